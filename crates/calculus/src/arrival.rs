@@ -1,0 +1,205 @@
+//! Arrival curves: how much traffic may arrive in any interval of a given length.
+//!
+//! Source: Le Boudec and Thiran, definition 1.2.1 and section 1.2.2. A concave, piecewise linear curve is
+//! the minimum of token buckets, and so it is stored: only buckets that bind somewhere, in the order in
+//! which they bind. Equal curves are therefore equal values. Sum, minimum, convolution and deconvolution
+//! are in `operations`.
+
+use num_traits::{Signed, Zero};
+use wayleave_units::{Amount, Bytes, Rate, Time};
+
+use crate::envelope::{Line, crossing, lower_envelope};
+use crate::rational::{from_amount, from_rate, from_time, positive_part};
+use crate::{CurveError, Point, Rational};
+
+/// A concave, piecewise linear arrival curve alpha: 0 at time 0, the minimum of token buckets after it.
+///
+/// At `t = 0` its value is 0 by convention; just after, it is the [`burst`](Self::burst), alpha(0+).
+///
+/// ```
+/// use wayleave_calculus::{ArrivalCurve, rational};
+/// use wayleave_units::{Bytes, Rate};
+///
+/// // 97 kB at 100 Mbit/s, out of a line of 1 Gbit/s whose largest frame has 1562 B.
+/// let flows = ArrivalCurve::token_bucket(Rate::from_mbit(100), Bytes::new(97_000));
+/// let line = ArrivalCurve::line(Rate::from_gbit(1), Bytes::new(1562));
+/// let curve = flows.minimum(&line);
+/// assert_eq!(curve.to_string(), "min(1.562kB + 1Gbit t, 97kB + 100Mbit t)");
+/// assert_eq!(curve.at(&rational::whole(0)), rational::whole(0));
+/// assert_eq!(curve.at(&rational::whole(8)), rational::whole((1562 + 1) * 8_000_000_000));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ArrivalCurve {
+    /// Never empty; rates strictly decrease, bursts strictly increase, every piece binds somewhere.
+    pieces: Vec<TokenBucket>,
+}
+
+/// The arrival curve `burst + rate * t` of a token bucket (a leaky bucket, gamma_{r,b}).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TokenBucket {
+    /// In bit/s, not negative.
+    pub rate: Rational,
+    /// In nanobits, not negative.
+    pub burst: Rational,
+}
+
+impl ArrivalCurve {
+    /// No traffic at all.
+    pub fn zero() -> Self {
+        Self { pieces: vec![TokenBucket { rate: Rational::zero(), burst: Rational::zero() }] }
+    }
+
+    /// `burst + rate * t`. A burst below zero counts as none, which errs to the safe side.
+    ///
+    /// ```
+    /// # use wayleave_calculus::ArrivalCurve;
+    /// # use wayleave_units::{Amount, Bytes, Rate, Time};
+    /// // A burst that has grown on its way is exact in nanobits.
+    /// let rate = Rate::from_mbit(3);
+    /// let grown = Amount::from(Bytes::new(1000)) + rate * Time::from_nanos(1);
+    /// let curve = ArrivalCurve::token_bucket(rate, grown);
+    /// assert_eq!(curve, ArrivalCurve::token_bucket(rate, Bytes::new(1000)).delayed_by(Time::from_nanos(1)));
+    /// ```
+    pub fn token_bucket(rate: Rate, burst: impl Into<Amount>) -> Self {
+        Self { pieces: vec![TokenBucket { rate: from_rate(rate), burst: positive_part(from_amount(burst.into())) }] }
+    }
+
+    /// What a line lets through: `max_frame + rate * t`, since a frame that has arrived counts at once.
+    pub fn line(rate: Rate, max_frame: Bytes) -> Self {
+        Self::token_bucket(rate, max_frame)
+    }
+
+    /// The minimum of `pieces`, in normal form.
+    ///
+    /// # Errors
+    /// If there is no piece, or a rate or burst is negative.
+    ///
+    /// ```
+    /// use wayleave_calculus::{ArrivalCurve, CurveError, TokenBucket, rational::whole};
+    /// let piece = |rate, burst| TokenBucket { rate: whole(rate), burst: whole(burst) };
+    /// // The bucket in the middle never binds.
+    /// let curve = ArrivalCurve::from_pieces([piece(1, 10), piece(3, 7), piece(4, 1)])?;
+    /// assert_eq!(curve.pieces(), [piece(4, 1), piece(1, 10)]);
+    /// assert_eq!(ArrivalCurve::from_pieces([]), Err(CurveError::NoPiece));
+    /// # Ok::<(), CurveError>(())
+    /// ```
+    pub fn from_pieces(pieces: impl IntoIterator<Item = TokenBucket>) -> Result<Self, CurveError> {
+        let mut lines = Vec::new();
+        for TokenBucket { rate, burst } in pieces {
+            if rate.is_negative() {
+                return Err(CurveError::NegativeRate(rate));
+            }
+            if burst.is_negative() {
+                return Err(CurveError::NegativeBurst(burst));
+            }
+            lines.push(Line { offset: burst, slope: rate });
+        }
+        if lines.is_empty() { Err(CurveError::NoPiece) } else { Ok(Self::from_lines(lines)) }
+    }
+
+    /// The minimum of lines whose offsets and slopes are not negative; none for no line at all.
+    pub(crate) fn from_lines(lines: Vec<Line>) -> Self {
+        Self::from_envelope(lower_envelope(lines))
+    }
+
+    /// The same for lines that already are in normal form.
+    pub(crate) fn from_envelope(lines: Vec<Line>) -> Self {
+        if lines.is_empty() {
+            return Self::zero();
+        }
+        Self { pieces: lines.into_iter().map(|line| TokenBucket { rate: line.slope, burst: line.offset }).collect() }
+    }
+
+    /// Its pieces as lines, in normal form.
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        self.pieces.iter().map(TokenBucket::line).collect()
+    }
+
+    /// Its value at `t` ns, in nanobits; 0 up to and at `t = 0`.
+    pub fn at(&self, t: &Rational) -> Rational {
+        if !t.is_positive() {
+            return Rational::zero();
+        }
+        let values = self.pieces.iter().map(|piece| &piece.burst + &piece.rate * t);
+        values.min().unwrap_or_else(Rational::zero)
+    }
+
+    /// The first time at which it has reached `amount` (its pseudo-inverse); `None` if it never does.
+    pub(crate) fn time_to_reach(&self, amount: &Rational) -> Option<Rational> {
+        let mut reached = Rational::zero();
+        for piece in self.pieces.iter().filter(|piece| piece.burst < *amount) {
+            if piece.rate.is_zero() {
+                return None;
+            }
+            reached = reached.max((amount - &piece.burst) / &piece.rate);
+        }
+        Some(reached)
+    }
+
+    /// alpha(0+), in nanobits: what may arrive at once.
+    pub fn burst(&self) -> Rational {
+        self.pieces.first().map_or_else(Rational::zero, |piece| piece.burst.clone())
+    }
+
+    /// Its slope in the long run, in bit/s.
+    pub fn long_term_rate(&self) -> Rational {
+        self.pieces.last().map_or_else(Rational::zero, |piece| piece.rate.clone())
+    }
+
+    /// Whether it lets nothing through, ever.
+    pub fn is_zero(&self) -> bool {
+        self.pieces.iter().any(|piece| piece.rate.is_zero() && piece.burst.is_zero())
+    }
+
+    /// The token buckets whose minimum it is, in the order in which they bind: rates strictly decrease,
+    /// bursts strictly increase. There is at least one.
+    pub fn pieces(&self) -> &[TokenBucket] {
+        &self.pieces
+    }
+
+    /// `(0, burst)` and the points at which the slope changes. The curve goes on with [`Self::long_term_rate`].
+    ///
+    /// ```
+    /// # use wayleave_calculus::{ArrivalCurve, Point, TokenBucket, rational::whole};
+    /// let piece = |rate, burst| TokenBucket { rate: whole(rate), burst: whole(burst) };
+    /// let curve = ArrivalCurve::from_pieces([piece(4, 1), piece(1, 10)])?;
+    /// let point = |time, amount| Point { time: whole(time), amount: whole(amount) };
+    /// assert_eq!(curve.knees(), [point(0, 1), point(3, 13)]);
+    /// # Ok::<(), wayleave_calculus::CurveError>(())
+    /// ```
+    pub fn knees(&self) -> Vec<Point> {
+        let lines = self.lines();
+        let mut knees = vec![Point { time: Rational::zero(), amount: self.burst() }];
+        for (line, next) in lines.iter().zip(lines.iter().skip(1)) {
+            let time = crossing(line, next);
+            let amount = &line.offset + &line.slope * &time;
+            knees.push(Point { time, amount });
+        }
+        knees
+    }
+
+    /// What leaves a place that delays every packet by at most `delay`: alpha(t + delay).
+    ///
+    /// With a queue's delay budget for `delay` it makes a flow's curve at the next queue independent of
+    /// whatever else is admitted at this one.
+    ///
+    /// ```
+    /// # use wayleave_calculus::ArrivalCurve;
+    /// # use wayleave_units::{Bytes, Rate, Time};
+    /// let flow = ArrivalCurve::token_bucket(Rate::from_mbit(8), Bytes::new(500));
+    /// assert_eq!(flow.delayed_by(Time::from_millis(1)).to_string(), "1.5kB + 8Mbit t");
+    /// ```
+    #[must_use]
+    pub fn delayed_by(&self, delay: Time) -> Self {
+        let delay = from_time(delay);
+        let later =
+            |piece: &TokenBucket| Line { offset: &piece.burst + &piece.rate * &delay, slope: piece.rate.clone() };
+        Self::from_lines(self.pieces.iter().map(later).collect())
+    }
+}
+
+impl TokenBucket {
+    fn line(&self) -> Line {
+        Line { offset: self.burst.clone(), slope: self.rate.clone() }
+    }
+}

@@ -1,0 +1,104 @@
+//! Exact deterministic network calculus: what a queue promises, computed without a rounding error.
+//!
+//! An [`ArrivalCurve`] bounds the traffic that may arrive in any interval, a [`ServiceCurve`] bounds
+//! from below what a queue serves. Their [`horizontal_deviation`] bounds the delay, their
+//! [`vertical_deviation`] the backlog, [`deconvolution`] the traffic that leaves, and
+//! [`residual_service`] what is left for lower priorities.
+//!
+//! Everything follows J.-Y. Le Boudec and P. Thiran, "Network Calculus" (Springer LNCS 2050), for the
+//! family of curves that access control needs: concave arrivals, convex services, both piecewise
+//! linear with finitely many pieces. On that family every operation is closed and exact.
+//!
+//! **Units** are the same in the whole crate: time in ns, rates in bit/s, data in nanobits (bit/s
+//! times ns). Numbers are [`Rational`]s; [`rational`] converts them from and to the workspace's
+//! integer types and rounds in the direction that the function's name says. Nothing else rounds, except text.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`rational`] | the number type and its conversions |
+//! | `arrival`, `service` | the two curves: constructors, evaluation, knees |
+//! | `operations` | sum, minimum, convolution, deconvolution, residual service |
+//! | `deviation` | delay and backlog |
+//! | `envelope` | the one algorithm behind all of them: the lower envelope of lines |
+//!
+//! The admission check's hot path has an integer kernel of its own elsewhere; this crate is what that
+//! kernel is checked against, and what explains a bound term by term.
+//!
+//! ```
+//! use wayleave_calculus::{ArrivalCurve, horizontal_deviation, rational, strict_priority_residuals};
+//! use wayleave_units::{Bytes, Rate, Time};
+//!
+//! // Two priorities of a 1 Gbit/s link whose largest frame has 1562 B on the wire.
+//! let urgent = ArrivalCurve::token_bucket(Rate::from_mbit(100), Bytes::new(10_000));
+//! let bulk = ArrivalCurve::token_bucket(Rate::from_mbit(500), Bytes::new(50_000));
+//! let services = strict_priority_residuals(Rate::from_gbit(1), Bytes::new(1562), &[urgent.clone(), bulk.clone()]);
+//!
+//! let delay = horizontal_deviation(&urgent, &services[0]).and_then(|delay| rational::time_rounded_up(&delay));
+//! assert_eq!(delay, Some(Time::from_nanos(92_496))); // (10,000 B + 1562 B) at 1 Gbit/s
+//! let delay = horizontal_deviation(&bulk, &services[1]).and_then(|delay| rational::time_rounded_up(&delay));
+//! assert_eq!(delay, Some(Time::from_nanos(547_218))); // (50,000 B + 10,000 B + 1562 B) at 900 Mbit/s
+//! ```
+
+mod arrival;
+mod deviation;
+mod display;
+mod envelope;
+mod operations;
+pub mod rational;
+mod service;
+
+pub use arrival::{ArrivalCurve, TokenBucket};
+pub use deviation::{horizontal_deviation, vertical_deviation};
+pub use operations::{deconvolution, residual_service, strict_priority_residuals};
+pub use rational::Rational;
+pub use service::{RateLatency, ServiceCurve};
+
+use core::fmt;
+
+/// A point of a curve, mostly one where its slope changes.
+///
+/// ```
+/// use wayleave_calculus::{Point, rational};
+/// let point = Point { time: rational::ratio(1, 2).unwrap(), amount: rational::whole(3) };
+/// assert_eq!(point.to_f64(), (0.5, 3.0));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Point {
+    /// In ns.
+    pub time: Rational,
+    /// In nanobits.
+    pub amount: Rational,
+}
+
+impl Point {
+    /// `(ns, nanobits)`, rounded to the nearest float: for plotting only, never for a bound.
+    pub fn to_f64(&self) -> (f64, f64) {
+        (rational::to_f64(&self.time), rational::to_f64(&self.amount))
+    }
+}
+
+/// Why a list of pieces is no curve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CurveError {
+    /// The minimum of no token buckets would let everything through at once.
+    NoPiece,
+    /// A piece's rate is below zero: the curve would fall.
+    NegativeRate(Rational),
+    /// A token bucket's burst, in nanobits, is below zero.
+    NegativeBurst(Rational),
+    /// A service's debt, in nanobits, is below zero: it would have served before time zero.
+    NegativeDebt(Rational),
+}
+
+impl fmt::Display for CurveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPiece => write!(f, "an arrival curve needs at least one token bucket"),
+            Self::NegativeRate(rate) => write!(f, "a rate of {rate} bit/s is below zero"),
+            Self::NegativeBurst(burst) => write!(f, "a burst of {burst} nanobits is below zero"),
+            Self::NegativeDebt(debt) => write!(f, "a debt of {debt} nanobits is below zero"),
+        }
+    }
+}
+
+impl core::error::Error for CurveError {}

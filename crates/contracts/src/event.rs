@@ -1,0 +1,25 @@
+//! What happens to contracts over time.
+
+use wayleave_units::Time;
+
+use crate::Contract;
+
+/// Something that happens to a contract at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When, from the start of the replay; events are in order of time.
+    pub at: Time,
+    /// What.
+    pub action: Action,
+}
+
+/// What happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A contract is asked for.
+    Add(Box<Contract>),
+    /// An admitted contract of the same name gets these terms, or keeps its own if they do not fit.
+    Change(Box<Contract>),
+    /// A contract ends.
+    Release(String),
+}

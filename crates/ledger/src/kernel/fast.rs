@@ -1,0 +1,95 @@
+//! The test in constant time, for ports whose inputs are all at least as fast as the port.
+//!
+//! Before the last knee of a queue's arrival curve some input still sends at its line rate, which is at least the
+//! port's; so both deviations grow until that knee `tau`, and behind it the curve is the plain token bucket
+//! `(burst, rate)`. For the same reason the service left over is zero until the last knee above has passed, and one
+//! line behind it: the prefix sums of rates and bursts. (Derivation: docs/admission.md.)
+
+use std::cmp::Ordering;
+
+use crate::model::Comparison;
+
+/// A time as an exact fraction: `nanobits / rate` ns; the denominator is positive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Knee {
+    pub(crate) num: i128,
+    pub(crate) den: i128,
+}
+
+impl Knee {
+    /// At once.
+    pub(crate) const ZERO: Self = Self { num: 0, den: 1 };
+
+    /// When an input of `rate` and `burst` stops being bounded by its line: `(burst - frame) / (line - rate)`.
+    /// `None` if that never happens.
+    pub(crate) fn of_input(rate: i128, burst: i128, line: i128, frame: i128) -> Option<Self> {
+        match (burst > frame, line > rate) {
+            (false, _) => Some(Self::ZERO),
+            (true, true) => Some(Self { num: burst - frame, den: line - rate }),
+            (true, false) => None,
+        }
+    }
+
+    /// The later of two; of two equal ones that with the smaller denominator, so that no order of additions shows.
+    pub(crate) fn max(self, other: Self) -> Self {
+        match (self.num * other.den).cmp(&(other.num * self.den)) {
+            Ordering::Greater => self,
+            Ordering::Less => other,
+            Ordering::Equal if self.den <= other.den => self,
+            Ordering::Equal => other,
+        }
+    }
+}
+
+/// One queue's traffic behind its last knee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Load {
+    /// Sum of rates, bit/s.
+    pub(crate) rate: i128,
+    /// Sum of bursts, nanobits.
+    pub(crate) burst: i128,
+    /// When the last input has left its line.
+    pub(crate) knee: Knee,
+}
+
+/// The service that a queue gets: `max(0, rate t - debt)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Service {
+    /// bit/s.
+    pub(crate) rate: i128,
+    /// nanobits.
+    pub(crate) debt: i128,
+}
+
+impl Service {
+    /// What the next lower queue gets.
+    pub(crate) fn below(self, load: &Load) -> Self {
+        Self { rate: self.rate - load.rate, debt: self.debt + load.burst }
+    }
+}
+
+/// Whether a queue with this load keeps `budget` (ns) and `buffer` (nanobits) under this service.
+pub(crate) fn keeps(load: &Load, service: Service, budget: i128, buffer: i128, comparison: Comparison) -> bool {
+    // Short of a stable queue nothing holds.
+    load.rate <= service.rate
+        && delay_holds(load, service, budget, comparison)
+        && backlog_holds(load, service, buffer, comparison)
+}
+
+/// `(debt + burst + rate tau) / service - tau <= budget`, multiplied out.
+fn delay_holds(load: &Load, service: Service, budget: i128, comparison: Comparison) -> bool {
+    let Knee { num, den } = load.knee;
+    let over = service.debt + load.burst - service.rate * budget;
+    comparison.holds(over * den, (service.rate - load.rate) * num)
+}
+
+/// `burst + rate m - max(0, service m - debt) <= buffer` at the later of knee and latency, multiplied out.
+fn backlog_holds(load: &Load, service: Service, buffer: i128, comparison: Comparison) -> bool {
+    let Knee { num, den } = load.knee;
+    if num * service.rate >= service.debt * den {
+        let over = load.burst + service.debt - buffer;
+        comparison.holds(over * den, (service.rate - load.rate) * num)
+    } else {
+        comparison.holds(load.rate * service.debt, (buffer - load.burst) * service.rate)
+    }
+}

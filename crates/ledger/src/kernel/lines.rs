@@ -1,0 +1,163 @@
+//! The general test, on curves made of integer lines.
+//!
+//! A sum of token buckets, each capped by a line rate, is a concave curve whose pieces have integer rates and offsets
+//! (only the knees between them are fractions), and the residual of a convex curve of integer lines is again one: so
+//! strict priority never leaves the integers.
+
+use super::fast::Knee;
+use crate::model::{Comparison, Residual};
+
+/// One piece of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// bit/s.
+    pub(crate) rate: i128,
+    /// nanobits: added to an arrival curve's piece, subtracted from a service curve's.
+    pub(crate) offset: i128,
+}
+
+/// A token bucket and the line that it arrives by, if any.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bucket {
+    pub(crate) rate: i128,
+    pub(crate) burst: i128,
+    pub(crate) line: Option<Line>,
+}
+
+/// A concave arrival curve: the minimum of its pieces, rates strictly decreasing. Empty without traffic.
+pub(crate) type Arrival = Vec<Line>;
+/// A convex service curve: the maximum of zero and its pieces, rates strictly increasing. Empty for no service.
+pub(crate) type ServiceLines = Vec<Line>;
+
+/// The sum of the buckets, each capped by its line.
+pub(crate) fn arrival(buckets: impl Iterator<Item = Bucket>) -> Arrival {
+    let mut start = Line { rate: 0, offset: 0 };
+    let mut any = false;
+    let mut changes: Vec<(Knee, Line)> = Vec::new();
+    for Bucket { rate, burst, line } in buckets {
+        any = true;
+        let bucket = Line { rate, offset: burst };
+        let (first, second) = match line {
+            Some(line) if line.offset < burst => (line, bucket),
+            Some(line) => (bucket, line),
+            None => (bucket, bucket),
+        };
+        start.rate += first.rate;
+        start.offset += first.offset;
+        // The second piece takes over only if it is flatter.
+        if second.rate < first.rate {
+            let knee = Knee { num: second.offset - first.offset, den: first.rate - second.rate };
+            changes.push((knee, Line { rate: second.rate - first.rate, offset: second.offset - first.offset }));
+        }
+    }
+    if !any {
+        return Vec::new();
+    }
+    changes.sort_by(|(a, _), (b, _)| (a.num * b.den).cmp(&(b.num * a.den)));
+    let mut pieces = vec![start];
+    let mut at = start;
+    for (index, (knee, change)) in changes.iter().enumerate() {
+        at.rate += change.rate;
+        at.offset += change.offset;
+        let same_knee = index > 0 && changes[index - 1].0.num * knee.den == knee.num * changes[index - 1].0.den;
+        if same_knee {
+            pieces.pop();
+        }
+        pieces.push(at);
+    }
+    // A knee at zero makes the first piece empty.
+    if pieces.len() > 1 && pieces[0].offset == pieces[1].offset {
+        pieces.remove(0);
+    }
+    pieces
+}
+
+/// The service that `arrival` leaves of `service`.
+pub(crate) fn residual(service: &[Line], arrival: &[Line], mode: Residual) -> ServiceLines {
+    if arrival.is_empty() {
+        return service.to_vec();
+    }
+    let mut pieces: ServiceLines = Vec::with_capacity(service.len() + arrival.len());
+    let (mut s, mut a) = (0, 0);
+    while let (Some(beta), Some(alpha)) = (service.get(s), arrival.get(a)) {
+        let piece = Line { rate: beta.rate - alpha.rate, offset: beta.offset + alpha.offset };
+        if piece.rate > 0 {
+            // A piece that reaches zero no earlier than the next one never shows.
+            while pieces.last().is_some_and(|last| last.offset * piece.rate >= piece.offset * last.rate) {
+                pieces.pop();
+            }
+            pieces.push(piece);
+        }
+        let next_service = service.get(s + 1).map(|next| service_knee(beta, next));
+        let next_arrival = arrival.get(a + 1).map(|next| arrival_knee(alpha, next));
+        match (next_service, next_arrival) {
+            (Some(x), Some(y)) => match (x.num * y.den).cmp(&(y.num * x.den)) {
+                std::cmp::Ordering::Less => s += 1,
+                std::cmp::Ordering::Greater => a += 1,
+                std::cmp::Ordering::Equal => (s, a) = (s + 1, a + 1),
+            },
+            (Some(_), None) => s += 1,
+            (None, Some(_)) => a += 1,
+            (None, None) => break,
+        }
+    }
+    if mode == Residual::FirstSlope {
+        pieces.truncate(1);
+    }
+    pieces
+}
+
+fn arrival_knee(before: &Line, after: &Line) -> Knee {
+    Knee { num: after.offset - before.offset, den: before.rate - after.rate }
+}
+
+fn service_knee(before: &Line, after: &Line) -> Knee {
+    Knee { num: after.offset - before.offset, den: after.rate - before.rate }
+}
+
+/// Whether the queue keeps `budget` (ns) and `buffer` (nanobits). An empty queue keeps anything.
+pub(crate) fn keeps(arrival: &[Line], service: &[Line], budget: i128, buffer: i128, comparison: Comparison) -> bool {
+    let Some(last) = arrival.last() else { return true };
+    is_stable(last, service)
+        && delay_holds(arrival, service, budget, comparison)
+        && backlog_holds(arrival, service, buffer, comparison)
+}
+
+/// Whether the service can carry the long-term rate.
+fn is_stable(last: &Line, service: &[Line]) -> bool {
+    service.last().is_some_and(|service| last.rate <= service.rate)
+}
+
+/// `service(t + budget) - arrival(t)` is convex, so it is nowhere negative if it is not at zero nor at any kink.
+fn delay_holds(arrival: &[Line], service: &[Line], budget: i128, comparison: Comparison) -> bool {
+    let shifted_knees = service.windows(2).filter_map(|pair| {
+        let Knee { num, den } = service_knee(&pair[0], &pair[1]);
+        Some(Knee { num: num - budget * den, den }).filter(|knee| knee.num > 0)
+    });
+    arrival_kinks(arrival).chain(shifted_knees).all(|Knee { num, den }| {
+        comparison.holds(arrival_at(arrival, num, den), service_at(service, num + budget * den, den))
+    })
+}
+
+/// `service(t) + buffer - arrival(t)` is convex as well.
+fn backlog_holds(arrival: &[Line], service: &[Line], buffer: i128, comparison: Comparison) -> bool {
+    let knees = service.windows(2).map(|pair| service_knee(&pair[0], &pair[1]));
+    let latency = service.first().map(|first| Knee { num: first.offset, den: first.rate });
+    arrival_kinks(arrival).chain(knees).chain(latency).all(|Knee { num, den }| {
+        comparison.holds(arrival_at(arrival, num, den), service_at(service, num, den) + buffer * den)
+    })
+}
+
+fn arrival_kinks(arrival: &[Line]) -> impl Iterator<Item = Knee> {
+    std::iter::once(Knee::ZERO).chain(arrival.windows(2).map(|pair| arrival_knee(&pair[0], &pair[1])))
+}
+
+/// The curve at `num / den`, times `den`.
+fn arrival_at(arrival: &[Line], num: i128, den: i128) -> i128 {
+    arrival.iter().map(|line| line.offset * den + line.rate * num).min().unwrap_or(0)
+}
+
+/// The curve at `num / den`, times `den`.
+fn service_at(service: &[Line], num: i128, den: i128) -> i128 {
+    service.iter().map(|line| line.rate * num - line.offset * den).max().unwrap_or(0).max(0)
+}

@@ -1,0 +1,515 @@
+//! The ledger: ports with their queues, flows with their routes; check, reserve, release.
+
+use std::sync::Arc;
+
+use wayleave_contracts::Demand;
+use wayleave_topology::{FlowId, Hop, Link, LinkId, Network, Route};
+use wayleave_units::{Amount, Bytes, Rate, Time};
+
+use crate::kernel::fast::{self, Knee, Load, Service};
+use crate::kernel::lines::{self, Bucket, Line};
+use crate::kernel::{AMOUNT_LIMIT, Denial};
+use crate::model::{Model, Shaping};
+
+/// Where traffic enters a port from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Input(u32);
+
+impl Input {
+    /// The node itself: not bounded by any line.
+    pub const LOCAL: Self = Self(u32::MAX);
+
+    /// A link that feeds the node.
+    pub const fn link(link: LinkId) -> Self {
+        Self(link.0)
+    }
+
+    /// The link, or `None` for local traffic.
+    pub const fn as_link(self) -> Option<LinkId> {
+        if self.0 == u32::MAX { None } else { Some(LinkId(self.0)) }
+    }
+}
+
+/// What a flow has reserved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    /// Its token bucket.
+    pub demand: Demand,
+    /// Its route.
+    pub route: Route,
+    /// Grows with every placement: the flow with the smallest was placed least recently.
+    pub placed: u64,
+}
+
+/// Why a ledger cannot be set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LedgerError {
+    /// The allocation does not give every contract queue of a link its budget.
+    Budgets {
+        /// The link.
+        link: String,
+        /// The queues that contracts may use.
+        queues: usize,
+        /// The budgets that were given.
+        budgets: usize,
+    },
+}
+
+impl std::fmt::Display for LedgerError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self::Budgets { link, queues, budgets } = self;
+        write!(f, "link {link} has {queues} queues for contracts, but {budgets} delay budgets were allocated to it")
+    }
+}
+
+impl std::error::Error for LedgerError {}
+
+/// One input of one queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Share {
+    pub(crate) input: Input,
+    pub(crate) flows: u32,
+    pub(crate) rate: i128,
+    pub(crate) burst: i128,
+}
+
+/// One queue of one port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Queue {
+    /// ns.
+    pub(crate) budget: i128,
+    /// nanobits.
+    pub(crate) buffer: i128,
+    pub(crate) flows: u32,
+    pub(crate) load: Load,
+    /// Some input never leaves its line: only the general kernel is exact then.
+    endless: bool,
+    /// In order of input; those without flows are absent.
+    pub(crate) shares: Vec<Share>,
+}
+
+/// What a port has, apart from its queues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Port {
+    /// bit/s.
+    pub(crate) rate: i128,
+    /// nanobits of service that never come: blocking, packetiser, jitter.
+    pub(crate) debt: i128,
+    /// nanobits.
+    frame: i128,
+    /// Sum of all reserved rates.
+    pub(crate) reserved: i128,
+    /// Where its queues begin, and how many contracts may use.
+    first: u32,
+    pub(crate) count: u8,
+    /// Every input that is bounded by its line is at least as fast as this port.
+    uniform: bool,
+}
+
+/// What is reserved where.
+///
+/// ```
+/// use std::sync::Arc;
+/// use wayleave_contracts::Demand;
+/// use wayleave_ledger::{Input, Ledger, Model};
+/// use wayleave_topology::builders::{Cabling, build};
+/// use wayleave_topology::{Hop, Route};
+/// use wayleave_units::{Bytes, Rate, Time};
+///
+/// let network = Arc::new(build::star(2, Cabling::default())?);
+/// let budget = |count| vec![Time::from_millis(1); count];
+/// let model = Model::default();
+/// let budgets = network.links().map(|(_, link)| budget(model.contract_queues(&network, link))).collect();
+/// let mut ledger = Ledger::new(network.clone(), model, budgets)?;
+/// let up = network.find_link("h1->s1").ok_or("no such link")?;
+/// let demand = Demand { rate: Rate::from_mbit(10), burst: Bytes::new(1000), max_frame: None };
+/// assert_eq!(ledger.denial(up, 0, Input::LOCAL, demand.rate, demand.burst.into()), None);
+/// let flow = ledger.reserve(demand, Route { hops: vec![Hop { link: up, queue: 0 }] });
+/// assert_eq!(ledger.release(flow).map(|reservation| reservation.demand), Some(demand));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    network: Arc<Network>,
+    model: Model,
+    ports: Vec<Port>,
+    queues: Vec<Queue>,
+    flows: Vec<Option<Reservation>>,
+    vacant: Vec<FlowId>,
+    /// Per link, in order of placement.
+    on_link: Vec<Vec<(u64, FlowId)>>,
+    placements: u64,
+}
+
+impl Ledger {
+    /// An empty ledger; `budgets` holds, for every link, the delay budget of each queue that contracts may use.
+    ///
+    /// # Errors
+    /// If a link has not one budget for each of [`Model::contract_queues`], or fewer than it has queues in a scheme
+    /// that uses fewer (a shorter list is fine: the queues without budget stay unused).
+    pub fn new(network: Arc<Network>, model: Model, budgets: Vec<Vec<Time>>) -> Result<Self, LedgerError> {
+        let mut ports = Vec::with_capacity(network.links().len());
+        let mut queues = Vec::new();
+        for ((_, link), budgets) in network.links().zip(budgets) {
+            let usable = model.contract_queues(&network, link);
+            if budgets.len() > usable {
+                return Err(LedgerError::Budgets { link: link.name.clone(), queues: usable, budgets: budgets.len() });
+            }
+            ports.push(Port::new(&network, &model, link, queues.len() as u32, budgets.len() as u8));
+            let buffers = network.port(link.port).queues.iter().map(|queue| queue.buffer);
+            queues.extend(budgets.into_iter().zip(buffers).map(|(budget, buffer)| Queue::new(budget, buffer)));
+        }
+        let links = ports.len();
+        Ok(Self {
+            network,
+            model,
+            ports,
+            queues,
+            flows: Vec::new(),
+            vacant: Vec::new(),
+            on_link: vec![Vec::new(); links],
+            placements: 0,
+        })
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Arc<Network> {
+        &self.network
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The delay budgets of a link's contract queues, highest priority first.
+    pub fn budgets(&self, link: LinkId) -> impl ExactSizeIterator<Item = Time> {
+        self.queues_of(link).iter().map(|queue| Time::from_nanos(queue.budget as u64))
+    }
+
+    /// The delay budget of one queue.
+    pub fn budget(&self, hop: Hop) -> Time {
+        Time::from_nanos(self.queues_of(hop.link)[usize::from(hop.queue)].budget as u64)
+    }
+
+    /// The rate reserved on a link, over all its queues.
+    pub fn reserved(&self, link: LinkId) -> Rate {
+        Rate::from_bits_per_second(self.ports[link.index()].reserved as u64)
+    }
+
+    /// What a flow has reserved, or `None` if there is no such flow.
+    pub fn flow(&self, flow: FlowId) -> Option<&Reservation> {
+        self.flows.get(flow.index())?.as_ref()
+    }
+
+    /// All flows.
+    pub fn flows(&self) -> impl Iterator<Item = (FlowId, &Reservation)> {
+        let numbered = self.flows.iter().enumerate();
+        numbered.filter_map(|(index, flow)| Some((FlowId(index as u32), flow.as_ref()?)))
+    }
+
+    /// The flows on a link, least recently placed first, each with when it was placed.
+    pub fn flows_on(&self, link: LinkId) -> &[(u64, FlowId)] {
+        &self.on_link[link.index()]
+    }
+
+    /// Whether a flow of `rate` and `burst` (as grown on its way here), entering `queue` of `link` from `input`, would
+    /// keep the delay budget and the buffer of that queue and of every lower one that holds flows.
+    pub fn fits(&self, link: LinkId, queue: u8, input: Input, rate: Rate, burst: Amount) -> bool {
+        let port = &self.ports[link.index()];
+        let rate = i128::from(rate.bits_per_second());
+        if port.reserved + rate > port.rate {
+            return false;
+        }
+        let queues = self.queues_of(link);
+        let target = &queues[usize::from(queue)];
+        let burst = burst.nanobits();
+        if target.load.burst + burst > AMOUNT_LIMIT {
+            return false;
+        }
+        if port.uniform && !queues.iter().any(|queue| queue.endless) {
+            if let Some(load) = self.joined(link, target, input, rate, burst) {
+                return self.fits_fast(queues, usize::from(queue), port, load);
+            }
+        }
+        self.fits_lines(queues, usize::from(queue), port, input, rate, burst)
+    }
+
+    fn fits_fast(&self, queues: &[Queue], target: usize, port: &Port, joined: Load) -> bool {
+        let comparison = self.model.comparison;
+        let mut service = Service { rate: port.rate, debt: port.debt };
+        for queue in &queues[..target] {
+            service = service.below(&queue.load);
+        }
+        if !fast::keeps(&joined, service, queues[target].budget, queues[target].buffer, comparison) {
+            return false;
+        }
+        service = service.below(&joined);
+        for queue in &queues[target + 1..] {
+            if queue.flows > 0 && !fast::keeps(&queue.load, service, queue.budget, queue.buffer, comparison) {
+                return false;
+            }
+            service = service.below(&queue.load);
+        }
+        true
+    }
+
+    fn fits_lines(&self, queues: &[Queue], target: usize, port: &Port, input: Input, rate: i128, burst: i128) -> bool {
+        let mut service = vec![Line { rate: port.rate, offset: port.debt }];
+        for (index, queue) in queues.iter().enumerate() {
+            let extra = (index == target).then_some((input, rate, burst));
+            let arrival = lines::arrival(self.buckets(queue, extra));
+            let kept = || lines::keeps(&arrival, &service, queue.budget, queue.buffer, self.model.comparison);
+            if index >= target && !kept() {
+                return false;
+            }
+            service = lines::residual(&service, &arrival, self.model.residual);
+        }
+        true
+    }
+
+    /// The buckets that enter a queue, with one more flow if given.
+    fn buckets<'a>(
+        &'a self,
+        queue: &'a Queue,
+        extra: Option<(Input, i128, i128)>,
+    ) -> impl Iterator<Item = Bucket> + 'a {
+        let is_new = extra.filter(|(input, ..)| queue.share(*input).is_err());
+        let known = queue.shares.iter().map(move |share| match extra {
+            Some((input, rate, burst)) if input == share.input => (input, share.rate + rate, share.burst + burst),
+            _ => (share.input, share.rate, share.burst),
+        });
+        known.chain(is_new).map(|(input, rate, burst)| Bucket { rate, burst, line: self.line(input) })
+    }
+
+    /// What lets at most this much through: `frame + rate t`.
+    fn line(&self, input: Input) -> Option<Line> {
+        let link = input.as_link().filter(|_| self.model.shaping == Shaping::InputLinks)?;
+        let port = &self.ports[link.index()];
+        Some(Line { rate: port.rate, offset: port.frame })
+    }
+
+    /// The load of a queue with one more flow, or `None` where an input would never leave its line.
+    fn joined(&self, link: LinkId, queue: &Queue, input: Input, rate: i128, burst: i128) -> Option<Load> {
+        debug_assert!(self.ports[link.index()].uniform);
+        let knee = match self.line(input) {
+            None => queue.load.knee,
+            Some(line) => {
+                let (r, b) = queue.share(input).map_or((0, 0), |at| (queue.shares[at].rate, queue.shares[at].burst));
+                queue.load.knee.max(Knee::of_input(r + rate, b + burst, line.rate, line.offset)?)
+            }
+        };
+        Some(Load { rate: queue.load.rate + rate, burst: queue.load.burst + burst, knee })
+    }
+
+    /// Why [`Self::fits`] says no; `None` if it says yes.
+    pub fn denial(&self, link: LinkId, queue: u8, input: Input, rate: Rate, burst: Amount) -> Option<Denial> {
+        if self.fits(link, queue, input, rate, burst) {
+            return None;
+        }
+        crate::report::denial(self, link, queue, (input, rate, burst))
+    }
+
+    /// Reserves a route without asking whether it fits: that is the scheme's to know.
+    pub fn reserve(&mut self, demand: Demand, route: Route) -> FlowId {
+        let id = self.vacant.pop().unwrap_or(FlowId(self.flows.len() as u32));
+        if id.index() == self.flows.len() {
+            self.flows.push(None);
+        }
+        let placed = self.next_placement();
+        self.occupy(id, &demand, &route, placed);
+        self.flows[id.index()] = Some(Reservation { demand, route, placed });
+        id
+    }
+
+    /// Takes back what a flow has reserved; `None` if there is no such flow.
+    pub fn release(&mut self, flow: FlowId) -> Option<Reservation> {
+        let reservation = self.flows.get_mut(flow.index())?.take()?;
+        self.vacate(flow, &reservation);
+        self.vacant.push(flow);
+        Some(reservation)
+    }
+
+    /// Reserves a new route for a flow beside its old one; [`Self::leave`] takes the old one back.
+    pub fn also_reserve(&mut self, flow: FlowId, route: Route) -> Option<Reservation> {
+        let demand = self.flow(flow)?.demand;
+        let placed = self.next_placement();
+        self.occupy(flow, &demand, &route, placed);
+        let new = Reservation { demand, route, placed };
+        self.flows[flow.index()].replace(new)
+    }
+
+    /// Takes back a route that a flow held beside its present one.
+    pub fn leave(&mut self, flow: FlowId, old: &Reservation) {
+        self.vacate(flow, old);
+    }
+
+    /// Puts a flow back to an earlier reservation, in its earlier place of the order.
+    pub fn restore(&mut self, flow: FlowId, earlier: Reservation) {
+        if let Some(present) = self.flows.get_mut(flow.index()).and_then(Option::take) {
+            self.vacate(flow, &present);
+        }
+        self.occupy(flow, &earlier.demand, &earlier.route, earlier.placed);
+        self.vacant.retain(|&vacant| vacant != flow);
+        if let Some(slot) = self.flows.get_mut(flow.index()) {
+            *slot = Some(earlier);
+        }
+    }
+
+    fn next_placement(&mut self) -> u64 {
+        self.placements += 1;
+        self.placements
+    }
+
+    fn occupy(&mut self, flow: FlowId, demand: &Demand, route: &Route, placed: u64) {
+        for (hop, input, burst) in self.walk(demand, route) {
+            let rate = i128::from(demand.rate.bits_per_second());
+            self.ports[hop.link.index()].reserved += rate;
+            let at = self.queue_index(hop);
+            self.queues[at].add(input, rate, burst);
+            self.refresh_knee(at, input);
+            let list = &mut self.on_link[hop.link.index()];
+            let place = list.partition_point(|&entry| entry < (placed, flow));
+            list.insert(place, (placed, flow));
+        }
+    }
+
+    fn vacate(&mut self, flow: FlowId, reservation: &Reservation) {
+        let Reservation { demand, route, placed } = reservation;
+        for (hop, input, burst) in self.walk(demand, route) {
+            let rate = i128::from(demand.rate.bits_per_second());
+            self.ports[hop.link.index()].reserved -= rate;
+            let at = self.queue_index(hop);
+            self.queues[at].subtract(input, rate, burst);
+            self.rescan_knee(at);
+            let list = &mut self.on_link[hop.link.index()];
+            if let Ok(place) = list.binary_search(&(*placed, flow)) {
+                list.remove(place);
+            }
+        }
+    }
+
+    /// Each hop of a route with the input that it is entered from and the burst (nanobits) as grown by the budgets of
+    /// the queues before: budgets, not today's delays, so that later flows change nothing.
+    fn walk(&self, demand: &Demand, route: &Route) -> Vec<(Hop, Input, i128)> {
+        let mut input = Input::LOCAL;
+        let mut burst = Amount::from(demand.burst);
+        let visit = |&hop: &Hop| {
+            let entered = (hop, input, burst.nanobits());
+            input = Input::link(hop.link);
+            burst += demand.rate * self.budget(hop);
+            entered
+        };
+        route.hops.iter().map(visit).collect()
+    }
+
+    /// After an addition only the input that grew can have moved the knee.
+    fn refresh_knee(&mut self, at: usize, input: Input) {
+        let queue = &self.queues[at];
+        let (Some(line), Ok(share)) = (self.line(input), queue.share(input)) else { return };
+        let share = queue.shares[share];
+        let knee = Knee::of_input(share.rate, share.burst, line.rate, line.offset);
+        match knee {
+            Some(knee) => self.queues[at].load.knee = queue.load.knee.max(knee),
+            None => self.rescan_knee(at),
+        }
+    }
+
+    fn rescan_knee(&mut self, at: usize) {
+        let queue = &self.queues[at];
+        let knee = |share: &Share| match self.line(share.input) {
+            Some(line) => Knee::of_input(share.rate, share.burst, line.rate, line.offset),
+            None => Some(Knee::ZERO),
+        };
+        let endless = queue.shares.iter().any(|share| knee(share).is_none());
+        let latest = queue.shares.iter().filter_map(knee).fold(Knee::ZERO, Knee::max);
+        let queue = &mut self.queues[at];
+        (queue.load.knee, queue.endless) = (latest, endless);
+    }
+
+    fn queue_index(&self, hop: Hop) -> usize {
+        self.ports[hop.link.index()].first as usize + usize::from(hop.queue)
+    }
+
+    pub(crate) fn queues_of(&self, link: LinkId) -> &[Queue] {
+        let port = &self.ports[link.index()];
+        &self.queues[port.first as usize..][..usize::from(port.count)]
+    }
+
+    pub(crate) fn port(&self, link: LinkId) -> &Port {
+        &self.ports[link.index()]
+    }
+
+    /// The largest frame of a link on the wire.
+    pub fn largest_frame(&self, link: LinkId) -> Bytes {
+        self.model.largest_frame(self.network.link(link))
+    }
+}
+
+impl PartialEq for Ledger {
+    /// Equal if every queue of every port is, bit for bit, whatever the history.
+    fn eq(&self, other: &Self) -> bool {
+        self.model == other.model && self.ports == other.ports && self.queues == other.queues
+    }
+}
+
+impl Port {
+    fn new(network: &Network, model: &Model, link: &Link, first: u32, count: u8) -> Self {
+        let frame = Amount::from(model.largest_frame(link));
+        // Non-preemptive blocking by one frame, and one more for delivery in whole packets (Chameleon, footnote 1).
+        let debt = frame + frame + link.rate * network.node(link.from).jitter;
+        let uniform = model.shaping == Shaping::Off
+            || network.links_into(link.from).iter().all(|&input| network.link(input).rate >= link.rate);
+        Self {
+            rate: i128::from(link.rate.bits_per_second()),
+            debt: debt.nanobits(),
+            frame: frame.nanobits(),
+            reserved: 0,
+            first,
+            count,
+            uniform,
+        }
+    }
+}
+
+impl Queue {
+    fn new(budget: Time, buffer: Bytes) -> Self {
+        Self {
+            budget: i128::from(budget.as_nanos()),
+            buffer: Amount::from(buffer).nanobits(),
+            flows: 0,
+            load: Load { rate: 0, burst: 0, knee: Knee::ZERO },
+            endless: false,
+            shares: Vec::new(),
+        }
+    }
+
+    /// Where an input's share is, or where it would be.
+    pub(crate) fn share(&self, input: Input) -> Result<usize, usize> {
+        self.shares.binary_search_by_key(&input, |share| share.input)
+    }
+
+    fn add(&mut self, input: Input, rate: i128, burst: i128) {
+        let at = self.share(input).unwrap_or_else(|at| {
+            self.shares.insert(at, Share { input, flows: 0, rate: 0, burst: 0 });
+            at
+        });
+        let share = &mut self.shares[at];
+        (share.flows, share.rate, share.burst) = (share.flows + 1, share.rate + rate, share.burst + burst);
+        self.flows += 1;
+        self.load.rate += rate;
+        self.load.burst += burst;
+    }
+
+    fn subtract(&mut self, input: Input, rate: i128, burst: i128) {
+        let Ok(at) = self.share(input) else { unreachable!("a flow leaves only where it has entered") };
+        let share = &mut self.shares[at];
+        (share.flows, share.rate, share.burst) = (share.flows - 1, share.rate - rate, share.burst - burst);
+        if share.flows == 0 {
+            self.shares.remove(at);
+        }
+        self.flows -= 1;
+        self.load.rate -= rate;
+        self.load.burst -= burst;
+    }
+}

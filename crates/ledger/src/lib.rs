@@ -1,0 +1,23 @@
+//! What is reserved where, and whether more fits: the arithmetic heart of admission.
+//!
+//! The [`Ledger`] keeps, for every queue of every link, the token buckets that enter it from each input, and answers
+//! one question: would this flow, entering this queue from this input with this burst, keep every bound that has been
+//! promised here ([`Ledger::fits`])? Who asks, along which routes and in which order is the business of the schemes.
+//!
+//! Everything is integer arithmetic in nanobits and bit/s, so a release takes back exactly what was added: after a
+//! million random steps the ledger is bit for bit what the remaining flows alone would make it.
+//!
+//! - [`Model`]: what is counted and compared (the default, and the publications' way for comparison);
+//! - `kernel`: the test of one port, in constant time where every input is at least as fast as the output, and by
+//!   exact integer lines elsewhere;
+//! - [`QueueReport`]: the same port again as exact curves, for people and for the recheck.
+
+mod kernel;
+mod ledger;
+mod model;
+mod report;
+
+pub use kernel::{Denial, Limit};
+pub use ledger::{Input, Ledger, LedgerError, Reservation};
+pub use model::{BestEffort, Comparison, Model, Residual, Shaping};
+pub use report::{InputReport, QueueReport};

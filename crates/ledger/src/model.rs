@@ -1,0 +1,119 @@
+//! What the network model counts, and how strictly it compares.
+
+use wayleave_contracts::WireOverhead;
+use wayleave_topology::{Link, Network, NodeKind};
+use wayleave_units::Bytes;
+
+/// Which part of the residual service curve a lower queue is promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Residual {
+    /// The full convex curve: never worse, equal where all links have one rate.
+    Full,
+    /// The rate-latency curve of its first positive slope, as the published controller does.
+    FirstSlope,
+}
+
+/// Whether traffic is bounded by the line that it comes from (Chameleon, section 3.2.2, last sentence).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shaping {
+    /// An input's arrival curve is capped by `Lmax + R t` of its link.
+    InputLinks,
+    /// Token buckets only.
+    Off,
+}
+
+/// Where traffic without a contract goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BestEffort {
+    /// Into the lowest queue of every switch port, which contracts then cannot use (and below all queues of a host).
+    LowestQueue,
+    /// Nowhere: it is dropped at the host, and contracts use all queues, as in the paper.
+    Dropped,
+}
+
+/// How a bound is compared with its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// A bound may be equal to its limit.
+    NonStrict,
+    /// A bound must stay below its limit, as in the published controller.
+    Strict,
+}
+
+impl Comparison {
+    /// Whether `bound` keeps `limit`.
+    pub(crate) fn holds<T: PartialOrd>(self, bound: T, limit: T) -> bool {
+        match self {
+            Self::NonStrict => bound <= limit,
+            Self::Strict => bound < limit,
+        }
+    }
+}
+
+/// The network model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// Service of lower queues.
+    pub residual: Residual,
+    /// Arrival curves capped by their lines, or not.
+    pub shaping: Shaping,
+    /// Wire overhead of frames.
+    pub overhead: WireOverhead,
+    /// The largest frame of every link; `None` derives it from each link's MTU and the overhead.
+    pub max_frame: Option<Bytes>,
+    /// Where traffic without a contract goes.
+    pub best_effort: BestEffort,
+    /// How bounds are compared with limits.
+    pub comparison: Comparison,
+}
+
+impl Default for Model {
+    /// Sound on real networks: wire bytes with up to six tags (Chameleon, section 5.3.2), full residual curves, a class
+    /// for best effort.
+    fn default() -> Self {
+        Self {
+            residual: Residual::Full,
+            shaping: Shaping::InputLinks,
+            overhead: WireOverhead::Counted { tags: 6 },
+            max_frame: None,
+            best_effort: BestEffort::LowestQueue,
+            comparison: Comparison::NonStrict,
+        }
+    }
+}
+
+impl Model {
+    /// The model of Chameleon's published controller: first slopes, frames of at most 1530 B, no overhead, all queues
+    /// for contracts, strict comparison. For comparison with published numbers, not for real networks.
+    pub const PUBLISHED: Self = Self {
+        residual: Residual::FirstSlope,
+        shaping: Shaping::InputLinks,
+        overhead: WireOverhead::Ignored,
+        max_frame: Some(Bytes::new(1530)),
+        best_effort: BestEffort::Dropped,
+        comparison: Comparison::Strict,
+    };
+
+    /// The largest frame of a link on the wire. It blocks every queue of the link once, whatever is admitted: a term
+    /// that followed the admitted flows would grow after higher queues were promised.
+    pub fn largest_frame(&self, link: &Link) -> Bytes {
+        self.max_frame.unwrap_or_else(|| self.overhead.largest_frame(link.mtu))
+    }
+
+    /// How many of a link's queues contracts may use, counted from the highest priority.
+    pub fn contract_queues(&self, network: &Network, link: &Link) -> usize {
+        let all = network.port(link.port).queues.len();
+        match (self.best_effort, network.node(link.from).kind) {
+            (BestEffort::LowestQueue, NodeKind::Switch) => all - 1,
+            _ => all,
+        }
+    }
+
+    /// The most switches that a route may pass: the tag stack that the overhead accounts for holds one tag for each.
+    pub fn max_switches(&self) -> Option<u32> {
+        match self.overhead {
+            WireOverhead::Counted { tags } => Some(tags),
+            WireOverhead::Ignored => None,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A port again as exact curves: what `plan` prints, what explains a refusal, and what the kernels are tested against.
+
+use wayleave_calculus::{ArrivalCurve, Rational, ServiceCurve, rational};
+use wayleave_calculus::{horizontal_deviation, residual_service, vertical_deviation};
+use wayleave_topology::LinkId;
+use wayleave_units::{Amount, Bytes, Rate, Time};
+
+use crate::kernel::{AMOUNT_LIMIT, Denial, Limit};
+use crate::ledger::{Input, Ledger, Queue};
+use crate::model::{Residual, Shaping};
+
+/// What enters a queue from one input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputReport {
+    /// The link, or `None` for traffic of the node itself.
+    pub link: Option<LinkId>,
+    /// How many flows.
+    pub flows: u32,
+    /// Their rates' sum.
+    pub rate: Rate,
+    /// Their bursts' sum, as grown on their ways.
+    pub burst: Amount,
+    /// What bounds them: the token bucket of the sums, capped by the link's line.
+    pub arrival: ArrivalCurve,
+}
+
+/// What a queue has promised, and what it can keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueReport {
+    /// The link.
+    pub link: LinkId,
+    /// The queue, 0 highest.
+    pub queue: u8,
+    /// The delay that every flow through it counts with.
+    pub budget: Time,
+    /// What it can hold.
+    pub buffer: Bytes,
+    /// How many flows.
+    pub flows: u32,
+    /// By input.
+    pub inputs: Vec<InputReport>,
+    /// The sum over the inputs.
+    pub arrival: ArrivalCurve,
+    /// What the queues above leave.
+    pub service: ServiceCurve,
+    /// No packet waits longer, in ns; zero for an empty queue, `None` if unbounded.
+    pub delay: Option<Rational>,
+    /// It never holds more, in nanobits; `None` if unbounded.
+    pub backlog: Option<Rational>,
+}
+
+impl QueueReport {
+    /// The delay bound in whole ns, rounded up.
+    pub fn delay_bound(&self) -> Option<Time> {
+        rational::time_rounded_up(self.delay.as_ref()?)
+    }
+
+    /// The backlog bound in whole bytes, rounded up.
+    pub fn backlog_bound(&self) -> Option<Bytes> {
+        let nanobits = rational::amount_rounded_up(self.backlog.as_ref()?)?;
+        u64::try_from(nanobits.bytes_rounded_up()).ok().map(Bytes::new)
+    }
+}
+
+impl Ledger {
+    /// Every queue of a link that contracts may use, highest priority first.
+    pub fn report(&self, link: LinkId) -> Vec<QueueReport> {
+        reports(self, link, None)
+    }
+}
+
+/// One more flow: the queue that it enters, from where, its rate and its burst.
+type Extra = (u8, Input, Rate, Amount);
+
+fn reports(ledger: &Ledger, link: LinkId, extra: Option<Extra>) -> Vec<QueueReport> {
+    let port = ledger.port(link);
+    let debt = Amount::from_nanobits(port.debt);
+    let line = ledger.network().link(link).rate;
+    let mut service = ServiceCurve::constant_rate(line).subtract_amount(debt);
+    let mut reports = Vec::new();
+    for (index, queue) in (0u8..).zip(ledger.queues_of(link)) {
+        let entering =
+            extra.filter(|&(target, ..)| target == index).map(|(_, input, rate, burst)| (input, rate, burst));
+        let inputs = inputs(ledger, queue, entering);
+        let arrival = inputs.iter().fold(ArrivalCurve::zero(), |sum, input| &sum + &input.arrival);
+        let flows = queue.flows + u32::from(entering.is_some());
+        let mut left = residual_service(&service, &arrival);
+        if ledger.model().residual == Residual::FirstSlope {
+            left = left.first_slope();
+        }
+        let empty = Some(rational::whole(0)).filter(|_| flows == 0);
+        reports.push(QueueReport {
+            link,
+            queue: index,
+            budget: Time::from_nanos(queue.budget as u64),
+            buffer: Bytes::new(Amount::from_nanobits(queue.buffer).bytes_rounded_up() as u64),
+            flows,
+            delay: empty.clone().or_else(|| horizontal_deviation(&arrival, &service)),
+            backlog: empty.or_else(|| vertical_deviation(&arrival, &service)),
+            inputs,
+            arrival,
+            service: std::mem::replace(&mut service, left),
+        });
+    }
+    reports
+}
+
+fn inputs(ledger: &Ledger, queue: &Queue, extra: Option<(Input, Rate, Amount)>) -> Vec<InputReport> {
+    let mut shares: Vec<(Input, u32, Rate, Amount)> = queue
+        .shares
+        .iter()
+        .map(|share| {
+            let rate = Rate::from_bits_per_second(share.rate as u64);
+            (share.input, share.flows, rate, Amount::from_nanobits(share.burst))
+        })
+        .collect();
+    if let Some((input, rate, burst)) = extra {
+        match shares.iter_mut().find(|share| share.0 == input) {
+            Some(share) => *share = (input, share.1 + 1, share.2 + rate, share.3 + burst),
+            None => shares.push((input, 1, rate, burst)),
+        }
+    }
+    let report = |(input, flows, rate, burst): (Input, u32, Rate, Amount)| {
+        let bucket = ArrivalCurve::token_bucket(rate, burst);
+        let line = input
+            .as_link()
+            .filter(|_| ledger.model().shaping == Shaping::InputLinks)
+            .map(|link| ArrivalCurve::line(ledger.network().link(link).rate, ledger.largest_frame(link)));
+        let arrival = line.map_or(bucket.clone(), |line| bucket.minimum(&line));
+        InputReport { link: input.as_link(), flows, rate, burst, arrival }
+    };
+    shares.into_iter().map(report).collect()
+}
+
+/// The first promise, from the queue that the flow would enter downwards, that it would break.
+pub(crate) fn denial(ledger: &Ledger, link: LinkId, queue: u8, flow: (Input, Rate, Amount)) -> Option<Denial> {
+    let (input, rate, burst) = flow;
+    let comparison = ledger.model().comparison;
+    let line = ledger.network().link(link).rate;
+    let reserved = ledger.reserved(link);
+    let too_fast = |queue, asked, left| Some(Denial { queue, limit: Limit::Rate { asked, left } });
+    if reserved + rate > line {
+        return too_fast(queue, rate, line.saturating_sub(reserved));
+    }
+    for report in reports(ledger, link, Some((queue, input, rate, burst))) {
+        if report.queue < queue || report.flows == 0 {
+            continue;
+        }
+        let (Some(delay), Some(backlog)) = (&report.delay, &report.backlog) else {
+            let left = rational::rate_rounded_down(&report.service.ultimate_rate()).unwrap_or(Rate::ZERO);
+            let asked = rational::rate_rounded_up(&report.arrival.long_term_rate()).unwrap_or(Rate::MAX);
+            return too_fast(report.queue, asked, left);
+        };
+        if !comparison.holds(delay, &rational::from_time(report.budget)) || report.arrival.burst() > whole_limit() {
+            let bound = report.delay_bound().unwrap_or(Time::MAX);
+            return Some(Denial { queue: report.queue, limit: Limit::Delay { bound, budget: report.budget } });
+        }
+        if !comparison.holds(backlog, &rational::from_amount(report.buffer.into())) {
+            let backlog = report.backlog_bound().unwrap_or(Bytes::MAX);
+            return Some(Denial { queue: report.queue, limit: Limit::Buffer { backlog, buffer: report.buffer } });
+        }
+    }
+    None
+}
+
+fn whole_limit() -> Rational {
+    rational::whole(AMOUNT_LIMIT)
+}

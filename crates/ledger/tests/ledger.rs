@@ -1,0 +1,222 @@
+//! The kernels against the exact curves, and the ledger against itself after a long life.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use wayleave_calculus::rational;
+use wayleave_contracts::Demand;
+use wayleave_ledger::{Comparison, Input, Ledger, Limit, Model, QueueReport, Residual, Shaping};
+use wayleave_topology::builders::{Cabling, FatTree, build};
+use wayleave_topology::{FlowId, Hop, LinkSpec, Network, NetworkBuilder, NodeKind, PortSpec, Route};
+use wayleave_units::{Amount, Bytes, Rate, Time};
+
+/// Three hosts of the given rates on a switch, and one output of `out` with three queues.
+fn funnel(inputs: [u64; 3], out: u64, buffer: u64) -> Arc<Network> {
+    let mut builder = NetworkBuilder::default();
+    let switch = builder.add_node("s", NodeKind::Switch).unwrap();
+    let sink = builder.add_node("sink", NodeKind::Host).unwrap();
+    let cable = |from, to, mbit| LinkSpec {
+        from,
+        to,
+        rate: Rate::from_mbit(mbit),
+        propagation: Time::ZERO,
+        mtu: Bytes::new(1500),
+        port: PortSpec::uniform(4, Bytes::new(buffer)),
+    };
+    builder.add_link(cable(switch, sink, out)).unwrap();
+    for (index, rate) in inputs.into_iter().enumerate() {
+        let host = builder.add_node(&format!("h{index}"), NodeKind::Host).unwrap();
+        builder.add_link(cable(host, switch, rate)).unwrap();
+    }
+    Arc::new(builder.build())
+}
+
+fn ledger(network: &Arc<Network>, model: Model, budgets: &[u64]) -> Ledger {
+    let budgets: Vec<Time> = budgets.iter().map(|&us| Time::from_micros(us)).collect();
+    Ledger::new(network.clone(), model, vec![budgets; network.links().len()]).unwrap()
+}
+
+fn demand(kbit: u64, bytes: u64) -> Demand {
+    Demand { rate: Rate::from_bits_per_second(kbit * 1000), burst: Bytes::new(bytes), max_frame: None }
+}
+
+fn keeps_everything(model: &Model, report: &QueueReport) -> bool {
+    let (budget, buffer) = (rational::from_time(report.budget), rational::from_amount(report.buffer.into()));
+    let (Some(delay), Some(backlog)) = (&report.delay, &report.backlog) else { return false };
+    match model.comparison {
+        Comparison::NonStrict => *delay <= budget && *backlog <= buffer,
+        Comparison::Strict => *delay < budget && *backlog < buffer,
+    }
+}
+
+fn models() -> impl Strategy<Value = Model> {
+    let residual = prop_oneof![Just(Residual::Full), Just(Residual::FirstSlope)];
+    let shaping = prop_oneof![3 => Just(Shaping::InputLinks), 1 => Just(Shaping::Off)];
+    let comparison = prop_oneof![Just(Comparison::Strict), Just(Comparison::NonStrict)];
+    (residual, shaping, comparison).prop_map(|(residual, shaping, comparison)| Model {
+        residual,
+        shaping,
+        comparison,
+        ..Model::default()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Every answer of the kernels, on ports with slower, equal and faster inputs, is that of the exact curves.
+    #[test]
+    fn the_kernels_decide_as_the_exact_curves_do(
+        model in models(),
+        inputs in prop::array::uniform3(prop_oneof![Just(100u64), Just(1000), Just(1001), Just(10_000)]),
+        out in prop_oneof![Just(100u64), Just(1000), Just(10_000)],
+        buffer in 10_000u64..200_000,
+        flows in prop::collection::vec((0usize..3, 0u8..3, 1u64..90_000, 64u64..40_000), 1..25),
+    ) {
+        let network = funnel(inputs, out, buffer);
+        let mut ledger = ledger(&network, model, &[200, 1500, 6000]);
+        let port = network.find_link("s->sink").unwrap();
+        for (host, queue, kbit, bytes) in flows {
+            let demand = demand(kbit, bytes);
+            let uplink = network.find_link(&format!("h{host}->s")).unwrap();
+            let hop = Hop { link: uplink, queue: 0 };
+            if ledger.reserved(uplink) + demand.rate > network.link(uplink).rate {
+                continue;
+            }
+            let burst = Amount::from(demand.burst) + demand.rate * ledger.budget(hop);
+            let fits = ledger.fits(port, queue, Input::link(uplink), demand.rate, burst);
+            let denial = ledger.denial(port, queue, Input::link(uplink), demand.rate, burst);
+            prop_assert_eq!(denial.is_none(), fits, "{:?}", denial);
+            let flow = ledger.reserve(demand, Route { hops: vec![hop, Hop { link: port, queue }] });
+            let kept = ledger.report(port).iter().filter(|report| report.queue >= queue && report.flows > 0).all(|report| keeps_everything(&model, report));
+            prop_assert_eq!(fits, kept, "{:?}", ledger.report(port));
+            if !fits {
+                ledger.release(flow).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_first_slope_is_never_better_and_equal_with_equal_rates(
+        flows in prop::collection::vec((0usize..3, 0u8..3, 1u64..90_000, 64u64..40_000), 1..25),
+    ) {
+        let network = funnel([1000; 3], 1000, 100_000);
+        let port = network.find_link("s->sink").unwrap();
+        let mut both = [Residual::Full, Residual::FirstSlope]
+            .map(|residual| ledger(&network, Model { residual, ..Model::default() }, &[200, 1500, 6000]));
+        for (host, queue, kbit, bytes) in flows {
+            let uplink = network.find_link(&format!("h{host}->s")).unwrap();
+            let hops = vec![Hop { link: uplink, queue: 0 }, Hop { link: port, queue }];
+            for ledger in &mut both {
+                ledger.reserve(demand(kbit, bytes), Route { hops: hops.clone() });
+            }
+            let [full, first] = both.each_ref().map(|ledger| ledger.report(port));
+            prop_assert!(full.iter().zip(&first).all(|(full, first)| full.delay == first.delay && full.backlog == first.backlog));
+        }
+    }
+}
+
+#[test]
+fn an_input_that_fills_its_line_for_ever_is_bounded_by_it() {
+    // Rates add up to the input's line: its token bucket never takes over.
+    let network = funnel([1000; 3], 1000, 1_000_000);
+    let mut ledger = ledger(&network, Model::default(), &[200, 1500, 6000]);
+    let (port, uplink) = (network.find_link("s->sink").unwrap(), network.find_link("h0->s").unwrap());
+    let hops = vec![Hop { link: uplink, queue: 0 }, Hop { link: port, queue: 0 }];
+    ledger.reserve(demand(1_000_000, 60_000), Route { hops });
+    let bound = ledger.report(port)[0].delay_bound();
+    // 1562 B from the line on top of two frames of debt, at 1 Gbit/s.
+    assert_eq!(bound, Some(Time::from_nanos(3 * 1562 * 8)));
+}
+
+#[test]
+fn a_refusal_names_the_lower_queue_that_would_break() {
+    let network = funnel([1000; 3], 1000, 1_000_000);
+    let mut ledger = ledger(&network, Model::default(), &[400, 400, 6000]);
+    let (port, uplink) = (network.find_link("s->sink").unwrap(), network.find_link("h0->s").unwrap());
+    let other = network.find_link("h1->s").unwrap();
+    let low = Route { hops: vec![Hop { link: uplink, queue: 0 }, Hop { link: port, queue: 1 }] };
+    ledger.reserve(demand(100, 40_000), low.clone());
+    ledger.reserve(demand(100, 18_000), Route { hops: vec![Hop { link: other, queue: 0 }, low.hops[1]] });
+    let denial = ledger.denial(port, 0, Input::LOCAL, Rate::from_mbit(1), Bytes::new(30_000).into()).unwrap();
+    assert_eq!(denial.queue, 1);
+    assert!(
+        matches!(denial.limit, Limit::Delay { bound, budget } if bound > budget && budget == Time::from_micros(400))
+    );
+}
+
+#[test]
+fn an_empty_lower_queue_refuses_nothing() {
+    let network = funnel([1000; 3], 1000, 1_000_000);
+    // The second queue's budget is below its latency behind a 12 kB burst, but nobody uses it.
+    let ledger = ledger(&network, Model::default(), &[200, 30, 6000]);
+    let port = network.find_link("s->sink").unwrap();
+    assert!(ledger.fits(port, 0, Input::LOCAL, Rate::from_mbit(1), Bytes::new(12_000).into()));
+}
+
+/// A seeded walk of additions, moves and releases; prints the seed that replays it.
+fn random_life(steps: u32, seed: u64) {
+    println!("seed {seed}");
+    let network = Arc::new(build::fat_tree(&FatTree { cabling: Cabling::default(), ..FatTree::default() }).unwrap());
+    let budgets = [100, 500, 1000, 1500, 3000, 6000, 12_000];
+    let all = network.links().map(|(_, link)| {
+        let usable = Model::default().contract_queues(&network, link);
+        budgets[..usable].iter().map(|&us| Time::from_micros(us)).collect()
+    });
+    let mut ledger = Ledger::new(network.clone(), Model::default(), all.collect()).unwrap();
+    let empty = ledger.clone();
+    let mut state = seed;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let hosts: Vec<_> = network.hosts().collect();
+    let walk = |random: &mut dyn FnMut(u64) -> u64| {
+        let mut at = hosts[random(hosts.len() as u64) as usize];
+        let mut hops = Vec::new();
+        for _ in 0..=random(5) {
+            let links = network.links_from(at);
+            let link = links[random(links.len() as u64) as usize];
+            hops.push(Hop { link, queue: random(empty.budgets(link).len() as u64) as u8 });
+            at = network.link(link).to;
+        }
+        Route { hops }
+    };
+    let mut alive: Vec<FlowId> = Vec::new();
+    for _ in 0..steps {
+        let pick = random(alive.len().max(1) as u64) as usize;
+        match random(5) {
+            0 | 1 if alive.len() < 300 => {
+                let demand = demand(1 + random(200_000), 1 + random(60_000));
+                alive.push(ledger.reserve(demand, walk(&mut random)));
+            }
+            2 if !alive.is_empty() => {
+                let old = ledger.also_reserve(alive[pick], walk(&mut random)).unwrap();
+                ledger.leave(alive[pick], &old);
+            }
+            3 if !alive.is_empty() => {
+                let old = ledger.also_reserve(alive[pick], walk(&mut random)).unwrap();
+                ledger.leave(alive[pick], &old);
+                ledger.restore(alive[pick], old);
+            }
+            _ if !alive.is_empty() => {
+                ledger.release(alive.swap_remove(pick)).unwrap();
+            }
+            _ => {}
+        }
+    }
+    let mut fresh = empty.clone();
+    for (_, flow) in ledger.flows() {
+        fresh.reserve(flow.demand, flow.route.clone());
+    }
+    assert!(fresh == ledger, "the ledger is not what its flows make it");
+    for flow in alive {
+        ledger.release(flow).unwrap();
+    }
+    assert!(empty == ledger, "the empty ledger is not what it was");
+}
+
+#[test]
+fn after_a_million_random_steps_the_ledger_is_bit_for_bit_what_its_flows_make_it() {
+    random_life(1_000_000, 20_261_121);
+}

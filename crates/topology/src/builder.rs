@@ -1,0 +1,294 @@
+//! How a network comes to be: nodes and links one by one, checked as they arrive.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::network::{Adjacency, Link, LinkId, Network, Node, NodeId, NodeKind, Port, PortId, PortQueue};
+
+/// The most hardware queues of a port (802.1Q has eight priorities).
+pub const MAX_QUEUES: usize = 8;
+/// The longest delay budget of a queue: with it every product of the admission check stays inside `i128`.
+pub const MAX_BUDGET: Time = Time::from_millis(10_000);
+
+/// The queues of one end of a cable.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PortSpec {
+    /// Highest priority first.
+    pub queues: Vec<PortQueue>,
+}
+
+impl PortSpec {
+    /// `count` queues of `buffer` each, with budgets left to the scheme.
+    pub fn uniform(count: usize, buffer: Bytes) -> Self {
+        Self { queues: vec![PortQueue { buffer, budget: None }; count] }
+    }
+}
+
+/// One direction of a cable to be.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// The node whose port it leaves.
+    pub from: NodeId,
+    /// The node that it enters.
+    pub to: NodeId,
+    /// Line rate, above zero.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub propagation: Time,
+    /// The largest layer-3 packet.
+    pub mtu: Bytes,
+    /// The queues of the port that it leaves.
+    pub port: PortSpec,
+}
+
+/// What is wrong with a network. Every variant names the offender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NetworkError {
+    /// Two nodes of one name.
+    DuplicateNode(String),
+    /// A node without a name, or with one that link names could not carry (`->`, `#`, control characters).
+    BadName(String),
+    /// A link that begins and ends at the same node.
+    SelfLoop(String),
+    /// A link between two hosts, which have no switch to admit them.
+    HostToHost(String, String),
+    /// A line rate of zero.
+    ZeroRate(String),
+    /// An MTU that carries no frame, or above what a frame can be.
+    BadMtu {
+        /// The link.
+        link: String,
+        /// Its MTU.
+        mtu: Bytes,
+    },
+    /// A port with no queue, or with more than eight.
+    QueueCount {
+        /// The link.
+        link: String,
+        /// Its queues.
+        queues: usize,
+    },
+    /// A queue's budget is zero or above [`MAX_BUDGET`].
+    BadBudget {
+        /// The link.
+        link: String,
+        /// The queue.
+        queue: usize,
+        /// Its budget.
+        budget: Time,
+    },
+    /// A builder's parameter is outside what it can build.
+    Parameter {
+        /// The parameter's name.
+        name: &'static str,
+        /// What was given.
+        given: u64,
+        /// What is accepted.
+        expected: &'static str,
+    },
+    /// More nodes or links than an index can count.
+    TooLarge,
+}
+
+impl fmt::Display for NetworkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DuplicateNode(name) => write!(f, "two nodes are called \"{name}\": names must be unique"),
+            Self::BadName(name) => {
+                write!(
+                    f,
+                    "\"{name}\" cannot be a node's name: it must not be empty, nor contain \"->\", \"#\" or control characters"
+                )
+            }
+            Self::SelfLoop(name) => write!(f, "a link from \"{name}\" to itself leads nowhere"),
+            Self::HostToHost(a, b) => {
+                write!(f, "\"{a}\" and \"{b}\" are both hosts: a link needs a switch on at least one end")
+            }
+            Self::ZeroRate(link) => write!(f, "link {link} has a rate of zero: a rate such as 10Gbit is expected"),
+            Self::BadMtu { link, mtu } => {
+                write!(f, "link {link} has an MTU of {mtu}: from 64B to 65535B is accepted (1500B is usual)")
+            }
+            Self::QueueCount { link, queues } => {
+                write!(f, "link {link} has {queues} queues: from 1 to {MAX_QUEUES} are accepted")
+            }
+            Self::BadBudget { link, queue, budget } => {
+                write!(
+                    f,
+                    "queue {queue} of link {link} has a budget of {budget}: above zero and up to {MAX_BUDGET} is accepted"
+                )
+            }
+            Self::Parameter { name, given, expected } => write!(f, "{name} is {given}: {expected} is accepted"),
+            Self::TooLarge => write!(f, "the network has more than 2^31 nodes or links"),
+        }
+    }
+}
+
+impl std::error::Error for NetworkError {}
+
+/// Collects nodes and links; [`NetworkBuilder::build`] freezes them.
+///
+/// ```
+/// use wayleave_topology::{LinkSpec, NetworkBuilder, NodeKind, PortSpec};
+/// use wayleave_units::{Bytes, Rate, Time};
+/// let mut builder = NetworkBuilder::default();
+/// let host = builder.add_node("h1", NodeKind::Host)?;
+/// let switch = builder.add_node("s1", NodeKind::Switch)?;
+/// builder.add_link(LinkSpec {
+///     from: host,
+///     to: switch,
+///     rate: Rate::from_gbit(1),
+///     propagation: Time::ZERO,
+///     mtu: Bytes::new(1500),
+///     port: PortSpec::uniform(1, Bytes::new(97_000)),
+/// })?;
+/// assert_eq!(builder.build().links().count(), 1);
+/// # Ok::<(), wayleave_topology::NetworkError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct NetworkBuilder {
+    nodes: Vec<Node>,
+    links: Vec<Link>,
+    ports: Vec<Port>,
+    port_ids: HashMap<PortSpec, PortId>,
+    node_names: HashMap<String, NodeId>,
+    link_names: HashMap<String, LinkId>,
+}
+
+impl NetworkBuilder {
+    /// Adds a node without constant processing or jitter.
+    ///
+    /// # Errors
+    /// If the name is taken or cannot be one.
+    pub fn add_node(&mut self, name: &str, kind: NodeKind) -> Result<NodeId, NetworkError> {
+        self.add(Node { name: name.to_owned(), kind, processing: Time::ZERO, jitter: Time::ZERO })
+    }
+
+    /// Adds a node.
+    ///
+    /// # Errors
+    /// If the name is taken or cannot be one.
+    pub fn add(&mut self, node: Node) -> Result<NodeId, NetworkError> {
+        let name = &node.name;
+        if name.is_empty() || name.contains("->") || name.contains('#') || name.chars().any(char::is_control) {
+            return Err(NetworkError::BadName(name.clone()));
+        }
+        if self.nodes.len() >= i32::MAX as usize {
+            return Err(NetworkError::TooLarge);
+        }
+        let id = NodeId(self.nodes.len() as u32);
+        if self.node_names.contains_key(name) {
+            return Err(NetworkError::DuplicateNode(name.clone()));
+        }
+        self.node_names.insert(name.clone(), id);
+        self.nodes.push(node);
+        Ok(id)
+    }
+
+    /// The node of this name, if it was added.
+    pub fn find_node(&self, name: &str) -> Option<NodeId> {
+        self.node_names.get(name).copied()
+    }
+
+    /// Adds one directed link.
+    ///
+    /// # Errors
+    /// If it leads nowhere, joins two hosts, has no rate, or its queues are not from one to eight.
+    pub fn add_link(&mut self, spec: LinkSpec) -> Result<LinkId, NetworkError> {
+        let (from, to) = (&self.nodes[spec.from.index()], &self.nodes[spec.to.index()]);
+        let stem = format!("{}->{}", from.name, to.name);
+        if spec.from == spec.to {
+            return Err(NetworkError::SelfLoop(from.name.clone()));
+        }
+        if from.kind == NodeKind::Host && to.kind == NodeKind::Host {
+            return Err(NetworkError::HostToHost(from.name.clone(), to.name.clone()));
+        }
+        check_link(&stem, &spec)?;
+        if self.links.len() >= i32::MAX as usize {
+            return Err(NetworkError::TooLarge);
+        }
+        let id = LinkId(self.links.len() as u32);
+        let name = self.free_name(stem);
+        self.link_names.insert(name.clone(), id);
+        let port = self.intern(spec.port);
+        let LinkSpec { from, to, rate, propagation, mtu, .. } = spec;
+        self.links.push(Link { name, from, to, rate, propagation, mtu, port });
+        Ok(id)
+    }
+
+    /// Adds both directions of a cable; `port` is the port at `spec.from`, `back` the one at `spec.to`.
+    ///
+    /// # Errors
+    /// As for [`Self::add_link`].
+    pub fn add_cable(&mut self, spec: LinkSpec, back: PortSpec) -> Result<(LinkId, LinkId), NetworkError> {
+        let reverse = LinkSpec { from: spec.to, to: spec.from, port: back, ..spec.clone() };
+        Ok((self.add_link(spec)?, self.add_link(reverse)?))
+    }
+
+    fn free_name(&self, stem: String) -> String {
+        if !self.link_names.contains_key(&stem) {
+            return stem;
+        }
+        (2..).map(|n| format!("{stem}#{n}")).find(|name| !self.link_names.contains_key(name)).unwrap_or(stem)
+    }
+
+    fn intern(&mut self, spec: PortSpec) -> PortId {
+        if let Some(&id) = self.port_ids.get(&spec) {
+            return id;
+        }
+        let id = PortId(self.ports.len() as u32);
+        self.ports.push(Port { queues: spec.queues.clone() });
+        self.port_ids.insert(spec, id);
+        id
+    }
+
+    /// Freezes the network.
+    pub fn build(self) -> Network {
+        let out = adjacency(&self.nodes, &self.links, |link| (link.from, link.to));
+        let into = adjacency(&self.nodes, &self.links, |link| (link.to, link.from));
+        let Self { nodes, links, ports, node_names, link_names, .. } = self;
+        Network { nodes, links, ports, out, into, node_names, link_names }
+    }
+}
+
+fn check_link(name: &str, spec: &LinkSpec) -> Result<(), NetworkError> {
+    if spec.rate == Rate::ZERO {
+        return Err(NetworkError::ZeroRate(name.to_owned()));
+    }
+    if !(64..=65_535).contains(&spec.mtu.get()) {
+        return Err(NetworkError::BadMtu { link: name.to_owned(), mtu: spec.mtu });
+    }
+    let queues = spec.port.queues.len();
+    if !(1..=MAX_QUEUES).contains(&queues) {
+        return Err(NetworkError::QueueCount { link: name.to_owned(), queues });
+    }
+    for (queue, budget) in spec.port.queues.iter().enumerate().filter_map(|(q, queue)| Some((q, queue.budget?))) {
+        if budget == Time::ZERO || budget > MAX_BUDGET {
+            return Err(NetworkError::BadBudget { link: name.to_owned(), queue, budget });
+        }
+    }
+    Ok(())
+}
+
+/// Links grouped by one end; within a node those whose other end is a switch come first, each in order of index.
+fn adjacency(nodes: &[Node], links: &[Link], ends: impl Fn(&Link) -> (NodeId, NodeId)) -> Adjacency {
+    let to_host = |link: &Link| nodes[ends(link).1.index()].kind == NodeKind::Host;
+    let mut ids: Vec<LinkId> = (0..links.len() as u32).map(LinkId).collect();
+    ids.sort_by_key(|&id| (ends(&links[id.index()]).0, to_host(&links[id.index()]), id));
+    let mut starts = Vec::with_capacity(nodes.len());
+    let mut at = 0;
+    for node in 0..nodes.len() as u32 {
+        let start = at;
+        let mine = |at: usize| ids.get(at).map(|id| &links[id.index()]).filter(|link| ends(link).0 == NodeId(node));
+        while mine(at).is_some_and(|link| !to_host(link)) {
+            at += 1;
+        }
+        let hosts = at;
+        while mine(at).is_some() {
+            at += 1;
+        }
+        starts.push((start as u32, hosts as u32));
+    }
+    Adjacency { links: ids, starts }
+}

@@ -1,0 +1,328 @@
+//! Networks by name and parameters: fat tree, leaf-spine, line, ring, star, and the testbeds of the publications.
+
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::builder::{LinkSpec, NetworkBuilder, NetworkError, PortSpec};
+use crate::network::{Network, NodeId, NodeKind};
+
+/// What every link of a built network has, unless the builder says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cabling {
+    /// Line rate of every link.
+    pub rate: Rate,
+    /// Propagation delay of every link.
+    pub propagation: Time,
+    /// Largest layer-3 packet.
+    pub mtu: Bytes,
+    /// The ports of switches.
+    pub switch_port: PortSpec,
+    /// The ports of hosts.
+    pub host_port: PortSpec,
+}
+
+impl Default for Cabling {
+    /// 1 Gbit/s, and the eight queues of 97 kB of Chameleon, section 5.1.1. A host queues in its own memory: its one
+    /// queue is bounded by its delay budget, not by a buffer.
+    fn default() -> Self {
+        Self {
+            rate: Rate::from_gbit(1),
+            propagation: Time::ZERO,
+            mtu: Bytes::new(1500),
+            switch_port: PortSpec::uniform(8, Bytes::new(97_000)),
+            host_port: PortSpec::uniform(1, Bytes::MAX),
+        }
+    }
+}
+
+impl Cabling {
+    /// The queue count and per-queue buffer pairs of Chameleon, sections 5.1.1 and 5.2: 8 of 97 kB, 4 of 190 kB, 2 of
+    /// 356 kB, 1 of 590 kB; `None` for a count that the paper does not measure.
+    pub fn published_buffer(queues: usize) -> Option<Bytes> {
+        match queues {
+            8 => Some(Bytes::new(97_000)),
+            4 => Some(Bytes::new(190_000)),
+            2 => Some(Bytes::new(356_000)),
+            1 => Some(Bytes::new(590_000)),
+            _ => None,
+        }
+    }
+
+    fn link(&self, from: NodeId, to: NodeId, rate: Rate, port: &PortSpec) -> LinkSpec {
+        LinkSpec { from, to, rate, propagation: self.propagation, mtu: self.mtu, port: port.clone() }
+    }
+
+    fn attach(
+        &self,
+        builder: &mut NetworkBuilder,
+        host: NodeId,
+        switch: NodeId,
+        rate: Rate,
+    ) -> Result<(), NetworkError> {
+        builder.add_cable(self.link(host, switch, rate, &self.host_port), self.switch_port.clone()).map(drop)
+    }
+
+    fn join(&self, builder: &mut NetworkBuilder, a: NodeId, b: NodeId, rate: Rate) -> Result<(), NetworkError> {
+        builder.add_cable(self.link(a, b, rate, &self.switch_port), self.switch_port.clone()).map(drop)
+    }
+}
+
+/// A k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FatTree {
+    /// Even, from 2 to 64.
+    pub k: u64,
+    /// Hosts under each edge switch; `None` is k/2, the classic fat tree. (40 k/2 in Chameleon, section 5.2.)
+    pub hosts_per_edge: Option<u64>,
+    /// Rate between edge and aggregation switches; `None` is the cabling's.
+    pub aggregation_rate: Option<Rate>,
+    /// Rate between aggregation and core switches; `None` is the cabling's.
+    pub core_rate: Option<Rate>,
+    /// Everything else.
+    pub cabling: Cabling,
+}
+
+impl Default for FatTree {
+    fn default() -> Self {
+        Self { k: 4, hosts_per_edge: None, aggregation_rate: None, core_rate: None, cabling: Cabling::default() }
+    }
+}
+
+/// Leaves and spines, every leaf joined to every spine by the same number of parallel links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeafSpine {
+    /// Leaf (rack) switches.
+    pub leaves: u64,
+    /// Spine switches.
+    pub spines: u64,
+    /// Hosts under each leaf.
+    pub hosts_per_leaf: u64,
+    /// Links between each leaf and each spine.
+    pub parallel: u64,
+    /// Rate of the links between leaves and spines; `None` is the cabling's.
+    pub uplink_rate: Option<Rate>,
+    /// Everything else.
+    pub cabling: Cabling,
+}
+
+impl Default for LeafSpine {
+    fn default() -> Self {
+        Self { leaves: 4, spines: 2, hosts_per_leaf: 4, parallel: 1, uplink_rate: None, cabling: Cabling::default() }
+    }
+}
+
+/// Switches in a line, in a ring, or (with one switch) a star, with hosts under each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    /// Switches.
+    pub switches: u64,
+    /// Hosts under each.
+    pub hosts_per_switch: u64,
+    /// Everything else.
+    pub cabling: Cabling,
+}
+
+impl Default for Chain {
+    fn default() -> Self {
+        Self { switches: 4, hosts_per_switch: 1, cabling: Cabling::default() }
+    }
+}
+
+/// The functions that turn parameters into networks.
+pub mod build {
+    use super::*;
+
+    fn check(name: &'static str, given: u64, ok: bool, expected: &'static str) -> Result<(), NetworkError> {
+        if ok { Ok(()) } else { Err(NetworkError::Parameter { name, given, expected }) }
+    }
+
+    fn size(name: &'static str, given: u64) -> Result<(), NetworkError> {
+        check(name, given, (1..=100_000).contains(&given), "from 1 to 100000")
+    }
+
+    /// A fat tree. Switches are `core1`, `pod1-agg1`, `pod1-edge1`; hosts are `h1` ... in order of pods and edges.
+    ///
+    /// # Errors
+    /// If k is odd or outside 2 to 64, or a host count outside 1 to 100000.
+    pub fn fat_tree(spec: &FatTree) -> Result<Network, NetworkError> {
+        check("k", spec.k, spec.k.is_multiple_of(2) && (2..=64).contains(&spec.k), "an even number from 2 to 64")?;
+        let half = spec.k / 2;
+        pods(spec, spec.k, half)
+    }
+
+    /// `count` pods of a k-ary fat tree, with `cores_per_agg` cores behind each aggregation switch of a pod.
+    pub(super) fn pods(spec: &FatTree, count: u64, cores_per_agg: u64) -> Result<Network, NetworkError> {
+        let half = spec.k / 2;
+        let hosts = spec.hosts_per_edge.unwrap_or(half);
+        size("hosts per edge switch", hosts)?;
+        let cabling = &spec.cabling;
+        let aggregation = spec.aggregation_rate.unwrap_or(cabling.rate);
+        let core = spec.core_rate.unwrap_or(cabling.rate);
+        let mut builder = NetworkBuilder::default();
+        let switch = |builder: &mut NetworkBuilder, name: String| builder.add_node(&name, NodeKind::Switch);
+        let cores = (1..=half * cores_per_agg)
+            .map(|i| switch(&mut builder, format!("core{i}")))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut host = 0;
+        for pod in 1..=count {
+            let mut tier = |name: &str| {
+                (1..=half).map(|i| switch(&mut builder, format!("pod{pod}-{name}{i}"))).collect::<Result<Vec<_>, _>>()
+            };
+            let (aggs, edges) = (tier("agg")?, tier("edge")?);
+            for (&agg, cores) in aggs.iter().zip(cores.chunks(cores_per_agg as usize)) {
+                for &up in cores {
+                    cabling.join(&mut builder, agg, up, core)?;
+                }
+                for &edge in &edges {
+                    cabling.join(&mut builder, edge, agg, aggregation)?;
+                }
+            }
+            for &edge in &edges {
+                for _ in 0..hosts {
+                    host += 1;
+                    let id = builder.add_node(&format!("h{host}"), NodeKind::Host)?;
+                    cabling.attach(&mut builder, id, edge, cabling.rate)?;
+                }
+            }
+        }
+        Ok(builder.build())
+    }
+
+    /// Leaves and spines: `leaf1`, `spine1`, hosts `h1` ... in order of leaves.
+    ///
+    /// # Errors
+    /// If a count is outside 1 to 100000.
+    pub fn leaf_spine(spec: &LeafSpine) -> Result<Network, NetworkError> {
+        size("leaves", spec.leaves)?;
+        size("spines", spec.spines)?;
+        size("hosts per leaf", spec.hosts_per_leaf)?;
+        check("parallel links", spec.parallel, (1..=64).contains(&spec.parallel), "from 1 to 64")?;
+        let cabling = &spec.cabling;
+        let uplink = spec.uplink_rate.unwrap_or(cabling.rate);
+        let mut builder = NetworkBuilder::default();
+        let spines = (1..=spec.spines)
+            .map(|i| builder.add_node(&format!("spine{i}"), NodeKind::Switch))
+            .collect::<Result<Vec<_>, _>>()?;
+        for leaf in 0..spec.leaves {
+            let id = builder.add_node(&format!("leaf{}", leaf + 1), NodeKind::Switch)?;
+            for &spine in &spines {
+                for _ in 0..spec.parallel {
+                    cabling.join(&mut builder, id, spine, uplink)?;
+                }
+            }
+            add_hosts(&mut builder, cabling, id, leaf * spec.hosts_per_leaf, spec.hosts_per_leaf)?;
+        }
+        Ok(builder.build())
+    }
+
+    fn add_hosts(
+        builder: &mut NetworkBuilder,
+        cabling: &Cabling,
+        switch: NodeId,
+        first: u64,
+        count: u64,
+    ) -> Result<(), NetworkError> {
+        for host in first + 1..=first + count {
+            let id = builder.add_node(&format!("h{host}"), NodeKind::Host)?;
+            cabling.attach(builder, id, switch, cabling.rate)?;
+        }
+        Ok(())
+    }
+
+    fn chain(spec: &Chain, closed: bool) -> Result<Network, NetworkError> {
+        size("switches", spec.switches)?;
+        size("hosts per switch", spec.hosts_per_switch)?;
+        let mut builder = NetworkBuilder::default();
+        let ids = (1..=spec.switches)
+            .map(|i| builder.add_node(&format!("s{i}"), NodeKind::Switch))
+            .collect::<Result<Vec<_>, _>>()?;
+        for (&a, &b) in ids.iter().zip(&ids[1..]) {
+            spec.cabling.join(&mut builder, a, b, spec.cabling.rate)?;
+        }
+        if let (true, Some(&first), Some(&last)) = (closed, ids.first(), ids.last()) {
+            spec.cabling.join(&mut builder, last, first, spec.cabling.rate)?;
+        }
+        for (index, &id) in ids.iter().enumerate() {
+            add_hosts(&mut builder, &spec.cabling, id, index as u64 * spec.hosts_per_switch, spec.hosts_per_switch)?;
+        }
+        Ok(builder.build())
+    }
+
+    /// Switches `s1` ... in a line, hosts `h1` ... in order of switches.
+    ///
+    /// # Errors
+    /// If a count is outside 1 to 100000.
+    pub fn line(spec: &Chain) -> Result<Network, NetworkError> {
+        chain(spec, false)
+    }
+
+    /// Switches `s1` ... in a ring.
+    ///
+    /// # Errors
+    /// If there are fewer than three switches, or a count is above 100000.
+    pub fn ring(spec: &Chain) -> Result<Network, NetworkError> {
+        check("switches of a ring", spec.switches, spec.switches >= 3, "3 or more")?;
+        chain(spec, true)
+    }
+
+    /// One switch `s1` with all the hosts.
+    ///
+    /// # Errors
+    /// If the host count is outside 1 to 100000.
+    pub fn star(hosts: u64, cabling: Cabling) -> Result<Network, NetworkError> {
+        chain(&Chain { switches: 1, hosts_per_switch: hosts, cabling }, false)
+    }
+}
+
+/// The testbeds and evaluation networks that the publications describe in their texts.
+pub mod testbeds {
+    use super::*;
+
+    /// Name, what it is, and where the text describes it.
+    pub const ALL: &[(&str, &str)] = &[
+        ("chameleon-testbed", "10 switches and 8 servers, two pods of a k = 4 fat tree, 1 Gbit/s (Chameleon, 5.4)"),
+        ("parley-testbed", "9 racks of 10 hosts, 2 spines, 4 parallel links each, 10 Gbit/s, 1.25:1 (Parley, Fig. 11)"),
+        ("ufab-testbed", "8 servers and 10 switches, 3 tiers and 2 pods, 10 Gbit/s (uFAB, Fig. 10)"),
+        ("scc-testbed", "16 servers on one switch, 1 Gbit/s (SCC, section V)"),
+        ("scc-oversubscribed", "4 racks of 30 hosts, 1 Gbit/s, one 10 Gbit/s uplink each, 3:1 (SCC, section VI)"),
+    ];
+
+    /// The network of this name, or `None` if there is none.
+    ///
+    /// How the two pods of Chameleon's and uFAB's testbeds meet their two cores stands only in drawings; here
+    /// aggregation switch i of each pod is joined to core i.
+    ///
+    /// # Errors
+    /// Never for the names in [`ALL`]; the type is that of the builders.
+    pub fn by_name(name: &str) -> Option<Result<Network, NetworkError>> {
+        let two_pods = |rate| {
+            build::pods(&FatTree { cabling: Cabling { rate, ..Cabling::default() }, ..FatTree::default() }, 2, 1)
+        };
+        match name {
+            // The Dell switches of section 4.2 have four priority levels a port.
+            "chameleon-testbed" => {
+                let switch_port = PortSpec::uniform(4, Bytes::new(190_000));
+                let cabling = Cabling { switch_port, ..Cabling::default() };
+                Some(build::pods(&FatTree { cabling, ..FatTree::default() }, 2, 1))
+            }
+            "ufab-testbed" => Some(two_pods(Rate::from_gbit(10))),
+            "parley-testbed" => Some(build::leaf_spine(&LeafSpine {
+                leaves: 9,
+                spines: 2,
+                hosts_per_leaf: 10,
+                parallel: 4,
+                uplink_rate: None,
+                cabling: Cabling { rate: Rate::from_gbit(10), ..Cabling::default() },
+            })),
+            "scc-testbed" => Some(build::star(16, Cabling::default())),
+            "scc-oversubscribed" => Some(build::leaf_spine(&LeafSpine {
+                leaves: 4,
+                spines: 1,
+                hosts_per_leaf: 30,
+                parallel: 1,
+                uplink_rate: Some(Rate::from_gbit(10)),
+                cabling: Cabling::default(),
+            })),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The network that contracts live on: nodes, directed links, their queues, routes, and builders.
+//!
+//! A [`Network`] is immutable once built. Every cable is two directed [`Link`]s; a link's queues are
+//! those of the port that it leaves, so "queue 0 of `s1->s2`" is the highest priority of s1's port
+//! towards s2 (the queue-level topology of Chameleon, section 3.3). Identifiers are dense indices, so
+//! whoever keeps state per node, link or queue uses plain vectors.
+//!
+//! ```
+//! use wayleave_topology::builders::{FatTree, build};
+//! let network = build::fat_tree(&FatTree { k: 4, ..FatTree::default() })?;
+//! assert_eq!((network.hosts().count(), network.switches().count()), (16, 20));
+//! # Ok::<(), wayleave_topology::NetworkError>(())
+//! ```
+
+mod builder;
+pub mod builders;
+mod network;
+mod paths;
+mod route;
+
+pub use builder::{LinkSpec, MAX_BUDGET, MAX_QUEUES, NetworkBuilder, NetworkError, PortSpec};
+pub use network::{Link, LinkId, Network, Node, NodeId, NodeKind, Port, PortId, PortQueue};
+pub use paths::HopDistances;
+pub use route::{FlowId, Hop, Route, RouteError};

@@ -1,0 +1,117 @@
+//! Shapes of built networks, and what a builder refuses.
+
+use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build, testbeds};
+use wayleave_topology::{
+    Hop, HopDistances, LinkSpec, Network, NetworkBuilder, NetworkError, NodeKind, PortSpec, Route, RouteError,
+};
+use wayleave_units::{Bytes, Rate, Time};
+
+fn shape(network: &Network) -> (usize, usize, usize) {
+    (network.switches().count(), network.hosts().count(), network.links().count())
+}
+
+#[test]
+fn a_fat_tree_has_its_textbook_sizes() {
+    for k in [2, 4, 6, 8] {
+        let network = build::fat_tree(&FatTree { k, ..FatTree::default() }).unwrap();
+        let (k, hosts) = (k as usize, (k * k * k / 4) as usize);
+        assert_eq!(shape(&network), (5 * k * k / 4, hosts, 2 * 3 * hosts), "k = {k}");
+    }
+}
+
+#[test]
+fn the_scalability_study_has_17280_servers_at_k_12() {
+    let network = build::fat_tree(&FatTree { k: 12, hosts_per_edge: Some(240), ..FatTree::default() }).unwrap();
+    assert_eq!(network.hosts().count(), 17_280);
+}
+
+#[test]
+fn every_pair_of_pods_has_k_half_squared_shortest_paths() {
+    let network = build::fat_tree(&FatTree::default()).unwrap();
+    let (from, to) = (network.find_node("h1").unwrap(), network.find_node("h16").unwrap());
+    let distances = HopDistances::to(&network, to);
+    assert_eq!(distances.from(from), Some(6));
+    // Up: 1 + 2 + 4, down: 4 + 2 + 1.
+    assert_eq!(distances.shortest_path_links(&network, from).len(), 14);
+}
+
+#[test]
+fn parallel_links_have_names_of_their_own() {
+    let network = build::leaf_spine(&LeafSpine { parallel: 3, ..LeafSpine::default() }).unwrap();
+    for name in ["leaf1->spine1", "leaf1->spine1#2", "leaf1->spine1#3", "spine2->leaf4#3"] {
+        let id = network.find_link(name).unwrap_or_else(|| panic!("{name}"));
+        assert_eq!(network.link(id).name, name);
+    }
+}
+
+#[test]
+fn the_testbeds_of_the_texts_have_the_sizes_that_the_texts_give() {
+    let sizes = |name| {
+        let network = testbeds::by_name(name).unwrap().unwrap();
+        (network.switches().count(), network.hosts().count())
+    };
+    assert_eq!(sizes("chameleon-testbed"), (10, 8));
+    assert_eq!(sizes("ufab-testbed"), (10, 8));
+    assert_eq!(sizes("parley-testbed"), (11, 90));
+    assert_eq!(sizes("scc-testbed"), (1, 16));
+    assert_eq!(sizes("scc-oversubscribed"), (5, 120));
+    assert!(testbeds::ALL.iter().all(|(name, _)| testbeds::by_name(name).is_some_and(|built| built.is_ok())));
+}
+
+#[test]
+fn links_to_switches_come_before_links_to_hosts() {
+    let network = build::ring(&Chain { switches: 5, hosts_per_switch: 3, ..Chain::default() }).unwrap();
+    for node in network.switches() {
+        let kinds: Vec<_> = network.links_from(node).iter().map(|&l| network.node(network.link(l).to).kind).collect();
+        assert_eq!(kinds, [vec![NodeKind::Switch; 2], vec![NodeKind::Host; 3]].concat());
+        assert_eq!(network.links_to_switches(node).len(), 2);
+        assert_eq!(network.links_from_switches(node).len(), 2);
+    }
+}
+
+#[test]
+fn a_builder_refuses_what_is_no_network() {
+    let mut builder = NetworkBuilder::default();
+    let a = builder.add_node("a", NodeKind::Switch).unwrap();
+    let b = builder.add_node("b", NodeKind::Host).unwrap();
+    let c = builder.add_node("c", NodeKind::Host).unwrap();
+    assert_eq!(builder.add_node("a", NodeKind::Host), Err(NetworkError::DuplicateNode("a".into())));
+    assert_eq!(builder.add_node("a->b", NodeKind::Host), Err(NetworkError::BadName("a->b".into())));
+    let spec = |from, to, rate, queues| LinkSpec {
+        from,
+        to,
+        rate,
+        propagation: Time::ZERO,
+        mtu: Bytes::new(1500),
+        port: PortSpec::uniform(queues, Bytes::new(1)),
+    };
+    let gbit = Rate::from_gbit(1);
+    assert_eq!(builder.add_link(spec(a, a, gbit, 1)), Err(NetworkError::SelfLoop("a".into())));
+    assert_eq!(builder.add_link(spec(b, c, gbit, 1)), Err(NetworkError::HostToHost("b".into(), "c".into())));
+    assert_eq!(builder.add_link(spec(a, b, Rate::ZERO, 1)), Err(NetworkError::ZeroRate("a->b".into())));
+    assert!(matches!(builder.add_link(spec(a, b, gbit, 0)), Err(NetworkError::QueueCount { .. })));
+    assert!(matches!(builder.add_link(spec(a, b, gbit, 9)), Err(NetworkError::QueueCount { .. })));
+    assert!(matches!(build::fat_tree(&FatTree { k: 5, ..FatTree::default() }), Err(NetworkError::Parameter { .. })));
+    assert!(matches!(build::ring(&Chain { switches: 2, ..Chain::default() }), Err(NetworkError::Parameter { .. })));
+}
+
+#[test]
+fn a_route_is_checked_hop_by_hop() {
+    let network = build::star(3, Cabling::default()).unwrap();
+    let node = |name| network.find_node(name).unwrap();
+    let hop = |name, queue| Hop { link: network.find_link(name).unwrap(), queue };
+    let check = |hops: Vec<Hop>| Route { hops }.validate(&network, node("h1"), node("h2"));
+    assert_eq!(check(vec![hop("h1->s1", 0), hop("s1->h2", 7)]), Ok(()));
+    assert_eq!(check(vec![]), Err(RouteError::Empty));
+    assert!(matches!(check(vec![hop("s1->h2", 0)]), Err(RouteError::Broken { hop: 0, .. })));
+    assert!(matches!(check(vec![hop("h1->s1", 0), hop("s1->h3", 0)]), Err(RouteError::WrongEnd { .. })));
+    assert!(matches!(check(vec![hop("h1->s1", 0), hop("s1->h1", 0)]), Err(RouteError::Loop(_))));
+    assert!(matches!(
+        check(vec![hop("h1->s1", 1), hop("s1->h2", 0)]),
+        Err(RouteError::NoQueue { queue: 1, queues: 1, .. })
+    ));
+    assert!(matches!(
+        check(vec![hop("h1->s1", 0), hop("s1->h3", 0), hop("h3->s1", 0), hop("s1->h2", 0)]),
+        Err(RouteError::ThroughHost(_))
+    ));
+}
