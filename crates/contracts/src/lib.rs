@@ -9,9 +9,11 @@
 
 mod demand;
 mod event;
+mod mix;
 
 pub use demand::{Demand, WireOverhead};
 pub use event::{Action, Event};
+pub use mix::Mix;
 
 use std::fmt;
 

@@ -235,6 +235,12 @@ impl Ledger {
         self.fits_lines(queues, usize::from(queue), port, input, rate, burst)
     }
 
+    /// Whether the line has `rate` to spare, whatever the queue.
+    pub fn has_rate(&self, link: LinkId, rate: Rate) -> bool {
+        let port = &self.ports[link.index()];
+        port.reserved + i128::from(rate.bits_per_second()) <= port.rate
+    }
+
     fn fits_fast(&self, queues: &[Queue], target: usize, port: &Port, joined: Load) -> bool {
         let comparison = self.model.comparison;
         let mut service = Service { rate: port.rate, debt: port.debt };

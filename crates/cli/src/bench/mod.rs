@@ -1,0 +1,48 @@
+//! `wayleave bench`: one JSON object per line with bench, case, metric, value and unit.
+
+pub mod admission;
+
+use serde::Serialize;
+
+/// One figure.
+#[derive(Clone, Debug)]
+pub struct Metric {
+    name: String,
+    value: f64,
+    unit: &'static str,
+}
+
+impl Metric {
+    /// A figure of a case.
+    pub fn new(name: &str, value: f64, unit: &'static str) -> Self {
+        Self { name: name.to_owned(), value, unit }
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    bench: &'a str,
+    case: &'a str,
+    metric: &'a str,
+    value: f64,
+    unit: &'a str,
+}
+
+/// Prints a case's figures.
+pub fn print(bench: &str, case: &str, metrics: &[Metric]) -> Result<(), String> {
+    for metric in metrics {
+        // Three decimals of a microsecond are below what a clock resolves.
+        let value = (metric.value * 1e3).round() / 1e3;
+        let line = Line { bench, case, metric: &metric.name, value, unit: metric.unit };
+        println!("{}", serde_json::to_string(&line).map_err(|error| error.to_string())?);
+    }
+    Ok(())
+}
+
+/// The most memory that this process has had so far, where the system tells.
+pub fn peak_rss_mb() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib / 1024.0)
+}

@@ -1,0 +1,165 @@
+//! Why a request was refused, with the values that explain it.
+
+use alloc::vec::Vec;
+
+use wayleave_topology::{LinkId, Route};
+use wayleave_units::{Bytes, Rate, Time};
+
+/// The stable code of a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// No usable path joins the hosts.
+    NoPath,
+    /// Not enough rate is left.
+    Rate,
+    /// A delay budget, or the deadline itself, would be exceeded.
+    Latency,
+    /// A queue's buffer could overflow.
+    Buffer,
+    /// A tenant's quota.
+    Quota,
+    /// An operator's rule.
+    Policy,
+}
+
+impl Reason {
+    /// As it appears in files and interfaces.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::NoPath => "NO_PATH",
+            Self::Rate => "RATE",
+            Self::Latency => "LATENCY",
+            Self::Buffer => "BUFFER",
+            Self::Quota => "QUOTA",
+            Self::Policy => "POLICY",
+        }
+    }
+}
+
+/// A promise that the request would break at one queue of its best route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// The rate left at a queue.
+    Rate {
+        /// The link.
+        link: LinkId,
+        /// The queue that would be overloaded.
+        queue: u8,
+        /// What would be needed there.
+        asked: Rate,
+        /// What is left.
+        left: Rate,
+    },
+    /// A queue's delay bound against its budget.
+    Delay {
+        /// The link.
+        link: LinkId,
+        /// The queue whose bound would break: the one entered, or one below it.
+        queue: u8,
+        /// The bound that would result.
+        bound: Time,
+        /// The budget.
+        budget: Time,
+    },
+    /// A queue's backlog bound against its buffer.
+    Buffer {
+        /// The link.
+        link: LinkId,
+        /// The queue whose buffer could overflow.
+        queue: u8,
+        /// The backlog bound that would result.
+        backlog: Bytes,
+        /// The buffer.
+        buffer: Bytes,
+    },
+}
+
+impl Binding {
+    /// The link where it binds.
+    pub const fn link(&self) -> LinkId {
+        match *self {
+            Self::Rate { link, .. } | Self::Delay { link, .. } | Self::Buffer { link, .. } => link,
+        }
+    }
+
+    /// The queue whose promise would break.
+    pub const fn queue(&self) -> u8 {
+        match *self {
+            Self::Rate { queue, .. } | Self::Delay { queue, .. } | Self::Buffer { queue, .. } => queue,
+        }
+    }
+
+    /// Its code.
+    pub const fn reason(&self) -> Reason {
+        match self {
+            Self::Rate { .. } => Reason::Rate,
+            Self::Delay { .. } => Reason::Latency,
+            Self::Buffer { .. } => Reason::Buffer,
+        }
+    }
+}
+
+/// A refusal names the binding constraint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// No sequence of links joins the hosts.
+    Disconnected,
+    /// Every path passes more switches than a tag stack has tags.
+    TooManySwitches {
+        /// The tags.
+        limit: u32,
+    },
+    /// No path carries frames of this size.
+    FrameTooLarge {
+        /// The frame, on the wire.
+        frame: Bytes,
+    },
+    /// Even in an empty network the fastest path takes longer.
+    Deadline {
+        /// The least sum of budgets and constants.
+        fastest: Time,
+        /// The deadline.
+        deadline: Time,
+    },
+    /// A pinned route names a queue that contracts cannot use.
+    NoSuchQueue {
+        /// The link.
+        link: LinkId,
+        /// The queue.
+        queue: u8,
+        /// How many queues contracts may use there.
+        queues: u8,
+    },
+    /// The route that breaks the fewest promises (the pinned one, if one is pinned) still breaks these.
+    Blocked {
+        /// That route.
+        route: Route,
+        /// The first promise, from the source, that would break.
+        binding: Binding,
+        /// The others on the way.
+        others: Vec<Binding>,
+    },
+    /// A queue for each hop exists, but together they take longer than the deadline; faster queues are blocked.
+    TooSlow {
+        /// The fastest route that has room.
+        route: Route,
+        /// Its bound.
+        bound: Time,
+        /// The deadline.
+        deadline: Time,
+    },
+}
+
+impl Refusal {
+    /// Its stable code.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Disconnected
+            | Self::TooManySwitches { .. }
+            | Self::FrameTooLarge { .. }
+            | Self::NoSuchQueue { .. } => Reason::NoPath,
+            Self::Deadline { .. } | Self::TooSlow { .. } => Reason::Latency,
+            Self::Blocked { binding, .. } => binding.reason(),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The check itself: flows one by one, then links one by one, then what was claimed about queues.
+
+use std::collections::BTreeMap;
+
+use num_rational::BigRational;
+use num_traits::Zero;
+use wayleave_topology::{LinkId, NodeKind};
+use wayleave_units::{Bytes, Time};
+
+use crate::claim::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow};
+use crate::deviation::{backlog, delay};
+use crate::port::{Input, Line, Server, arrival};
+use crate::report::{FlowFinding, QueueFinding, Report};
+use crate::violation::{RouteFault, Violation};
+use crate::whole;
+
+const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
+
+/// Derives every bound from scratch and compares it with its limit and with what was promised.
+///
+/// # Panics
+/// If the claim does not have one entry per link in `budgets` and in `max_frame`.
+pub fn check(claim: &Claim<'_>) -> Report {
+    let links = claim.network.links().len();
+    assert_eq!(claim.budgets.len(), links, "the budgets must have one entry per link");
+    assert_eq!(claim.max_frame.len(), links, "the largest frames must have one entry per link");
+
+    let mut report = Report::default();
+    let mut loads = BTreeMap::new();
+    for (index, flow) in claim.flows.iter().enumerate() {
+        match validate(claim, flow) {
+            Ok(()) => {
+                add_load(claim, flow, &mut loads);
+                check_flow(claim, index, &mut report);
+            }
+            Err(violation) => report.violations.push(violation),
+        }
+    }
+    for (&link, load) in &loads {
+        check_link(claim, link, load, &mut report);
+    }
+    for claimed in &claim.claimed_queues {
+        check_claimed(claim, claimed, &mut report);
+    }
+    report
+}
+
+/// What the flows bring to one link.
+#[derive(Default)]
+struct LinkLoad {
+    rate: u128,
+    queues: BTreeMap<u8, QueueLoad>,
+}
+
+/// What they bring to one queue: per input (`None` for the flows that start here) their bursts and rates, summed.
+#[derive(Default)]
+struct QueueLoad {
+    flows: usize,
+    inputs: BTreeMap<Option<LinkId>, Line>,
+}
+
+fn validate(claim: &Claim<'_>, flow: &PromisedFlow) -> Result<(), Violation> {
+    let network = claim.network;
+    let fail = |fault| Err(Violation::Route { flow: flow.name.clone(), fault });
+    for end in [flow.from, flow.to] {
+        if end.index() >= network.nodes().len() {
+            return fail(RouteFault::UnknownNode(end.0));
+        }
+        if network.node(end).kind != NodeKind::Host {
+            return fail(RouteFault::EndIsSwitch(network.node(end).name.clone()));
+        }
+    }
+    if let Some(hop) = flow.route.hops.iter().find(|hop| hop.link.index() >= network.links().len()) {
+        return fail(RouteFault::UnknownLink(hop.link.0));
+    }
+    if let Err(error) = flow.route.validate(network, flow.from, flow.to) {
+        return fail(RouteFault::Hops(error));
+    }
+    match flow.route.hops.iter().find(|hop| claim.budgets[hop.link.index()].len() <= usize::from(hop.queue)) {
+        Some(hop) => {
+            let link = network.link(hop.link).name.clone();
+            Err(Violation::NoBudget { flow: flow.name.clone(), link, queue: hop.queue })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Adds the flow to every queue on its route, its burst grown by `r_f` times the budgets of the queues before.
+fn add_load(claim: &Claim<'_>, flow: &PromisedFlow, loads: &mut BTreeMap<LinkId, LinkLoad>) {
+    let rate = flow.rate.bits_per_second();
+    let mut burst = nanobits(flow.burst);
+    let mut input = None;
+    for hop in &flow.route.hops {
+        let link = loads.entry(hop.link).or_default();
+        link.rate += u128::from(rate);
+        let queue = link.queues.entry(hop.queue).or_default();
+        queue.flows += 1;
+        let from = queue.inputs.entry(input).or_insert_with(|| Line { offset: whole(0), slope: whole(0) });
+        from.offset += &burst;
+        from.slope += whole(rate);
+
+        let budget = claim.budgets[hop.link.index()][usize::from(hop.queue)];
+        burst += whole(rate) * whole(budget.as_nanos());
+        input = Some(hop.link);
+    }
+}
+
+fn check_flow(claim: &Claim<'_>, index: usize, report: &mut Report) {
+    let (network, flow) = (claim.network, &claim.flows[index]);
+    let sum = |of: &dyn Fn(LinkId, u8) -> Time| {
+        flow.route.hops.iter().map(|hop| u128::from(of(hop.link, hop.queue).as_nanos())).sum()
+    };
+    let finding = FlowFinding {
+        index,
+        name: flow.name.clone(),
+        queueing_ns: sum(&|link, queue| claim.budgets[link.index()][usize::from(queue)]),
+        propagation_ns: sum(&|link, _| network.link(link).propagation),
+        // The nodes that its links leave are its source host and every switch on its way.
+        processing_ns: sum(&|link, _| network.node(network.link(link).from).processing),
+    };
+    let bound_ns = finding.bound_ns();
+    if bound_ns > u128::from(flow.deadline.as_nanos()) {
+        report.violations.push(Violation::Deadline { flow: flow.name.clone(), bound_ns, deadline: flow.deadline });
+    }
+    let promised = flow.promised_bound;
+    let promised_ns = u128::from(promised.as_nanos());
+    if promised_ns < bound_ns || (claim.exact_claims && promised_ns > bound_ns) {
+        report.violations.push(Violation::PromisedBound { flow: flow.name.clone(), promised, bound_ns });
+    }
+    report.flows.push(finding);
+}
+
+fn check_link(claim: &Claim<'_>, id: LinkId, load: &LinkLoad, report: &mut Report) {
+    let link = claim.network.link(id);
+    if load.rate > u128::from(link.rate.bits_per_second()) {
+        report.violations.push(Violation::LinkRate {
+            link: link.name.clone(),
+            reserved_bits_per_second: load.rate,
+            rate: link.rate,
+        });
+    }
+    let server = server(claim, id);
+    // The arrivals of the queues above, in order of priority.
+    let mut higher = Vec::new();
+    for (&queue, load) in &load.queues {
+        let alpha = arrival(&inputs(claim, load));
+        let beta = server.service(&higher);
+        let finding = QueueFinding {
+            link: id,
+            queue,
+            delay_ns: delay(&alpha, &beta),
+            backlog_bytes: backlog(&alpha, &beta).map(|nanobits| nanobits / whole(NANOBITS_PER_BYTE)),
+            flows: load.flows,
+        };
+        check_limits(claim, &finding, report);
+        report.queues.push(finding);
+        higher.push(alpha);
+    }
+}
+
+fn server(claim: &Claim<'_>, id: LinkId) -> Server {
+    let link = claim.network.link(id);
+    let rate = whole(link.rate.bits_per_second());
+    let frame = nanobits(claim.max_frame[id.index()]);
+    let packetiser = match claim.packetiser {
+        PacketiserTerm::Subtracted => frame.clone(),
+        PacketiserTerm::Omitted => whole(0),
+    };
+    let jitter = whole(claim.network.node(link.from).jitter.as_nanos());
+    Server { lost: frame + packetiser + &rate * jitter, rate }
+}
+
+fn inputs(claim: &Claim<'_>, load: &QueueLoad) -> Vec<Input> {
+    let cap = |input: Option<LinkId>| {
+        let id = input.filter(|_| claim.shaping)?;
+        let slope = whole(claim.network.link(id).rate.bits_per_second());
+        Some(Line { offset: nanobits(claim.max_frame[id.index()]), slope })
+    };
+    load.inputs.iter().map(|(&input, flows)| Input { flows: flows.clone(), cap: cap(input) }).collect()
+}
+
+fn check_limits(claim: &Claim<'_>, found: &QueueFinding, report: &mut Report) {
+    let QueueFinding { link, queue, ref delay_ns, ref backlog_bytes, .. } = *found;
+    let name = || claim.network.link(link).name.clone();
+    let budget = claim.budgets[link.index()][usize::from(queue)];
+    if exceeds(delay_ns, budget.as_nanos()) {
+        let delay_ns = delay_ns.clone();
+        report.violations.push(Violation::Budget { link: name(), queue, delay_ns, budget });
+    }
+    let buffer = claim.network.queues(link)[usize::from(queue)].buffer;
+    if exceeds(backlog_bytes, buffer.get()) {
+        let backlog_bytes = backlog_bytes.clone();
+        report.violations.push(Violation::Buffer { link: name(), queue, backlog_bytes, buffer });
+    }
+}
+
+/// A claimed figure must not be below the derived one; an exact claim is the derived one, rounded up.
+fn check_claimed(claim: &Claim<'_>, claimed: &ClaimedQueue, report: &mut Report) {
+    let &ClaimedQueue { link, queue, delay, backlog } = claimed;
+    let name = || match link.index() < claim.network.links().len() {
+        true => claim.network.link(link).name.clone(),
+        false => format!("unknown link {}", link.0),
+    };
+    let nothing = || Some(BigRational::zero());
+    let found = report.queue(link, queue);
+    let delay_ns = found.map_or_else(nothing, |found| found.delay_ns.clone());
+    let backlog_bytes = found.map_or_else(nothing, |found| found.backlog_bytes.clone());
+    let is_wrong = |derived: &Option<BigRational>, figure: u64| {
+        exceeds(derived, figure)
+            || (claim.exact_claims && derived.as_ref().is_some_and(|exact| whole(figure) > exact.ceil()))
+    };
+    if is_wrong(&delay_ns, delay.as_nanos()) {
+        report.violations.push(Violation::ClaimedDelay { link: name(), queue, claimed: delay, delay_ns });
+    }
+    if is_wrong(&backlog_bytes, backlog.get()) {
+        report.violations.push(Violation::ClaimedBacklog { link: name(), queue, claimed: backlog, backlog_bytes });
+    }
+}
+
+/// Whether a derived figure, `None` being without bound, is above a limit.
+fn exceeds(derived: &Option<BigRational>, limit: u64) -> bool {
+    derived.as_ref().is_none_or(|derived| *derived > whole(limit))
+}
+
+fn nanobits(bytes: Bytes) -> BigRational {
+    whole(bytes.get()) * whole(NANOBITS_PER_BYTE)
+}

@@ -1,0 +1,68 @@
+//! What the admission control claims: the network as it saw it, and what it promised to whom.
+
+use wayleave_topology::{LinkId, Network, NodeId, Route};
+use wayleave_units::{Bytes, Rate, Time};
+
+/// Everything that is to be checked. Buffers are those of the network's queues.
+#[derive(Clone, Debug)]
+pub struct Claim<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// Per link, the delay budget of each queue that contracts may use, highest priority first.
+    pub budgets: Vec<Vec<Time>>,
+    /// Per link, its largest wire frame, whatever is admitted.
+    pub max_frame: Vec<Bytes>,
+    /// Whether the service of a queue loses one more largest frame.
+    pub packetiser: PacketiserTerm,
+    /// Whether the line rate of an input link caps what arrives from it.
+    pub shaping: bool,
+    /// The promises.
+    pub flows: Vec<PromisedFlow>,
+    /// What was said about queues; those left out are derived all the same.
+    pub claimed_queues: Vec<ClaimedQueue>,
+    /// Whether a figure that is larger than the derived one, rounded up, is a violation too.
+    pub exact_claims: bool,
+}
+
+/// Does the service curve subtract a second largest frame, for packets that count only once they are complete?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketiserTerm {
+    /// Yes: one frame for blocking, one for packetisation.
+    Subtracted,
+    /// No: one frame, for blocking.
+    Omitted,
+}
+
+/// One flow and what it was promised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromisedFlow {
+    /// For the reader of a violation.
+    pub name: String,
+    /// The sending host.
+    pub from: NodeId,
+    /// The receiving host.
+    pub to: NodeId,
+    /// Its queues.
+    pub route: Route,
+    /// Wire rate.
+    pub rate: Rate,
+    /// Wire burst, where it enters the network.
+    pub burst: Bytes,
+    /// What it asked for.
+    pub deadline: Time,
+    /// The bound that it was told, end to end.
+    pub promised_bound: Time,
+}
+
+/// What was said about one queue, each figure rounded up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClaimedQueue {
+    /// The link.
+    pub link: LinkId,
+    /// Its queue: 0 is the highest priority.
+    pub queue: u8,
+    /// The longest delay, in whole ns.
+    pub delay: Time,
+    /// The largest backlog, in whole bytes.
+    pub backlog: Bytes,
+}

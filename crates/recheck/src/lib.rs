@@ -1,0 +1,84 @@
+//! A second opinion on every promise: re-derives each bound from the definitions and names what is wrong.
+//!
+//! The admission control proves that its promises hold. This crate believes none of it: it takes the network, the
+//! budgets and the promised flows (a [`Claim`]), computes every queue's worst delay and backlog and every flow's
+//! end-to-end bound from scratch, and returns a [`Report`] with all that it found and all that does not hold. It
+//! depends on neither the calculus nor the ledger nor any scheme, so a bug there is not repeated here.
+//!
+//! The model is strict priority without preemption on output queues, in the words of network calculus (Le Boudec and
+//! Thiran, *Network Calculus*, chapter 1; Chameleon, section 3.2.2). For queue p of link l with rate R and largest
+//! frame L:
+//!
+//! ```text
+//! burst of flow f here     b_f + r_f * (sum of the budgets of the queues before this one on its route)
+//! arrival, from input i    alpha_i(t) = min(L_i + R_i t, sum of (b_f + r_f t) over the flows from i)
+//!                          (without the first term where shaping is off, and for traffic that starts at this node)
+//! arrival                  alpha_p(t) = sum of alpha_i(t)
+//! service                  beta_p(t)  = sup over s <= t of [R (s - jitter) - L - (L once more: packetiser)
+//!                                                             - sum over j < p of alpha_j(s)]+
+//! delay                    sup over t > 0 of inf { d >= 0 : alpha_p(t) <= beta_p(t + d) }
+//! backlog                  sup over t > 0 of alpha_p(t) - beta_p(t)
+//! a flow, end to end       sum of its budgets + propagation + processing of the source host and of each switch
+//! ```
+//!
+//! Where each line lives: the first in `check.rs`, the next three in `port.rs`, delay and backlog in `deviation.rs`;
+//! those three files and `polyline.rs` are all of the mathematics. It is exact (rationals without limit of size) and
+//! evaluates the definitions point by point; no formula is solved in advance. Where the points are taken, and why they
+//! are enough, is argued in `polyline.rs` and `deviation.rs`.
+//!
+//! ```
+//! use wayleave_recheck::{Claim, PacketiserTerm, PromisedFlow, check};
+//! use wayleave_topology::builders::{Cabling, build};
+//! use wayleave_topology::{Hop, Route};
+//! use wayleave_units::{Bytes, Rate, Time};
+//!
+//! let network = build::star(2, Cabling::default())?;
+//! let link = |name| network.find_link(name).ok_or("no such link");
+//! let hops = vec![Hop { link: link("h1->s1")?, queue: 0 }, Hop { link: link("s1->h2")?, queue: 0 }];
+//! let claim = Claim {
+//!     network: &network,
+//!     budgets: vec![vec![Time::from_micros(50)]; network.links().len()],
+//!     max_frame: vec![Bytes::new(1562); network.links().len()],
+//!     packetiser: PacketiserTerm::Omitted,
+//!     shaping: true,
+//!     flows: vec![PromisedFlow {
+//!         name: "ptp".into(),
+//!         from: network.find_node("h1").ok_or("no h1")?,
+//!         to: network.find_node("h2").ok_or("no h2")?,
+//!         route: Route { hops },
+//!         rate: Rate::from_mbit(1),
+//!         burst: Bytes::new(1000),
+//!         deadline: Time::from_millis(1),
+//!         promised_bound: Time::from_micros(100),
+//!     }],
+//!     claimed_queues: vec![],
+//!     exact_claims: true,
+//! };
+//! let report = check(&claim);
+//! assert!(report.is_sound());
+//! // One blocking frame of 1562 B and the burst of 1000 B, at 1 Gbit/s.
+//! let uplink = report.queue(link("h1->s1")?, 0).ok_or("no finding")?;
+//! assert_eq!(uplink.delay_rounded_up(), Some(Time::from_nanos((1562 + 1000) * 8)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod check;
+mod claim;
+mod deviation;
+mod polyline;
+mod port;
+mod report;
+mod violation;
+
+pub use check::check;
+pub use claim::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow};
+pub use report::{FlowFinding, QueueFinding, Report};
+pub use violation::{RouteFault, Violation};
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+
+/// A whole number as a rational.
+fn whole(value: impl Into<BigInt>) -> BigRational {
+    BigRational::from_integer(value.into())
+}

@@ -1,0 +1,127 @@
+//! The curves of one port: what arrives at each of its queues, and what service is left for it.
+
+use num_rational::BigRational;
+use num_traits::Zero;
+
+use crate::polyline::Polyline;
+
+/// `offset + slope * t`: nanobits, bit/s and ns.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub(crate) offset: BigRational,
+    pub(crate) slope: BigRational,
+}
+
+impl Line {
+    fn at(&self, t: &BigRational) -> BigRational {
+        &self.offset + &self.slope * t
+    }
+}
+
+/// What comes from one input: its flows together, and the line that caps them where there is one.
+#[derive(Clone, Debug)]
+pub(crate) struct Input {
+    pub(crate) flows: Line,
+    pub(crate) cap: Option<Line>,
+}
+
+impl Input {
+    /// `alpha_i(t) = min(L_i + R_i t, sum of (b_f + r_f t))`.
+    fn at(&self, t: &BigRational) -> BigRational {
+        let flows = self.flows.at(t);
+        match &self.cap {
+            Some(cap) => flows.min(cap.at(t)),
+            None => flows,
+        }
+    }
+
+    /// Where the two lines cross: the only place where the minimum may change its slope.
+    fn knee(&self) -> Option<BigRational> {
+        let cap = self.cap.as_ref().filter(|cap| cap.slope != self.flows.slope)?;
+        Some((&self.flows.offset - &cap.offset) / (&cap.slope - &self.flows.slope))
+    }
+}
+
+/// `alpha(t) = sum of alpha_i(t)`; its slope changes only where that of an `alpha_i` does.
+pub(crate) fn arrival(inputs: &[Input]) -> Polyline {
+    Polyline::sample(inputs.iter().filter_map(Input::knee), |t| {
+        inputs.iter().map(|input| input.at(t)).fold(BigRational::zero(), |sum, term| sum + term)
+    })
+}
+
+/// The line that a port sends on, and what it may lose before the first bit of a queue's own.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    /// R, bit/s.
+    pub(crate) rate: BigRational,
+    /// Nanobits: the blocking frame, the packetiser's, and the line rate for the time of the jitter.
+    pub(crate) lost: BigRational,
+}
+
+impl Server {
+    /// `beta_p(t) = sup over s <= t of [R s - sum over j < p of alpha_j(s) - lost]+`.
+    ///
+    /// The bracket is straight between the knees of the `alpha_j`. With `alpha_j(0)` taken as the burst instead of 0 it
+    /// is lower at s = 0 only, where it is not positive either way.
+    pub(crate) fn service(&self, higher: &[Polyline]) -> Polyline {
+        let left_over = Polyline::sample(higher.iter().flat_map(Polyline::times), |s| {
+            let taken = higher.iter().map(|alpha| alpha.at(s)).fold(BigRational::zero(), |sum, term| sum + term);
+            &self.rate * s - taken - &self.lost
+        });
+        left_over.positive_supremum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::whole;
+
+    fn input(burst: u32, rate: u32, cap: Option<(u32, u32)>) -> Input {
+        let line = |(offset, slope): (u32, u32)| Line { offset: whole(offset), slope: whole(slope) };
+        Input { flows: line((burst, rate)), cap: cap.map(line) }
+    }
+
+    fn inputs() -> impl Strategy<Value = Vec<Input>> {
+        let cap = proptest::option::of((0..50u32, 1..9u32));
+        proptest::collection::vec((0..90u32, 0..4u32, cap).prop_map(|(b, r, cap)| input(b, r, cap)), 0..5)
+    }
+
+    proptest! {
+        /// The sampled arrival is the definition at every time, not at the knees alone.
+        #[test]
+        fn a_sampled_arrival_is_the_sum_of_minima_everywhere(inputs in inputs(), n in 1..400u32, d in 1..9u32) {
+            let t = BigRational::new(n.into(), d.into());
+            let defined: BigRational = inputs.iter().map(|input| input.at(&t)).sum();
+            prop_assert_eq!(arrival(&inputs).at(&t), defined);
+        }
+
+        /// The service is never below its definition on a grid of quarters, and equal to it where the grid is joined
+        /// by all knees before t.
+        #[test]
+        fn a_service_is_the_running_supremum_of_what_is_left(
+            above in proptest::collection::vec(inputs(), 0..3), rate in 1..40u32, lost in 0..60u32, n in 1..200u32,
+        ) {
+            let server = Server { rate: whole(rate), lost: whole(lost) };
+            let t = BigRational::new(n.into(), 4.into());
+            let higher: Vec<_> = above.iter().map(|inputs| arrival(inputs)).collect();
+            let beta = server.service(&higher);
+            let bracket = |s: &BigRational| {
+                let taken: BigRational = above.iter().flatten().map(|input| input.at(s)).sum();
+                whole(rate) * s - taken - whole(lost)
+            };
+            let mut best = BigRational::zero();
+            for quarter in 1..=n {
+                best = best.max(bracket(&BigRational::new(quarter.into(), 4.into())));
+            }
+            let value = beta.at(&t);
+            prop_assert!(value >= best);
+            // Every knee below t, and t: the supremum is taken at one of them.
+            let exact = above.iter().flatten().filter_map(Input::knee).filter(|s| *s > BigRational::zero() && *s < t);
+            let exact = exact.map(|s| bracket(&s)).fold(best, BigRational::max);
+            prop_assert_eq!(value, exact);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What was derived, for every queue and flow, and what does not hold.
+
+use std::fmt;
+
+use num_rational::BigRational;
+use num_traits::ToPrimitive;
+use wayleave_topology::LinkId;
+use wayleave_units::{Bytes, Time};
+
+use crate::violation::Violation;
+
+/// The outcome of a check.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Every queue that holds a flow, by link and queue. Every other queue has delay 0 and backlog 0.
+    pub queues: Vec<QueueFinding>,
+    /// Every flow with a valid route, in the order of the claim.
+    pub flows: Vec<FlowFinding>,
+    /// All that does not hold: flows in the order of the claim, then links, then claimed figures.
+    pub violations: Vec<Violation>,
+}
+
+/// What one queue can do to a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueFinding {
+    /// The link.
+    pub link: LinkId,
+    /// Its queue: 0 is the highest priority.
+    pub queue: u8,
+    /// The longest delay, exactly; `None` is without bound.
+    pub delay_ns: Option<BigRational>,
+    /// The largest backlog, exactly; `None` is without bound.
+    pub backlog_bytes: Option<BigRational>,
+    /// How many flows it holds.
+    pub flows: usize,
+}
+
+/// How long one flow can take, end to end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowFinding {
+    /// Its place in the claim.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// The budgets of its queues.
+    pub queueing_ns: u128,
+    /// Of its links.
+    pub propagation_ns: u128,
+    /// Of its source host and of every switch on its way.
+    pub processing_ns: u128,
+}
+
+impl Report {
+    /// Whether everything holds.
+    pub fn is_sound(&self) -> bool {
+        self.violations.is_empty()
+    }
+
+    /// What was found for a queue; `None` if it holds no flow.
+    pub fn queue(&self, link: LinkId, queue: u8) -> Option<&QueueFinding> {
+        let index = self.queues.binary_search_by_key(&(link, queue), |found| (found.link, found.queue)).ok()?;
+        self.queues.get(index)
+    }
+}
+
+impl QueueFinding {
+    /// The longest delay in whole ns, rounded up; `None` if it is without bound (or past the range of a time).
+    pub fn delay_rounded_up(&self) -> Option<Time> {
+        self.delay_ns.as_ref().and_then(time_rounded_up)
+    }
+
+    /// The largest backlog in whole bytes, rounded up; `None` if it is without bound (or past the range of a size).
+    pub fn backlog_rounded_up(&self) -> Option<Bytes> {
+        self.backlog_bytes.as_ref().and_then(bytes_rounded_up)
+    }
+}
+
+impl FlowFinding {
+    /// The bound, end to end.
+    pub fn bound_ns(&self) -> u128 {
+        self.queueing_ns + self.propagation_ns + self.processing_ns
+    }
+}
+
+impl fmt::Display for Report {
+    /// One line to say how much was checked, and one for each violation.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} queues and {} flows checked: ", self.queues.len(), self.flows.len())?;
+        match self.violations.len() {
+            0 => return write!(f, "everything holds"),
+            1 => write!(f, "1 violation")?,
+            many => write!(f, "{many} violations")?,
+        }
+        self.violations.iter().try_for_each(|violation| write!(f, "\n{violation}"))
+    }
+}
+
+pub(crate) fn time_rounded_up(nanos: &BigRational) -> Option<Time> {
+    nanos.ceil().to_integer().to_u64().map(Time::from_nanos)
+}
+
+pub(crate) fn bytes_rounded_up(bytes: &BigRational) -> Option<Bytes> {
+    bytes.ceil().to_integer().to_u64().map(Bytes::new)
+}

@@ -1,0 +1,237 @@
+//! Every kind of violation is found when a sound claim is made wrong by the smallest step.
+
+use wayleave_recheck::{Claim, ClaimedQueue, RouteFault, Violation, check};
+use wayleave_topology::{Hop, LinkId, LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, PortSpec, RouteError};
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::build::{Star, claim, downlink, sender, uplink, with_derived_figures};
+
+/// Two uplinks whose flows meet in two queues of the downlink, with every figure claimed exactly.
+fn sound(network: &Network) -> Claim<'_> {
+    with_derived_figures(claim(network, &[sender(0, 0, 80, 5000), sender(1, 0, 80, 5000), sender(1, 1, 30, 900)]))
+}
+
+/// Changes a sound claim and returns the one violation that follows, with its text.
+fn only_violation(change: impl FnOnce(&mut Claim<'_>)) -> (Violation, String) {
+    let network = Star::gigabit(2).build();
+    let mut claim = sound(&network);
+    assert!(check(&claim).is_sound());
+    change(&mut claim);
+    let mut violations = check(&claim).violations;
+    assert_eq!(violations.len(), 1, "{violations:?}");
+    let violation = violations.remove(0);
+    let text = violation.to_string();
+    (violation, text)
+}
+
+#[test]
+fn a_bound_that_is_one_nanosecond_too_low_is_found() {
+    let (violation, text) = only_violation(|claim| claim.flows[1].promised_bound = Time::from_nanos(5_099_999));
+    assert!(matches!(violation, Violation::PromisedBound { bound_ns: 5_100_000, .. }));
+    assert_eq!(text, "flow \"f1\" was promised 5.099999ms, below its bound of 5.1ms");
+}
+
+#[test]
+fn a_bound_that_is_one_nanosecond_too_high_is_found_where_claims_are_exact() {
+    let high = Time::from_nanos(5_100_001);
+    let (_, text) = only_violation(|claim| claim.flows[1].promised_bound = high);
+    assert_eq!(text, "flow \"f1\" was promised 5.100001ms, above its bound of 5.1ms");
+
+    let network = Star::gigabit(2).build();
+    let mut claim = sound(&network);
+    claim.flows[1].promised_bound = high;
+    claim.exact_claims = false;
+    assert!(check(&claim).is_sound());
+}
+
+#[test]
+fn a_deadline_that_is_one_nanosecond_too_short_is_found() {
+    let network = Star::gigabit(2).build();
+    let mut exact = sound(&network);
+    exact.flows[0].deadline = exact.flows[0].promised_bound;
+    assert!(check(&exact).is_sound());
+    let (violation, text) = only_violation(|claim| claim.flows[0].deadline = Time::from_nanos(5_099_999));
+    assert!(matches!(violation, Violation::Deadline { .. }));
+    assert_eq!(text, "flow \"f0\" can take 5.1ms, longer than its deadline of 5.099999ms");
+}
+
+#[test]
+fn a_budget_that_is_one_nanosecond_too_small_is_found() {
+    let network = Star::gigabit(2).build();
+    let mut claim = sound(&network);
+    let down = downlink(&network).index();
+    // Queue 0 delays by 1728000/23 = 75130.43 ns (hand_computed.rs); a budget is in whole nanoseconds.
+    claim.budgets[down][0] = Time::from_nanos(75_131);
+    let claim = with_derived_figures(claim);
+    assert!(check(&claim).is_sound(), "{}", check(&claim));
+
+    let mut claim = claim.clone();
+    claim.budgets[down][0] = Time::from_nanos(75_130);
+    let claim = with_derived_figures(claim);
+    let violations = check(&claim).violations;
+    assert!(matches!(violations[..], [Violation::Budget { queue: 0, .. }]), "{violations:?}");
+    assert_eq!(
+        violations[0].to_string(),
+        "queue 0 of s->d can delay a packet by 75.131us, longer than its budget of 75.13us"
+    );
+}
+
+#[test]
+fn a_budget_that_is_met_exactly_is_kept_and_one_nanosecond_less_is_not() {
+    let network = Star::gigabit(1).build();
+    let mut claim = claim(&network, &[sender(0, 0, 100, 3000)]);
+    claim.budgets[uplink(&network, 0).index()][0] = Time::from_nanos(36_000);
+    let claim = with_derived_figures(claim);
+    assert!(check(&claim).is_sound());
+    let mut claim = claim.clone();
+    claim.budgets[uplink(&network, 0).index()][0] = Time::from_nanos(35_999);
+    let claim = with_derived_figures(claim);
+    assert!(matches!(check(&claim).violations[..], [Violation::Budget { .. }]));
+}
+
+/// One uplink whose queue has this buffer.
+fn with_buffer(buffer: u64) -> Network {
+    let mut builder = NetworkBuilder::default();
+    let host = builder.add_node("h0", NodeKind::Host).unwrap();
+    let switch = builder.add_node("s", NodeKind::Switch).unwrap();
+    let sink = builder.add_node("d", NodeKind::Host).unwrap();
+    for (from, to, buffer) in [(host, switch, buffer), (switch, sink, 1_000_000)] {
+        let port = PortSpec::uniform(3, Bytes::new(buffer));
+        let (rate, propagation, mtu) = (Rate::from_gbit(1), Time::ZERO, Bytes::new(1500));
+        builder.add_link(LinkSpec { from, to, rate, propagation, mtu, port }).unwrap();
+    }
+    builder.build()
+}
+
+#[test]
+fn a_buffer_that_is_one_byte_too_small_is_found() {
+    // The backlog is 3150 B (hand_computed.rs).
+    let flow = [sender(0, 0, 100, 3000)];
+    assert!(check(&claim(&with_buffer(3150), &flow)).is_sound());
+    let violations = check(&claim(&with_buffer(3149), &flow)).violations;
+    assert!(matches!(violations[..], [Violation::Buffer { .. }]), "{violations:?}");
+    assert_eq!(violations[0].to_string(), "queue 0 of h0->s can hold 3.15kB, more than its buffer of 3.149kB");
+}
+
+#[test]
+fn a_claimed_delay_or_backlog_that_is_off_by_one_is_found_in_either_direction() {
+    let shift = |figure: u64, up: bool| if up { figure + 1 } else { figure - 1 };
+    for up in [true, false] {
+        let side = if up { "above" } else { "below" };
+        let (violation, text) = only_violation(|claim| {
+            let delay = &mut claim.claimed_queues[0].delay;
+            *delay = Time::from_nanos(shift(delay.as_nanos(), up));
+        });
+        assert!(matches!(violation, Violation::ClaimedDelay { .. }));
+        assert!(text.contains(side), "{text}");
+        let (violation, text) = only_violation(|claim| {
+            let backlog = &mut claim.claimed_queues[1].backlog;
+            *backlog = Bytes::new(shift(backlog.get(), up));
+        });
+        assert!(matches!(violation, Violation::ClaimedBacklog { .. }));
+        assert!(text.contains(side), "{text}");
+    }
+}
+
+#[test]
+fn larger_figures_are_accepted_unless_claims_are_exact() {
+    let network = Star::gigabit(2).build();
+    let mut claim = sound(&network);
+    claim.exact_claims = false;
+    for queue in &mut claim.claimed_queues {
+        (queue.delay, queue.backlog) = (queue.delay + Time::from_millis(1), queue.backlog + Bytes::new(1));
+    }
+    assert!(check(&claim).is_sound());
+}
+
+#[test]
+fn an_empty_lower_queue_has_no_delay_and_no_backlog() {
+    let network = Star::gigabit(2).build();
+    let mut claim = sound(&network);
+    let empty = ClaimedQueue { link: downlink(&network), queue: 2, delay: Time::ZERO, backlog: Bytes::ZERO };
+    claim.claimed_queues.push(empty);
+    let report = check(&claim);
+    assert!(report.is_sound());
+    assert_eq!(report.queue(downlink(&network), 2), None);
+    // Its latency term would be a claim too large.
+    let (violation, _) = only_violation(|claim| {
+        claim.claimed_queues.push(ClaimedQueue { delay: Time::from_micros(12), ..empty });
+    });
+    assert!(matches!(violation, Violation::ClaimedDelay { queue: 2, .. }));
+}
+
+#[test]
+fn an_overbooked_link_is_found() {
+    let network = Star::gigabit(1).build();
+    let report = check(&claim(&network, &[sender(0, 0, 600, 100), sender(0, 1, 401, 100)]));
+    let texts: Vec<_> = report.violations.iter().map(ToString::to_string).collect();
+    assert!(texts.contains(&"h0->s has 1.001Gbit reserved, above its rate of 1Gbit".to_owned()), "{texts:?}");
+    assert!(texts.iter().any(|text| text.contains("any amount")), "{texts:?}");
+}
+
+#[test]
+fn a_queue_without_a_budget_is_found() {
+    let network = Star::gigabit(2).build();
+    let mut claim = sound(&network);
+    claim.budgets[downlink(&network).index()].truncate(1);
+    let violations = check(&claim).violations;
+    assert!(matches!(&violations[0], Violation::NoBudget { flow, queue: 1, .. } if flow == "f2"), "{violations:?}");
+    assert_eq!(violations[0].to_string(), "flow \"f2\" uses queue 1 of s->d, which has no delay budget");
+}
+
+/// A change to a sound claim whose first violation must be this fault of a route.
+type Fault = (fn(&mut Claim<'_>), fn(&RouteFault) -> bool);
+
+#[test]
+fn every_fault_of_a_route_is_found() {
+    let network = Star::gigabit(2).build();
+    let faults: [Fault; 7] = [
+        (|claim| claim.flows[0].route.hops.clear(), |fault| *fault == RouteFault::Hops(RouteError::Empty)),
+        (|claim| claim.flows[0].route.hops.reverse(), |f| matches!(f, RouteFault::Hops(RouteError::Broken { .. }))),
+        (
+            |claim| claim.flows[0].route.hops.truncate(1),
+            |fault| matches!(fault, RouteFault::Hops(RouteError::WrongEnd { .. })),
+        ),
+        (
+            |claim| claim.flows[0].route.hops[1].queue = 3,
+            |fault| matches!(fault, RouteFault::Hops(RouteError::NoQueue { .. })),
+        ),
+        (
+            |claim| claim.flows[0].route.hops[1] = Hop { link: LinkId(99), queue: 0 },
+            |fault| *fault == RouteFault::UnknownLink(99),
+        ),
+        (|claim| claim.flows[0].to = NodeId(99), |fault| *fault == RouteFault::UnknownNode(99)),
+        (|claim| claim.flows[0].to = NodeId(0), |fault| *fault == RouteFault::EndIsSwitch("s".into())),
+    ];
+    for (index, (change, is_expected)) in faults.into_iter().enumerate() {
+        let mut claim = sound(&network);
+        change(&mut claim);
+        let violations = check(&claim).violations;
+        let Violation::Route { flow, fault } = &violations[0] else { panic!("{violations:?}") };
+        assert_eq!(flow, "f0");
+        assert!(is_expected(fault), "case {index}: {fault:?}");
+        assert!(violations[0].to_string().starts_with("flow \"f0\" has no valid route: "));
+    }
+}
+
+#[test]
+#[should_panic(expected = "one entry per link")]
+fn a_claim_of_the_wrong_shape_is_refused() {
+    let network = Star::gigabit(1).build();
+    let mut claim = claim(&network, &[]);
+    claim.budgets.pop();
+    check(&claim);
+}
+
+#[test]
+fn a_report_says_in_words_how_much_was_checked_and_what_is_wrong() {
+    let network = Star::gigabit(2).build();
+    let mut claim = sound(&network);
+    assert_eq!(check(&claim).to_string(), "4 queues and 3 flows checked: everything holds");
+    claim.flows[0].promised_bound = Time::ZERO;
+    let text = check(&claim).to_string();
+    assert_eq!(
+        text,
+        "4 queues and 3 flows checked: 1 violation\nflow \"f0\" was promised 0ns, below its bound of 5.1ms"
+    );
+}

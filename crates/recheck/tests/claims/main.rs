@@ -1,0 +1,9 @@
+//! What the recheck derives, and what it finds wrong.
+#![allow(clippy::unwrap_used, reason = "clippy.toml allows it in tests, which does not reach their helper functions")]
+
+mod build;
+mod detection;
+mod grid;
+mod hand_computed;
+mod properties;
+mod size;

@@ -1,0 +1,134 @@
+//! The admission role: the embedding strategy of Fig. 6.
+
+use std::sync::Arc;
+
+use wayleave_ledger::{Ledger, LedgerError, Model};
+use wayleave_policy::{Admission, Decision, Refusal, Request};
+use wayleave_topology::{FlowId, Network, Route};
+
+use super::reroute::{self, Rerouter, Room};
+use super::{Params, Routing};
+use crate::placement::Placement;
+use crate::routing::{DelayCost, Found, HopCost, Query};
+
+/// Chameleon's admission control.
+///
+/// ```
+/// use std::sync::Arc;
+/// use wayleave_ledger::Model;
+/// use wayleave_policy::{Admission, Request};
+/// use wayleave_schemes::chameleon::{Chameleon, Params};
+/// use wayleave_topology::builders::{FatTree, build};
+/// use wayleave_units::{Bytes, Rate, Time};
+///
+/// let network = Arc::new(build::fat_tree(&FatTree::default())?);
+/// let host = |name| network.find_node(name).ok_or("no such host");
+/// let (from, to) = (host("h1")?, host("h16")?);
+/// let mut chameleon = Chameleon::new(network.clone(), Model::default(), Params::default())?;
+/// let request = Request {
+///     from,
+///     to,
+///     rate: Rate::from_mbit(1),
+///     burst: Bytes::new(1500),
+///     deadline: Time::from_millis(2),
+///     max_frame: None,
+///     route: None,
+/// };
+/// let decision = chameleon.admit(&request).map_err(|refusal| format!("{refusal:?}"))?;
+/// // The host's 0.5 ms and five queues of 0.1 ms.
+/// assert_eq!(decision.bound, Time::from_millis(1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Chameleon {
+    placement: Placement,
+    params: Params,
+    rerouter: Rerouter,
+}
+
+impl Chameleon {
+    /// With nothing admitted.
+    ///
+    /// # Errors
+    /// If the allocation does not fit the queues of the network.
+    pub fn new(network: Arc<Network>, model: Model, params: Params) -> Result<Self, LedgerError> {
+        let budgets = params.allocation.budgets(&network, &model);
+        let rerouter = Rerouter::new(network.links().len());
+        let placement = Placement::new(Ledger::new(network, model, budgets)?);
+        Ok(Self { placement, params, rerouter })
+    }
+
+    /// What is reserved, and where.
+    pub fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    /// The same, for questions that use the searches' memory.
+    pub fn placement_mut(&mut self) -> &mut Placement {
+        &mut self.placement
+    }
+}
+
+impl Admission for Chameleon {
+    fn admit(&mut self, request: &Request) -> Result<Decision, Refusal> {
+        embed(&mut self.placement, &mut self.rerouter, &self.params, request)
+    }
+
+    fn release(&mut self, flow: FlowId) -> Option<Route> {
+        self.placement.release(flow).map(|reservation| reservation.route)
+    }
+
+    fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
+        // Moves that were kept for terms that fail could take the room of the old ones.
+        let params = self.params.rolling_back();
+        let rerouter = &mut self.rerouter;
+        self.placement.change(flow, |placement| embed(placement, rerouter, &params, request))
+    }
+
+    fn would_admit(&mut self, request: &Request) -> bool {
+        let params = self.params.rolling_back();
+        let room = find_room(&mut self.placement, &mut self.rerouter, &params, request);
+        room.map(|room| reroute::undo(&mut self.placement, room.moved)).is_ok()
+    }
+}
+
+/// `EMBEDDINGSTRATEGY` of Fig. 6.
+fn embed(
+    placement: &mut Placement,
+    rerouter: &mut Rerouter,
+    params: &Params,
+    request: &Request,
+) -> Result<Decision, Refusal> {
+    match find_room(placement, rerouter, params, request) {
+        Ok(room) => Ok(reroute::reserve(placement, request, room)),
+        Err(Some(refusal)) => Err(refusal),
+        Err(None) => Err(placement.diagnose(&Query::of(request))),
+    }
+}
+
+/// Where the request fits, with flows moved out of its way; on failure the reason, where it is known already.
+fn find_room(
+    placement: &mut Placement,
+    rerouter: &mut Rerouter,
+    params: &Params,
+    request: &Request,
+) -> Result<Room, Option<Refusal>> {
+    let query = Query::of(request);
+    let unmoved = |found| Room { found, moved: Vec::new() };
+    if let Some(pinned) = &request.route {
+        return placement.check(&query, pinned).map(unmoved).map_err(Some);
+    }
+    if let Some(found) = route(placement, params.routing, &query) {
+        return Ok(unmoved(found));
+    }
+    let room = params.rerouting.and_then(|how| rerouter.make_room(placement, how, params.routing, request));
+    room.ok_or(None)
+}
+
+/// `ROUTE` of Fig. 6.
+pub(super) fn route(placement: &mut Placement, routing: Routing, query: &Query) -> Option<Found> {
+    match routing {
+        Routing::LeastDelay => placement.least_delay(query),
+        Routing::LaracByDelay => placement.larac(query, &DelayCost, &[]),
+        Routing::LaracByHops => placement.larac(query, &HopCost, &[]),
+    }
+}

@@ -1,0 +1,45 @@
+//! Chameleon: admission on the queue-level topology, with rerouting of admitted flows.
+//!
+//! A. Van Bemten, N. Đerić, A. Varasteh, S. Schmid, C. Mas-Machuca, A. Blenk, W. Kellerer, "Chameleon: Predictable
+//! Latency and High Utilization with Queue-Aware and Adaptive Source Routing", CoNEXT 2020.
+//!
+//! Every queue of every port has a delay budget. A flow is admitted on a route of queues if their budgets add up to no
+//! more than its deadline, and if in each queue, and in every lower queue of the same port, network calculus still
+//! shows every delay below its budget and every backlog below its buffer. Budgets, not today's delays, make the
+//! guarantee: whatever is admitted later, it holds. If no route is found, flows that stand in the way are moved.
+//!
+//! | paper | here |
+//! |---|---|
+//! | 3.2.1, 4.1.2 resource allocation | [`Allocation`] |
+//! | 3.2.2 access control, 3.2.3 reservation | the ledger (`wayleave_ledger::Ledger::fits`, `reserve`) |
+//! | 3.3, 4.1.3 routing: least delay, LARAC | [`Routing`], [`crate::routing`] |
+//! | 3.4, Fig. 6 rerouting | `reroute` |
+//! | 4.1.4 cost function | [`crate::routing::DelayCost`] |
+//!
+//! Deviations, and what the paper leaves open:
+//! - Labels belong to (node, incoming link), since access depends on both; the published implementation keeps one
+//!   label per node and misses feasible routes.
+//! - Budgets of queue counts other than 2, 4 and 8 are subsets of the eight (the paper's rule that more queues offer a
+//!   superset of the delays); one queue gets 0.1 ms.
+//! - Among rerouting candidates that share equally many links the least recently placed comes first, and a flow that
+//!   was moved counts as placed anew, as in the published implementation; the paper does not say.
+//! - Fig. 6, line 6: the paper raises the cost of all queues on the shortest paths of the NEW flow; the published
+//!   implementation takes those of the flow to be MOVED. Both: [`Penalised`]; the paper's is the default.
+//! - Moves for a request that is refused in the end are kept in the paper; here they are rolled back unless
+//!   [`Moves::Kept`] is asked for.
+//! - Moving a flow whose old route passes no link that denied the new flow cannot help it (freeing other queues changes
+//!   none of the denials), so the retry of line 11 is left out; the move itself is made, as in the paper.
+//! - A decision that moved flows says when the new flow may start: packets in flight still use the old routes. The
+//!   paper frees them at once.
+
+mod admission;
+mod allocation;
+mod params;
+mod reroute;
+
+pub use admission::Chameleon;
+pub use allocation::Allocation;
+pub use params::{Moves, Params, Penalised, Rerouting, Routing, Sort};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! What can be set, and where each default comes from.
+
+use super::Allocation;
+
+/// Chameleon's parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Params {
+    /// Delay budgets of the queues.
+    pub allocation: Allocation,
+    /// How a route is found.
+    pub routing: Routing,
+    /// Whether admitted flows are moved to make room.
+    pub rerouting: Option<Rerouting>,
+}
+
+impl Params {
+    /// The same, with a refusal leaving everything as it was.
+    pub(super) fn rolling_back(&self) -> Self {
+        let rerouting = self.rerouting.map(|how| Rerouting { moves: Moves::RolledBack, ..how });
+        Self { rerouting, ..self.clone() }
+    }
+}
+
+/// How a route is found (section 4.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Routing {
+    /// The route of least delay.
+    #[default]
+    LeastDelay,
+    /// LARAC with the delay as cost (section 4.1.4).
+    LaracByDelay,
+    /// LARAC with the number of links as cost.
+    LaracByHops,
+}
+
+/// Fig. 6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rerouting {
+    /// The most candidates that are tried; 20 (section 4.1.3).
+    pub limit: usize,
+    /// Their order.
+    pub sort: Sort,
+    /// What the cost of queues to be avoided is multiplied by; 30,000 (section 4.1.3).
+    pub cost_factor: u64,
+    /// Whose shortest paths are to be avoided.
+    pub penalised: Penalised,
+    /// What becomes of moves for a request that is refused in the end.
+    pub moves: Moves,
+}
+
+impl Default for Rerouting {
+    fn default() -> Self {
+        Self {
+            limit: 20,
+            sort: Sort::SharedLinks,
+            cost_factor: 30_000,
+            penalised: Penalised::NewFlow,
+            moves: Moves::RolledBack,
+        }
+    }
+}
+
+/// The order of rerouting candidates; least recently placed first among equals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// By how many links they share with the shortest paths of the new flow, most first (section 4.1.3).
+    SharedLinks,
+    /// By rate, highest first.
+    Rate,
+    /// By burst, largest first.
+    Burst,
+    /// By deadline, latest first.
+    Deadline,
+    /// As they were placed.
+    Placement,
+}
+
+/// The shortest paths whose queues a moved flow should avoid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Penalised {
+    /// Those of the flow that room is made for (the paper's text, section 4.1.3).
+    NewFlow,
+    /// Those of the flow that is moved (the published implementation).
+    MovedFlow,
+}
+
+/// What becomes of moves for a request that is refused in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moves {
+    /// Undone: a refusal leaves everything as it was.
+    RolledBack,
+    /// Kept, as in Fig. 6.
+    Kept,
+}

@@ -1,0 +1,225 @@
+//! Moving admitted flows out of the way of a new one (section 3.4; Fig. 6, lines 5 to 14).
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use wayleave_ledger::{Ledger, Reservation};
+use wayleave_policy::{Decision, Move, Request};
+use wayleave_topology::{FlowId, HopDistances, LinkId, Network, NodeId};
+use wayleave_units::Time;
+
+use super::admission::route;
+use super::{Moves, Penalised, Rerouting, Routing, Sort};
+use crate::placement::Placement;
+use crate::routing::{Cost, Found, Query};
+
+/// The memory of the search for candidates.
+pub(super) struct Rerouter {
+    /// Per link: whether it lies on a shortest path of the new flow.
+    on_shortest: Vec<bool>,
+    /// Hop distances to the switches that hosts hang on; they never change.
+    distances: HashMap<NodeId, HopDistances>,
+}
+
+/// An admitted flow that may be moved.
+struct Candidate {
+    flow: FlowId,
+    shared: u32,
+    placed: u64,
+}
+
+/// `INCREASEGRAPHCOSTS`: the delay, times a factor on queues to be avoided.
+struct Avoiding<'a> {
+    factor: u64,
+    /// Links whose queues are all to be avoided.
+    links: &'a HashSet<LinkId>,
+    /// The route that is left.
+    old: &'a Reservation,
+}
+
+impl Cost for Avoiding<'_> {
+    fn of(&self, ledger: &Ledger, link: LinkId, queue: u8) -> u64 {
+        let hop = wayleave_topology::Hop { link, queue };
+        let delay = ledger.budget(hop).as_nanos();
+        // Its first link is the host's own: there is no other.
+        let was_here = || self.old.route.hops.iter().skip(1).any(|&old| old == hop);
+        if self.links.contains(&link) || was_here() { delay.saturating_mul(self.factor) } else { delay }
+    }
+}
+
+impl Rerouter {
+    pub(super) fn new(links: usize) -> Self {
+        Self { on_shortest: vec![false; links], distances: HashMap::new() }
+    }
+
+    /// Moves candidates, one after another, until the request fits; `None` if the list ends first.
+    pub(super) fn make_room(
+        &mut self,
+        placement: &mut Placement,
+        how: Rerouting,
+        routing: Routing,
+        request: &Request,
+    ) -> Option<Room> {
+        let query = Query::of(request);
+        let network = placement.network().clone();
+        let shortest = self.shortest_path_links(&network, request.from, request.to);
+        let mut blocked: HashSet<LinkId> = placement.blocked().collect();
+        let mut costs = Costs::new(inner_links(&network, &shortest, request.from, request.to));
+        let mut moved: Vec<(FlowId, Reservation)> = Vec::new();
+        for flow in self.candidates(placement, &shortest, how) {
+            let Some(old) = placement.ledger().flow(flow).cloned() else { continue };
+            let Some(found) = self.place_elsewhere(placement, how, flow, &old, &mut costs) else { continue };
+            placement.move_to(flow, found.route);
+            let helps = old.route.hops.iter().any(|hop| blocked.contains(&hop.link));
+            moved.push((flow, old));
+            if !helps {
+                continue;
+            }
+            if let Some(found) = route(placement, routing, &query) {
+                return Some(Room { found, moved });
+            }
+            blocked.clear();
+            blocked.extend(placement.blocked());
+        }
+        if how.moves == Moves::RolledBack {
+            undo(placement, moved);
+        }
+        None
+    }
+
+    /// Lines 6 and 7: a route for an admitted flow away from where it is and from the shortest paths.
+    fn place_elsewhere(
+        &mut self,
+        placement: &mut Placement,
+        how: Rerouting,
+        flow: FlowId,
+        old: &Reservation,
+        costs: &mut Costs,
+    ) -> Option<Found> {
+        let query = placement.query_of(flow)?;
+        if how.penalised == Penalised::MovedFlow {
+            let network = placement.network().clone();
+            let shortest = self.shortest_path_links(&network, query.from, query.to);
+            let links = inner_links(&network, &shortest, query.from, query.to);
+            *costs = Costs::new(links);
+        }
+        let (links, bounds) = costs.towards(placement, query.to, how.cost_factor);
+        let cost = Avoiding { factor: how.cost_factor, links, old };
+        placement.larac(&query, &cost, bounds)
+    }
+
+    /// The links on the equal-length shortest paths between two hosts, by the switches that they hang on.
+    fn shortest_path_links(&mut self, network: &Network, from: NodeId, to: NodeId) -> Vec<LinkId> {
+        let mut shortest: Option<u32> = None;
+        let mut links: Vec<LinkId> = Vec::new();
+        for &last in network.links_into(to) {
+            let switch = network.link(last).from;
+            let distances = self.distances.entry(switch).or_insert_with(|| HopDistances::to(network, switch));
+            let Some(hops) = distances.from(from) else { continue };
+            if shortest.is_none_or(|shortest| hops < shortest) {
+                links.clear();
+                shortest = Some(hops);
+            }
+            if shortest == Some(hops) {
+                let others = distances.shortest_path_links(network, from);
+                links.extend(others.into_iter().chain([last]).filter(|link| !links.contains(link)).collect::<Vec<_>>());
+            }
+        }
+        links
+    }
+
+    /// Line 5: the flows on the shortest paths, sorted, and as many as may be tried.
+    fn candidates(&mut self, placement: &Placement, shortest: &[LinkId], how: Rerouting) -> Vec<FlowId> {
+        let ledger = placement.ledger();
+        for link in shortest {
+            self.on_shortest[link.index()] = true;
+        }
+        let mut seen = HashSet::new();
+        let mut candidates = Vec::new();
+        for &link in shortest {
+            for &(placed, flow) in ledger.flows_on(link) {
+                if !seen.insert(flow) {
+                    continue;
+                }
+                let hops = ledger.flow(flow).map_or(&[][..], |reservation| &reservation.route.hops);
+                let shared = hops.iter().filter(|hop| self.on_shortest[hop.link.index()]).count() as u32;
+                candidates.push(Candidate { flow, shared, placed });
+            }
+        }
+        for link in shortest {
+            self.on_shortest[link.index()] = false;
+        }
+        sort(&mut candidates, placement, how);
+        candidates.into_iter().map(|candidate| candidate.flow).collect()
+    }
+}
+
+fn sort(candidates: &mut Vec<Candidate>, placement: &Placement, how: Rerouting) {
+    let demand = |candidate: &Candidate| placement.ledger().flow(candidate.flow).map(|flow| flow.demand);
+    let rank = |candidate: &Candidate| match how.sort {
+        Sort::SharedLinks => u64::from(candidate.shared),
+        Sort::Rate => demand(candidate).map_or(0, |demand| demand.rate.bits_per_second()),
+        Sort::Burst => demand(candidate).map_or(0, |demand| demand.burst.get()),
+        Sort::Deadline => placement.deadline(candidate.flow).map_or(0, Time::as_nanos),
+        Sort::Placement => 0,
+    };
+    let key = |candidate: &Candidate| (std::cmp::Reverse(rank(candidate)), candidate.placed);
+    if candidates.len() > how.limit && how.limit > 0 {
+        candidates.select_nth_unstable_by_key(how.limit - 1, key);
+    }
+    candidates.truncate(how.limit);
+    candidates.sort_unstable_by_key(key);
+}
+
+/// The links on shortest paths whose cost is raised: the hosts' own cannot be avoided.
+fn inner_links(network: &Network, shortest: &[LinkId], from: NodeId, to: NodeId) -> HashSet<LinkId> {
+    let is_inner = |link: &LinkId| network.link(*link).from != from && network.link(*link).to != to;
+    shortest.iter().copied().filter(is_inner).collect()
+}
+
+/// The links to be avoided, and what it costs at least to reach a destination past them.
+struct Costs {
+    links: HashSet<LinkId>,
+    /// Per switch that a destination hangs on.
+    bounds: HashMap<NodeId, Box<[u64]>>,
+}
+
+impl Costs {
+    fn new(links: HashSet<LinkId>) -> Self {
+        Self { links, bounds: HashMap::new() }
+    }
+
+    /// The links, and per node a lower bound of the cost from there to `host` (none for a host with several links).
+    fn towards(&mut self, placement: &Placement, host: NodeId, factor: u64) -> (&HashSet<LinkId>, &[u64]) {
+        let Self { links, bounds } = self;
+        let network = placement.network();
+        let &[last] = network.links_into(host) else { return (links, &[]) };
+        let weight = |link, fastest: u64| if links.contains(&link) { fastest.saturating_mul(factor) } else { fastest };
+        let switch = network.link(last).from;
+        (links, bounds.entry(switch).or_insert_with(|| placement.cost_bounds(switch, weight)))
+    }
+}
+
+/// Room that was made: where the request goes, and what was moved for it, with the reservations that were left.
+pub(super) struct Room {
+    pub(super) found: Found,
+    pub(super) moved: Vec<(FlowId, Reservation)>,
+}
+
+/// Takes moves back, last first.
+pub(super) fn undo(placement: &mut Placement, moved: Vec<(FlowId, Reservation)>) {
+    for (flow, old) in moved.into_iter().rev() {
+        placement.undo(flow, old);
+    }
+}
+
+/// Reserves the room.
+pub(super) fn reserve(placement: &mut Placement, request: &Request, room: Room) -> Decision {
+    let mut decision = placement.reserve(request, room.found);
+    let in_flight = room.moved.iter().map(|(_, old)| placement.bound(&old.route));
+    decision.activate_after = in_flight.max().unwrap_or(Time::ZERO);
+    let now = |flow| placement.ledger().flow(flow).map(|reservation| reservation.route.clone());
+    let moves = room.moved.into_iter().filter_map(|(flow, old)| Some(Move { flow, from: old.route, to: now(flow)? }));
+    decision.moved = moves.collect();
+    decision
+}

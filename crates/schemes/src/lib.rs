@@ -1,0 +1,33 @@
+//! One room per published system, each a pure state machine: time is an argument, and nothing here reads a clock.
+//!
+//! | room | system | role |
+//! |---|---|---|
+//! | [`chameleon`] | Chameleon (CoNEXT 2020): queue-level routing with rerouting | admission |
+//! | [`silo`] | Silo (SIGCOMM 2015), as Chameleon's evaluation describes it | admission |
+//!
+//! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`placement`],
+//! the ledger with its searches, pinned routes and refusals; [`refine`], the nearest request that would fit.
+
+pub mod chameleon;
+pub mod placement;
+pub mod refine;
+pub mod routing;
+pub mod silo;
+
+use wayleave_contracts::Contract;
+use wayleave_ledger::Model;
+use wayleave_policy::Request;
+
+/// What a scheme is asked for a contract: its token bucket as the model counts it.
+pub fn request(contract: &Contract, model: &Model) -> Request {
+    let demand = contract.demand(model.overhead);
+    Request {
+        from: contract.from,
+        to: contract.to,
+        rate: demand.rate,
+        burst: demand.burst,
+        deadline: contract.deadline,
+        max_frame: demand.max_frame,
+        route: contract.route.clone(),
+    }
+}

@@ -1,0 +1,228 @@
+//! The ledger together with its searches: how the rooms find, check, reserve and explain routes.
+
+use std::sync::Arc;
+
+use wayleave_contracts::Demand;
+use wayleave_ledger::{Denial, Input, Ledger, Limit, Reservation};
+use wayleave_policy::{Binding, Decision, Refusal, Request};
+use wayleave_topology::{FlowId, LinkId, Network, NodeId, Route};
+use wayleave_units::{Amount, Time};
+
+use crate::routing::{Cost, DelayCost, Denied, Found, Graph, LeastCost, LeastDelay, Query, Weigh, larac};
+
+/// A ledger that can be searched.
+pub struct Placement {
+    ledger: Ledger,
+    graph: Graph,
+    by_delay: LeastDelay,
+    by_cost: LeastCost,
+    /// Per flow; meaningless for vacant indices.
+    deadlines: Vec<Time>,
+}
+
+impl Placement {
+    /// Around an empty or filled ledger.
+    pub fn new(ledger: Ledger) -> Self {
+        let links = ledger.network().links().len();
+        let graph = Graph::new(&ledger);
+        Self { graph, by_delay: LeastDelay::new(links), by_cost: LeastCost::new(links), deadlines: Vec::new(), ledger }
+    }
+
+    /// What is reserved.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Arc<Network> {
+        self.ledger.network()
+    }
+
+    /// The deadline of an admitted flow.
+    pub fn deadline(&self, flow: FlowId) -> Option<Time> {
+        self.ledger.flow(flow).and_then(|_| self.deadlines.get(flow.index()).copied())
+    }
+
+    /// The end-to-end bound of a route.
+    pub fn bound(&self, route: &Route) -> Time {
+        self.graph.bound(route)
+    }
+
+    /// The least that any route between two hosts takes in an empty network; `None` if nothing joins them.
+    pub fn fastest(&mut self, from: NodeId, to: NodeId) -> Option<Time> {
+        self.graph.fastest_route(&self.ledger.network().clone(), from, to)
+    }
+
+    /// The least-delay route with room, in time.
+    pub fn least_delay(&mut self, query: &Query) -> Option<Found> {
+        self.by_delay.search(&mut self.graph, &self.ledger, query)
+    }
+
+    /// The links that denied access during the last least-delay search.
+    pub fn blocked(&self) -> impl Iterator<Item = LinkId> + '_ {
+        self.by_delay.blocked()
+    }
+
+    /// The route that LARAC finds for a cost.
+    pub fn larac(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<Found> {
+        let searches = (&mut self.by_cost, &mut self.by_delay);
+        larac::search(&mut self.graph, &self.ledger, query, cost, cost_bounds, searches).map(|priced| priced.found)
+    }
+
+    /// Per node, the least sum of `weight(link, least budget)` to a switch.
+    pub fn cost_bounds(&self, switch: NodeId, weight: impl Fn(LinkId, u64) -> u64) -> Box<[u64]> {
+        self.graph.cost_bounds(self.ledger.network(), switch, weight)
+    }
+
+    /// What an admitted flow would look for, were it placed anew.
+    pub fn query_of(&self, flow: FlowId) -> Option<Query> {
+        let reservation = self.ledger.flow(flow)?;
+        Query::of_flow(&self.graph, &reservation.demand, &reservation.route, self.deadline(flow)?)
+    }
+
+    /// Checks a given route queue by queue.
+    ///
+    /// # Errors
+    /// What it would break, or that it takes too long.
+    pub fn check(&self, query: &Query, route: &Route) -> Result<Found, Refusal> {
+        for hop in &route.hops {
+            let queues = self.ledger.budgets(hop.link).len() as u8;
+            if hop.queue >= queues {
+                return Err(Refusal::NoSuchQueue { link: hop.link, queue: hop.queue, queues });
+            }
+            if let Some(frame) = query.max_frame.filter(|&frame| frame > self.ledger.largest_frame(hop.link)) {
+                return Err(Refusal::FrameTooLarge { frame });
+            }
+        }
+        if let Some(limit) = self.ledger.model().max_switches().filter(|&limit| route.hops.len() > limit as usize + 1) {
+            return Err(Refusal::TooManySwitches { limit });
+        }
+        let delay = self.bound(route);
+        let mut bindings = self.bindings(query, route).into_iter();
+        if let Some(binding) = bindings.next() {
+            return Err(Refusal::Blocked { route: route.clone(), binding, others: bindings.collect() });
+        }
+        if delay > query.deadline {
+            return Err(Refusal::TooSlow { route: route.clone(), bound: delay, deadline: query.deadline });
+        }
+        Ok(Found { route: route.clone(), delay })
+    }
+
+    /// The promises that a flow would break along a route, from the source on.
+    pub fn bindings(&self, query: &Query, route: &Route) -> Vec<Binding> {
+        let mut input = Input::LOCAL;
+        let mut burst: Amount = query.burst;
+        let mut bindings = Vec::new();
+        for &hop in &route.hops {
+            if let Some(denial) = self.ledger.denial(hop.link, hop.queue, input, query.rate, burst) {
+                bindings.push(binding(hop.link, denial));
+            }
+            input = Input::link(hop.link);
+            burst += query.rate * self.ledger.budget(hop);
+        }
+        bindings
+    }
+
+    /// Why a query has no route: the route that breaks the fewest promises, and those promises.
+    pub fn diagnose(&mut self, query: &Query) -> Refusal {
+        let network = self.ledger.network().clone();
+        let Some(fastest) = self.graph.fastest_route(&network, query.from, query.to) else {
+            return Refusal::Disconnected;
+        };
+        if fastest > query.deadline {
+            return Refusal::Deadline { fastest, deadline: query.deadline };
+        }
+        if let Some(limit) = self.ledger.model().max_switches() {
+            if Graph::fewest_switches(&network, query.from, query.to).is_none_or(|switches| switches > limit) {
+                return Refusal::TooManySwitches { limit };
+            }
+        }
+        let weigh = Weigh { cost: &DelayCost, cost_factor: 0, delay_factor: 1, cost_bounds: &[] };
+        let (graph, ledger) = (&mut self.graph, &self.ledger);
+        let least_broken = self.by_cost.search(graph, ledger, query, &weigh, Some(query.deadline), Denied::Count);
+        let Some(route) = least_broken.map(|priced| priced.found.route) else {
+            return match query.max_frame {
+                Some(frame) => Refusal::FrameTooLarge { frame },
+                None => Refusal::Deadline { fastest, deadline: query.deadline },
+            };
+        };
+        let mut bindings = self.bindings(query, &route).into_iter();
+        match bindings.next() {
+            Some(binding) => Refusal::Blocked { route, binding, others: bindings.collect() },
+            None => Refusal::TooSlow { bound: self.bound(&route), route, deadline: query.deadline },
+        }
+    }
+
+    /// Reserves a route that was found or checked.
+    pub fn reserve(&mut self, request: &Request, found: Found) -> Decision {
+        let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
+        let flow = self.ledger.reserve(demand, found.route.clone());
+        self.remember(flow, request.deadline);
+        Decision { flow, route: found.route, bound: found.delay, moved: Vec::new(), activate_after: Time::ZERO }
+    }
+
+    fn remember(&mut self, flow: FlowId, deadline: Time) {
+        if self.deadlines.len() <= flow.index() {
+            self.deadlines.resize(flow.index() + 1, Time::ZERO);
+        }
+        self.deadlines[flow.index()] = deadline;
+    }
+
+    /// Reserves `route` for an admitted flow, then frees its old one, as Fig. 6 does (lines 9 and 10); the old
+    /// reservation, with which [`Placement::undo`] takes it back.
+    pub fn move_to(&mut self, flow: FlowId, route: Route) -> Option<Reservation> {
+        let old = self.ledger.also_reserve(flow, route)?;
+        self.ledger.leave(flow, &old);
+        Some(old)
+    }
+
+    /// Puts a flow back where it was.
+    pub fn undo(&mut self, flow: FlowId, earlier: Reservation) {
+        self.ledger.restore(flow, earlier);
+    }
+
+    /// Ends a flow.
+    pub fn release(&mut self, flow: FlowId) -> Option<Reservation> {
+        self.ledger.release(flow)
+    }
+
+    /// Gives a flow other terms: beside its old reservation if both fit, which is safe at any moment; else in its
+    /// place, and then the new terms hold only after what was in flight has left.
+    ///
+    /// # Errors
+    /// What `admit` says with the old reservation gone; the flow then keeps it, bit for bit.
+    pub fn change(
+        &mut self,
+        flow: FlowId,
+        mut admit: impl FnMut(&mut Self) -> Result<Decision, Refusal>,
+    ) -> Option<Result<Decision, Refusal>> {
+        let old = self.ledger.flow(flow)?.clone();
+        let old_bound = self.bound(&old.route);
+        let old_deadline = self.deadline(flow)?;
+        if let Ok(decision) = admit(self) {
+            self.ledger.release(flow);
+            return Some(Ok(decision));
+        }
+        self.ledger.release(flow);
+        Some(match admit(self) {
+            Ok(mut decision) => {
+                decision.activate_after = decision.activate_after.max(old_bound);
+                Ok(decision)
+            }
+            Err(refusal) => {
+                self.ledger.restore(flow, old);
+                self.remember(flow, old_deadline);
+                Err(refusal)
+            }
+        })
+    }
+}
+
+fn binding(link: LinkId, denial: Denial) -> Binding {
+    let queue = denial.queue;
+    match denial.limit {
+        Limit::Rate { asked, left } => Binding::Rate { link, queue, asked, left },
+        Limit::Delay { bound, budget } => Binding::Delay { link, queue, bound, budget },
+        Limit::Buffer { backlog, buffer } => Binding::Buffer { link, queue, backlog, buffer },
+    }
+}

@@ -1,0 +1,87 @@
+//! Searches over the queue-level topology (Chameleon, section 3.3), shared by the rooms.
+//!
+//! Access to a queue depends on the delay so far (the burst grows by `rate x budget` at each hop) and, with input
+//! shaping, on the link that the flow comes from; so labels belong to (node, incoming link), that is, to a directed
+//! link. With delay as the only metric one label a link is enough: a flow that arrives earlier arrives with a smaller
+//! burst and is let in wherever a later one would be. With another cost, labels are pairs (cost, delay) under dominance.
+//!
+//! - [`Graph`]: what is static: budgets, constants, lower bounds of the delay from every node to a destination;
+//! - [`LeastDelay`]: goal-directed search by delay, the hot path;
+//! - [`LeastCost`]: label-setting search by (cost, delay);
+//! - [`larac`]: Lagrange relaxation over least-cost searches (Jüttner et al., INFOCOM 2001).
+
+mod buckets;
+mod graph;
+pub mod larac;
+mod least_cost;
+mod least_delay;
+
+pub use graph::{Graph, Towards};
+pub use least_cost::{Cost, DelayCost, Denied, HopCost, LeastCost, Priced, Weigh};
+pub use least_delay::LeastDelay;
+
+use wayleave_contracts::Demand;
+use wayleave_ledger::{Input, Ledger};
+use wayleave_policy::Request;
+use wayleave_topology::{Hop, LinkId, NodeId, Route};
+use wayleave_units::{Amount, Bytes, Rate, Time};
+
+/// What a search looks for.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The sending host.
+    pub from: NodeId,
+    /// The receiving host.
+    pub to: NodeId,
+    /// Wire rate.
+    pub rate: Rate,
+    /// Wire burst at the source.
+    pub burst: Amount,
+    /// The latest that a packet may arrive.
+    pub deadline: Time,
+    /// The largest frame, if known.
+    pub max_frame: Option<Bytes>,
+}
+
+impl Query {
+    /// The query of a request.
+    pub fn of(request: &Request) -> Self {
+        Self {
+            from: request.from,
+            to: request.to,
+            rate: request.rate,
+            burst: request.burst.into(),
+            deadline: request.deadline,
+            max_frame: request.max_frame,
+        }
+    }
+
+    /// The query of a flow that is admitted already.
+    pub fn of_flow(graph: &Graph, demand: &Demand, route: &Route, deadline: Time) -> Option<Self> {
+        let (from, to) = graph.ends(route)?;
+        Some(Self { from, to, rate: demand.rate, burst: demand.burst.into(), deadline, max_frame: demand.max_frame })
+    }
+
+    /// Whether the ledger lets the flow into a queue, having waited `waited` in the queues before.
+    fn fits(&self, ledger: &Ledger, link: LinkId, queue: u8, input: Input, waited: Time) -> bool {
+        ledger.fits(link, queue, input, self.rate, self.burst + self.rate * waited)
+    }
+
+    /// Whether the link carries the flow's frames.
+    fn carries(&self, ledger: &Ledger, link: LinkId) -> bool {
+        self.max_frame.is_none_or(|frame| frame <= ledger.largest_frame(link))
+    }
+}
+
+/// A route with its end-to-end bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The hops.
+    pub route: Route,
+    /// The sum of budgets and constants.
+    pub delay: Time,
+}
+
+fn hop(link: LinkId, queue: u8) -> Hop {
+    Hop { link, queue }
+}

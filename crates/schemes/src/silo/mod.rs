@@ -1,0 +1,104 @@
+//! Silo: admission with one queue a link, each with a delay budget.
+//!
+//! K. Jang, J. Sherry, H. Ballani, T. Moncaster, "Silo: Predictable Message Latency in the Cloud", SIGCOMM 2015, as far
+//! as its admission control is described and evaluated in Chameleon, sections 2.1.2, 3.1, 5.1.1 and 5.1.5. Placement
+//! of VMs is not part of it here (as there).
+//!
+//! | text | here |
+//! |---|---|
+//! | 3.1.1 a delay budget per link | [`Params::budget`] |
+//! | 3.1.2 admitted if every `d_i <= D_i` and the sum of `D_i` meets the deadline | [`Silo`], the ledger with one queue |
+//! | 3.1.3 bursts grow by `r D_i` at each hop | the ledger |
+//! | 5.1.5 route by constrained least cost | LARAC with the number of links as cost |
+//!
+//! Deviations, and what the text leaves open:
+//! - Silo's queue is the highest one of each port, so what is below it (best effort) blocks it by one frame.
+//! - The text gives `d_i = b_i / R_i`; here arrival curves are capped by their input lines as well, which Silo's own
+//!   paper does and which makes it a stronger baseline (`--shaping off` leaves it out).
+//! - The cost of 5.1.5 is not named; with one budget for all links, cost and delay rank routes alike.
+//! - The 0.1 ms of section 5.1.1 hold for the hosts' links, too.
+
+use std::sync::Arc;
+
+use wayleave_ledger::{Ledger, LedgerError, Model};
+use wayleave_policy::{Admission, Decision, Refusal, Request};
+use wayleave_topology::{FlowId, Network, Route};
+use wayleave_units::Time;
+
+use crate::placement::Placement;
+use crate::routing::{Found, HopCost, Query};
+
+/// Silo's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// The delay budget of every link; 0.1 ms, the best of Chameleon's eight (section 5.1.1, footnote 2).
+    pub budget: Time,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { budget: Time::from_micros(100) }
+    }
+}
+
+/// Silo's admission control.
+pub struct Silo {
+    placement: Placement,
+}
+
+impl Silo {
+    /// With nothing admitted.
+    ///
+    /// # Errors
+    /// Never for networks whose ports have a queue for contracts; the type is the ledger's.
+    pub fn new(network: Arc<Network>, model: Model, params: Params) -> Result<Self, LedgerError> {
+        let of_link = |link| vec![params.budget; model.contract_queues(&network, link).min(1)];
+        let budgets = network.links().map(|(_, link)| of_link(link)).collect();
+        Ok(Self { placement: Placement::new(Ledger::new(network, model, budgets)?) })
+    }
+
+    /// What is reserved, and where.
+    pub fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    /// The same, for questions that use the searches' memory.
+    pub fn placement_mut(&mut self) -> &mut Placement {
+        &mut self.placement
+    }
+}
+
+impl Admission for Silo {
+    fn admit(&mut self, request: &Request) -> Result<Decision, Refusal> {
+        admit(&mut self.placement, request)
+    }
+
+    fn release(&mut self, flow: FlowId) -> Option<Route> {
+        self.placement.release(flow).map(|reservation| reservation.route)
+    }
+
+    fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
+        self.placement.change(flow, |placement| admit(placement, request))
+    }
+
+    fn would_admit(&mut self, request: &Request) -> bool {
+        find_room(&mut self.placement, request).is_ok()
+    }
+}
+
+fn admit(placement: &mut Placement, request: &Request) -> Result<Decision, Refusal> {
+    match find_room(placement, request) {
+        Ok(found) => Ok(placement.reserve(request, found)),
+        Err(Some(refusal)) => Err(refusal),
+        Err(None) => Err(placement.diagnose(&Query::of(request))),
+    }
+}
+
+/// Where the request fits; on failure the reason, where it is known already.
+fn find_room(placement: &mut Placement, request: &Request) -> Result<Found, Option<Refusal>> {
+    let query = Query::of(request);
+    match &request.route {
+        Some(pinned) => placement.check(&query, pinned).map_err(Some),
+        None => placement.larac(&query, &HopCost, &[]).ok_or(None),
+    }
+}
