@@ -6,7 +6,7 @@ use wayleave_contracts::Demand;
 use wayleave_topology::{FlowId, Hop, Link, LinkId, Network, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use crate::kernel::fast::{self, Knee, Load, Service};
+use crate::kernel::fast::{self, Knee, Load, Service, Tolerance};
 use crate::kernel::lines::{self, Bucket, Line};
 use crate::kernel::{AMOUNT_LIMIT, Denial};
 use crate::model::{Model, Shaping};
@@ -82,6 +82,9 @@ pub(crate) struct Queue {
     pub(crate) buffer: i128,
     pub(crate) flows: u32,
     pub(crate) load: Load,
+    /// What the queues above leave, and what that allows; meaningful on uniform ports.
+    service: Service,
+    tolerance: Tolerance,
     /// Some input never leaves its line: only the general kernel is exact then.
     endless: bool,
     /// In order of input; those without flows are absent.
@@ -104,6 +107,17 @@ pub(crate) struct Port {
     pub(crate) count: u8,
     /// Every input that is bounded by its line is at least as fast as this port.
     uniform: bool,
+    /// Some queue has an input that never leaves its line.
+    endless: bool,
+}
+
+/// Whether the tolerances alone show that a flow fits; no says nothing.
+fn surely_fits(queues: &[Queue], target: usize, rate: i128, burst: i128) -> bool {
+    let here = &queues[target];
+    here.tolerance.surely_here(&here.load, rate, burst)
+        && queues[target + 1..]
+            .iter()
+            .all(|queue| queue.flows == 0 || queue.tolerance.surely_above(&queue.load, rate, burst))
 }
 
 /// What is reserved where.
@@ -157,7 +171,8 @@ impl Ledger {
             }
             ports.push(Port::new(&network, &model, link, queues.len() as u32, budgets.len() as u8));
             let buffers = network.port(link.port).queues.iter().map(|queue| queue.buffer);
-            queues.extend(budgets.into_iter().zip(buffers).map(|(budget, buffer)| Queue::new(budget, buffer)));
+            let service = ports.last().map_or(Service { rate: 0, debt: 0 }, Port::service);
+            queues.extend(budgets.into_iter().zip(buffers).map(|(budget, buffer)| Queue::new(budget, buffer, service)));
         }
         let links = ports.len();
         Ok(Self {
@@ -227,9 +242,12 @@ impl Ledger {
         if target.load.burst + burst > AMOUNT_LIMIT {
             return false;
         }
-        if port.uniform && !queues.iter().any(|queue| queue.endless) {
+        if port.uniform && !port.endless {
+            if surely_fits(queues, usize::from(queue), rate, burst) {
+                return true;
+            }
             if let Some(load) = self.joined(link, target, input, rate, burst) {
-                return self.fits_fast(queues, usize::from(queue), port, load);
+                return self.fits_fast(queues, usize::from(queue), load);
             }
         }
         self.fits_lines(queues, usize::from(queue), port, input, rate, burst)
@@ -241,16 +259,13 @@ impl Ledger {
         port.reserved + i128::from(rate.bits_per_second()) <= port.rate
     }
 
-    fn fits_fast(&self, queues: &[Queue], target: usize, port: &Port, joined: Load) -> bool {
+    fn fits_fast(&self, queues: &[Queue], target: usize, joined: Load) -> bool {
         let comparison = self.model.comparison;
-        let mut service = Service { rate: port.rate, debt: port.debt };
-        for queue in &queues[..target] {
-            service = service.below(&queue.load);
-        }
-        if !fast::keeps(&joined, service, queues[target].budget, queues[target].buffer, comparison) {
+        let Queue { service, budget, buffer, .. } = queues[target];
+        if !fast::keeps(&joined, service, budget, buffer, comparison) {
             return false;
         }
-        service = service.below(&joined);
+        let mut service = service.below(&joined);
         for queue in &queues[target + 1..] {
             if queue.flows > 0 && !fast::keeps(&queue.load, service, queue.budget, queue.buffer, comparison) {
                 return false;
@@ -306,6 +321,37 @@ impl Ledger {
             }
         };
         Some(Load { rate: queue.load.rate + rate, burst: queue.load.burst + burst, knee })
+    }
+
+    /// Whether [`Self::fits`] could say yes for any input: no is certain, yes is not.
+    pub fn might_fit(&self, link: LinkId, queue: u8, rate: Rate, burst: Amount) -> bool {
+        // With more inputs than this the latest possible knee takes longer to find than it saves.
+        const MANY_INPUTS: usize = 16;
+        let port = &self.ports[link.index()];
+        if !self.has_rate(link, rate) {
+            return false;
+        }
+        let queues = self.queues_of(link);
+        let target = &queues[usize::from(queue)];
+        let (rate, burst) = (i128::from(rate.bits_per_second()), burst.nanobits());
+        if !port.uniform || port.endless || target.shares.len() > MANY_INPUTS {
+            return true;
+        }
+        if surely_fits(queues, usize::from(queue), rate, burst) {
+            return true;
+        }
+        // The later the knee the smaller the delay; an input without flows is at least as fast as the port.
+        let joins = |share: &Share| match self.line(share.input) {
+            Some(line) => Knee::of_input(share.rate + rate, share.burst + burst, line.rate, line.offset),
+            None => Some(Knee::ZERO),
+        };
+        let fresh = Knee::of_input(rate, burst, port.rate, 0);
+        let mut knees = target.shares.iter().map(joins).chain([fresh]);
+        let Some(latest) = knees.try_fold(target.load.knee, |latest, knee| Some(latest.max(knee?))) else {
+            return true;
+        };
+        let load = Load { rate: target.load.rate + rate, burst: target.load.burst + burst, knee: latest };
+        target.load.burst + burst <= AMOUNT_LIMIT && self.fits_fast(queues, usize::from(queue), load)
     }
 
     /// Why [`Self::fits`] says no; `None` if it says yes.
@@ -374,6 +420,7 @@ impl Ledger {
             let at = self.queue_index(hop);
             self.queues[at].add(input, rate, burst);
             self.refresh_knee(at, input);
+            self.refresh_port(hop);
             let list = &mut self.on_link[hop.link.index()];
             let place = list.partition_point(|&entry| entry < (placed, flow));
             list.insert(place, (placed, flow));
@@ -388,6 +435,7 @@ impl Ledger {
             let at = self.queue_index(hop);
             self.queues[at].subtract(input, rate, burst);
             self.rescan_knee(at);
+            self.refresh_port(hop);
             let list = &mut self.on_link[hop.link.index()];
             if let Ok(place) = list.binary_search(&(*placed, flow)) {
                 list.remove(place);
@@ -433,6 +481,20 @@ impl Ledger {
         (queue.load.knee, queue.endless) = (latest, endless);
     }
 
+    /// What changed in one queue changes the service of those below, and what all of them tolerate.
+    fn refresh_port(&mut self, hop: Hop) {
+        let port = &mut self.ports[hop.link.index()];
+        let queues = &mut self.queues[port.first as usize..][..usize::from(port.count)];
+        port.endless = queues.iter().any(|queue| queue.endless);
+        let changed = usize::from(hop.queue);
+        let mut service = queues[changed].service;
+        for queue in &mut queues[changed..] {
+            queue.service = service;
+            queue.tolerance = Tolerance::of(&queue.load, service, queue.budget, queue.buffer);
+            service = service.below(&queue.load);
+        }
+    }
+
     fn queue_index(&self, hop: Hop) -> usize {
         self.ports[hop.link.index()].first as usize + usize::from(hop.queue)
     }
@@ -474,17 +536,29 @@ impl Port {
             first,
             count,
             uniform,
+            endless: false,
         }
     }
 }
 
+impl Port {
+    /// What its highest queue gets.
+    fn service(&self) -> Service {
+        Service { rate: self.rate, debt: self.debt }
+    }
+}
+
 impl Queue {
-    fn new(budget: Time, buffer: Bytes) -> Self {
+    fn new(budget: Time, buffer: Bytes, service: Service) -> Self {
+        let load = Load { rate: 0, burst: 0, knee: Knee::ZERO };
+        let (budget, buffer) = (i128::from(budget.as_nanos()), Amount::from(buffer).nanobits());
         Self {
-            budget: i128::from(budget.as_nanos()),
-            buffer: Amount::from(buffer).nanobits(),
+            budget,
+            buffer,
             flows: 0,
-            load: Load { rate: 0, burst: 0, knee: Knee::ZERO },
+            load,
+            service,
+            tolerance: Tolerance::of(&load, service, budget, buffer),
             endless: false,
             shares: Vec::new(),
         }

@@ -11,6 +11,7 @@
 pub mod chameleon;
 pub mod placement;
 pub mod refine;
+pub mod registry;
 pub mod routing;
 pub mod silo;
 

@@ -16,6 +16,8 @@ pub struct Placement {
     graph: Graph,
     by_delay: LeastDelay,
     by_cost: LeastCost,
+    /// LARAC's own least-delay runs, so that they leave what [`Placement::would_help`] looks at.
+    inner: LeastDelay,
     /// Per flow; meaningless for vacant indices.
     deadlines: Vec<Time>,
 }
@@ -23,9 +25,8 @@ pub struct Placement {
 impl Placement {
     /// Around an empty or filled ledger.
     pub fn new(ledger: Ledger) -> Self {
-        let links = ledger.network().links().len();
         let graph = Graph::new(&ledger);
-        Self { graph, by_delay: LeastDelay::new(links), by_cost: LeastCost::new(links), deadlines: Vec::new(), ledger }
+        Self { by_delay: LeastDelay::new(&graph), by_cost: LeastCost::new(&graph), inner: LeastDelay::new(&graph), deadlines: Vec::new(), graph, ledger }
     }
 
     /// What is reserved.
@@ -58,18 +59,27 @@ impl Placement {
         self.by_delay.search(&mut self.graph, &self.ledger, query)
     }
 
-    /// The links that denied access during the last least-delay search.
-    pub fn blocked(&self) -> impl Iterator<Item = LinkId> + '_ {
-        self.by_delay.blocked()
+    /// The route of least cost among those in time, by exact label setting.
+    pub fn least_cost(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<Found> {
+        let weigh = Weigh { cost, cost_factor: 1, delay_factor: 0, cost_bounds };
+        let (graph, ledger) = (&mut self.graph, &self.ledger);
+        let deadline = Some(query.deadline);
+        self.by_cost.search(graph, ledger, query, &weigh, deadline, Denied::Avoid).map(|priced| priced.found)
+    }
+
+    /// Whether freeing these links lets the query into any queue that denied it access during the last least-delay
+    /// search; if not, that search would fail again.
+    pub fn would_help(&self, query: &Query, freed: &Route) -> bool {
+        self.by_delay.would_help(&self.ledger, query, |link| freed.hops.iter().any(|hop| hop.link == link))
     }
 
     /// The route that LARAC finds for a cost.
     pub fn larac(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<Found> {
-        let searches = (&mut self.by_cost, &mut self.by_delay);
+        let searches = (&mut self.by_cost, &mut self.inner);
         larac::search(&mut self.graph, &self.ledger, query, cost, cost_bounds, searches).map(|priced| priced.found)
     }
 
-    /// Per node, the least sum of `weight(link, least budget)` to a switch.
+    /// Per switch, the least sum of `weight(link, least budget)` to a switch.
     pub fn cost_bounds(&self, switch: NodeId, weight: impl Fn(LinkId, u64) -> u64) -> Box<[u64]> {
         self.graph.cost_bounds(self.ledger.network(), switch, weight)
     }

@@ -68,6 +68,44 @@ impl Service {
     }
 }
 
+/// What a queue tolerates of one more flow, worked out when the ledger changes so that a check is two products.
+///
+/// A flow `(rate, burst)` that enters a HIGHER queue takes rate and adds debt: the delay stays within the budget iff
+/// `burst den + rate (budget den + num) <= slack`. One that enters THIS queue adds to its load, and can only move the
+/// knee to later, which lowers the delay: `burst den + rate num <= slack` is enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tolerance {
+    /// `(service budget - debt - burst) den + (service - rate) num`.
+    slack: i128,
+    /// `budget den + num`.
+    stretch: i128,
+    /// `buffer - debt - burst`: the backlog never exceeds burst and debt together.
+    room: i128,
+}
+
+impl Tolerance {
+    /// Of a queue with this load and service.
+    pub(crate) fn of(load: &Load, service: Service, budget: i128, buffer: i128) -> Self {
+        let Knee { num, den } = load.knee;
+        let rest = service.rate * budget - service.debt - load.burst;
+        Self {
+            slack: rest * den + (service.rate - load.rate) * num,
+            stretch: budget * den + num,
+            room: buffer - service.debt - load.burst,
+        }
+    }
+
+    /// Whether a flow that enters a higher queue surely leaves this one its promises; no says nothing.
+    pub(crate) fn surely_above(&self, load: &Load, rate: i128, burst: i128) -> bool {
+        burst * load.knee.den + rate * self.stretch < self.slack && burst < self.room
+    }
+
+    /// Whether a flow surely fits into this queue; no says nothing.
+    pub(crate) fn surely_here(&self, load: &Load, rate: i128, burst: i128) -> bool {
+        burst * load.knee.den + rate * load.knee.num < self.slack && burst < self.room
+    }
+}
+
 /// Whether a queue with this load keeps `budget` (ns) and `buffer` (nanobits) under this service.
 pub(crate) fn keeps(load: &Load, service: Service, budget: i128, buffer: i128, comparison: Comparison) -> bool {
     // Short of a stable queue nothing holds.

@@ -52,9 +52,8 @@ impl Chameleon {
     /// If the allocation does not fit the queues of the network.
     pub fn new(network: Arc<Network>, model: Model, params: Params) -> Result<Self, LedgerError> {
         let budgets = params.allocation.budgets(&network, &model);
-        let rerouter = Rerouter::new(network.links().len());
         let placement = Placement::new(Ledger::new(network, model, budgets)?);
-        Ok(Self { placement, params, rerouter })
+        Ok(Self { placement, params, rerouter: Rerouter::new() })
     }
 
     /// What is reserved, and where.

@@ -44,6 +44,8 @@ pub struct Rerouting {
     pub cost_factor: u64,
     /// Whose shortest paths are to be avoided.
     pub penalised: Penalised,
+    /// How a moved flow's new route is found.
+    pub search: Search,
     /// What becomes of moves for a request that is refused in the end.
     pub moves: Moves,
 }
@@ -55,6 +57,7 @@ impl Default for Rerouting {
             sort: Sort::SharedLinks,
             cost_factor: 30_000,
             penalised: Penalised::NewFlow,
+            search: Search::LabelSetting,
             moves: Moves::RolledBack,
         }
     }
@@ -73,6 +76,15 @@ pub enum Sort {
     Deadline,
     /// As they were placed.
     Placement,
+}
+
+/// How the route of least (raised) cost is found for a flow that is moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// Exactly, by label setting with the deadline.
+    LabelSetting,
+    /// By LARAC, which may miss the best one (section 4.1.3).
+    Larac,
 }
 
 /// The shortest paths whose queues a moved flow should avoid.

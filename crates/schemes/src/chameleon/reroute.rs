@@ -1,7 +1,6 @@
 //! Moving admitted flows out of the way of a new one (section 3.4; Fig. 6, lines 5 to 14).
 
 use std::collections::HashMap;
-use std::collections::HashSet;
 
 use wayleave_ledger::{Ledger, Reservation};
 use wayleave_policy::{Decision, Move, Request};
@@ -9,14 +8,14 @@ use wayleave_topology::{FlowId, HopDistances, LinkId, Network, NodeId};
 use wayleave_units::Time;
 
 use super::admission::route;
-use super::{Moves, Penalised, Rerouting, Routing, Sort};
+use super::{Moves, Penalised, Rerouting, Routing, Search, Sort};
 use crate::placement::Placement;
 use crate::routing::{Cost, Found, Query};
 
 /// The memory of the search for candidates.
 pub(super) struct Rerouter {
-    /// Per link: whether it lies on a shortest path of the new flow.
-    on_shortest: Vec<bool>,
+    /// Per flow: where it stands, or stood in an earlier search, among the candidates.
+    place: Vec<u32>,
     /// Hop distances to the switches that hosts hang on; they never change.
     distances: HashMap<NodeId, HopDistances>,
 }
@@ -31,8 +30,8 @@ struct Candidate {
 /// `INCREASEGRAPHCOSTS`: the delay, times a factor on queues to be avoided.
 struct Avoiding<'a> {
     factor: u64,
-    /// Links whose queues are all to be avoided.
-    links: &'a HashSet<LinkId>,
+    /// Per link: whether all its queues are to be avoided.
+    links: &'a [bool],
     /// The route that is left.
     old: &'a Reservation,
 }
@@ -43,13 +42,13 @@ impl Cost for Avoiding<'_> {
         let delay = ledger.budget(hop).as_nanos();
         // Its first link is the host's own: there is no other.
         let was_here = || self.old.route.hops.iter().skip(1).any(|&old| old == hop);
-        if self.links.contains(&link) || was_here() { delay.saturating_mul(self.factor) } else { delay }
+        if self.links[link.index()] || was_here() { delay.saturating_mul(self.factor) } else { delay }
     }
 }
 
 impl Rerouter {
-    pub(super) fn new(links: usize) -> Self {
-        Self { on_shortest: vec![false; links], distances: HashMap::new() }
+    pub(super) fn new() -> Self {
+        Self { place: Vec::new(), distances: HashMap::new() }
     }
 
     /// Moves candidates, one after another, until the request fits; `None` if the list ends first.
@@ -63,14 +62,14 @@ impl Rerouter {
         let query = Query::of(request);
         let network = placement.network().clone();
         let shortest = self.shortest_path_links(&network, request.from, request.to);
-        let mut blocked: HashSet<LinkId> = placement.blocked().collect();
-        let mut costs = Costs::new(inner_links(&network, &shortest, request.from, request.to));
+        let mut costs = Costs::new(&network, &shortest, request.from, request.to);
         let mut moved: Vec<(FlowId, Reservation)> = Vec::new();
         for flow in self.candidates(placement, &shortest, how) {
             let Some(old) = placement.ledger().flow(flow).cloned() else { continue };
             let Some(found) = self.place_elsewhere(placement, how, flow, &old, &mut costs) else { continue };
             placement.move_to(flow, found.route);
-            let helps = old.route.hops.iter().any(|hop| blocked.contains(&hop.link));
+            // Without a denial that turns, the same search would fail in the same way.
+            let helps = routing != Routing::LeastDelay || placement.would_help(&query, &old.route);
             moved.push((flow, old));
             if !helps {
                 continue;
@@ -78,8 +77,6 @@ impl Rerouter {
             if let Some(found) = route(placement, routing, &query) {
                 return Some(Room { found, moved });
             }
-            blocked.clear();
-            blocked.extend(placement.blocked());
         }
         if how.moves == Moves::RolledBack {
             undo(placement, moved);
@@ -100,12 +97,14 @@ impl Rerouter {
         if how.penalised == Penalised::MovedFlow {
             let network = placement.network().clone();
             let shortest = self.shortest_path_links(&network, query.from, query.to);
-            let links = inner_links(&network, &shortest, query.from, query.to);
-            *costs = Costs::new(links);
+            *costs = Costs::new(&network, &shortest, query.from, query.to);
         }
         let (links, bounds) = costs.towards(placement, query.to, how.cost_factor);
         let cost = Avoiding { factor: how.cost_factor, links, old };
-        placement.larac(&query, &cost, bounds)
+        match how.search {
+            Search::LabelSetting => placement.least_cost(&query, &cost, bounds),
+            Search::Larac => placement.larac(&query, &cost, bounds),
+        }
     }
 
     /// The links on the equal-length shortest paths between two hosts, by the switches that they hang on.
@@ -130,24 +129,21 @@ impl Rerouter {
 
     /// Line 5: the flows on the shortest paths, sorted, and as many as may be tried.
     fn candidates(&mut self, placement: &Placement, shortest: &[LinkId], how: Rerouting) -> Vec<FlowId> {
-        let ledger = placement.ledger();
-        for link in shortest {
-            self.on_shortest[link.index()] = true;
-        }
-        let mut seen = HashSet::new();
-        let mut candidates = Vec::new();
+        let mut candidates: Vec<Candidate> = Vec::new();
         for &link in shortest {
-            for &(placed, flow) in ledger.flows_on(link) {
-                if !seen.insert(flow) {
-                    continue;
+            for &(placed, flow) in placement.ledger().flows_on(link) {
+                if self.place.len() <= flow.index() {
+                    self.place.resize(flow.index() + 1, u32::MAX);
                 }
-                let hops = ledger.flow(flow).map_or(&[][..], |reservation| &reservation.route.hops);
-                let shared = hops.iter().filter(|hop| self.on_shortest[hop.link.index()]).count() as u32;
-                candidates.push(Candidate { flow, shared, placed });
+                // Each link on which a flow is met is one that it shares.
+                match candidates.get_mut(self.place[flow.index()] as usize).filter(|known| known.flow == flow) {
+                    Some(known) => known.shared += 1,
+                    None => {
+                        self.place[flow.index()] = candidates.len() as u32;
+                        candidates.push(Candidate { flow, shared: 1, placed });
+                    }
+                }
             }
-        }
-        for link in shortest {
-            self.on_shortest[link.index()] = false;
         }
         sort(&mut candidates, placement, how);
         candidates.into_iter().map(|candidate| candidate.flow).collect()
@@ -171,30 +167,31 @@ fn sort(candidates: &mut Vec<Candidate>, placement: &Placement, how: Rerouting) 
     candidates.sort_unstable_by_key(key);
 }
 
-/// The links on shortest paths whose cost is raised: the hosts' own cannot be avoided.
-fn inner_links(network: &Network, shortest: &[LinkId], from: NodeId, to: NodeId) -> HashSet<LinkId> {
-    let is_inner = |link: &LinkId| network.link(*link).from != from && network.link(*link).to != to;
-    shortest.iter().copied().filter(is_inner).collect()
-}
-
 /// The links to be avoided, and what it costs at least to reach a destination past them.
 struct Costs {
-    links: HashSet<LinkId>,
+    /// Per link: whether it is to be avoided.
+    links: Vec<bool>,
     /// Per switch that a destination hangs on.
     bounds: HashMap<NodeId, Box<[u64]>>,
 }
 
 impl Costs {
-    fn new(links: HashSet<LinkId>) -> Self {
+    /// The links on shortest paths, but for the hosts' own, which cannot be avoided.
+    fn new(network: &Network, shortest: &[LinkId], from: NodeId, to: NodeId) -> Self {
+        let mut links = vec![false; network.links().len()];
+        for &id in shortest {
+            let link = network.link(id);
+            links[id.index()] = link.from != from && link.to != to;
+        }
         Self { links, bounds: HashMap::new() }
     }
 
-    /// The links, and per node a lower bound of the cost from there to `host` (none for a host with several links).
-    fn towards(&mut self, placement: &Placement, host: NodeId, factor: u64) -> (&HashSet<LinkId>, &[u64]) {
+    /// The links, and per switch a lower bound of the cost from there to `host` (none for a host with several links).
+    fn towards(&mut self, placement: &Placement, host: NodeId, factor: u64) -> (&[bool], &[u64]) {
         let Self { links, bounds } = self;
         let network = placement.network();
         let &[last] = network.links_into(host) else { return (links, &[]) };
-        let weight = |link, fastest: u64| if links.contains(&link) { fastest.saturating_mul(factor) } else { fastest };
+        let weight = |link: LinkId, fastest: u64| if links[link.index()] { fastest.saturating_mul(factor) } else { fastest };
         let switch = network.link(last).from;
         (links, bounds.entry(switch).or_insert_with(|| placement.cost_bounds(switch, weight)))
     }

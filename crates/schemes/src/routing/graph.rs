@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use wayleave_ledger::Ledger;
-use wayleave_topology::{Hop, HopDistances, LinkId, Network, NodeId, NodeKind, Route};
+use wayleave_topology::{Hop, HopDistances, LinkId, Network, Node, NodeId, NodeKind, Route};
 use wayleave_units::Time;
 
 /// Static view of the queue-level topology, with lower bounds that are computed when first asked for.
@@ -12,7 +12,9 @@ use wayleave_units::Time;
 pub struct Graph {
     edges: Vec<Edge>,
     levels: Vec<Level>,
-    /// Per node: the least delay from every node to it, through switches only.
+    /// Per node: its number among the switches, or [`NO_SWITCH`].
+    switches: Vec<u32>,
+    /// Per switch: the least delay from every switch to it.
     bounds: Vec<Option<Box<[u64]>>>,
     /// ns, per node: what the source's tagger adds.
     processing: Vec<u64>,
@@ -24,11 +26,24 @@ pub struct Graph {
 pub(super) struct Edge {
     pub(super) from: u32,
     pub(super) head: u32,
+    /// The number among the switches of its head, and of where it comes from, or [`NO_SWITCH`].
+    pub(super) head_switch: u32,
+    from_switch: u32,
     /// Propagation, and the processing of the switch that it enters, ns.
     pub(super) constant: u64,
     first: u32,
     count: u32,
 }
+
+impl Edge {
+    /// The index, over all queues of the network, of a link's `level`-th fastest queue.
+    pub(super) fn queue_index(self, level: usize) -> usize {
+        self.first as usize + level
+    }
+}
+
+/// The number of a host among the switches.
+const NO_SWITCH: u32 = u32::MAX;
 
 /// A queue as a search sees it.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +67,12 @@ impl Graph {
     pub fn new(ledger: &Ledger) -> Self {
         let network = ledger.network();
         let mut levels = Vec::new();
+        let mut numbers = 0..;
+        let number = |(_, node): (NodeId, &Node)| match node.kind {
+            NodeKind::Host => NO_SWITCH,
+            NodeKind::Switch => numbers.next().unwrap_or(NO_SWITCH),
+        };
+        let switches: Vec<u32> = network.nodes().map(number).collect();
         let edges = network.links().map(|(id, link)| {
             let first = levels.len();
             levels.extend(
@@ -63,15 +84,18 @@ impl Graph {
             Edge {
                 from: link.from.0,
                 head: link.to.0,
+                head_switch: switches[link.to.index()],
+                from_switch: switches[link.from.index()],
                 constant: (link.propagation + processing).as_nanos(),
                 first: first as u32,
                 count: (levels.len() - first) as u32,
             }
         });
         let edges = edges.collect();
+        let bounds = vec![None; network.switches().count()];
         let processing = network.nodes().map(|(_, node)| node.processing.as_nanos()).collect();
         let max_switches = ledger.model().max_switches().unwrap_or(u32::MAX);
-        Self { edges, levels, bounds: vec![None; network.nodes().len()], processing, max_switches }
+        Self { edges, levels, switches, bounds, processing, max_switches }
     }
 
     pub(super) fn edge(&self, link: u32) -> Edge {
@@ -91,6 +115,27 @@ impl Graph {
     /// The most switches on a route.
     pub(super) fn max_switches(&self) -> u32 {
         self.max_switches
+    }
+
+    /// What a flow has waited at least when it reaches its second queue, ns.
+    pub(super) fn first_wait(&self, network: &Network, source: NodeId) -> u64 {
+        let budget = |link: &LinkId| self.levels(self.edge(link.0)).first().map(|level| level.budget);
+        network.links_to_switches(source).iter().filter_map(budget).min().unwrap_or(0)
+    }
+
+    /// How many links there are.
+    pub(super) fn link_count(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// How many queues there are.
+    pub(super) fn queue_count(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// How many switches there are.
+    pub(super) fn switch_count(&self) -> usize {
+        self.bounds.len()
     }
 
     /// The least that a packet takes through a link, or [`u64::MAX`] if contracts have no queue there.
@@ -120,10 +165,10 @@ impl Graph {
     /// Makes the lower bounds to `host` available.
     pub fn prepare(&mut self, network: &Network, host: NodeId) {
         for &link in network.links_into(host) {
-            let switch = network.link(link).from;
-            if self.bounds[switch.index()].is_none() {
-                let bounds = lower_bounds(network, switch, |link| self.fastest(link.0));
-                self.bounds[switch.index()] = Some(bounds);
+            let at = self.edge(link.0).from_switch as usize;
+            if self.bounds[at].is_none() {
+                let bounds = self.lower_bounds(network, network.link(link).from, |link| self.fastest(link.0));
+                self.bounds[at] = Some(bounds);
             }
         }
     }
@@ -133,13 +178,13 @@ impl Graph {
         Towards { graph: self, last_links: network.links_into(host) }
     }
 
-    /// Per node, the least sum of `weight(link, least budget)` to a switch; [`u64::MAX`] where no queue leads on.
+    /// Per switch, the least sum of `weight(link, least budget)` to a switch; [`u64::MAX`] where no queue leads on.
     pub fn cost_bounds(&self, network: &Network, switch: NodeId, weight: impl Fn(LinkId, u64) -> u64) -> Box<[u64]> {
         let of_link = |link: LinkId| {
             let budget = self.levels(self.edge(link.0)).first().map(|level| level.budget);
             budget.map_or(Self::FAR, |budget| weight(link, budget))
         };
-        lower_bounds(network, switch, of_link)
+        self.lower_bounds(network, switch, of_link)
     }
 
     /// The least sum of budgets and constants between two hosts in an empty network; `None` if nothing joins them.
@@ -147,7 +192,7 @@ impl Graph {
         self.prepare(network, to);
         let towards = self.towards(network, to);
         let through = |&link: &LinkId| {
-            let rest = towards.at(network.link(link).to.0);
+            let rest = towards.at(self.edge(link.0).head_switch);
             self.fastest(link.0).checked_add(rest)
         };
         let fastest = network.links_to_switches(from).iter().filter_map(through).min()?;
@@ -158,45 +203,50 @@ impl Graph {
     pub fn fewest_switches(network: &Network, from: NodeId, to: NodeId) -> Option<u32> {
         HopDistances::to(network, to).from(from).map(|hops| hops.saturating_sub(1))
     }
+
+    /// The least delay from one switch to another, ns; [`u64::MAX`] if there is no way. Prepared targets only.
+    pub(super) fn between(&self, from: u32, to: u32) -> u64 {
+        let bounds = self.bounds.get(to as usize).and_then(Option::as_ref);
+        bounds.and_then(|bounds| bounds.get(from as usize)).copied().unwrap_or(Self::FAR)
+    }
+
+    /// The number of a link's tail among the switches.
+    pub(super) fn tail_switch(&self, link: u32) -> u32 {
+        self.edge(link).from_switch
+    }
+
+    /// Per switch, the least sum of `weight` over links to `destination`.
+    fn lower_bounds(&self, network: &Network, destination: NodeId, weight: impl Fn(LinkId) -> u64) -> Box<[u64]> {
+        let mut bounds = vec![Self::FAR; self.bounds.len()].into_boxed_slice();
+        bounds[self.switches[destination.index()] as usize] = 0;
+        let mut heap = BinaryHeap::from([(Reverse(0), destination)]);
+        while let Some((Reverse(bound), node)) = heap.pop() {
+            if bound > bounds[self.switches[node.index()] as usize] {
+                continue;
+            }
+            for &link in network.links_from_switches(node) {
+                let edge = self.edge(link.0);
+                let Some(through) = bound.checked_add(weight(link)) else { continue };
+                if through < bounds[edge.from_switch as usize] {
+                    bounds[edge.from_switch as usize] = through;
+                    heap.push((Reverse(through), NodeId(edge.from)));
+                }
+            }
+        }
+        bounds
+    }
 }
 
 impl Towards<'_> {
-    /// The least delay from a node to the host, ns; [`u64::MAX`] if there is no way.
-    pub(super) fn at(&self, node: u32) -> u64 {
+    /// The least delay from a switch to the host, ns; [`u64::MAX`] if there is no way.
+    pub(super) fn at(&self, switch: u32) -> u64 {
         let through = |&link: &LinkId| {
             let edge = self.graph.edge(link.0);
-            let bounds = self.graph.bounds[edge.from as usize].as_ref()?;
-            bounds[node as usize].checked_add(self.graph.fastest(link.0))
+            self.graph.between(switch, edge.from_switch).checked_add(self.graph.fastest(link.0))
         };
         match self.last_links {
             [only] => through(only).unwrap_or(u64::MAX),
             many => many.iter().filter_map(through).min().unwrap_or(u64::MAX),
         }
     }
-
-    /// The links that enter the host from `node`.
-    pub(super) fn last_links_from(&self, node: u32) -> impl Iterator<Item = u32> {
-        self.last_links.iter().map(|link| link.0).filter(move |&link| self.graph.edge(link).from == node)
-    }
-}
-
-/// The least sum of `weight` over links, from every node to `destination` through switches only.
-pub(super) fn lower_bounds(network: &Network, destination: NodeId, weight: impl Fn(LinkId) -> u64) -> Box<[u64]> {
-    let mut bounds = vec![u64::MAX; network.nodes().len()].into_boxed_slice();
-    bounds[destination.index()] = 0;
-    let mut heap = BinaryHeap::from([(Reverse(0), destination)]);
-    while let Some((Reverse(bound), node)) = heap.pop() {
-        if bound > bounds[node.index()] {
-            continue;
-        }
-        for &link in network.links_from_switches(node) {
-            let from = network.link(link).from;
-            let Some(through) = bound.checked_add(weight(link)) else { continue };
-            if through < bounds[from.index()] {
-                bounds[from.index()] = through;
-                heap.push((Reverse(through), from));
-            }
-        }
-    }
-    bounds
 }

@@ -19,7 +19,7 @@ const MAX_STEPS: u32 = 64;
 
 /// The route that LARAC finds: it meets the deadline, and its cost is the least among those that the relaxation sees.
 ///
-/// `cost_bounds` holds, per node, a lower bound of the cost from there to the destination; empty for none.
+/// `cost_bounds` holds, per switch, a lower bound of the cost from there to the destination; empty for none.
 pub fn search(
     graph: &mut Graph,
     ledger: &Ledger,

@@ -12,6 +12,9 @@ use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
 use super::graph::{Graph, Level};
+use super::closed::Closed;
+use super::last_links::LastLinks;
+use super::outlook::Outlook;
 use super::{Found, Query, hop};
 
 /// What it costs a flow to use a queue (Chameleon, sections 3.4 and 4.1.4). Any unit; only sums are compared.
@@ -48,7 +51,7 @@ pub struct Weigh<'a> {
     pub cost_factor: u64,
     /// The weight of one ns of delay (budget and constants).
     pub delay_factor: u64,
-    /// Per node, a lower bound of the cost from there to the destination; empty for none.
+    /// Per switch, a lower bound of the cost from there to the destination; empty for none.
     pub cost_bounds: &'a [u64],
 }
 
@@ -93,16 +96,25 @@ pub struct LeastCost {
     settled: Vec<Vec<u32>>,
     touched: Vec<u32>,
     open: Open,
+    last: LastLinks,
+    outlook: Outlook,
+    closed: Closed,
 }
 
 const NONE: u32 = u32::MAX;
+/// After so many labels a search has lost its way: an outlook costs about as much as this, and straightens it.
+const PATIENCE: usize = 200;
+
+/// A search has lost its way.
+struct Impatient;
 /// The price of a broken promise, above any sum of costs.
 const BROKEN: u128 = 1 << 100;
 
 impl LeastCost {
-    /// For a network of this many links.
-    pub fn new(links: usize) -> Self {
-        Self { labels: Vec::new(), settled: vec![Vec::new(); links], touched: Vec::new(), open: Open::new() }
+    /// For this network.
+    pub fn new(graph: &Graph) -> Self {
+        let links = graph.link_count();
+        Self { labels: Vec::new(), settled: vec![Vec::new(); links], touched: Vec::new(), open: Open::new(), last: LastLinks::default(), outlook: Outlook::default(), closed: Closed::new(graph.queue_count()) }
     }
 
     /// The lightest route that the ledger has room for, and that meets the deadline if one is given.
@@ -116,33 +128,44 @@ impl LeastCost {
         denied: Denied,
     ) -> Option<Priced> {
         graph.prepare(ledger.network(), query.to);
-        self.begin();
+        let graph = &*graph;
+        self.closed.begin();
+        self.outlook.clear();
         let run = Run { graph, ledger, query, weigh, deadline: deadline.map_or(u64::MAX, Time::as_nanos), denied };
-        let start = Label {
-            weight: 0,
-            cost: 0,
-            delay: run.graph.start(query.from),
-            waited: 0,
-            parent: NONE,
-            link: NONE,
-            depth: 0,
-            queue: 0,
-        };
-        for &link in ledger.network().links_to_switches(query.from) {
-            self.open_link(&run, NONE, &start, link.0);
+        if denied == Denied::Count {
+            self.last.take_all(graph, ledger, query);
+            return self.run(&run, None).ok().flatten();
+        }
+        self.last.look_back((graph, ledger, query), &mut self.closed);
+        self.run(&run, Some(PATIENCE)).unwrap_or_else(|Impatient| {
+            let cost = |link: u32, level: &Level| weigh.cost.of(ledger, LinkId(link), level.queue);
+            self.outlook.look((graph, ledger, query), &self.last, cost, &mut self.closed);
+            self.run(&run, None).ok().flatten()
+        })
+    }
+
+    /// One search, of at most `patience` labels.
+    fn run(&mut self, run: &Run<'_>, patience: Option<usize>) -> Result<Option<Priced>, Impatient> {
+        self.begin();
+        let start = run.start();
+        for &link in run.ledger.network().links_to_switches(run.query.from) {
+            self.open_link(run, NONE, &start, link.0);
         }
         while let Some((_, _, id)) = self.open.pop() {
-            if !self.settle(&run, id) {
+            if !self.settle(run, id) {
                 continue;
             }
             let label = self.labels[id as usize];
             let head = run.graph.edge(label.link).head;
-            if head == query.to.0 {
-                return Some(self.found(&label));
+            if head == run.query.to.0 {
+                return Ok(Some(self.found(&label)));
             }
-            self.expand(&run, id, &label, head);
+            if patience.is_some_and(|patience| self.labels.len() > patience) {
+                return Err(Impatient);
+            }
+            self.expand(run, id, &label, head);
         }
-        None
+        Ok(None)
     }
 
     fn begin(&mut self) {
@@ -162,47 +185,89 @@ impl LeastCost {
                 }
             }
         }
-        let last: Vec<u32> = run.graph.towards(network, run.query.to).last_links_from(head).collect();
-        for link in last {
-            self.open_link(run, id, label, link);
+        for at in 0..self.last.links.len() {
+            let last = self.last.links[at];
+            if last.from_switch == run.graph.edge(label.link).head_switch {
+                self.open_link(run, id, label, last.link);
+            }
         }
     }
 
-    /// Opens every queue of a link that could still meet the deadline.
+    /// Opens the queues of a link that could still meet the deadline: those that are cheaper than every faster one.
+    /// The others come when the one before them denies access ([`Self::open_next`]).
     fn open_link(&mut self, run: &Run<'_>, parent: u32, before: &Label, link: u32) {
-        let edge = run.graph.edge(link);
         let id = LinkId(link);
-        if !run.query.carries(run.ledger, id)
-            || (run.denied == Denied::Avoid && !run.ledger.has_rate(id, run.query.rate))
-        {
+        if !run.query.carries(run.ledger, id) || (run.denied == Denied::Avoid && !run.ledger.has_rate(id, run.query.rate)) {
             return;
         }
-        let is_last = edge.head == run.query.to.0;
-        let towards = run.graph.towards(run.ledger.network(), run.query.to);
-        let rest = if is_last { 0 } else { towards.at(edge.head) };
-        if rest == u64::MAX {
-            return;
-        }
-        let cost_rest = if is_last { 0 } else { run.weigh.cost_bounds.get(edge.head as usize).copied().unwrap_or(0) };
-        for &Level { budget, queue } in run.graph.levels(edge) {
-            let step = budget + edge.constant;
-            let delay = before.delay + step;
-            if delay.saturating_add(rest) > run.deadline {
-                break;
+        let levels = run.graph.levels(run.graph.edge(link));
+        let mut cheapest = u128::MAX;
+        for level in self.first_level(run, link)..levels.len() {
+            let Some((label, rest)) = self.step(run, parent, before, link, level) else { break };
+            if label.weight < cheapest {
+                cheapest = label.weight;
+                self.open_label(label, rest);
             }
-            let cost = run.weigh.cost.of(run.ledger, id, queue);
-            let label = Label {
-                weight: before.weight + run.weight(cost, step),
-                cost: before.cost + cost,
-                delay,
-                waited: before.waited + budget,
-                parent,
-                link,
-                depth: before.depth + 1,
-                queue,
-            };
-            self.open_label(label, run.weight(cost_rest, rest));
         }
+    }
+
+    /// After a queue has denied access: the next slower one, unless it is open already.
+    fn open_next(&mut self, run: &Run<'_>, denied: &Label) {
+        let levels = run.graph.levels(run.graph.edge(denied.link));
+        let Some(at) = levels.iter().position(|level| level.queue == denied.queue) else { return };
+        let before = self.before(run, denied);
+        let Some((next, rest)) = self.step(run, denied.parent, &before, denied.link, at + 1) else { return };
+        let first = self.first_level(run, denied.link);
+        let faster = (first..=at).filter_map(|level| self.step(run, denied.parent, &before, denied.link, level));
+        let is_open = faster.map(|(label, _)| label.weight).min().is_none_or(|cheapest| next.weight < cheapest);
+        if !is_open {
+            self.open_label(next, rest);
+        }
+    }
+
+    /// Queues of a last link that were seen to be full are left out.
+    fn first_level(&self, run: &Run<'_>, link: u32) -> usize {
+        if run.graph.edge(link).head != run.query.to.0 {
+            return 0;
+        }
+        self.last.links.iter().find(|last| last.link == link).map_or(0, |last| last.level as usize)
+    }
+
+    /// The label of entering a link's `level`-th fastest queue, and a lower bound of what is left from there; `None`
+    /// if there is no such queue, or no way to be in time.
+    fn step(&self, run: &Run<'_>, parent: u32, before: &Label, link: u32, level: usize) -> Option<(Label, u128)> {
+        let edge = run.graph.edge(link);
+        let &Level { budget, queue } = run.graph.levels(edge).get(level)?;
+        let is_last = edge.head == run.query.to.0;
+        let rest = if is_last { 0 } else { self.last.delay_from(run.graph, edge.head_switch) };
+        let taken = budget + edge.constant;
+        let delay = before.delay + taken;
+        if rest == u64::MAX || delay.saturating_add(rest) > run.deadline {
+            return None;
+        }
+        let bounds = run.weigh.cost_bounds;
+        let known = || bounds.get(edge.head_switch as usize).copied().unwrap_or(0);
+        let cost_rest = if is_last { 0 } else { self.outlook.at(edge.head_switch).unwrap_or_else(known) };
+        if cost_rest == u64::MAX {
+            return None;
+        }
+        let cost = run.weigh.cost.of(run.ledger, LinkId(link), queue);
+        let label = Label {
+            weight: before.weight + run.weight(cost, taken),
+            cost: before.cost + cost,
+            delay,
+            waited: before.waited + budget,
+            parent,
+            link,
+            depth: before.depth + 1,
+            queue,
+        };
+        Some((label, run.weight(cost_rest, rest)))
+    }
+
+    /// The label that a label continues, or that of the source.
+    fn before(&self, run: &Run<'_>, label: &Label) -> Label {
+        if label.parent == NONE { run.start() } else { self.labels[label.parent as usize] }
     }
 
     fn open_label(&mut self, label: Label, rest: u128) {
@@ -231,12 +296,13 @@ impl LeastCost {
         let is_counted = label.weight >= BROKEN * (1 + self.broken_before(&label));
         if !is_counted {
             let (input, waited) = self.arrival(&label);
-            if !run.query.fits(run.ledger, LinkId(label.link), label.queue, input, waited) {
+            if !self.lets_in(run, &label, input, waited) {
                 if run.denied == Denied::Count {
                     // Comes back when nothing that breaks fewer promises is left.
                     let counted = Label { weight: label.weight + BROKEN, ..label };
                     self.open_label(counted, 0);
                 }
+                self.open_next(run, &label);
                 return false;
             }
         }
@@ -246,6 +312,13 @@ impl LeastCost {
         }
         settled.push(id);
         true
+    }
+
+    fn lets_in(&mut self, run: &Run<'_>, label: &Label, input: Input, waited: Time) -> bool {
+        let levels = run.graph.levels(run.graph.edge(label.link));
+        let Some(level) = levels.iter().position(|level| level.queue == label.queue) else { return false };
+        let on = (run.graph, run.ledger, run.query);
+        self.closed.enter(on, label.link, level, input, waited.as_nanos())
     }
 
     /// The promises that the labels before this one break.
@@ -300,6 +373,12 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// The label of the source.
+    fn start(&self) -> Label {
+        let delay = self.graph.start(self.query.from);
+        Label { weight: 0, cost: 0, delay, waited: 0, parent: NONE, link: NONE, depth: 0, queue: 0 }
+    }
+
     fn weight(&self, cost: u64, delay: u64) -> u128 {
         u128::from(self.weigh.cost_factor) * u128::from(cost) + u128::from(self.weigh.delay_factor) * u128::from(delay)
     }

@@ -9,7 +9,10 @@ use wayleave_topology::{LinkId, NodeId, Route};
 use wayleave_units::Time;
 
 use super::buckets::Buckets;
-use super::graph::{Graph, Towards};
+use super::closed::Closed;
+use super::graph::{Graph, Level};
+use super::last_links::LastLinks;
+use super::outlook::Outlook;
 use super::{Found, Query, hop};
 
 const NONE: u32 = u32::MAX;
@@ -28,12 +31,23 @@ struct Label {
     depth: u8,
 }
 
+/// After so many steps a search has lost its way: an outlook costs about as much as this, and straightens it.
+const PATIENCE: u32 = 200;
+
+/// How a run of the search ended.
+enum Outcome {
+    /// At the destination, over this link.
+    Found(u32),
+    Nothing,
+    Impatient,
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// Enter `link` from the label of `parent`, through its `level`-th fastest queue.
     Try { link: u32, parent: u32, level: u32 },
-    /// Look at the links behind `link` that are no faster than this step's key.
-    Expand { link: u32 },
+    /// Open the links behind `link` on which the whole way takes more than `after`, up to this step's key.
+    Expand { link: u32, after: u64 },
 }
 
 /// The search, with its memory, which is used again from one query to the next.
@@ -42,14 +56,16 @@ pub struct LeastDelay {
     labels: Vec<Label>,
     search: u32,
     open: Buckets<Step>,
-    /// Links that denied access during the last search.
-    blocked: Vec<u32>,
+    last: LastLinks,
+    outlook: Outlook,
+    closed: Closed,
 }
 
 impl LeastDelay {
-    /// For a network of this many links.
-    pub fn new(links: usize) -> Self {
-        Self { labels: vec![Label::default(); links], search: 0, open: Buckets::default(), blocked: Vec::new() }
+    /// For this network.
+    pub fn new(graph: &Graph) -> Self {
+        let links = graph.link_count();
+        Self { labels: vec![Label::default(); links], search: 0, open: Buckets::default(), last: LastLinks::default(), outlook: Outlook::default(), closed: Closed::new(graph.queue_count()) }
     }
 
     /// The route of least delay that the ledger has room for, if it meets the deadline.
@@ -57,43 +73,67 @@ impl LeastDelay {
         let network = ledger.network();
         graph.prepare(network, query.to);
         let graph = &*graph;
-        let towards = graph.towards(network, query.to);
-        self.begin();
-        let deadline = query.deadline.as_nanos();
-        for &link in network.links_to_switches(query.from) {
-            let rest = towards.at(graph.edge(link.0).head);
-            if let Some(total) = graph.fastest(link.0).checked_add(rest) {
-                self.push(
-                    total.saturating_add(graph.start(query.from)),
-                    deadline,
-                    Step::Try { link: link.0, parent: NONE, level: 0 },
-                );
+        self.closed.begin();
+        self.outlook.clear();
+        self.last.look_back((graph, ledger, query), &mut self.closed);
+        match self.run(graph, ledger, query, Some(PATIENCE)) {
+            Outcome::Found(last) => Some(self.found(last)),
+            Outcome::Nothing => None,
+            Outcome::Impatient => {
+                let delay = |link: u32, level: &Level| level.budget + graph.edge(link).constant;
+                self.outlook.look((graph, ledger, query), &self.last, delay, &mut self.closed);
+                match self.run(graph, ledger, query, None) {
+                    Outcome::Found(last) => Some(self.found(last)),
+                    Outcome::Nothing | Outcome::Impatient => None,
+                }
             }
         }
+    }
+
+    /// One search, of at most `patience` steps.
+    fn run(&mut self, graph: &Graph, ledger: &Ledger, query: &Query, patience: Option<u32>) -> Outcome {
+        self.begin();
+        let deadline = query.deadline.as_nanos();
+        for &link in ledger.network().links_to_switches(query.from) {
+            let rest = self.rest(graph, graph.edge(link.0).head_switch);
+            if let Some(total) = graph.fastest(link.0).checked_add(rest) {
+                let key = total.saturating_add(graph.start(query.from));
+                self.push(key, deadline, Step::Try { link: link.0, parent: NONE, level: 0 });
+            }
+        }
+        let mut steps = 0;
         while let Some((key, step)) = self.open.pop() {
+            steps += 1;
+            if patience.is_some_and(|patience| steps > patience) {
+                return Outcome::Impatient;
+            }
             match step {
                 Step::Try { link, parent, level } => {
                     if self.enter(graph, ledger, query, key, link, parent, level) {
                         if graph.edge(link).head == query.to.0 {
-                            return Some(self.found(link));
+                            return Outcome::Found(link);
                         }
-                        self.expand(graph, ledger, &towards, query, key, link);
+                        self.expand(graph, ledger, query, key, link, None);
                     }
                 }
-                Step::Expand { link } => self.expand(graph, ledger, &towards, query, key, link),
+                Step::Expand { link, after } => self.expand(graph, ledger, query, key, link, Some(after)),
             }
         }
-        None
+        Outcome::Nothing
     }
 
-    /// The links that denied access during the last search, with repetitions.
-    pub fn blocked(&self) -> impl Iterator<Item = LinkId> + '_ {
-        self.blocked.iter().map(|&link| LinkId(link))
+    /// The least delay from a switch to the destination, ns; [`u64::MAX`] if there is no way.
+    fn rest(&self, graph: &Graph, switch: u32) -> u64 {
+        self.outlook.at(switch).unwrap_or_else(|| self.last.delay_from(graph, switch))
+    }
+
+    /// Whether any queue on these links that denied access during the last search would let the flow in now.
+    pub fn would_help(&self, ledger: &Ledger, query: &Query, freed: impl Fn(LinkId) -> bool) -> bool {
+        self.closed.denials.iter().any(|denial| freed(LinkId(denial.link)) && denial.is_over(ledger, query))
     }
 
     fn begin(&mut self) {
         self.open.clear();
-        self.blocked.clear();
         self.search = self.search.wrapping_add(1);
         if self.search == 0 {
             self.labels.fill(Label::default());
@@ -128,17 +168,17 @@ impl LeastDelay {
         } else {
             self.labels[parent as usize]
         };
-        let levels = graph.levels(edge);
-        let entered = levels[level as usize];
         let input = if parent == NONE { Input::LOCAL } else { Input::link(LinkId(parent)) };
-        if !query.fits(ledger, LinkId(link), entered.queue, input, Time::from_nanos(before.waited)) {
-            self.blocked.push(link);
-            if let Some(next) = levels.get(level as usize + 1).filter(|_| ledger.has_rate(LinkId(link), query.rate)) {
-                let key = key + next.budget - entered.budget;
-                self.push(key, query.deadline.as_nanos(), Step::Try { link, parent, level: level + 1 });
+        if !self.closed.enter((graph, ledger, query), link, level as usize, input, before.waited) {
+            if let Some(next) = self.closed.first_open(graph, edge, level as usize + 1, before.waited) {
+                let rest = if edge.head == query.to.0 { 0 } else { self.rest(graph, edge.head_switch) };
+                let total = before.delay + graph.levels(edge)[next].budget + edge.constant;
+                let key = key.max(total.saturating_add(rest));
+                self.push(key, query.deadline.as_nanos(), Step::Try { link, parent, level: next as u32 });
             }
             return false;
         }
+        let entered = graph.levels(edge)[level as usize];
         self.labels[link as usize] = Label {
             search: self.search,
             parent,
@@ -150,33 +190,39 @@ impl LeastDelay {
         true
     }
 
-    /// Opens the links behind `link` on which the whole way takes `key`, and remembers when to come back for the next.
-    fn expand(&mut self, graph: &Graph, ledger: &Ledger, towards: &Towards<'_>, query: &Query, key: u64, link: u32) {
+    /// Opens the links behind `link` on which the whole way takes up to `key`, but for those that were opened before
+    /// (up to `after`), and remembers when to come back for the next.
+    ///
+    /// An outlook leaves out queues that deny access, so the fastest queue of a link can promise less than `key`.
+    fn expand(&mut self, graph: &Graph, ledger: &Ledger, query: &Query, key: u64, link: u32, after: Option<u64>) {
         let (label, edge) = (self.labels[link as usize], graph.edge(link));
         let mut next = u64::MAX;
-        let mut consider = |this: &mut Self, out: u32, rest: u64| {
-            let Some(total) = graph.fastest(out).checked_add(rest).and_then(|rest| rest.checked_add(label.delay))
-            else {
-                return;
-            };
+        let mut consider = |this: &mut Self, out: u32, level: u32, rest: u64| {
+            let total = label.delay.saturating_add(rest);
             if total > key {
                 next = next.min(total);
-            } else if total == key && query.carries(ledger, LinkId(out)) {
-                this.push(key, query.deadline.as_nanos(), Step::Try { link: out, parent: link, level: 0 });
+            } else if after.is_none_or(|after| total > after) && query.carries(ledger, LinkId(out)) {
+                this.push(key, query.deadline.as_nanos(), Step::Try { link: out, parent: link, level });
             }
         };
         if u32::from(label.depth) < graph.max_switches() {
             for &out in ledger.network().links_to_switches(NodeId(edge.head)) {
-                let head = graph.edge(out.0).head;
-                if !self.is_on_path(graph, link, head) {
-                    consider(self, out.0, towards.at(head));
+                let ahead = graph.edge(out.0);
+                if !self.is_on_path(graph, link, ahead.head) {
+                    let Some(level) = self.closed.first_open(graph, ahead, 0, label.waited) else { continue };
+                    let taken = graph.levels(ahead)[level].budget + ahead.constant;
+                    let rest = self.rest(graph, ahead.head_switch);
+                    consider(self, out.0, level as u32, rest.saturating_add(taken));
                 }
             }
         }
-        for last in towards.last_links_from(edge.head) {
-            consider(self, last, 0);
+        for at in 0..self.last.links.len() {
+            let last = self.last.links[at];
+            if last.from_switch == edge.head_switch {
+                consider(self, last.link, last.level, last.delay);
+            }
         }
-        self.push(next, query.deadline.as_nanos(), Step::Expand { link });
+        self.push(next, query.deadline.as_nanos(), Step::Expand { link, after: key });
     }
 
     /// Whether `node` was left on the way to `link`, or is its head.

@@ -11,10 +11,13 @@
 //! - [`larac`]: Lagrange relaxation over least-cost searches (Jüttner et al., INFOCOM 2001).
 
 mod buckets;
+mod closed;
 mod graph;
 pub mod larac;
+mod last_links;
 mod least_cost;
 mod least_delay;
+mod outlook;
 
 pub use graph::{Graph, Towards};
 pub use least_cost::{Cost, DelayCost, Denied, HopCost, LeastCost, Priced, Weigh};
@@ -65,6 +68,11 @@ impl Query {
     /// Whether the ledger lets the flow into a queue, having waited `waited` in the queues before.
     fn fits(&self, ledger: &Ledger, link: LinkId, queue: u8, input: Input, waited: Time) -> bool {
         ledger.fits(link, queue, input, self.rate, self.burst + self.rate * waited)
+    }
+
+    /// Whether the ledger could let the flow in from anywhere.
+    fn might_fit(&self, ledger: &Ledger, link: LinkId, queue: u8, waited: Time) -> bool {
+        ledger.might_fit(link, queue, self.rate, self.burst + self.rate * waited)
     }
 
     /// Whether the link carries the flow's frames.

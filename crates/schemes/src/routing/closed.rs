@@ -1,0 +1,101 @@
+//! Queues that are known to deny a flow from anywhere, once it has waited long enough.
+//!
+//! Access is monotone in what a flow has waited, and nearly independent of where it comes from. So when one arrival is
+//! denied and no input could help ([`wayleave_ledger::Ledger::might_fit`]), later arrivals need not be tried at all.
+
+use wayleave_ledger::{Input, Ledger};
+use wayleave_topology::LinkId;
+use wayleave_units::Time;
+
+use super::Query;
+use super::graph::{Edge, Graph};
+use super::last_links::Denial;
+
+/// Per queue: from which waiting time on it is closed to the flow of the present search.
+#[derive(Clone, Debug)]
+pub(super) struct Closed {
+    entries: Vec<(u32, u64)>,
+    search: u32,
+    /// What denied access during the search, for [`super::LeastDelay::would_help`].
+    pub(super) denials: Vec<Denial>,
+}
+
+impl Closed {
+    /// For a network of this many queues.
+    pub(super) fn new(queues: usize) -> Self {
+        Self { entries: vec![(0, 0); queues], search: 0, denials: Vec::new() }
+    }
+
+    /// Forgets everything: another flow, or another state of the ledger.
+    pub(super) fn begin(&mut self) {
+        self.denials.clear();
+        self.search = self.search.wrapping_add(1);
+        if self.search == 0 {
+            self.entries.fill((0, 0));
+            self.search = 1;
+        }
+    }
+
+    /// The first of a link's queues by budget, from the `from`-th on, that is not known to be closed.
+    pub(super) fn first_open(&self, graph: &Graph, edge: Edge, from: usize, waited: u64) -> Option<usize> {
+        (from..graph.levels(edge).len()).find(|&level| !self.is_closed(edge, level, waited))
+    }
+
+    fn is_closed(&self, edge: Edge, level: usize, waited: u64) -> bool {
+        let (search, since) = self.entries[edge.queue_index(level)];
+        search == self.search && waited >= since
+    }
+
+    /// Whether the ledger lets the flow in; if not, that is remembered for what it says of other arrivals.
+    pub(super) fn enter(
+        &mut self,
+        (graph, ledger, query): (&Graph, &Ledger, &Query),
+        link: u32,
+        level: usize,
+        input: Input,
+        waited: u64,
+    ) -> bool {
+        let edge = graph.edge(link);
+        if self.is_closed(edge, level, waited) {
+            return false;
+        }
+        let queue = graph.levels(edge)[level].queue;
+        let time = Time::from_nanos(waited);
+        if query.fits(ledger, LinkId(link), queue, input, time) {
+            return true;
+        }
+        if query.might_fit(ledger, LinkId(link), queue, time) {
+            self.denials.push(Denial { link, queue, input: Some(input), waited });
+        } else {
+            self.close(graph, link, level, waited);
+        }
+        false
+    }
+
+    /// Whether any input could let the flow in; if not, the queue is closed.
+    pub(super) fn might_enter(
+        &mut self,
+        (graph, ledger, query): (&Graph, &Ledger, &Query),
+        link: u32,
+        level: usize,
+        waited: u64,
+    ) -> bool {
+        let edge = graph.edge(link);
+        if self.is_closed(edge, level, waited) {
+            return false;
+        }
+        let queue = graph.levels(edge)[level].queue;
+        let might = query.might_fit(ledger, LinkId(link), queue, Time::from_nanos(waited));
+        if !might {
+            self.close(graph, link, level, waited);
+        }
+        might
+    }
+
+    fn close(&mut self, graph: &Graph, link: u32, level: usize, waited: u64) {
+        let edge = graph.edge(link);
+        self.entries[edge.queue_index(level)] = (self.search, waited);
+        let queue = graph.levels(edge)[level].queue;
+        self.denials.push(Denial { link, queue, input: None, waited });
+    }
+}
