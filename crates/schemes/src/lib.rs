@@ -14,6 +14,7 @@ pub mod refine;
 pub mod registry;
 pub mod routing;
 pub mod silo;
+pub mod survey;
 
 use wayleave_contracts::Contract;
 use wayleave_ledger::Model;

@@ -26,7 +26,14 @@ impl Placement {
     /// Around an empty or filled ledger.
     pub fn new(ledger: Ledger) -> Self {
         let graph = Graph::new(&ledger);
-        Self { by_delay: LeastDelay::new(&graph), by_cost: LeastCost::new(&graph), inner: LeastDelay::new(&graph), deadlines: Vec::new(), graph, ledger }
+        Self {
+            by_delay: LeastDelay::new(&graph),
+            by_cost: LeastCost::new(&graph),
+            inner: LeastDelay::new(&graph),
+            deadlines: Vec::new(),
+            graph,
+            ledger,
+        }
     }
 
     /// What is reserved.

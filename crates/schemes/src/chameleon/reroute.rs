@@ -191,7 +191,8 @@ impl Costs {
         let Self { links, bounds } = self;
         let network = placement.network();
         let &[last] = network.links_into(host) else { return (links, &[]) };
-        let weight = |link: LinkId, fastest: u64| if links[link.index()] { fastest.saturating_mul(factor) } else { fastest };
+        let weight =
+            |link: LinkId, fastest: u64| if links[link.index()] { fastest.saturating_mul(factor) } else { fastest };
         let switch = network.link(last).from;
         (links, bounds.entry(switch).or_insert_with(|| placement.cost_bounds(switch, weight)))
     }

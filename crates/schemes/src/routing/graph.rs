@@ -16,6 +16,8 @@ pub struct Graph {
     switches: Vec<u32>,
     /// Per switch: the least delay from every switch to it.
     bounds: Vec<Option<Box<[u64]>>>,
+    /// Per switch: the least sum of budgets from it to every switch.
+    waits: Vec<Option<Box<[u64]>>>,
     /// ns, per node: what the source's tagger adds.
     processing: Vec<u64>,
     max_switches: u32,
@@ -93,9 +95,10 @@ impl Graph {
         });
         let edges = edges.collect();
         let bounds = vec![None; network.switches().count()];
+        let waits = bounds.clone();
         let processing = network.nodes().map(|(_, node)| node.processing.as_nanos()).collect();
         let max_switches = ledger.model().max_switches().unwrap_or(u32::MAX);
-        Self { edges, levels, switches, bounds, processing, max_switches }
+        Self { edges, levels, switches, bounds, waits, processing, max_switches }
     }
 
     pub(super) fn edge(&self, link: u32) -> Edge {
@@ -115,12 +118,6 @@ impl Graph {
     /// The most switches on a route.
     pub(super) fn max_switches(&self) -> u32 {
         self.max_switches
-    }
-
-    /// What a flow has waited at least when it reaches its second queue, ns.
-    pub(super) fn first_wait(&self, network: &Network, source: NodeId) -> u64 {
-        let budget = |link: &LinkId| self.levels(self.edge(link.0)).first().map(|level| level.budget);
-        network.links_to_switches(source).iter().filter_map(budget).min().unwrap_or(0)
     }
 
     /// How many links there are.
@@ -171,6 +168,49 @@ impl Graph {
                 self.bounds[at] = Some(bounds);
             }
         }
+    }
+
+    /// Makes the least waits from a host available.
+    pub(super) fn prepare_waits(&mut self, network: &Network, host: NodeId) {
+        for &link in network.links_to_switches(host) {
+            let at = self.edge(link.0).head_switch as usize;
+            if self.waits[at].is_none() {
+                self.waits[at] = Some(self.least_waits(network, network.link(link).to));
+            }
+        }
+    }
+
+    /// What a flow from `host` has waited at least when it reaches a link's queues, ns. Prepared hosts only.
+    pub(super) fn least_wait(&self, network: &Network, host: NodeId, link: u32) -> u64 {
+        let tail = self.edge(link).from_switch;
+        let through = |uplink: &LinkId| {
+            let first = self.edge(uplink.0);
+            let budget = self.levels(first).first()?.budget;
+            let waits = self.waits[first.head_switch as usize].as_ref()?;
+            waits[tail as usize].checked_add(budget)
+        };
+        network.links_to_switches(host).iter().filter_map(through).min().unwrap_or(0)
+    }
+
+    fn least_waits(&self, network: &Network, source: NodeId) -> Box<[u64]> {
+        let mut waits = vec![Self::FAR; self.bounds.len()].into_boxed_slice();
+        waits[self.switches[source.index()] as usize] = 0;
+        let mut heap = BinaryHeap::from([(Reverse(0), source)]);
+        while let Some((Reverse(wait), node)) = heap.pop() {
+            if wait > waits[self.switches[node.index()] as usize] {
+                continue;
+            }
+            for &link in network.links_to_switches(node) {
+                let edge = self.edge(link.0);
+                let Some(level) = self.levels(edge).first() else { continue };
+                let through = wait + level.budget;
+                if through < waits[edge.head_switch as usize] {
+                    waits[edge.head_switch as usize] = through;
+                    heap.push((Reverse(through), NodeId(edge.head)));
+                }
+            }
+        }
+        waits
     }
 
     /// Lower bounds of the delay to `host`; [`Graph::prepare`] has to be called before.

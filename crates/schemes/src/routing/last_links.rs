@@ -51,13 +51,13 @@ pub(super) struct LastLinks {
 }
 
 impl LastLinks {
-    /// Finds them: from wherever the flow comes, having waited in its first queue only.
+    /// Finds them: from wherever the flow comes, having waited as little as it can.
     pub(super) fn look_back(&mut self, on: (&Graph, &Ledger, &Query), closed: &mut Closed) {
         self.links.clear();
         let (graph, ledger, query) = on;
-        let waited = graph.first_wait(ledger.network(), query.from);
         for &LinkId(link) in ledger.network().links_into(query.to) {
             let edge = graph.edge(link);
+            let waited = graph.least_wait(ledger.network(), query.from, link);
             let count = if query.carries(ledger, LinkId(link)) { graph.levels(edge).len() } else { 0 };
             if let Some(level) = (0..count).find(|&level| closed.might_enter(on, link, level, waited)) {
                 let delay = graph.levels(edge)[level].budget + edge.constant;

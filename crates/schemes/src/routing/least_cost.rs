@@ -11,8 +11,8 @@ use wayleave_ledger::{Input, Ledger};
 use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
-use super::graph::{Graph, Level};
 use super::closed::Closed;
+use super::graph::{Graph, Level};
 use super::last_links::LastLinks;
 use super::outlook::Outlook;
 use super::{Found, Query, hop};
@@ -114,7 +114,15 @@ impl LeastCost {
     /// For this network.
     pub fn new(graph: &Graph) -> Self {
         let links = graph.link_count();
-        Self { labels: Vec::new(), settled: vec![Vec::new(); links], touched: Vec::new(), open: Open::new(), last: LastLinks::default(), outlook: Outlook::default(), closed: Closed::new(graph.queue_count()) }
+        Self {
+            labels: Vec::new(),
+            settled: vec![Vec::new(); links],
+            touched: Vec::new(),
+            open: Open::new(),
+            last: LastLinks::default(),
+            outlook: Outlook::default(),
+            closed: Closed::new(graph.queue_count()),
+        }
     }
 
     /// The lightest route that the ledger has room for, and that meets the deadline if one is given.
@@ -128,6 +136,7 @@ impl LeastCost {
         denied: Denied,
     ) -> Option<Priced> {
         graph.prepare(ledger.network(), query.to);
+        graph.prepare_waits(ledger.network(), query.from);
         let graph = &*graph;
         self.closed.begin();
         self.outlook.clear();
@@ -197,7 +206,9 @@ impl LeastCost {
     /// The others come when the one before them denies access ([`Self::open_next`]).
     fn open_link(&mut self, run: &Run<'_>, parent: u32, before: &Label, link: u32) {
         let id = LinkId(link);
-        if !run.query.carries(run.ledger, id) || (run.denied == Denied::Avoid && !run.ledger.has_rate(id, run.query.rate)) {
+        if !run.query.carries(run.ledger, id)
+            || (run.denied == Denied::Avoid && !run.ledger.has_rate(id, run.query.rate))
+        {
             return;
         }
         let levels = run.graph.levels(run.graph.edge(link));

@@ -65,13 +65,21 @@ impl LeastDelay {
     /// For this network.
     pub fn new(graph: &Graph) -> Self {
         let links = graph.link_count();
-        Self { labels: vec![Label::default(); links], search: 0, open: Buckets::default(), last: LastLinks::default(), outlook: Outlook::default(), closed: Closed::new(graph.queue_count()) }
+        Self {
+            labels: vec![Label::default(); links],
+            search: 0,
+            open: Buckets::default(),
+            last: LastLinks::default(),
+            outlook: Outlook::default(),
+            closed: Closed::new(graph.queue_count()),
+        }
     }
 
     /// The route of least delay that the ledger has room for, if it meets the deadline.
     pub fn search(&mut self, graph: &mut Graph, ledger: &Ledger, query: &Query) -> Option<Found> {
         let network = ledger.network();
         graph.prepare(network, query.to);
+        graph.prepare_waits(network, query.from);
         let graph = &*graph;
         self.closed.begin();
         self.outlook.clear();

@@ -43,7 +43,6 @@ impl Outlook {
     ) {
         let (graph, ledger, query) = on;
         let network = ledger.network();
-        let waited = graph.first_wait(network, query.from);
         self.bounds.clear();
         self.bounds.resize(graph.switch_count(), u64::MAX);
         self.heap.clear();
@@ -60,6 +59,7 @@ impl Outlook {
                     break;
                 }
                 let from_switch = graph.tail_switch(link);
+                let waited = graph.least_wait(network, query.from, link);
                 let mut least = u64::MAX;
                 for (level, queue) in graph.levels(edge).iter().enumerate() {
                     let weight = weigh(link, queue);
