@@ -102,6 +102,8 @@ pub(crate) struct Port {
     frame: i128,
     /// Sum of all reserved rates.
     pub(crate) reserved: i128,
+    /// The least that any input lets through: no input without flows has a later knee.
+    slowest_input: Line,
     /// Where its queues begin, and how many contracts may use.
     first: u32,
     pub(crate) count: u8,
@@ -340,12 +342,12 @@ impl Ledger {
         if surely_fits(queues, usize::from(queue), rate, burst) {
             return true;
         }
-        // The later the knee the smaller the delay; an input without flows is at least as fast as the port.
+        // The later the knee the smaller the delay.
         let joins = |share: &Share| match self.line(share.input) {
             Some(line) => Knee::of_input(share.rate + rate, share.burst + burst, line.rate, line.offset),
             None => Some(Knee::ZERO),
         };
-        let fresh = Knee::of_input(rate, burst, port.rate, 0);
+        let fresh = Knee::of_input(rate, burst, port.slowest_input.rate, port.slowest_input.offset);
         let mut knees = target.shares.iter().map(joins).chain([fresh]);
         let Some(latest) = knees.try_fold(target.load.knee, |latest, knee| Some(latest.max(knee?))) else {
             return true;
@@ -528,7 +530,13 @@ impl Port {
         let debt = frame + frame + link.rate * network.node(link.from).jitter;
         let uniform = model.shaping == Shaping::Off
             || network.links_into(link.from).iter().all(|&input| network.link(input).rate >= link.rate);
+        let inputs = || network.links_into(link.from).iter().map(|&input| network.link(input));
+        let slowest = inputs().map(|input| input.rate.bits_per_second()).min();
+        let smallest = inputs().map(|input| Amount::from(model.largest_frame(input)).nanobits()).min();
+        let slowest_input =
+            Line { rate: slowest.map_or(i128::from(link.rate.bits_per_second()), i128::from), offset: smallest.unwrap_or(0) };
         Self {
+            slowest_input,
             rate: i128::from(link.rate.bits_per_second()),
             debt: debt.nanobits(),
             frame: frame.nanobits(),
