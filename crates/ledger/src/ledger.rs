@@ -82,9 +82,8 @@ pub(crate) struct Queue {
     pub(crate) buffer: i128,
     pub(crate) flows: u32,
     pub(crate) load: Load,
-    /// What the queues above leave, and what that allows; meaningful on uniform ports.
+    /// What the queues above leave; meaningful on uniform ports.
     service: Service,
-    tolerance: Tolerance,
     /// Some input never leaves its line: only the general kernel is exact then.
     endless: bool,
     /// In order of input; those without flows are absent.
@@ -92,7 +91,7 @@ pub(crate) struct Queue {
 }
 
 /// What a port has, apart from its queues.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Port {
     /// bit/s.
     pub(crate) rate: i128,
@@ -111,15 +110,19 @@ pub(crate) struct Port {
     uniform: bool,
     /// Some queue has an input that never leaves its line.
     endless: bool,
+    /// How often something was taken back here.
+    releases: u32,
 }
 
-/// Whether the tolerances alone show that a flow fits; no says nothing.
-fn surely_fits(queues: &[Queue], target: usize, rate: i128, burst: i128) -> bool {
-    let here = &queues[target];
-    here.tolerance.surely_here(&here.load, rate, burst)
-        && queues[target + 1..]
-            .iter()
-            .all(|queue| queue.flows == 0 || queue.tolerance.surely_above(&queue.load, rate, burst))
+/// The part of a port that every check reads.
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    /// bit/s that are not reserved.
+    spare: u64,
+    first: u32,
+    count: u8,
+    /// The tolerances hold: the port is uniform, and no input stays on its line for ever.
+    quick: bool,
 }
 
 /// What is reserved where.
@@ -148,6 +151,9 @@ fn surely_fits(queues: &[Queue], target: usize, rate: i128, burst: i128) -> bool
 pub struct Ledger {
     network: Arc<Network>,
     model: Model,
+    gates: Vec<Gate>,
+    /// Per queue, as [`Self::queues`].
+    tolerances: Vec<Tolerance>,
     ports: Vec<Port>,
     queues: Vec<Queue>,
     flows: Vec<Option<Reservation>>,
@@ -178,6 +184,8 @@ impl Ledger {
         }
         let links = ports.len();
         Ok(Self {
+            gates: ports.iter().map(Port::gate).collect(),
+            tolerances: queues.iter().map(Queue::tolerance).collect(),
             network,
             model,
             ports,
@@ -233,21 +241,22 @@ impl Ledger {
     /// Whether a flow of `rate` and `burst` (as grown on its way here), entering `queue` of `link` from `input`, would
     /// keep the delay budget and the buffer of that queue and of every lower one that holds flows.
     pub fn fits(&self, link: LinkId, queue: u8, input: Input, rate: Rate, burst: Amount) -> bool {
-        let port = &self.ports[link.index()];
-        let rate = i128::from(rate.bits_per_second());
-        if port.reserved + rate > port.rate {
+        let gate = self.gates[link.index()];
+        if rate.bits_per_second() > gate.spare {
             return false;
         }
+        if self.surely_fits(gate, queue, rate, burst) {
+            return true;
+        }
+        let port = &self.ports[link.index()];
+        let rate = i128::from(rate.bits_per_second());
         let queues = self.queues_of(link);
         let target = &queues[usize::from(queue)];
         let burst = burst.nanobits();
         if target.load.burst + burst > AMOUNT_LIMIT {
             return false;
         }
-        if port.uniform && !port.endless {
-            if surely_fits(queues, usize::from(queue), rate, burst) {
-                return true;
-            }
+        if gate.quick {
             if let Some(load) = self.joined(link, target, input, rate, burst) {
                 return self.fits_fast(queues, usize::from(queue), load);
             }
@@ -257,8 +266,21 @@ impl Ledger {
 
     /// Whether the line has `rate` to spare, whatever the queue.
     pub fn has_rate(&self, link: LinkId, rate: Rate) -> bool {
-        let port = &self.ports[link.index()];
-        port.reserved + i128::from(rate.bits_per_second()) <= port.rate
+        rate.bits_per_second() <= self.gates[link.index()].spare
+    }
+
+    /// How often something was taken back on a link: as long as it is the same, what did not fit does not fit.
+    pub fn releases(&self, link: LinkId) -> u32 {
+        self.ports[link.index()].releases
+    }
+
+    /// Whether the tolerances alone show that a flow fits; no says nothing.
+    fn surely_fits(&self, gate: Gate, queue: u8, rate: Rate, burst: Amount) -> bool {
+        let Ok(burst) = i64::try_from(burst.nanobits()) else { return false };
+        let rate = rate.bits_per_second();
+        let tolerances = &self.tolerances[gate.first as usize..][..usize::from(gate.count)];
+        let (here, below) = (&tolerances[usize::from(queue)], &tolerances[usize::from(queue) + 1..]);
+        gate.quick && here.surely_here(rate, burst) && below.iter().all(|lower| lower.surely_above(rate, burst))
     }
 
     fn fits_fast(&self, queues: &[Queue], target: usize, joined: Load) -> bool {
@@ -333,15 +355,13 @@ impl Ledger {
         if !self.has_rate(link, rate) {
             return false;
         }
+        let gate = self.gates[link.index()];
         let queues = self.queues_of(link);
         let target = &queues[usize::from(queue)];
+        if !gate.quick || target.shares.len() > MANY_INPUTS || self.surely_fits(gate, queue, rate, burst) {
+            return true;
+        }
         let (rate, burst) = (i128::from(rate.bits_per_second()), burst.nanobits());
-        if !port.uniform || port.endless || target.shares.len() > MANY_INPUTS {
-            return true;
-        }
-        if surely_fits(queues, usize::from(queue), rate, burst) {
-            return true;
-        }
         // The later the knee the smaller the delay.
         let joins = |share: &Share| match self.line(share.input) {
             Some(line) => Knee::of_input(share.rate + rate, share.burst + burst, line.rate, line.offset),
@@ -433,7 +453,9 @@ impl Ledger {
         let Reservation { demand, route, placed } = reservation;
         for (hop, input, burst) in self.walk(demand, route) {
             let rate = i128::from(demand.rate.bits_per_second());
-            self.ports[hop.link.index()].reserved -= rate;
+            let port = &mut self.ports[hop.link.index()];
+            port.reserved -= rate;
+            port.releases = port.releases.wrapping_add(1);
             let at = self.queue_index(hop);
             self.queues[at].subtract(input, rate, burst);
             self.rescan_knee(at);
@@ -492,8 +514,18 @@ impl Ledger {
         let mut service = queues[changed].service;
         for queue in &mut queues[changed..] {
             queue.service = service;
-            queue.tolerance = Tolerance::of(&queue.load, service, queue.budget, queue.buffer);
             service = service.below(&queue.load);
+        }
+        self.refresh_gate(hop.link, changed);
+    }
+
+    /// Works out what every check reads, for the queues from the `from`-th down.
+    fn refresh_gate(&mut self, link: LinkId, from: usize) {
+        let port = &self.ports[link.index()];
+        self.gates[link.index()] = port.gate();
+        let queues = port.first as usize + from..port.first as usize + usize::from(port.count);
+        for (queue, tolerance) in self.queues[queues.clone()].iter().zip(&mut self.tolerances[queues]) {
+            *tolerance = queue.tolerance();
         }
     }
 
@@ -519,7 +551,8 @@ impl Ledger {
 impl PartialEq for Ledger {
     /// Equal if every queue of every port is, bit for bit, whatever the history.
     fn eq(&self, other: &Self) -> bool {
-        self.model == other.model && self.ports == other.ports && self.queues == other.queues
+        let reserved = |ledger: &Self| ledger.ports.iter().map(|port| port.reserved).collect::<Vec<_>>();
+        self.model == other.model && reserved(self) == reserved(other) && self.queues == other.queues
     }
 }
 
@@ -533,8 +566,10 @@ impl Port {
         let inputs = || network.links_into(link.from).iter().map(|&input| network.link(input));
         let slowest = inputs().map(|input| input.rate.bits_per_second()).min();
         let smallest = inputs().map(|input| Amount::from(model.largest_frame(input)).nanobits()).min();
-        let slowest_input =
-            Line { rate: slowest.map_or(i128::from(link.rate.bits_per_second()), i128::from), offset: smallest.unwrap_or(0) };
+        let slowest_input = Line {
+            rate: slowest.map_or(i128::from(link.rate.bits_per_second()), i128::from),
+            offset: smallest.unwrap_or(0),
+        };
         Self {
             slowest_input,
             rate: i128::from(link.rate.bits_per_second()),
@@ -545,6 +580,7 @@ impl Port {
             count,
             uniform,
             endless: false,
+            releases: 0,
         }
     }
 }
@@ -554,22 +590,26 @@ impl Port {
     fn service(&self) -> Service {
         Service { rate: self.rate, debt: self.debt }
     }
+
+    fn gate(&self) -> Gate {
+        Gate {
+            spare: u64::try_from(self.rate - self.reserved).unwrap_or(0),
+            first: self.first,
+            count: self.count,
+            quick: self.uniform && !self.endless,
+        }
+    }
 }
 
 impl Queue {
     fn new(budget: Time, buffer: Bytes, service: Service) -> Self {
         let load = Load { rate: 0, burst: 0, knee: Knee::ZERO };
         let (budget, buffer) = (i128::from(budget.as_nanos()), Amount::from(buffer).nanobits());
-        Self {
-            budget,
-            buffer,
-            flows: 0,
-            load,
-            service,
-            tolerance: Tolerance::of(&load, service, budget, buffer),
-            endless: false,
-            shares: Vec::new(),
-        }
+        Self { budget, buffer, flows: 0, load, service, endless: false, shares: Vec::new() }
+    }
+
+    fn tolerance(&self) -> Tolerance {
+        Tolerance::of(&self.load, self.service, self.budget, self.buffer, self.flows)
     }
 
     /// Where an input's share is, or where it would be.

@@ -68,42 +68,72 @@ impl Service {
     }
 }
 
-/// What a queue tolerates of one more flow, worked out when the ledger changes so that a check is two products.
+/// What a queue surely tolerates of one more flow: worked out when the ledger changes, so that most checks are one
+/// product over 32 bytes a queue. Everything is rounded so that "surely" is true; the exact kernel decides the rest.
 ///
-/// A flow `(rate, burst)` that enters a HIGHER queue takes rate and adds debt: the delay stays within the budget iff
-/// `burst den + rate (budget den + num) <= slack`. One that enters THIS queue adds to its load, and can only move the
-/// knee to later, which lowers the delay: `burst den + rate num <= slack` is enough.
+/// With `tau` the last knee and `slack = service budget - debt - burst + (service - rate) tau`:
+/// - a flow `(rate, burst)` that enters a HIGHER queue takes rate and adds debt, and the delay stays within the budget
+///   iff `burst + rate (budget + tau) <= slack`;
+/// - one that enters THIS queue adds to its load and can only move the knee to later, which lowers the delay, so
+///   `burst + rate tau <= slack` is enough;
+/// - the backlog never exceeds burst and debt together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tolerance {
-    /// `(service budget - debt - burst) den + (service - rate) num`.
-    slack: i128,
-    /// `budget den + num`.
-    stretch: i128,
-    /// `buffer - debt - burst`: the backlog never exceeds burst and debt together.
-    room: i128,
+    /// nanobits, rounded down, at most `i64::MAX`.
+    slack: i64,
+    /// `buffer - debt - burst`, at most `i64::MAX`.
+    room: i64,
+    /// ns, rounded up.
+    tau: u64,
+    /// `budget + tau`, or [`Self::IDLE`] for a queue without flows, which has promised nothing.
+    stretch: u64,
 }
 
 impl Tolerance {
+    const IDLE: u64 = u64::MAX;
+
     /// Of a queue with this load and service.
-    pub(crate) fn of(load: &Load, service: Service, budget: i128, buffer: i128) -> Self {
-        let Knee { num, den } = load.knee;
+    pub(crate) fn of(load: &Load, service: Service, budget: i128, buffer: i128, flows: u32) -> Self {
+        let (earlier, later) = whole_ns(load.knee);
         let rest = service.rate * budget - service.debt - load.burst;
+        let slack = rest + (service.rate - load.rate).max(0) * i128::from(earlier);
         Self {
-            slack: rest * den + (service.rate - load.rate) * num,
-            stretch: budget * den + num,
-            room: buffer - service.debt - load.burst,
+            slack: saturated(slack),
+            room: saturated(buffer - service.debt - load.burst),
+            tau: later,
+            stretch: if flows == 0 { Self::IDLE } else { later.saturating_add(budget as u64).min(Self::IDLE - 1) },
         }
     }
 
     /// Whether a flow that enters a higher queue surely leaves this one its promises; no says nothing.
-    pub(crate) fn surely_above(&self, load: &Load, rate: i128, burst: i128) -> bool {
-        burst * load.knee.den + rate * self.stretch < self.slack && burst < self.room
+    pub(crate) fn surely_above(&self, rate: u64, burst: i64) -> bool {
+        self.stretch == Self::IDLE || self.admits(rate, burst, self.stretch)
     }
 
     /// Whether a flow surely fits into this queue; no says nothing.
-    pub(crate) fn surely_here(&self, load: &Load, rate: i128, burst: i128) -> bool {
-        burst * load.knee.den + rate * load.knee.num < self.slack && burst < self.room
+    pub(crate) fn surely_here(&self, rate: u64, burst: i64) -> bool {
+        self.admits(rate, burst, self.tau)
     }
+
+    /// Strictly below, so that it holds for both comparisons.
+    fn admits(&self, rate: u64, burst: i64, time: u64) -> bool {
+        let left = i128::from(self.slack) - i128::from(burst);
+        burst < self.room && i128::from(rate) * i128::from(time) < left
+    }
+}
+
+/// Whole ns below and above a knee. Floating point is off by a few parts in 2^53; a part in 2^40 is taken off and added.
+fn whole_ns(knee: Knee) -> (u64, u64) {
+    if knee.num == 0 {
+        return (0, 0);
+    }
+    let tau = knee.num as f64 / knee.den as f64;
+    let margin = tau * 1e-12 + 1.0;
+    ((tau - margin).max(0.0) as u64, (tau + margin).ceil() as u64)
+}
+
+fn saturated(value: i128) -> i64 {
+    value.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
 /// Whether a queue with this load keeps `budget` (ns) and `buffer` (nanobits) under this service.

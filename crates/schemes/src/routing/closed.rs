@@ -5,7 +5,7 @@
 
 use wayleave_ledger::{Input, Ledger};
 use wayleave_topology::LinkId;
-use wayleave_units::Time;
+use wayleave_units::{Amount, Rate, Time};
 
 use super::Query;
 use super::graph::{Edge, Graph};
@@ -15,15 +15,29 @@ use super::last_links::Denial;
 #[derive(Clone, Debug)]
 pub(super) struct Closed {
     entries: Vec<(u32, u64)>,
+    /// Per queue: the last flow that no input could bring in, for as long as nothing is released there.
+    refused: Vec<Refused>,
     search: u32,
     /// What denied access during the search, for [`super::LeastDelay::would_help`].
     pub(super) denials: Vec<Denial>,
 }
 
+/// A flow that did not fit from anywhere; one that is no smaller in rate nor in burst does not either.
+#[derive(Clone, Copy, Debug)]
+struct Refused {
+    /// The releases on its link at that time.
+    releases: u32,
+    rate: Rate,
+    burst: Amount,
+}
+
+/// No flow at all was refused.
+const NONE_REFUSED: Refused = Refused { releases: 0, rate: Rate::MAX, burst: Amount::from_nanobits(i128::MAX) };
+
 impl Closed {
     /// For a network of this many queues.
     pub(super) fn new(queues: usize) -> Self {
-        Self { entries: vec![(0, 0); queues], search: 0, denials: Vec::new() }
+        Self { entries: vec![(0, 0); queues], refused: vec![NONE_REFUSED; queues], search: 0, denials: Vec::new() }
     }
 
     /// Forgets everything: another flow, or another state of the ledger.
@@ -61,15 +75,33 @@ impl Closed {
         }
         let queue = graph.levels(edge)[level].queue;
         let time = Time::from_nanos(waited);
+        if self.was_refused((ledger, query), edge.queue_index(level), link, waited) {
+            self.close(graph, link, level, waited);
+            return false;
+        }
         if query.fits(ledger, LinkId(link), queue, input, time) {
             return true;
         }
         if query.might_fit(ledger, LinkId(link), queue, time) {
             self.denials.push(Denial { link, queue, input: Some(input), waited });
         } else {
+            self.refuse((ledger, query), edge.queue_index(level), link, waited);
             self.close(graph, link, level, waited);
         }
         false
+    }
+
+    /// Whether a flow that was no larger was refused here, and nothing was released since.
+    fn was_refused(&self, (ledger, query): (&Ledger, &Query), queue: usize, link: u32, waited: u64) -> bool {
+        let refused = &self.refused[queue];
+        query.rate >= refused.rate
+            && query.burst + query.rate * Time::from_nanos(waited) >= refused.burst
+            && ledger.releases(LinkId(link)) == refused.releases
+    }
+
+    fn refuse(&mut self, (ledger, query): (&Ledger, &Query), queue: usize, link: u32, waited: u64) {
+        let burst = query.burst + query.rate * Time::from_nanos(waited);
+        self.refused[queue] = Refused { releases: ledger.releases(LinkId(link)), rate: query.rate, burst };
     }
 
     /// Whether any input could let the flow in; if not, the queue is closed.
@@ -85,8 +117,13 @@ impl Closed {
             return false;
         }
         let queue = graph.levels(edge)[level].queue;
+        if self.was_refused((ledger, query), edge.queue_index(level), link, waited) {
+            self.close(graph, link, level, waited);
+            return false;
+        }
         let might = query.might_fit(ledger, LinkId(link), queue, Time::from_nanos(waited));
         if !might {
+            self.refuse((ledger, query), edge.queue_index(level), link, waited);
             self.close(graph, link, level, waited);
         }
         might
