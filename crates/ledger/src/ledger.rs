@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use wayleave_contracts::Demand;
-use wayleave_topology::{FlowId, Hop, Link, LinkId, Network, Route};
+use wayleave_topology::{FlowId, Hop, LinkId, Network, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::kernel::fast::{self, Knee, Load, Service, Tolerance};
 use crate::kernel::lines::{self, Bucket, Line};
 use crate::kernel::{AMOUNT_LIMIT, Denial};
 use crate::model::{Model, Shaping};
+use crate::port::{Gate, Port, Queue, Share};
 
 /// Where traffic enters a port from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,67 +64,6 @@ impl std::fmt::Display for LedgerError {
 }
 
 impl std::error::Error for LedgerError {}
-
-/// One input of one queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Share {
-    pub(crate) input: Input,
-    pub(crate) flows: u32,
-    pub(crate) rate: i128,
-    pub(crate) burst: i128,
-}
-
-/// One queue of one port.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Queue {
-    /// ns.
-    pub(crate) budget: i128,
-    /// nanobits.
-    pub(crate) buffer: i128,
-    pub(crate) flows: u32,
-    pub(crate) load: Load,
-    /// What the queues above leave; meaningful on uniform ports.
-    service: Service,
-    /// Some input never leaves its line: only the general kernel is exact then.
-    endless: bool,
-    /// In order of input; those without flows are absent.
-    pub(crate) shares: Vec<Share>,
-}
-
-/// What a port has, apart from its queues.
-#[derive(Clone, Debug)]
-pub(crate) struct Port {
-    /// bit/s.
-    pub(crate) rate: i128,
-    /// nanobits of service that never come: blocking, packetiser, jitter.
-    pub(crate) debt: i128,
-    /// nanobits.
-    frame: i128,
-    /// Sum of all reserved rates.
-    pub(crate) reserved: i128,
-    /// The least that any input lets through: no input without flows has a later knee.
-    slowest_input: Line,
-    /// Where its queues begin, and how many contracts may use.
-    first: u32,
-    pub(crate) count: u8,
-    /// Every input that is bounded by its line is at least as fast as this port.
-    uniform: bool,
-    /// Some queue has an input that never leaves its line.
-    endless: bool,
-    /// How often something was taken back here.
-    releases: u32,
-}
-
-/// The part of a port that every check reads.
-#[derive(Clone, Copy, Debug)]
-struct Gate {
-    /// bit/s that are not reserved.
-    spare: u64,
-    first: u32,
-    count: u8,
-    /// The tolerances hold: the port is uniform, and no input stays on its line for ever.
-    quick: bool,
-}
 
 /// What is reserved where.
 ///
@@ -553,91 +493,5 @@ impl PartialEq for Ledger {
     fn eq(&self, other: &Self) -> bool {
         let reserved = |ledger: &Self| ledger.ports.iter().map(|port| port.reserved).collect::<Vec<_>>();
         self.model == other.model && reserved(self) == reserved(other) && self.queues == other.queues
-    }
-}
-
-impl Port {
-    fn new(network: &Network, model: &Model, link: &Link, first: u32, count: u8) -> Self {
-        let frame = Amount::from(model.largest_frame(link));
-        // Non-preemptive blocking by one frame, and one more for delivery in whole packets (Chameleon, footnote 1).
-        let debt = frame + frame + link.rate * network.node(link.from).jitter;
-        let uniform = model.shaping == Shaping::Off
-            || network.links_into(link.from).iter().all(|&input| network.link(input).rate >= link.rate);
-        let inputs = || network.links_into(link.from).iter().map(|&input| network.link(input));
-        let slowest = inputs().map(|input| input.rate.bits_per_second()).min();
-        let smallest = inputs().map(|input| Amount::from(model.largest_frame(input)).nanobits()).min();
-        let slowest_input = Line {
-            rate: slowest.map_or(i128::from(link.rate.bits_per_second()), i128::from),
-            offset: smallest.unwrap_or(0),
-        };
-        Self {
-            slowest_input,
-            rate: i128::from(link.rate.bits_per_second()),
-            debt: debt.nanobits(),
-            frame: frame.nanobits(),
-            reserved: 0,
-            first,
-            count,
-            uniform,
-            endless: false,
-            releases: 0,
-        }
-    }
-}
-
-impl Port {
-    /// What its highest queue gets.
-    fn service(&self) -> Service {
-        Service { rate: self.rate, debt: self.debt }
-    }
-
-    fn gate(&self) -> Gate {
-        Gate {
-            spare: u64::try_from(self.rate - self.reserved).unwrap_or(0),
-            first: self.first,
-            count: self.count,
-            quick: self.uniform && !self.endless,
-        }
-    }
-}
-
-impl Queue {
-    fn new(budget: Time, buffer: Bytes, service: Service) -> Self {
-        let load = Load { rate: 0, burst: 0, knee: Knee::ZERO };
-        let (budget, buffer) = (i128::from(budget.as_nanos()), Amount::from(buffer).nanobits());
-        Self { budget, buffer, flows: 0, load, service, endless: false, shares: Vec::new() }
-    }
-
-    fn tolerance(&self) -> Tolerance {
-        Tolerance::of(&self.load, self.service, self.budget, self.buffer, self.flows)
-    }
-
-    /// Where an input's share is, or where it would be.
-    pub(crate) fn share(&self, input: Input) -> Result<usize, usize> {
-        self.shares.binary_search_by_key(&input, |share| share.input)
-    }
-
-    fn add(&mut self, input: Input, rate: i128, burst: i128) {
-        let at = self.share(input).unwrap_or_else(|at| {
-            self.shares.insert(at, Share { input, flows: 0, rate: 0, burst: 0 });
-            at
-        });
-        let share = &mut self.shares[at];
-        (share.flows, share.rate, share.burst) = (share.flows + 1, share.rate + rate, share.burst + burst);
-        self.flows += 1;
-        self.load.rate += rate;
-        self.load.burst += burst;
-    }
-
-    fn subtract(&mut self, input: Input, rate: i128, burst: i128) {
-        let Ok(at) = self.share(input) else { unreachable!("a flow leaves only where it has entered") };
-        let share = &mut self.shares[at];
-        (share.flows, share.rate, share.burst) = (share.flows - 1, share.rate - rate, share.burst - burst);
-        if share.flows == 0 {
-            self.shares.remove(at);
-        }
-        self.flows -= 1;
-        self.load.rate -= rate;
-        self.load.burst -= burst;
     }
 }

@@ -15,6 +15,7 @@
 mod kernel;
 mod ledger;
 mod model;
+mod port;
 mod report;
 
 pub use kernel::{Denial, Limit};

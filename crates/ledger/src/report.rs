@@ -6,8 +6,9 @@ use wayleave_topology::LinkId;
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::kernel::{AMOUNT_LIMIT, Denial, Limit};
-use crate::ledger::{Input, Ledger, Queue};
+use crate::ledger::{Input, Ledger};
 use crate::model::{Residual, Shaping};
+use crate::port::Queue;
 
 /// What enters a queue from one input.
 #[derive(Clone, Debug, PartialEq, Eq)]

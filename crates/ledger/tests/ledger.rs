@@ -61,8 +61,14 @@ fn models() -> impl Strategy<Value = Model> {
     })
 }
 
+/// As many cases as `PROPTEST_CASES` says, or else these.
+fn cases(usual: u32) -> ProptestConfig {
+    let config = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_some() { config } else { ProptestConfig { cases: usual, ..config } }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(400))]
 
     /// Every answer of the kernels, on ports with slower, equal and faster inputs, is that of the exact curves.
     #[test]
@@ -219,4 +225,42 @@ fn random_life(steps: u32, seed: u64) {
 #[test]
 fn after_a_million_random_steps_the_ledger_is_bit_for_bit_what_its_flows_make_it() {
     random_life(1_000_000, 20_261_121);
+}
+
+#[test]
+fn line_rates_of_hundreds_of_fast_inputs_do_not_overflow_the_general_check() {
+    let inputs = 300;
+    let mut builder = NetworkBuilder::default();
+    let switch = builder.add_node("s", NodeKind::Switch).unwrap();
+    let port = PortSpec::uniform(2, Bytes::MAX);
+    let mut cable = |name: &str, rate| {
+        let host = builder.add_node(name, NodeKind::Host).unwrap();
+        let mtu = Bytes::new(1500);
+        let spec = LinkSpec { from: host, to: switch, rate, propagation: Time::ZERO, mtu, port: port.clone() };
+        builder.add_cable(spec, port.clone()).unwrap()
+    };
+    let (_, down) = cable("sink", Rate::MAX);
+    // One slow input takes the port off the constant-time kernel.
+    let slow = cable("slow", Rate::from_gbit(1)).0;
+    let fast: Vec<_> = (0..inputs).map(|i| cable(&format!("h{i}"), Rate::MAX).0).collect();
+    let network = Arc::new(builder.build());
+    let budgets = vec![vec![wayleave_topology::MAX_BUDGET]; network.links().len()];
+    let mut ledger = Ledger::new(network, Model::default(), budgets).unwrap();
+    let mut admit = |uplink, demand: Demand| {
+        let hops = [Hop { link: uplink, queue: 0 }, Hop { link: down, queue: 0 }];
+        let burst = Amount::from(demand.burst) + demand.rate * wayleave_topology::MAX_BUDGET;
+        let fits = ledger.fits(down, 0, Input::link(uplink), demand.rate, burst);
+        if fits {
+            ledger.reserve(demand, Route { hops: hops.to_vec() });
+        }
+        let reports = ledger.report(down);
+        assert!(reports.iter().all(|report| keeps_everything(&Model::default(), report)));
+        fits
+    };
+    assert!(admit(slow, demand(1, 2000)));
+    let elephant = Demand { rate: Rate::from_gbit(500), burst: Bytes::new(1600), max_frame: None };
+    assert!(admit(fast[0], elephant));
+    for &uplink in &fast[1..] {
+        assert!(admit(uplink, demand(1, 2000)), "a tiny flow beside an elephant");
+    }
 }

@@ -8,7 +8,9 @@ use wayleave_policy::{Binding, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, LinkId, Network, NodeId, Route};
 use wayleave_units::{Amount, Time};
 
-use crate::routing::{Cost, DelayCost, Denied, Found, Graph, LeastCost, LeastDelay, Query, Weigh, larac};
+use crate::routing::{
+    Cost, DelayCost, Denied, Found, Graph, Labels, LeastCost, LeastDelay, Query, Rules, Weigh, larac,
+};
 
 /// A ledger that can be searched.
 pub struct Placement {
@@ -68,10 +70,19 @@ impl Placement {
 
     /// The route of least cost among those in time, by exact label setting.
     pub fn least_cost(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<Found> {
+        self.cheapest(query, cost, cost_bounds, Labels::Undominated)
+    }
+
+    /// A route of little cost in time, as far as one label a node can tell.
+    pub fn cheap_route(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<Found> {
+        self.cheapest(query, cost, cost_bounds, Labels::OnePerNode)
+    }
+
+    fn cheapest(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64], labels: Labels) -> Option<Found> {
         let weigh = Weigh { cost, cost_factor: 1, delay_factor: 0, cost_bounds };
         let (graph, ledger) = (&mut self.graph, &self.ledger);
-        let deadline = Some(query.deadline);
-        self.by_cost.search(graph, ledger, query, &weigh, deadline, Denied::Avoid).map(|priced| priced.found)
+        let rules = Rules { deadline: Some(query.deadline), denied: Denied::Avoid, labels };
+        self.by_cost.search(graph, ledger, query, &weigh, rules).map(|priced| priced.found)
     }
 
     /// Whether freeing these links lets the query into any queue that denied it access during the last least-delay
@@ -156,7 +167,8 @@ impl Placement {
         }
         let weigh = Weigh { cost: &DelayCost, cost_factor: 0, delay_factor: 1, cost_bounds: &[] };
         let (graph, ledger) = (&mut self.graph, &self.ledger);
-        let least_broken = self.by_cost.search(graph, ledger, query, &weigh, Some(query.deadline), Denied::Count);
+        let rules = Rules { deadline: Some(query.deadline), denied: Denied::Count, labels: Labels::Undominated };
+        let least_broken = self.by_cost.search(graph, ledger, query, &weigh, rules);
         let Some(route) = least_broken.map(|priced| priced.found.route) else {
             return match query.max_frame {
                 Some(frame) => Refusal::FrameTooLarge { frame },

@@ -24,8 +24,11 @@ pub(crate) struct Bucket {
     pub(crate) line: Option<Line>,
 }
 
-/// A concave arrival curve: the minimum of its pieces, rates strictly decreasing. Empty without traffic.
-pub(crate) type Arrival = Vec<Line>;
+/// A concave arrival curve: its pieces with the knee at which each begins. Empty without traffic.
+///
+/// Many fast inputs can add up to a rate beyond any line, so products with a piece saturate: the curve is the least of
+/// its pieces, and a piece that is too large only ever refuses. The knees are those of single inputs.
+pub(crate) type Arrival = Vec<(Knee, Line)>;
 /// A convex service curve: the maximum of zero and its pieces, rates strictly increasing. Empty for no service.
 pub(crate) type ServiceLines = Vec<Line>;
 
@@ -54,32 +57,28 @@ pub(crate) fn arrival(buckets: impl Iterator<Item = Bucket>) -> Arrival {
         return Vec::new();
     }
     changes.sort_by(|(a, _), (b, _)| (a.num * b.den).cmp(&(b.num * a.den)));
-    let mut pieces = vec![start];
+    let mut pieces = vec![(Knee::ZERO, start)];
     let mut at = start;
-    for (index, (knee, change)) in changes.iter().enumerate() {
+    for (knee, change) in changes {
         at.rate += change.rate;
         at.offset += change.offset;
-        let same_knee = index > 0 && changes[index - 1].0.num * knee.den == knee.num * changes[index - 1].0.den;
-        if same_knee {
-            pieces.pop();
+        // Of inputs that bend at the same time the last one has the piece.
+        match pieces.last_mut() {
+            Some(last) if last.0.num * knee.den == knee.num * last.0.den => last.1 = at,
+            _ => pieces.push((knee, at)),
         }
-        pieces.push(at);
-    }
-    // A knee at zero makes the first piece empty.
-    if pieces.len() > 1 && pieces[0].offset == pieces[1].offset {
-        pieces.remove(0);
     }
     pieces
 }
 
 /// The service that `arrival` leaves of `service`.
-pub(crate) fn residual(service: &[Line], arrival: &[Line], mode: Residual) -> ServiceLines {
+pub(crate) fn residual(service: &[Line], arrival: &[(Knee, Line)], mode: Residual) -> ServiceLines {
     if arrival.is_empty() {
         return service.to_vec();
     }
     let mut pieces: ServiceLines = Vec::with_capacity(service.len() + arrival.len());
     let (mut s, mut a) = (0, 0);
-    while let (Some(beta), Some(alpha)) = (service.get(s), arrival.get(a)) {
+    while let (Some(beta), Some((_, alpha))) = (service.get(s), arrival.get(a)) {
         let piece = Line { rate: beta.rate - alpha.rate, offset: beta.offset + alpha.offset };
         if piece.rate > 0 {
             // A piece that reaches zero no earlier than the next one never shows.
@@ -89,7 +88,7 @@ pub(crate) fn residual(service: &[Line], arrival: &[Line], mode: Residual) -> Se
             pieces.push(piece);
         }
         let next_service = service.get(s + 1).map(|next| service_knee(beta, next));
-        let next_arrival = arrival.get(a + 1).map(|next| arrival_knee(alpha, next));
+        let next_arrival = arrival.get(a + 1).map(|&(knee, _)| knee);
         match (next_service, next_arrival) {
             (Some(x), Some(y)) => match (x.num * y.den).cmp(&(y.num * x.den)) {
                 std::cmp::Ordering::Less => s += 1,
@@ -107,17 +106,19 @@ pub(crate) fn residual(service: &[Line], arrival: &[Line], mode: Residual) -> Se
     pieces
 }
 
-fn arrival_knee(before: &Line, after: &Line) -> Knee {
-    Knee { num: after.offset - before.offset, den: before.rate - after.rate }
-}
-
 fn service_knee(before: &Line, after: &Line) -> Knee {
     Knee { num: after.offset - before.offset, den: after.rate - before.rate }
 }
 
 /// Whether the queue keeps `budget` (ns) and `buffer` (nanobits). An empty queue keeps anything.
-pub(crate) fn keeps(arrival: &[Line], service: &[Line], budget: i128, buffer: i128, comparison: Comparison) -> bool {
-    let Some(last) = arrival.last() else { return true };
+pub(crate) fn keeps(
+    arrival: &[(Knee, Line)],
+    service: &[Line],
+    budget: i128,
+    buffer: i128,
+    comparison: Comparison,
+) -> bool {
+    let Some((_, last)) = arrival.last() else { return true };
     is_stable(last, service)
         && delay_holds(arrival, service, budget, comparison)
         && backlog_holds(arrival, service, buffer, comparison)
@@ -129,7 +130,7 @@ fn is_stable(last: &Line, service: &[Line]) -> bool {
 }
 
 /// `service(t + budget) - arrival(t)` is convex, so it is nowhere negative if it is not at zero nor at any kink.
-fn delay_holds(arrival: &[Line], service: &[Line], budget: i128, comparison: Comparison) -> bool {
+fn delay_holds(arrival: &[(Knee, Line)], service: &[Line], budget: i128, comparison: Comparison) -> bool {
     let shifted_knees = service.windows(2).filter_map(|pair| {
         let Knee { num, den } = service_knee(&pair[0], &pair[1]);
         Some(Knee { num: num - budget * den, den }).filter(|knee| knee.num > 0)
@@ -140,7 +141,7 @@ fn delay_holds(arrival: &[Line], service: &[Line], budget: i128, comparison: Com
 }
 
 /// `service(t) + buffer - arrival(t)` is convex as well.
-fn backlog_holds(arrival: &[Line], service: &[Line], buffer: i128, comparison: Comparison) -> bool {
+fn backlog_holds(arrival: &[(Knee, Line)], service: &[Line], buffer: i128, comparison: Comparison) -> bool {
     let knees = service.windows(2).map(|pair| service_knee(&pair[0], &pair[1]));
     let latency = service.first().map(|first| Knee { num: first.offset, den: first.rate });
     arrival_kinks(arrival).chain(knees).chain(latency).all(|Knee { num, den }| {
@@ -148,13 +149,14 @@ fn backlog_holds(arrival: &[Line], service: &[Line], buffer: i128, comparison: C
     })
 }
 
-fn arrival_kinks(arrival: &[Line]) -> impl Iterator<Item = Knee> {
-    std::iter::once(Knee::ZERO).chain(arrival.windows(2).map(|pair| arrival_knee(&pair[0], &pair[1])))
+fn arrival_kinks(arrival: &[(Knee, Line)]) -> impl Iterator<Item = Knee> {
+    arrival.iter().map(|&(knee, _)| knee)
 }
 
 /// The curve at `num / den`, times `den`.
-fn arrival_at(arrival: &[Line], num: i128, den: i128) -> i128 {
-    arrival.iter().map(|line| line.offset * den + line.rate * num).min().unwrap_or(0)
+fn arrival_at(arrival: &[(Knee, Line)], num: i128, den: i128) -> i128 {
+    let piece = |(_, line): &(Knee, Line)| line.rate.saturating_mul(num).saturating_add(line.offset * den);
+    arrival.iter().map(piece).min().unwrap_or(0)
 }
 
 /// The curve at `num / den`, times `den`.

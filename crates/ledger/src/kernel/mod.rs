@@ -1,7 +1,8 @@
 //! The admission test of one port: does every queue keep its delay budget and its buffer?
 //!
 //! Two exact kernels, all in `i128`: rates are below 2^44 bit/s (10 Tbit/s), budgets below 2^34 ns (10 s) and the
-//! amounts that can pass below 2^76 nanobits ([`AMOUNT_LIMIT`]), so no product exceeds 2^124.
+//! amounts that can pass below 2^76 nanobits ([`AMOUNT_LIMIT`]), so no product exceeds 2^124. The one sum without such
+//! a bound, the line rates of many inputs, saturates towards refusal.
 //!
 //! - [`fast`]: where every input link is at least as fast as the output, the horizontal and vertical deviations have a
 //!   closed form in three numbers per queue, and the service left for the next queue is one line;
@@ -12,7 +13,8 @@ pub(crate) mod lines;
 
 use wayleave_units::{Bytes, Rate, Time};
 
-/// Larger bursts at one queue are refused outright; no queue could serve them within [`wayleave_topology::MAX_BUDGET`].
+/// Larger bursts at one queue are refused outright (9.4 GB; a queue below 7.5 Tbit/s could not serve them within
+/// [`wayleave_topology::MAX_BUDGET`] anyhow).
 pub(crate) const AMOUNT_LIMIT: i128 = 1 << 76;
 
 /// Why a flow does not fit into a queue: the first promise that it would break.

@@ -25,8 +25,8 @@
 //!   was moved counts as placed anew, as in the published implementation; the paper does not say.
 //! - Fig. 6, line 6: the paper raises the cost of all queues on the shortest paths of the NEW flow; the published
 //!   implementation takes those of the flow to be MOVED. Both: [`Penalised`]; the paper's is the default.
-//! - The new route of a moved flow is found by exact label setting over (cost, delay); LARAC, the paper's approximation
-//!   of the same problem, is [`Search::Larac`].
+//! - The new route of a moved flow is found by label setting over the raised cost with the deadline, with one label a
+//!   node as in the published implementation; exact label setting and LARAC, which the paper names, are in [`Search`].
 //! - Moves for a request that is refused in the end are kept in the paper; here they are rolled back unless
 //!   [`Moves::Kept`] is asked for.
 //! - Moving a flow whose old route passes no link that denied the new flow cannot help it (freeing other queues changes

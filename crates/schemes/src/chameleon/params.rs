@@ -57,7 +57,7 @@ impl Default for Rerouting {
             sort: Sort::SharedLinks,
             cost_factor: 30_000,
             penalised: Penalised::NewFlow,
-            search: Search::LabelSetting,
+            search: Search::OneLabel,
             moves: Moves::RolledBack,
         }
     }
@@ -81,6 +81,8 @@ pub enum Sort {
 /// How the route of least (raised) cost is found for a flow that is moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
+    /// By label setting with the deadline and one label a node: an attempt more or less matters little here, time does.
+    OneLabel,
     /// Exactly, by label setting with the deadline.
     LabelSetting,
     /// By LARAC, which may miss the best one (section 4.1.3).

@@ -102,6 +102,7 @@ impl Rerouter {
         let (links, bounds) = costs.towards(placement, query.to, how.cost_factor);
         let cost = Avoiding { factor: how.cost_factor, links, old };
         match how.search {
+            Search::OneLabel => placement.cheap_route(&query, &cost, bounds),
             Search::LabelSetting => placement.least_cost(&query, &cost, bounds),
             Search::Larac => placement.larac(&query, &cost, bounds),
         }

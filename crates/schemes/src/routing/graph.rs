@@ -120,6 +120,11 @@ impl Graph {
         self.max_switches
     }
 
+    /// How many nodes there are.
+    pub(super) fn node_count(&self) -> usize {
+        self.switches.len()
+    }
+
     /// How many links there are.
     pub(super) fn link_count(&self) -> usize {
         self.edges.len()

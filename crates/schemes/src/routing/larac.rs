@@ -11,9 +11,11 @@ use wayleave_ledger::Ledger;
 use wayleave_units::Time;
 
 use super::graph::Graph;
-use super::least_cost::{Cost, Denied, LeastCost, Priced, Weigh};
+use super::least_cost::{Cost, Denied, Labels, LeastCost, Priced, Rules, Weigh};
 use super::{LeastDelay, Query};
 
+/// The relaxation prices lateness instead of forbidding it.
+const RULES: Rules = Rules { deadline: None, denied: Denied::Avoid, labels: Labels::Undominated };
 /// More than any instance needs; a bound, since access can make the relaxation's steps irregular.
 const MAX_STEPS: u32 = 64;
 
@@ -30,7 +32,7 @@ pub fn search(
 ) -> Option<Priced> {
     let mut weighted = |graph: &mut Graph, cost_factor: u64, delay_factor: u64| {
         let weigh = Weigh { cost, cost_factor, delay_factor, cost_bounds };
-        by_cost.search(graph, ledger, query, &weigh, None, Denied::Avoid)
+        by_cost.search(graph, ledger, query, &weigh, RULES)
     };
     let meets = |route: &Priced| route.found.delay <= query.deadline;
     // The least-cost route, if it is in time, is the answer.

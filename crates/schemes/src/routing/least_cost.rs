@@ -64,6 +64,26 @@ pub enum Denied {
     Count,
 }
 
+/// How many ways to a place a search keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Labels {
+    /// Per incoming link all that are not dominated: exact.
+    Undominated,
+    /// Per node the lightest one, as in the published implementation: fast, and may miss a route.
+    OnePerNode,
+}
+
+/// What a search must keep to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// The latest arrival, if it matters.
+    pub deadline: Option<Time>,
+    /// What becomes of queues that deny access.
+    pub denied: Denied,
+    /// How many ways to a place are kept.
+    pub labels: Labels,
+}
+
 /// A route with its cost as well as its delay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Priced {
@@ -95,6 +115,8 @@ pub struct LeastCost {
     /// Per link: the labels that have been let in.
     settled: Vec<Vec<u32>>,
     touched: Vec<u32>,
+    /// Per node: whether it has a label.
+    reached: Vec<bool>,
     open: Open,
     last: LastLinks,
     outlook: Outlook,
@@ -118,6 +140,7 @@ impl LeastCost {
             labels: Vec::new(),
             settled: vec![Vec::new(); links],
             touched: Vec::new(),
+            reached: vec![false; graph.node_count()],
             open: Open::new(),
             last: LastLinks::default(),
             outlook: Outlook::default(),
@@ -132,20 +155,23 @@ impl LeastCost {
         ledger: &Ledger,
         query: &Query,
         weigh: &Weigh<'_>,
-        deadline: Option<Time>,
-        denied: Denied,
+        rules: Rules,
     ) -> Option<Priced> {
         graph.prepare(ledger.network(), query.to);
         graph.prepare_waits(ledger.network(), query.from);
         let graph = &*graph;
         self.closed.begin();
         self.outlook.clear();
-        let run = Run { graph, ledger, query, weigh, deadline: deadline.map_or(u64::MAX, Time::as_nanos), denied };
-        if denied == Denied::Count {
-            self.last.take_all(graph, ledger, query);
+        let Rules { deadline, denied, labels } = rules;
+        let deadline = deadline.map_or(u64::MAX, Time::as_nanos);
+        let run = Run { graph, ledger, query, weigh, deadline, denied, labels };
+        match denied {
+            Denied::Count => self.last.take_all(graph, ledger, query),
+            Denied::Avoid => self.last.look_back((graph, ledger, query), &mut self.closed),
+        }
+        if denied == Denied::Count || labels == Labels::OnePerNode {
             return self.run(&run, None).ok().flatten();
         }
-        self.last.look_back((graph, ledger, query), &mut self.closed);
         self.run(&run, Some(PATIENCE)).unwrap_or_else(|Impatient| {
             let cost = |link: u32, level: &Level| weigh.cost.of(ledger, LinkId(link), level.queue);
             self.outlook.look((graph, ledger, query), &self.last, cost, &mut self.closed);
@@ -183,6 +209,7 @@ impl LeastCost {
         for link in self.touched.drain(..) {
             self.settled[link as usize].clear();
         }
+        self.reached.fill(false);
     }
 
     fn expand(&mut self, run: &Run<'_>, id: u32, label: &Label, head: u32) {
@@ -206,7 +233,8 @@ impl LeastCost {
     /// The others come when the one before them denies access ([`Self::open_next`]).
     fn open_link(&mut self, run: &Run<'_>, parent: u32, before: &Label, link: u32) {
         let id = LinkId(link);
-        if !run.query.carries(run.ledger, id)
+        if self.is_taken(run, link)
+            || !run.query.carries(run.ledger, id)
             || (run.denied == Denied::Avoid && !run.ledger.has_rate(id, run.query.rate))
         {
             return;
@@ -298,10 +326,15 @@ impl LeastCost {
         self.settled[label.link as usize].iter().any(better)
     }
 
+    /// Whether the node behind a link has the one label that it may have.
+    fn is_taken(&self, run: &Run<'_>, link: u32) -> bool {
+        run.labels == Labels::OnePerNode && self.reached[run.graph.edge(link).head as usize]
+    }
+
     /// Lets a label in, if its queue does and no better one is there; a queue that denies access may be counted.
     fn settle(&mut self, run: &Run<'_>, id: u32) -> bool {
         let label = self.labels[id as usize];
-        if self.is_dominated(&label) {
+        if self.is_taken(run, label.link) || self.is_dominated(&label) {
             return false;
         }
         let is_counted = label.weight >= BROKEN * (1 + self.broken_before(&label));
@@ -322,6 +355,7 @@ impl LeastCost {
             self.touched.push(label.link);
         }
         settled.push(id);
+        self.reached[run.graph.edge(label.link).head as usize] = true;
         true
     }
 
@@ -381,6 +415,7 @@ struct Run<'a> {
     weigh: &'a Weigh<'a>,
     deadline: u64,
     denied: Denied,
+    labels: Labels,
 }
 
 impl Run<'_> {
