@@ -13,7 +13,7 @@ pub(crate) mod lines;
 
 use wayleave_units::{Bytes, Rate, Time};
 
-/// Larger bursts at one queue are refused outright (9.4 GB; a queue below 7.5 Tbit/s could not serve them within
+/// Larger bursts at one queue are refused outright (9.4 TB; a queue below 7.5 Tbit/s could not serve them within
 /// [`wayleave_topology::MAX_BUDGET`] anyhow).
 pub(crate) const AMOUNT_LIMIT: i128 = 1 << 76;
 

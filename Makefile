@@ -1,0 +1,79 @@
+# Everything that a person does here, by name. `make` lists it.
+
+CARGO ?= cargo
+# Cases of each property and milliseconds of each fuzz target in `make fuzz`.
+FUZZ_CASES ?= 5000
+FUZZ_MS ?= 60000
+# Passed on to the command: make bench ARGS="k4-q8-noreroute k12-q4-noreroute".
+ARGS ?=
+
+WAYLEAVE = target/release/wayleave
+ifdef CARGO_TARGET_DIR
+WAYLEAVE = $(CARGO_TARGET_DIR)/release/wayleave
+endif
+
+say = @printf '\n== %s\n' "$(1)"
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test format lint docs tests bench fuzz toolchain components
+
+help: ## list these targets
+	@printf 'Wayleave: latency contracts that a shared network can keep.\n\n'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@printf '\nStart with: make demo\n'
+
+demo: build ## build, then run `wayleave demo`: no root, no network after the build
+	$(call say,wayleave demo)
+	@$(WAYLEAVE) demo $(ARGS)
+
+build: toolchain ## build the release binary
+	$(call say,building $(WAYLEAVE))
+	@$(CARGO) build --locked --release --package wayleave-cli
+
+test: format lint docs tests ## install what the tests need, then run all of them
+	$(call say,all of it passed)
+
+format: components
+	$(call say,formatting)
+	@$(CARGO) fmt --all --check
+
+# Goals in order also under `make -j`: they share one target directory, and cargo locks it.
+lint: components | format
+	$(call say,lints)
+	@$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+
+docs: components | lint
+	$(call say,documentation of the code)
+	@RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --locked --workspace --no-deps
+
+tests: toolchain | docs
+	$(call say,tests: unit$(comma) integration$(comma) documentation)
+	@$(CARGO) test --locked --workspace
+
+bench: build ## times of decisions and flows admitted, one JSON object a line
+	$(call say,wayleave bench admission)
+	@$(WAYLEAVE) bench admission $(ARGS)
+
+fuzz: toolchain ## long runs of the properties and of the fuzz targets (FUZZ_CASES, FUZZ_MS)
+	$(call say,properties with $(FUZZ_CASES) cases and fuzz targets of $(FUZZ_MS) ms)
+	@PROPTEST_CASES=$(FUZZ_CASES) BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) \
+		$(CARGO) test --locked --workspace --release --tests
+
+toolchain:
+	@command -v $(CARGO) >/dev/null 2>&1 || { \
+		printf 'cargo is not here. Wayleave needs a Rust toolchain; https://rustup.rs installs one:\n\n'; \
+		printf '  curl --proto =https --tlsv1.2 -sSf https://sh.rustup.rs | sh\n\n'; \
+		printf 'If it is installed already, open a new shell or run: . "$$HOME/.cargo/env"\n'; \
+		exit 1; } >&2
+	@need=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); have=$$($(CARGO) --version | cut -d ' ' -f 2); \
+	[ "$$(printf '%s\n%s\n' "$$need" "$$have" | sort -V | head -n 1)" = "$$need" ] || { \
+		printf 'Rust %s is here, and Wayleave needs %s: run rustup update stable\n' "$$have" "$$need"; exit 1; } >&2
+
+components: toolchain
+	@$(CARGO) fmt --version >/dev/null 2>&1 || $(call install,rustfmt)
+	@$(CARGO) clippy --version >/dev/null 2>&1 || $(call install,clippy)
+
+install = { printf '\n== installing $(1)\n'; rustup component add $(1); } || { \
+	printf '$(1) is missing and rustup could not install it: the package of your Rust may be called $(1)\n' >&2; exit 1; }
+
+comma := ,
