@@ -187,14 +187,19 @@ impl Graph {
 
     /// What a flow from `host` has waited at least when it reaches a link's queues, ns. Prepared hosts only.
     pub(super) fn least_wait(&self, network: &Network, host: NodeId, link: u32) -> u64 {
-        let tail = self.edge(link).from_switch;
+        let wait = self.wait_at(network, host, self.edge(link).from_switch);
+        if wait == Self::FAR { 0 } else { wait }
+    }
+
+    /// What a flow from `host` has waited at least when it reaches a switch, ns; [`u64::MAX`] if it cannot.
+    pub(super) fn wait_at(&self, network: &Network, host: NodeId, switch: u32) -> u64 {
         let through = |uplink: &LinkId| {
             let first = self.edge(uplink.0);
             let budget = self.levels(first).first()?.budget;
             let waits = self.waits[first.head_switch as usize].as_ref()?;
-            waits[tail as usize].checked_add(budget)
+            waits[switch as usize].checked_add(budget)
         };
-        network.links_to_switches(host).iter().filter_map(through).min().unwrap_or(0)
+        network.links_to_switches(host).iter().filter_map(through).min().unwrap_or(Self::FAR)
     }
 
     fn least_waits(&self, network: &Network, source: NodeId) -> Box<[u64]> {

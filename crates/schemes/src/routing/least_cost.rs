@@ -174,7 +174,8 @@ impl LeastCost {
         }
         self.run(&run, Some(PATIENCE)).unwrap_or_else(|Impatient| {
             let cost = |link: u32, level: &Level| weigh.cost.of(ledger, LinkId(link), level.queue);
-            self.outlook.look((graph, ledger, query), &self.last, cost, &mut self.closed);
+            let floor = |switch| weigh.cost_bounds.get(switch as usize).copied().unwrap_or(0);
+            self.outlook.look((graph, ledger, query), &self.last, cost, |_| 0, floor, &mut self.closed);
             self.run(&run, None).ok().flatten()
         })
     }

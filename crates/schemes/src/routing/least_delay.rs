@@ -89,7 +89,10 @@ impl LeastDelay {
             Outcome::Nothing => None,
             Outcome::Impatient => {
                 let delay = |link: u32, level: &Level| level.budget + graph.edge(link).constant;
-                self.outlook.look((graph, ledger, query), &self.last, delay, &mut self.closed);
+                let way = |switch| graph.wait_at(network, query.from, switch);
+                let floor = |switch| self.last.delay_from(graph, switch);
+                let on = (graph, ledger, query);
+                self.outlook.look(on, &self.last, delay, way, floor, &mut self.closed);
                 match self.run(graph, ledger, query, None) {
                     Outcome::Found(last) => Some(self.found(last)),
                     Outcome::Nothing | Outcome::Impatient => None,

@@ -20,7 +20,8 @@ use super::last_links::LastLinks;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outlook {
     bounds: Vec<u64>,
-    heap: BinaryHeap<(Reverse<u64>, NodeId)>,
+    settled: Vec<bool>,
+    heap: BinaryHeap<(Reverse<u64>, u32, NodeId)>,
 }
 
 impl Outlook {
@@ -33,32 +34,50 @@ impl Outlook {
         self.bounds.get(switch as usize).copied()
     }
 
-    /// Looks at every queue; `weigh` gives the weight of a link's queue.
+    /// Looks back from the destination as far as the source needs; `weigh` gives the weight of a link's queue, and
+    /// `floor` a static lower bound from a switch to the destination.
+    ///
+    /// Best first by `bound + way` with `way` the least weight from the source: when the source is reached with `best`,
+    /// a switch that was not has a bound of at least `best - way`.
     pub(super) fn look(
         &mut self,
         on: (&Graph, &Ledger, &Query),
         last: &LastLinks,
         weigh: impl Fn(u32, &Level) -> u64,
+        way: impl Fn(u32) -> u64,
+        floor: impl Fn(u32) -> u64,
         closed: &mut Closed,
     ) {
         let (graph, ledger, query) = on;
         let network = ledger.network();
         self.bounds.clear();
         self.bounds.resize(graph.switch_count(), u64::MAX);
+        self.settled.clear();
+        self.settled.resize(graph.switch_count(), false);
         self.heap.clear();
         for last in &last.links {
             let edge = graph.edge(last.link);
             let open = graph.levels(edge).iter().skip(last.level as usize);
             let weight = open.map(|level| weigh(last.link, level)).min().unwrap_or(u64::MAX);
-            self.improve(last.from_switch, NodeId(edge.from), weight);
+            self.improve(last.from_switch, NodeId(edge.from), weight, way(last.from_switch));
         }
-        while let Some((Reverse(bound), node)) = self.heap.pop() {
+        let is_source =
+            |switch| network.links_to_switches(query.from).iter().any(|up| graph.edge(up.0).head_switch == switch);
+        while let Some((Reverse(estimate), switch, node)) = self.heap.pop() {
+            if std::mem::replace(&mut self.settled[switch as usize], true) {
+                continue;
+            }
+            if is_source(switch) {
+                self.fill(estimate, way, floor);
+                return;
+            }
+            let bound = self.bounds[switch as usize];
             for &LinkId(link) in network.links_from_switches(node) {
                 let edge = graph.edge(link);
-                if bound > self.bounds[edge.head_switch as usize] {
-                    break;
-                }
                 let from_switch = graph.tail_switch(link);
+                if self.settled[from_switch as usize] {
+                    continue;
+                }
                 let waited = graph.least_wait(network, query.from, link);
                 let mut least = u64::MAX;
                 for (level, queue) in graph.levels(edge).iter().enumerate() {
@@ -69,16 +88,23 @@ impl Outlook {
                         least = weight;
                     }
                 }
-                self.improve(from_switch, NodeId(edge.from), bound.saturating_add(least));
+                self.improve(from_switch, NodeId(edge.from), bound.saturating_add(least), way(from_switch));
             }
         }
     }
 
-    fn improve(&mut self, switch: u32, node: NodeId, bound: u64) {
+    /// Bounds for the switches that were not reached before the source.
+    fn fill(&mut self, best: u64, way: impl Fn(u32) -> u64, floor: impl Fn(u32) -> u64) {
+        for switch in (0u32..).zip(&self.settled).filter(|(_, settled)| !**settled).map(|(switch, _)| switch) {
+            self.bounds[switch as usize] = best.saturating_sub(way(switch)).max(floor(switch));
+        }
+    }
+
+    fn improve(&mut self, switch: u32, node: NodeId, bound: u64, way: u64) {
         let known = &mut self.bounds[switch as usize];
-        if bound < *known {
+        if bound < *known && way < u64::MAX {
             *known = bound;
-            self.heap.push((Reverse(bound), node));
+            self.heap.push((Reverse(bound.saturating_add(way)), switch, node));
         }
     }
 }
