@@ -1,16 +1,49 @@
-//! temp
+//! The command `wayleave`: reads inputs, asks the schemes, prints what they say.
+//!
+//! Data goes to the standard output, everything else to the standard error; how a command ended is its exit code
+//! ([`exit`]). What commands share: [`inputs`] reads networks and contracts, [`session`] sets up a scheme and decides,
+//! [`replay`] goes through lists and events, [`output`] prints.
+
+mod args;
 mod bench;
-fn main() {
-    let which: Vec<String> = std::env::args().skip(1).collect();
-    let model = if which.iter().any(|w| w == "published") {
-        wayleave_ledger::Model::PUBLISHED
-    } else {
-        wayleave_ledger::Model::default()
+mod commands;
+mod diagnostics;
+mod exit;
+mod failure;
+mod inputs;
+mod model_args;
+mod output;
+mod progress;
+mod recheck;
+mod replay;
+mod report;
+mod scheme_args;
+mod session;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let ended = match &cli.command {
+        Command::Demo(args) => commands::demo::run(args),
+        Command::Plan(args) => commands::plan::run(args),
+        Command::Explain(args) => commands::explain::run(args),
+        Command::Topology(command) => commands::topology::run(command),
+        Command::Requests(args) => commands::requests::run(args),
+        Command::Bench(command) => commands::bench::run(command),
+        Command::Schema(args) => commands::schema::run(args),
+        Command::Completions(args) => commands::completions::run(args),
     };
-    let scenario = which.iter().find_map(|w| w.strip_prefix("s")?.parse().ok()).unwrap_or(8);
-    let seed = which.iter().find_map(|w| w.strip_prefix("seed")?.parse().ok()).unwrap_or(1);
-    for case in bench::admission::CASES.iter().filter(|c| which.iter().any(|w| c.name == w)) {
-        let m = bench::admission::run(*case, bench::admission::Setting { scenario, seed, model }).unwrap();
-        bench::print("admission", case.name, &m).unwrap();
-    }
+    let exit = ended.unwrap_or_else(|failure| {
+        let message = failure.to_string();
+        if !message.is_empty() {
+            eprintln!("{message}");
+        }
+        failure.exit()
+    });
+    exit.into()
 }

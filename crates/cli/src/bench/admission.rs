@@ -14,9 +14,9 @@ use super::{Metric, peak_rss_mb};
 
 /// One filling of one network.
 #[derive(Clone, Copy, Debug)]
-pub struct Case {
+pub(crate) struct Case {
     /// As it is called on the command line.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     k: u64,
     hosts_per_edge: u64,
     queues: usize,
@@ -28,7 +28,7 @@ const fn case(name: &'static str, k: u64, hosts_per_edge: u64, queues: usize, re
 }
 
 /// 40 k/2 servers per edge switch, as in Chameleon, section 5.2; `k4-q8` is the 16-host network of section 5.1.
-pub const CASES: &[Case] = &[
+pub(crate) const CASES: &[Case] = &[
     case("k4-q8-noreroute", 4, 2, 8, false),
     case("k4-q8-reroute", 4, 2, 8, true),
     case("k4-q4-noreroute", 4, 80, 4, false),
@@ -49,17 +49,17 @@ pub const CASES: &[Case] = &[
 
 /// What is measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting {
+pub(crate) struct Setting {
     /// Table 2's scenario.
-    pub scenario: usize,
+    pub(crate) scenario: usize,
     /// The seed of the requests.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// The network model.
-    pub model: Model,
+    pub(crate) model: Model,
 }
 
 /// Fills one network until the first refusal, then releases and admits at nine tenths of that.
-pub fn run(case: Case, setting: Setting) -> Result<Vec<Metric>, String> {
+pub(crate) fn run(case: Case, setting: Setting) -> Result<Vec<Metric>, String> {
     let started = Instant::now();
     let network = Arc::new(network(case)?);
     let rerouting = case.rerouting.then(Rerouting::default);

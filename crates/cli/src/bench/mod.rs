@@ -1,12 +1,12 @@
 //! `wayleave bench`: one JSON object per line with bench, case, metric, value and unit.
 
-pub mod admission;
+pub(crate) mod admission;
 
 use serde::Serialize;
 
 /// One figure.
 #[derive(Clone, Debug)]
-pub struct Metric {
+pub(crate) struct Metric {
     name: String,
     value: f64,
     unit: &'static str,
@@ -14,7 +14,7 @@ pub struct Metric {
 
 impl Metric {
     /// A figure of a case.
-    pub fn new(name: &str, value: f64, unit: &'static str) -> Self {
+    pub(crate) fn new(name: &str, value: f64, unit: &'static str) -> Self {
         Self { name: name.to_owned(), value, unit }
     }
 }
@@ -29,7 +29,7 @@ struct Line<'a> {
 }
 
 /// Prints a case's figures.
-pub fn print(bench: &str, case: &str, metrics: &[Metric]) -> Result<(), String> {
+pub(crate) fn print(bench: &str, case: &str, metrics: &[Metric]) -> Result<(), String> {
     for metric in metrics {
         // Three decimals of a microsecond are below what a clock resolves.
         let value = (metric.value * 1e3).round() / 1e3;
@@ -40,7 +40,7 @@ pub fn print(bench: &str, case: &str, metrics: &[Metric]) -> Result<(), String> 
 }
 
 /// The most memory that this process has had so far, where the system tells.
-pub fn peak_rss_mb() -> Option<f64> {
+pub(crate) fn peak_rss_mb() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;

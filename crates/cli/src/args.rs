@@ -1,0 +1,45 @@
+//! The command line: commands, and what several of them share.
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::commands::{bench, completions, demo, explain, plan, requests, schema, topology};
+use crate::exit;
+
+const START: &str = "\
+To begin with:
+  wayleave demo
+  wayleave requests -t fat-tree:k=4 --count 500 > contracts.yaml
+  wayleave plan -t fat-tree:k=4 -f contracts.yaml";
+
+/// Admits latency contracts on a shared network by proof, and explains every decision
+#[derive(Parser, Debug)]
+#[command(name = "wayleave", version, max_term_width = 100, after_help = exit::after(START))]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What can be asked.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    Demo(demo::DemoArgs),
+    Plan(Box<plan::PlanArgs>),
+    Explain(Box<explain::ExplainArgs>),
+    #[command(subcommand)]
+    Topology(topology::TopologyCommand),
+    Requests(requests::RequestsArgs),
+    #[command(subcommand)]
+    Bench(bench::BenchCommand),
+    Schema(schema::SchemaArgs),
+    Completions(completions::CompletionsArgs),
+}
+
+/// How data is printed.
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OutputFormat {
+    /// For people
+    #[default]
+    Table,
+    /// For programs
+    Json,
+}

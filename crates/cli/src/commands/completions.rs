@@ -1,0 +1,33 @@
+//! `wayleave completions`: what a shell needs to complete the command line.
+
+use std::io::Write;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::args::Cli;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::out;
+
+const EXAMPLE: &str = "\
+Example:
+  wayleave completions bash > ~/.local/share/bash-completion/completions/wayleave";
+
+/// Print shell completions
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &CompletionsArgs) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "wayleave", &mut script);
+    let mut out = out();
+    out.write_all(&script)?;
+    out.flush()?;
+    Ok(Exit::Fine)
+}

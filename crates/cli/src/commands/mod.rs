@@ -1,0 +1,10 @@
+//! The commands, one file each.
+
+pub(crate) mod bench;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod explain;
+pub(crate) mod plan;
+pub(crate) mod requests;
+pub(crate) mod schema;
+pub(crate) mod topology;

@@ -1,0 +1,84 @@
+//! `wayleave requests`: random contract lists in the mixes of Chameleon's evaluation, to try things with.
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use wayleave_contracts::{Contract, Mix};
+use wayleave_formats::write_contracts;
+use wayleave_topology::Network;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::inputs;
+use crate::output::{out, words};
+
+const EXAMPLE: &str = "\
+Example:
+  wayleave requests -t fat-tree:k=4 --scenario 8 --count 1000 --seed 1 > contracts.yaml";
+
+/// Write a random contract list to try things with
+///
+/// The flow types are those of Table 1 of Chameleon (CoNEXT 2020), in the mixes of its Table 2.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct RequestsArgs {
+    /// The network whose hosts are joined: a file or a builder
+    #[arg(short, long, value_name = "FILE|BUILDER")]
+    topology: String,
+    /// The mix
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=8))]
+    scenario: u64,
+    /// How many contracts
+    #[arg(long, default_value_t = 1000)]
+    count: usize,
+    /// The same seed gives the same list
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    format: ListFormat,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+enum ListFormat {
+    #[default]
+    Yaml,
+    Csv,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &RequestsArgs) -> Result<Exit, Failure> {
+    let network = inputs::topology(&args.topology)?.network;
+    if network.hosts().count() < 2 {
+        return Err(Failure::Usage("contracts join two hosts, and the network has fewer".into()));
+    }
+    let mix = Mix::new(&network, args.scenario as usize, args.seed).take(args.count);
+    let mut out = out();
+    match args.format {
+        ListFormat::Yaml => {
+            let contracts: Vec<Contract> = mix.collect();
+            let name = format!("scenario-{}-seed-{}", args.scenario, args.seed);
+            out.write_all(write_contracts(&contracts, &network, &name).as_bytes())?;
+        }
+        ListFormat::Csv => {
+            writeln!(out, "name,from,to,rate,burst,deadline")?;
+            for contract in mix {
+                writeln!(out, "{}", row(&contract, &network))?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(Exit::Fine)
+}
+
+fn row(contract: &Contract, network: &Network) -> String {
+    let Contract { name, rate, burst, deadline, .. } = contract;
+    let (from, to) = (words::name(network, contract.from), words::name(network, contract.to));
+    format!("{},{},{},{rate},{burst},{deadline}", cell(name), cell(from), cell(to))
+}
+
+/// A cell of CSV; what would end it early stands in quotation marks.
+fn cell(text: &str) -> String {
+    let needs_quotes = text.contains([',', '"', '\n', '\r']) || text.trim() != text;
+    if needs_quotes { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}

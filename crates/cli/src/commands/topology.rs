@@ -1,0 +1,161 @@
+//! `wayleave topology`: looking at networks before contracts are put on them.
+
+use std::io::Write;
+
+use clap::{Args, Subcommand, ValueEnum};
+use wayleave_formats::{Topology, write_topology};
+use wayleave_topology::Network;
+use wayleave_topology::builders::testbeds;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::inputs;
+use crate::output::human::count;
+use crate::output::table::{plain_table, write_table};
+use crate::output::{out, topology};
+
+/// A builder, for people.
+struct Builder {
+    name: &'static str,
+    /// Its own keys, with what they are if they are not given.
+    keys: &'static str,
+    what: &'static str,
+}
+
+/// What `formats::parse_builder` reads; testbeds are `testbed:NAME`.
+const BUILDERS: &[Builder] = &[
+    Builder {
+        name: "fat-tree",
+        keys: "k=4, hosts=k/2 (under each edge switch), aggregationRate, coreRate",
+        what: "k pods of edge and aggregation switches, and (k/2)^2 cores",
+    },
+    Builder {
+        name: "leaf-spine",
+        keys: "leaves=4, spines=2, hosts=4 (under each leaf), parallel=1, uplinkRate",
+        what: "every leaf joined to every spine",
+    },
+    Builder { name: "line", keys: "switches=4, hosts=1 (under each switch)", what: "switches in a line" },
+    Builder { name: "ring", keys: "switches=4, hosts=1 (under each switch)", what: "switches in a ring" },
+    Builder { name: "star", keys: "hosts", what: "hosts around one switch" },
+];
+
+/// What every builder but a testbed takes as well.
+const COMMON_KEYS: &str = "rate, delay, mtu, queues, buffer, budgets, hostQueues, hostBuffer, hostBudgets";
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave topology list
+  wayleave topology show fat-tree:k=4,queues=8
+  wayleave topology show leaf-spine:leaves=4,spines=2,uplinkRate=10Gbit -o yaml > network.yaml
+  wayleave topology validate network.yaml";
+
+/// Look at networks: show one, validate files, list what can be built
+#[derive(Subcommand, Clone, Debug)]
+#[command(after_help = EXAMPLE)]
+pub(crate) enum TopologyCommand {
+    Show(ShowArgs),
+    Validate(ValidateArgs),
+    /// Name the builders and the testbeds of the publications
+    List,
+}
+
+/// Show what a network consists of
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:\n  wayleave topology show testbed:chameleon-testbed")]
+pub(crate) struct ShowArgs {
+    /// A file, or a builder such as fat-tree:k=4,queues=8; - is stdin
+    topology: String,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: TopologyFormat,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+enum TopologyFormat {
+    /// For people
+    #[default]
+    Table,
+    /// For programs
+    Json,
+    /// As a topology file with every node and link
+    Yaml,
+}
+
+/// Check files, and say what is wrong with them and where
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:\n  wayleave topology validate network.yaml")]
+pub(crate) struct ValidateArgs {
+    /// The files (or builders); - is stdin
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<String>,
+}
+
+/// Whether a text without a colon is the bare name of a builder.
+pub(crate) fn is_builder(text: &str) -> bool {
+    BUILDERS.iter().any(|builder| builder.name == text)
+}
+
+/// Runs the command.
+pub(crate) fn run(command: &TopologyCommand) -> Result<Exit, Failure> {
+    match command {
+        TopologyCommand::Show(args) => show(args),
+        TopologyCommand::Validate(args) => validate(args),
+        TopologyCommand::List => list(),
+    }
+}
+
+fn show(args: &ShowArgs) -> Result<Exit, Failure> {
+    let Topology { name, network } = inputs::topology(&args.topology)?;
+    let mut out = out();
+    match args.output {
+        TopologyFormat::Table => topology::table(&mut out, &name, &network)?,
+        TopologyFormat::Json => topology::json(&mut out, &name, &network)?,
+        TopologyFormat::Yaml => out.write_all(write_topology(&network, &name).as_bytes())?,
+    }
+    out.flush()?;
+    Ok(Exit::Fine)
+}
+
+/// Every file is looked at, whatever is wrong with the others.
+fn validate(args: &ValidateArgs) -> Result<Exit, Failure> {
+    inputs::check_stdin(args.files.iter().map(String::as_str))?;
+    let mut exit = Exit::Fine;
+    let mut out = out();
+    for file in &args.files {
+        match inputs::topology(file) {
+            Ok(Topology { name, network }) => writeln!(out, "ok: {file} is {}", summary(&name, &network))?,
+            Err(failure) => {
+                out.flush()?;
+                eprintln!("{failure}");
+                exit = failure.exit();
+            }
+        }
+    }
+    out.flush()?;
+    Ok(exit)
+}
+
+/// `fat-tree: 16 hosts, 20 switches, 96 directed links`.
+pub(crate) fn summary(name: &str, network: &Network) -> String {
+    let hosts = count(network.hosts().count(), "host");
+    let switches = count(network.switches().count(), "switch");
+    format!("{name}: {hosts}, {switches}, {}", count(network.links().len(), "directed link"))
+}
+
+fn list() -> Result<Exit, Failure> {
+    let mut out = out();
+    let mut builders = plain_table(&["builder", "what it builds, and its keys"]);
+    for builder in BUILDERS {
+        builders.add_row([builder.name.to_owned(), format!("{}\n{}", builder.what, builder.keys)]);
+    }
+    builders.add_row(["each of them".to_owned(), COMMON_KEYS.to_owned()]);
+    write_table(&mut out, &mut builders)?;
+    writeln!(out, "\n  as in fat-tree:k=4,queues=4,budgets=100us+1ms+6ms\n")?;
+    let mut all = plain_table(&["testbed", "what it is"]);
+    for (name, what) in testbeds::ALL {
+        all.add_row([format!("testbed:{name}"), (*what).to_owned()]);
+    }
+    write_table(&mut out, &mut all)?;
+    out.flush()?;
+    Ok(Exit::Fine)
+}

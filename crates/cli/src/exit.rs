@@ -1,0 +1,37 @@
+//! Exit codes: the one place where they are decided, and the text that `--help` shows.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Everything that was asked for was done, and granted.
+    Fine = 0,
+    /// Wayleave or the machine failed: a file could not be written, a process could not be started.
+    Internal = 1,
+    /// The input or the command line is wrong.
+    BadInput = 2,
+    /// Every question was answered, and some request was refused.
+    Refused = 3,
+    /// The recheck found a promise that does not hold.
+    Unsound = 4,
+}
+
+/// What `--help` says after a command's examples.
+pub(crate) fn after(examples: &str) -> String {
+    format!("{examples}\n\n{HELP}")
+}
+
+const HELP: &str = "\
+Exit codes:
+  0  fine
+  1  internal failure, or a file could not be read or written
+  2  bad input or usage
+  3  something was refused
+  4  the recheck found a broken promise";
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}

@@ -1,0 +1,78 @@
+//! Why a command stopped before its end.
+
+use std::fmt;
+use std::io;
+
+use wayleave_formats::{InputErrors, Problem};
+
+use crate::exit::Exit;
+
+/// Why a command stopped.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A file is wrong, with places.
+    Input(InputErrors),
+    /// Files are wrong together (one name in two of them), with places.
+    Problems(Vec<Problem>),
+    /// An input is wrong, in a message that begins with its place.
+    Located(String),
+    /// What was asked for makes no sense; what does.
+    Usage(String),
+    /// Something that should work did not.
+    Internal(String),
+    /// Nobody reads the output any more.
+    ClosedPipe,
+}
+
+impl Failure {
+    /// The code that it ends with.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Input(_) | Self::Problems(_) | Self::Located(_) | Self::Usage(_) => Exit::BadInput,
+            Self::Internal(_) => Exit::Internal,
+            Self::ClosedPipe => Exit::Fine,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(errors) => errors.fmt(f),
+            Self::Problems(problems) => {
+                for (index, problem) in problems.iter().enumerate() {
+                    write!(f, "{}{problem}", if index == 0 { "" } else { "\n\n" })?;
+                }
+                Ok(())
+            }
+            Self::Located(message) => f.write_str(message),
+            Self::Usage(message) | Self::Internal(message) => write!(f, "error: {message}"),
+            Self::ClosedPipe => Ok(()),
+        }
+    }
+}
+
+impl From<InputErrors> for Failure {
+    fn from(errors: InputErrors) -> Self {
+        Self::Input(errors)
+    }
+}
+
+impl From<io::Error> for Failure {
+    /// Of writing to the standard output: everything else says what it was doing.
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::Internal(format!("the output could not be written: {error}")),
+        }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        match error.io_error_kind() {
+            Some(kind) => io::Error::from(kind).into(),
+            None => Self::Internal(format!("the output could not be composed: {error}")),
+        }
+    }
+}

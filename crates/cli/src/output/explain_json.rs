@@ -1,0 +1,170 @@
+//! `explain -o json`.
+
+use std::io::Write;
+
+use serde::Serialize;
+use wayleave_policy::Refusal;
+use wayleave_schemes::survey::{PathOutcome, PathTried};
+use wayleave_topology::{LinkId, Network};
+
+use super::json::{ModelShape, RequestShape, SchemeShape, TopologyShape};
+use super::plan::Decided;
+use super::shapes::{self, BindingShape, HopShape, QueueShape};
+use super::{out, words};
+use crate::commands::explain::{Explanation, Refused};
+use crate::failure::Failure;
+use crate::scheme_args::SchemeArgs;
+use crate::session::Session;
+
+/// Prints the document.
+pub(crate) fn print(session: &Session, scheme: &SchemeArgs, explanation: &Explanation<'_>) -> Result<(), Failure> {
+    let (network, verdict) = (&*session.network, explanation.verdict);
+    let route = match &verdict.decision {
+        Ok(decision) => Some(&decision.route),
+        Err(Refusal::Blocked { route, .. } | Refusal::TooSlow { route, .. }) => Some(route),
+        Err(_) => None,
+    };
+    let terms = route.map_or_else(Vec::new, |route| session.terms(route));
+    let decided =
+        Decided { contract: explanation.contract, verdict, terms: &terms, event: None, keeps_old_terms: false };
+    let reports = route.map_or(&[][..], |route| &route.hops).iter().flat_map(|hop| session.ledger().report(hop.link));
+    let document = Document {
+        wayleave: env!("CARGO_PKG_VERSION"),
+        scheme: SchemeShape::of(scheme),
+        model: ModelShape::of(&session.model),
+        topology: TopologyShape::of(session),
+        before: Before { admitted: explanation.before.admitted, refused: explanation.before.refused },
+        request: RequestShape::of(session, &decided),
+        breaks: verdict.decision.as_ref().err().and_then(|refusal| BreaksShape::of(session, refusal)),
+        queues: reports.map(|report| shapes::queue(network, &report)).collect(),
+        paths: explanation.refused.as_ref().map(|refused| PathsShape::of(network, refused)),
+        nearest: explanation.refused.as_ref().map(NearestShape::of),
+    };
+    let mut out = out();
+    serde_json::to_writer_pretty(&mut out, &document)?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    wayleave: &'static str,
+    scheme: SchemeShape,
+    model: ModelShape,
+    topology: TopologyShape<'a>,
+    before: Before,
+    request: RequestShape<'a>,
+    /// Whose promise would break.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    breaks: Option<BreaksShape>,
+    /// All queues of the links on the route: with the request if it was admitted, without it if not.
+    queues: Vec<QueueShape<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paths: Option<PathsShape<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nearest: Option<NearestShape>,
+}
+
+/// What became of the contracts before it.
+#[derive(Serialize)]
+struct Before {
+    admitted: u64,
+    refused: u64,
+}
+
+#[derive(Serialize)]
+struct BreaksShape {
+    /// The queue that the request would enter, or one below it.
+    whose: &'static str,
+    entered_queue: u8,
+    flows: u32,
+}
+
+impl BreaksShape {
+    fn of(session: &Session, refusal: &Refusal) -> Option<Self> {
+        let Refusal::Blocked { route, binding, .. } = refusal else { return None };
+        let entered = words::entered(route, binding);
+        Some(Self {
+            whose: if entered == binding.queue() { "entered" } else { "lower" },
+            entered_queue: entered,
+            flows: session.flows_in(binding.link(), binding.queue()),
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct PathsShape<'a> {
+    total: usize,
+    tried: Vec<PathShape<'a>>,
+}
+
+#[derive(Serialize)]
+struct PathShape<'a> {
+    links: Vec<&'a str>,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    route: Option<Vec<HopShape<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    bindings: Vec<BindingShape<'a>>,
+}
+
+impl<'a> PathsShape<'a> {
+    fn of(network: &'a Network, refused: &Refused) -> Self {
+        let tried = refused.survey.paths.iter().map(|path| PathShape::of(network, path)).collect();
+        Self { total: refused.survey.total, tried }
+    }
+}
+
+impl<'a> PathShape<'a> {
+    fn of(network: &'a Network, path: &PathTried) -> Self {
+        let name = |link: LinkId| network.link(link).name.as_str();
+        let links = path.links.iter().map(|&link| name(link)).collect();
+        let shape = Self { links, outcome: "", at: None, route: None, bound_ns: None, bindings: Vec::new() };
+        match &path.outcome {
+            PathOutcome::Open { route, bound } => Self {
+                outcome: "open",
+                route: Some(shapes::hops(network, route)),
+                bound_ns: Some(bound.as_nanos()),
+                ..shape
+            },
+            PathOutcome::Blocked { route, bound, bindings } => Self {
+                outcome: "blocked",
+                route: Some(shapes::hops(network, route)),
+                bound_ns: Some(bound.as_nanos()),
+                bindings: bindings.iter().map(|binding| shapes::binding(network, binding)).collect(),
+                ..shape
+            },
+            PathOutcome::TooSlow { fastest } => {
+                Self { outcome: "too-slow", bound_ns: Some(fastest.as_nanos()), ..shape }
+            }
+            PathOutcome::NoQueue { link } => Self { outcome: "no-queue", at: Some(name(*link)), ..shape },
+            PathOutcome::FrameTooLarge { link, .. } => {
+                Self { outcome: "frame-too-large", at: Some(name(*link)), ..shape }
+            }
+            PathOutcome::TooManySwitches { .. } => Self { outcome: "too-many-switches", ..shape },
+        }
+    }
+}
+
+/// Counted as the contract's own burst and rate are.
+#[derive(Serialize)]
+struct NearestShape {
+    burst_bytes: Option<u64>,
+    rate_bps: Option<u64>,
+    deadline_ns: Option<u64>,
+}
+
+impl NearestShape {
+    fn of(refused: &Refused) -> Self {
+        let nearest = &refused.nearest;
+        Self {
+            burst_bytes: nearest.burst.map(|burst| burst.get()),
+            rate_bps: nearest.rate.map(|rate| rate.bits_per_second()),
+            deadline_ns: nearest.deadline.map(|deadline| deadline.as_nanos()),
+        }
+    }
+}

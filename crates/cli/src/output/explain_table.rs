@@ -1,0 +1,262 @@
+//! `explain` for people: the decision, then its reasons from the outside in.
+
+use std::io::Write;
+
+use comfy_table::Cell;
+use wayleave_contracts::{Accounting, Contract};
+use wayleave_ledger::QueueReport;
+use wayleave_policy::{Binding, Decision, Refusal};
+use wayleave_schemes::survey::{PathOutcome, PathTried};
+use wayleave_topology::{Hop, Route};
+use wayleave_units::Time;
+
+use super::human::{self, Human, count};
+use super::table::{plain_table, write_table};
+use super::{out, words, write_wrapped};
+use crate::commands::explain::{Explanation, Refused};
+use crate::failure::Failure;
+use crate::session::{Session, Term};
+
+/// Prints the explanation.
+pub(crate) fn print(session: &Session, explanation: &Explanation<'_>) -> Result<(), Failure> {
+    let mut out = out();
+    head(&mut out, session, explanation)?;
+    match (&explanation.verdict.decision, &explanation.refused) {
+        (Ok(decision), _) => admitted(&mut out, session, explanation.contract, decision)?,
+        (Err(refusal), refused) => {
+            why(&mut out, session, explanation.contract, refusal)?;
+            if let Some(refused) = refused {
+                if let Refusal::Blocked { binding, .. } = refusal {
+                    every_queue(&mut out, session, refused, binding)?;
+                }
+                tried(&mut out, session, refused)?;
+                nearest(&mut out, explanation.contract, refused)?;
+            }
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn head(out: &mut impl Write, session: &Session, explanation: &Explanation<'_>) -> Result<(), Failure> {
+    let (contract, request) = (explanation.contract, &explanation.verdict.request);
+    let verdict = match &explanation.verdict.decision {
+        Ok(_) => "admitted".to_owned(),
+        Err(refusal) => format!("refused, {}", refusal.reason().code()),
+    };
+    writeln!(out, "{}: {verdict}", contract.name)?;
+    let name = |node| words::name(&session.network, node);
+    let Contract { rate, burst, deadline, .. } = contract;
+    let (from, to) = (name(contract.from), name(contract.to));
+    write!(out, "  {from} -> {to}, rate {rate}, burst {burst}, deadline {deadline}")?;
+    if let Accounting::Frame { min_frame } = contract.accounting {
+        write!(out, " (with frames from {min_frame}, on the wire: {}, {})", request.rate.up(), request.burst.up())?;
+    }
+    let before = explanation.before;
+    let (admitted, all) = (before.admitted, before.admitted + before.refused);
+    let others = count(usize::try_from(all).unwrap_or(usize::MAX), "other contract");
+    match (all, before.refused) {
+        (0, _) => writeln!(out, "\n  decided first, in an empty network")?,
+        (_, 0) => writeln!(out, "\n  decided after {others}, all admitted")?,
+        (_, refused) => writeln!(out, "\n  decided after {others}, {admitted} admitted and {refused} refused")?,
+    }
+    Ok(())
+}
+
+fn admitted(out: &mut impl Write, session: &Session, contract: &Contract, decision: &Decision) -> Result<(), Failure> {
+    let margin = contract.deadline.saturating_sub(decision.bound);
+    writeln!(out, "\nRoute, with the queue of each link in brackets")?;
+    writeln!(out, "  {}", words::route(&session.network, &decision.route))?;
+    let margin = margin.down();
+    writeln!(out, "\nNo packet takes longer than {}, {margin} less than the deadline", decision.bound)?;
+    terms(out, session, decision)?;
+    moves(out, session, decision)?;
+    writeln!(out, "\nWhat every queue on the route has to expect (arrival), and is given at least (service)")?;
+    for &hop in &decision.route.hops {
+        curves(out, session, hop)?;
+    }
+    Ok(())
+}
+
+/// The bound, term by term, beside what each queue could do to a packet at present.
+fn terms(out: &mut impl Write, session: &Session, decision: &Decision) -> Result<(), Failure> {
+    let mut table = plain_table(&["  term", "promised", "now at most", "backlog / buffer", "flows"]);
+    let mut at_present = Some(Time::ZERO);
+    for term in session.terms(&decision.route) {
+        let constant = |what: String, time: Time| vec![what, time.to_string(), time.to_string()];
+        let (now, cells) = match &term {
+            Term::Processing(node, time) => (Some(*time), constant(format!("  processing in {node}"), *time)),
+            Term::Propagation(link, time) => (Some(*time), constant(format!("  propagation on {link}"), *time)),
+            Term::Queue(hop, budget) => {
+                let Some(report) = report(session, *hop) else { continue };
+                (report.delay_bound(), queue_cells(session, *hop, *budget, &report))
+            }
+        };
+        at_present = at_present.zip(now).map(|(sum, now)| sum + now);
+        table.add_row(cells.into_iter().map(Cell::new));
+    }
+    let at_present = at_present.map_or_else(String::new, |time| time.up());
+    table.add_row(["  total".to_owned(), decision.bound.to_string(), at_present]);
+    write_table(out, &mut table)
+}
+
+fn queue_cells(session: &Session, hop: Hop, budget: Time, report: &QueueReport) -> Vec<String> {
+    let name = words::queue(&session.network, hop.link, hop.queue);
+    let delay = report.delay_bound().map_or_else(|| "unbounded".to_owned(), Human::up);
+    let backlog = report.backlog_bound().map_or_else(|| "unbounded".to_owned(), Human::up);
+    let filling = format!("{backlog} / {}", human::buffer(report.buffer));
+    vec![format!("  {name}"), budget.to_string(), delay, filling, report.flows.to_string()]
+}
+
+fn report(session: &Session, hop: Hop) -> Option<QueueReport> {
+    session.ledger().report(hop.link).into_iter().nth(usize::from(hop.queue))
+}
+
+fn curves(out: &mut impl Write, session: &Session, hop: Hop) -> Result<(), Failure> {
+    let Some(report) = report(session, hop) else { return Ok(()) };
+    writeln!(out, "  {}", words::queue(&session.network, hop.link, hop.queue))?;
+    for input in &report.inputs {
+        let from = match input.link {
+            Some(link) => format!("from {}", session.network.node(session.network.link(link).from).name),
+            None => "started here".to_owned(),
+        };
+        writeln!(out, "    arrival  {} ({}, {from})", input.arrival, count(input.flows as usize, "flow"))?;
+    }
+    writeln!(out, "    service  {}", report.service)?;
+    Ok(())
+}
+
+fn moves(out: &mut impl Write, session: &Session, decision: &Decision) -> Result<(), Failure> {
+    if decision.moved.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nMoved out of its way, in this order")?;
+    for moved in &decision.moved {
+        writeln!(out, "  {}", session.name_of(moved.flow))?;
+        writeln!(out, "    from  {}", words::route(&session.network, &moved.from))?;
+        writeln!(out, "    to    {}", words::route(&session.network, &moved.to))?;
+    }
+    let after = decision.activate_after;
+    writeln!(out, "  It may start {after} after the last move: by then nothing is in flight on the old routes.")?;
+    Ok(())
+}
+
+fn why(out: &mut impl Write, session: &Session, contract: &Contract, refusal: &Refusal) -> Result<(), Failure> {
+    let ledger = session.ledger();
+    writeln!(out, "\nWhy")?;
+    paragraph(out, &format!("{}.", capitalised(&words::refusal(ledger, contract, refusal))))?;
+    match refusal {
+        Refusal::Blocked { route, binding, others } => {
+            paragraph(out, &whose(session, route, binding))?;
+            let best = if contract.route.is_some() { "The pinned route" } else { "No route in time breaks less" };
+            writeln!(out, "  {best}:\n    {}", words::route(&session.network, route))?;
+            for other in others {
+                paragraph(out, &format!("Also, {}.", words::blocked(&session.network, route, other)))?;
+            }
+        }
+        Refusal::TooSlow { route, .. } => {
+            writeln!(out, "  That route:\n    {}", words::route(&session.network, route))?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Whose promise would break: that of the queue entered, or of one below it.
+fn whose(session: &Session, route: &Route, binding: &Binding) -> String {
+    let entered = words::entered(route, binding);
+    let flows = match session.flows_in(binding.link(), binding.queue()) {
+        0 => "no flow yet".to_owned(),
+        some => count(some as usize, "flow"),
+    };
+    if entered == binding.queue() {
+        return format!("It is the queue that the contract would enter there; it holds {flows}.");
+    }
+    format!("The contract would enter queue {entered} there; the one below it that would break holds {flows}.")
+}
+
+/// What the contract would break in each queue of the link that stands in its way, not only in the one that was named.
+fn every_queue(out: &mut impl Write, session: &Session, refused: &Refused, binding: &Binding) -> Result<(), Failure> {
+    writeln!(out, "\nEvery queue of {}, entered on that route", session.network.link(binding.link()).name)?;
+    let mut table = plain_table(&["  queue", "budget", "flows", "what would break"]);
+    for (report, broken) in session.ledger().report(binding.link()).iter().zip(&refused.at_binding) {
+        let broken = broken.as_ref().map(|broken| match broken.queue() == report.queue {
+            true => format!("it {}", words::shortfall(broken)),
+            false => format!("queue {} below {}", broken.queue(), words::shortfall(broken)),
+        });
+        table.add_row([
+            format!("  {}", report.queue),
+            report.budget.to_string(),
+            report.flows.to_string(),
+            broken.unwrap_or_else(|| "nothing here, but the queues on the way become too slow".to_owned()),
+        ]);
+    }
+    write_table(out, &mut table)
+}
+
+fn tried(out: &mut impl Write, session: &Session, refused: &Refused) -> Result<(), Failure> {
+    let survey = &refused.survey;
+    if survey.paths.is_empty() {
+        return Ok(());
+    }
+    let shown = match survey.paths.len() {
+        all if all == survey.total => format!("all {all}"),
+        some => format!("{some} of {}", survey.total),
+    };
+    writeln!(out, "\nShortest paths, each with the best of its queues ({shown})")?;
+    let mut table = plain_table(&["  path", "what stands in the way"]);
+    for path in &survey.paths {
+        table.add_row([format!("  {}", switches(session, path)), outcome(session, path)]);
+    }
+    write_table(out, &mut table)
+}
+
+/// The switches of a path: its ends are known.
+fn switches(session: &Session, path: &PathTried) -> String {
+    let network = &session.network;
+    let inner = path.links.iter().skip(1).map(|&link| network.node(network.link(link).from).name.as_str());
+    inner.collect::<Vec<_>>().join(" ")
+}
+
+fn outcome(session: &Session, path: &PathTried) -> String {
+    let network = &session.network;
+    match &path.outcome {
+        PathOutcome::Open { bound, .. } => format!("nothing: it takes {}", bound.up()),
+        PathOutcome::Blocked { bindings, .. } => {
+            let first = bindings.first().map_or_else(String::new, |binding| words::promise(network, binding));
+            match bindings.len() {
+                0 | 1 => first,
+                many => format!("{first}; and {}", count(many - 1, "other")),
+            }
+        }
+        PathOutcome::TooSlow { fastest } => format!("even its fastest queues take {}", fastest.up()),
+        PathOutcome::NoQueue { link } => format!("contracts may use no queue of {}", network.link(*link).name),
+        PathOutcome::FrameTooLarge { link, largest } => {
+            format!("{} carries frames up to {largest} on the wire", network.link(*link).name)
+        }
+        PathOutcome::TooManySwitches { limit } => format!("more than {limit} switches"),
+    }
+}
+
+/// What to write instead, each alone.
+fn nearest(out: &mut impl Write, contract: &Contract, refused: &Refused) -> Result<(), Failure> {
+    writeln!(out, "\nWhat would fit now, changing one thing and nothing else")?;
+    let nearest = &refused.nearest;
+    let mut line = |key: &str, value: Option<String>, what: &str, asked: String| match value {
+        Some(value) => writeln!(out, "  {key:<10} {value:<16} the {what} that fits ({asked} was asked)"),
+        None => writeln!(out, "  {key:<10} no other value helps"),
+    };
+    line("burst:", nearest.burst.map(|burst| burst.to_string()), "largest", contract.burst.to_string())?;
+    line("rate:", nearest.rate.map(|rate| rate.to_string()), "largest", contract.rate.to_string())?;
+    line("deadline:", nearest.deadline.map(|time| time.to_string()), "smallest", contract.deadline.to_string())?;
+    Ok(())
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A sentence, broken into lines.
+fn paragraph(out: &mut impl Write, sentence: &str) -> Result<(), Failure> {
+    Ok(write_wrapped(out, sentence)?)
+}

@@ -1,0 +1,361 @@
+//! `plan -o json`: one document, written as it comes, one request or queue a line, so that no plan needs a tree in
+//! memory.
+
+use std::io::Write;
+
+use clap::ValueEnum;
+use serde::Serialize;
+use wayleave_contracts::WireOverhead;
+use wayleave_ledger::{BestEffort, Comparison, Model, Residual, Shaping};
+use wayleave_policy::Refusal;
+use wayleave_units::Time;
+
+use super::plan::{Decided, EventKind, Released, Summary};
+use super::shapes::{self, BindingShape, HopShape, TermShape};
+use super::words;
+use crate::failure::Failure;
+use crate::scheme_args::{SchemeArgs, SchemeName};
+use crate::session::Session;
+
+/// A document that is being written.
+pub(crate) struct Document<W> {
+    out: W,
+    is_first: bool,
+}
+
+impl<W: Write> Document<W> {
+    /// Writes everything up to the first request.
+    pub(crate) fn begin(mut out: W, session: &Session, scheme: &SchemeArgs) -> Result<Self, Failure> {
+        let head = Head {
+            wayleave: env!("CARGO_PKG_VERSION"),
+            scheme: SchemeShape::of(scheme),
+            model: ModelShape::of(&session.model),
+            topology: TopologyShape::of(session),
+        };
+        let head = serde_json::to_string(&head)?;
+        // The document goes on where the head's own object would end.
+        write!(out, "{},\n\"requests\":[", head.strip_suffix('}').unwrap_or(&head))?;
+        Ok(Self { out, is_first: true })
+    }
+
+    fn item(&mut self, item: &impl Serialize) -> Result<(), Failure> {
+        self.out.write_all(if self.is_first { b"\n" } else { b",\n" })?;
+        self.is_first = false;
+        Ok(serde_json::to_writer(&mut self.out, item)?)
+    }
+
+    /// Writes a request and what became of it.
+    pub(crate) fn request(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Failure> {
+        self.item(&RequestShape::of(session, decided))
+    }
+
+    /// Writes the end of a contract.
+    pub(crate) fn release(&mut self, released: &Released<'_>) -> Result<(), Failure> {
+        self.item(&ReleaseShape {
+            name: released.name,
+            event: "release",
+            at_ns: released.at.as_nanos(),
+            decision: if released.held_until.is_some() { "released" } else { "not-admitted" },
+            held_until_ns: released.held_until.map(|time| time.as_nanos()),
+        })
+    }
+
+    /// Writes every queue, and the summary.
+    pub(crate) fn end(mut self, session: &Session, summary: &Summary) -> Result<(), Failure> {
+        self.out.write_all(b"\n],\n\"queues\":[")?;
+        self.is_first = true;
+        for (link, _) in session.network.links() {
+            for report in session.ledger().report(link) {
+                self.item(&shapes::queue(&session.network, &report))?;
+            }
+        }
+        self.out.write_all(b"\n],\n\"summary\":")?;
+        serde_json::to_writer(&mut self.out, &SummaryShape::of(summary))?;
+        self.out.write_all(b"}\n")?;
+        Ok(self.out.flush()?)
+    }
+}
+
+#[derive(Serialize)]
+struct Head<'a> {
+    wayleave: &'static str,
+    scheme: SchemeShape,
+    model: ModelShape,
+    topology: TopologyShape<'a>,
+}
+
+/// The scheme and its parameters.
+#[derive(Serialize)]
+#[serde(tag = "name", rename_all = "lowercase")]
+pub(crate) enum SchemeShape {
+    Chameleon {
+        routing: String,
+        /// `None` for the table of section 4.1.2.
+        budgets_ns: Option<Vec<u64>>,
+        host_budgets_ns: Vec<u64>,
+        reroute: Option<RerouteShape>,
+    },
+    Silo {
+        budget_ns: u64,
+    },
+}
+
+#[derive(Serialize)]
+pub(crate) struct RerouteShape {
+    limit: usize,
+    sort: String,
+    factor: u64,
+    avoid: String,
+    search: String,
+    moves: String,
+}
+
+impl SchemeShape {
+    /// What the options describe, in their words.
+    pub(crate) fn of(args: &SchemeArgs) -> Self {
+        if args.scheme == SchemeName::Silo {
+            return Self::Silo { budget_ns: args.silo().budget.as_nanos() };
+        }
+        let allocation = args.chameleon().allocation;
+        let nanos = |times: Vec<Time>| times.into_iter().map(Time::as_nanos).collect();
+        Self::Chameleon {
+            routing: word(args.routing),
+            budgets_ns: allocation.switch.map(nanos),
+            host_budgets_ns: nanos(allocation.host),
+            reroute: args.reroute.reroute.then(|| RerouteShape {
+                limit: args.reroute.reroute_limit,
+                sort: word(args.reroute.reroute_sort),
+                factor: args.reroute.reroute_factor,
+                avoid: word(args.reroute.reroute_avoid),
+                search: word(args.reroute.reroute_search),
+                moves: word(args.reroute.reroute_moves),
+            }),
+        }
+    }
+}
+
+/// What an option's value is called.
+fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// What the model counts.
+#[derive(Serialize)]
+pub(crate) struct ModelShape {
+    residual: &'static str,
+    /// `None`: each link's MTU and the overhead.
+    max_frame_bytes: Option<u64>,
+    overhead: bool,
+    tags: Option<u32>,
+    best_effort: bool,
+    compare: &'static str,
+    shaping: bool,
+}
+
+impl ModelShape {
+    /// In the words of the options.
+    pub(crate) fn of(model: &Model) -> Self {
+        let tags = match model.overhead {
+            WireOverhead::Counted { tags } => Some(tags),
+            WireOverhead::Ignored => None,
+        };
+        Self {
+            residual: match model.residual {
+                Residual::Full => "full",
+                Residual::FirstSlope => "first-slope",
+            },
+            max_frame_bytes: model.max_frame.map(|frame| frame.get()),
+            overhead: tags.is_some(),
+            tags,
+            best_effort: model.best_effort == BestEffort::LowestQueue,
+            compare: match model.comparison {
+                Comparison::Strict => "strict",
+                Comparison::NonStrict => "non-strict",
+            },
+            shaping: model.shaping == Shaping::InputLinks,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(crate) struct TopologyShape<'a> {
+    name: &'a str,
+    hosts: usize,
+    switches: usize,
+    /// Directed: two for a cable.
+    links: usize,
+}
+
+impl<'a> TopologyShape<'a> {
+    pub(crate) fn of(session: &'a Session) -> Self {
+        let network = &session.network;
+        Self {
+            name: &session.topology,
+            hosts: network.hosts().count(),
+            switches: network.switches().count(),
+            links: network.links().len(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(crate) struct MoveShape<'a> {
+    name: &'a str,
+    from: Vec<HopShape<'a>>,
+    to: Vec<HopShape<'a>>,
+}
+
+#[derive(Serialize)]
+struct Reserved {
+    rate_bps: u64,
+    burst_bytes: u64,
+}
+
+/// A request and what became of it.
+#[derive(Serialize)]
+pub(crate) struct RequestShape<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_ns: Option<u64>,
+    tenant: Option<&'a str>,
+    from: &'a str,
+    to: &'a str,
+    rate_bps: u64,
+    burst_bytes: u64,
+    deadline_ns: u64,
+    decision: &'static str,
+    reason: Option<&'static str>,
+    message: Option<String>,
+    reserved: Option<Reserved>,
+    route: Option<Vec<HopShape<'a>>>,
+    bound_ns: Option<u64>,
+    terms: Vec<TermShape<'a>>,
+    moved: Vec<MoveShape<'a>>,
+    activate_after_ns: Option<u64>,
+    binding: Option<BindingShape<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    other_bindings: Vec<BindingShape<'a>>,
+    /// For a refusal: the route on which the binding promise would break, or which takes too long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tried: Option<Vec<HopShape<'a>>>,
+}
+
+impl<'a> RequestShape<'a> {
+    /// Of a contract and its verdict.
+    pub(crate) fn of(session: &'a Session, decided: &Decided<'a>) -> Self {
+        let (contract, network, verdict) = (decided.contract, &*session.network, decided.verdict);
+        let mut shape = Self {
+            name: &contract.name,
+            event: decided.event.map(|(kind, _)| match kind {
+                EventKind::Add => "add",
+                EventKind::Change => "change",
+            }),
+            at_ns: decided.event.map(|(_, at)| at.as_nanos()),
+            tenant: contract.tenant.as_deref(),
+            from: words::name(network, contract.from),
+            to: words::name(network, contract.to),
+            rate_bps: contract.rate.bits_per_second(),
+            burst_bytes: contract.burst.get(),
+            deadline_ns: contract.deadline.as_nanos(),
+            decision: "admitted",
+            reason: None,
+            message: None,
+            reserved: None,
+            route: None,
+            bound_ns: None,
+            terms: Vec::new(),
+            moved: Vec::new(),
+            activate_after_ns: None,
+            binding: None,
+            other_bindings: Vec::new(),
+            tried: None,
+        };
+        match &verdict.decision {
+            Ok(decision) => {
+                let (rate, burst) = (verdict.request.rate, verdict.request.burst);
+                shape.reserved = Some(Reserved { rate_bps: rate.bits_per_second(), burst_bytes: burst.get() });
+                shape.route = Some(shapes::hops(network, &decision.route));
+                shape.bound_ns = Some(decision.bound.as_nanos());
+                shape.terms = shapes::terms(network, decided.terms);
+                shape.moved = decision
+                    .moved
+                    .iter()
+                    .map(|moved| MoveShape {
+                        name: session.name_of(moved.flow),
+                        from: shapes::hops(network, &moved.from),
+                        to: shapes::hops(network, &moved.to),
+                    })
+                    .collect();
+                shape.activate_after_ns = Some(decision.activate_after.as_nanos());
+            }
+            Err(refusal) => shape.refuse(session, decided, refusal),
+        }
+        shape
+    }
+
+    fn refuse(&mut self, session: &'a Session, decided: &Decided<'a>, refusal: &Refusal) {
+        let network = &*session.network;
+        self.decision = "refused";
+        self.reason = Some(refusal.reason().code());
+        let sentence = words::refusal(session.ledger(), decided.contract, refusal);
+        self.message = Some(format!("{sentence}{}.", decided.afterwards()));
+        match refusal {
+            Refusal::Blocked { route, binding, others } => {
+                self.tried = Some(shapes::hops(network, route));
+                self.binding = Some(shapes::binding(network, binding));
+                self.other_bindings = others.iter().map(|other| shapes::binding(network, other)).collect();
+            }
+            Refusal::TooSlow { route, .. } => self.tried = Some(shapes::hops(network, route)),
+            _ => {}
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ReleaseShape<'a> {
+    name: &'a str,
+    event: &'static str,
+    at_ns: u64,
+    decision: &'static str,
+    /// Until then its packets may be in flight, and what it had reserved is not given away.
+    held_until_ns: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct SummaryShape<'a> {
+    admitted: u64,
+    refused: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    released: Option<u64>,
+    by_reason: &'a std::collections::BTreeMap<&'static str, u64>,
+    moved: u64,
+    decision_us: DecisionTimes,
+}
+
+#[derive(Serialize)]
+struct DecisionTimes {
+    mean: Option<f64>,
+    p50: Option<f64>,
+    p99: Option<f64>,
+}
+
+impl<'a> SummaryShape<'a> {
+    fn of(summary: &'a Summary) -> Self {
+        let times = summary.times();
+        let micros = |nanos: u64| nanos as f64 / 1e3;
+        Self {
+            admitted: summary.admitted,
+            refused: summary.refused,
+            released: summary.released,
+            by_reason: &summary.by_reason,
+            moved: summary.moved,
+            decision_us: DecisionTimes {
+                mean: times.map(|times| micros(times.mean)),
+                p50: times.map(|times| micros(times.p50)),
+                p99: times.map(|times| micros(times.p99)),
+            },
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! `plan` for people: a table of the first requests, and a line that sums up all.
+
+use std::io::{IsTerminal, Write, stdout};
+
+use comfy_table::{Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, Width, presets};
+use wayleave_topology::{FlowId, Route};
+use wayleave_units::Time;
+
+use super::human::Human;
+use super::plan::{Decided, EventKind, Released, Summary};
+use super::{is_colourful, out, words};
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// How many requests are shown unless all are asked for.
+pub(crate) const SHOWN: usize = 40;
+/// How wide a table is where no terminal says otherwise.
+const USUAL_WIDTH: u16 = 100;
+
+/// A table of requests that is being filled.
+pub(crate) struct RequestTable {
+    limit: usize,
+    rows: Vec<Row>,
+    /// Rows that there was no room for.
+    more: usize,
+    has_events: bool,
+}
+
+struct Row {
+    event: String,
+    name: String,
+    ends: String,
+    decision: &'static str,
+    bound: String,
+    detail: Detail,
+}
+
+enum Detail {
+    Text(String),
+    /// Where a flow was placed: it may have been moved since.
+    Route(FlowId, Route),
+}
+
+impl RequestTable {
+    /// An empty table.
+    pub(crate) fn new(show_all: bool, has_events: bool) -> Self {
+        Self { limit: if show_all { usize::MAX } else { SHOWN }, rows: Vec::new(), more: 0, has_events }
+    }
+
+    /// Adds a request, if there is room.
+    pub(crate) fn request(&mut self, session: &Session, decided: &Decided<'_>) {
+        if self.is_full() {
+            return;
+        }
+        let (contract, network) = (decided.contract, &*session.network);
+        let deadline = contract.deadline;
+        let (decision, bound, detail) = match &decided.verdict.decision {
+            Ok(decision) => {
+                let detail = Detail::Route(decision.flow, decision.route.clone());
+                ("admitted", decision.bound.up(), detail)
+            }
+            Err(refusal) => {
+                let sentence = words::refusal(session.ledger(), contract, refusal);
+                let detail = Detail::Text(sentence + decided.afterwards());
+                (refusal.reason().code(), "-".to_owned(), detail)
+            }
+        };
+        let event = decided.event.map_or_else(String::new, |(kind, at)| {
+            format!("{at} {}", if kind == EventKind::Add { "add" } else { "change" })
+        });
+        let (from, to) = (words::name(network, contract.from), words::name(network, contract.to));
+        let (name, ends) = (shortened(&contract.name), format!("{} -> {}", shortened(from), shortened(to)));
+        let bound = format!("{bound} / {}", deadline.down());
+        self.rows.push(Row { event, name, ends, decision, bound, detail });
+    }
+
+    /// Adds the end of a contract, if there is room.
+    pub(crate) fn release(&mut self, released: &Released<'_>) {
+        if self.is_full() {
+            return;
+        }
+        let text = match released.held_until {
+            Some(until) if until > released.at => format!("held until {until}, when its last packets have arrived"),
+            Some(_) => "free at once".to_owned(),
+            None => "it had not been admitted".to_owned(),
+        };
+        self.rows.push(Row {
+            event: format!("{} release", released.at),
+            name: shortened(released.name),
+            ends: String::new(),
+            decision: "released",
+            bound: String::new(),
+            detail: Detail::Text(text),
+        });
+    }
+
+    fn is_full(&mut self) -> bool {
+        let is_full = self.rows.len() >= self.limit;
+        self.more += usize::from(is_full);
+        is_full
+    }
+
+    /// Prints it.
+    pub(crate) fn end(self, session: &Session, summary: &Summary) -> Result<(), Failure> {
+        let mut out = out();
+        if !self.rows.is_empty() {
+            let mut headings = vec!["request", "from -> to", "decision", "bound / deadline", "route or reason"];
+            if self.has_events {
+                headings.insert(0, "event");
+            }
+            let mut table = plain_table(&headings);
+            for row in &self.rows {
+                let mut cells = vec![Cell::new(&row.name), Cell::new(&row.ends), decision(row.decision)];
+                if self.has_events {
+                    cells.insert(0, Cell::new(&row.event));
+                }
+                cells.extend([Cell::new(&row.bound), Cell::new(self.detail(session, &row.detail))]);
+                table.add_row(cells);
+            }
+            write_table(&mut out, &mut table)?;
+        }
+        if self.more > 0 {
+            writeln!(out, "... and {} more (--all shows them, -o json has everything)", self.more)?;
+        }
+        writeln!(out, "{}{}", if self.rows.is_empty() { "" } else { "\n" }, sum_up(summary))?;
+        Ok(out.flush()?)
+    }
+
+    /// A flow's present route, if it is there still.
+    fn detail(&self, session: &Session, detail: &Detail) -> String {
+        match detail {
+            Detail::Text(text) => text.clone(),
+            // Indices of ended flows are used again, so the present route is known only where nothing ends.
+            Detail::Route(_, placed) if self.has_events => route(session, placed),
+            Detail::Route(flow, placed) => {
+                let now = session.ledger().flow(*flow).map_or(placed, |reservation| &reservation.route);
+                let moved = if now == placed { "" } else { " (moved since)" };
+                route(session, now) + moved
+            }
+        }
+    }
+}
+
+/// A name that leaves room for other columns.
+fn shortened(name: &str) -> String {
+    const SHOWN: usize = 32;
+    let mut shown: String = name.chars().take(SHOWN).collect();
+    if name.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// A route that is broken into lines only before a link.
+fn route(session: &Session, route: &Route) -> String {
+    words::route(&session.network, route).replace("]- ", "]-\u{a0}")
+}
+
+fn decision(text: &str) -> Cell {
+    let colour = match text {
+        "admitted" => Color::Green,
+        "released" => return Cell::new(text),
+        _ => Color::Red,
+    };
+    if is_colourful() { Cell::new(text).fg(colour) } else { Cell::new(text) }
+}
+
+/// `312 admitted, 88 refused (LATENCY 60, RATE 28); 2.1us a decision on average, 99 % within 8us`.
+fn sum_up(summary: &Summary) -> String {
+    let mut text = format!("{} admitted, {} refused", summary.admitted, summary.refused);
+    let reasons: Vec<String> = summary.by_reason.iter().map(|(code, count)| format!("{code} {count}")).collect();
+    if !reasons.is_empty() {
+        text += &format!(" ({})", reasons.join(", "));
+    }
+    if let Some(released) = summary.released {
+        text += &format!(", {released} released");
+    }
+    if summary.moved > 0 {
+        text += &format!("; {} admitted flows moved", summary.moved);
+    }
+    if let Some(times) = summary.times() {
+        let [mean, p99] = [times.mean, times.p99].map(|nanos| Time::from_nanos(nanos.next_multiple_of(10)).up());
+        text += &format!("; {mean} a decision");
+        // Of a few decisions the slowest is no percentile.
+        if summary.admitted + summary.refused >= 100 {
+            text += &format!(" on average, 99 % within {p99}");
+        }
+    }
+    text
+}
+
+/// A table without lines: columns, and headings in bold.
+pub(crate) fn plain_table(headings: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    if !stdout().is_terminal() {
+        table.force_no_tty().set_width(width_of_environment());
+    }
+    let heading = |text: &&str| match is_colourful() {
+        true => Cell::new(*text).add_attribute(Attribute::Bold),
+        false => Cell::new(*text),
+    };
+    table.set_header(headings.iter().map(heading));
+    // Only the last column is broken into lines.
+    let last = headings.len() - 1;
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, if index == last { 0 } else { 2 }));
+        if index < last {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        } else {
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(24)));
+        }
+    }
+    table
+}
+
+fn width_of_environment() -> u16 {
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    columns.filter(|&columns| columns >= 40).unwrap_or(USUAL_WIDTH)
+}
+
+/// Prints a table without the spaces at the ends of its lines; spaces that must not break are spaces again.
+pub(crate) fn write_table(out: &mut impl Write, table: &mut Table) -> Result<(), Failure> {
+    for line in table.lines() {
+        writeln!(out, "{}", line.replace('\u{a0}', " ").trim_end())?;
+    }
+    Ok(())
+}

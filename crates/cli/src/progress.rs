@@ -1,0 +1,93 @@
+//! Progress on the standard error, from the second second on: position, rate, estimate.
+
+use std::fmt;
+use std::io::{IsTerminal, stderr};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+/// Nothing is shown of what takes no longer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How far a long list has come.
+pub(crate) struct Progress {
+    total: u64,
+    done: u64,
+    started: Instant,
+    /// When to look again.
+    next: Instant,
+    show: Show,
+}
+
+enum Show {
+    Never,
+    /// A bar that is drawn over and over, once there is one.
+    Bar(Option<ProgressBar>),
+    /// A line a second, for logs.
+    Lines,
+}
+
+impl Progress {
+    /// Of a list of `total` items; `is_forced` shows it where no terminal is.
+    pub(crate) fn new(total: usize, is_forced: bool) -> Self {
+        let show = match (stderr().is_terminal(), is_forced) {
+            (true, _) => Show::Bar(None),
+            (false, true) => Show::Lines,
+            (false, false) => Show::Never,
+        };
+        let started = Instant::now();
+        Self { total: total as u64, done: 0, started, next: started + PATIENCE, show }
+    }
+
+    /// One more is done.
+    pub(crate) fn step(&mut self) {
+        self.done += 1;
+        // A look at the clock for every few items is enough.
+        if matches!(self.show, Show::Never) || !self.done.is_multiple_of(16) {
+            return;
+        }
+        let now = Instant::now();
+        if now >= self.next {
+            self.draw(now);
+        }
+    }
+
+    fn draw(&mut self, now: Instant) {
+        match &mut self.show {
+            Show::Never => {}
+            Show::Bar(bar) => {
+                let bar = bar.get_or_insert_with(|| self::bar(self.total, self.started.elapsed()));
+                bar.set_position(self.done);
+                self.next = now + Duration::from_millis(100);
+            }
+            Show::Lines => {
+                let elapsed = (now - self.started).as_secs_f64();
+                let rate = self.done as f64 / elapsed;
+                let left = (self.total - self.done) as f64 / rate;
+                eprintln!("{} of {}, {rate:.0}/s, about {left:.0} s left", self.done, self.total);
+                self.next = now + PATIENCE;
+            }
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Show::Bar(Some(bar)) = &self.show {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(total: u64, elapsed: Duration) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_elapsed(elapsed);
+    let template = "{bar:30} {human_pos} of {human_len}, {speed}, about {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        let speed = |state: &ProgressState, out: &mut dyn fmt::Write| {
+            // A bar has nobody to tell that it could not be drawn.
+            let _ = write!(out, "{:.0}/s", state.per_sec());
+        };
+        bar.set_style(style.with_key("speed", speed));
+    }
+    bar
+}

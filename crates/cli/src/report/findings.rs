@@ -1,0 +1,341 @@
+//! What the demo found out, as plain data: no ledger, no network, nothing that has to be looked up elsewhere.
+
+use std::time::Duration;
+
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::scale::Share;
+
+/// Everything that is shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Findings {
+    /// What was done.
+    pub(crate) setting: Setting,
+    /// The nodes of the network.
+    pub(crate) nodes: Vec<Node>,
+    /// Its directed links.
+    pub(crate) links: Vec<Link>,
+    /// Who was offered the list; the first is the one that all is about, the last the one that it is compared with.
+    pub(crate) contenders: Vec<Contender>,
+    /// What became of the first requests, and of those that were somebody's first refusal.
+    pub(crate) decisions: Vec<DecisionRow>,
+    /// One bound, term by term.
+    pub(crate) proof: Option<Proof>,
+}
+
+/// What was done.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    /// Of this program.
+    pub(crate) version: &'static str,
+    /// The command that does it again.
+    pub(crate) command: String,
+    /// The network as `-t` takes it.
+    pub(crate) topology: String,
+    /// Table 2's scenario.
+    pub(crate) scenario: u8,
+    /// Of the requests.
+    pub(crate) seed: u64,
+    /// How many were offered.
+    pub(crate) requests: usize,
+    /// What the model counts, and with which parameters, as name and value.
+    pub(crate) parameters: Vec<(&'static str, String)>,
+}
+
+/// A tier of nodes, from the top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum NodeTier {
+    Core,
+    Aggregation,
+    Edge,
+    Host,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    /// In the network.
+    pub(crate) name: String,
+    /// Where it stands.
+    pub(crate) tier: NodeTier,
+    /// From 0; cores belong to none.
+    pub(crate) pod: Option<usize>,
+}
+
+/// Links of one kind, in the order in which packets between pods pass them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum LinkTier {
+    HostToEdge,
+    EdgeToAggregation,
+    AggregationToCore,
+    CoreToAggregation,
+    AggregationToEdge,
+    EdgeToHost,
+}
+
+/// A directed link.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    /// In the network.
+    pub(crate) name: String,
+    /// Index of the node that it leaves.
+    pub(crate) from: usize,
+    /// Index of the node that it enters.
+    pub(crate) to: usize,
+    /// Its kind.
+    pub(crate) tier: LinkTier,
+    /// Line rate.
+    pub(crate) rate: Rate,
+}
+
+/// Somebody who decided the list.
+#[derive(Clone, Debug)]
+pub(crate) struct Contender {
+    /// Short.
+    pub(crate) name: &'static str,
+    /// In a sentence.
+    pub(crate) about: &'static str,
+    /// The options of `wayleave plan` that make it.
+    pub(crate) options: String,
+    /// How many were admitted before the first refusal.
+    pub(crate) before_refusal: usize,
+    /// How many were admitted of the whole list.
+    pub(crate) admitted: usize,
+    /// The first refusal, if there was one.
+    pub(crate) first_refusal: Option<FirstRefusal>,
+    /// How many requests were refused, by stable code, most frequent first.
+    pub(crate) reasons: Vec<(&'static str, usize)>,
+    /// Mean time of an admission.
+    pub(crate) time_to_admit: Option<Duration>,
+    /// Mean time of a refusal, with its reason.
+    pub(crate) time_to_refuse: Option<Duration>,
+    /// How often an admitted flow was moved.
+    pub(crate) moves: usize,
+    /// In the order of the network's links.
+    pub(crate) links: Vec<LinkUse>,
+    /// The queues by place and priority.
+    pub(crate) levels: Vec<Level>,
+    /// What the second calculator says.
+    pub(crate) recheck: Recheck,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask {
+    /// Its place in the list, from 1.
+    pub(crate) number: usize,
+    /// Its name.
+    pub(crate) name: String,
+    /// The sending host.
+    pub(crate) from: String,
+    /// The receiving host.
+    pub(crate) to: String,
+    /// Long-term rate.
+    pub(crate) rate: Rate,
+    /// Burst.
+    pub(crate) burst: Bytes,
+    /// No packet may take longer.
+    pub(crate) deadline: Time,
+}
+
+/// A refusal, and why.
+#[derive(Clone, Debug)]
+pub(crate) struct FirstRefusal {
+    /// What was asked for.
+    pub(crate) ask: Ask,
+    /// What stood in the way: the end of a sentence that says what was asked.
+    pub(crate) why: String,
+}
+
+/// What is reserved on a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkUse {
+    /// The sum of the flows' rates.
+    pub(crate) reserved: Rate,
+    /// How many flows.
+    pub(crate) flows: usize,
+    /// How much of its delay budget the fullest queue uses.
+    pub(crate) fullest: Share,
+}
+
+/// Where a queue is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A host's port.
+    Host,
+    /// A switch's port.
+    Switch,
+}
+
+/// All queues of one place and priority.
+#[derive(Clone, Debug)]
+pub(crate) struct Level {
+    /// Where.
+    pub(crate) place: Place,
+    /// The priority, 0 highest.
+    pub(crate) queue: usize,
+    /// What the contender makes of it.
+    pub(crate) role: LevelRole,
+}
+
+/// What a contender makes of a level of queues.
+#[derive(Clone, Debug)]
+pub(crate) enum LevelRole {
+    /// Contracts go there.
+    Contracts {
+        /// The delay that every flow through such a queue counts with.
+        budget: Time,
+        /// How much of it the fullest of them uses.
+        used_most: Share,
+        /// How much of it they use, in the mean over all links.
+        used_mean: Share,
+        /// How many flows pass at least one of them.
+        flows: usize,
+    },
+    /// Traffic without a contract.
+    BestEffort,
+    /// Nothing.
+    Unused,
+}
+
+/// What became of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct DecisionRow {
+    /// The request.
+    pub(crate) ask: Ask,
+    /// Contender by contender.
+    pub(crate) answers: Vec<Answer>,
+}
+
+/// What a contender decided.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    /// It was admitted.
+    Admitted {
+        /// No packet takes longer.
+        bound: Time,
+        /// The queue of each hop.
+        queues: Vec<u8>,
+        /// How many flows were moved for it.
+        moved: usize,
+    },
+    /// It was refused, with this stable code.
+    Refused(&'static str),
+}
+
+/// What the second calculator says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recheck {
+    /// End-to-end bounds that were derived again.
+    pub(crate) flows: usize,
+    /// Queues whose delay and backlog bounds were derived again.
+    pub(crate) queues: usize,
+    /// What does not hold.
+    pub(crate) violations: Vec<String>,
+}
+
+/// A bound, term by term.
+#[derive(Clone, Debug)]
+pub(crate) struct Proof {
+    /// Whose.
+    pub(crate) ask: Ask,
+    /// Queue by queue.
+    pub(crate) hops: Vec<ProofHop>,
+    /// Propagation and processing, once.
+    pub(crate) constants: Time,
+    /// The sum.
+    pub(crate) bound: Time,
+}
+
+/// One queue of a bound.
+#[derive(Clone, Debug)]
+pub(crate) struct ProofHop {
+    /// The link.
+    pub(crate) link: String,
+    /// Its queue.
+    pub(crate) queue: u8,
+    /// What the bound counts.
+    pub(crate) budget: Time,
+    /// The longest delay that today's flows can cause, however they behave.
+    pub(crate) worst_now: Time,
+    /// How many flows are in it.
+    pub(crate) flows: usize,
+}
+
+impl LinkTier {
+    /// In order.
+    pub(crate) const ALL: [Self; 6] = [
+        Self::HostToEdge,
+        Self::EdgeToAggregation,
+        Self::AggregationToCore,
+        Self::CoreToAggregation,
+        Self::AggregationToEdge,
+        Self::EdgeToHost,
+    ];
+
+    /// As people call it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::HostToEdge => "host -> edge",
+            Self::EdgeToAggregation => "edge -> agg",
+            Self::AggregationToCore => "agg -> core",
+            Self::CoreToAggregation => "core -> agg",
+            Self::AggregationToEdge => "agg -> edge",
+            Self::EdgeToHost => "edge -> host",
+        }
+    }
+}
+
+impl Recheck {
+    /// Of each flow its end-to-end bound, of each queue its delay and its backlog.
+    pub(crate) const fn bounds(&self) -> usize {
+        self.flows + 2 * self.queues
+    }
+}
+
+impl Contender {
+    /// How many were refused.
+    pub(crate) fn refused(&self) -> usize {
+        self.reasons.iter().map(|(_, count)| count).sum()
+    }
+}
+
+impl Findings {
+    /// The reserved share of one link.
+    pub(crate) fn share(&self, contender: &Contender, link: usize) -> Share {
+        let reserved = contender.links[link].reserved.bits_per_second() as f64;
+        Share::of(reserved, self.links[link].rate.bits_per_second() as f64)
+    }
+
+    /// The reserved share of the links of a kind, in the mean.
+    pub(crate) fn tier_share(&self, contender: &Contender, tier: LinkTier) -> Share {
+        let of_tier = (0..self.links.len()).filter(|&link| self.links[link].tier == tier);
+        Share::mean(of_tier.map(|link| self.share(contender, link)))
+    }
+
+    /// The largest reserved share of a link of a kind.
+    pub(crate) fn tier_busiest(&self, contender: &Contender, tier: LinkTier) -> Share {
+        let of_tier = (0..self.links.len()).filter(|&link| self.links[link].tier == tier);
+        Share::max(of_tier.map(|link| self.share(contender, link)))
+    }
+
+    /// The reserved share of all links, in the mean.
+    pub(crate) fn mean_share(&self, contender: &Contender) -> Share {
+        Share::mean((0..self.links.len()).map(|link| self.share(contender, link)))
+    }
+
+    /// The largest reserved share of a link.
+    pub(crate) fn busiest_share(&self, contender: &Contender) -> Share {
+        Share::max((0..self.links.len()).map(|link| self.share(contender, link)))
+    }
+
+    /// What the second calculator derived, of all contenders.
+    pub(crate) fn rechecked(&self) -> usize {
+        self.contenders.iter().map(|contender| contender.recheck.bounds()).sum()
+    }
+
+    /// Everything that does not hold.
+    pub(crate) fn violations(&self) -> impl Iterator<Item = &str> {
+        self.contenders.iter().flat_map(|contender| contender.recheck.violations.iter().map(String::as_str))
+    }
+}

@@ -1,0 +1,226 @@
+//! The options that choose a scheme and set it up, shared by the commands that decide contracts.
+
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use wayleave_ledger::Model;
+use wayleave_schemes::chameleon::{Allocation, Chameleon, Moves, Params, Penalised, Rerouting, Routing, Search, Sort};
+use wayleave_schemes::registry::Scheme;
+use wayleave_schemes::silo::{self, Silo};
+use wayleave_topology::{MAX_BUDGET, Network};
+use wayleave_units::Time;
+
+use crate::failure::Failure;
+
+/// Which scheme decides, and with which parameters.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Scheme")]
+pub(crate) struct SchemeArgs {
+    /// Who decides
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) scheme: SchemeName,
+    /// Chameleon's delay budgets of switch queues, highest priority first; queues without one stay unused. Budgets
+    /// that the topology gives its queues go first
+    #[arg(long, value_delimiter = ',', value_name = "TIMES", value_parser = budget)]
+    pub(crate) budgets: Option<Vec<Time>>,
+    /// Chameleon's delay budgets of host queues [default: 500us]
+    #[arg(long, value_delimiter = ',', value_name = "TIMES", value_parser = budget)]
+    pub(crate) host_budget: Option<Vec<Time>>,
+    /// Silo's delay budget of every link [default: 100us]
+    #[arg(long, value_name = "TIME", value_parser = budget)]
+    pub(crate) silo_budget: Option<Time>,
+    /// How Chameleon finds a route
+    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    pub(crate) routing: RoutingName,
+    #[command(flatten)]
+    pub(crate) reroute: RerouteArgs,
+}
+
+/// Moving admitted flows out of the way.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Rerouting")]
+pub(crate) struct RerouteArgs {
+    /// Move admitted flows out of the way of a request that does not fit
+    #[arg(long)]
+    pub(crate) reroute: bool,
+    /// How many flows are tried at most for one request
+    #[arg(long, value_name = "COUNT", default_value_t = 20, requires = "reroute")]
+    pub(crate) reroute_limit: usize,
+    /// Which flows are tried first
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t, requires = "reroute")]
+    pub(crate) reroute_sort: SortName,
+    /// What the cost of queues to be avoided is multiplied by
+    #[arg(long, value_name = "FACTOR", default_value_t = 30_000, requires = "reroute",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) reroute_factor: u64,
+    /// Whose shortest paths a moved flow avoids
+    #[arg(long, value_enum, value_name = "WHOSE", default_value_t, requires = "reroute")]
+    pub(crate) reroute_avoid: AvoidName,
+    /// How a moved flow's new route is found
+    #[arg(long, value_enum, value_name = "HOW", requires = "reroute",
+        default_value_t = SearchName::from(Rerouting::default().search))]
+    pub(crate) reroute_search: SearchName,
+    /// What becomes of moves for a request that is refused in the end
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "reroute")]
+    pub(crate) reroute_moves: MovesName,
+}
+
+/// The schemes of the registry, as a choice.
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SchemeName {
+    /// Queue-level routing over delay budgets (CoNEXT 2020)
+    #[default]
+    Chameleon,
+    /// One queue a link, one budget for all (SIGCOMM 2015)
+    Silo,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+pub(crate) enum RoutingName {
+    /// The route of least delay
+    #[default]
+    LeastDelay,
+    /// LARAC with the delay as cost
+    LaracDelay,
+    /// LARAC with the number of links as cost
+    LaracHops,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+pub(crate) enum SortName {
+    /// Those that share most links with the shortest paths of the new flow
+    #[default]
+    SharedLinks,
+    /// The fastest
+    Rate,
+    /// Those with the largest burst
+    Burst,
+    /// Those with the latest deadline
+    Deadline,
+    /// The oldest
+    Placement,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+pub(crate) enum AvoidName {
+    /// Those of the flow that room is made for
+    #[default]
+    NewFlow,
+    /// Its own
+    MovedFlow,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum SearchName {
+    /// The cheapest in time that is found with one label a node, which is fast
+    OneLabel,
+    /// The cheapest in time, exactly
+    LabelSetting,
+    /// LARAC, as in the paper: may miss it
+    Larac,
+}
+
+impl From<Search> for SearchName {
+    fn from(search: Search) -> Self {
+        match search {
+            Search::OneLabel => Self::OneLabel,
+            Search::LabelSetting => Self::LabelSetting,
+            Search::Larac => Self::Larac,
+        }
+    }
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+pub(crate) enum MovesName {
+    /// They are undone
+    #[default]
+    RolledBack,
+    /// They stay, as in the paper
+    Kept,
+}
+
+fn budget(text: &str) -> Result<Time, String> {
+    let budget: Time = text.parse().map_err(|error: wayleave_units::ParseUnitError| error.to_string())?;
+    if budget == Time::ZERO || budget > MAX_BUDGET {
+        return Err(format!("a budget is above zero and at most {MAX_BUDGET}"));
+    }
+    Ok(budget)
+}
+
+impl SchemeArgs {
+    /// The scheme, with nothing admitted.
+    pub(crate) fn scheme(&self, network: &Arc<Network>, model: Model) -> Result<Scheme, Failure> {
+        self.check()?;
+        let scheme = match self.scheme {
+            SchemeName::Chameleon => Chameleon::new(network.clone(), model, self.chameleon()).map(Scheme::from),
+            SchemeName::Silo => Silo::new(network.clone(), model, self.silo()).map(Scheme::from),
+        };
+        scheme.map_err(|error| Failure::Usage(error.to_string()))
+    }
+
+    /// An option of the other scheme would do nothing: said rather than ignored.
+    fn check(&self) -> Result<(), Failure> {
+        let given = |name, is_given: bool| Some(name).filter(|_| is_given);
+        let of_chameleon = [
+            given("--budgets", self.budgets.is_some()),
+            given("--host-budget", self.host_budget.is_some()),
+            given("--routing", !matches!(self.routing, RoutingName::LeastDelay)),
+            given("--reroute", self.reroute.reroute),
+        ];
+        let (strangers, owner) = match self.scheme {
+            SchemeName::Silo => (of_chameleon.to_vec(), "chameleon"),
+            SchemeName::Chameleon => (vec![given("--silo-budget", self.silo_budget.is_some())], "silo"),
+        };
+        match strangers.into_iter().flatten().next() {
+            Some(option) => Err(Failure::Usage(format!("{option} is an option of --scheme {owner}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Chameleon's parameters.
+    pub(crate) fn chameleon(&self) -> Params {
+        let usual = Allocation::default();
+        let host = self.host_budget.clone().unwrap_or(usual.host);
+        let routing = match self.routing {
+            RoutingName::LeastDelay => Routing::LeastDelay,
+            RoutingName::LaracDelay => Routing::LaracByDelay,
+            RoutingName::LaracHops => Routing::LaracByHops,
+        };
+        let allocation = Allocation { switch: self.budgets.clone(), host };
+        Params { allocation, routing, rerouting: self.reroute.rerouting() }
+    }
+
+    /// Silo's parameters.
+    pub(crate) fn silo(&self) -> silo::Params {
+        self.silo_budget.map_or_else(silo::Params::default, |budget| silo::Params { budget })
+    }
+}
+
+impl RerouteArgs {
+    fn rerouting(&self) -> Option<Rerouting> {
+        self.reroute.then_some(Rerouting {
+            limit: self.reroute_limit,
+            sort: match self.reroute_sort {
+                SortName::SharedLinks => Sort::SharedLinks,
+                SortName::Rate => Sort::Rate,
+                SortName::Burst => Sort::Burst,
+                SortName::Deadline => Sort::Deadline,
+                SortName::Placement => Sort::Placement,
+            },
+            cost_factor: self.reroute_factor,
+            penalised: match self.reroute_avoid {
+                AvoidName::NewFlow => Penalised::NewFlow,
+                AvoidName::MovedFlow => Penalised::MovedFlow,
+            },
+            search: match self.reroute_search {
+                SearchName::OneLabel => Search::OneLabel,
+                SearchName::LabelSetting => Search::LabelSetting,
+                SearchName::Larac => Search::Larac,
+            },
+            moves: match self.reroute_moves {
+                MovesName::RolledBack => Moves::RolledBack,
+                MovesName::Kept => Moves::Kept,
+            },
+        })
+    }
+}

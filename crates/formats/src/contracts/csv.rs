@@ -1,0 +1,188 @@
+//! Contracts as CSV: a header, then one contract a row.
+//!
+//! `csv-core` says how many bytes of the text each field took, so a problem in row 800,000 has its column.
+
+use std::borrow::Cow;
+
+use csv_core::{ReadFieldResult, Reader};
+
+use super::Collector;
+use super::list::ContractField;
+use super::terms::{Terms, Text};
+use crate::location::Span;
+use crate::problem::{ProblemKind, Problems};
+use crate::source::Source;
+use crate::words::{did_you_mean, nearest, quoted};
+
+const HEADER: &str = "name,from,to,rate,burst,deadline";
+
+/// Reads all rows; the result is the name of the list.
+pub(super) fn read<'a>(
+    source: &'a Source,
+    problems: &mut Problems<'_>,
+    collector: &mut Collector<'a, '_>,
+) -> Option<String> {
+    let mut rows = Rows::new(source.text());
+    read_rows(&mut rows, problems, collector);
+    if let Some(span) = rows.open_quote {
+        let message = "this quotation mark is never closed: everything up to the end of the file belongs to it";
+        problems.overrule(ProblemKind::Syntax, span, || message);
+    }
+    Some(source.stem().to_owned())
+}
+
+fn read_rows<'a>(rows: &mut Rows<'a>, problems: &mut Problems<'_>, collector: &mut Collector<'a, '_>) {
+    let mut row = Vec::new();
+    if !rows.next(&mut row) {
+        problems.report(ProblemKind::Empty, Span::default(), || {
+            ("the file is empty: a header and one contract a row are expected", format!("the header is {HEADER}"))
+        });
+        return;
+    }
+    let Some(columns) = columns(&row, problems) else { return };
+    while rows.next(&mut row) {
+        read_row(&row, &columns, problems, collector);
+    }
+}
+
+/// Which field each column is.
+fn columns(header: &[Text<'_>], problems: &mut Problems<'_>) -> Option<Vec<ContractField>> {
+    let whole = header.first()?.span.to(header.last()?.span);
+    if header.iter().all(|cell| ContractField::from_key(&cell.text).is_none()) {
+        let message =
+            || ("the first line is no header: none of its fields is a known column", format!("it is {HEADER}"));
+        problems.report(ProblemKind::MissingKey, whole, message);
+        return None;
+    }
+    let mark = problems.mark();
+    let mut columns = Vec::new();
+    for cell in header {
+        let Some(field) = ContractField::from_key(&cell.text) else {
+            problems.report(ProblemKind::UnknownKey, cell.span, || {
+                let near = nearest(&cell.text, ContractField::ALL.map(ContractField::key));
+                let message = format!("unknown column {}{}", quoted(&cell.text), did_you_mean(near));
+                (message, format!("the columns are {}", ContractField::ALL.map(ContractField::key).join(", ")))
+            });
+            continue;
+        };
+        if columns.contains(&field) {
+            let message = || format!("the column {} stands here twice", quoted(field.key()));
+            problems.report(ProblemKind::DuplicateKey, cell.span, message);
+        }
+        columns.push(field);
+    }
+    if problems.mark() > mark {
+        return None;
+    }
+    for field in ContractField::ALL.into_iter().filter(|field| field.is_required() && !columns.contains(field)) {
+        let message = || format!("the header has no column {}", quoted(field.key()));
+        problems.report(ProblemKind::MissingKey, whole, message);
+    }
+    (problems.mark() == mark).then_some(columns)
+}
+
+fn read_row<'a>(
+    row: &[Text<'a>],
+    columns: &[ContractField],
+    problems: &mut Problems<'_>,
+    collector: &mut Collector<'a, '_>,
+) {
+    let (Some(first), Some(last)) = (row.first(), row.last()) else { return };
+    let whole = first.span.to(last.span);
+    if row.len() != columns.len() {
+        let (given, expected) = (row.len(), columns.len());
+        let message = || format!("this row has {given} fields, and the header has {expected}");
+        problems.report(ProblemKind::Syntax, whole, message);
+        return;
+    }
+    let mark = problems.mark();
+    let mut terms = Terms::new(whole);
+    for (cell, &field) in row.iter().zip(columns) {
+        if cell.text.is_empty() {
+            if field.is_required() {
+                problems.report(ProblemKind::MissingKey, cell.span, || format!("{} is empty", quoted(field.key())));
+            }
+            continue;
+        }
+        if field == ContractField::Route {
+            hops(cell).into_iter().for_each(|hop| terms.add_hop(hop));
+        }
+        terms.set(field, cell.clone());
+    }
+    collector.add(&terms, problems, mark);
+}
+
+/// The hops of a route, separated by spaces.
+fn hops<'a>(cell: &Text<'a>) -> Vec<Text<'a>> {
+    let mut hops = Vec::new();
+    // What stood in quotation marks was copied, and begins one byte later.
+    let mut at = usize::from(matches!(cell.text, Cow::Owned(_)));
+    for word in cell.text.split(' ') {
+        if !word.is_empty() {
+            let span = cell.span.part(at..at + word.len());
+            hops.push(Text { text: Cow::Owned(word.to_owned()), span });
+        }
+        at += word.len() + 1;
+    }
+    hops
+}
+
+/// The rows of a CSV text, every cell with its place and without spaces around it.
+struct Rows<'a> {
+    text: &'a str,
+    at: usize,
+    reader: Reader,
+    unquoted: Vec<u8>,
+    open_quote: Option<Span>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, at: 0, reader: Reader::new(), unquoted: vec![0; 256], open_quote: None }
+    }
+
+    /// Reads the next row into `row`; false at the end.
+    fn next(&mut self, row: &mut Vec<Text<'a>>) -> bool {
+        row.clear();
+        loop {
+            let start = self.at;
+            let mut written = 0;
+            let last = loop {
+                let input = &self.text.as_bytes()[self.at..];
+                let (result, read, wrote) = self.reader.read_field(input, &mut self.unquoted[written..]);
+                self.at += read;
+                written += wrote;
+                match result {
+                    ReadFieldResult::InputEmpty => {}
+                    ReadFieldResult::OutputFull => self.unquoted.resize(self.unquoted.len() * 2, 0),
+                    ReadFieldResult::Field { record_end } => break record_end,
+                    ReadFieldResult::End => return !row.is_empty(),
+                }
+            };
+            let cell = self.cell(start, written, row.is_empty());
+            row.push(cell);
+            if last {
+                return true;
+            }
+        }
+    }
+
+    /// The cell that was read from the bytes since `start`, with what ends it and, in a row's first cell, the line
+    /// ends before it.
+    fn cell(&mut self, start: usize, written: usize, first: bool) -> Text<'a> {
+        let consumed = &self.text[start..self.at];
+        let body = if first { consumed.trim_start_matches(['\r', '\n']) } else { consumed };
+        let begin = self.at - body.len();
+        let body = body.strip_suffix([',', '\r', '\n']).unwrap_or(body);
+        if body.starts_with('"') {
+            if self.at == self.text.len() && !body.matches('"').count().is_multiple_of(2) {
+                self.open_quote = Some(Span::new(begin..begin + 1));
+            }
+            let text = String::from_utf8_lossy(&self.unquoted[..written]).trim().to_owned();
+            return Text { text: Cow::Owned(text), span: Span::new(begin..begin + body.trim_end().len()) };
+        }
+        let text = body.trim();
+        let begin = begin + body.len() - body.trim_start().len();
+        Text { text: Cow::Borrowed(text), span: Span::new(begin..begin + text.len()) }
+    }
+}

@@ -1,0 +1,229 @@
+//! The terms of one contract: from texts with places to a checked [`Contract`].
+
+use std::borrow::Cow;
+
+use wayleave_contracts::{Accounting, Contract, ContractError};
+use wayleave_topology::{Hop, Network, NodeId, Route, RouteError};
+
+use super::list::{ContractField, FieldSpans};
+use crate::fields::{Fields, Quantity, Shape, quantity};
+use crate::location::Span;
+use crate::names::{unknown_link, unknown_node};
+use crate::problem::{ProblemKind, Problems};
+use crate::tree::{Node, Value};
+use crate::words::{did_you_mean_one_of, quoted};
+
+/// The keys of a contract, in order of [`ContractField`].
+pub(crate) const CONTRACT: Shape = Shape {
+    what: "a contract",
+    keys: &["name", "tenant", "from", "to", "rate", "burst", "deadline", "accounting", "minFrame", "maxFrame", "route"],
+};
+
+/// A value's text and its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Text<'a> {
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) span: Span,
+}
+
+/// A contract as it was written.
+#[derive(Debug)]
+pub(crate) struct Terms<'a> {
+    whole: Span,
+    texts: [Option<Text<'a>>; ContractField::COUNT],
+    hops: Vec<Text<'a>>,
+}
+
+impl<'a> Terms<'a> {
+    pub(crate) fn new(whole: Span) -> Self {
+        Self { whole, texts: [const { None }; ContractField::COUNT], hops: Vec::new() }
+    }
+
+    /// From a mapping; `None` if it is none.
+    pub(crate) fn from_node(node: &Node<'a>, problems: &mut Problems<'_>) -> Option<Self> {
+        let fields = Fields::read(node, &CONTRACT, problems)?;
+        let mut terms = Self::new(node.span);
+        let required = ContractField::ALL.into_iter().filter(|field| field.is_required());
+        fields.require_all(required.map(ContractField::key), problems);
+        for field in ContractField::ALL {
+            let Some(value) = fields.get(field.key()) else {
+                continue;
+            };
+            if field == ContractField::Route {
+                let Some(hops) = value.expect_list("hops (LINK:QUEUE)", problems) else { continue };
+                terms.hops = hops.iter().filter_map(|hop| text_of(hop, problems)).collect();
+                terms.set(field, Text { text: Cow::Borrowed(""), span: value.span });
+            } else if let Some(text) = text_of(value, problems) {
+                terms.set(field, text);
+            }
+        }
+        Some(terms)
+    }
+
+    pub(crate) fn set(&mut self, field: ContractField, text: Text<'a>) {
+        self.texts[field as usize] = Some(text);
+    }
+
+    pub(crate) fn add_hop(&mut self, hop: Text<'a>) {
+        self.hops.push(hop);
+    }
+
+    pub(crate) fn get(&self, field: ContractField) -> Option<&Text<'a>> {
+        self.texts[field as usize].as_ref()
+    }
+
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.get(ContractField::Name).map(|name| &*name.text)
+    }
+
+    pub(crate) fn spans(&self) -> FieldSpans {
+        let fields = ContractField::ALL.map(|field| self.get(field).map(|text| text.span));
+        FieldSpans { whole: self.whole, fields }
+    }
+
+    /// What messages call it; without a name, what it is the how-manieth of.
+    pub(crate) fn context(&self, item: &str, number: usize) -> String {
+        match self.name() {
+            Some(name) => format!("contract {}", quoted(name)),
+            None => format!("{item} {number}"),
+        }
+    }
+
+    /// The contract, if every field can be read and all together make sense.
+    pub(crate) fn check(&self, network: &Network, problems: &mut Problems<'_>) -> Option<Contract> {
+        let from = self.host(ContractField::From, network, problems);
+        let to = self.host(ContractField::To, network, problems);
+        let rate = self.quantity(ContractField::Rate, problems);
+        let burst = self.quantity(ContractField::Burst, problems);
+        let deadline = self.quantity(ContractField::Deadline, problems);
+        let max_frame = self.optional_quantity(ContractField::MaxFrame, problems);
+        let accounting = self.accounting(problems);
+        let route = self.route(network, problems);
+        let contract = Contract {
+            name: self.name()?.to_owned(),
+            tenant: self.get(ContractField::Tenant).map(|tenant| tenant.text.clone().into_owned()),
+            from: from?,
+            to: to?,
+            rate: rate?,
+            burst: burst?,
+            deadline: deadline?,
+            accounting: accounting?,
+            max_frame: max_frame?,
+            route: route?,
+        };
+        match contract.validate(network) {
+            Ok(()) => Some(contract),
+            Err(error) => {
+                let span = self.hop_of(&error).unwrap_or_else(|| self.spans().of(error.field()));
+                problems.report(ProblemKind::Impossible, span, || error.to_string());
+                None
+            }
+        }
+    }
+
+    /// The hop that an error is about, if it is one.
+    fn hop_of(&self, error: &ContractError) -> Option<Span> {
+        let position = match error {
+            ContractError::Route(RouteError::Broken { hop, .. }) => Some(*hop),
+            ContractError::Route(RouteError::NoQueue { link, queue, .. }) => {
+                let text = format!("{link}:{queue}");
+                self.hops.iter().position(|hop| hop.text == text)
+            }
+            _ => None,
+        };
+        Some(self.hops.get(position?)?.span)
+    }
+
+    fn quantity<T: Quantity>(&self, field: ContractField, problems: &mut Problems<'_>) -> Option<T> {
+        let text = self.get(field)?;
+        quantity(&text.text, text.span, problems)
+    }
+
+    /// `Some(None)` where it is absent.
+    fn optional_quantity<T: Quantity>(&self, field: ContractField, problems: &mut Problems<'_>) -> Option<Option<T>> {
+        match self.get(field) {
+            None => Some(None),
+            Some(_) => self.quantity(field, problems).map(Some),
+        }
+    }
+
+    fn host(&self, field: ContractField, network: &Network, problems: &mut Problems<'_>) -> Option<NodeId> {
+        let name = self.get(field)?;
+        let node = network.find_node(&name.text);
+        if node.is_none() {
+            problems.report(ProblemKind::UnknownName, name.span, || unknown_node(&name.text, network));
+        }
+        node
+    }
+
+    fn accounting(&self, problems: &mut Problems<'_>) -> Option<Accounting> {
+        let min_frame = self.optional_quantity(ContractField::MinFrame, problems)?;
+        let given = self.get(ContractField::Accounting);
+        match (given.map_or("wire", |given| &given.text), given, min_frame) {
+            ("wire", _, None) => Some(Accounting::Wire),
+            ("frame", _, Some(min_frame)) => Some(Accounting::Frame { min_frame }),
+            ("frame", Some(given), None) => {
+                problems.report(
+                    ProblemKind::MissingKey,
+                    given.span,
+                    || "accounting by frame needs minFrame, the smallest frame that the flow sends, such as 64B",
+                );
+                None
+            }
+            ("wire", _, Some(_)) => {
+                let span = self.get(ContractField::MinFrame).map_or(self.whole, |text| text.span);
+                problems.report(ProblemKind::Impossible, span, || {
+                    let message = "minFrame means nothing when bytes are counted on the wire";
+                    (message, "remove it, or add `accounting: frame` if rate and burst count frame bytes")
+                });
+                None
+            }
+            (other, ..) => {
+                let span = given.map_or(self.whole, |given| given.span);
+                problems.report(ProblemKind::BadValue, span, || {
+                    format!("unknown accounting {}{}", quoted(other), did_you_mean_one_of(other, &["wire", "frame"]))
+                });
+                None
+            }
+        }
+    }
+
+    /// `Some(None)` where it is absent.
+    fn route(&self, network: &Network, problems: &mut Problems<'_>) -> Option<Option<Route>> {
+        if self.get(ContractField::Route).is_none() {
+            return Some(None);
+        }
+        let hops: Vec<Option<Hop>> = self.hops.iter().map(|text| hop(text, network, problems)).collect();
+        hops.into_iter().collect::<Option<Vec<Hop>>>().map(|hops| Some(Route { hops }))
+    }
+}
+
+impl ContractField {
+    pub(crate) const fn is_required(self) -> bool {
+        matches!(self, Self::Name | Self::From | Self::To | Self::Rate | Self::Burst | Self::Deadline)
+    }
+}
+
+fn text_of<'a>(node: &Node<'a>, problems: &mut Problems<'_>) -> Option<Text<'a>> {
+    node.expect_text(problems)?;
+    match &node.value {
+        Value::Scalar(text) => Some(Text { text: text.clone(), span: node.span }),
+        _ => None,
+    }
+}
+
+/// `LINK:QUEUE`.
+fn hop(text: &Text<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<Hop> {
+    let parts = text.text.rsplit_once(':').and_then(|(link, queue)| Some((link, queue.parse::<u8>().ok()?)));
+    let Some((name, queue)) = parts else {
+        problems.report(ProblemKind::BadValue, text.span, || {
+            format!("{} is no hop: LINK:QUEUE is expected, such as h1->s1:0", quoted(&text.text))
+        });
+        return None;
+    };
+    let link = network.find_link(name);
+    if link.is_none() {
+        problems.report(ProblemKind::UnknownName, text.span, || unknown_link(name, network));
+    }
+    link.map(|link| Hop { link, queue })
+}

@@ -1,0 +1,147 @@
+//! What all documents share: `apiVersion`, `kind`, `metadata` and `spec`.
+
+use crate::fields::{Fields, Shape};
+use crate::location::Span;
+use crate::problem::{ProblemKind, Problems};
+use crate::tree::{Fault, Loader, Node, Value};
+use crate::words::{did_you_mean_one_of, quoted};
+
+/// The `apiVersion` of every document.
+pub const API_VERSION: &str = "wayleave/v1";
+
+pub(crate) const DOCUMENT: Shape = Shape { what: "a document", keys: &["apiVersion", "kind", "metadata", "spec"] };
+pub(crate) const METADATA: Shape = Shape { what: "metadata", keys: &["name"] };
+
+/// A sort of document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nodes and links, or a builder.
+    Topology,
+    /// What tenants ask for.
+    Contracts,
+    /// Contracts that come, change and go.
+    Events,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Topology, Self::Contracts, Self::Events];
+
+    /// As it stands after `kind:`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Topology => "Topology",
+            Self::Contracts => "Contracts",
+            Self::Events => "Events",
+        }
+    }
+
+    /// What a file of this kind begins with, as a hint.
+    fn beginning(self) -> String {
+        let csv = if self == Self::Contracts { "; CSV is read from files that end in .csv" } else { "" };
+        format!("it begins with `apiVersion: {API_VERSION}` and `kind: {}`{csv}", self.name())
+    }
+
+    /// The list that can be long: its items are read one by one.
+    const fn list(self) -> [&'static str; 2] {
+        match self {
+            // No key of any document: a topology is read as a whole.
+            Self::Topology => ["spec", ""],
+            Self::Contracts => ["spec", "contracts"],
+            Self::Events => ["spec", "events"],
+        }
+    }
+}
+
+/// A document whose head is right.
+pub(crate) struct Document<'a> {
+    /// `metadata.name`, or the name of the file.
+    pub(crate) name: String,
+    pub(crate) spec: Node<'a>,
+}
+
+/// Reads a document of a kind. Items of its list, if it has one, go to `on_item`, and `spec` has a
+/// [`Value::Streamed`] in their place.
+pub(crate) fn read<'a>(
+    text: &'a str,
+    kind: Kind,
+    problems: &mut Problems<'_>,
+    mut on_item: impl FnMut(Node<'a>, &mut Problems<'_>),
+) -> Option<Document<'a>> {
+    let mut last_item = problems.mark();
+    let mut hand_over = |item| {
+        last_item = problems.mark();
+        on_item(item, problems);
+    };
+    let loaded = Loader::new(text, kind.list(), &mut hand_over).load();
+    match loaded {
+        Ok(Some(root)) if !matches!(root.value, Value::Null) => head(root, kind, problems),
+        Ok(_) => {
+            problems.report(ProblemKind::Empty, Span::default(), || {
+                let nothing = if text.trim().is_empty() { "the file is empty" } else { "there are only comments here" };
+                let message = format!("{nothing}: a document of kind {} is expected", kind.name());
+                (message, kind.beginning())
+            });
+            None
+        }
+        Err(fault) => {
+            let Fault { kind, span, message } = *fault;
+            problems.forget_missing_since(last_item);
+            problems.report(kind, span, || message);
+            None
+        }
+    }
+}
+
+fn head<'a>(root: Node<'a>, kind: Kind, problems: &mut Problems<'_>) -> Option<Document<'a>> {
+    if !matches!(root.value, Value::Mapping(_)) {
+        problems.report(ProblemKind::WrongType, root.span, || {
+            let message = format!("this is {}, and a document of kind {} is expected", root.description(), kind.name());
+            (message, kind.beginning())
+        });
+        return None;
+    }
+    let fields = Fields::read(&root, &DOCUMENT, problems)?;
+    fields.require_all(["apiVersion", "kind", "spec"], problems);
+    check_version(&fields, problems);
+    check_kind(&fields, kind, problems)?;
+    let name = fields
+        .get("metadata")
+        .and_then(|node| Fields::read(node, &METADATA, problems))
+        .and_then(|metadata| metadata.text("name", problems))
+        .unwrap_or_else(|| problems.source().stem())
+        .to_owned();
+    let spec = take(root, "spec").filter(|spec| !matches!(spec.value, Value::Null))?;
+    Some(Document { name, spec })
+}
+
+/// Moves the value of a key out of a mapping.
+fn take<'a>(node: Node<'a>, key: &str) -> Option<Node<'a>> {
+    let Value::Mapping(entries) = node.value else { return None };
+    entries.into_iter().find(|entry| entry.key.text() == Some(key)).map(|entry| entry.value)
+}
+
+fn check_version(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) {
+    let Some(node) = fields.get("apiVersion") else { return };
+    if let Some(version) = node.expect_text(problems).filter(|version| *version != API_VERSION) {
+        let message = || format!("apiVersion {} is not known: {API_VERSION} is expected", quoted(version));
+        problems.report(ProblemKind::WrongKind, node.span, message);
+    }
+}
+
+/// A document of another kind has other keys: what was found wrong with them so far says nothing.
+fn check_kind(fields: &Fields<'_, '_>, expected: Kind, problems: &mut Problems<'_>) -> Option<()> {
+    let node = fields.get("kind")?;
+    let given = node.expect_text(problems)?;
+    if given == expected.name() {
+        return Some(());
+    }
+    if Kind::ALL.iter().any(|kind| kind.name() == given) {
+        let message = || format!("this is a document of kind {given}, and one of kind {} is expected", expected.name());
+        problems.overrule(ProblemKind::WrongKind, node.span, message);
+    } else {
+        let message = || format!("unknown kind {}{}", quoted(given), did_you_mean_one_of(given, &[expected.name()]));
+        problems.overrule(ProblemKind::WrongKind, node.span, message);
+    }
+    None
+}

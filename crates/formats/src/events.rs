@@ -1,0 +1,278 @@
+//! Events: `kind: Events`, contracts that come, change and go.
+
+use std::collections::HashMap;
+
+use wayleave_contracts::{Action, Contract, Event};
+use wayleave_topology::Network;
+use wayleave_units::Time;
+
+use crate::contracts::{ContractField, FieldSpans, Terms, finding};
+use crate::document::{self, Kind};
+use crate::fields::{Fields, Shape};
+use crate::location::{Location, Span};
+use crate::problem::{InputErrors, Problem, ProblemKind, Problems};
+use crate::source::Source;
+use crate::tree::{Node, Value};
+use crate::words::{MAX_NAMES, did_you_mean, nearest, quoted};
+
+pub(crate) const EVENTS_SPEC: Shape = Shape { what: "the spec of Events", keys: &["events"] };
+pub(crate) const EVENT: Shape = Shape { what: "an event", keys: &["at", "add", "change", "release"] };
+
+/// Reads events.
+///
+/// ```
+/// use wayleave_formats::{Source, parse_builder, read_events};
+/// let network = parse_builder("star:hosts=2")?.network;
+/// let text = "
+/// apiVersion: wayleave/v1
+/// kind: Events
+/// spec:
+///   events:
+///     - { at: 0ns, add: { name: a, from: h1, to: h2, rate: 1Mbit, burst: 1500B, deadline: 2ms } }
+///     - { at: 9ms, release: a }
+/// ";
+/// assert_eq!(read_events(&Source::new("events.yaml", text), &network)?.events().len(), 2);
+/// # Ok::<(), wayleave_formats::InputErrors>(())
+/// ```
+///
+/// # Errors
+/// Everything that is wrong with the file, in order of place.
+pub fn read_events(source: &Source, network: &Network) -> Result<EventList, InputErrors> {
+    let mut problems = Problems::new(source);
+    let (events, spans, names) = (Vec::new(), Vec::new(), HashMap::new());
+    let mut collector = Collector { network, events, spans, last: None, names, seen: 0 };
+    let name = read_document(source, &mut problems, &mut collector);
+    let Collector { events, spans, .. } = collector;
+    let list = name.map(|name| EventList { name, source: source.clone(), events, spans });
+    problems.finish(list)
+}
+
+/// The events of a file, in order of time, and where each stands.
+#[derive(Clone, Debug)]
+pub struct EventList {
+    name: String,
+    source: Source,
+    events: Vec<Event>,
+    spans: Vec<EventSpans>,
+}
+
+#[derive(Clone, Debug)]
+struct EventSpans {
+    at: Span,
+    contract: FieldSpans,
+}
+
+impl EventList {
+    /// `metadata.name`, or the name of the file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it was read from.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The events, in order of time.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The events, without their places.
+    pub fn into_events(self) -> Vec<Event> {
+        self.events
+    }
+
+    /// Where a field of the event with this index stands: `at`, or a key of its contract; if the event does not have
+    /// the field, where the name of its contract stands.
+    ///
+    /// # Panics
+    /// If there is no event with this index.
+    pub fn locate(&self, index: usize, field: &str) -> Location {
+        let spans = &self.spans[index];
+        Location::new(self.source.text(), if field == "at" { spans.at } else { spans.contract.of(field) })
+    }
+
+    /// Something that was found out about an event after it was read, as a problem at its place in the file.
+    ///
+    /// # Panics
+    /// If there is no event with this index.
+    pub fn finding(&self, index: usize, field: &str, message: &str) -> Problem {
+        let name = match &self.events[index].action {
+            Action::Add(contract) | Action::Change(contract) => &contract.name,
+            Action::Release(name) => name,
+        };
+        finding(&self.source, &self.spans[index].contract, field, message, name)
+    }
+}
+
+fn read_document(source: &Source, problems: &mut Problems<'_>, collector: &mut Collector<'_>) -> Option<String> {
+    let document = document::read(source.text(), Kind::Events, problems, |item, problems| {
+        collector.add(&item, problems);
+    })?;
+    let spec = Fields::read(&document.spec, &EVENTS_SPEC, problems)?;
+    let list = spec.require("events", problems)?;
+    if !matches!(list.value, Value::Streamed) {
+        for item in list.expect_list("events", problems)? {
+            collector.add(item, problems);
+        }
+    }
+    Some(document.name)
+}
+
+/// Whether a contract is there, and since which place in the file.
+#[derive(Clone, Copy)]
+enum Standing {
+    Present(Span),
+    Released(Span),
+}
+
+/// What an event does, by its key.
+#[derive(Clone, Copy)]
+enum Verb {
+    Add,
+    Change,
+    Release,
+}
+
+impl Verb {
+    const ALL: [Self; 3] = [Self::Add, Self::Change, Self::Release];
+
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Change => "change",
+            Self::Release => "release",
+        }
+    }
+}
+
+struct Collector<'n> {
+    network: &'n Network,
+    events: Vec<Event>,
+    spans: Vec<EventSpans>,
+    /// The latest time so far, and where it stands.
+    last: Option<(Time, Span)>,
+    names: HashMap<String, Standing>,
+    /// How many were looked at, right or wrong.
+    seen: usize,
+}
+
+/// An event as it was written; without an action if its terms are wrong.
+struct Draft {
+    action: Option<Action>,
+    verb: Verb,
+    name: Option<(String, Span)>,
+    spans: FieldSpans,
+}
+
+impl Collector<'_> {
+    fn add(&mut self, node: &Node<'_>, problems: &mut Problems<'_>) {
+        self.seen += 1;
+        let Some(fields) = Fields::read(node, &EVENT, problems) else { return };
+        let at = self.time(&fields, problems);
+        let Some(draft) = self.action(&fields, problems) else { return };
+        if let Some((name, span)) = &draft.name {
+            self.follow(draft.verb, name, *span, problems);
+        }
+        if let (Some(at), Some(action)) = (at, draft.action) {
+            self.events.push(Event { at, action });
+            self.spans.push(EventSpans { at: fields.value_span("at"), contract: draft.spans });
+        }
+    }
+
+    fn time(&mut self, fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Time> {
+        let node = fields.require("at", problems)?;
+        let at: Time = node.quantity(problems)?;
+        match self.last {
+            Some((last, before)) if at < last => {
+                let source = problems.source();
+                problems.report(ProblemKind::BadOrder, node.span, || {
+                    let line = source.line_of(before);
+                    let message = format!("{at} is before {last}, the time of the event on line {line}");
+                    (message, "events stand in order of time")
+                });
+            }
+            _ => self.last = Some((at, node.span)),
+        }
+        Some(at)
+    }
+
+    fn action(&self, fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Draft> {
+        let mut given = Verb::ALL.into_iter().filter_map(|verb| Some((verb, fields.get(verb.key())?)));
+        let Some((verb, node)) = given.next() else {
+            let message = "an event needs one of the keys \"add\", \"change\" and \"release\"";
+            problems.report(ProblemKind::MissingKey, fields.at, || message);
+            return None;
+        };
+        if let Some((second, _)) = given.next() {
+            let (first, second) = (verb.key(), second.key());
+            let message = || format!("an event is one thing, and this is {first} and {second}");
+            problems.report(ProblemKind::WrongType, fields.key_span(second), message);
+            return None;
+        }
+        match verb {
+            Verb::Add => self.terms(verb, Action::Add, node, problems),
+            Verb::Change => self.terms(verb, Action::Change, node, problems),
+            Verb::Release => self.release(node, problems),
+        }
+    }
+
+    fn release(&self, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Draft> {
+        if matches!(node.value, Value::Mapping(_)) {
+            problems.report(ProblemKind::WrongType, node.span, || "a release needs only a name: `release: NAME`");
+            return None;
+        }
+        let name = node.expect_text(problems)?.to_owned();
+        let mut spans = FieldSpans { whole: node.span, fields: [None; ContractField::COUNT] };
+        spans.fields[ContractField::Name as usize] = Some(node.span);
+        let action = Some(Action::Release(name.clone()));
+        Some(Draft { action, verb: Verb::Release, name: Some((name, node.span)), spans })
+    }
+
+    fn terms(
+        &self,
+        verb: Verb,
+        action: impl FnOnce(Box<Contract>) -> Action,
+        node: &Node<'_>,
+        problems: &mut Problems<'_>,
+    ) -> Option<Draft> {
+        let mark = problems.mark();
+        let terms = Terms::from_node(node, problems)?;
+        let action = terms.check(self.network, problems).map(|contract| action(Box::new(contract)));
+        problems.explain_since(mark, || terms.context("event", self.seen));
+        let name = terms.get(ContractField::Name).map(|name| (name.text.clone().into_owned(), name.span));
+        Some(Draft { action, verb, name, spans: terms.spans() })
+    }
+
+    /// Follows who is there; reports what cannot happen.
+    fn follow(&mut self, verb: Verb, name: &str, span: Span, problems: &mut Problems<'_>) {
+        let standing = self.names.get(name).copied();
+        let present = matches!(standing, Some(Standing::Present(_)));
+        let source = problems.source();
+        match (verb, standing) {
+            (Verb::Add, Some(Standing::Present(first))) => {
+                problems.report(ProblemKind::BadOrder, span, || {
+                    let line = source.line_of(first);
+                    let message = format!("{} is still there: it was added on line {line}", quoted(name));
+                    (message, "release it first, or `change` it")
+                });
+            }
+            (Verb::Add, _) | (_, Some(Standing::Present(_))) => {}
+            (_, Some(Standing::Released(end))) => {
+                problems.report(ProblemKind::BadOrder, span, || {
+                    format!("{} is gone: it was released on line {}", quoted(name), source.line_of(end))
+                });
+            }
+            (_, None) => problems.report(ProblemKind::UnknownName, span, || {
+                let near = nearest(name, self.names.keys().map(String::as_str).take(MAX_NAMES));
+                format!("no contract {} was added before{}", quoted(name), did_you_mean(near))
+            }),
+        }
+        match verb {
+            Verb::Release if present => drop(self.names.insert(name.to_owned(), Standing::Released(span))),
+            Verb::Add if !present => drop(self.names.insert(name.to_owned(), Standing::Present(span))),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Reading and writing topologies, contracts and events: all parsing of files that people write lives here.
+//!
+//! Files are shaped as people know them (`apiVersion`, `kind`, `metadata`, `spec`), in YAML or JSON; contracts also in
+//! CSV. What is wrong comes back as [`InputErrors`]: up to [`MAX_PROBLEMS`] problems, each with file, line and column,
+//! what was expected, the nearest known word, and the source line with a caret.
+//!
+//! ```
+//! use wayleave_formats::{Source, parse_builder, read_contracts};
+//! let network = parse_builder("star:hosts=9")?.network;
+//! let text = "
+//! apiVersion: wayleave/v1
+//! kind: Contracts
+//! spec:
+//!   contracts:
+//!     - { name: ptp-1, from: h1, to: h9, rate: 10mbps, burst: 300B, deadline: 2ms }
+//! ";
+//! let errors = read_contracts(&Source::new("contracts.yaml", text), &network).unwrap_err();
+//! assert_eq!(
+//!     errors.to_string(),
+//!     r#"contracts.yaml:6:46: "10mbps" can mean bits or bytes (Linux tc and people differ): write 10Mbit if bits per second are meant
+//!    6 |     - { name: ptp-1, from: h1, to: h9, rate: 10mbps, burst: 300B, deadline: 2ms }
+//!      |                                              ^^^^^^
+//!   in contract "ptp-1""#
+//! );
+//! # Ok::<(), wayleave_formats::InputErrors>(())
+//! ```
+//!
+//! Examples of every kind are in `schemas/examples/`.
+//!
+//! How it works: `tree` turns text into values that know their places, `fields` reads a mapping against its known
+//! keys, and one module per kind says what the values mean. The JSON Schemas in `schemas/` describe the same shapes;
+//! a test holds them to the keys that are read here.
+
+mod contracts;
+mod diagnostic;
+mod document;
+mod events;
+mod excerpt;
+mod fields;
+mod location;
+mod names;
+mod problem;
+mod quote;
+#[cfg(test)]
+mod shapes;
+mod source;
+mod syntax;
+mod topology;
+mod tree;
+mod words;
+mod write;
+
+pub use contracts::{ContractField, ContractList, read_contracts};
+pub use diagnostic::Report;
+pub use document::{API_VERSION, Kind};
+pub use events::{EventList, read_events};
+pub use location::Location;
+pub use problem::{InputErrors, MAX_PROBLEMS, Problem, ProblemKind};
+pub use source::{MAX_TEXT, Source};
+pub use topology::{Topology, parse_builder, read_topology};
+pub use write::{write_contracts, write_topology};

@@ -1,0 +1,298 @@
+//! What is wrong with a file, in words and with its place; collected, so that one run shows many.
+
+use std::fmt;
+
+use crate::excerpt::Excerpt;
+use crate::location::{Location, Span};
+use crate::source::Source;
+use crate::words::printable;
+
+/// How many problems of a file are kept; the others are counted.
+pub const MAX_PROBLEMS: usize = 20;
+
+/// What sort of thing is wrong. Stable: scripts may match on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProblemKind {
+    /// The file is not there or cannot be read.
+    Unreadable,
+    /// Its bytes are no UTF-8 text.
+    NotText,
+    /// Longer, deeper or more numerous than what is accepted.
+    TooLarge,
+    /// Nothing is in it.
+    Empty,
+    /// It is no YAML, JSON or CSV, or uses a part of YAML that is not read here.
+    Syntax,
+    /// Another `apiVersion` or `kind`.
+    WrongKind,
+    /// A list where text is expected, text where a number is expected, and so on.
+    WrongType,
+    /// A key that nobody reads.
+    UnknownKey,
+    /// A key that is needed.
+    MissingKey,
+    /// A key that stands twice in one mapping.
+    DuplicateKey,
+    /// A name that is taken.
+    DuplicateName,
+    /// A node, link, contract or testbed that does not exist.
+    UnknownName,
+    /// A quantity that cannot be read: no unit, wrong unit, too large, too fine.
+    BadValue,
+    /// Everything can be read, but no network or contract can mean it.
+    Impossible,
+    /// An event that cannot happen at its place.
+    BadOrder,
+    /// Found later, by whoever used the contracts: see `ContractList::finding`.
+    Finding,
+}
+
+/// One thing that is wrong, and where.
+///
+/// `Display` gives `file:line:column: message`, the source line with a caret, the context and the hint;
+/// [`Report`](crate::Report) is the same for `miette`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    kind: ProblemKind,
+    message: String,
+    hint: Option<String>,
+    context: Option<String>,
+    location: Option<Location>,
+    source: Source,
+}
+
+impl Problem {
+    /// A problem at a place.
+    pub(crate) fn at(source: &Source, span: Span, kind: ProblemKind, message: &str) -> Self {
+        let location = Some(Location::new(source.text(), span));
+        Self { location, ..Self::of_file(source, kind, message) }
+    }
+
+    /// A problem of the file as a whole.
+    pub(crate) fn of_file(source: &Source, kind: ProblemKind, message: &str) -> Self {
+        let message = printable(message);
+        Self { kind, message, hint: None, context: None, location: None, source: source.clone() }
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn with_hint(self, hint: &str) -> Self {
+        Self { hint: Some(printable(hint)), ..self }
+    }
+
+    /// Adds what it is part of, such as `contract "ptp-1"`.
+    #[must_use]
+    pub fn with_context(self, context: &str) -> Self {
+        Self { context: Some(printable(context)), ..self }
+    }
+
+    /// What sort of thing is wrong.
+    pub fn kind(&self) -> ProblemKind {
+        self.kind
+    }
+
+    /// What is wrong and what was expected, in one sentence.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it, where the message does not say so.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// What it is part of, such as `contract "ptp-1"`.
+    pub fn context(&self) -> Option<&str> {
+        self.context.as_deref()
+    }
+
+    /// Where it is; `None` if it is the file as a whole.
+    pub fn location(&self) -> Option<&Location> {
+        self.location.as_ref()
+    }
+
+    /// The text that it is in.
+    pub fn source_text(&self) -> &Source {
+        &self.source
+    }
+
+    fn position(&self) -> usize {
+        self.location.as_ref().map_or(0, |location| location.bytes.start)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", printable(self.source.name()))?;
+        if let Some(location) = &self.location {
+            write!(f, ":{}:{}", location.line, location.column)?;
+        }
+        write!(f, ": {}", self.message)?;
+        if let Some(location) = &self.location {
+            write!(f, "{}", Excerpt::new(self.source.text(), location))?;
+        }
+        if let Some(context) = &self.context {
+            write!(f, "\n  in {context}")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\n  hint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// Everything that is wrong with a file: at least one problem, in order of place, and at most [`MAX_PROBLEMS`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputErrors {
+    problems: Vec<Problem>,
+    more: usize,
+}
+
+impl InputErrors {
+    /// A single problem.
+    pub(crate) fn one(problem: Problem) -> Self {
+        Self { problems: vec![problem], more: 0 }
+    }
+
+    /// The problems, in order of place.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// How many more there are.
+    pub fn more(&self) -> usize {
+        self.more
+    }
+}
+
+impl fmt::Display for InputErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n\n" };
+            write!(f, "{separator}{problem}")?;
+        }
+        match self.more {
+            0 => Ok(()),
+            1 => write!(f, "\n\nand 1 more problem"),
+            more => write!(f, "\n\nand {more} more problems"),
+        }
+    }
+}
+
+impl std::error::Error for InputErrors {}
+
+impl From<Problem> for InputErrors {
+    fn from(problem: Problem) -> Self {
+        Self::one(problem)
+    }
+}
+
+/// Collects problems while a source is read.
+///
+/// Messages come as closures: beyond the limit they are never composed, and so cost nothing in a file with a million
+/// wrong lines. Whatever scans the text (a line number) or a list of names (the nearest) belongs inside them.
+pub(crate) struct Problems<'s> {
+    source: &'s Source,
+    found: Vec<Problem>,
+    more: usize,
+}
+
+impl<'s> Problems<'s> {
+    pub(crate) fn new(source: &'s Source) -> Self {
+        Self { source, found: Vec::new(), more: 0 }
+    }
+
+    pub(crate) fn source(&self) -> &'s Source {
+        self.source
+    }
+
+    /// Notes a problem at a place.
+    pub(crate) fn report<M: Into<Message>>(&mut self, kind: ProblemKind, span: Span, message: impl FnOnce() -> M) {
+        if self.are_full() {
+            self.more += 1;
+            return;
+        }
+        let Message { text, hint } = message().into();
+        let problem = Problem::at(self.source, span, kind, &text);
+        self.found.push(match hint {
+            Some(hint) => problem.with_hint(&hint),
+            None => problem,
+        });
+    }
+
+    /// Notes the problem that explains all others: they are dropped.
+    pub(crate) fn overrule<M: Into<Message>>(&mut self, kind: ProblemKind, span: Span, message: impl FnOnce() -> M) {
+        self.found.clear();
+        self.more = 0;
+        self.report(kind, span, message);
+    }
+
+    /// Whether further problems are only counted, so that looking for helpful words is in vain.
+    pub(crate) fn are_full(&self) -> bool {
+        self.found.len() == MAX_PROBLEMS
+    }
+
+    /// Drops the missing keys since `mark`: a syntax error came before they could.
+    pub(crate) fn forget_missing_since(&mut self, mark: usize) {
+        let mut index = 0;
+        self.found.retain(|problem| {
+            index += 1;
+            index <= mark || problem.kind != ProblemKind::MissingKey
+        });
+    }
+
+    /// A mark for [`Self::explain_since`].
+    pub(crate) fn mark(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Gives the problems since `mark` a context.
+    pub(crate) fn explain_since(&mut self, mark: usize, context: impl Fn() -> String) {
+        for problem in &mut self.found[mark..] {
+            if problem.context.is_none() {
+                problem.context = Some(printable(&context()));
+            }
+        }
+    }
+
+    /// The result, if nothing was wrong.
+    pub(crate) fn finish<T>(mut self, result: Option<T>) -> Result<T, InputErrors> {
+        match result {
+            Some(result) if self.found.is_empty() => Ok(result),
+            _ => {
+                if self.found.is_empty() {
+                    let what = "could not be read, and the reader did not say why: please report this";
+                    self.found.push(Problem::of_file(self.source, ProblemKind::Syntax, what));
+                }
+                self.found.sort_by_key(Problem::position);
+                Err(InputErrors { problems: self.found, more: self.more })
+            }
+        }
+    }
+}
+
+/// A message, and perhaps a hint.
+pub(crate) struct Message {
+    text: String,
+    hint: Option<String>,
+}
+
+impl From<String> for Message {
+    fn from(text: String) -> Self {
+        Self { text, hint: None }
+    }
+}
+
+impl From<&str> for Message {
+    fn from(text: &str) -> Self {
+        Self::from(text.to_owned())
+    }
+}
+
+impl<T: Into<String>, H: Into<String>> From<(T, H)> for Message {
+    fn from((text, hint): (T, H)) -> Self {
+        Self { text: text.into(), hint: Some(hint.into()) }
+    }
+}

@@ -1,0 +1,152 @@
+//! A text to read, and where it comes from.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::location::{Location, Span};
+use crate::problem::{InputErrors, Problem, ProblemKind};
+use crate::words::{did_you_mean, nearest};
+
+/// The longest text that is read: byte offsets fit `u32`, and nothing endless (`/dev/zero`) is waited for.
+pub const MAX_TEXT: usize = 1 << 30;
+
+/// A text and the name that messages give it. Cheap to clone.
+///
+/// ```
+/// use wayleave_formats::Source;
+/// let source = Source::new("contracts.yaml", "kind: Contracts\n");
+/// assert_eq!(source.name(), "contracts.yaml");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    name: Arc<str>,
+    text: Arc<str>,
+}
+
+impl Source {
+    /// A text from memory. A byte order mark at its start is dropped.
+    pub fn new(name: &str, text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        let text = match text.strip_prefix('\u{feff}') {
+            Some(rest) => Arc::from(rest),
+            None => text,
+        };
+        Self { name: Arc::from(name), text }
+    }
+
+    /// The text of a file, or of the standard input if `path` is `-`.
+    ///
+    /// # Errors
+    /// If there is no such file, it cannot be read, is longer than [`MAX_TEXT`], or is no UTF-8 text.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, InputErrors> {
+        let path = path.as_ref();
+        if path.as_os_str() == "-" {
+            return Self::from_reader("<stdin>", io::stdin().lock());
+        }
+        let name = path.display().to_string();
+        let fail = |error: io::Error| unreadable(&name, path, &error);
+        let file = File::open(path).map_err(fail)?;
+        if file.metadata().map_err(fail)?.is_dir() {
+            return Err(refusal(&name, ProblemKind::Unreadable, "is a directory: the name of a file is expected"));
+        }
+        Self::from_reader(&name, file)
+    }
+
+    /// The text of anything that can be read.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    pub fn from_reader(name: &str, reader: impl Read) -> Result<Self, InputErrors> {
+        Self::from_reader_up_to(name, reader, MAX_TEXT)
+    }
+
+    fn from_reader_up_to(name: &str, reader: impl Read, most: usize) -> Result<Self, InputErrors> {
+        let mut bytes = Vec::new();
+        let read = reader.take(most as u64 + 1).read_to_end(&mut bytes);
+        read.map_err(|error| refusal(name, ProblemKind::Unreadable, &format!("cannot be read: {error}")))?;
+        if bytes.len() > most {
+            return Err(refusal(name, ProblemKind::TooLarge, "is longer than 1 GiB, the most that is read"));
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Self::new(name, text)),
+            Err(error) => Err(no_text(name, error.as_bytes(), error.utf8_error().valid_up_to())),
+        }
+    }
+
+    /// What messages call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text, without a byte order mark.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The line of a place, counted from 1, for messages that point at a second one.
+    pub(crate) fn line_of(&self, span: Span) -> usize {
+        Location::new(&self.text, span).line
+    }
+
+    /// The name without folders and ending: what a document without `metadata.name` is called.
+    pub(crate) fn stem(&self) -> &str {
+        Path::new(&*self.name).file_stem().and_then(|stem| stem.to_str()).unwrap_or(&self.name)
+    }
+
+    /// Whether the name ends in `.ending`.
+    pub(crate) fn ends_in(&self, ending: &str) -> bool {
+        Path::new(&*self.name).extension().is_some_and(|given| given.eq_ignore_ascii_case(ending))
+    }
+}
+
+fn refusal(name: &str, kind: ProblemKind, what: &str) -> InputErrors {
+    InputErrors::one(Problem::of_file(&Source::new(name, ""), kind, what))
+}
+
+fn unreadable(name: &str, path: &Path, error: &io::Error) -> InputErrors {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            let near = neighbour(path);
+            let what = format!("there is no such file{}", did_you_mean(near.as_deref()));
+            refusal(name, ProblemKind::Unreadable, &what)
+        }
+        _ => refusal(name, ProblemKind::Unreadable, &format!("cannot be read: {error}")),
+    }
+}
+
+/// A file beside the missing one with a similar name.
+fn neighbour(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let names: Vec<String> =
+        folder.read_dir().ok()?.take(1000).filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str)).map(str::to_owned)
+}
+
+/// Says where the text stops being text, and what the file seems to be instead.
+fn no_text(name: &str, bytes: &[u8], valid: usize) -> InputErrors {
+    let line = 1 + bytes[..valid].iter().filter(|&&byte| byte == b'\n').count();
+    let byte = bytes.get(valid).copied().unwrap_or_default();
+    let what = format!("is no UTF-8 text: byte {} (0x{byte:02x}), on line {line}, is part of no character", valid + 1);
+    let hint = match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it looks like UTF-16: save it as UTF-8",
+        [0x1f, 0x8b, ..] => "it looks like gzip: unpack it first (gunzip)",
+        [b'P', b'K', 3, 4, ..] => "it looks like a zip archive or a spreadsheet: unpack it, or export it as CSV",
+        _ => "if it is text in another encoding (Latin-1, Windows-1252), save it as UTF-8",
+    };
+    let problem = Problem::of_file(&Source::new(name, ""), ProblemKind::NotText, &what).with_hint(hint);
+    InputErrors::one(problem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_end_is_not_waited_for() {
+        let errors = Source::from_reader_up_to("/dev/zero", io::repeat(0), 1000).unwrap_err();
+        assert_eq!(errors.to_string(), "/dev/zero: is longer than 1 GiB, the most that is read");
+        assert_eq!(errors.problems()[0].kind(), ProblemKind::TooLarge);
+    }
+}

@@ -1,0 +1,164 @@
+//! Syntax errors in the words of the person who made them.
+
+use granit_parser::{ErrorKind, ScanError};
+use serde::de::IgnoredAny;
+
+use crate::location::{Location, Span, boundary};
+use crate::problem::Message;
+use crate::words::is_invisible;
+
+/// Where a syntax error is, and what to say about it.
+pub(crate) fn explain(text: &str, error: &ScanError) -> (Span, Message) {
+    let at = boundary(text, error.marker().byte_offset().unwrap_or(text.len()));
+    let too_deep = *error.kind() == ErrorKind::RecursionLimitExceeded;
+    match as_json(text).filter(|_| !too_deep) {
+        Some(opinion) => opinion,
+        None => (place(text, at, error.kind()), describe(text, error.kind())),
+    }
+}
+
+/// The character that is meant: some errors are reported where the value begins that the character spoils.
+fn place(text: &str, at: usize, kind: &ErrorKind) -> Span {
+    let at = match kind {
+        ErrorKind::UnexpectedCharacter { character } => text[at..].find(*character).map_or(at, |offset| at + offset),
+        kind if is_about_a_tab(kind) => nearest_tab(text, at).unwrap_or(at),
+        _ => at,
+    };
+    Span::new(at..next_character(text, at))
+}
+
+fn is_about_a_tab(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::TabNotAllowed
+            | ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabInIndentation
+            | ErrorKind::TabInPlainScalar
+            | ErrorKind::TabAtBlockScalarStart
+    )
+}
+
+/// The tab before the place on its line, or else the next one.
+fn nearest_tab(text: &str, at: usize) -> Option<usize> {
+    let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    text[line..at].rfind('\t').map(|tab| line + tab).or_else(|| Some(at + text[at..].find('\t')?))
+}
+
+fn describe(text: &str, kind: &ErrorKind) -> Message {
+    match kind {
+        ErrorKind::UnclosedFlowCollection { open } => unclosed(text, *open),
+        ErrorKind::UnclosedQuotedScalar => unclosed(text, '"'),
+        ErrorKind::UnexpectedCharacter { character } if is_invisible(*character) => {
+            let message = format!("the invisible character {} cannot stand in a text file", character.escape_unicode());
+            (message, "remove it: it is no part of YAML or JSON").into()
+        }
+        ErrorKind::UnexpectedCharacter { character } => {
+            let message = format!("the character {character} cannot stand here");
+            (message, "put the value into quotation marks if it belongs to it").into()
+        }
+        ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
+            format!("what this \"{open}\" opens is closed by a \"{close}\"").into()
+        }
+        kind if is_about_a_tab(kind) => "YAML does not allow a tab here: indent with spaces".into(),
+        kind => match advice(kind) {
+            Some((message, "")) => message.into(),
+            Some(advice) => advice.into(),
+            None => format!("this is no valid YAML: {kind}").into(),
+        },
+    }
+}
+
+/// What was opened and never closed swallows the rest of the file: often the file was cut off.
+fn unclosed(text: &str, open: char) -> Message {
+    let end = text.trim_end().len();
+    let last_line = Location::new(text, Span::new(end..end)).line;
+    let (what, close) = match open {
+        '[' => ("this \"[\" is", "add the \"]\""),
+        '{' => ("this \"{\" is", "add the \"}\""),
+        _ => ("this quotation mark is", "add the closing one"),
+    };
+    let message = format!("{what} never closed: the file ends on line {last_line}");
+    (message, format!("{close}, or look whether the file was cut off")).into()
+}
+
+/// What is wrong, and a hint or none, for errors that need no values.
+fn advice(kind: &ErrorKind) -> Option<(&'static str, &'static str)> {
+    Some(match kind {
+        ErrorKind::RecursionLimitExceeded => ("lists and mappings are nested too deeply here", ""),
+        ErrorKind::UnknownAnchor => ("this alias (*name) stands for an anchor (&name) that is not there", ""),
+        ErrorKind::MappingValueNotAllowed => (
+            "a colon is not allowed here",
+            "a line of the same mapping begins in the same column as the one above; \
+             text that contains \": \" needs quotation marks",
+        ),
+        ErrorKind::InvalidColonPlacement => {
+            ("a colon is not allowed here", "look whether a bracket above it was not closed")
+        }
+        ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => {
+            ("a key needs a colon after it", "write `key: value`, with a space after the colon")
+        }
+        ErrorKind::InvalidQuotedScalarIndent => {
+            ("the text in quotation marks that began above goes on here", "look whether its closing mark is missing")
+        }
+        ErrorKind::UnexpectedEofFlowMapping
+        | ErrorKind::UnexpectedEofFlowSequence
+        | ErrorKind::UnexpectedEofImplicitFlowMapping => ("a value is missing here", ""),
+        ErrorKind::MissingAnchorOrAliasName => (
+            "* and & begin an alias or an anchor, which needs a name",
+            "an item of a list begins with \"- \"; other text that begins so needs quotation marks",
+        ),
+        ErrorKind::ExpectedDocumentStart => (
+            "the document ended above: this line does not belong to it",
+            "a line of the same mapping begins in the same column as the first one",
+        ),
+        ErrorKind::UnknownQuotedScalarEscape => {
+            ("a backslash in \"...\" begins an escape that is not known", "write \\\\, or use '...'")
+        }
+        ErrorKind::ExpectedFlowMappingSeparator => ("a comma or a closing } is expected here", ""),
+        ErrorKind::ExpectedFlowSequenceSeparator => ("a comma or a closing ] is expected here", ""),
+        ErrorKind::ExpectedBlockSequenceEntry => {
+            ("the list above continues with \"- \" in the same column: this line is no part of it", "")
+        }
+        ErrorKind::ExpectedBlockMappingKey => ("a key is expected here, in the same column as the keys above", ""),
+        ErrorKind::MisplacedFlowCollectionEnd => ("this bracket closes nothing", ""),
+        ErrorKind::InvalidTrailingSingleQuotedScalar => (
+            "nothing can follow the closing quotation mark here",
+            "inside '...' a quotation mark is written twice: 'it''s'",
+        ),
+        ErrorKind::InvalidTrailingDoubleQuotedScalar => (
+            "nothing can follow the closing quotation mark here",
+            "inside \"...\" a quotation mark is written \\\"; a key needs a colon after it",
+        ),
+        _ => return None,
+    })
+}
+
+/// What a JSON parser says, if the text is meant to be JSON and is none.
+fn as_json(text: &str) -> Option<(Span, Message)> {
+    let inside = text.trim_start().strip_prefix(['{', '['])?.trim_start();
+    if !inside.starts_with(['"', '{', '[', '}', ']']) {
+        // Flow-style YAML with bare keys: JSON's opinion would be about the missing quotation marks.
+        return None;
+    }
+    let error = serde_json::from_str::<IgnoredAny>(text).err()?;
+    let said = error.to_string();
+    let reason = said.split(" at line ").next().unwrap_or_default();
+    if error.is_eof() {
+        let end = text.trim_end().len();
+        let message = format!("the JSON ends before everything that was opened is closed ({reason})");
+        return Some((Span::new(end..end), (message, "look whether the file was cut off").into()));
+    }
+    let at = offset_of(text, error.line(), error.column());
+    let span = Span::new(at..next_character(text, at));
+    Some((span, format!("this is no valid JSON: {reason}").into()))
+}
+
+/// The byte at which a line and column of `serde_json` (both from 1, columns in bytes) point.
+fn offset_of(text: &str, line: usize, column: usize) -> usize {
+    let start = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>();
+    boundary(text, start + column.saturating_sub(1))
+}
+
+fn next_character(text: &str, at: usize) -> usize {
+    text[at..].chars().next().map_or(at, |c| at + c.len_utf8())
+}

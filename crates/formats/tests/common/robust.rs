@@ -1,0 +1,57 @@
+//! What every reader owes to every text: an answer, and a place inside the file.
+
+use miette::Diagnostic;
+use wayleave_formats::{
+    InputErrors, MAX_PROBLEMS, Report, Source, parse_builder, read_contracts, read_events, read_topology,
+    write_contracts, write_topology,
+};
+use wayleave_topology::Network;
+
+/// Reads a text as everything that it could be.
+pub(crate) fn check_everything(text: &str, network: &Network) {
+    check(
+        text,
+        read_topology(&Source::new("x.yaml", text)).map(|read| {
+            // What can be read can be written, and read again.
+            let again = Source::new("again.yaml", write_topology(&read.network, &read.name));
+            read_topology(&again).unwrap_or_else(|errors| panic!("{errors}\n{}", again.text()));
+        }),
+    );
+    for name in ["x.yaml", "x.csv"] {
+        check(
+            text,
+            read_contracts(&Source::new(name, text), network).map(|list| {
+                let contracts = list.contracts();
+                let again = Source::new("again.yaml", write_contracts(contracts, network, list.name()));
+                let read =
+                    read_contracts(&again, network).unwrap_or_else(|errors| panic!("{errors}\n{}", again.text()));
+                assert_eq!(read.contracts(), contracts);
+                for (index, contract) in contracts.iter().enumerate() {
+                    assert!(list.locate(index, "name").bytes.end <= text.len());
+                    assert!(list.finding(index, "route", "x").to_string().contains('^'), "{contract:?}");
+                }
+            }),
+        );
+    }
+    check(text, read_events(&Source::new("x.yaml", text), network).map(drop));
+    check(text, parse_builder(text).map(drop));
+}
+
+/// Either it could be read, or every problem has a place in the text and can be shown.
+fn check(text: &str, result: Result<(), InputErrors>) {
+    let Err(errors) = result else { return };
+    assert!((1..=MAX_PROBLEMS).contains(&errors.problems().len()));
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    for problem in errors.problems() {
+        let location = problem.location().expect("a problem of a text that could be read has a place");
+        assert!(text.get(location.bytes.clone()).is_some(), "{location:?} is not in the text: {problem}");
+        let line = text.split('\n').nth(location.line - 1).expect("the line exists");
+        assert!(location.column <= line.chars().count() + 1, "{location:?}: {problem}");
+        assert!(!problem.message().is_empty() && !problem.message().chars().any(char::is_control), "{problem:?}");
+        assert!(!problem.to_string().chars().any(|c| c.is_control() && c != '\n'), "{problem:?}");
+        let report = Report::from(problem.clone());
+        let label = report.labels().and_then(|mut labels| labels.next()).expect("a label");
+        assert!(problem.source_text().text().get(label.offset()..label.offset() + label.len()).is_some());
+    }
+    assert!(errors.to_string().len() < 100_000);
+}

@@ -1,0 +1,207 @@
+//! No text makes a reader panic or point outside the file, and what is written reads back as the same.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests may panic")]
+
+mod common;
+#[path = "common/robust.rs"]
+mod robust;
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use robust::check_everything;
+use wayleave_contracts::{Accounting, Contract};
+use wayleave_formats::{Source, read_contracts, read_topology, write_contracts, write_topology};
+use wayleave_topology::{LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortQueue, PortSpec};
+use wayleave_units::{Bytes, Rate, Time};
+
+const DOCUMENTS: [&str; 6] = [
+    include_str!("../../../schemas/examples/topology-builder.yaml"),
+    include_str!("../../../schemas/examples/topology-links.yaml"),
+    include_str!("../../../schemas/examples/contracts.yaml"),
+    include_str!("../../../schemas/examples/contracts.csv"),
+    include_str!("../../../schemas/examples/events.yaml"),
+    r#"{"apiVersion":"wayleave/v1","kind":"Contracts","spec":{"contracts":[{"name":"\u00e9\ud83d\ude00","from":"h1"}]}}"#,
+];
+
+/// Pieces that change what a document means.
+const PIECES: [&str; 40] = [
+    "\n", "\r\n", "\r", "\t", " ", "  ", "\u{feff}", "\0", "\u{1b}", "\u{2028}", "é", "😀", ":", ": ", ",", "-", "- ",
+    "?", "? ", "[", "]", "{", "}", "\"", "'", "#", " #", "&a ", "*a", "!x ", "|", ">", "%", "@", "---\n", "...\n",
+    "<<: ", "null", "0", "h1",
+];
+
+fn mutated() -> impl Strategy<Value = String> {
+    let mutation = (any::<prop::sample::Index>(), 0..20usize, prop::sample::select(&PIECES[..]));
+    (prop::sample::select(&DOCUMENTS[..]), vec(mutation, 1..6)).prop_map(|(document, mutations)| {
+        mutations.into_iter().fold(document.to_owned(), |text, (at, removed, piece)| {
+            let characters: Vec<char> = text.chars().collect();
+            let at = at.index(characters.len() + 1);
+            let end = (at + removed).min(characters.len());
+            characters[..at].iter().copied().chain(piece.chars()).chain(characters[end..].iter().copied()).collect()
+        })
+    })
+}
+
+fn cut() -> impl Strategy<Value = String> {
+    (prop::sample::select(&DOCUMENTS[..]), any::<prop::sample::Index>()).prop_map(|(document, end)| {
+        let end = end.index(document.len() + 1);
+        document
+            .chars()
+            .scan(0, |at, c| {
+                *at += c.len_utf8();
+                (*at <= end).then_some(c)
+            })
+            .collect()
+    })
+}
+
+/// Any name that a node may have.
+fn name() -> impl Strategy<Value = String> {
+    let plain = prop::sample::select(vec![
+        "null", "yes", "1", "1e3", "-", "~", "a: b", "a #b", "'", "\"", "\\", "{", " a ", "é😀", "*a",
+    ]);
+    prop_oneof!["[a-z][a-z0-9]{0,8}", "\\PC{1,12}", plain.prop_map(str::to_owned)]
+        .prop_filter("no name of a node", |name| !name.contains("->") && !name.contains('#'))
+}
+
+fn time(most: u64) -> impl Strategy<Value = Time> {
+    prop_oneof![1..=most, Just(1), Just(most), (1..=most).prop_map(|t| (t / 1000).max(1))].prop_map(Time::from_nanos)
+}
+
+fn rate() -> impl Strategy<Value = Rate> {
+    prop_oneof![1..=10_000_000_000_000u64, Just(1_000_000_000)].prop_map(Rate::from_bits_per_second)
+}
+
+fn size(least: u64) -> impl Strategy<Value = Bytes> {
+    prop_oneof![least..=100_000_000_000, Just(97_000u64.max(least))].prop_map(Bytes::new)
+}
+
+fn port() -> impl Strategy<Value = PortSpec> {
+    let queue = (size(0), option::of(time(10_000_000_000))).prop_map(|(buffer, budget)| PortQueue { buffer, budget });
+    let uniform = (1..=8usize, size(0)).prop_map(|(count, buffer)| PortSpec::uniform(count, buffer).queues);
+    prop_oneof![vec(queue, 1..=8), uniform].prop_map(|queues| PortSpec { queues })
+}
+
+type Cable = (prop::sample::Index, prop::sample::Index, (Rate, Time, u64), PortSpec, PortSpec, bool);
+
+fn network() -> impl Strategy<Value = Network> {
+    let node = (name(), any::<bool>(), time(10_000), time(10_000));
+    let line = (rate(), prop_oneof![Just(Time::ZERO), time(1_000_000)], prop_oneof![Just(1500u64), 64..=65_535u64]);
+    let cable = (any::<prop::sample::Index>(), any::<prop::sample::Index>(), line, port(), port(), any::<bool>());
+    (vec(node, 1..8), vec(cable, 0..12)).prop_map(|(nodes, cables)| build(nodes, cables))
+}
+
+fn build(nodes: Vec<(String, bool, Time, Time)>, cables: Vec<Cable>) -> Network {
+    let mut builder = NetworkBuilder::default();
+    let mut ids: Vec<NodeId> = Vec::new();
+    for (name, host, processing, jitter) in nodes {
+        let kind = if host { NodeKind::Host } else { NodeKind::Switch };
+        ids.extend(builder.add(Node { name, kind, processing, jitter }));
+    }
+    for (from, to, (rate, propagation, mtu), port, back, both) in cables {
+        let (from, to) = (ids[from.index(ids.len())], ids[to.index(ids.len())]);
+        let spec = LinkSpec { from, to, rate, propagation, mtu: Bytes::new(mtu), port: port.clone() };
+        // Half of the cables have two ports alike, as between switches that `between` can describe. Cables that join
+        // two hosts, or a node to itself, are refused.
+        let _ = if both { builder.add_cable(spec, back).map(drop) } else { builder.add_cable(spec, port).map(drop) };
+    }
+    builder.build()
+}
+
+fn description(network: &Network) -> Vec<String> {
+    let nodes = network.nodes().map(|(_, node)| format!("{node:?}"));
+    let links = network.links().map(|(id, link)| {
+        let (from, to) = (link.from, link.to);
+        format!(
+            "{} {from:?} {to:?} {} {} {} {:?}",
+            link.name,
+            link.rate,
+            link.propagation,
+            link.mtu,
+            network.queues(id)
+        )
+    });
+    nodes.chain(links).collect()
+}
+
+/// A contract on a star, apart from the ends.
+fn contract() -> impl Strategy<Value = Contract> {
+    let star = common::star();
+    let (from, to) = (star.find_node("h1").unwrap(), star.find_node("h2").unwrap());
+    let frames = prop_oneof![
+        Just((Accounting::Wire, None)),
+        (1..1500u64).prop_map(|f| (Accounting::Wire, Some(Bytes::new(f)))),
+        (1..1500u64).prop_map(|f| (Accounting::Frame { min_frame: Bytes::new(f) }, None)),
+        (1..1500u64).prop_map(|f| (Accounting::Frame { min_frame: Bytes::new(f) }, Some(Bytes::new(1500)))),
+    ];
+    (name(), option::of(name()), rate(), size(1500), time(100_000_000_000), frames).prop_map(
+        move |(name, tenant, rate, burst, deadline, (accounting, max_frame))| Contract {
+            name,
+            tenant,
+            from,
+            to,
+            rate,
+            burst,
+            deadline,
+            accounting,
+            max_frame,
+            route: None,
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused_at_a_place_in_it(text in "(?s).{0,200}") {
+        check_everything(&text, &common::star());
+    }
+
+    #[test]
+    fn any_pieces_are_read_or_refused_at_a_place_in_them(pieces in vec(prop::sample::select(&PIECES[..]), 0..60)) {
+        check_everything(&pieces.concat(), &common::star());
+    }
+
+    #[test]
+    fn a_document_with_mistakes_is_read_or_refused_at_a_place_in_it(text in mutated()) {
+        check_everything(&text, &common::star());
+    }
+
+    #[test]
+    fn a_document_that_was_cut_off_is_read_or_refused_at_a_place_in_it(text in cut()) {
+        check_everything(&text, &common::star());
+    }
+
+    #[test]
+    fn a_network_reads_back_as_it_was_written(network in network(), called in name()) {
+        let text = write_topology(&network, &called);
+        let read = read_topology(&Source::new("x.yaml", text.clone())).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        prop_assert_eq!(&read.name, &called);
+        prop_assert_eq!(description(&read.network), description(&network), "{}", text);
+    }
+
+    #[test]
+    fn contracts_read_back_as_they_were_written(mut contracts in vec(contract(), 0..6)) {
+        let mut names = std::collections::HashSet::new();
+        contracts.retain(|contract| names.insert(contract.name.clone()));
+        let star = common::star();
+        let text = write_contracts(&contracts, &star, "x");
+        let read = read_contracts(&Source::new("x.yaml", text.clone()), &star).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        prop_assert_eq!(read.contracts(), &contracts);
+    }
+
+    #[test]
+    fn json_strings_mean_what_json_says(name in "\\PC{1,20}", tenant in "\\PC{0,20}") {
+        let contract = serde_json::json!({
+            "name": name, "tenant": tenant, "from": "h1", "to": "h2", "rate": "1Mbit", "burst": "1kB", "deadline": "1ms",
+        });
+        let document = serde_json::json!({
+            "apiVersion": "wayleave/v1", "kind": "Contracts", "spec": { "contracts": [contract] },
+        });
+        for text in [document.to_string(), serde_json::to_string_pretty(&document).unwrap()] {
+            let list = common::contracts(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+            prop_assert_eq!(&list.contracts()[0].name, &name);
+            prop_assert_eq!(list.contracts()[0].tenant.as_ref(), Some(&tenant));
+        }
+    }
+}

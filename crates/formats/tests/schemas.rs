@@ -1,0 +1,69 @@
+//! The published JSON Schemas accept the published examples, and refuse what the readers refuse.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests may panic")]
+
+use serde_json::{Value, json};
+
+fn folder() -> String {
+    format!("{}/../../schemas", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn validator(kind: &str) -> jsonschema::Validator {
+    let text = std::fs::read_to_string(format!("{}/{kind}.schema.json", folder())).unwrap();
+    jsonschema::draft202012::new(&serde_json::from_str(&text).unwrap()).unwrap()
+}
+
+fn example(name: &str) -> Value {
+    let text = std::fs::read_to_string(format!("{}/examples/{name}.yaml", folder())).unwrap();
+    serde_saphyr::from_str(&text).unwrap()
+}
+
+#[test]
+fn the_examples_validate_against_their_schemas() {
+    for (name, kind) in [
+        ("topology-builder", "topology"),
+        ("topology-links", "topology"),
+        ("contracts", "contracts"),
+        ("events", "events"),
+    ] {
+        let errors: Vec<String> = validator(kind).iter_errors(&example(name)).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{name}: {errors:#?}");
+    }
+}
+
+#[test]
+fn the_schemas_are_schemas() {
+    for kind in ["topology", "contracts", "events"] {
+        let text = std::fs::read_to_string(format!("{}/{kind}.schema.json", folder())).unwrap();
+        assert!(jsonschema::meta::is_valid(&serde_json::from_str(&text).unwrap()), "{kind}");
+    }
+}
+
+#[test]
+fn a_schema_refuses_what_its_reader_refuses() {
+    let contracts = validator("contracts");
+    let with = |key: &str, value: Value| {
+        let mut document = example("contracts");
+        document["spec"]["contracts"][0][key] = value;
+        contracts.is_valid(&document)
+    };
+    assert!(with("rate", json!("1.5Gbit/s")) && with("burst", json!("64KiB")) && with("deadline", json!("2 ms")));
+    assert!(!with("rate", json!("10mbps")) && !with("rate", json!(10)) && !with("burst", json!("1500")));
+    assert!(!with("burts", json!("1500B")) && !with("minFrame", json!("64B")) && !with("accounting", json!("frame")));
+
+    let topology = validator("topology");
+    let with = |pointer: &str, value: Value| {
+        let mut document = example("topology-links");
+        *document.pointer_mut(pointer).unwrap() = value;
+        topology.is_valid(&document)
+    };
+    assert!(with("/spec/links/0", json!({ "between": ["a", "b"] })));
+    assert!(!with("/spec/links/0", json!({ "between": ["a", "b"], "to": "c" })));
+    assert!(!with("/spec/links/0", json!({ "from": "a" })));
+    assert!(!with("/spec/nodes/0/kind", json!("router")));
+
+    let events = validator("events");
+    let mut document = example("events");
+    document["spec"]["events"][2]["add"] = document["spec"]["events"][0]["add"].clone();
+    assert!(!events.is_valid(&document), "an event is one thing");
+}
