@@ -321,7 +321,32 @@ impl Ledger {
         if self.fits(link, queue, input, rate, burst) {
             return None;
         }
-        crate::report::denial(self, link, queue, (input, rate, burst))
+        self.quick_denial(link, queue, input, rate, burst)
+            .or_else(|| crate::report::denial(self, link, queue, (input, rate, burst)))
+    }
+
+    /// The same from the constant-time kernel, where it applies.
+    fn quick_denial(&self, link: LinkId, queue: u8, input: Input, rate: Rate, burst: Amount) -> Option<Denial> {
+        let gate = self.gates[link.index()];
+        if !gate.quick || !self.has_rate(link, rate) {
+            return None;
+        }
+        let queues = self.queues_of(link);
+        let target = usize::from(queue);
+        let (rate, burst) = (i128::from(rate.bits_per_second()), burst.nanobits());
+        let joined = self.joined(link, &queues[target], input, rate, burst)?;
+        let mut service = queues[target].service;
+        for (index, queue) in (0u8..).zip(queues).skip(target) {
+            let is_target = usize::from(index) == target;
+            let load = if is_target { joined } else { queue.load };
+            let is_used = is_target || queue.flows > 0;
+            if is_used && !fast::keeps(&load, service, queue.budget, queue.buffer, self.model.comparison) {
+                let limit = queue.broken_limit(&load, service, self.model.comparison)?;
+                return Some(Denial { queue: index, limit });
+            }
+            service = service.below(&load);
+        }
+        None
     }
 
     /// Reserves a route without asking whether it fits: that is the scheme's to know.

@@ -3,10 +3,11 @@
 use wayleave_topology::{Link, Network};
 use wayleave_units::{Amount, Bytes, Time};
 
-use crate::kernel::fast::{Knee, Load, Service, Tolerance};
+use crate::kernel::Limit;
+use crate::kernel::fast::{self, Knee, Load, Service, Tolerance};
 use crate::kernel::lines::Line;
 use crate::ledger::Input;
-use crate::model::{Model, Shaping};
+use crate::model::{Comparison, Model, Shaping};
 
 /// One input of one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +124,17 @@ impl Queue {
 
     pub(crate) fn tolerance(&self) -> Tolerance {
         Tolerance::of(&self.load, self.service, self.budget, self.buffer, self.flows)
+    }
+
+    /// Which promise this load would break.
+    pub(crate) fn broken_limit(&self, load: &Load, service: Service, comparison: Comparison) -> Option<Limit> {
+        let (delay, backlog) = (fast::delay_bound(load, service)?, fast::backlog_bound(load, service)?);
+        if !fast::delay_holds(load, service, self.budget, comparison) {
+            let bound = Time::from_nanos(u64::try_from(delay).ok()?);
+            return Some(Limit::Delay { bound, budget: Time::from_nanos(self.budget as u64) });
+        }
+        let whole = |nanobits| u64::try_from(Amount::from_nanobits(nanobits).bytes_rounded_up()).ok().map(Bytes::new);
+        Some(Limit::Buffer { backlog: whole(backlog)?, buffer: whole(self.buffer)? })
     }
 
     /// Where an input's share is, or where it would be.

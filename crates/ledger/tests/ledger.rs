@@ -96,6 +96,14 @@ proptest! {
             let flow = ledger.reserve(demand, Route { hops: vec![hop, Hop { link: port, queue }] });
             let kept = ledger.report(port).iter().filter(|report| report.queue >= queue && report.flows > 0).all(|report| keeps_everything(&model, report));
             prop_assert_eq!(fits, kept, "{:?}", ledger.report(port));
+            if let Some(Limit::Delay { bound, .. }) = denial.as_ref().map(|denial| &denial.limit) {
+                let broken = denial.as_ref().map_or(0, |denial| usize::from(denial.queue));
+                prop_assert_eq!(Some(*bound), ledger.report(port)[broken].delay_bound());
+            }
+            if let Some(Limit::Buffer { backlog, .. }) = denial.as_ref().map(|denial| &denial.limit) {
+                let broken = denial.as_ref().map_or(0, |denial| usize::from(denial.queue));
+                prop_assert_eq!(Some(*backlog), ledger.report(port)[broken].backlog_bound());
+            }
             if !fits {
                 ledger.release(flow).unwrap();
             }

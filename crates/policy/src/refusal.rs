@@ -130,7 +130,7 @@ pub enum Refusal {
         /// How many queues contracts may use there.
         queues: u8,
     },
-    /// The route that breaks the fewest promises (the pinned one, if one is pinned) still breaks these.
+    /// The shortest route that breaks the fewest promises (the pinned one, if one is pinned) still breaks these.
     Blocked {
         /// That route.
         route: Route,

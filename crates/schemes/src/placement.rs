@@ -9,7 +9,7 @@ use wayleave_topology::{FlowId, LinkId, Network, NodeId, Route};
 use wayleave_units::{Amount, Time};
 
 use crate::routing::{
-    Cost, DelayCost, Denied, Found, Graph, Labels, LeastCost, LeastDelay, Query, Rules, Weigh, larac,
+    Cost, DelayCost, Denied, Detours, Found, Graph, Labels, LeastCost, LeastDelay, Query, Rules, Weigh, larac,
 };
 
 /// A ledger that can be searched.
@@ -81,7 +81,7 @@ impl Placement {
     fn cheapest(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64], labels: Labels) -> Option<Found> {
         let weigh = Weigh { cost, cost_factor: 1, delay_factor: 0, cost_bounds };
         let (graph, ledger) = (&mut self.graph, &self.ledger);
-        let rules = Rules { deadline: Some(query.deadline), denied: Denied::Avoid, labels };
+        let rules = Rules { deadline: Some(query.deadline), denied: Denied::Avoid, labels, detours: Detours::Allowed };
         self.by_cost.search(graph, ledger, query, &weigh, rules).map(|priced| priced.found)
     }
 
@@ -151,7 +151,7 @@ impl Placement {
         bindings
     }
 
-    /// Why a query has no route: the route that breaks the fewest promises, and those promises.
+    /// Why a query has no route: the shortest route that breaks the fewest promises, and those promises.
     pub fn diagnose(&mut self, query: &Query) -> Refusal {
         let network = self.ledger.network().clone();
         let Some(fastest) = self.graph.fastest_route(&network, query.from, query.to) else {
@@ -166,9 +166,13 @@ impl Placement {
             }
         }
         let weigh = Weigh { cost: &DelayCost, cost_factor: 0, delay_factor: 1, cost_bounds: &[] };
-        let (graph, ledger) = (&mut self.graph, &self.ledger);
-        let rules = Rules { deadline: Some(query.deadline), denied: Denied::Count, labels: Labels::Undominated };
-        let least_broken = self.by_cost.search(graph, ledger, query, &weigh, rules);
+        // Without detours it is found soon; a deadline that only a detour meets needs the others.
+        let mut search = |labels, detours| {
+            let rules = Rules { deadline: Some(query.deadline), denied: Denied::Count, labels, detours };
+            self.by_cost.search(&mut self.graph, &self.ledger, query, &weigh, rules)
+        };
+        let least_broken =
+            search(Labels::Undominated, Detours::None).or_else(|| search(Labels::Undominated, Detours::Allowed));
         let Some(route) = least_broken.map(|priced| priced.found.route) else {
             return match query.max_frame {
                 Some(frame) => Refusal::FrameTooLarge { frame },

@@ -19,10 +19,10 @@ use wayleave_topology::Network;
 use wayleave_units::Time;
 
 const WILD: Wild = Wild {
-    switches: (3, 5),
+    switches: (3, 6),
     hosts: (4, 8),
     backbone: Backbone::Ring,
-    extra_cables: (0, 2),
+    extra_cables: (0, 3),
     queues: (1, 4),
     budgets: &[3, 5, 8, 13, 21, 34],
     rates: &[100, 1000, 1000, 10_000],
@@ -96,7 +96,7 @@ fn whatever_is_admitted_in_a_cyclic_network_passes_the_independent_calculator() 
         cyclic += u32::from(has_cycle(scheme.placement()));
     }
     println!("{flows} flows in {queues} queues; {cyclic} of 300 networks with a cycle");
-    assert!(flows > 5000 && cyclic > 100);
+    assert!(flows > 5000 && cyclic > 50);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The nearest request that would fit, on 10,000 refusals: admitting it succeeds, and one step more is refused.
 
-#![allow(clippy::unwrap_used, reason = "a test helper that fails should say where")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test helper that fails should say where")]
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! The paths that a survey tells of, against every combination of their queues.
 
-#![allow(clippy::unwrap_used, reason = "a test helper that fails should say where")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test helper that fails should say where")]
 
 use std::sync::Arc;
 

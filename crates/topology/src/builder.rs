@@ -120,7 +120,7 @@ impl fmt::Display for NetworkError {
                 )
             }
             Self::Parameter { name, given, expected } => write!(f, "{name} is {given}: {expected} is accepted"),
-            Self::TooLarge => write!(f, "the network has more than 2^31 nodes or links"),
+            Self::TooLarge => write!(f, "the network has too many nodes or links (a builder makes up to ten million cables)"),
         }
     }
 }

@@ -139,6 +139,13 @@ pub mod build {
         check(name, given, (1..=100_000).contains(&given), "from 1 to 100000")
     }
 
+    /// The most cables of a built network.
+    const MAX_CABLES: u64 = 10_000_000;
+
+    fn cables(count: Option<u64>) -> Result<(), NetworkError> {
+        if count.is_some_and(|count| count <= MAX_CABLES) { Ok(()) } else { Err(NetworkError::TooLarge) }
+    }
+
     /// A fat tree. Switches are `core1`, `pod1-agg1`, `pod1-edge1`; hosts are `h1` ... in order of pods and edges.
     ///
     /// # Errors
@@ -154,6 +161,7 @@ pub mod build {
         let half = spec.k / 2;
         let hosts = spec.hosts_per_edge.unwrap_or(half);
         size("hosts per edge switch", hosts)?;
+        cables(hosts.checked_mul(count * half))?;
         let cabling = &spec.cabling;
         let aggregation = spec.aggregation_rate.unwrap_or(cabling.rate);
         let core = spec.core_rate.unwrap_or(cabling.rate);
@@ -196,6 +204,8 @@ pub mod build {
         size("spines", spec.spines)?;
         size("hosts per leaf", spec.hosts_per_leaf)?;
         check("parallel links", spec.parallel, (1..=64).contains(&spec.parallel), "from 1 to 64")?;
+        let per_leaf = (spec.spines * spec.parallel).checked_add(spec.hosts_per_leaf);
+        cables(per_leaf.and_then(|each| each.checked_mul(spec.leaves)))?;
         let cabling = &spec.cabling;
         let uplink = spec.uplink_rate.unwrap_or(cabling.rate);
         let mut builder = NetworkBuilder::default();
@@ -231,6 +241,7 @@ pub mod build {
     fn chain(spec: &Chain, closed: bool) -> Result<Network, NetworkError> {
         size("switches", spec.switches)?;
         size("hosts per switch", spec.hosts_per_switch)?;
+        cables(spec.hosts_per_switch.checked_mul(spec.switches))?;
         let mut builder = NetworkBuilder::default();
         let ids = (1..=spec.switches)
             .map(|i| builder.add_node(&format!("s{i}"), NodeKind::Switch))

@@ -92,6 +92,8 @@ fn a_builder_refuses_what_is_no_network() {
     assert!(matches!(builder.add_link(spec(a, b, gbit, 0)), Err(NetworkError::QueueCount { .. })));
     assert!(matches!(builder.add_link(spec(a, b, gbit, 9)), Err(NetworkError::QueueCount { .. })));
     assert!(matches!(build::fat_tree(&FatTree { k: 5, ..FatTree::default() }), Err(NetworkError::Parameter { .. })));
+    let huge = LeafSpine { leaves: 100_000, spines: 100_000, ..LeafSpine::default() };
+    assert!(matches!(build::leaf_spine(&huge), Err(NetworkError::TooLarge)));
     assert!(matches!(build::ring(&Chain { switches: 2, ..Chain::default() }), Err(NetworkError::Parameter { .. })));
 }
 

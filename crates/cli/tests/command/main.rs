@@ -1,6 +1,6 @@
 //! The real binary, run as a person would.
 
-#![allow(clippy::unwrap_used, reason = "a test helper that fails should say where")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test helper that fails should say where")]
 
 mod bad_input;
 mod bench;

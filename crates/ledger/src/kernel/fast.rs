@@ -145,7 +145,7 @@ pub(crate) fn keeps(load: &Load, service: Service, budget: i128, buffer: i128, c
 }
 
 /// `(debt + burst + rate tau) / service - tau <= budget`, multiplied out.
-fn delay_holds(load: &Load, service: Service, budget: i128, comparison: Comparison) -> bool {
+pub(crate) fn delay_holds(load: &Load, service: Service, budget: i128, comparison: Comparison) -> bool {
     let Knee { num, den } = load.knee;
     let over = service.debt + load.burst - service.rate * budget;
     comparison.holds(over * den, (service.rate - load.rate) * num)
@@ -160,4 +160,28 @@ fn backlog_holds(load: &Load, service: Service, buffer: i128, comparison: Compar
     } else {
         comparison.holds(load.rate * service.debt, (buffer - load.burst) * service.rate)
     }
+}
+
+/// The delay bound in ns, rounded up; `None` if there is none.
+pub(crate) fn delay_bound(load: &Load, service: Service) -> Option<i128> {
+    let Knee { num, den } = load.knee;
+    let late = (service.debt + load.burst) * den - (service.rate - load.rate) * num;
+    (load.rate <= service.rate && service.rate > 0).then(|| rounded_up(late, service.rate * den))
+}
+
+/// The backlog bound in nanobits, rounded up; `None` if there is none.
+pub(crate) fn backlog_bound(load: &Load, service: Service) -> Option<i128> {
+    let Knee { num, den } = load.knee;
+    if load.rate > service.rate || service.rate <= 0 {
+        return None;
+    }
+    Some(if num * service.rate >= service.debt * den {
+        rounded_up((load.burst + service.debt) * den - (service.rate - load.rate) * num, den)
+    } else {
+        load.burst + rounded_up(load.rate * service.debt, service.rate)
+    })
+}
+
+fn rounded_up(num: i128, den: i128) -> i128 {
+    -(-num).div_euclid(den)
 }

@@ -58,6 +58,7 @@ pub(super) struct Level {
 /// Lower bounds of the delay to one host.
 #[derive(Clone, Copy, Debug)]
 pub struct Towards<'a> {
+    network: &'a Network,
     graph: &'a Graph,
     last_links: &'a [LinkId],
 }
@@ -225,7 +226,7 @@ impl Graph {
 
     /// Lower bounds of the delay to `host`; [`Graph::prepare`] has to be called before.
     pub fn towards<'a>(&'a self, network: &'a Network, host: NodeId) -> Towards<'a> {
-        Towards { graph: self, last_links: network.links_into(host) }
+        Towards { network, graph: self, last_links: network.links_into(host) }
     }
 
     /// Per switch, the least sum of `weight(link, least budget)` to a switch; [`u64::MAX`] where no queue leads on.
@@ -240,13 +241,8 @@ impl Graph {
     /// The least sum of budgets and constants between two hosts in an empty network; `None` if nothing joins them.
     pub fn fastest_route(&mut self, network: &Network, from: NodeId, to: NodeId) -> Option<Time> {
         self.prepare(network, to);
-        let towards = self.towards(network, to);
-        let through = |&link: &LinkId| {
-            let rest = towards.at(self.edge(link.0).head_switch);
-            self.fastest(link.0).checked_add(rest)
-        };
-        let fastest = network.links_to_switches(from).iter().filter_map(through).min()?;
-        Some(Time::from_nanos(fastest + self.start(from)))
+        let fastest = self.towards(network, to).from_host(from);
+        (fastest < Self::FAR).then(|| Time::from_nanos(fastest + self.start(from)))
     }
 
     /// The fewest switches between two hosts.
@@ -288,6 +284,15 @@ impl Graph {
 }
 
 impl Towards<'_> {
+    /// The least delay from a host's first queue on, ns; [`u64::MAX`] if there is no way.
+    pub(super) fn from_host(&self, host: NodeId) -> u64 {
+        let through = |&link: &LinkId| {
+            let rest = self.at(self.graph.edge(link.0).head_switch);
+            self.graph.fastest(link.0).checked_add(rest)
+        };
+        self.network.links_to_switches(host).iter().filter_map(through).min().unwrap_or(u64::MAX)
+    }
+
     /// The least delay from a switch to the host, ns; [`u64::MAX`] if there is no way.
     pub(super) fn at(&self, switch: u32) -> u64 {
         let through = |&link: &LinkId| {

@@ -11,11 +11,12 @@ use wayleave_ledger::Ledger;
 use wayleave_units::Time;
 
 use super::graph::Graph;
-use super::least_cost::{Cost, Denied, Labels, LeastCost, Priced, Rules, Weigh};
+use super::least_cost::{Cost, Denied, Detours, Labels, LeastCost, Priced, Rules, Weigh};
 use super::{LeastDelay, Query};
 
 /// The relaxation prices lateness instead of forbidding it.
-const RULES: Rules = Rules { deadline: None, denied: Denied::Avoid, labels: Labels::Undominated };
+const RULES: Rules =
+    Rules { deadline: None, denied: Denied::Avoid, labels: Labels::Undominated, detours: Detours::Allowed };
 /// More than any instance needs; a bound, since access can make the relaxation's steps irregular.
 const MAX_STEPS: u32 = 64;
 

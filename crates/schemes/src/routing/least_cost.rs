@@ -73,6 +73,15 @@ pub enum Labels {
     OnePerNode,
 }
 
+/// Which links a search looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detours {
+    /// All.
+    Allowed,
+    /// Those on ways that would take least time in an empty network.
+    None,
+}
+
 /// What a search must keep to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
@@ -82,6 +91,8 @@ pub struct Rules {
     pub denied: Denied,
     /// How many ways to a place are kept.
     pub labels: Labels,
+    /// Whether longer ways count.
+    pub detours: Detours,
 }
 
 /// A route with its cost as well as its delay.
@@ -162,9 +173,11 @@ impl LeastCost {
         let graph = &*graph;
         self.closed.begin();
         self.outlook.clear();
-        let Rules { deadline, denied, labels } = rules;
+        let Rules { deadline, denied, labels, detours } = rules;
         let deadline = deadline.map_or(u64::MAX, Time::as_nanos);
-        let run = Run { graph, ledger, query, weigh, deadline, denied, labels };
+        let towards = graph.towards(ledger.network(), query.to);
+        let shortest = (detours == Detours::None).then(|| towards.from_host(query.from));
+        let run = Run { graph, ledger, query, weigh, deadline, denied, labels, shortest };
         match denied {
             Denied::Count => self.last.take_all(graph, ledger, query),
             Denied::Avoid => self.last.look_back((graph, ledger, query), &mut self.closed),
@@ -235,6 +248,7 @@ impl LeastCost {
     fn open_link(&mut self, run: &Run<'_>, parent: u32, before: &Label, link: u32) {
         let id = LinkId(link);
         if self.is_taken(run, link)
+            || run.is_detour(link)
             || !run.query.carries(run.ledger, id)
             || (run.denied == Denied::Avoid && !run.ledger.has_rate(id, run.query.rate))
         {
@@ -417,9 +431,24 @@ struct Run<'a> {
     deadline: u64,
     denied: Denied,
     labels: Labels,
+    /// Without detours: what the fastest way takes in an empty network, ns.
+    shortest: Option<u64>,
 }
 
 impl Run<'_> {
+    /// Whether a link lies off all the ways that would take least time in an empty network.
+    fn is_detour(&self, link: u32) -> bool {
+        let Some(shortest) = self.shortest else { return false };
+        let network = self.ledger.network();
+        let head = self.graph.edge(link).head;
+        let is_first = self.graph.edge(link).from == self.query.from.0;
+        let before =
+            if is_first { 0 } else { self.graph.wait_at(network, self.query.from, self.graph.tail_switch(link)) };
+        let towards = self.graph.towards(network, self.query.to);
+        let after = if head == self.query.to.0 { 0 } else { towards.at(self.graph.edge(link).head_switch) };
+        before.saturating_add(self.graph.fastest(link)).saturating_add(after) > shortest
+    }
+
     /// The label of the source.
     fn start(&self) -> Label {
         let delay = self.graph.start(self.query.from);

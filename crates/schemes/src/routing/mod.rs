@@ -20,7 +20,7 @@ mod least_delay;
 mod outlook;
 
 pub use graph::{Graph, Towards};
-pub use least_cost::{Cost, DelayCost, Denied, HopCost, Labels, LeastCost, Priced, Rules, Weigh};
+pub use least_cost::{Cost, DelayCost, Denied, Detours, HopCost, Labels, LeastCost, Priced, Rules, Weigh};
 pub use least_delay::LeastDelay;
 
 use wayleave_contracts::Demand;

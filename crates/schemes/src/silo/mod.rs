@@ -102,3 +102,6 @@ fn find_room(placement: &mut Placement, request: &Request) -> Result<Found, Opti
         None => placement.larac(&query, &HopCost, &[]).ok_or(None),
     }
 }
+
+#[cfg(test)]
+mod tests;
