@@ -1,4 +1,5 @@
 //! What a contract may say, and what it reserves.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 use wayleave_contracts::{Accounting, Contract, ContractError, Demand, WireOverhead};
 use wayleave_topology::builders::{Cabling, build};

@@ -196,10 +196,10 @@ impl Ledger {
         if target.load.burst + burst > AMOUNT_LIMIT {
             return false;
         }
-        if gate.quick {
-            if let Some(load) = self.joined(link, target, input, rate, burst) {
-                return self.fits_fast(queues, usize::from(queue), load);
-            }
+        if gate.quick
+            && let Some(load) = self.joined(link, target, input, rate, burst)
+        {
+            return self.fits_fast(queues, usize::from(queue), load);
         }
         self.fits_lines(queues, usize::from(queue), port, input, rate, burst)
     }

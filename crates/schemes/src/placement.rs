@@ -160,23 +160,23 @@ impl Placement {
         if fastest > query.deadline {
             return Refusal::Deadline { fastest, deadline: query.deadline };
         }
-        if let Some(limit) = self.ledger.model().max_switches() {
-            if Graph::fewest_switches(&network, query.from, query.to).is_none_or(|switches| switches > limit) {
-                return Refusal::TooManySwitches { limit };
-            }
-        }
         let weigh = Weigh { cost: &DelayCost, cost_factor: 0, delay_factor: 1, cost_bounds: &[] };
         // Without detours it is found soon; a deadline that only a detour meets needs the others.
-        let mut search = |labels, detours| {
-            let rules = Rules { deadline: Some(query.deadline), denied: Denied::Count, labels, detours };
+        let mut search = |detours| {
+            let (deadline, labels) = (Some(query.deadline), Labels::Undominated);
+            let rules = Rules { deadline, denied: Denied::Count, labels, detours };
             self.by_cost.search(&mut self.graph, &self.ledger, query, &weigh, rules)
         };
-        let least_broken =
-            search(Labels::Undominated, Detours::None).or_else(|| search(Labels::Undominated, Detours::Allowed));
+        let least_broken = search(Detours::None).or_else(|| search(Detours::Allowed));
         let Some(route) = least_broken.map(|priced| priced.found.route) else {
-            return match query.max_frame {
-                Some(frame) => Refusal::FrameTooLarge { frame },
-                None => Refusal::Deadline { fastest, deadline: query.deadline },
+            let fewest = || Graph::fewest_switches(&network, query.from, query.to);
+            let limit = self.ledger.model().max_switches();
+            return match (limit, query.max_frame) {
+                (Some(limit), _) if fewest().is_none_or(|switches| switches > limit) => {
+                    Refusal::TooManySwitches { limit }
+                }
+                (_, Some(frame)) => Refusal::FrameTooLarge { frame },
+                (_, None) => Refusal::Deadline { fastest, deadline: query.deadline },
             };
         };
         let mut bindings = self.bindings(query, &route).into_iter();

@@ -77,7 +77,7 @@ fn cases(wild: Wild, model: Model, seeds: std::ops::Range<u64>, queries: u64, mu
 fn query(dice: &mut Dice, network: &Network) -> Query {
     let load = dice.between(1, 150);
     let request = wild::request(dice, network, load);
-    let frame = dice.percent(30).then(|| Bytes::new(dice.pick(&[600, 1570, 9070])));
+    let frame = dice.percent(30).then(|| Bytes::new(dice.pick(&[600, 1600, 9062])));
     let is_first_link = |link: &&LinkId| network.link(**link).mtu < Bytes::new(9000);
     let frame = frame.filter(|frame| {
         frame.get() < 1500 || !network.links_from(request.from).iter().any(|link| is_first_link(&link))

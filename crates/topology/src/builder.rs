@@ -120,7 +120,9 @@ impl fmt::Display for NetworkError {
                 )
             }
             Self::Parameter { name, given, expected } => write!(f, "{name} is {given}: {expected} is accepted"),
-            Self::TooLarge => write!(f, "the network has too many nodes or links (a builder makes up to ten million cables)"),
+            Self::TooLarge => {
+                write!(f, "the network has too many nodes or links (a builder makes up to ten million cables)")
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 //! Shapes of built networks, and what a builder refuses.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build, testbeds};
 use wayleave_topology::{

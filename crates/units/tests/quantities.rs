@@ -1,4 +1,5 @@
 //! What a quantity accepts, refuses and prints.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 use proptest::prelude::*;
 use wayleave_units::{Amount, Bytes, ParseUnitErrorKind, Rate, Time};

@@ -106,7 +106,8 @@ mod resource_allocation {
 
     #[test]
     fn a_budget_that_the_topology_fixes_goes_before_the_table() {
-        let queue = |budget: Option<u64>| PortQueue { buffer: Bytes::new(97_000), budget: budget.map(Time::from_micros) };
+        let queue =
+            |budget: Option<u64>| PortQueue { buffer: Bytes::new(97_000), budget: budget.map(Time::from_micros) };
         let switch_port = PortSpec { queues: vec![queue(None), queue(Some(800)), queue(None), queue(None)] };
         let host_port = PortSpec { queues: vec![queue(Some(250)), queue(Some(900)), queue(None)] };
         let network = build::star(2, Cabling { switch_port, host_port, ..Cabling::default() }).unwrap();
@@ -130,7 +131,13 @@ mod silo_of_section_2_1_2 {
         for (_, link) in plain.links() {
             let ends = [link.from, link.to].map(|node| plain.node(node).name.as_str());
             let touches = |what: &str| ends.iter().any(|name| name.contains(what));
-            let us = if touches("core") { 80 } else if touches("agg") { 50 } else { 20 };
+            let us = if touches("core") {
+                80
+            } else if touches("agg") {
+                50
+            } else {
+                20
+            };
             let queue = PortQueue { buffer: Bytes::new(590_000), budget: Some(Time::from_micros(us)) };
             let spec = LinkSpec {
                 from: link.from,

@@ -241,7 +241,7 @@ impl Graph {
     /// The least sum of budgets and constants between two hosts in an empty network; `None` if nothing joins them.
     pub fn fastest_route(&mut self, network: &Network, from: NodeId, to: NodeId) -> Option<Time> {
         self.prepare(network, to);
-        let fastest = self.towards(network, to).from_host(from);
+        let fastest = self.towards(network, to).of_host(from);
         (fastest < Self::FAR).then(|| Time::from_nanos(fastest + self.start(from)))
     }
 
@@ -285,7 +285,7 @@ impl Graph {
 
 impl Towards<'_> {
     /// The least delay from a host's first queue on, ns; [`u64::MAX`] if there is no way.
-    pub(super) fn from_host(&self, host: NodeId) -> u64 {
+    pub(super) fn of_host(&self, host: NodeId) -> u64 {
         let through = |&link: &LinkId| {
             let rest = self.at(self.graph.edge(link.0).head_switch);
             self.graph.fastest(link.0).checked_add(rest)

@@ -176,7 +176,7 @@ impl LeastCost {
         let Rules { deadline, denied, labels, detours } = rules;
         let deadline = deadline.map_or(u64::MAX, Time::as_nanos);
         let towards = graph.towards(ledger.network(), query.to);
-        let shortest = (detours == Detours::None).then(|| towards.from_host(query.from));
+        let shortest = (detours == Detours::None).then(|| towards.of_host(query.from));
         let run = Run { graph, ledger, query, weigh, deadline, denied, labels, shortest };
         match denied {
             Denied::Count => self.last.take_all(graph, ledger, query),
