@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// Nothing is shown of what takes no longer.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -63,8 +63,8 @@ impl Progress {
             Show::Lines => {
                 let elapsed = (now - self.started).as_secs_f64();
                 let rate = self.done as f64 / elapsed;
-                let left = (self.total - self.done) as f64 / rate;
-                eprintln!("{} of {}, {rate:.0}/s, about {left:.0} s left", self.done, self.total);
+                let left = HumanDuration(Duration::from_secs_f64((self.total - self.done) as f64 / rate));
+                eprintln!("{} of {}, {rate:.0}/s, about {left} left", self.done, self.total);
                 self.next = now + PATIENCE;
             }
         }

@@ -79,3 +79,42 @@ fn promise(session: &Session, flow: FlowId) -> Option<PromisedFlow> {
         promised_bound: placement.bound(&reservation.route),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use wayleave_policy::Request;
+    use wayleave_schemes::routing::Query;
+    use wayleave_units::Rate;
+
+    use super::*;
+    use crate::session::SessionArgs;
+
+    #[derive(Parser)]
+    struct Only {
+        #[command(flatten)]
+        session: SessionArgs,
+    }
+
+    #[test]
+    fn a_promise_that_was_given_without_asking_is_found_broken() {
+        let args = Only::parse_from(["", "-t", "star:hosts=2"]).session;
+        let mut session = Session::open(&args).unwrap();
+        assert_eq!(recheck(&session), Verdict::Sound);
+        let node = |name| session.network.find_node(name).unwrap();
+        let request = Request {
+            from: node("h1"),
+            to: node("h2"),
+            rate: Rate::from_mbit(1),
+            burst: Bytes::new(1000),
+            deadline: Time::from_millis(1),
+            max_frame: None,
+            route: None,
+        };
+        let placement = session.scheme.placement_mut();
+        let found = placement.least_delay(&Query::of(&request)).unwrap();
+        // 96 us at 1 Gbit/s, beyond the budget together with the two frames that can be in the way.
+        placement.reserve(&Request { burst: Bytes::new(62_000), ..request }, found);
+        assert_eq!(recheck(&session), Verdict::Unsound);
+    }
+}

@@ -1,7 +1,6 @@
 //! Deciding what the input asks for, in its order: a list of contracts, or events with their times.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use wayleave_contracts::{Action, Contract};
 use wayleave_formats::EventList;
@@ -71,14 +70,14 @@ pub(crate) struct Replay<'a> {
     /// Who is admitted.
     standing: HashMap<&'a str, FlowId>,
     /// Ended flows that are still held, by the time at which they are freed.
-    due: BinaryHeap<Reverse<(Time, FlowId)>>,
+    due: BTreeSet<(Time, FlowId)>,
     /// Until then packets may be in flight on routes that were left by moves and changes, and are free already.
     settled_at: Time,
 }
 
 impl<'a> Replay<'a> {
     pub(crate) fn new(session: &'a mut Session, hold: Hold) -> Self {
-        Self { session, hold, standing: HashMap::new(), due: BinaryHeap::new(), settled_at: Time::ZERO }
+        Self { session, hold, standing: HashMap::new(), due: BTreeSet::new(), settled_at: Time::ZERO }
     }
 
     /// Goes through all events; what is due by the time of the last one is freed.
@@ -118,9 +117,8 @@ impl<'a> Replay<'a> {
 
     /// Frees what is due.
     fn free(&mut self, now: Time) {
-        while let Some(&Reverse((due, flow))) = self.due.peek().filter(|Reverse((due, _))| *due <= now) {
-            debug_assert!(due <= now);
-            self.due.pop();
+        while let Some(&(due, flow)) = self.due.first().filter(|(due, _)| *due <= now) {
+            self.due.remove(&(due, flow));
             self.session.scheme.release(flow);
         }
     }
@@ -128,7 +126,7 @@ impl<'a> Replay<'a> {
     fn release(&mut self, name: &'a str, now: Time) -> Released<'a> {
         let held_until = self.standing.remove(name).map(|flow| {
             let due = now + self.in_flight(flow);
-            self.due.push(Reverse((due, flow)));
+            self.due.insert((due, flow));
             due
         });
         self.free(now);

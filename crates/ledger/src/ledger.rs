@@ -10,26 +10,7 @@ use crate::kernel::fast::{self, Knee, Load, Service, Tolerance};
 use crate::kernel::lines::{self, Bucket, Line};
 use crate::kernel::{AMOUNT_LIMIT, Denial};
 use crate::model::{Model, Shaping};
-use crate::port::{Gate, Port, Queue, Share};
-
-/// Where traffic enters a port from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Input(u32);
-
-impl Input {
-    /// The node itself: not bounded by any line.
-    pub const LOCAL: Self = Self(u32::MAX);
-
-    /// A link that feeds the node.
-    pub const fn link(link: LinkId) -> Self {
-        Self(link.0)
-    }
-
-    /// The link, or `None` for local traffic.
-    pub const fn as_link(self) -> Option<LinkId> {
-        if self.0 == u32::MAX { None } else { Some(LinkId(self.0)) }
-    }
-}
+use crate::port::{Gate, Input, Port, Queue, Share};
 
 /// What a flow has reserved.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,6 +19,7 @@ mod port;
 mod report;
 
 pub use kernel::{Denial, Limit};
-pub use ledger::{Input, Ledger, LedgerError, Reservation};
+pub use ledger::{Ledger, LedgerError, Reservation};
 pub use model::{BestEffort, Comparison, Model, Residual, Shaping};
+pub use port::Input;
 pub use report::{InputReport, QueueReport};

@@ -1,13 +1,31 @@
 //! One port: its queues, what enters them, and what every check reads.
 
-use wayleave_topology::{Link, Network};
+use wayleave_topology::{Link, LinkId, Network};
 use wayleave_units::{Amount, Bytes, Time};
 
 use crate::kernel::Limit;
 use crate::kernel::fast::{self, Knee, Load, Service, Tolerance};
 use crate::kernel::lines::Line;
-use crate::ledger::Input;
 use crate::model::{Comparison, Model, Shaping};
+
+/// Where traffic enters a port from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Input(u32);
+
+impl Input {
+    /// The node itself: not bounded by any line.
+    pub const LOCAL: Self = Self(u32::MAX);
+
+    /// A link that feeds the node.
+    pub const fn link(link: LinkId) -> Self {
+        Self(link.0)
+    }
+
+    /// The link, or `None` for local traffic.
+    pub const fn as_link(self) -> Option<LinkId> {
+        if self.0 == u32::MAX { None } else { Some(LinkId(self.0)) }
+    }
+}
 
 /// One input of one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use wayleave_topology::LinkId;
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::kernel::{AMOUNT_LIMIT, Denial, Limit};
-use crate::ledger::{Input, Ledger};
+use crate::ledger::Ledger;
 use crate::model::{Residual, Shaping};
-use crate::port::Queue;
+use crate::port::{Input, Queue};
 
 /// What enters a queue from one input.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use common::wild::{self, Backbone, Constants, Wild};
 use common::{Dice, assert_sound, claim};
 use wayleave_ledger::Model;
-use wayleave_policy::Admission;
+use wayleave_policy::{Admission, Request};
 use wayleave_recheck::{Report, Violation, check};
 use wayleave_schemes::chameleon::{Chameleon, Params, Rerouting};
 use wayleave_schemes::placement::Placement;
 use wayleave_topology::Network;
-use wayleave_units::Time;
+use wayleave_units::{Bytes, Rate, Time};
 
 const WILD: Wild = Wild {
     switches: (3, 6),
@@ -27,6 +27,7 @@ const WILD: Wild = Wild {
     budgets: &[3, 5, 8, 13, 21, 34],
     rates: &[100, 1000, 1000, 10_000],
     mtus: &[1500, 1500, 9000],
+    buffers: &[20_000, 60_000, 97_000, 400_000],
     constants: Constants::Short,
 };
 
@@ -97,6 +98,43 @@ fn whatever_is_admitted_in_a_cyclic_network_passes_the_independent_calculator() 
     }
     println!("{flows} flows in {queues} queues; {cyclic} of 300 networks with a cycle");
     assert!(flows > 5000 && cyclic > 50);
+}
+
+/// From 1 to `most`, each order of magnitude as likely.
+fn of_any_size(dice: &mut Dice, most: u64) -> u64 {
+    let digits = dice.between(0, u64::from(most.ilog10()));
+    dice.between(10u64.pow(digits as u32), most.min(10u64.pow(digits as u32 + 1)))
+}
+
+/// Where integers might overflow, and bounds are many orders of magnitude apart.
+#[test]
+fn from_one_bit_a_second_to_ten_terabit_every_promise_holds() {
+    let wild = Wild {
+        rates: &[10, 10_000, 10_000_000, 10_000_000],
+        budgets: &[10, 100, 300, 3000],
+        mtus: &[64, 1500, 65_535],
+        buffers: &[20_000, 10_000_000, 100_000_000_000],
+        ..WILD
+    };
+    let (mut flows, mut refused) = (0, 0);
+    for seed in 2000..2200 {
+        let mut dice = Dice::new(seed);
+        let network: Arc<Network> = wild.build(&mut dice);
+        let params = Params { rerouting: Some(Rerouting::default()), ..Params::default() };
+        let mut scheme = Chameleon::new(network.clone(), Model::default(), params).unwrap();
+        for _ in 0..40 {
+            let request = Request {
+                rate: Rate::from_bits_per_second(of_any_size(&mut dice, Rate::MAX.bits_per_second())),
+                burst: Bytes::new(of_any_size(&mut dice, Bytes::MAX.get())),
+                deadline: Time::from_nanos(1_000 * of_any_size(&mut dice, 100_000_000)),
+                ..wild::request(&mut dice, &network, 1)
+            };
+            refused += u32::from(scheme.admit(&request).is_err());
+        }
+        flows += assert_sound(scheme.placement(), &format!("seed {seed}")).flows.len();
+    }
+    println!("{flows} flows, {refused} refused");
+    assert!(flows > 500 && refused > 1000);
 }
 
 #[test]

@@ -82,3 +82,16 @@ fn cell(text: &str) -> String {
     let needs_quotes = text.contains([',', '"', '\n', '\r']) || text.trim() != text;
     if needs_quotes { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::cell;
+
+    #[test]
+    fn a_cell_that_would_end_early_is_quoted() {
+        assert_eq!(cell("h1"), "h1");
+        assert_eq!(cell("a,b"), "\"a,b\"");
+        assert_eq!(cell("a \"b\""), "\"a \"\"b\"\"\"");
+        assert_eq!(cell(" a"), "\" a\"");
+    }
+}

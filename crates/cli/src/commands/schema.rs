@@ -31,9 +31,9 @@ enum KindName {
 /// Runs the command.
 pub(crate) fn run(args: &SchemaArgs) -> Result<Exit, Failure> {
     let text = match args.kind {
-        KindName::Topology => "",
-        KindName::Contracts => "",
-        KindName::Events => "",
+        KindName::Topology => include_str!("../../../../schemas/topology.schema.json"),
+        KindName::Contracts => include_str!("../../../../schemas/contracts.schema.json"),
+        KindName::Events => include_str!("../../../../schemas/events.schema.json"),
     };
     let mut out = out();
     out.write_all(text.as_bytes())?;

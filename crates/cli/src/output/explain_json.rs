@@ -28,6 +28,7 @@ pub(crate) fn print(session: &Session, scheme: &SchemeArgs, explanation: &Explan
     let decided =
         Decided { contract: explanation.contract, verdict, terms: &terms, event: None, keeps_old_terms: false };
     let reports = route.map_or(&[][..], |route| &route.hops).iter().flat_map(|hop| session.ledger().report(hop.link));
+    let (refusal, refused) = (verdict.decision.as_ref().err(), explanation.refused.as_ref());
     let document = Document {
         wayleave: env!("CARGO_PKG_VERSION"),
         scheme: SchemeShape::of(scheme),
@@ -35,10 +36,10 @@ pub(crate) fn print(session: &Session, scheme: &SchemeArgs, explanation: &Explan
         topology: TopologyShape::of(session),
         before: Before { admitted: explanation.before.admitted, refused: explanation.before.refused },
         request: RequestShape::of(session, &decided),
-        breaks: verdict.decision.as_ref().err().and_then(|refusal| BreaksShape::of(session, refusal)),
+        breaks: refusal.zip(refused).and_then(|(refusal, refused)| BreaksShape::of(session, refusal, refused)),
         queues: reports.map(|report| shapes::queue(network, &report)).collect(),
-        paths: explanation.refused.as_ref().map(|refused| PathsShape::of(network, refused)),
-        nearest: explanation.refused.as_ref().map(NearestShape::of),
+        paths: refused.map(|refused| PathsShape::of(network, refused)),
+        nearest: refused.map(NearestShape::of),
     };
     let mut out = out();
     serde_json::to_writer_pretty(&mut out, &document)?;
@@ -56,7 +57,7 @@ struct Document<'a> {
     request: RequestShape<'a>,
     /// Whose promise would break.
     #[serde(skip_serializing_if = "Option::is_none")]
-    breaks: Option<BreaksShape>,
+    breaks: Option<BreaksShape<'a>>,
     /// All queues of the links on the route: with the request if it was admitted, without it if not.
     queues: Vec<QueueShape<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,21 +74,38 @@ struct Before {
 }
 
 #[derive(Serialize)]
-struct BreaksShape {
+struct BreaksShape<'a> {
     /// The queue that the request would enter, or one below it.
     whose: &'static str,
     entered_queue: u8,
     flows: u32,
+    /// What the request would break in each queue of the link, entered on the same way.
+    in_every_queue: Vec<EntryShape<'a>>,
 }
 
-impl BreaksShape {
-    fn of(session: &Session, refusal: &Refusal) -> Option<Self> {
+#[derive(Serialize)]
+struct EntryShape<'a> {
+    queue: usize,
+    binding: Option<BindingShape<'a>>,
+}
+
+impl<'a> BreaksShape<'a> {
+    fn of(session: &'a Session, refusal: &Refusal, refused: &Refused) -> Option<Self> {
         let Refusal::Blocked { route, binding, .. } = refusal else { return None };
         let entered = words::entered(route, binding);
         Some(Self {
             whose: if entered == binding.queue() { "entered" } else { "lower" },
             entered_queue: entered,
             flows: session.flows_in(binding.link(), binding.queue()),
+            in_every_queue: refused
+                .at_binding
+                .iter()
+                .enumerate()
+                .map(|(queue, broken)| {
+                    let binding = broken.as_ref().map(|broken| shapes::binding(&session.network, broken));
+                    EntryShape { queue, binding }
+                })
+                .collect(),
         })
     }
 }

@@ -143,7 +143,7 @@ fn moves(out: &mut impl Write, session: &Session, decision: &Decision) -> Result
 fn why(out: &mut impl Write, session: &Session, contract: &Contract, refusal: &Refusal) -> Result<(), Failure> {
     let ledger = session.ledger();
     writeln!(out, "\nWhy")?;
-    paragraph(out, &format!("{}.", capitalised(&words::refusal(ledger, contract, refusal))))?;
+    paragraph(out, &words::sentence(&words::refusal(ledger, contract, refusal)))?;
     match refusal {
         Refusal::Blocked { route, binding, others } => {
             paragraph(out, &whose(session, route, binding))?;
@@ -187,7 +187,7 @@ fn every_queue(out: &mut impl Write, session: &Session, refused: &Refused, bindi
             format!("  {}", report.queue),
             report.budget.to_string(),
             report.flows.to_string(),
-            broken.unwrap_or_else(|| "nothing here, but the queues on the way become too slow".to_owned()),
+            broken.unwrap_or_else(|| "nothing here, but a later queue or the deadline".to_owned()),
         ]);
     }
     write_table(out, &mut table)
@@ -249,11 +249,6 @@ fn nearest(out: &mut impl Write, contract: &Contract, refused: &Refused) -> Resu
     line("rate:", nearest.rate.map(|rate| rate.to_string()), "largest", contract.rate.to_string())?;
     line("deadline:", nearest.deadline.map(|time| time.to_string()), "smallest", contract.deadline.to_string())?;
     Ok(())
-}
-
-fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A sentence, broken into lines.

@@ -299,8 +299,8 @@ impl<'a> RequestShape<'a> {
         let network = &*session.network;
         self.decision = "refused";
         self.reason = Some(refusal.reason().code());
-        let sentence = words::refusal(session.ledger(), decided.contract, refusal);
-        self.message = Some(format!("{sentence}{}.", decided.afterwards()));
+        let clause = words::refusal(session.ledger(), decided.contract, refusal);
+        self.message = Some(words::sentence(&(clause + decided.afterwards())));
         match refusal {
             Refusal::Blocked { route, binding, others } => {
                 self.tried = Some(shapes::hops(network, route));

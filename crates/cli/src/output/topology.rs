@@ -122,7 +122,8 @@ fn follows(before: &str, name: &str) -> bool {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         name[stem..].parse::<u64>().ok().map(|number| (name[..stem].to_owned(), number))
     };
-    split(before).map(|(stem, number)| (stem, number + 1)) == split(name) && split(name).is_some()
+    split(name).is_some()
+        && split(name) == split(before).and_then(|(stem, number)| Some((stem, number.checked_add(1)?)))
 }
 
 /// Everything that the network knows.
@@ -187,5 +188,21 @@ struct QueueShape {
 impl QueueShape {
     fn of(queue: &PortQueue) -> Self {
         Self { buffer_bytes: queue.buffer.get(), budget_ns: queue.budget.map(|budget| budget.as_nanos()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_count_up_are_abridged() {
+        assert_eq!(
+            abridged(["h1", "h2", "h3", "s1", "s2", "core", "h9", "h11"].into_iter()),
+            "h1 ... h3, s1, s2, core, h9, h11"
+        );
+        assert_eq!(abridged(["9", "10", "11"].into_iter()), "9 ... 11");
+        assert_eq!(abridged(["h18446744073709551615", "h"].into_iter()), "h18446744073709551615, h");
+        assert_eq!(abridged([].into_iter()), "");
     }
 }

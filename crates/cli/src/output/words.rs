@@ -27,7 +27,7 @@ pub(crate) fn queue(network: &Network, link: LinkId, queue: u8) -> String {
     format!("queue {queue} of {}", network.link(link).name)
 }
 
-/// Why a request was refused, in one sentence without a full stop.
+/// Why a request was refused, in one clause.
 pub(crate) fn refusal(ledger: &Ledger, contract: &Contract, refusal: &Refusal) -> String {
     let network = ledger.network();
     let (from, to) = (name(network, contract.from), name(network, contract.to));
@@ -128,6 +128,13 @@ pub(crate) fn finding(ledger: &Ledger, contract: &Contract, refused: &Refusal) -
     Some((field, refusal(ledger, contract, refused)))
 }
 
+/// A sentence with its capital letter and its full stop.
+pub(crate) fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).chain(['.']).collect()
+}
+
 /// The known name that was probably meant.
 pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let accepted = 1 + word.chars().count() / 4;
@@ -139,4 +146,23 @@ pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
 /// A node's name.
 pub(crate) fn name(network: &Network, node: NodeId) -> &str {
     &network.node(node).name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_a_letter_or_two_away_or_none() {
+        let known = || ["ptp-1", "hadoop-a-12", "scada-3"].into_iter();
+        assert_eq!(nearest("pttp-1", known()), Some("ptp-1"));
+        assert_eq!(nearest("Hadoop-a-21", known()), Some("hadoop-a-12"));
+        assert_eq!(nearest("backup", known()), None);
+    }
+
+    #[test]
+    fn a_sentence_begins_with_a_capital_and_ends() {
+        assert_eq!(sentence("no path"), "No path.");
+        assert_eq!(sentence(""), ".");
+    }
 }

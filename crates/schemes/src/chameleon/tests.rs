@@ -258,7 +258,7 @@ mod fig_1 {
     fn moving_the_blue_flow_onto_the_dashed_path_makes_room_for_the_red_one() {
         let network = network();
         for penalised in [Penalised::NewFlow, Penalised::MovedFlow] {
-            for search in [Search::LabelSetting, Search::Larac] {
+            for search in [Search::OneLabel, Search::LabelSetting, Search::Larac] {
                 let rerouting = Rerouting { penalised, search, ..Rerouting::default() };
                 let (mut scheme, blue) = embedded(&network, Some(rerouting));
                 let before = scheme.placement().ledger().flow(blue).unwrap().route.clone();

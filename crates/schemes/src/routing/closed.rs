@@ -69,16 +69,12 @@ impl Closed {
         input: Input,
         waited: u64,
     ) -> bool {
-        let edge = graph.edge(link);
-        if self.is_closed(edge, level, waited) {
+        if self.is_known((graph, ledger, query), link, level, waited) {
             return false;
         }
+        let edge = graph.edge(link);
         let queue = graph.levels(edge)[level].queue;
         let time = Time::from_nanos(waited);
-        if self.was_refused((ledger, query), edge.queue_index(level), link, waited) {
-            self.close(graph, link, level, waited);
-            return false;
-        }
         if query.fits(ledger, LinkId(link), queue, input, time) {
             return true;
         }
@@ -89,6 +85,25 @@ impl Closed {
             self.close(graph, link, level, waited);
         }
         false
+    }
+
+    /// Whether the queue is known to be closed, by this search or since an earlier one.
+    fn is_known(
+        &mut self,
+        (graph, ledger, query): (&Graph, &Ledger, &Query),
+        link: u32,
+        level: usize,
+        waited: u64,
+    ) -> bool {
+        let edge = graph.edge(link);
+        if self.is_closed(edge, level, waited) {
+            return true;
+        }
+        let was_refused = self.was_refused((ledger, query), edge.queue_index(level), link, waited);
+        if was_refused {
+            self.close(graph, link, level, waited);
+        }
+        was_refused
     }
 
     /// Whether a flow that was no larger was refused here, and nothing was released since.
@@ -112,15 +127,11 @@ impl Closed {
         level: usize,
         waited: u64,
     ) -> bool {
+        if self.is_known((graph, ledger, query), link, level, waited) {
+            return false;
+        }
         let edge = graph.edge(link);
-        if self.is_closed(edge, level, waited) {
-            return false;
-        }
         let queue = graph.levels(edge)[level].queue;
-        if self.was_refused((ledger, query), edge.queue_index(level), link, waited) {
-            self.close(graph, link, level, waited);
-            return false;
-        }
         let might = query.might_fit(ledger, LinkId(link), queue, Time::from_nanos(waited));
         if !might {
             self.refuse((ledger, query), edge.queue_index(level), link, waited);

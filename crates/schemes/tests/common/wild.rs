@@ -29,6 +29,8 @@ pub(crate) struct Wild {
     pub(crate) rates: &'static [u64],
     /// Bytes.
     pub(crate) mtus: &'static [u64],
+    /// Bytes.
+    pub(crate) buffers: &'static [u64],
     pub(crate) constants: Constants,
 }
 
@@ -44,6 +46,7 @@ impl Default for Wild {
             budgets: &[1, 2, 3, 5, 8, 13, 21],
             rates: &[1000],
             mtus: &[1500],
+            buffers: &[20_000, 60_000, 97_000, 400_000],
             constants: Constants::None,
         }
     }
@@ -147,14 +150,14 @@ impl Wild {
 
     /// Budgets are not always in order of priority.
     fn port(&self, dice: &mut Dice, mbit: u64) -> PortSpec {
-        let unit_ns = 30_000 * 1000 / mbit;
+        let unit_ns = (30_000_000 / mbit).max(1);
         let count = dice.between(self.queues.0, self.queues.1);
         let mut budgets: Vec<u64> = (0..=count).map(|_| unit_ns * dice.pick(self.budgets)).collect();
         if dice.percent(80) {
             budgets.sort_unstable();
         }
         let queue = |budget: u64| PortQueue {
-            buffer: Bytes::new(dice.pick(&[20_000, 60_000, 97_000, 400_000])),
+            buffer: Bytes::new(dice.pick(self.buffers)),
             budget: Some(Time::from_nanos(budget)),
         };
         PortSpec { queues: budgets.into_iter().map(queue).collect() }
