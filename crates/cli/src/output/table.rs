@@ -6,7 +6,7 @@ use comfy_table::{Attribute, Cell, Color, ColumnConstraint, ContentArrangement, 
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
 
-use super::human::Human;
+use super::human::{Human, count};
 use super::plan::{Decided, EventKind, Released, Summary};
 use super::{is_colourful, out, words};
 use crate::failure::Failure;
@@ -176,7 +176,8 @@ fn sum_up(summary: &Summary) -> String {
         text += &format!(", {released} released");
     }
     if summary.moved > 0 {
-        text += &format!("; {} admitted flows moved", summary.moved);
+        let moves = count(usize::try_from(summary.moved).unwrap_or(usize::MAX), "move");
+        text += &format!("; {moves} of admitted flows");
     }
     if let Some(times) = summary.times() {
         let [mean, p99] = [times.mean, times.p99].map(|nanos| Time::from_nanos(nanos.next_multiple_of(10)).up());

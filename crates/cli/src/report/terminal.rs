@@ -86,7 +86,7 @@ pub(crate) fn render(findings: &Findings, report: &str, picture: &str, paint: Pa
     text.line("");
     text.line(&format!("Report:  {report}"));
     text.line(&format!("Picture: {picture}"));
-    text.heading("Try next");
+    text.heading("Try next (after `make demo` the command is target/release/wayleave)");
     for (what, command) in words::next_steps(findings) {
         let what = paint.paint(Style::Quiet, &format!("# {what}"));
         text.line(&format!("  {what}"));
@@ -112,7 +112,7 @@ fn comparison(text: &mut Text, findings: &Findings) {
     }));
     text.heading("What each of them admitted");
     table(text, &rows, 2);
-    let note = text.paint.paint(Style::Quiet, "  (To refuse takes longer: the reason is looked for.)");
+    let note = text.paint.paint(Style::Quiet, "  (To refuse includes looking for the reason.)");
     text.line(&note);
     text.line("");
     for contender in &findings.contenders {
