@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::network::{LinkId, Network, NodeId};
+use crate::network::{LinkId, Network, NodeId, NodeKind};
 
 /// Hops from every node to one destination; hosts other than the destination forward nothing.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ impl HopDistances {
                     continue;
                 }
                 hops[from.index()] = next;
-                if network.node(from).kind == crate::NodeKind::Switch {
+                if network.node(from).kind == NodeKind::Switch {
                     queue.push_back(from);
                 }
             }
@@ -50,7 +50,8 @@ impl HopDistances {
             for &node in &layer {
                 for &link in network.links_from(node) {
                     let to = network.link(link).to;
-                    if self.hops[to.index()] == distance - 1 {
+                    let forwards = distance == 1 || network.node(to).kind == NodeKind::Switch;
+                    if forwards && self.hops[to.index()] == distance - 1 {
                         links.push(link);
                         if !next.contains(&to) {
                             next.push(to);

@@ -37,6 +37,23 @@ fn every_pair_of_pods_has_k_half_squared_shortest_paths() {
 }
 
 #[test]
+fn no_shortest_path_leads_through_a_host_with_two_links() {
+    let mut builder = NetworkBuilder::default();
+    let [a, b, c] = ["a", "b", "c"].map(|name| builder.add_node(name, NodeKind::Switch).unwrap());
+    let [from, bridge, to] = ["from", "bridge", "to"].map(|name| builder.add_node(name, NodeKind::Host).unwrap());
+    for (x, y) in [(from, a), (a, bridge), (bridge, b), (a, c), (c, b), (b, to)] {
+        let port = PortSpec::uniform(1, Bytes::new(1000));
+        let (rate, mtu) = (Rate::from_gbit(1), Bytes::new(1500));
+        let spec = LinkSpec { from: x, to: y, rate, propagation: Time::ZERO, mtu, port: port.clone() };
+        builder.add_cable(spec, port).unwrap();
+    }
+    let network = builder.build();
+    let links = HopDistances::to(&network, to).shortest_path_links(&network, from);
+    let names: Vec<_> = links.iter().map(|&link| network.link(link).name.as_str()).collect();
+    assert_eq!(names, ["from->a", "a->c", "c->b", "b->to"]);
+}
+
+#[test]
 fn parallel_links_have_names_of_their_own() {
     let network = build::leaf_spine(&LeafSpine { parallel: 3, ..LeafSpine::default() }).unwrap();
     for name in ["leaf1->spine1", "leaf1->spine1#2", "leaf1->spine1#3", "spine2->leaf4#3"] {
