@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_contracts::Demand;
-use wayleave_topology::{FlowId, Hop, LinkId, Network, Route};
+use wayleave_topology::{FlowId, Hop, LinkId, MAX_BUDGET, Network, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::kernel::fast::{self, Knee, Load, Service, Tolerance};
@@ -35,12 +35,31 @@ pub enum LedgerError {
         /// The budgets that were given.
         budgets: usize,
     },
+    /// A budget is zero, or longer than [`MAX_BUDGET`].
+    Budget {
+        /// The link.
+        link: String,
+        /// The queue.
+        queue: usize,
+        /// Its budget.
+        budget: Time,
+    },
 }
 
 impl std::fmt::Display for LedgerError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self::Budgets { link, queues, budgets } = self;
-        write!(f, "link {link} has {queues} queues for contracts, but {budgets} delay budgets were allocated to it")
+        match self {
+            Self::Budgets { link, queues, budgets } => {
+                write!(
+                    f,
+                    "link {link} has {queues} queues for contracts, but {budgets} delay budgets were allocated to it"
+                )
+            }
+            Self::Budget { link, queue, budget } => write!(
+                f,
+                "queue {queue} of link {link} was allocated a delay budget of {budget}: above zero and up to {MAX_BUDGET} is accepted"
+            ),
+        }
     }
 }
 
@@ -88,13 +107,17 @@ impl Ledger {
     /// An empty ledger; `budgets` holds, for every link, the delay budget of each queue that contracts may use.
     ///
     /// # Errors
-    /// If a link has not one budget for each of [`Model::contract_queues`], or fewer than it has queues in a scheme
-    /// that uses fewer (a shorter list is fine: the queues without budget stay unused).
+    /// If a link gets more budgets than it has queues for contracts ([`Model::contract_queues`]; with fewer, the lower
+    /// queues stay unused), or a budget that no queue can have.
     pub fn new(network: Arc<Network>, model: Model, budgets: Vec<Vec<Time>>) -> Result<Self, LedgerError> {
         let mut ports = Vec::with_capacity(network.links().len());
         let mut queues = Vec::new();
-        for ((_, link), budgets) in network.links().zip(budgets) {
+        for ((_, link), budgets) in network.links().zip(budgets.into_iter().chain(std::iter::repeat(Vec::new()))) {
             let usable = model.contract_queues(&network, link);
+            let impossible = |&(_, budget): &(usize, &Time)| *budget == Time::ZERO || *budget > MAX_BUDGET;
+            if let Some((queue, &budget)) = budgets.iter().enumerate().find(impossible) {
+                return Err(LedgerError::Budget { link: link.name.clone(), queue, budget });
+            }
             if budgets.len() > usable {
                 return Err(LedgerError::Budgets { link: link.name.clone(), queues: usable, budgets: budgets.len() });
             }

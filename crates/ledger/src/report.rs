@@ -140,7 +140,7 @@ pub(crate) fn denial(ledger: &Ledger, link: LinkId, queue: u8, flow: (Input, Rat
     let line = ledger.network().link(link).rate;
     let reserved = ledger.reserved(link);
     let too_fast = |queue, asked, left| Some(Denial { queue, limit: Limit::Rate { asked, left } });
-    if reserved + rate > line {
+    if !ledger.has_rate(link, rate) {
         return too_fast(queue, rate, line.saturating_sub(reserved));
     }
     for report in reports(ledger, link, Some((queue, input, rate, burst))) {

@@ -237,6 +237,20 @@ fn after_a_million_random_steps_the_ledger_is_bit_for_bit_what_its_flows_make_it
 }
 
 #[test]
+fn a_budget_that_no_queue_can_have_is_refused() {
+    let network = funnel([1000; 3], 1000, 1_000_000);
+    let with = |budgets: Vec<Time>| {
+        let all = vec![budgets; network.links().len()];
+        Ledger::new(network.clone(), Model::default(), all).map(drop).map_err(|error| error.to_string())
+    };
+    let error = |budgets| with(budgets).unwrap_err();
+    assert!(error(vec![Time::ZERO]).contains("queue 0 of link s->sink was allocated a delay budget of 0ns"));
+    assert!(error(vec![Time::from_millis(1), Time::from_millis(10_001)]).contains("queue 1"));
+    assert!(error(vec![Time::from_millis(1); 5]).contains("has 3 queues for contracts, but 5"));
+    assert_eq!(with(Vec::new()), Ok(()));
+}
+
+#[test]
 fn line_rates_of_hundreds_of_fast_inputs_do_not_overflow_the_general_check() {
     let inputs = 300;
     let mut builder = NetworkBuilder::default();

@@ -56,6 +56,13 @@ pub enum NetworkError {
     HostToHost(String, String),
     /// A line rate of zero.
     ZeroRate(String),
+    /// A line rate above [`Rate::MAX`].
+    FastRate {
+        /// The link.
+        link: String,
+        /// Its rate.
+        rate: Rate,
+    },
     /// An MTU that carries no frame, or above what a frame can be.
     BadMtu {
         /// The link.
@@ -107,6 +114,9 @@ impl fmt::Display for NetworkError {
                 write!(f, "\"{a}\" and \"{b}\" are both hosts: a link needs a switch on at least one end")
             }
             Self::ZeroRate(link) => write!(f, "link {link} has a rate of zero: a rate such as 10Gbit is expected"),
+            Self::FastRate { link, rate } => {
+                write!(f, "link {link} has a rate of {rate}: up to {} is accepted", Rate::MAX)
+            }
             Self::BadMtu { link, mtu } => {
                 write!(f, "link {link} has an MTU of {mtu}: from 64B to 65535B is accepted (1500B is usual)")
             }
@@ -257,6 +267,9 @@ impl NetworkBuilder {
 fn check_link(name: &str, spec: &LinkSpec) -> Result<(), NetworkError> {
     if spec.rate == Rate::ZERO {
         return Err(NetworkError::ZeroRate(name.to_owned()));
+    }
+    if spec.rate > Rate::MAX {
+        return Err(NetworkError::FastRate { link: name.to_owned(), rate: spec.rate });
     }
     if !(64..=65_535).contains(&spec.mtu.get()) {
         return Err(NetworkError::BadMtu { link: name.to_owned(), mtu: spec.mtu });

@@ -107,6 +107,8 @@ fn a_builder_refuses_what_is_no_network() {
     assert_eq!(builder.add_link(spec(a, a, gbit, 1)), Err(NetworkError::SelfLoop("a".into())));
     assert_eq!(builder.add_link(spec(b, c, gbit, 1)), Err(NetworkError::HostToHost("b".into(), "c".into())));
     assert_eq!(builder.add_link(spec(a, b, Rate::ZERO, 1)), Err(NetworkError::ZeroRate("a->b".into())));
+    let too_fast = Rate::from_bits_per_second(Rate::MAX.bits_per_second() + 1);
+    assert!(matches!(builder.add_link(spec(a, b, too_fast, 1)), Err(NetworkError::FastRate { .. })));
     assert!(matches!(builder.add_link(spec(a, b, gbit, 0)), Err(NetworkError::QueueCount { .. })));
     assert!(matches!(builder.add_link(spec(a, b, gbit, 9)), Err(NetworkError::QueueCount { .. })));
     assert!(matches!(build::fat_tree(&FatTree { k: 5, ..FatTree::default() }), Err(NetworkError::Parameter { .. })));

@@ -40,7 +40,7 @@ pub(crate) struct PlanArgs {
     /// How to print the plan
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
-    /// Show every request in the table, not only the first 40
+    /// Show every request in the table, not only the first 40 and the first 20 refusals
     #[arg(long)]
     all: bool,
     /// Derive every promise again with an independent calculator

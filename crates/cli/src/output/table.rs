@@ -13,14 +13,17 @@ use crate::failure::Failure;
 use crate::session::Session;
 
 /// How many requests are shown unless all are asked for.
-pub(crate) const SHOWN: usize = 40;
+const SHOWN: usize = 40;
+/// How many refusals are shown however late they come: they are what people look for.
+const REFUSALS_SHOWN: usize = 20;
 /// How wide a table is where no terminal says otherwise.
 const USUAL_WIDTH: u16 = 100;
 
 /// A table of requests that is being filled.
 pub(crate) struct RequestTable {
-    limit: usize,
+    show_all: bool,
     rows: Vec<Row>,
+    refusals: usize,
     /// Rows that there was no room for.
     more: usize,
     has_events: bool,
@@ -44,12 +47,12 @@ enum Detail {
 impl RequestTable {
     /// An empty table.
     pub(crate) fn new(show_all: bool, has_events: bool) -> Self {
-        Self { limit: if show_all { usize::MAX } else { SHOWN }, rows: Vec::new(), more: 0, has_events }
+        Self { show_all, rows: Vec::new(), refusals: 0, more: 0, has_events }
     }
 
     /// Adds a request, if there is room.
     pub(crate) fn request(&mut self, session: &Session, decided: &Decided<'_>) {
-        if self.is_full() {
+        if !self.has_room(decided.verdict.decision.is_err()) {
             return;
         }
         let (contract, network) = (decided.contract, &*session.network);
@@ -76,7 +79,7 @@ impl RequestTable {
 
     /// Adds the end of a contract, if there is room.
     pub(crate) fn release(&mut self, released: &Released<'_>) {
-        if self.is_full() {
+        if !self.has_room(false) {
             return;
         }
         let text = match released.held_until {
@@ -94,10 +97,11 @@ impl RequestTable {
         });
     }
 
-    fn is_full(&mut self) -> bool {
-        let is_full = self.rows.len() >= self.limit;
-        self.more += usize::from(is_full);
-        is_full
+    fn has_room(&mut self, is_refusal: bool) -> bool {
+        let has_room = self.show_all || self.rows.len() < SHOWN || (is_refusal && self.refusals < REFUSALS_SHOWN);
+        self.refusals += usize::from(is_refusal && has_room);
+        self.more += usize::from(!has_room);
+        has_room
     }
 
     /// Prints it.

@@ -336,7 +336,7 @@ fn read_kind(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<NodeKind> {
 fn report_link(error: &NetworkError, fields: &Fields<'_, '_>, ends: Span, problems: &mut Problems<'_>) {
     let span = match error {
         NetworkError::SelfLoop(_) | NetworkError::HostToHost(..) => ends,
-        NetworkError::ZeroRate(_) => fields.value_span("rate"),
+        NetworkError::ZeroRate(_) | NetworkError::FastRate { .. } => fields.value_span("rate"),
         NetworkError::BadMtu { .. } => fields.value_span("mtu"),
         NetworkError::QueueCount { .. } => fields.value_span("queues"),
         NetworkError::BadBudget { .. } => fields.value_span("budgets"),
