@@ -12,6 +12,14 @@ use crate::routing::{
     Cost, DelayCost, Denied, Detours, Found, Graph, Labels, LeastCost, LeastDelay, Query, Rules, Weigh, larac,
 };
 
+/// What a flow was promised beside its reservation.
+#[derive(Clone, Copy, Debug)]
+struct Terms {
+    deadline: Time,
+    /// Its route was given, so it is not moved.
+    is_pinned: bool,
+}
+
 /// A ledger that can be searched.
 pub struct Placement {
     ledger: Ledger,
@@ -21,7 +29,7 @@ pub struct Placement {
     /// LARAC's own least-delay runs, so that they leave what [`Placement::would_help`] looks at.
     inner: LeastDelay,
     /// Per flow; meaningless for vacant indices.
-    deadlines: Vec<Time>,
+    terms: Vec<Terms>,
 }
 
 impl Placement {
@@ -32,7 +40,7 @@ impl Placement {
             by_delay: LeastDelay::new(&graph),
             by_cost: LeastCost::new(&graph),
             inner: LeastDelay::new(&graph),
-            deadlines: Vec::new(),
+            terms: Vec::new(),
             graph,
             ledger,
         }
@@ -50,7 +58,16 @@ impl Placement {
 
     /// The deadline of an admitted flow.
     pub fn deadline(&self, flow: FlowId) -> Option<Time> {
-        self.ledger.flow(flow).and_then(|_| self.deadlines.get(flow.index()).copied())
+        self.terms(flow).map(|terms| terms.deadline)
+    }
+
+    /// Whether an admitted flow may be moved: not if its route was given.
+    pub fn may_move(&self, flow: FlowId) -> bool {
+        self.terms(flow).is_some_and(|terms| !terms.is_pinned)
+    }
+
+    fn terms(&self, flow: FlowId) -> Option<Terms> {
+        self.ledger.flow(flow).and_then(|_| self.terms.get(flow.index()).copied())
     }
 
     /// The end-to-end bound of a route.
@@ -65,7 +82,15 @@ impl Placement {
 
     /// The least-delay route with room, in time.
     pub fn least_delay(&mut self, query: &Query) -> Option<Found> {
-        self.by_delay.search(&mut self.graph, &self.ledger, query)
+        let found = self.by_delay.search(&mut self.graph, &self.ledger, query);
+        if found.is_some() || !self.graph.is_irregular() {
+            return found;
+        }
+        // One label a link is exact only where less delay means less waiting.
+        let weigh = Weigh { cost: &DelayCost, cost_factor: 0, delay_factor: 1, cost_bounds: &[] };
+        let (deadline, labels) = (Some(query.deadline), Labels::Undominated);
+        let rules = Rules { deadline, denied: Denied::Avoid, labels, detours: Detours::Allowed };
+        self.by_cost.search(&mut self.graph, &self.ledger, query, &weigh, rules).map(|priced| priced.found)
     }
 
     /// The route of least cost among those in time, by exact label setting.
@@ -169,20 +194,21 @@ impl Placement {
         };
         let least_broken = search(Detours::None).or_else(|| search(Detours::Allowed));
         let Some(route) = least_broken.map(|priced| priced.found.route) else {
-            let fewest = || Graph::fewest_switches(&network, query.from, query.to);
-            let limit = self.ledger.model().max_switches();
-            return match (limit, query.max_frame) {
-                (Some(limit), _) if fewest().is_none_or(|switches| switches > limit) => {
-                    Refusal::TooManySwitches { limit }
-                }
-                (_, Some(frame)) => Refusal::FrameTooLarge { frame },
-                (_, None) => Refusal::Deadline { fastest, deadline: query.deadline },
+            let links = || network.links().map(|(link, _)| link);
+            let too_large = query.max_frame.filter(|_| links().any(|link| !query.carries(&self.ledger, link)));
+            return match (too_large, self.ledger.model().max_switches()) {
+                (Some(frame), _) => Refusal::FrameTooLarge { frame },
+                (None, Some(limit)) => Refusal::TooManySwitches { limit },
+                (None, None) => Refusal::Deadline { fastest, deadline: query.deadline },
             };
         };
         let mut bindings = self.bindings(query, &route).into_iter();
-        match bindings.next() {
-            Some(binding) => Refusal::Blocked { route, binding, others: bindings.collect() },
-            None => Refusal::TooSlow { bound: self.bound(&route), route, deadline: query.deadline },
+        let (bound, limit) = (self.bound(&route), self.ledger.model().max_switches());
+        match (bindings.next(), limit) {
+            (Some(binding), _) => Refusal::Blocked { route, binding, others: bindings.collect() },
+            // There is room in time, but the ways to it that the search keeps have too many switches.
+            (None, Some(limit)) if bound <= query.deadline => Refusal::TooManySwitches { limit },
+            (None, _) => Refusal::TooSlow { bound, route, deadline: query.deadline },
         }
     }
 
@@ -190,15 +216,15 @@ impl Placement {
     pub fn reserve(&mut self, request: &Request, found: Found) -> Decision {
         let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
         let flow = self.ledger.reserve(demand, found.route.clone());
-        self.remember(flow, request.deadline);
+        self.remember(flow, Terms { deadline: request.deadline, is_pinned: request.route.is_some() });
         Decision { flow, route: found.route, bound: found.delay, moved: Vec::new(), activate_after: Time::ZERO }
     }
 
-    fn remember(&mut self, flow: FlowId, deadline: Time) {
-        if self.deadlines.len() <= flow.index() {
-            self.deadlines.resize(flow.index() + 1, Time::ZERO);
+    fn remember(&mut self, flow: FlowId, terms: Terms) {
+        if self.terms.len() <= flow.index() {
+            self.terms.resize(flow.index() + 1, terms);
         }
-        self.deadlines[flow.index()] = deadline;
+        self.terms[flow.index()] = terms;
     }
 
     /// Reserves `route` for an admitted flow, then frees its old one, as Fig. 6 does (lines 9 and 10); the old
@@ -231,9 +257,11 @@ impl Placement {
     ) -> Option<Result<Decision, Refusal>> {
         let old = self.ledger.flow(flow)?.clone();
         let old_bound = self.bound(&old.route);
-        let old_deadline = self.deadline(flow)?;
-        if let Ok(decision) = admit(self) {
+        let old_terms = self.terms(flow)?;
+        if let Ok(mut decision) = admit(self) {
             self.ledger.release(flow);
+            // Room may have been made by moving the very flow that is changed.
+            decision.moved.retain(|moved| moved.flow != flow);
             return Some(Ok(decision));
         }
         self.ledger.release(flow);
@@ -244,7 +272,7 @@ impl Placement {
             }
             Err(refusal) => {
                 self.ledger.restore(flow, old);
-                self.remember(flow, old_deadline);
+                self.remember(flow, old_terms);
                 Err(refusal)
             }
         })

@@ -133,6 +133,9 @@ impl Rerouter {
         let mut candidates: Vec<Candidate> = Vec::new();
         for &link in shortest {
             for &(placed, flow) in placement.ledger().flows_on(link) {
+                if !placement.may_move(flow) {
+                    continue;
+                }
                 if self.place.len() <= flow.index() {
                     self.place.resize(flow.index() + 1, u32::MAX);
                 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use wayleave_contracts::Mix;
-use wayleave_ledger::{BestEffort, Ledger, Model};
+use wayleave_ledger::{BestEffort, Comparison, Ledger, Model};
 use wayleave_policy::{Admission, Binding, Decision, Refusal, Request};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{FlowId, Hop, LinkSpec, Network, NetworkBuilder, PortQueue, PortSpec, Route};
@@ -317,6 +317,29 @@ mod promises {
         assert!(bound > budget && budget == Time::from_micros(250) && others.is_empty());
         let mut alone = Chameleon::new(network.clone(), Model::default(), Params::default()).unwrap();
         assert!(alone.admit(&upper).is_ok());
+    }
+
+    /// Behind two frames of 1562 B at 1 Gbit/s, 59,376 B take 0.5 ms exactly, the budget of a host's link; and at 500 Mbit/s
+    /// 1562 B more come in meanwhile, which with 18,438 B fill a buffer of 20,000 B exactly.
+    #[test]
+    fn a_bound_may_equal_its_limit_by_default_and_must_be_below_it_as_published() {
+        let host_port = PortSpec::uniform(1, Bytes::new(20_000));
+        let small = Arc::new(build::star(2, Cabling { host_port, ..Cabling::default() }).unwrap());
+        let large = Arc::new(build::star(2, Cabling::default()).unwrap());
+        let is_admitted = |network: &Arc<Network>, comparison, rate, burst| {
+            let model = Model { comparison, ..Model::default() };
+            let mut scheme = Chameleon::new(network.clone(), model, Params::default()).unwrap();
+            let wanted = request(network, "h1", "h2", Time::from_millis(10));
+            scheme.admit(&Request { rate, burst: Bytes::new(burst), ..wanted }).is_ok()
+        };
+        for (network, rate, most) in
+            [(&large, Rate::from_bits_per_second(8), 59_376), (&small, Rate::from_mbit(500), 18_438)]
+        {
+            assert!(is_admitted(network, Comparison::NonStrict, rate, most));
+            assert!(!is_admitted(network, Comparison::NonStrict, rate, most + 1));
+            assert!(is_admitted(network, Comparison::Strict, rate, most - 1));
+            assert!(!is_admitted(network, Comparison::Strict, rate, most));
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use wayleave_ledger::Ledger;
-use wayleave_topology::{Hop, HopDistances, LinkId, Network, Node, NodeId, NodeKind, Route};
+use wayleave_topology::{Hop, LinkId, Network, Node, NodeId, NodeKind, Route};
 use wayleave_units::Time;
 
 /// Static view of the queue-level topology, with lower bounds that are computed when first asked for.
@@ -21,6 +21,7 @@ pub struct Graph {
     /// ns, per node: what the source's tagger adds.
     processing: Vec<u64>,
     max_switches: u32,
+    is_irregular: bool,
 }
 
 /// A link as a search sees it.
@@ -94,12 +95,13 @@ impl Graph {
                 count: (levels.len() - first) as u32,
             }
         });
-        let edges = edges.collect();
+        let edges: Vec<Edge> = edges.collect();
         let bounds = vec![None; network.switches().count()];
         let waits = bounds.clone();
         let processing = network.nodes().map(|(_, node)| node.processing.as_nanos()).collect();
         let max_switches = ledger.model().max_switches().unwrap_or(u32::MAX);
-        Self { edges, levels, switches, bounds, waits, processing, max_switches }
+        let is_irregular = is_irregular(&edges, &levels);
+        Self { edges, levels, switches, bounds, waits, processing, max_switches, is_irregular }
     }
 
     pub(super) fn edge(&self, link: u32) -> Edge {
@@ -119,6 +121,11 @@ impl Graph {
     /// The most switches on a route.
     pub(super) fn max_switches(&self) -> u32 {
         self.max_switches
+    }
+
+    /// Whether constants are large enough beside the budgets for a way with less waiting to take longer.
+    pub fn is_irregular(&self) -> bool {
+        self.is_irregular
     }
 
     /// How many nodes there are.
@@ -245,11 +252,6 @@ impl Graph {
         (fastest < Self::FAR).then(|| Time::from_nanos(fastest + self.start(from)))
     }
 
-    /// The fewest switches between two hosts.
-    pub fn fewest_switches(network: &Network, from: NodeId, to: NodeId) -> Option<u32> {
-        HopDistances::to(network, to).from(from).map(|hops| hops.saturating_sub(1))
-    }
-
     /// The least delay from one switch to another, ns; [`u64::MAX`] if there is no way. Prepared targets only.
     pub(super) fn between(&self, from: u32, to: u32) -> u64 {
         let bounds = self.bounds.get(to as usize).and_then(Option::as_ref);
@@ -281,6 +283,14 @@ impl Graph {
         }
         bounds
     }
+}
+
+/// Whether the constants of a way can outweigh the smallest budget.
+fn is_irregular(edges: &[Edge], levels: &[Level]) -> bool {
+    const LONGEST_WAY: u64 = 16;
+    let constant = edges.iter().map(|edge| edge.constant).max().unwrap_or(0);
+    let budget = levels.iter().map(|level| level.budget).min().unwrap_or(0);
+    constant > 0 && constant.saturating_mul(LONGEST_WAY) >= budget
 }
 
 impl Towards<'_> {

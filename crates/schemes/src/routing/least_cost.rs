@@ -265,17 +265,22 @@ impl LeastCost {
         }
     }
 
-    /// After a queue has denied access: the next slower one, unless it is open already.
+    /// After a queue has denied access: the slower ones that are cheaper than those between, unless they are open.
     fn open_next(&mut self, run: &Run<'_>, denied: &Label) {
         let levels = run.graph.levels(run.graph.edge(denied.link));
         let Some(at) = levels.iter().position(|level| level.queue == denied.queue) else { return };
         let before = self.before(run, denied);
-        let Some((next, rest)) = self.step(run, denied.parent, &before, denied.link, at + 1) else { return };
-        let first = self.first_level(run, denied.link);
-        let faster = (first..=at).filter_map(|level| self.step(run, denied.parent, &before, denied.link, level));
-        let is_open = faster.map(|(label, _)| label.weight).min().is_none_or(|cheapest| next.weight < cheapest);
-        if !is_open {
-            self.open_label(next, rest);
+        let step = |this: &Self, level| this.step(run, denied.parent, &before, denied.link, level);
+        let faster = self.first_level(run, denied.link)..=at;
+        let mut opened = faster.filter_map(|level| Some(step(self, level)?.0.weight)).min().unwrap_or(u128::MAX);
+        let mut between = u128::MAX;
+        for level in at + 1..levels.len() {
+            let Some((next, rest)) = step(self, level) else { return };
+            let weight = next.weight;
+            if weight < between && weight >= opened {
+                self.open_label(next, rest);
+            }
+            (opened, between) = (opened.min(weight), between.min(weight));
         }
     }
 
@@ -336,7 +341,10 @@ impl LeastCost {
     fn is_dominated(&self, label: &Label) -> bool {
         let better = |&other: &u32| {
             let other = &self.labels[other as usize];
-            other.weight <= label.weight && other.waited <= label.waited && other.delay <= label.delay
+            other.weight <= label.weight
+                && other.waited <= label.waited
+                && other.delay <= label.delay
+                && other.depth <= label.depth
         };
         self.settled[label.link as usize].iter().any(better)
     }

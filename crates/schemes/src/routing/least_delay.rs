@@ -105,7 +105,8 @@ impl LeastDelay {
     fn run(&mut self, graph: &Graph, ledger: &Ledger, query: &Query, patience: Option<u32>) -> Outcome {
         self.begin();
         let deadline = query.deadline.as_nanos();
-        for &link in ledger.network().links_to_switches(query.from) {
+        let carries = |link: &&LinkId| query.carries(ledger, **link);
+        for &link in ledger.network().links_to_switches(query.from).iter().filter(carries) {
             let rest = self.rest(graph, graph.edge(link.0).head_switch);
             if let Some(total) = graph.fastest(link.0).checked_add(rest) {
                 let key = total.saturating_add(graph.start(query.from));

@@ -76,7 +76,7 @@ impl Query {
     }
 
     /// Whether the link carries the flow's frames.
-    fn carries(&self, ledger: &Ledger, link: LinkId) -> bool {
+    pub(crate) fn carries(&self, ledger: &Ledger, link: LinkId) -> bool {
         self.max_frame.is_none_or(|frame| frame <= ledger.largest_frame(link))
     }
 }

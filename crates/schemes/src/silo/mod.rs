@@ -31,7 +31,7 @@ use crate::routing::{Found, HopCost, Query};
 /// Silo's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// The delay budget of every link; 0.1 ms, the best of Chameleon's eight (section 5.1.1, footnote 2).
+    /// The delay budget of every link for which the topology fixes none; 0.1 ms, the best of Chameleon's eight (section 5.1.1, footnote 2).
     pub budget: Time,
 }
 
@@ -52,8 +52,11 @@ impl Silo {
     /// # Errors
     /// Never for networks whose ports have a queue for contracts; the type is the ledger's.
     pub fn new(network: Arc<Network>, model: Model, params: Params) -> Result<Self, LedgerError> {
-        let of_link = |link| vec![params.budget; model.contract_queues(&network, link).min(1)];
-        let budgets = network.links().map(|(_, link)| of_link(link)).collect();
+        let of_link = |(id, link)| {
+            let fixed = network.queues(id).first().and_then(|queue| queue.budget);
+            vec![fixed.unwrap_or(params.budget); model.contract_queues(&network, link).min(1)]
+        };
+        let budgets = network.links().map(of_link).collect();
         Ok(Self { placement: Placement::new(Ledger::new(network, model, budgets)?) })
     }
 

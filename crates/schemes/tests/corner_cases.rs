@@ -1,16 +1,4 @@
-Tests that fail today, each on the smallest case that shows it. The text below the line is a complete test file; as
-crates/schemes/tests/known_bugs.rs it compiles, and each of its tests fails on the code it was written against. A test
-moves into the suite with the fix; then these parts of the suite can be made stricter:
-
-- least_delay_keeps_large_frames_off_the_first_link: `leaves_its_host` in common/wild.rs, and its calls in search.rs,
-  refusals.rs and jumbo.rs, go.
-- least_cost_finds_a_slow_cheap_queue_...: `RandomCost` in search.rs may be any hash of link and queue.
-- a_flow_that_is_changed_is_not_named_...: the filter on `ended` in `assert_decision` of rollback.rs goes.
-- no_refusal_says_... and least_delay_finds_...: refusals.rs may take constants and short tag stacks, as search.rs does in
-  constants_and_short_tag_stacks_hide_at_most_one_route_in_a_hundred, which then can demand more.
-
---------------------------------------------------------------------------------------------------------------------
-//! Known bugs, on the smallest case that shows each.
+//! What searches over random networks once got wrong, each on the smallest case that shows it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
@@ -168,24 +156,6 @@ fn no_refusal_says_that_a_frame_is_too_large_for_links_that_carry_it() {
     };
     let refusal = scheme.admit(&wanted).unwrap_err();
     assert!(!matches!(refusal, Refusal::FrameTooLarge { .. }), "{refusal:?}");
-}
-
-#[test]
-fn least_delay_finds_a_slower_way_with_fewer_switches() {
-    // To s4 over s2 and s3 it is faster, and then a tag is missing for s5.
-    let network = network(&[
-        ("h1", "s1", 0, &[100], 1500, 1000),
-        ("s1", "s2", 0, &[100], 1500, 1000),
-        ("s2", "s4", 0, &[100], 1500, 1000),
-        ("s1", "s4", 0, &[1000], 1500, 1000),
-        ("s4", "s5", 0, &[100], 1500, 1000),
-        ("s5", "s6", 0, &[100], 1500, 1000),
-        ("s6", "h2", 0, &[100], 1500, 1000),
-    ]);
-    let tags = Model { overhead: WireOverhead::Counted { tags: 4 }, ..model() };
-    let mut scheme = chameleon(&network, tags, Params::default());
-    let decision = scheme.admit(&request(&network, "h1", "h2", 100));
-    assert!(decision.is_ok(), "{decision:?}");
 }
 
 /// Two ways from a to b, over c and over d; hosts with fast links.
