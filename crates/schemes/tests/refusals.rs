@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::Dice;
-use common::wild::{self, Wild};
+use common::wild::{self, Constants, Wild};
 use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{Input, Model, Shaping};
 use wayleave_policy::{Admission, Binding, Refusal, Request};
@@ -111,9 +111,10 @@ fn assert_true(placement: &Placement, query: &Query, refusal: &Refusal) -> &'sta
             let all: Vec<Binding> = [binding].into_iter().chain(others).cloned().collect();
             assert_eq!(all, placement.bindings(query, route), "{}", context());
             all.iter().for_each(|binding| assert_binding(placement, binding));
-            let on_shortest = truth.fewest_broken.get(&fastest_path.unwrap());
-            let fewest = on_shortest.or_else(|| truth.fewest_broken.values().min());
-            assert_eq!(fewest, Some(&all.len()), "{}", context());
+            // Longer paths are only looked at where no shortest one is in time (or, with constants, by the way).
+            let fewest = truth.fewest_broken.values().min().unwrap();
+            let on_shortest = truth.fewest_broken.get(&fastest_path.unwrap()).unwrap_or(fewest);
+            assert!((fewest..=on_shortest).contains(&&all.len()), "{}", context());
             "blocked"
         }
         Refusal::Deadline { fastest, deadline } => {
@@ -136,14 +137,15 @@ fn assert_true(placement: &Placement, query: &Query, refusal: &Refusal) -> &'sta
 }
 
 #[test]
-fn every_refusal_of_a_search_is_true_and_names_the_fewest_promises_of_the_shortest_paths() {
+fn every_refusal_of_a_search_is_true_and_breaks_no_more_promises_than_a_shortest_path() {
     let model = Model { shaping: Shaping::Off, overhead: WireOverhead::Counted { tags: 8 }, ..Model::default() };
     let wild =
         Wild { switches: (3, 5), queues: (0, 3), mtus: &[1500, 1500, 9000], rates: &[100, 1000], ..Wild::default() };
     let mut kinds: BTreeMap<&str, u32> = BTreeMap::new();
-    for seed in 0..300 {
+    for seed in 0..600 {
+        let constants = if seed % 2 == 0 { Constants::None } else { Constants::Long };
         let mut dice = Dice::new(seed);
-        let network = wild.build(&mut dice);
+        let network = Wild { constants, ..wild }.build(&mut dice);
         let mut scheme = Chameleon::new(network.clone(), model, Params::default()).unwrap();
         let (attempts, load) = (dice.between(10, 150), dice.between(5, 200));
         wild::fill(&mut dice, scheme.placement_mut(), attempts, load);
@@ -151,9 +153,6 @@ fn every_refusal_of_a_search_is_true_and_names_the_fewest_promises_of_the_shorte
             let load = dice.between(5, 300);
             let mut request = wild::request(&mut dice, &network, load);
             request.max_frame = dice.percent(30).then(|| Bytes::new(dice.pick(&[600, 1600, 9062])));
-            if !wild::leaves_its_host(&network, &request) {
-                continue;
-            }
             let Err(refusal) = scheme.admit(&request) else { continue };
             *kinds.entry(assert_true(scheme.placement(), &Query::of(&request), &refusal)).or_default() += 1;
         }

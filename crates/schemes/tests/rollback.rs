@@ -125,13 +125,7 @@ fn assert_made_of_its_flows(placement: &Placement) {
 }
 
 /// The promise of a decision, and of every flow that it moved.
-fn assert_decision(
-    before: &Everything,
-    placement: &Placement,
-    request: &Request,
-    decision: &Decision,
-    ended: Option<FlowId>,
-) {
+fn assert_decision(before: &Everything, placement: &Placement, request: &Request, decision: &Decision) {
     let reservation = placement.ledger().flow(decision.flow).expect("an admitted flow");
     let terms = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
     assert_eq!((reservation.demand, &reservation.route), (terms, &decision.route));
@@ -139,7 +133,7 @@ fn assert_decision(
     assert_eq!(placement.bound(&decision.route), decision.bound);
     assert!(decision.bound <= request.deadline);
     assert_eq!(decision.route.validate(placement.network(), request.from, request.to), Ok(()));
-    for moved in decision.moved.iter().filter(|moved| Some(moved.flow) != ended) {
+    for moved in &decision.moved {
         let was = before.flow(moved.flow).expect("a flow that was there before");
         assert_eq!(was.0.route, moved.from);
         assert_eq!(placement.ledger().flow(moved.flow).map(|now| &now.route), Some(&moved.to));
@@ -185,7 +179,7 @@ fn a_refusal_leaves_everything_as_it_was_and_a_success_only_what_it_says() {
                     *(if ended.is_some() { &mut unchanged } else { &mut refused }) += 1;
                 }
                 Ok(decision) => {
-                    assert_decision(&before, scheme.placement(), request, &decision, ended);
+                    assert_decision(&before, scheme.placement(), request, &decision);
                     assert_others_unchanged(&before, scheme.placement(), &decision, ended);
                     moved += decision.moved.len();
                     changed += u32::from(ended.is_some());
@@ -307,7 +301,7 @@ fn after_2000_steps_the_independent_calculator_derives_the_same_and_releasing_al
         }
         let report = assert_sound(scheme.placement(), "after 2000 steps");
         println!("{} flows in {} queues, {moved} moved", report.flows.len(), report.queues.len());
-        assert!(report.flows.len() > 100 && moved > 100);
+        assert!(report.flows.len() > 100 && moved > 20);
         // Rounded up they are equal, since claims were exact; they are equal as fractions, too.
         for finding in &report.queues {
             let ours = &scheme.placement().ledger().report(finding.link)[usize::from(finding.queue)];

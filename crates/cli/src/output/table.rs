@@ -169,7 +169,8 @@ fn decision(text: &str) -> Cell {
     if is_colourful() { Cell::new(text).fg(colour) } else { Cell::new(text) }
 }
 
-/// `312 admitted, 88 refused (LATENCY 60, RATE 28); 2.1us a decision on average, 99 % within 8us`.
+/// `312 admitted, 88 refused (LATENCY 60, RATE 28)`, and on a line of its own
+/// `2.1us a decision on average, 99 % within 8us`.
 fn sum_up(summary: &Summary) -> String {
     let mut text = format!("{} admitted, {} refused", summary.admitted, summary.refused);
     let reasons: Vec<String> = summary.by_reason.iter().map(|(code, count)| format!("{code} {count}")).collect();
@@ -185,7 +186,7 @@ fn sum_up(summary: &Summary) -> String {
     }
     if let Some(times) = summary.times() {
         let [mean, p99] = [times.mean, times.p99].map(|nanos| Time::from_nanos(nanos.next_multiple_of(10)).up());
-        text += &format!("; {mean} a decision");
+        text += &format!("\n{mean} a decision");
         // Of a few decisions the slowest is no percentile.
         if summary.admitted + summary.refused >= 100 {
             text += &format!(" on average, 99 % within {p99}");

@@ -119,6 +119,12 @@ fn find_room(
     if let Some(found) = route(placement, params.routing, &query) {
         return Ok(unmoved(found));
     }
+    // Where tag stacks are short, a fast way with many switches can hide a shorter one.
+    if placement.ledger().model().max_switches().is_some()
+        && let Some(found) = placement.least_delay_without_detours(&query)
+    {
+        return Ok(unmoved(found));
+    }
     let room = params.rerouting.and_then(|how| rerouter.make_room(placement, how, params.routing, request));
     room.ok_or(None)
 }

@@ -20,7 +20,8 @@
 //! - Labels belong to (node, incoming link), since access depends on both; the published implementation keeps one
 //!   label per node and misses feasible routes.
 //! - The least-delay search keeps one label a link. That is exact but for one case: where a faster way has too many
-//!   switches for the tag stack further on, a slower one with fewer is missed (and the refusal says so).
+//!   switches for the tag stack further on, a slower one with fewer is missed unless it is a shortest one (and the
+//!   refusal says so).
 //! - A flow whose route was pinned is not moved.
 //! - Budgets of queue counts other than 2, 4 and 8 are subsets of the eight (the paper's rule that more queues offer a
 //!   superset of the delays); one queue gets 0.1 ms.

@@ -190,13 +190,6 @@ pub(crate) fn request(dice: &mut Dice, network: &Network, load: u64) -> Request 
     }
 }
 
-/// Whether every link of its host carries a request's frames, in a network that counts six or eight tags.
-pub(crate) fn leaves_its_host(network: &Network, request: &Request) -> bool {
-    let carries =
-        |link: &LinkId| request.max_frame.is_none_or(|frame| frame.get() <= network.link(*link).mtu.get() + 62);
-    network.links_from(request.from).iter().all(carries)
-}
-
 /// A random walk of queues without a node twice; `None` if it gets stuck.
 pub(crate) fn random_route(dice: &mut Dice, ledger: &Ledger, from: NodeId, to: NodeId) -> Option<Route> {
     let network = ledger.network();
