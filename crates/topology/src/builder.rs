@@ -56,6 +56,13 @@ pub enum NetworkError {
     HostToHost(String, String),
     /// A line rate of zero.
     ZeroRate(String),
+    /// A node delays packets for longer than [`MAX_BUDGET`].
+    SlowNode {
+        /// The node.
+        node: String,
+        /// Its processing or jitter.
+        delay: Time,
+    },
     /// A line rate above [`Rate::MAX`].
     FastRate {
         /// The link.
@@ -114,6 +121,12 @@ impl fmt::Display for NetworkError {
                 write!(f, "\"{a}\" and \"{b}\" are both hosts: a link needs a switch on at least one end")
             }
             Self::ZeroRate(link) => write!(f, "link {link} has a rate of zero: a rate such as 10Gbit is expected"),
+            Self::SlowNode { node, delay } => {
+                write!(
+                    f,
+                    "\"{node}\" delays packets by {delay}: up to {MAX_BUDGET} of processing or jitter is accepted"
+                )
+            }
             Self::FastRate { link, rate } => {
                 write!(f, "link {link} has a rate of {rate}: up to {} is accepted", Rate::MAX)
             }
@@ -185,6 +198,9 @@ impl NetworkBuilder {
         let name = &node.name;
         if name.is_empty() || name.contains("->") || name.contains('#') || name.chars().any(char::is_control) {
             return Err(NetworkError::BadName(name.clone()));
+        }
+        if let Some(delay) = [node.processing, node.jitter].into_iter().find(|&delay| delay > MAX_BUDGET) {
+            return Err(NetworkError::SlowNode { node: name.clone(), delay });
         }
         if self.nodes.len() >= i32::MAX as usize {
             return Err(NetworkError::TooLarge);

@@ -3,7 +3,7 @@
 
 use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build, testbeds};
 use wayleave_topology::{
-    Hop, HopDistances, LinkSpec, Network, NetworkBuilder, NetworkError, NodeKind, PortSpec, Route, RouteError,
+    Hop, HopDistances, LinkSpec, Network, NetworkBuilder, NetworkError, Node, NodeKind, PortSpec, Route, RouteError,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -95,6 +95,9 @@ fn a_builder_refuses_what_is_no_network() {
     let c = builder.add_node("c", NodeKind::Host).unwrap();
     assert_eq!(builder.add_node("a", NodeKind::Host), Err(NetworkError::DuplicateNode("a".into())));
     assert_eq!(builder.add_node("a->b", NodeKind::Host), Err(NetworkError::BadName("a->b".into())));
+    let (name, kind, processing) = ("slow".to_owned(), NodeKind::Switch, Time::ZERO);
+    let slow = Node { name, kind, processing, jitter: Time::from_millis(10_001) };
+    assert!(matches!(builder.add(slow), Err(NetworkError::SlowNode { .. })));
     let spec = |from, to, rate, queues| LinkSpec {
         from,
         to,
