@@ -104,7 +104,7 @@ impl Binding {
 pub enum Refusal {
     /// No sequence of links joins the hosts.
     Disconnected,
-    /// Every path that would be in time passes more switches than a tag stack has tags.
+    /// No path in time was found with no more switches than a tag stack has tags.
     TooManySwitches {
         /// The tags.
         limit: u32,

@@ -37,7 +37,7 @@ pub(crate) fn refusal(ledger: &Ledger, contract: &Contract, refusal: &Refusal) -
         }
         Refusal::TooManySwitches { limit } => {
             format!(
-                "every path from {from} to {to} passes more than {limit} switches, as many as a packet has tags (--tags)"
+                "no path in time was found from {from} to {to} with {limit} switches or fewer, as many as a packet has tags (--tags)"
             )
         }
         Refusal::FrameTooLarge { frame } => {

@@ -33,8 +33,10 @@
 //!   node as in the published implementation; exact label setting and LARAC, which the paper names, are in [`Search`].
 //! - Moves for a request that is refused in the end are kept in the paper; here they are rolled back unless
 //!   [`Moves::Kept`] is asked for.
-//! - Moving a flow whose old route passes no link that denied the new flow cannot help it (freeing other queues changes
-//!   none of the denials), so the retry of line 11 is left out; the move itself is made, as in the paper.
+//! - Moving a flow whose old route frees no queue that denied the new flow hardly helps it, so the retry of line 11 is
+//!   left out; the move itself is made, as in the paper. (With moves kept, 5 of 84,618 refusals in random networks left
+//!   one in which the search finds a route: one label a link again.)
+//! - A moved flow is reserved twice for a moment, also on its host's link: one above half of that link's rate stays.
 //! - A decision that moved flows says when the new flow may start: packets in flight still use the old routes. The
 //!   paper frees them at once.
 
