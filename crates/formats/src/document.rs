@@ -21,11 +21,13 @@ pub enum Kind {
     Contracts,
     /// Contracts that come, change and go.
     Events,
+    /// What is simulated.
+    Scenario,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Topology, Self::Contracts, Self::Events];
+    pub const ALL: [Self; 4] = [Self::Topology, Self::Contracts, Self::Events, Self::Scenario];
 
     /// As it stands after `kind:`.
     pub const fn name(self) -> &'static str {
@@ -33,6 +35,7 @@ impl Kind {
             Self::Topology => "Topology",
             Self::Contracts => "Contracts",
             Self::Events => "Events",
+            Self::Scenario => "Scenario",
         }
     }
 
@@ -45,8 +48,8 @@ impl Kind {
     /// The list that can be long: its items are read one by one.
     const fn list(self) -> [&'static str; 2] {
         match self {
-            // No key of any document: a topology is read as a whole.
-            Self::Topology => ["spec", ""],
+            // No key of any document: these are read as a whole.
+            Self::Topology | Self::Scenario => ["spec", ""],
             Self::Contracts => ["spec", "contracts"],
             Self::Events => ["spec", "events"],
         }

@@ -243,6 +243,13 @@ impl<'s> Problems<'s> {
         });
     }
 
+    /// Notes what is wrong with another file, which this one names.
+    pub(crate) fn adopt(&mut self, errors: InputErrors) {
+        let room = MAX_PROBLEMS - self.found.len();
+        self.more += errors.more + errors.problems.len().saturating_sub(room);
+        self.found.extend(errors.problems.into_iter().take(room));
+    }
+
     /// A mark for [`Self::explain_since`].
     pub(crate) fn mark(&self) -> usize {
         self.found.len()
@@ -266,7 +273,9 @@ impl<'s> Problems<'s> {
                     let what = "could not be read, and the reader did not say why: please report this";
                     self.found.push(Problem::of_file(self.source, ProblemKind::Syntax, what));
                 }
-                self.found.sort_by_key(Problem::position);
+                // This file first, then those that it names.
+                let other = |problem: &Problem| Some(problem.source.name()).filter(|name| *name != self.source.name());
+                self.found.sort_by(|a, b| other(a).cmp(&other(b)).then(a.position().cmp(&b.position())));
                 Err(InputErrors { problems: self.found, more: self.more })
             }
         }

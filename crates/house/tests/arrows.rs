@@ -11,9 +11,12 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("topology", Only(&["units"])),
     ("contracts", Only(&["units", "topology"])),
     ("policy", Only(&["units", "topology"])),
-    ("formats", Only(&["units", "topology", "contracts"])),
+    ("scenarios", Only(&["units", "topology"])),
+    ("formats", Only(&["units", "topology", "contracts", "scenarios"])),
     ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
     ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy"])),
+    // Drives the rooms; never the ledger: what it checks comes from outside.
+    ("sim", Only(&["units", "topology", "policy", "schemes", "scenarios"])),
     // Independent of what it checks: never the calculus, the ledger, a scheme or the policy.
     ("recheck", Only(&["units", "topology"])),
     ("cli", Any),

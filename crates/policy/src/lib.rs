@@ -1,84 +1,91 @@
 //! The roles that a scheme can play, as traits over plain values: no clock, no socket, no hidden randomness.
 //!
-//! So far there is one role, [`Admission`]: a request becomes a placement or a refusal. Roles of hosts, flows, paths,
-//! switches and brokers join it when their first schemes do.
+//! A scheme is a set of pure state machines, one for each role that it plays. Time is an argument called `now`; inputs and
+//! actions are values, each role with its own types. Two kinds of drivers run the same code: a simulator, and the agents,
+//! brokers and controllers of a real network. What was verified is what runs.
+//!
+//! # The stack
+//!
+//! A host is a fixed stack, composed by generics. Schemes fill its layers; the driver has the mechanisms between them, such
+//! as sequence numbers, queues, token buckets and timers. A layer without a scheme is [`Absent`], and costs nothing.
+//!
+//! ```text
+//!    sending host                                                          receiving host
+//!
+//!    transport ............ Flow      window, pacing, urgency              transport
+//!        |  payload bytes               ^ acknowledgements                     ^
+//!        v                              | marks: the tunnel's own              |
+//!    division tunnel ...... Tunnel    queue, order, re-marking, drops      reordering buffer
+//!        |  wire bytes                                                         ^
+//!        v                                                                     |
+//!    pair limiter, window . Host      SetBucket, SetWindow                     |
+//!        v                                                                     |
+//!    root limiter ......... Host      SetBucket of a class                     |
+//!        v                                                                     |
+//!    weighted fair queues . Host      SetWeight of a class                     |
+//!        v                                                                     |
+//!    NIC classes .......... Path      which path;  Host: which are in use      |
+//!        |                                                                     |
+//!        v                                                                     |
+//!      port ............... Switch    marks, telemetry  ---> port ---> ... ----+
+//!
+//!    Host <-- messages, probes and their answers --> Host          at every machine, on both sides of a pair
+//!    Host <-- messages --> Broker <-- messages --> Broker          racks, fabric, trackers, the controller
+//!    Admission                                                     where contracts are decided, before anything is sent
+//! ```
+//!
+//! # The roles
+//!
+//! | role | one value for | works in | systems |
+//! |---|---|---|---|
+//! | [`Admission`] | a network | milliseconds to hours | Chameleon, Loko, Silo, QJump |
+//! | [`Host`] | a machine | microseconds | Chameleon's shaper, EyeQ, PicNIC', Parley, ElasticSwitch, uFAB-E, SCC's underlay |
+//! | [`Broker`] | a rack, a fabric, a division | milliseconds to minutes | Parley, SCC's tracker |
+//! | [`Tunnel`] | a division and destination | every packet | SCC's private control |
+//! | [`Flow`] | a flow | every acknowledgement | DCTCP, D2TCP, L2DCT, pFabric, Swift, NewReno, CUBIC |
+//! | [`Path`] | a flow or a pair | every packet | ECMP, Presto, Clove |
+//! | [`Switch`] | a port | every packet | ECN, RED, INT, uFAB-C |
+//!
+//! Each module says which system uses which of its inputs and actions, with sections. Roles on the packet path are
+//! dispatched statically; a [`Broker`] may be a trait object.
+//!
+//! # Rules
+//!
+//! - A role is called by one caller at a time, with `now` never smaller than before.
+//! - Actions go to a sink that the caller provides, and are done in the order in which they are given. Nothing needs memory
+//!   for them. The sink never calls back into the role.
+//! - What one role has to tell another goes through the driver, as an input of the other. A host's rate for a pair reaches
+//!   the pair's tunnel by [`Tunnel::on_rate`], its weight also the flows by [`Flow::on_weight`]; a tunnel's reference weight
+//!   reaches the host as [`HostInput::ReferenceWeight`].
+//! - Programmers' mistakes may panic: an index that was never opened, time that runs backwards. What the network does never
+//!   panics: a message from a pair that has closed, a probe that comes back twice, a timer that is out of date.
 #![no_std]
 
 extern crate alloc;
 
+mod absent;
+mod admission;
+mod broker;
+mod flow;
+mod host;
+mod ids;
+mod path;
 mod refusal;
+mod switch;
+mod telemetry;
+mod tunnel;
 
+pub use absent::Absent;
+pub use admission::{Admission, Decision, Move, Request};
+pub use broker::{Broker, BrokerAction, BrokerInput, Member, Standing};
+pub use flow::{Ack, Flow, FlowStart, Limit, Loss, Phase, RouteFacts};
+pub use host::{
+    Arrivals, Bucket, Demand, Excess, Host, HostAction, HostInput, Limiter, Origin, PairSpec, PathUse, PathsChange,
+    Peer, Share, Weighted,
+};
+pub use ids::{BrokerId, ClassId, Incoming, LocalFlow, Outgoing, PathIndex};
+pub use path::{Departure, Path, PathReport};
 pub use refusal::{Binding, Reason, Refusal};
-
-use alloc::vec::Vec;
-
-use wayleave_topology::{FlowId, NodeId, Route};
-use wayleave_units::{Bytes, Rate, Time};
-
-/// What is asked of an admission scheme: a token bucket in wire bytes, with a deadline.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// The sending host.
-    pub from: NodeId,
-    /// The receiving host.
-    pub to: NodeId,
-    /// Long-term rate on the wire.
-    pub rate: Rate,
-    /// Burst on the wire.
-    pub burst: Bytes,
-    /// No packet may take longer.
-    pub deadline: Time,
-    /// The largest frame on the wire, where it is known: links that cannot carry it are not used.
-    pub max_frame: Option<Bytes>,
-    /// The only route that will do, if it is pinned.
-    pub route: Option<Route>,
-}
-
-/// An admitted request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// Its reservation.
-    pub flow: FlowId,
-    /// Where it goes.
-    pub route: Route,
-    /// No packet takes longer: the budgets of its queues and the constants of its links and nodes.
-    pub bound: Time,
-    /// Flows that were moved to make room, in the order in which they have to be moved.
-    pub moved: Vec<Move>,
-    /// How long after the last move is confirmed the flow may start: by then what was in flight on the old routes
-    /// has left them. Zero if nothing was moved.
-    pub activate_after: Time,
-}
-
-/// An admitted flow that changes its route.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Move {
-    /// Which.
-    pub flow: FlowId,
-    /// The route that it leaves.
-    pub from: Route,
-    /// The route that it takes.
-    pub to: Route,
-}
-
-/// Admits, refuses, changes and releases: a plain function over what is reserved.
-pub trait Admission {
-    /// Admits the request, or says what stands in its way and leaves everything as it was.
-    ///
-    /// # Errors
-    /// The binding constraint.
-    fn admit(&mut self, request: &Request) -> Result<Decision, Refusal>;
-
-    /// Ends a flow; its route, or `None` if there is no such flow.
-    fn release(&mut self, flow: FlowId) -> Option<Route>;
-
-    /// Gives a flow other terms (and another index), or says what stands in the way and leaves it with its own;
-    /// `None` if there is no such flow.
-    ///
-    /// # Errors
-    /// The binding constraint.
-    fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>>;
-
-    /// Whether [`Admission::admit`] would admit the request now; leaves everything as it is.
-    fn would_admit(&mut self, request: &Request) -> bool;
-}
+pub use switch::{Mark, QueueState, Switch};
+pub use telemetry::{IntHop, Probe, ProbeAnswer, ProbeKind, ProbeOutcome};
+pub use tunnel::{Entry, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn};

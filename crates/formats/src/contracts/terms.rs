@@ -204,7 +204,7 @@ impl ContractField {
     }
 }
 
-fn text_of<'a>(node: &Node<'a>, problems: &mut Problems<'_>) -> Option<Text<'a>> {
+pub(crate) fn text_of<'a>(node: &Node<'a>, problems: &mut Problems<'_>) -> Option<Text<'a>> {
     node.expect_text(problems)?;
     match &node.value {
         Value::Scalar(text) => Some(Text { text: text.clone(), span: node.span }),
@@ -213,7 +213,7 @@ fn text_of<'a>(node: &Node<'a>, problems: &mut Problems<'_>) -> Option<Text<'a>>
 }
 
 /// `LINK:QUEUE`.
-fn hop(text: &Text<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<Hop> {
+pub(crate) fn hop(text: &Text<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<Hop> {
     let parts = text.text.rsplit_once(':').and_then(|(link, queue)| Some((link, queue.parse::<u8>().ok()?)));
     let Some((name, queue)) = parts else {
         problems.report(ProblemKind::BadValue, text.span, || {

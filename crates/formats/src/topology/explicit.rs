@@ -64,7 +64,7 @@ pub(super) fn read(spec: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option
 }
 
 /// What all links have where nothing else is said; also used by the builders.
-pub(super) fn read_cabling(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Cabling> {
+pub(crate) fn read_cabling(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Cabling> {
     let usual = Cabling::default();
     let line = read_line(fields, &usual, problems);
     let switch_port = port::read(fields, Keys::Plain, NodeKind::Switch, &usual.switch_port, problems);

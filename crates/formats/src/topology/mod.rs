@@ -7,7 +7,8 @@ mod port;
 #[cfg(test)]
 pub(crate) use builder::BUILDERS;
 #[cfg(test)]
-pub(crate) use explicit::{DEFAULTS, LINK, NODE};
+pub(crate) use explicit::{LINK, NODE};
+pub(crate) use explicit::{DEFAULTS, read_cabling};
 #[cfg(test)]
 pub(crate) use port::QUEUE;
 
@@ -58,8 +59,13 @@ pub fn read_topology(source: &Source) -> Result<Topology, InputErrors> {
 fn read_document(source: &Source, problems: &mut Problems<'_>) -> Option<Topology> {
     let document = document::read(source.text(), Kind::Topology, problems, |_, _| {})?;
     let spec = Fields::read(&document.spec, &TOPOLOGY_SPEC, problems)?;
-    let network = match spec.get("builder") {
-        None => explicit::read(&spec, problems)?,
+    Some(Topology { name: document.name, network: read_spec(&spec, problems)? })
+}
+
+/// The network that a `spec` describes, here or inside of a scenario.
+pub(crate) fn read_spec(spec: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Network> {
+    match spec.get("builder") {
+        None => explicit::read(spec, problems),
         Some(builder) => {
             for key in ["defaults", "nodes", "links"].into_iter().filter(|key| spec.get(key).is_some()) {
                 problems.report(ProblemKind::WrongType, spec.key_span(key), || {
@@ -67,10 +73,9 @@ fn read_document(source: &Source, problems: &mut Problems<'_>) -> Option<Topolog
                     (message, "give either a builder, or nodes and links")
                 });
             }
-            builder::read(builder, problems)?
+            builder::read(builder, problems)
         }
-    };
-    Some(Topology { name: document.name, network })
+    }
 }
 
 /// Builds a topology from one line: `KIND:KEY=VALUE,...` with the keys of a builder in YAML; `hosts` stands for the

@@ -1,0 +1,155 @@
+//! Between whom: `from`, `to` and `pairs`.
+
+use std::collections::HashSet;
+
+use wayleave_scenarios::Ends;
+use wayleave_topology::{Network, NodeId, NodeKind};
+
+use super::scalars::{refuse_beside, unknown_word};
+use crate::fields::Fields;
+use crate::names::unknown_node;
+use crate::problem::{ProblemKind, Problems};
+use crate::tree::{Node, Value};
+use crate::words::quoted;
+
+const PATTERNS: [&str; 3] = ["all-to-all", "random", "permutation"];
+
+/// Which pairs are meant where nothing is said.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Usual {
+    /// Everybody to everybody.
+    AllToAll,
+    /// A random pair for each flow.
+    Random,
+}
+
+/// Reads `from`, `to` and `pairs`; all hosts are meant where one is absent.
+pub(super) fn read(
+    fields: &Fields<'_, '_>,
+    usual: Usual,
+    network: &Network,
+    problems: &mut Problems<'_>,
+) -> Option<Ends> {
+    let pattern = match fields.get("pairs") {
+        Some(Node { value: Value::Sequence(items), .. }) => {
+            refuse_beside(fields, &["from", "to"], "a list of pairs", problems);
+            let pairs: Vec<_> = items.iter().map(|item| read_pair(item, network, problems)).collect();
+            return pairs.into_iter().collect::<Option<_>>().map(Ends::Pairs);
+        }
+        Some(node) => {
+            let word = node.expect_text(problems)?;
+            if !PATTERNS.contains(&word) {
+                unknown_word(node, "pattern", word, &PATTERNS, problems);
+                return None;
+            }
+            word
+        }
+        None if usual == Usual::Random => "random",
+        None => "all-to-all",
+    };
+    let all = || network.hosts().collect();
+    let from = fields.get("from").map_or_else(|| Some(all()), |node| read_hosts(node, network, problems));
+    if pattern == "permutation" {
+        refuse_beside(fields, &["to"], "a permutation, whose hosts stand in from", problems);
+        return from.map(Ends::Permutation);
+    }
+    let to = fields.get("to").map_or_else(|| Some(all()), |node| read_hosts(node, network, problems));
+    match pattern {
+        "random" => Some(Ends::Random(from?, to?)),
+        _ => Some(Ends::AllToAll(from?, to?)),
+    }
+}
+
+/// `[h1, h2]`.
+fn read_pair(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<(NodeId, NodeId)> {
+    let items = node.expect_list("two hosts", problems)?;
+    let [from, to] = items else {
+        let message = || format!("{} hosts: a pair is [SENDER, RECEIVER]", items.len());
+        problems.report(ProblemKind::WrongType, node.span, message);
+        return None;
+    };
+    let (from, to) = (read_host(from, network, problems), read_host(to, network, problems));
+    Some((from?, to?))
+}
+
+/// `all`, a host, a range `h1..h4`, or a list of hosts and ranges.
+fn read_hosts(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<Vec<NodeId>> {
+    let items = match &node.value {
+        Value::Sequence(items) => &items[..],
+        _ => std::slice::from_ref(node),
+    };
+    let mut hosts = Vec::new();
+    let mut seen = HashSet::new();
+    let mut right = true;
+    for item in items {
+        match read_some(item, network, problems) {
+            Some(some) => {
+                let twice = some.iter().find(|host| !seen.insert(**host));
+                if let Some(&twice) = twice {
+                    let message = || format!("{} stands here twice", network.node(twice).name);
+                    problems.report(ProblemKind::DuplicateName, item.span, message);
+                    right = false;
+                }
+                hosts.extend(some);
+            }
+            None => right = false,
+        }
+    }
+    right.then_some(hosts)
+}
+
+fn read_some(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<Vec<NodeId>> {
+    let text = node.expect_text(problems)?;
+    if network.find_node(text).is_none() {
+        if text == "all" {
+            return Some(network.hosts().collect());
+        }
+        if let Some((first, last)) = text.split_once("..") {
+            return read_range(node, first, last, network, problems);
+        }
+    }
+    read_host(node, network, problems).map(|host| vec![host])
+}
+
+/// Hosts whose names differ in the number at their end only.
+fn read_range(
+    node: &Node<'_>,
+    first: &str,
+    last: &str,
+    network: &Network,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<NodeId>> {
+    let bounds = numbered(first).zip(numbered(last)).filter(|(first, last)| first.0 == last.0 && first.1 <= last.1);
+    let Some(((stem, low), (_, high))) = bounds else {
+        problems.report(ProblemKind::BadValue, node.span, || {
+            format!("{}..{} is no range of hosts: one such as h1..h4 is expected", quoted(first), quoted(last))
+        });
+        return None;
+    };
+    // A range that is longer than the network ends at its first host that is missing.
+    (low..=high).map(|number| host(&format!("{stem}{number}"), node, network, problems)).collect()
+}
+
+/// `h12` as `h` and 12.
+fn numbered(name: &str) -> Option<(&str, u64)> {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    Some((stem, name[stem.len()..].parse().ok()?))
+}
+
+/// The name of a host.
+pub(super) fn read_host(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<NodeId> {
+    host(node.expect_text(problems)?, node, network, problems)
+}
+
+fn host(name: &str, node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<NodeId> {
+    let Some(id) = network.find_node(name) else {
+        problems.report(ProblemKind::UnknownName, node.span, || unknown_node(name, network));
+        return None;
+    };
+    if network.node(id).kind != NodeKind::Host {
+        let message = || format!("{name} is a switch: hosts send and receive");
+        problems.report(ProblemKind::Impossible, node.span, message);
+        return None;
+    }
+    Some(id)
+}

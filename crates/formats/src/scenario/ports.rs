@@ -1,0 +1,186 @@
+//! How ports work, how packets are spread over paths, and switches with one service for all ports.
+
+use wayleave_scenarios::{Buffering, Discipline, Ecn, PortBehaviour, Routing, SharedService};
+use wayleave_topology::{Network, NodeId, NodeKind};
+use wayleave_units::{Bytes, Time};
+
+use super::scalars::{exactly_one, flag, number, small, unknown_word};
+use crate::fields::{Fields, Shape};
+use crate::names::unknown_node;
+use crate::problem::{ProblemKind, Problems};
+use crate::tree::{Node, Value};
+
+pub(crate) const PORTS: Shape =
+    Shape { what: "the behaviour of ports", keys: &["discipline", "buffer", "ecn", "telemetry"] };
+pub(crate) const ROUND_ROBIN: Shape = Shape { what: "a discipline", keys: &["deficitRoundRobin"] };
+pub(crate) const SHARED_BUFFER: Shape = Shape { what: "a buffer", keys: &["shared", "alpha"] };
+pub(crate) const RED: Shape =
+    Shape { what: "random early detection", keys: &["min", "max", "probability", "weight"] };
+pub(crate) const ROUTING: Shape = Shape { what: "a routing", keys: &["flowlet", "flowcell"] };
+pub(crate) const SERVICE: Shape =
+    Shape { what: "a shared service", keys: &["switch", "rate", "processing", "buffer"] };
+
+const DISCIPLINES: [&str; 4] = ["fifo", "strict-priority", "smallest-remaining-first", "deficitRoundRobin"];
+
+/// Reads the ports of switches or hosts; what is not said is as it is by default.
+pub(super) fn read(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PortBehaviour> {
+    let fields = Fields::read(node, &PORTS, problems)?;
+    let usual = PortBehaviour::default();
+    let discipline = fields.get("discipline").map(|node| read_discipline(node, problems));
+    let buffering = fields.get("buffer").map(|node| read_buffer(node, problems));
+    let ecn = fields.get("ecn").map(|node| read_ecn(node, problems));
+    let telemetry = fields.get("telemetry").map(|node| flag(node, problems));
+    Some(PortBehaviour {
+        discipline: discipline.unwrap_or(Some(usual.discipline))?,
+        buffering: buffering.unwrap_or(Some(usual.buffering))?,
+        ecn: ecn.map_or(Some(None), |ecn| ecn.map(Some))?,
+        telemetry: telemetry.unwrap_or(Some(usual.telemetry))?,
+    })
+}
+
+fn read_discipline(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Discipline> {
+    if let Value::Mapping(_) = node.value {
+        let fields = Fields::read(node, &ROUND_ROBIN, problems)?;
+        let weights = fields.require("deficitRoundRobin", problems)?;
+        let weights = weights.expect_list("weights, highest queue first,", problems)?;
+        let weights: Vec<Option<u32>> = weights.iter().map(|weight| small(weight, problems)).collect();
+        return Some(Discipline::DeficitRoundRobin { weights: weights.into_iter().collect::<Option<_>>()? });
+    }
+    match node.expect_text(problems)? {
+        "fifo" => Some(Discipline::Fifo),
+        "strict-priority" => Some(Discipline::StrictPriority),
+        "smallest-remaining-first" => Some(Discipline::SmallestRemainingFirst),
+        "deficitRoundRobin" => {
+            let message = "deficit round robin needs weights: write `{ deficitRoundRobin: [4, 2, 1] }`";
+            problems.report(ProblemKind::WrongType, node.span, || message);
+            None
+        }
+        other => {
+            unknown_word(node, "discipline", other, &DISCIPLINES, problems);
+            None
+        }
+    }
+}
+
+fn read_buffer(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Buffering> {
+    if let Value::Mapping(_) = node.value {
+        let fields = Fields::read(node, &SHARED_BUFFER, problems)?;
+        let total = fields.require("shared", problems)?.quantity(problems)?;
+        let alpha = match fields.get("alpha") {
+            Some(node) => number(node, problems)?,
+            None => 1.0,
+        };
+        return Some(Buffering::Shared { total, alpha });
+    }
+    match node.expect_text(problems)? {
+        "as-built" => Some(Buffering::AsBuilt),
+        "unlimited" => Some(Buffering::Unlimited),
+        other if other.starts_with(|c: char| c.is_alphabetic()) => {
+            unknown_word(node, "buffer", other, &["as-built", "unlimited", "a size such as 97kB"], problems);
+            None
+        }
+        _ => node.quantity(problems).map(Buffering::EachQueue),
+    }
+}
+
+fn read_ecn(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Ecn> {
+    let Value::Mapping(_) = node.value else { return node.quantity(problems).map(Ecn::Threshold) };
+    let fields = Fields::read(node, &RED, problems)?;
+    fields.require_all(["min", "max", "probability"], problems);
+    let min: Option<Bytes> = fields.get("min").and_then(|node| node.quantity(problems));
+    let max: Option<Bytes> = fields.get("max").and_then(|node| node.quantity(problems));
+    let probability = fields.get("probability").and_then(|node| number(node, problems));
+    let weight = fields.get("weight").map_or(Some(1.0), |node| number(node, problems));
+    Some(Ecn::Red { min: min?, max: max?, probability: probability?, weight: weight? })
+}
+
+/// Reads how packets are spread over paths.
+pub(super) fn read_routing(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Routing> {
+    if let Value::Mapping(_) = node.value {
+        let fields = Fields::read(node, &ROUTING, problems)?;
+        return match exactly_one(&fields, "a routing", ROUTING.keys, problems)? {
+            ("flowlet", gap) => Some(Routing::Flowlet { gap: gap.quantity(problems)? }),
+            (_, size) => Some(Routing::Flowcell { size: size.quantity(problems)? }),
+        };
+    }
+    match node.expect_text(problems)? {
+        "flow" => Some(Routing::Flow),
+        "packet" => Some(Routing::Packet),
+        word @ ("flowlet" | "flowcell") => {
+            let value = if word == "flowlet" { "50us" } else { "64KiB" };
+            let message = || format!("a {word} needs a value: write `{{ {word}: {value} }}`");
+            problems.report(ProblemKind::WrongType, node.span, message);
+            None
+        }
+        other => {
+            unknown_word(node, "routing", other, &["flow", "flowlet", "flowcell", "packet"], problems);
+            None
+        }
+    }
+}
+
+/// Reads shared services, and for each the item of the list that it comes from.
+pub(super) fn read_services(
+    node: &Node<'_>,
+    network: &Network,
+    problems: &mut Problems<'_>,
+) -> (Vec<SharedService>, Vec<usize>) {
+    let (mut services, mut from) = (Vec::new(), Vec::new());
+    for (index, item) in node.expect_list("shared services", problems).unwrap_or_default().iter().enumerate() {
+        let Some((switches, service)) = read_service(item, network, problems) else { continue };
+        for switch in switches {
+            services.push(SharedService { switch, ..service });
+            from.push(index);
+        }
+    }
+    (services, from)
+}
+
+fn read_service(
+    node: &Node<'_>,
+    network: &Network,
+    problems: &mut Problems<'_>,
+) -> Option<(Vec<NodeId>, SharedService)> {
+    let fields = Fields::read(node, &SERVICE, problems)?;
+    fields.require_all(["switch", "rate", "buffer"], problems);
+    let switches = fields.get("switch").and_then(|node| read_switches(node, network, problems));
+    let rate = fields.get("rate").and_then(|node| node.quantity(problems));
+    let buffer = fields.get("buffer").and_then(|node| node.quantity(problems));
+    let processing = fields.get("processing").map_or(Some(Time::ZERO), |node| node.quantity(problems));
+    let switches = switches?;
+    let (rate, processing, buffer) = (rate?, processing?, buffer?);
+    let switch = *switches.first()?;
+    Some((switches, SharedService { switch, rate, processing, buffer }))
+}
+
+/// `all`, a switch, or a list of switches.
+fn read_switches(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<Vec<NodeId>> {
+    let items = match &node.value {
+        Value::Sequence(items) => &items[..],
+        _ if node.text() == Some("all") && network.find_node("all").is_none() => {
+            return Some(network.switches().collect());
+        }
+        _ => std::slice::from_ref(node),
+    };
+    let switches: Vec<Option<NodeId>> = items.iter().map(|item| read_switch(item, network, problems)).collect();
+    let switches: Vec<NodeId> = switches.into_iter().collect::<Option<_>>()?;
+    if switches.is_empty() {
+        problems.report(ProblemKind::Impossible, node.span, || "a list without switches");
+        return None;
+    }
+    Some(switches)
+}
+
+/// The name of a switch.
+pub(super) fn read_switch(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<NodeId> {
+    let name = node.expect_text(problems)?;
+    let Some(id) = network.find_node(name) else {
+        problems.report(ProblemKind::UnknownName, node.span, || unknown_node(name, network));
+        return None;
+    };
+    if network.node(id).kind != NodeKind::Switch {
+        problems.report(ProblemKind::Impossible, node.span, || format!("{name} is a host: a switch is expected"));
+        return None;
+    }
+    Some(id)
+}

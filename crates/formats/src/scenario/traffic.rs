@@ -1,0 +1,121 @@
+//! One kind of traffic: its name, its ends, when, where, and what (`workload`).
+
+use std::collections::HashMap;
+
+use wayleave_scenarios::{Ends, Traffic, Transport};
+use wayleave_topology::{Hop, Network, Route};
+
+use super::ends::{self, Usual};
+use super::files::Files;
+use super::network::Numbered;
+use super::scalars::queue;
+use super::workload::{self, What};
+use crate::contracts::{hop, text_of};
+use crate::fields::{Fields, Shape};
+use crate::location::Span;
+use crate::problem::{ProblemKind, Problems};
+use crate::tree::Node;
+use crate::words::quoted;
+
+pub(crate) const TRAFFIC: Shape = Shape {
+    what: "a traffic",
+    keys: &[
+        "name",
+        "from",
+        "to",
+        "pairs",
+        "tokenBucket",
+        "constantRate",
+        "onOff",
+        "poisson",
+        "frame",
+        "load",
+        "perSecond",
+        "every",
+        "rpc",
+        "listed",
+        "sizes",
+        "deadline",
+        "transport",
+        "queue",
+        "start",
+        "stop",
+        "route",
+    ],
+};
+
+/// Reads all traffic.
+pub(super) fn read(
+    node: &Node<'_>,
+    numbered: &Numbered,
+    transport: &Transport,
+    files: &mut Files<'_>,
+    problems: &mut Problems<'_>,
+) -> Vec<Traffic> {
+    let mut names: HashMap<String, Span> = HashMap::new();
+    let mut traffic = Vec::new();
+    for (index, item) in node.expect_list("traffic", problems).unwrap_or_default().iter().enumerate() {
+        let mark = problems.mark();
+        let Some(fields) = Fields::read(item, &TRAFFIC, problems) else { continue };
+        let name = fields.require("name", problems).and_then(|node| node.expect_text(problems));
+        if let Some(name) = name {
+            check_name(name, fields.value_span("name"), &mut names, problems);
+        }
+        let read = read_one(&fields, name.unwrap_or_default(), numbered, transport, files, problems);
+        problems.explain_since(mark, || match name {
+            Some(name) => format!("traffic {}", quoted(name)),
+            None => format!("traffic {}", index + 1),
+        });
+        traffic.extend(read);
+    }
+    traffic
+}
+
+fn check_name(name: &str, span: Span, names: &mut HashMap<String, Span>, problems: &mut Problems<'_>) {
+    let source = problems.source();
+    match names.get(name) {
+        None => drop(names.insert(name.to_owned(), span)),
+        Some(&first) => problems.report(ProblemKind::DuplicateName, span, || {
+            format!("the name {} is taken: the first stands on line {}", quoted(name), source.line_of(first))
+        }),
+    }
+}
+
+fn read_one(
+    fields: &Fields<'_, '_>,
+    name: &str,
+    numbered: &Numbered,
+    transport: &Transport,
+    files: &mut Files<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Traffic> {
+    let network: &Network = &numbered.network;
+    let what = workload::what(fields, problems);
+    let workload =
+        what.and_then(|what| workload::read(what, fields, numbered, transport, files, problems));
+    let ends = match what? {
+        What::Listed => Some(Ends::Pairs(Vec::new())),
+        What::Load | What::PerSecond => ends::read(fields, Usual::Random, network, problems),
+        _ => ends::read(fields, Usual::AllToAll, network, problems),
+    };
+    let queue = fields.get("queue").map_or(Some(0), |node| queue(node, problems));
+    let start = fields.get("start").map(|node| node.quantity(problems));
+    let stop = fields.get("stop").map(|node| node.quantity(problems));
+    let route = fields.get("route").map(|node| read_route(node, network, problems));
+    Some(Traffic {
+        name: name.to_owned(),
+        ends: ends?,
+        workload: workload?,
+        queue: queue?,
+        start: start.unwrap_or(Some(wayleave_units::Time::ZERO))?,
+        stop: stop.map_or(Some(None), |stop| stop.map(Some))?,
+        route: route.map_or(Some(None), |route| route.map(Some))?,
+    })
+}
+
+fn read_route(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<Route> {
+    let items = node.expect_list("hops (LINK:QUEUE)", problems)?;
+    let hops: Vec<Option<Hop>> =
+        items.iter().map(|item| text_of(item, problems).and_then(|text| hop(&text, network, problems))).collect();
+    hops.into_iter().collect::<Option<_>>().map(|hops| Route { hops })
+}

@@ -1,0 +1,223 @@
+//! What is sent: packets, flows that arrive, or a list of flows.
+
+use wayleave_scenarios::{
+    Arrivals, FlowSizes, FlowSpec, OnOff, PacketKind, Phase, Reliable, Transport, WIRE_OVERHEAD, Workload,
+};
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::ends::read_host;
+use super::files::Files;
+use super::network::Numbered;
+use super::scalars::{at_most_one, exactly_one, number, queue, refuse_beside, small, unknown_word};
+use super::{sizes, transport};
+use crate::fields::{Fields, Shape};
+use crate::hpcc::read_hpcc_flows;
+use crate::htsim::read_htsim_flows;
+use crate::problem::{ProblemKind, Problems};
+use crate::tree::{Node, Value};
+
+pub(crate) const TOKEN_BUCKET: Shape = Shape { what: "a token bucket", keys: &["rate", "burst", "phase"] };
+pub(crate) const ON_OFF: Shape = Shape { what: "an on-off source", keys: &["rate", "on", "off"] };
+pub(crate) const RPC: Shape = Shape { what: "RPC", keys: &["outstanding", "answer", "think"] };
+pub(crate) const LISTED_FLOW: Shape = Shape { what: "a flow", keys: &["at", "from", "to", "size", "queue"] };
+pub(crate) const IMPORT: Shape = Shape { what: "a list of flows", keys: &["hpcc", "htsim"] };
+
+/// What a traffic is, by its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    TokenBucket,
+    ConstantRate,
+    OnOff,
+    Poisson,
+    /// One flow a pair: no key says when.
+    Once,
+    Load,
+    PerSecond,
+    Every,
+    Rpc,
+    Listed,
+}
+
+const KEYS: [(&str, What); 9] = [
+    ("tokenBucket", What::TokenBucket),
+    ("constantRate", What::ConstantRate),
+    ("onOff", What::OnOff),
+    ("poisson", What::Poisson),
+    ("load", What::Load),
+    ("perSecond", What::PerSecond),
+    ("every", What::Every),
+    ("rpc", What::Rpc),
+    ("listed", What::Listed),
+];
+
+/// Finds out what a traffic is.
+pub(super) fn what(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<What> {
+    let keys = KEYS.map(|(key, _)| key);
+    match at_most_one(fields, "a traffic", &keys, problems)? {
+        Some((key, _)) => KEYS.iter().find(|(known, _)| *known == key).map(|(_, what)| *what),
+        None if fields.get("sizes").is_some() => Some(What::Once),
+        None => {
+            problems.report(ProblemKind::MissingKey, fields.at, || {
+                let hint = format!("one of {}; sizes alone are one flow for each pair", keys.join(", "));
+                ("it does not say what is sent", hint)
+            });
+            None
+        }
+    }
+}
+
+/// Reads the workload.
+pub(super) fn read(
+    what: What,
+    fields: &Fields<'_, '_>,
+    numbered: &Numbered,
+    usual: &Transport,
+    files: &mut Files<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Workload> {
+    match what {
+        What::TokenBucket | What::ConstantRate | What::OnOff | What::Poisson => {
+            refuse_beside(fields, &["sizes", "deadline", "transport"], "packets that nobody acknowledges", problems);
+            read_packets(what, fields, problems)
+        }
+        What::Listed => {
+            let keys = ["sizes", "deadline", "frame", "from", "to", "pairs"];
+            refuse_beside(fields, &keys, "a list of flows", problems);
+            let flows = read_list(fields.get("listed")?, numbered, files, problems);
+            let transport = own_transport(fields, usual, problems);
+            Some(Workload::Listed { flows: flows?, transport: transport? })
+        }
+        _ => {
+            refuse_beside(fields, &["frame"], "flows: their packets are as large as their transport says", problems);
+            read_flows(what, fields, usual, files, problems).map(Workload::Flows)
+        }
+    }
+}
+
+/// `Some(None)` where a traffic says nothing.
+fn own_transport(
+    fields: &Fields<'_, '_>,
+    usual: &Transport,
+    problems: &mut Problems<'_>,
+) -> Option<Option<Transport>> {
+    let own = fields.get("transport").map(|node| transport::read(node, usual, problems));
+    own.map_or(Some(None), |own| own.map(Some))
+}
+
+fn read_packets(what: What, fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Workload> {
+    let kind = match what {
+        What::TokenBucket => read_token_bucket(fields.get("tokenBucket")?, problems),
+        What::OnOff => read_on_off(fields.get("onOff")?, problems),
+        What::Poisson => fields.get("poisson")?.quantity(problems).map(|rate| PacketKind::Poisson { rate }),
+        _ => fields.get("constantRate")?.quantity(problems).map(|rate| PacketKind::ConstantRate { rate }),
+    };
+    let frame: Option<Option<Bytes>> = fields.get("frame").map(|node| node.quantity(problems));
+    let kind = kind?;
+    // A full packet, or what the burst lets through, as for contracts.
+    let full = Bytes::new(1500) + WIRE_OVERHEAD;
+    let usual = match kind {
+        PacketKind::TokenBucket { burst, .. } => full.min(burst),
+        _ => full,
+    };
+    Some(Workload::Packets { kind, frame: frame.unwrap_or(Some(usual))? })
+}
+
+fn read_token_bucket(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PacketKind> {
+    let fields = Fields::read(node, &TOKEN_BUCKET, problems)?;
+    fields.require_all(["rate", "burst"], problems);
+    let rate: Option<Rate> = fields.get("rate").and_then(|node| node.quantity(problems));
+    let burst: Option<Bytes> = fields.get("burst").and_then(|node| node.quantity(problems));
+    let phase = fields.get("phase").map_or(Some(Phase::Together), |node| match node.expect_text(problems)? {
+        "together" => Some(Phase::Together),
+        "colliding" => Some(Phase::Colliding),
+        "random" => Some(Phase::Random),
+        other => {
+            unknown_word(node, "phase", other, &["together", "colliding", "random"], problems);
+            None
+        }
+    });
+    Some(PacketKind::TokenBucket { rate: rate?, burst: burst?, phase: phase? })
+}
+
+fn read_on_off(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PacketKind> {
+    let fields = Fields::read(node, &ON_OFF, problems)?;
+    fields.require_all(["rate", "on", "off"], problems);
+    let rate = fields.get("rate").and_then(|node| node.quantity(problems));
+    let on = fields.get("on").and_then(|node| node.quantity(problems));
+    let off = fields.get("off").and_then(|node| node.quantity(problems));
+    Some(PacketKind::OnOff(OnOff { rate: rate?, on: on?, off: off? }))
+}
+
+fn read_flows(
+    what: What,
+    fields: &Fields<'_, '_>,
+    usual: &Transport,
+    files: &mut Files<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Reliable> {
+    let arrivals = match what {
+        What::Load => number(fields.get("load")?, problems).map(Arrivals::Load),
+        What::PerSecond => number(fields.get("perSecond")?, problems).map(Arrivals::PerSecond),
+        What::Every => fields.get("every")?.quantity(problems).map(Arrivals::Every),
+        What::Rpc => read_rpc(fields.get("rpc")?, files, problems),
+        _ => Some(Arrivals::Once),
+    };
+    let sizes: Option<Option<FlowSizes>> = match fields.require("sizes", problems) {
+        Some(node) if node.text() == Some(sizes::ENDLESS) => Some(None),
+        Some(node) => sizes::read(node, files, problems).map(Some),
+        None => None,
+    };
+    let deadline = fields.get("deadline").map(|node| node.quantity(problems));
+    let transport = own_transport(fields, usual, problems);
+    Some(Reliable {
+        arrivals: arrivals?,
+        sizes: sizes?,
+        deadline: deadline.map_or(Some(None), |deadline| deadline.map(Some))?,
+        transport: transport?,
+    })
+}
+
+fn read_rpc(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Problems<'_>) -> Option<Arrivals> {
+    let fields = Fields::read(node, &RPC, problems)?;
+    let answer = fields.require("answer", problems).and_then(|node| sizes::read(node, files, problems));
+    let outstanding = fields.get("outstanding").map_or(Some(1), |node| small(node, problems));
+    let think = fields.get("think").map_or(Some(Time::ZERO), |node| node.quantity(problems));
+    Some(Arrivals::Rpc { outstanding: outstanding?, answer: answer?, think: think? })
+}
+
+fn read_list(
+    node: &Node<'_>,
+    numbered: &Numbered,
+    files: &mut Files<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<FlowSpec>> {
+    if let Value::Mapping(_) = node.value {
+        let fields = Fields::read(node, &IMPORT, problems)?;
+        let numbers = numbered.numbers();
+        return match exactly_one(&fields, "a list of flows", IMPORT.keys, problems)? {
+            ("hpcc", file) => files.read(file, problems, |source| read_hpcc_flows(source, &numbered.network, &numbers)),
+            (_, file) => files.read(file, problems, |source| read_htsim_flows(source, &numbered.network, &numbers)),
+        };
+    }
+    let items = node.expect_list("flows", problems)?;
+    let flows: Vec<Option<FlowSpec>> = items.iter().map(|item| read_flow(item, numbered, problems)).collect();
+    flows.into_iter().collect()
+}
+
+fn read_flow(node: &Node<'_>, numbered: &Numbered, problems: &mut Problems<'_>) -> Option<FlowSpec> {
+    let fields = Fields::read(node, &LISTED_FLOW, problems)?;
+    fields.require_all(["at", "from", "to", "size"], problems);
+    let network = &numbered.network;
+    let start = fields.get("at").and_then(|node| node.quantity(problems));
+    let from = fields.get("from").and_then(|node| read_host(node, network, problems));
+    let to = fields.get("to").and_then(|node| read_host(node, network, problems));
+    let size = fields.get("size").and_then(|node| node.quantity(problems));
+    let queue = fields.get("queue").map(|node| queue(node, problems));
+    Some(FlowSpec {
+        start: start?,
+        from: from?,
+        to: to?,
+        size: size?,
+        queue: queue.map_or(Some(None), |queue| queue.map(Some))?,
+    })
+}

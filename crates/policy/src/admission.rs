@@ -1,0 +1,81 @@
+//! The admission role: a request becomes a placement or a refusal.
+//!
+//! A plain function over what is reserved, without time: it runs where the ledger is, in the controller or in a plan.
+//! Chameleon (CoNEXT 2020, sections 3 and 4.1.3, Fig. 6), Silo and QJump as its baselines (5.1), and Loko (CoNEXT 2019,
+//! step 3: per-switch usage against an allocation) play it. What a decision means at the hosts, a bucket and a route, is
+//! told to them by the controller, as messages of the [`Host`](crate::Host) role.
+
+use alloc::vec::Vec;
+
+use wayleave_topology::{FlowId, NodeId, Route};
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::refusal::Refusal;
+
+/// What is asked of an admission scheme: a token bucket in wire bytes, with a deadline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The sending host.
+    pub from: NodeId,
+    /// The receiving host.
+    pub to: NodeId,
+    /// Long-term rate on the wire.
+    pub rate: Rate,
+    /// Burst on the wire.
+    pub burst: Bytes,
+    /// No packet may take longer.
+    pub deadline: Time,
+    /// The largest frame on the wire, where it is known: links that cannot carry it are not used.
+    pub max_frame: Option<Bytes>,
+    /// The only route that will do, if it is pinned.
+    pub route: Option<Route>,
+}
+
+/// An admitted request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Its reservation.
+    pub flow: FlowId,
+    /// Where it goes.
+    pub route: Route,
+    /// No packet takes longer: the budgets of its queues and the constants of its links and nodes.
+    pub bound: Time,
+    /// Flows that were moved to make room, in the order in which they have to be moved.
+    pub moved: Vec<Move>,
+    /// How long after the last move is confirmed the flow may start: by then what was in flight on the old routes
+    /// has left them. Zero if nothing was moved.
+    pub activate_after: Time,
+}
+
+/// An admitted flow that changes its route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Which.
+    pub flow: FlowId,
+    /// The route that it leaves.
+    pub from: Route,
+    /// The route that it takes.
+    pub to: Route,
+}
+
+/// Admits, refuses, changes and releases: a plain function over what is reserved.
+pub trait Admission {
+    /// Admits the request, or says what stands in its way and leaves everything as it was.
+    ///
+    /// # Errors
+    /// The binding constraint.
+    fn admit(&mut self, request: &Request) -> Result<Decision, Refusal>;
+
+    /// Ends a flow; its route, or `None` if there is no such flow.
+    fn release(&mut self, flow: FlowId) -> Option<Route>;
+
+    /// Gives a flow other terms (and another index), or says what stands in the way and leaves it with its own;
+    /// `None` if there is no such flow.
+    ///
+    /// # Errors
+    /// The binding constraint.
+    fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>>;
+
+    /// Whether [`Admission::admit`] would admit the request now; leaves everything as it is.
+    fn would_admit(&mut self, request: &Request) -> bool;
+}

@@ -1,0 +1,143 @@
+//! The flow role: congestion control of one flow, at its sender.
+//!
+//! The transport keeps sequence numbers, finds losses and retransmits; a scheme of this role says how much may be in
+//! flight, how fast it leaves, and how urgent it is. Amounts are payload bytes.
+
+use wayleave_units::{Rate, Time};
+
+use crate::telemetry::IntHop;
+
+/// What a scheme knows of its flow when it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowStart {
+    /// Payload of a full packet.
+    pub segment: u32,
+    /// How much may be sent before the first acknowledgement.
+    pub initial_window: u64,
+    /// No window is larger.
+    pub max_window: u64,
+    /// How much will be sent, if that is known.
+    pub size: Option<u64>,
+    /// When it has to be complete, if ever.
+    pub deadline: Option<Time>,
+    /// Its share beside other flows, where a scheme has shares; 1 is usual.
+    pub weight: u32,
+}
+
+/// What a sender knows of the route that its packets take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouteFacts {
+    /// Links from host to host.
+    pub hops: u32,
+    /// Round trip of a full packet without queues.
+    pub round_trip: Time,
+}
+
+/// An acknowledgement that told the sender something new.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// Newly acknowledged, in order or selectively.
+    pub newly: u64,
+    /// Of these, arrived with a congestion mark.
+    pub marked: u64,
+    /// Acknowledged in order since the flow began.
+    pub acknowledged: u64,
+    /// The highest byte that was ever sent.
+    pub sent: u64,
+    /// In flight now: sent, neither acknowledged nor taken for lost.
+    pub in_flight: u64,
+    /// Left to send or to be acknowledged, if the size is known.
+    pub remaining: Option<u64>,
+    /// From sending to acknowledgement of the packet that caused it; `None` if that packet was sent twice.
+    pub round_trip: Option<Time>,
+    /// The part of the round trip that the receiving host caused (Swift, SIGCOMM 2020, 3.1).
+    pub host_delay: Option<Time>,
+    /// What holds the sender back.
+    pub limit: Limit,
+    /// What is going on.
+    pub phase: Phase,
+    /// What the ports on the way wrote into the packet.
+    pub telemetry: &'a [IntHop],
+}
+
+/// What holds a sender back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Its window: growing it makes sense.
+    Window,
+    /// It has nothing to send.
+    Application,
+}
+
+/// Whether losses are being repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// No loss is outstanding.
+    Open,
+    /// Retransmissions of a loss are under way; [`Flow::on_loss`] was told when it began.
+    Recovery,
+}
+
+/// A loss was found. Told once for each window of data, not for each packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// By acknowledgements of later packets.
+    Fast {
+        /// In flight when it was found, without what was lost.
+        in_flight: u64,
+    },
+    /// By the retransmission time-out: everything in flight counts as lost.
+    Timeout {
+        /// In flight when it was found.
+        in_flight: u64,
+    },
+}
+
+/// Congestion control of one flow.
+///
+/// | system | needs |
+/// |---|---|
+/// | DCTCP (SIGCOMM 2010, 3.1) | `newly`, `marked` |
+/// | D2TCP (SIGCOMM 2012, 3.1) | the same, `deadline`, `remaining` |
+/// | L2DCT (INFOCOM 2013) | the same as DCTCP, `acknowledged`: the more a flow has sent, the gentler it grows |
+/// | pFabric (SIGCOMM 2013, 4.2 and 4.3) | `remaining`, [`Flow::urgency`], [`Flow::payload`] for its probes |
+/// | Swift (SIGCOMM 2020, 3.1 to 3.4) | `round_trip`, `host_delay`, [`Flow::on_route`], windows below one packet, [`Flow::pacing`] |
+/// | weighted Swift (uFAB, 2.2) | [`Flow::on_weight`] |
+/// | HPCC | `telemetry` |
+pub trait Flow {
+    /// Packets take this route from now on: told before the first packet, and when a path role or a host moves the flow
+    /// (Swift, 3.1: the target delay grows with the hops).
+    fn on_route(&mut self, _now: Time, _route: RouteFacts) {}
+
+    /// The flow's pair has another weight ([`Weighted::Pair`](crate::Weighted::Pair)), in the place of
+    /// [`FlowStart::weight`].
+    fn on_weight(&mut self, _now: Time, _weight: u32) {}
+
+    /// A packet leaves.
+    fn on_send(&mut self, _now: Time, _bytes: u32) {}
+
+    /// An acknowledgement arrives.
+    fn on_ack(&mut self, now: Time, ack: &Ack<'_>);
+
+    /// A loss was found.
+    fn on_loss(&mut self, now: Time, loss: Loss);
+
+    /// How much may be in flight. Less than one packet means one packet every `segment / window` round trips.
+    fn window(&self) -> u64;
+
+    /// How fast packets may leave; `None` as fast as the window lets them.
+    fn pacing(&self) -> Option<Rate> {
+        None
+    }
+
+    /// Payload of the next packet, where `segment` is that of a full one: at least 1 and at most `segment`. Less is a probe
+    /// (pFabric, 4.3: after several time-outs in a row one byte goes, until an acknowledgement comes).
+    fn payload(&self, segment: u32) -> u32 {
+        segment
+    }
+
+    /// How urgent the next packet is, for ports that serve by remaining size (pFabric): less is sooner.
+    fn urgency(&self, remaining: u64) -> u64 {
+        remaining
+    }
+}

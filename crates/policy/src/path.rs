@@ -1,0 +1,60 @@
+//! The path role: which of several paths a packet takes.
+//!
+//! It stands beside the stack: the [`Host`](crate::Host) role says which of a pair's candidate paths are in use (uFAB's
+//! migration, 3.5; Chameleon's routes, 3.4), and this role spreads packets over those that share. Where one path is in
+//! use there is nothing to choose, and it is not asked.
+//!
+//! | system | spreads | hears |
+//! |---|---|---|
+//! | ECMP (RFC 2992) | flows | nothing |
+//! | Presto (SIGCOMM 2015, 3.1) | flowcells, in turn | changes of the paths |
+//! | Clove (CoNEXT 2017) | flowlets, by weights of a destination's paths | marks (Clove-ECN), telemetry (Clove-INT) |
+
+use wayleave_units::Time;
+
+use crate::ids::LocalFlow;
+use crate::telemetry::IntHop;
+
+/// A packet that needs a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// Payload.
+    pub bytes: u32,
+    /// How many paths there are; at least 1. They are the paths in use, in the order of their
+    /// [`PathIndex`](crate::PathIndex).
+    pub paths: u32,
+}
+
+/// What the sender learns of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathReport {
+    /// Which.
+    pub path: u32,
+    /// Acknowledged.
+    pub bytes: u64,
+    /// Of these, marked.
+    pub marked: u64,
+    /// Round trip, where it is known.
+    pub round_trip: Option<Time>,
+}
+
+/// Chooses paths for the packets of one flow or one pair.
+pub trait Path {
+    /// The index of the path that the packet takes, below `departure.paths`.
+    fn choose(&mut self, now: Time, departure: Departure) -> u32;
+
+    /// The same, where one value serves all flows of a pair, and has to tell them apart (Clove: weights belong to a
+    /// destination, flowlets to a flow).
+    fn choose_for(&mut self, now: Time, _flow: LocalFlow, departure: Departure) -> u32 {
+        self.choose(now, departure)
+    }
+
+    /// What an acknowledgement told of a path.
+    fn on_report(&mut self, _now: Time, _report: PathReport) {}
+
+    /// What the ports of a path wrote into a packet or a probe, the first port first (Clove-INT: utilisation).
+    fn on_telemetry(&mut self, _now: Time, _path: u32, _hops: &[IntHop]) {}
+
+    /// The set of paths has changed: indices mean something else.
+    fn on_paths_changed(&mut self, _now: Time) {}
+}

@@ -1,0 +1,57 @@
+//! In-band network telemetry: what a port writes into a packet that asks for it, and the probes that carry it.
+
+use wayleave_units::{Bytes, Rate, Time};
+
+/// One port's record (HPCC, SIGCOMM 2019, section 3.1; uFAB, SIGCOMM 2022, section 3.2 adds the last two).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IntHop {
+    /// Line rate of the link.
+    pub rate: Rate,
+    /// Waiting behind the packet when it left.
+    pub queue: Bytes,
+    /// Sent by the port since the run began.
+    pub sent: Bytes,
+    /// When the packet left.
+    pub at: Time,
+    /// Phi: tokens of all active pairs on the link; zero where no scheme keeps them.
+    pub tokens: u64,
+    /// W: sum of the windows of all active pairs on the link; zero where no scheme keeps it.
+    pub windows: Bytes,
+}
+
+/// What a probe is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeKind {
+    /// The pair is active on this path, or thinks of it (uFAB, 3.5, 3.6).
+    Active,
+    /// The pair leaves this path, or has nothing to send: ports take it off their sums. Sent until it is answered (3.6).
+    Finish,
+}
+
+/// The header of a probe (uFAB, G), without what the ports write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// The pair: [`PairSpec::key`](crate::PairSpec::key).
+    pub pair: u64,
+    /// What it is for.
+    pub kind: ProbeKind,
+    /// phi: the tokens that the sender has given to the pair; on the way 24 bits (G).
+    pub tokens: u64,
+}
+
+/// What the receiving host adds to a probe when it sends it back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProbeAnswer {
+    /// The tokens that it admits for the pair; `None` if it admits whatever the sender gives (uFAB, E, Algorithm 1, line
+    /// 25).
+    pub tokens: Option<u64>,
+}
+
+/// What became of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeOutcome {
+    /// The other end answered; all ports on the way have seen the probe.
+    Answered(ProbeAnswer),
+    /// A switch could not forward it, and says so (uFAB, G: failure response). The ports up to there have seen it.
+    Failed,
+}

@@ -1,0 +1,130 @@
+//! Scenarios: what is simulated, as plain values without behaviour.
+//!
+//! A [`Scenario`] is a network, how its ports and hosts work, who sends what to whom, and what fails when. It is what a
+//! scenario file means once it is read (`formats`), what the simulator runs (`sim`), and what tests build by hand.
+//! Nothing here draws a random number or knows how a packet moves; [`Scenario::validate`] says what no run could mean.
+
+mod memory;
+mod ports;
+mod sizes;
+mod traffic;
+mod validate;
+
+pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, SharedService};
+pub use sizes::{FlowSizes, PUBLISHED, SizesError};
+pub use traffic::{
+    Arrivals, Congestion, Ends, FlowSpec, OnOff, PacketKind, Phase, Reliable, Traffic, Transport, Workload,
+};
+pub use validate::{MAX_ACTORS, MAX_HOP, PortError, ScenarioError, TrafficError, WIRE_OVERHEAD};
+
+use std::sync::Arc;
+
+use wayleave_topology::{LinkId, Network, NodeId};
+use wayleave_units::{Bytes, Time};
+
+/// One run of the simulator, but for its seed.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// For reports.
+    pub name: String,
+    /// Where it happens.
+    pub network: Arc<Network>,
+    /// How long it is simulated.
+    pub duration: Time,
+    /// Nothing that is sent before is counted in the statistics.
+    pub warmup: Time,
+    /// The ports of switches.
+    pub switches: PortBehaviour,
+    /// The ports of hosts.
+    pub hosts: PortBehaviour,
+    /// Switches whose ports share one service (Loko); all others are output-queued.
+    pub shared_services: Vec<SharedService>,
+    /// How packets are spread over paths of equal length.
+    pub routing: Routing,
+    /// How reliable flows are carried, where their traffic does not say otherwise.
+    pub transport: Transport,
+    /// Who sends what.
+    pub traffic: Vec<Traffic>,
+    /// What fails and is repaired, in order of time.
+    pub outages: Vec<Outage>,
+    /// What is recorded beyond the usual statistics.
+    pub record: Record,
+}
+
+impl Scenario {
+    /// A scenario without traffic, in which everything is as it is by default: first come first served, buffers as
+    /// built, one path per flow, no warm-up.
+    pub fn new(name: &str, network: Arc<Network>, duration: Time) -> Self {
+        Self {
+            name: name.to_owned(),
+            network,
+            duration,
+            warmup: Time::ZERO,
+            switches: PortBehaviour::default(),
+            hosts: PortBehaviour::default(),
+            shared_services: Vec::new(),
+            routing: Routing::Flow,
+            transport: Transport::default(),
+            traffic: Vec::new(),
+            outages: Vec::new(),
+            record: Record::default(),
+        }
+    }
+}
+
+/// Which packets are kept on one path: equal-cost multi-path routing per what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routing {
+    /// Per flow (RFC 2992).
+    Flow,
+    /// Per flowlet: a packet after a gap this long may take another path (Kandula et al., CCR 2007).
+    Flowlet {
+        /// The gap.
+        gap: Time,
+    },
+    /// Per flowcell of this size, paths in turn, with a reordering buffer at the receiver (Presto, SIGCOMM 2015).
+    Flowcell {
+        /// Bytes of payload.
+        size: Bytes,
+    },
+    /// Per packet, paths drawn at random.
+    Packet,
+}
+
+/// Something that fails, or works again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub what: Element,
+    /// Which of both.
+    pub change: Change,
+}
+
+/// What can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// One directed link: what is on it, and what waits for it, is lost.
+    Link(LinkId),
+    /// A switch with all its links.
+    Switch(NodeId),
+}
+
+/// What happens to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It fails; paths avoid it at once.
+    Fails,
+    /// It works again.
+    Works,
+}
+
+/// What is recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// Throughput and queue lengths, averaged over intervals of this length.
+    pub series: Option<Time>,
+    /// How many packet events a trace keeps at most: the last ones.
+    pub trace: Option<u64>,
+}

@@ -1,0 +1,190 @@
+//! How much memory a run takes, estimated before it starts, so that a scenario that does not fit can be refused.
+//!
+//! The estimate is the sum of
+//!
+//! | what | bytes |
+//! |---|---|
+//! | links, with port, queues and counters | 1,024 a link, 256 a queue |
+//! | histograms of waits and lengths | 5,120 a link for every queue number that traffic uses |
+//! | packet sources and flows (below) | 1,024 each |
+//! | packets in flight | 64 each: 64 a flow, the burst of a token bucket, otherwise 16 a source |
+//! | listed flows | 48 each, and 64 for what became of it |
+//! | series, if recorded | 24,576 a link and a traffic: 1,024 intervals of 24 |
+//! | trace, if recorded | 32 an event |
+//!
+//! Flows are those that are there together: one a pair (`outstanding` with RPC); with arrivals at random 16 a sending
+//! host, which is far above what a load below 1 leaves unfinished on average. What an overload piles up in a
+//! buffer without limit comes in addition, and nobody can know it before.
+
+use std::collections::HashSet;
+
+use crate::{Arrivals, Ends, PacketKind, Reliable, Scenario, Traffic, Workload};
+
+const LINK: u64 = 1024;
+const QUEUE: u64 = 256;
+/// Two histograms with twenty octaves each, sixteen counts of 8 B an octave.
+const HISTOGRAMS: u64 = 5120;
+const FLOW: u64 = 1024;
+const PACKET: u64 = 64;
+const PACKETS_PER_FLOW: u64 = 64;
+const PACKETS_PER_SOURCE: u64 = 16;
+const LISTED: u64 = 48 + 64;
+const SERIES: u64 = 1024 * 24;
+const EVENT: u64 = 32;
+/// Unfinished flows of one host, where they arrive at random.
+const FLOWS_PER_HOST: u64 = 16;
+
+impl Scenario {
+    /// About how many bytes a run takes; see the table in the source. Saturates.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use wayleave_scenarios::Scenario;
+    /// # use wayleave_topology::builders::{Cabling, build};
+    /// # use wayleave_units::Time;
+    /// let network = Arc::new(build::star(2, Cabling::default()).unwrap());
+    /// let mut scenario = Scenario::new("idle", network, Time::from_millis(1));
+    /// let idle = scenario.memory_estimate();
+    /// scenario.record.trace = Some(1_000_000);
+    /// assert_eq!(scenario.memory_estimate() - idle, 32_000_000);
+    /// ```
+    pub fn memory_estimate(&self) -> u64 {
+        let links = self.network.links().len() as u64;
+        let queues: u64 = self.network.links().map(|(id, _)| self.network.queues(id).len() as u64).sum();
+        let used = self.queue_numbers();
+        let histograms: u64 =
+            self.network.links().map(|(id, _)| (self.network.queues(id).len() as u64).min(used)).sum();
+        let traffic: Vec<u64> = self.traffic.iter().map(memory_of).collect();
+        let series = self.record.series.map_or(0, |_| SERIES.saturating_mul(links + self.traffic.len() as u64));
+        let trace = self.record.trace.map_or(0, |events| EVENT.saturating_mul(events));
+        let fixed = LINK * links + QUEUE * queues + HISTOGRAMS * histograms;
+        traffic.into_iter().fold(fixed.saturating_add(series).saturating_add(trace), u64::saturating_add)
+    }
+
+    /// Packet sources and flows that have a fixed place in the event queue.
+    pub(crate) fn fixed_flows(&self) -> u64 {
+        let flows = self.traffic.iter().map(|traffic| match &traffic.workload {
+            Workload::Packets { .. } => sources(&traffic.ends),
+            Workload::Flows(Reliable { arrivals: Arrivals::Load(_) | Arrivals::PerSecond(_), .. })
+            | Workload::Listed { .. } => 1,
+            Workload::Flows(reliable) => flows_together(reliable, &traffic.ends),
+        });
+        flows.fold(0, u64::saturating_add)
+    }
+
+    /// How many queues of a port with all eight are used by traffic.
+    fn queue_numbers(&self) -> u64 {
+        let mut numbers = HashSet::new();
+        for traffic in &self.traffic {
+            numbers.insert(traffic.queue);
+            numbers.extend(traffic.route.iter().flat_map(|route| route.hops.iter().map(|hop| hop.queue)));
+            if let Workload::Listed { flows, .. } = &traffic.workload {
+                numbers.extend(flows.iter().filter_map(|flow| flow.queue));
+            }
+        }
+        numbers.len() as u64
+    }
+}
+
+fn memory_of(traffic: &Traffic) -> u64 {
+    match &traffic.workload {
+        Workload::Packets { kind, frame } => {
+            let packets = match kind {
+                PacketKind::TokenBucket { burst, .. } => burst.get() / frame.get().max(1),
+                _ => PACKETS_PER_SOURCE,
+            };
+            sources(&traffic.ends).saturating_mul(FLOW.saturating_add(PACKET.saturating_mul(packets)))
+        }
+        Workload::Flows(reliable) => {
+            flows_together(reliable, &traffic.ends).saturating_mul(FLOW + PACKET * PACKETS_PER_FLOW)
+        }
+        Workload::Listed { flows, .. } => {
+            let senders: HashSet<_> = flows.iter().map(|flow| flow.from).collect();
+            let together = (flows.len() as u64).min(FLOWS_PER_HOST * senders.len() as u64);
+            LISTED * flows.len() as u64 + together * (FLOW + PACKET * PACKETS_PER_FLOW)
+        }
+    }
+}
+
+/// Pairs that packets are sent between.
+fn sources(ends: &Ends) -> u64 {
+    match ends {
+        Ends::Random(..) => 1,
+        _ => pairs(ends),
+    }
+}
+
+fn flows_together(reliable: &Reliable, ends: &Ends) -> u64 {
+    match &reliable.arrivals {
+        Arrivals::Once | Arrivals::Every(_) => pairs(ends),
+        Arrivals::Rpc { outstanding, .. } => pairs(ends).saturating_mul(u64::from(*outstanding)),
+        Arrivals::Load(_) | Arrivals::PerSecond(_) => {
+            let senders = match ends {
+                Ends::Pairs(pairs) => pairs.iter().map(|pair| pair.0).collect::<HashSet<_>>().len(),
+                Ends::Permutation(nodes) => nodes.len(),
+                Ends::AllToAll(from, _) | Ends::Random(from, _) => from.len(),
+            };
+            FLOWS_PER_HOST * senders as u64
+        }
+    }
+}
+
+/// How many ordered pairs of two hosts there are; of random ones, that of the draws.
+fn pairs(ends: &Ends) -> u64 {
+    match ends {
+        Ends::Pairs(pairs) => pairs.len() as u64,
+        Ends::Permutation(nodes) => nodes.len() as u64,
+        Ends::AllToAll(from, to) | Ends::Random(from, to) => {
+            let senders: HashSet<_> = from.iter().collect();
+            let both = to.iter().filter(|node| senders.contains(node)).count() as u64;
+            (from.len() as u64).saturating_mul(to.len() as u64).saturating_sub(both)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use wayleave_topology::NodeId;
+    use wayleave_topology::builders::{Cabling, build};
+    use wayleave_units::{Bytes, Rate, Time};
+
+    use super::*;
+    use crate::{FlowSizes, Phase};
+
+    fn hosts(count: u64) -> (Scenario, Vec<NodeId>) {
+        let network = Arc::new(build::star(count, Cabling::default()).unwrap());
+        let hosts = network.hosts().collect();
+        (Scenario::new("x", network, Time::from_millis(1)), hosts)
+    }
+
+    #[test]
+    fn pairs_of_overlapping_groups_leave_out_what_goes_to_itself() {
+        let (_, hosts) = hosts(4);
+        assert_eq!(pairs(&Ends::AllToAll(hosts.clone(), hosts.clone())), 12);
+        assert_eq!(pairs(&Ends::AllToAll(hosts[..2].to_vec(), hosts[1..].to_vec())), 5);
+        assert_eq!(sources(&Ends::Random(hosts.clone(), hosts)), 1);
+    }
+
+    #[test]
+    fn the_estimate_is_the_sum_of_its_table() {
+        let (mut scenario, hosts) = hosts(3);
+        // Six directed links; 3 ports of 8 queues and 3 of hosts with one.
+        let idle = 6 * LINK + 27 * QUEUE;
+        assert_eq!(scenario.memory_estimate(), idle);
+        let kind =
+            PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(3000), phase: Phase::Together };
+        let ends = Ends::AllToAll(hosts.clone(), hosts.clone());
+        scenario.traffic.push(Traffic::packets("a", ends.clone(), kind, Bytes::new(1500)));
+        let packets = 6 * HISTOGRAMS + 6 * (FLOW + 2 * PACKET);
+        assert_eq!(scenario.memory_estimate(), idle + packets);
+        let mut flows = Traffic::flows("b", ends, Arrivals::Load(0.5), FlowSizes::Fixed(Bytes::new(1)));
+        flows.queue = 7;
+        scenario.traffic.push(flows);
+        // Ports of hosts have one queue only, so the second number adds three links.
+        let flows = 3 * HISTOGRAMS + 3 * FLOWS_PER_HOST * (FLOW + PACKET * PACKETS_PER_FLOW);
+        assert_eq!(scenario.memory_estimate(), idle + packets + flows);
+        assert_eq!(scenario.fixed_flows(), 7);
+    }
+}

@@ -1,0 +1,90 @@
+//! How ports work: order of service, buffers, marking, telemetry; and switches that serve all ports by one processor.
+
+use wayleave_topology::NodeId;
+use wayleave_units::{Bytes, Rate, Time};
+
+/// How the ports of one kind of node work. How many queues a port has, the topology says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PortBehaviour {
+    /// Which packet is next.
+    pub discipline: Discipline,
+    /// What can be held.
+    pub buffering: Buffering,
+    /// Congestion marks.
+    pub ecn: Option<Ecn>,
+    /// Whether ports write their state into packets that ask for it (in-band network telemetry).
+    pub telemetry: bool,
+}
+
+impl Default for PortBehaviour {
+    fn default() -> Self {
+        Self { discipline: Discipline::Fifo, buffering: Buffering::AsBuilt, ecn: None, telemetry: false }
+    }
+}
+
+/// Which packet a port sends next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Discipline {
+    /// One queue for all, first come first served.
+    Fifo,
+    /// The highest queue that is not empty (0 first); a packet that is being sent is finished.
+    StrictPriority,
+    /// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): shares in proportion to one weight a queue.
+    DeficitRoundRobin {
+        /// One per queue, each at least 1.
+        weights: Vec<u32>,
+    },
+    /// pFabric (SIGCOMM 2013): the earliest packet of the flow with the least left to send; a full port drops the
+    /// packet whose flow has the most.
+    SmallestRemainingFirst,
+}
+
+/// What a port can hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Buffering {
+    /// Each queue what the topology says.
+    AsBuilt,
+    /// Each queue this much.
+    EachQueue(Bytes),
+    /// No limit.
+    Unlimited,
+    /// All ports of a switch share one buffer: a queue may hold up to `alpha` times what is left of it (dynamic
+    /// threshold; Choudhury and Hahne, 1998).
+    Shared {
+        /// Of the switch.
+        total: Bytes,
+        /// Above zero.
+        alpha: f64,
+    },
+}
+
+/// When a port marks packets of transports that understand it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ecn {
+    /// The queue holds more than this when the packet comes (DCTCP, SIGCOMM 2010).
+    Threshold(Bytes),
+    /// Random early detection (Floyd and Jacobson, 1993) on the averaged queue.
+    Red {
+        /// No mark below.
+        min: Bytes,
+        /// Every packet is marked above.
+        max: Bytes,
+        /// Probability of a mark when the average reaches `max`.
+        probability: f64,
+        /// Weight of a sample in the average; 1 is the queue itself.
+        weight: f64,
+    },
+}
+
+/// A switch whose ports share one service behind one first-come-first-served buffer (Loko, CoNEXT 2019).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedService {
+    /// The switch.
+    pub switch: NodeId,
+    /// R: how fast packets are processed.
+    pub rate: Rate,
+    /// T: what every packet waits in addition.
+    pub processing: Time,
+    /// What is held before service.
+    pub buffer: Bytes,
+}

@@ -1,0 +1,414 @@
+//! What is wrong with a scenario, with the values that explain it.
+
+use std::fmt;
+
+use wayleave_topology::{NodeKind, RouteError};
+use wayleave_units::{Bytes, Time};
+
+use super::{MAX_ACTORS, MAX_HOP};
+use crate::SizesError;
+
+/// What is wrong with a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ScenarioError {
+    /// It lasts no time.
+    NoDuration,
+    /// The statistics would begin when the run is over.
+    Warmup {
+        /// When they begin.
+        warmup: Time,
+        /// When it is over.
+        duration: Time,
+    },
+    /// A record of nothing.
+    EmptyRecord {
+        /// `series` or `trace`.
+        key: &'static str,
+    },
+    /// Flowlets without a gap, or flowcells without a size.
+    EmptyRouting {
+        /// Which.
+        what: &'static str,
+    },
+    /// A packet takes longer over a link than [`MAX_HOP`].
+    SlowLink {
+        /// The link.
+        link: String,
+        /// Sending its largest frame, propagation, and processing at both ends.
+        takes: Time,
+    },
+    /// The ports of switches or hosts cannot work so.
+    Port {
+        /// Whose.
+        of: NodeKind,
+        /// What is wrong.
+        error: PortError,
+    },
+    /// A service that switches share cannot work so.
+    SharedService {
+        /// Which of the list.
+        index: usize,
+        /// Its switch.
+        node: String,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// The transport cannot work so.
+    Transport(TrafficError),
+    /// Nobody sends.
+    NoTraffic,
+    /// What is wrong with one traffic.
+    Traffic {
+        /// Which of the list.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        error: Box<TrafficError>,
+    },
+    /// More links and flows than [`MAX_ACTORS`].
+    TooLarge {
+        /// Directed links, which count twice.
+        links: u64,
+        /// Packet sources and flows that are there from the start.
+        flows: u64,
+    },
+    /// An outage before the one that stands above it.
+    OutageOrder {
+        /// Which of the list.
+        index: usize,
+        /// When.
+        at: Time,
+        /// When the one above is.
+        before: Time,
+    },
+    /// A host that fails.
+    OutageOfHost {
+        /// Which of the list.
+        index: usize,
+        /// Which.
+        host: String,
+    },
+}
+
+/// How ports cannot work.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PortError {
+    /// Not one weight for each queue.
+    Weights {
+        /// A link whose port has another number of queues.
+        link: String,
+        /// How many.
+        queues: usize,
+        /// How many weights there are.
+        weights: usize,
+    },
+    /// A queue of weight zero would never be served.
+    ZeroWeight {
+        /// Which queue.
+        queue: usize,
+    },
+    /// A buffer that holds nothing.
+    NoBuffer,
+    /// Dynamic threshold: alpha is not above zero, or no number.
+    Alpha(f64),
+    /// Random early detection: `min` is not below `max`.
+    RedOrder {
+        /// The lower threshold.
+        min: Bytes,
+        /// The upper threshold.
+        max: Bytes,
+    },
+    /// Random early detection: a value outside (0, 1].
+    RedShare {
+        /// `probability` or `weight`.
+        key: &'static str,
+        /// Its value.
+        value: f64,
+    },
+}
+
+/// What is wrong with one traffic, or with a transport.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TrafficError {
+    /// It has no name.
+    NoName,
+    /// Another traffic has its name.
+    TakenName,
+    /// A node that sends or receives and is no host.
+    NotAHost {
+        /// The node.
+        node: String,
+        /// `from`, `to` or `pairs`.
+        key: &'static str,
+    },
+    /// A host that sends to itself.
+    ToItself(String),
+    /// A host that stands twice in a list that needs each once.
+    Twice(String),
+    /// Nobody to send, or nobody to send to.
+    NoPair,
+    /// No path leads from one host to another.
+    Unreachable {
+        /// The sender.
+        from: String,
+        /// The receiver.
+        to: String,
+    },
+    /// No port of the network has this queue.
+    NoQueue {
+        /// The queue.
+        queue: u8,
+        /// The most queues of a port.
+        most: usize,
+        /// The index in a list of flows, if it is one of them.
+        flow: Option<usize>,
+    },
+    /// It begins when the run is over.
+    StartsLate {
+        /// When it begins.
+        start: Time,
+        /// When the run is over.
+        duration: Time,
+    },
+    /// It ends before it begins.
+    StopsEarly {
+        /// When it begins.
+        start: Time,
+        /// When it ends.
+        stop: Time,
+    },
+    /// A route is for one pair of hosts.
+    RouteForMany(usize),
+    /// The route does not lead from the one to the other.
+    Route(RouteError),
+    /// Something that must be above zero.
+    Zero {
+        /// Its key.
+        key: &'static str,
+        /// What it is.
+        what: &'static str,
+    },
+    /// A burst that lets no frame through.
+    Burst {
+        /// The burst.
+        burst: Bytes,
+        /// The frame.
+        frame: Bytes,
+    },
+    /// A frame that the link of a host does not carry.
+    Frame {
+        /// Layer 3 with its overhead on the wire.
+        frame: Bytes,
+        /// The link.
+        link: String,
+        /// The largest that it carries, on the wire.
+        most: Bytes,
+        /// The key that says so: `frame`, or `transport` for its MTU.
+        key: &'static str,
+    },
+    /// Flow sizes that cannot be drawn.
+    Sizes {
+        /// `sizes`, or `rpc` for answers.
+        key: &'static str,
+        /// What is wrong.
+        error: SizesError,
+    },
+    /// Flows without end that begin again and again.
+    Endless,
+    /// A load or a rate of arrivals out of range.
+    Arrivals {
+        /// `load` or `perSecond`.
+        key: &'static str,
+        /// Its value.
+        value: f64,
+        /// The largest accepted.
+        most: f64,
+    },
+    /// A list without flows.
+    NoFlows,
+    /// A flow of a list that begins before the one above it.
+    FlowOrder {
+        /// Which of the list.
+        flow: usize,
+        /// When it begins.
+        at: Time,
+        /// When the one above begins.
+        before: Time,
+    },
+    /// A segment size that is no MTU.
+    Mtu(Bytes),
+    /// A first window that is larger than the largest.
+    Windows {
+        /// The first.
+        initial: u32,
+        /// The largest.
+        most: u32,
+    },
+}
+
+impl ScenarioError {
+    /// Which part of the `spec` of a scenario file it is about, as a path with dots: `warmup`, `switches.ecn`,
+    /// `traffic.2.sizes`. Items of lists are counted from 0.
+    pub fn path(&self) -> String {
+        match self {
+            Self::NoDuration => "duration".to_owned(),
+            Self::Warmup { .. } => "warmup".to_owned(),
+            Self::EmptyRecord { key } => format!("record.{key}"),
+            Self::EmptyRouting { .. } => "routing".to_owned(),
+            Self::SlowLink { .. } | Self::TooLarge { .. } => "topology".to_owned(),
+            Self::Port { of, error } => {
+                format!("{}.{}", if *of == NodeKind::Switch { "switches" } else { "hosts" }, error.key())
+            }
+            Self::SharedService { index, .. } => format!("sharedServices.{index}"),
+            Self::Transport(error) => format!("transport.{}", error.key()),
+            Self::NoTraffic => "traffic".to_owned(),
+            Self::Traffic { index, error, .. } => match error.flow() {
+                Some(flow) => format!("traffic.{index}.listed.{flow}.{}", error.key()),
+                None => format!("traffic.{index}.{}", error.key()),
+            },
+            Self::OutageOrder { index, .. } | Self::OutageOfHost { index, .. } => format!("outages.{index}"),
+        }
+    }
+}
+
+impl PortError {
+    fn key(&self) -> &'static str {
+        match self {
+            Self::Weights { .. } | Self::ZeroWeight { .. } => "discipline",
+            Self::NoBuffer | Self::Alpha(_) => "buffer",
+            Self::RedOrder { .. } | Self::RedShare { .. } => "ecn",
+        }
+    }
+}
+
+impl TrafficError {
+    fn key(&self) -> &'static str {
+        match self {
+            Self::NoName | Self::TakenName => "name",
+            Self::NotAHost { key, .. } | Self::Zero { key, .. } => key,
+            Self::Frame { key, .. } | Self::Sizes { key, .. } | Self::Arrivals { key, .. } => key,
+            Self::ToItself(_) | Self::Twice(_) | Self::NoPair => "from",
+            Self::Unreachable { .. } => "to",
+            Self::NoQueue { .. } => "queue",
+            Self::StartsLate { .. } => "start",
+            Self::StopsEarly { .. } => "stop",
+            Self::RouteForMany(_) | Self::Route(_) => "route",
+            Self::Burst { .. } => "tokenBucket",
+            Self::Endless => "sizes",
+            Self::NoFlows => "listed",
+            Self::FlowOrder { .. } => "at",
+            Self::Mtu(_) => "mtu",
+            Self::Windows { .. } => "initialWindow",
+        }
+    }
+
+    /// The flow of a list that it is about.
+    fn flow(&self) -> Option<usize> {
+        match self {
+            Self::NoQueue { flow, .. } => *flow,
+            Self::FlowOrder { flow, .. } => Some(*flow),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoDuration => write!(f, "a run of 0ns shows nothing: a duration above zero is expected"),
+            Self::Warmup { warmup, duration } => {
+                write!(f, "the warm-up of {warmup} does not end before the run of {duration}")
+            }
+            Self::EmptyRecord { key } => write!(f, "a {key} of zero records nothing: leave it out, or above zero"),
+            Self::EmptyRouting { what } => write!(f, "{what} above zero"),
+            Self::SlowLink { link, takes } => {
+                write!(f, "a packet takes {takes} over {link}: up to {MAX_HOP} is simulated")
+            }
+            Self::Port { error, .. } => write!(f, "{error}"),
+            Self::SharedService { node, what, .. } => write!(f, "{node} {what}"),
+            Self::Transport(error) => write!(f, "{error}"),
+            Self::NoTraffic => write!(f, "no traffic: nobody sends anything"),
+            Self::Traffic { error, .. } => write!(f, "{error}"),
+            Self::TooLarge { links, flows } => {
+                write!(
+                    f,
+                    "{links} links, which count twice, and {flows} flows: together up to {MAX_ACTORS} are simulated"
+                )
+            }
+            Self::OutageOrder { at, before, .. } => {
+                write!(f, "{at} is before {before}, the time of the outage above: they stand in order of time")
+            }
+            Self::OutageOfHost { host, .. } => write!(f, "{host} is a host: links and switches fail here"),
+        }
+    }
+}
+
+impl fmt::Display for PortError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Weights { link, queues, weights } => {
+                let plural = if *weights == 1 { "" } else { "s" };
+                write!(
+                    f,
+                    "{weights} weight{plural}, and the port of {link} has {queues} queues: one for each is expected"
+                )
+            }
+            Self::ZeroWeight { queue } => write!(f, "queue {queue} has a weight of 0: at least 1 is expected"),
+            Self::NoBuffer => write!(f, "a buffer of 0B holds no packet"),
+            Self::Alpha(alpha) => write!(f, "an alpha of {alpha}: a number above 0 is expected, such as 1"),
+            Self::RedOrder { min, max } => {
+                write!(f, "marks begin at {min} and are certain at {max}: the first has to be the smaller one")
+            }
+            Self::RedShare { key, value } => write!(f, "a {key} of {value}: above 0 and up to 1 is accepted"),
+        }
+    }
+}
+
+impl fmt::Display for TrafficError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoName => write!(f, "a traffic needs a name"),
+            Self::TakenName => write!(f, "the name is taken by another traffic"),
+            Self::NotAHost { node, .. } => write!(f, "{node} is a switch: hosts send and receive"),
+            Self::ToItself(host) => write!(f, "{host} would send to itself"),
+            Self::Twice(host) => write!(f, "{host} stands here twice"),
+            Self::NoPair => write!(f, "there is no pair of two hosts here"),
+            Self::Unreachable { from, to } => write!(f, "no path leads from {from} to {to}"),
+            Self::NoQueue { queue, most, .. } => {
+                write!(f, "no port has a queue {queue}: they have up to {most}, counted from 0")
+            }
+            Self::StartsLate { start, duration } => {
+                write!(f, "it begins at {start}, and the run is over at {duration}")
+            }
+            Self::StopsEarly { start, stop } => write!(f, "it ends at {stop}, and begins at {start}"),
+            Self::RouteForMany(pairs) => write!(f, "a route is for one pair of hosts, and these are {pairs}"),
+            Self::Route(error) => write!(f, "{error}"),
+            Self::Zero { what, .. } => write!(f, "{what} has to be above zero"),
+            Self::Burst { burst, frame } => {
+                write!(f, "a burst of {burst} lets no frame of {frame} through")
+            }
+            Self::Frame { frame, link, most, .. } => {
+                write!(f, "{frame} on the wire, and {link} carries up to {most}")
+            }
+            Self::Sizes { error, .. } => write!(f, "{error}"),
+            Self::Endless => write!(f, "flows without end can only begin once"),
+            Self::Arrivals { key, value, most } => {
+                let what = if *key == "load" { "a load" } else { "flows per second" };
+                write!(f, "{what} of {value}: above 0 and up to {most} is accepted")
+            }
+            Self::NoFlows => write!(f, "the list has no flows"),
+            Self::FlowOrder { at, before, .. } => {
+                write!(f, "{at} is before {before}, the start of the flow above: they stand in order of time")
+            }
+            Self::Mtu(mtu) => write!(f, "an MTU of {mtu}: from 64B to 65535B is accepted (1500B is usual)"),
+            Self::Windows { initial, most } => {
+                write!(f, "the first window of {initial} packets is larger than the largest of {most}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+impl std::error::Error for PortError {}
+impl std::error::Error for TrafficError {}

@@ -1,0 +1,182 @@
+//! What no run could mean: checked before anything is simulated.
+
+mod error;
+mod ports;
+mod reach;
+mod traffic;
+
+use std::collections::HashSet;
+
+use wayleave_topology::{LinkId, NodeKind};
+use wayleave_units::{Bytes, Time};
+
+use crate::{Element, Routing, Scenario};
+
+pub use error::{PortError, ScenarioError, TrafficError};
+use reach::Reach;
+
+/// The most links, packet sources and flows with a fixed place in the event queue of the simulator, whose keys have 22
+/// bits for them.
+pub const MAX_ACTORS: u64 = (1 << 22) - 1;
+
+/// The longest time from the start of a packet on a link to its arrival at the next port: an event of the simulator is
+/// at most 2.19 s ahead of the present.
+pub const MAX_HOP: Time = Time::from_millis(2_000);
+
+/// What Ethernet adds to a layer-3 packet: 14 B of header, 4 B of FCS, 8 B of preamble and 12 B of gap (IEEE 802.3).
+pub const WIRE_OVERHEAD: Bytes = Bytes::new(38);
+
+/// The most tags of 4 B that a packet carries (Chameleon, section 3.3: one a hop, six in a fat tree).
+const MAX_TAGS: Bytes = Bytes::new(24);
+
+impl Scenario {
+    /// Checks everything that can be said before a run.
+    ///
+    /// ```
+    /// use wayleave_scenarios::{Scenario, ScenarioError};
+    /// # use std::sync::Arc;
+    /// # use wayleave_topology::builders::{Cabling, build};
+    /// # use wayleave_units::Time;
+    /// # let network = Arc::new(build::star(2, Cabling::default()).unwrap());
+    /// # let millisecond = Time::from_millis(1);
+    /// let scenario = Scenario::new("nobody sends", network, millisecond);
+    /// assert_eq!(scenario.validate().unwrap_err().to_string(), "no traffic: nobody sends anything");
+    /// ```
+    ///
+    /// # Errors
+    /// The first thing that is wrong; [`ScenarioError::path`] says which part of a scenario file it is about.
+    ///
+    /// # Panics
+    /// If a node or a link is not of the scenario's network.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
+        self.check_times()?;
+        self.check_routing()?;
+        ports::check(&self.switches, NodeKind::Switch, &self.network)
+            .map_err(|error| ScenarioError::Port { of: NodeKind::Switch, error })?;
+        ports::check(&self.hosts, NodeKind::Host, &self.network)
+            .map_err(|error| ScenarioError::Port { of: NodeKind::Host, error })?;
+        self.check_links()?;
+        self.check_services()?;
+        traffic::check_transport(&self.transport).map_err(ScenarioError::Transport)?;
+        self.check_traffic()?;
+        self.check_outages()
+    }
+
+    fn check_times(&self) -> Result<(), ScenarioError> {
+        let (warmup, duration) = (self.warmup, self.duration);
+        if duration == Time::ZERO {
+            return Err(ScenarioError::NoDuration);
+        }
+        if warmup >= duration {
+            return Err(ScenarioError::Warmup { warmup, duration });
+        }
+        if self.record.series == Some(Time::ZERO) {
+            return Err(ScenarioError::EmptyRecord { key: "series" });
+        }
+        if self.record.trace == Some(0) {
+            return Err(ScenarioError::EmptyRecord { key: "trace" });
+        }
+        Ok(())
+    }
+
+    fn check_routing(&self) -> Result<(), ScenarioError> {
+        match self.routing {
+            Routing::Flowlet { gap: Time::ZERO } => Err(ScenarioError::EmptyRouting { what: "flowlets need a gap" }),
+            Routing::Flowcell { size: Bytes::ZERO } => {
+                Err(ScenarioError::EmptyRouting { what: "flowcells need a size" })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Every hop of a packet is one event, which must not lie too far ahead.
+    fn check_links(&self) -> Result<(), ScenarioError> {
+        for (_, link) in self.network.links() {
+            let (from, to) = (self.network.node(link.from), self.network.node(link.to));
+            let frame = link.mtu + WIRE_OVERHEAD + MAX_TAGS;
+            let constant = link.propagation + from.processing + from.jitter + to.processing;
+            let takes = constant.checked_add(sending_time(frame, link.rate.bits_per_second()));
+            if takes.is_none_or(|takes| takes > MAX_HOP) {
+                let takes = takes.unwrap_or(Time::MAX);
+                return Err(ScenarioError::SlowLink { link: link.name.clone(), takes });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_services(&self) -> Result<(), ScenarioError> {
+        let mut seen = HashSet::new();
+        for (index, service) in self.shared_services.iter().enumerate() {
+            let node = self.network.node(service.switch);
+            let error = |what| ScenarioError::SharedService { index, node: node.name.clone(), what };
+            if node.kind != NodeKind::Switch {
+                return Err(error("is no switch: only a switch shares a service"));
+            }
+            if !seen.insert(service.switch) {
+                return Err(error("has two shared services: one is expected"));
+            }
+            if service.rate.bits_per_second() == 0 {
+                return Err(error("serves packets at a rate of zero"));
+            }
+            if service.buffer == Bytes::ZERO {
+                return Err(error("has no buffer before its service"));
+            }
+            let mtu = self.network.links_into(service.switch).iter().map(|&link| self.network.link(link).mtu).max();
+            let frame = mtu.unwrap_or_default() + WIRE_OVERHEAD + MAX_TAGS;
+            let takes = service.processing.checked_add(sending_time(frame, service.rate.bits_per_second()));
+            if takes.is_none_or(|takes| takes > MAX_HOP) {
+                return Err(error("needs more than 2s for one packet"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_traffic(&self) -> Result<(), ScenarioError> {
+        if self.traffic.is_empty() {
+            return Err(ScenarioError::NoTraffic);
+        }
+        let mut names = HashSet::new();
+        let mut reach = Reach::new(&self.network);
+        for (index, traffic) in self.traffic.iter().enumerate() {
+            let named = |error| ScenarioError::Traffic { index, name: traffic.name.clone(), error: Box::new(error) };
+            if traffic.name.is_empty() {
+                return Err(named(TrafficError::NoName));
+            }
+            if !names.insert(&traffic.name) {
+                return Err(named(TrafficError::TakenName));
+            }
+            traffic::check(traffic, self, &mut reach).map_err(named)?;
+        }
+        let (links, flows) = (self.network.links().len() as u64, self.fixed_flows());
+        if (links.saturating_mul(2)).saturating_add(flows) > MAX_ACTORS {
+            return Err(ScenarioError::TooLarge { links, flows });
+        }
+        Ok(())
+    }
+
+    fn check_outages(&self) -> Result<(), ScenarioError> {
+        let mut last = Time::ZERO;
+        for (index, outage) in self.outages.iter().enumerate() {
+            if outage.at < last {
+                return Err(ScenarioError::OutageOrder { index, at: outage.at, before: last });
+            }
+            last = outage.at;
+            match outage.what {
+                Element::Switch(node) if self.network.node(node).kind != NodeKind::Switch => {
+                    return Err(ScenarioError::OutageOfHost { index, host: self.network.node(node).name.clone() });
+                }
+                Element::Link(LinkId(link)) => {
+                    assert!((link as usize) < self.network.links().len(), "the network has no such link");
+                }
+                Element::Switch(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How long a link of this rate sends a frame, rounded up; the rate is above zero.
+fn sending_time(frame: Bytes, bits_per_second: u64) -> Time {
+    let nanos = (u128::from(frame.bits()) * 1_000_000_000).div_ceil(u128::from(bits_per_second));
+    Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX).min(Time::MAX.as_nanos()))
+}

@@ -1,0 +1,368 @@
+//! The engine: takes one event after the other until the time is over.
+//!
+//! Actors are numbered without gaps: arrivals of all links, then services of all ports, then processes (sources,
+//! arrivals of flows, outages), then flows. The order matters where events fall on the same instant: packets arrive
+//! before ports choose.
+
+use rand::rngs::ChaCha8Rng;
+
+use crate::clock::Instant;
+use crate::events::{Actor, HORIZON};
+use crate::fabric::{Arrival, Fabric};
+use crate::flows::{self, Flow, FlowSlot, Interface, Segment, Standing};
+use crate::link::Port;
+use crate::outcome::Tally;
+use crate::packet::{Flags, Kind, Packet, PacketId};
+use crate::processes::Process;
+use crate::recorder::What;
+use crate::router::Router;
+use crate::transport::{Answer, NEVER, Next};
+
+/// Events between two looks at whether somebody wants the run to end.
+const EVENTS_PER_LOOK: u64 = 1 << 16;
+
+/// A run under way.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) fabric: Fabric,
+    pub(crate) router: Router,
+    pub(crate) interfaces: Vec<Interface>,
+    /// Per link that leaves a host: its interface, otherwise `u32::MAX`.
+    pub(crate) interface_of: Vec<u32>,
+    pub(crate) flows: Vec<Flow>,
+    /// Places of flows that are gone.
+    pub(crate) vacant: Vec<FlowSlot>,
+    pub(crate) processes: Vec<Process>,
+    pub(crate) rng: ChaCha8Rng,
+    pub(crate) tally: Tally,
+    pub(crate) spec: crate::build::Spec,
+    pub(crate) end: Instant,
+    pub(crate) now: Instant,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Its time was over.
+    Complete,
+    /// Somebody stopped it before.
+    Stopped,
+}
+
+impl Engine {
+    /// Runs to the end, or until `go_on`, which is told the time in ps now and then, says no.
+    pub(crate) fn run(&mut self, mut go_on: impl FnMut(Instant) -> bool) -> Ending {
+        let links = self.fabric.links.len() as Actor;
+        let (services, processes) = (2 * links, 2 * links + self.processes.len() as Actor);
+        loop {
+            for _ in 0..EVENTS_PER_LOOK {
+                let Some((now, actor)) = self.fabric.events.take().filter(|&(at, _)| at <= self.end) else {
+                    self.now = self.end;
+                    return Ending::Complete;
+                };
+                self.now = now;
+                self.tally.events += 1;
+                if actor < links {
+                    match self.fabric.arrive(actor, now) {
+                        Arrival::OnItsWay | Arrival::Nothing => {}
+                        Arrival::AtHost(id) => self.at_host(actor, id, now),
+                        Arrival::Dropped(id) => self.dropped(id),
+                    }
+                } else if actor < services {
+                    self.serve(actor - links, now);
+                } else if actor < processes {
+                    self.proceed((actor - services) as usize, now);
+                } else {
+                    self.wake(actor - processes, now);
+                }
+            }
+            if !go_on(self.now) {
+                return Ending::Stopped;
+            }
+        }
+    }
+
+    /// The actor of a flow.
+    fn flow_actor(&self, slot: FlowSlot) -> Actor {
+        2 * self.fabric.links.len() as Actor + self.processes.len() as Actor + slot
+    }
+
+    /// A packet reaches its host.
+    #[inline]
+    fn at_host(&mut self, link: u32, id: PacketId, now: Instant) {
+        self.fabric.note(What::Delivered, link, 0, id, now);
+        let packet = *self.fabric.arena.get(id);
+        match packet.kind {
+            Kind::Datagram => {
+                self.tally.delivered(packet.flow, &packet, now);
+                self.fabric.arena.remove(id);
+            }
+            Kind::Data => self.on_segment(id, &packet, now),
+            Kind::Ack => self.on_acknowledgement(id, &packet, now),
+        }
+    }
+
+    /// A segment reaches its receiver, perhaps through the reordering buffer.
+    #[inline]
+    fn on_segment(&mut self, id: PacketId, packet: &Packet, now: Instant) {
+        let flow = &mut self.flows[packet.flow as usize];
+        self.tally.delivered(flow.stat, packet, now);
+        self.deliver(id, packet.flow, now);
+    }
+
+    /// A segment is handed to the transport, which answers with the same packet.
+    #[inline]
+    pub(crate) fn deliver(&mut self, id: PacketId, slot: FlowSlot, now: Instant) {
+        let flow = &mut self.flows[slot as usize];
+        let packet = self.fabric.arena.get_mut(id);
+        let received = flow.receiver.on_segment(packet.sequence);
+        if received.is_duplicate {
+            self.tally.duplicate(flow.stat);
+        } else {
+            self.tally.payload(flow.stat, packet.size - flows::HEADERS - flows::FRAMING);
+        }
+        let is_last = !received.is_duplicate && Some(received.expected) == flow.sender.segments();
+        let back = flow.back;
+        let count = self.router.count(back.paths);
+        let route = self.router.start(back.paths, if count > 1 { slot % count } else { 0 });
+        flows::answer(packet, received.expected, received.block, back, route.unwrap_or(u32::MAX));
+        if route.is_none() {
+            self.dropped(id);
+        } else if let Some(dropped) = self.fabric.enter(back.first, id, now) {
+            self.dropped(dropped);
+        }
+        if is_last {
+            self.complete(slot, now);
+        }
+    }
+
+    /// An acknowledgement reaches its sender.
+    #[inline]
+    fn on_acknowledgement(&mut self, id: PacketId, packet: &Packet, now: Instant) {
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.on_the_way -= 1;
+        if flow.standing != Standing::Done {
+            flow.sender.on_answer(
+                now,
+                &Answer {
+                    sequence: packet.sequence,
+                    sent: packet.sent,
+                    expected: packet.extra.expected(),
+                    block: packet.extra.block(),
+                    is_marked: packet.flags.has(Flags::MARKED),
+                    telemetry: self.fabric.telemetry.get(packet.telemetry),
+                },
+            );
+        }
+        self.fabric.telemetry.close(packet.telemetry);
+        self.fabric.arena.remove(id);
+        self.pump(packet.flow, now);
+    }
+
+    /// A packet is lost.
+    #[cold]
+    pub(crate) fn dropped(&mut self, id: PacketId) {
+        let packet = *self.fabric.arena.get(id);
+        self.fabric.telemetry.close(packet.telemetry);
+        self.fabric.arena.remove(id);
+        if packet.kind == Kind::Datagram {
+            self.tally.dropped(packet.flow, &packet);
+            return;
+        }
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.on_the_way -= 1;
+        self.tally.dropped(flow.stat, &packet);
+        self.leave_if_over(packet.flow);
+    }
+
+    /// A flow sends what it may, or waits for its turn.
+    #[inline]
+    pub(crate) fn pump(&mut self, slot: FlowSlot, now: Instant) {
+        let flow = &mut self.flows[slot as usize];
+        if flow.sender.is_done() {
+            flow.standing = if flow.standing == Standing::Ready { Standing::Ready } else { Standing::Done };
+            self.leave_if_over(slot);
+            return;
+        }
+        if flow.standing == Standing::Waiting {
+            let (interface, class) = (flow.interface, flow.class);
+            while self.can_send(slot, now) {
+                let link = self.interfaces[interface as usize].link;
+                let is_free = self.fabric.links[link as usize].free_at <= now && self.is_unused(link);
+                if !is_free || !self.interfaces[interface as usize].is_idle() {
+                    self.flows[slot as usize].standing = Standing::Ready;
+                    self.interfaces[interface as usize].ready[usize::from(class)].push_back(slot);
+                    self.schedule(interface);
+                    break;
+                }
+                self.send(slot, now);
+            }
+        }
+        self.set_alarm(slot, now);
+    }
+
+    fn can_send(&self, slot: FlowSlot, now: Instant) -> bool {
+        let flow = &self.flows[slot as usize];
+        flow.sender.can_send(now) && self.router.count(flow.forth.paths) > 0
+    }
+
+    /// Whether nothing waits at a port.
+    fn is_unused(&self, link: u32) -> bool {
+        match self.fabric.links[link as usize].port() {
+            Port::Fifo => true,
+            Port::Queued(port) => {
+                let port = &self.fabric.ports[port as usize];
+                port.is_empty() && !port.is_scheduled
+            }
+        }
+    }
+
+    /// The interface is asked when its port is free.
+    fn schedule(&mut self, number: u32) {
+        let interface = &mut self.interfaces[number as usize];
+        let link = interface.link;
+        match self.fabric.links[link as usize].port() {
+            Port::Fifo if !interface.is_scheduled => {
+                interface.is_scheduled = true;
+                let at = self.fabric.links[link as usize].free_at.max(self.now);
+                self.fabric.events.put(at, self.fabric.service_actor(link));
+            }
+            Port::Fifo => {}
+            Port::Queued(_) => self.fabric.schedule_service(link, self.now),
+        }
+    }
+
+    /// Sends the next segment of a flow that can.
+    fn send(&mut self, slot: FlowSlot, now: Instant) {
+        let flow = &mut self.flows[slot as usize];
+        let Next::Send { sequence, bytes, is_again } = flow.sender.poll(now) else { return };
+        let router = &self.router;
+        let set = flow.forth.paths;
+        let segment = Segment { sequence, bytes, is_again };
+        let count = router.count(set);
+        let mut packet = flow.packet(slot, segment, now, count, |path| router.start(set, path).unwrap_or(0));
+        if flow.wants_telemetry {
+            packet.telemetry = self.fabric.telemetry.open();
+            packet.flags = packet.flags.with(Flags::TELEMETRY);
+        }
+        flow.on_the_way += 1;
+        let (first, stat) = (flow.forth.first, flow.stat);
+        self.tally.sent(stat, &packet);
+        let id = self.fabric.arena.insert(packet);
+        self.fabric.note(What::Sent, first.link(), first.queue(), id, now);
+        if let Some(dropped) = self.fabric.enter(first, id, now) {
+            self.dropped(dropped);
+        }
+    }
+
+    /// A port is free.
+    fn serve(&mut self, link: u32, now: Instant) {
+        let number = self.interface_of[link as usize];
+        if number == u32::MAX {
+            self.fabric.serve(link, now);
+            return;
+        }
+        match self.fabric.links[link as usize].port() {
+            Port::Fifo => {
+                self.interfaces[number as usize].is_scheduled = false;
+                if self.fabric.links[link as usize].free_at <= now {
+                    self.pull(number, 0, now);
+                }
+            }
+            Port::Queued(port) => {
+                for class in 0..self.interfaces[number as usize].ready.len() {
+                    if self.fabric.ports[port as usize].is_queue_empty(class as u8) {
+                        self.pull(number, class, now);
+                    }
+                }
+                self.fabric.serve(link, now);
+            }
+        }
+        if !self.interfaces[number as usize].is_idle() {
+            self.schedule(number);
+        }
+    }
+
+    /// The next flow of a class that can send does so, and goes to the end of the line.
+    fn pull(&mut self, number: u32, class: usize, now: Instant) {
+        let by_remaining = match self.fabric.links[self.interfaces[number as usize].link as usize].port() {
+            Port::Fifo => false,
+            Port::Queued(port) => self.fabric.ports[port as usize].is_by_remaining(),
+        };
+        while let Some(slot) = self.next_ready(number, class, by_remaining) {
+            let is_able = self.can_send(slot, now);
+            if is_able {
+                self.send(slot, now);
+            }
+            if is_able && self.can_send(slot, now) {
+                self.interfaces[number as usize].ready[class].push_back(slot);
+            } else {
+                self.flows[slot as usize].standing = Standing::Waiting;
+                if self.flows[slot as usize].sender.is_done() {
+                    self.flows[slot as usize].standing = Standing::Done;
+                    self.leave_if_over(slot);
+                } else {
+                    self.set_alarm(slot, now);
+                }
+            }
+            if is_able {
+                return;
+            }
+        }
+    }
+
+    fn next_ready(&mut self, number: u32, class: usize, by_remaining: bool) -> Option<FlowSlot> {
+        let ready = &mut self.interfaces[number as usize].ready[class];
+        if by_remaining && ready.len() > 1 {
+            let flows = &self.flows;
+            let urgent = (0..ready.len()).min_by_key(|&at| flows[ready[at] as usize].sender.remaining())?;
+            return ready.remove(urgent);
+        }
+        ready.pop_front()
+    }
+
+    /// Wakes the flow when its time-out strikes, or when pacing lets it send.
+    #[inline]
+    pub(crate) fn set_alarm(&mut self, slot: FlowSlot, now: Instant) {
+        let flow = &mut self.flows[slot as usize];
+        let mut at = flow.sender.timeout_at();
+        if flow.standing == Standing::Waiting
+            && let Some(pace) = flow.sender.paced_until(now)
+        {
+            at = at.min(pace);
+        }
+        if at != NEVER && at < flow.wakes_at {
+            let at = at.min(now + HORIZON / 2);
+            flow.wakes_at = at;
+            let actor = self.flow_actor(slot);
+            self.fabric.events.put(at, actor);
+        }
+    }
+
+    /// An alarm rings.
+    fn wake(&mut self, slot: FlowSlot, now: Instant) {
+        let flow = &mut self.flows[slot as usize];
+        // Alarms that were set anew for an earlier time, and those of flows that are gone, ring in vain.
+        if flow.wakes_at != now || flow.standing == Standing::Gone {
+            return;
+        }
+        flow.wakes_at = NEVER;
+        if flow.standing == Standing::Done {
+            return;
+        }
+        if flow.sender.on_timer(now) {
+            self.tally.timed_out(flow.stat);
+        }
+        self.pump(slot, now);
+        self.set_alarm(slot, now);
+    }
+
+    /// A flow whose last segment was acknowledged, and of which nothing is on the way, leaves its place to another.
+    fn leave_if_over(&mut self, slot: FlowSlot) {
+        let flow = &mut self.flows[slot as usize];
+        if flow.standing == Standing::Done && flow.on_the_way == 0 {
+            flow.standing = Standing::Gone;
+            self.vacant.push(slot);
+        }
+    }
+}

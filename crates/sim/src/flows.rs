@@ -1,0 +1,185 @@
+//! Reliable flows between hosts, and the hosts' interfaces that send for them.
+//!
+//! Hosts pull: a segment is made when the interface can send it, so that a window that is larger than the network does
+//! not pile up in the host (as Linux limits what a socket may have below it). Flows of one class take turns.
+//! Acknowledgements and packets of sources are queued at the interface as they come.
+
+use std::collections::VecDeque;
+
+use wayleave_policy::{Departure, Path};
+use crate::rooms::Reorder;
+use crate::rooms::AnyPath;
+
+use crate::clock::{self, Instant};
+use crate::fabric::Step;
+use crate::packet::{Block, Extra, Flags, Kind, Packet};
+use crate::router::PathSetId;
+use crate::telemetry::NO_TELEMETRY;
+use crate::transport::{Receiver, Sender};
+
+/// A flow's place; used again when the flow is over and none of its packets is left.
+pub(crate) type FlowSlot = u32;
+
+/// On the wire: IPv4 and TCP headers without options.
+pub(crate) const HEADERS: u32 = 40;
+
+/// On the wire: Ethernet header and FCS (18 B), preamble and gap (20 B).
+pub(crate) const FRAMING: u32 = 38;
+
+/// An acknowledgement: a frame of the smallest size (64 B) with preamble and gap.
+pub(crate) const ACKNOWLEDGEMENT: u32 = 84;
+
+/// One flow, both ends of it.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    pub(crate) path: AnyPath,
+    /// The receiver's reordering buffer, where packets of one flow take several paths in turn.
+    pub(crate) reorder: Option<Box<Reorder>>,
+    pub(crate) forth: Direction,
+    pub(crate) back: Direction,
+    /// Which interface sends for it, and in which class.
+    pub(crate) interface: u32,
+    pub(crate) class: u8,
+    pub(crate) standing: Standing,
+    /// When the earliest of its events stands in the queue.
+    pub(crate) wakes_at: Instant,
+    /// Packets of it on the way.
+    pub(crate) on_the_way: u32,
+    /// Index of its statistics.
+    pub(crate) stat: u32,
+    pub(crate) is_ecn_capable: bool,
+    pub(crate) wants_telemetry: bool,
+    /// Sent since it began, in segments: the count of flowcells follows from it.
+    pub(crate) cell: u32,
+    pub(crate) purpose: Purpose,
+}
+
+/// One direction of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Direction {
+    pub(crate) first: Step,
+    pub(crate) paths: PathSetId,
+    pub(crate) last_hop: Step,
+}
+
+/// Where a flow stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Not in the interface's list.
+    Waiting,
+    /// In the list of those that can send.
+    Ready,
+    /// Everything was acknowledged.
+    Done,
+    /// Its place is free.
+    Gone,
+}
+
+/// Why a flow is there, and what follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Purpose {
+    /// Index of its traffic.
+    pub(crate) traffic: u32,
+    pub(crate) step: RpcStep,
+    /// When what it belongs to began: itself, or its request.
+    pub(crate) began: Instant,
+    /// Payload; `u64::MAX` without end.
+    pub(crate) bytes: u64,
+    /// Index of its pair in a closed loop.
+    pub(crate) pair: u32,
+}
+
+/// Its part in a remote procedure call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RpcStep {
+    /// None.
+    None,
+    /// The request.
+    Request,
+    /// The answer.
+    Answer,
+}
+
+/// A host's interface: who wants to send through its first link.
+#[derive(Debug)]
+pub(crate) struct Interface {
+    pub(crate) link: u32,
+    /// Per class, those that can send, in turn.
+    pub(crate) ready: Vec<VecDeque<FlowSlot>>,
+    pub(crate) is_scheduled: bool,
+}
+
+impl Interface {
+    pub(crate) fn new(link: u32, classes: usize) -> Self {
+        Self { link, ready: vec![VecDeque::new(); classes.max(1)], is_scheduled: false }
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.ready.iter().all(VecDeque::is_empty)
+    }
+}
+
+/// A segment that is to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) sequence: u32,
+    pub(crate) bytes: u32,
+    pub(crate) is_again: bool,
+}
+
+impl Flow {
+    /// The packet that carries a segment; `count` is how many paths there are, `route` gives the start of one.
+    #[inline]
+    pub(crate) fn packet(
+        &mut self,
+        slot: FlowSlot,
+        segment: Segment,
+        now: Instant,
+        count: u32,
+        route: impl FnOnce(u32) -> u32,
+    ) -> Packet {
+        let path = match count {
+            0 | 1 => 0,
+            paths => self.path.choose(clock::to_time(now), Departure { bytes: segment.bytes, paths }),
+        };
+        let mut flags = Flags::default();
+        if self.is_ecn_capable {
+            flags = flags.with(Flags::ECN_CAPABLE);
+        }
+        if segment.is_again {
+            flags = flags.with(Flags::AGAIN);
+        }
+        Packet {
+            sent: now,
+            due: now,
+            flow: slot,
+            size: segment.bytes + HEADERS + FRAMING,
+            sequence: segment.sequence,
+            route: route(path),
+            // The first switch makes it zero.
+            last_hop: self.forth.last_hop.bits(),
+            telemetry: NO_TELEMETRY,
+            hop: u8::MAX,
+            kind: Kind::Data,
+            flags,
+            path: path as u8,
+            extra: Extra::data(self.sender.urgency(), self.cell),
+            ..Packet::default()
+        }
+    }
+}
+
+/// Makes the acknowledgement of a segment out of its packet.
+#[inline]
+pub(crate) fn answer(packet: &mut Packet, expected: u32, block: Block, back: Direction, route: u32) {
+    packet.kind = Kind::Ack;
+    packet.size = ACKNOWLEDGEMENT;
+    packet.route = route;
+    packet.hop = u8::MAX;
+    packet.last_hop = back.last_hop.bits();
+    packet.flags = packet.flags.only(Flags::MARKED.with(Flags::AGAIN));
+    packet.extra = Extra::ack(expected, block);
+}
+

@@ -1,0 +1,135 @@
+//! Flows open at their hosts.
+
+use wayleave_scenarios::{Congestion, Routing};
+use wayleave_topology::NodeId;
+
+use crate::build::Counting;
+use crate::clock::{self, Instant};
+use crate::engine::Engine;
+use crate::fabric::Step;
+use crate::flows::{Direction, FRAMING, Flow, FlowSlot, HEADERS, Purpose, Standing};
+use crate::link::Target;
+use crate::rooms::{AnyFlow, AnyPath};
+use crate::transport::{NEVER, Receiver, Sender, Setup};
+
+impl Engine {
+    /// A flow begins; nothing happens where nothing joins its hosts.
+    pub(crate) fn open(&mut self, from: NodeId, to: NodeId, queue: u8, purpose: Purpose, now: Instant) {
+        self.tally.traffic[purpose.traffic as usize].begun += 1;
+        let attached = |host: NodeId| self.spec.attachments[host.index()];
+        let (Some(source), Some(sink)) = (attached(from), attached(to)) else { return };
+        let routes = &mut self.fabric.routes;
+        let mut forth = Direction {
+            first: Step::new(source.up.0, queue),
+            paths: self.router.paths(source.switch, sink.switch, queue, routes),
+            last_hop: Step::new(sink.down.0, queue),
+        };
+        let back = Direction {
+            first: Step::new(sink.up.0, queue),
+            paths: self.router.paths(sink.switch, source.switch, queue, routes),
+            last_hop: Step::new(source.down.0, queue),
+        };
+        let spec = &self.spec.traffic[purpose.traffic as usize];
+        if let Some((first, route)) = spec.fixed {
+            forth = Direction { first, paths: self.router.fixed(route), last_hop: Step::END };
+        }
+        let transport = &spec.transport;
+        let setup = Setup {
+            size: (purpose.bytes != u64::MAX).then_some(purpose.bytes),
+            segment: u32::try_from(transport.mtu.get()).unwrap_or(u32::MAX).saturating_sub(HEADERS).max(1),
+            initial_window: transport.initial_window,
+            max_window: transport.max_window,
+            min_timeout: transport.min_timeout,
+            deadline: spec.deadline,
+        };
+        let control = congestion(transport.congestion, &setup);
+        let is_ecn_capable = transport.congestion == Congestion::Dctcp;
+        let stat = self.counted_at(purpose.traffic, from, to);
+        let interface = self.interface_of[forth.first.link() as usize];
+        let classes = self.interfaces[interface as usize].ready.len() as u8;
+        let slot = self.vacant.pop().unwrap_or(self.flows.len() as FlowSlot);
+        let flow = Flow {
+            sender: Sender::new(&setup, control),
+            receiver: Receiver::default(),
+            path: self.path(slot, from, to),
+            reorder: None,
+            forth,
+            back,
+            interface,
+            class: forth.first.queue().min(classes - 1),
+            standing: Standing::Waiting,
+            wakes_at: NEVER,
+            on_the_way: 0,
+            stat,
+            is_ecn_capable,
+            wants_telemetry: self.spec.telemetry,
+            cell: 0,
+            purpose,
+        };
+        match self.flows.get_mut(slot as usize) {
+            Some(place) => *place = flow,
+            None => self.flows.push(flow),
+        }
+        self.pump(slot, now);
+    }
+
+    /// Where a flow is counted.
+    fn counted_at(&mut self, traffic: u32, from: NodeId, to: NodeId) -> u32 {
+        let tally = &mut self.tally;
+        match &mut self.spec.traffic[traffic as usize].counting {
+            Counting::PerPair(known) => {
+                *known.entry((from, to)).or_insert_with(|| tally.open(traffic, Some((from, to))))
+            }
+            Counting::Together(known) => *known.get_or_insert_with(|| tally.open(traffic, None)),
+        }
+    }
+
+    fn path(&self, slot: FlowSlot, from: NodeId, to: NodeId) -> AnyPath {
+        let _ = Routing::Flow;
+        AnyPath(slot.wrapping_mul(0x9e37_79b9).wrapping_add(from.0 ^ to.0 << 16) >> 7)
+    }
+
+    /// How long a flow, or a request with its answer, would take alone: one way each, at the slowest link's rate.
+    pub(crate) fn ideal(&self, slot: FlowSlot) -> Instant {
+        let flow = &self.flows[slot as usize];
+        let segment = u64::from(u32::try_from(self.spec.traffic[flow.purpose.traffic as usize].transport.mtu.get()).unwrap_or(u32::MAX).saturating_sub(HEADERS).max(1));
+        let bytes = flow.purpose.bytes;
+        let first = bytes.min(segment) as u32 + HEADERS + FRAMING;
+        let (mut time, mut slowest) = (0, 0);
+        let mut step = flow.forth.first;
+        let mut at = self.router.start(flow.forth.paths, 0).unwrap_or(u32::MAX) as usize;
+        loop {
+            let number = step.link() as usize;
+            let Some(link) = self.fabric.links.get(number) else { break };
+            let transmission = link.transmission(first, || self.fabric.speeds[number]);
+            time += transmission + link.latency;
+            slowest = slowest.max(transmission);
+            if link.target() == Target::Host {
+                break;
+            }
+            step = match self.fabric.routes.get(at) {
+                Some(&next) if next != Step::END => next,
+                _ => flow.forth.last_hop,
+            };
+            at += 1;
+        }
+        let others = bytes.saturating_sub(segment);
+        let wire = others + others.div_ceil(segment) * u64::from(HEADERS + FRAMING);
+        time + (u128::from(slowest) * u128::from(wire) / u128::from(first)) as Instant
+    }
+
+    /// After paths have changed.
+    pub(crate) fn pump_after_change(&mut self, slot: FlowSlot, now: Instant) {
+        if self.flows[slot as usize].standing == Standing::Waiting {
+            self.pump(slot, now);
+        }
+    }
+}
+
+fn congestion(congestion: Congestion, setup: &Setup) -> AnyFlow {
+    let _ = clock::to_time(0);
+    match congestion {
+        Congestion::Fixed(window) => AnyFlow::Fixed(u64::from(window) * u64::from(setup.segment)),
+        _ => AnyFlow::dctcp(&setup.flow_start()),
+    }
+}

@@ -1,0 +1,254 @@
+//! A link with the first-come-first-served port that it leaves.
+//!
+//! What happens to a packet at such a port is known when it comes: it leaves when those before it have left. So the
+//! departure is computed then, and the packet is put on the link at once, behind the others; the only event of the hop
+//! is its arrival at the other end. Ports with another order of service hold their packets themselves ([`crate::port`])
+//! and put them on the link when they send them.
+
+use crate::clock::{Instant, LineSpeed};
+use crate::packet::{Arena, NO_PACKET, PacketId};
+
+/// What a link leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A host: packets end there.
+    Host,
+    /// A switch: packets go on.
+    Switch,
+    /// A switch that processes all packets in one place: the link with this number stands for its service.
+    Service(u32),
+}
+
+impl Target {
+    fn bits(self) -> u32 {
+        match self {
+            Self::Host => TARGET_HOST,
+            Self::Switch => TARGET_SWITCH,
+            Self::Service(link) => link,
+        }
+    }
+}
+
+/// What is at the beginning of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Port {
+    /// First come, first served, with a buffer of its own.
+    Fifo,
+    /// The queued port with this number.
+    Queued(u32),
+}
+
+/// No limit of a buffer, no threshold of marks.
+pub(crate) const NO_LIMIT: u32 = u32::MAX;
+
+/// The state of a link that every packet touches; one cache line.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(crate) struct Link {
+    /// When its port has sent what it has.
+    pub(crate) free_at: Instant,
+    /// From the last bit sent to the packet being dealt with at the other end.
+    pub(crate) latency: Instant,
+    /// Put on the link, in bytes on the wire.
+    pub(crate) sent_bytes: u64,
+    /// The first packet that has not arrived.
+    head: PacketId,
+    tail: PacketId,
+    /// First come, first served: the first packet whose last bit has not left.
+    leaving: PacketId,
+    /// First come, first served: bytes that have not left, whole packets.
+    held: u32,
+    /// What can be held; 0 while the link is down.
+    pub(crate) limit: u32,
+    /// Packets that find more than this get a mark.
+    pub(crate) mark_above: u32,
+    /// ps per byte, or 0 if that is not whole.
+    ps_per_byte: u32,
+    /// Packets that found the port idle.
+    pub(crate) immediate: u32,
+    target: u32,
+    port: u32,
+}
+
+const TARGET_HOST: u32 = u32::MAX;
+const TARGET_SWITCH: u32 = u32::MAX - 1;
+const PORT_FIFO: u32 = u32::MAX;
+
+/// How a packet found a first-come-first-served port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing was being sent.
+    Idle,
+    /// It waits this long behind this many bytes.
+    Busy { wait: Instant, held: u32 },
+    /// There is no room for it.
+    Full { held: u32 },
+}
+
+impl Link {
+    pub(crate) fn new(speed: LineSpeed, latency: Instant, target: Target, port: Port, limit: u32) -> Self {
+        Self {
+            free_at: 0,
+            latency,
+            sent_bytes: 0,
+            head: NO_PACKET,
+            tail: NO_PACKET,
+            leaving: NO_PACKET,
+            held: 0,
+            limit,
+            mark_above: NO_LIMIT,
+            ps_per_byte: if let LineSpeed::PerByte(ps) = speed { ps } else { 0 },
+            immediate: 0,
+            target: target.bits(),
+            port: if let Port::Queued(port) = port { port } else { PORT_FIFO },
+        }
+    }
+
+    /// The same, leading elsewhere.
+    pub(crate) fn leading_to(self, target: Target) -> Self {
+        Self { target: target.bits(), ..self }
+    }
+
+    #[inline]
+    pub(crate) fn target(&self) -> Target {
+        match self.target {
+            TARGET_HOST => Target::Host,
+            TARGET_SWITCH => Target::Switch,
+            link => Target::Service(link),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn port(&self) -> Port {
+        if self.port == PORT_FIFO { Port::Fifo } else { Port::Queued(self.port) }
+    }
+
+    /// How long a packet is being sent; `slow` is asked where a byte does not take whole ps.
+    #[inline]
+    pub(crate) fn transmission(&self, bytes: u32, slow: impl FnOnce() -> LineSpeed) -> Instant {
+        match self.ps_per_byte {
+            0 => slow().transmission(bytes),
+            ps => u64::from(bytes) * u64::from(ps),
+        }
+    }
+
+    /// How a packet of this size finds the port.
+    #[inline]
+    pub(crate) fn look(&mut self, bytes: u32, now: Instant, arena: &Arena) -> Found {
+        if self.free_at <= now {
+            self.leaving = NO_PACKET;
+            self.held = 0;
+            return if bytes <= self.limit { Found::Idle } else { Found::Full { held: 0 } };
+        }
+        while self.leaving != NO_PACKET {
+            let packet = arena.get(self.leaving);
+            if packet.due - self.latency > now {
+                break;
+            }
+            self.held -= packet.size;
+            self.leaving = packet.next;
+        }
+        match self.limit.checked_sub(self.held) {
+            Some(room) if bytes <= room => Found::Busy { wait: self.free_at - now, held: self.held },
+            _ => Found::Full { held: self.held },
+        }
+    }
+
+    /// Puts a packet behind the others, which takes the port so long; whether it is the only one on the link.
+    #[inline]
+    pub(crate) fn append(&mut self, id: PacketId, transmission: Instant, now: Instant, arena: &mut Arena) -> bool {
+        self.free_at = self.free_at.max(now) + transmission;
+        let packet = arena.get_mut(id);
+        packet.due = self.free_at + self.latency;
+        packet.next = NO_PACKET;
+        let size = packet.size;
+        self.sent_bytes += u64::from(size);
+        let was_empty = self.head == NO_PACKET;
+        if was_empty {
+            self.head = id;
+        } else {
+            arena.get_mut(self.tail).next = id;
+        }
+        self.tail = id;
+        was_empty
+    }
+
+    /// After [`Self::append`] at a first-come-first-served port: the packet is held until it has left.
+    #[inline]
+    pub(crate) fn hold(&mut self, id: PacketId, bytes: u32) {
+        if self.leaving == NO_PACKET {
+            self.leaving = id;
+        }
+        self.held += bytes;
+    }
+
+    /// Takes the packet that arrives now, with the time of the next one; `None` if the event is out of date.
+    #[inline]
+    pub(crate) fn arrive(&mut self, now: Instant, arena: &Arena) -> Option<(PacketId, Option<Instant>)> {
+        let id = self.head;
+        if id == NO_PACKET {
+            return None;
+        }
+        let packet = arena.get(id);
+        if packet.due != now {
+            return None;
+        }
+        if self.leaving == id {
+            self.held -= packet.size;
+            self.leaving = packet.next;
+        }
+        self.head = packet.next;
+        let next = if self.head == NO_PACKET { None } else { Some(arena.get(self.head).due) };
+        Some((id, next))
+    }
+
+    /// Everything on the link and in its first-come-first-served port is lost.
+    pub(crate) fn clear(&mut self, now: Instant, arena: &Arena, mut lost: impl FnMut(PacketId)) {
+        let mut id = std::mem::replace(&mut self.head, NO_PACKET);
+        while id != NO_PACKET {
+            let next = arena.get(id).next;
+            lost(id);
+            id = next;
+        }
+        (self.tail, self.leaving, self.held) = (NO_PACKET, NO_PACKET, 0);
+        self.free_at = self.free_at.min(now);
+    }
+
+    /// Bytes that a first-come-first-served port holds.
+    pub(crate) fn held(&self) -> u32 {
+        self.held
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Packet;
+    use wayleave_units::Rate;
+
+    #[test]
+    fn the_state_of_a_link_fills_one_cache_line() {
+        assert_eq!(size_of::<Link>(), 64);
+    }
+
+    /// 1,000 bytes take 800 ns at 10 Gbit/s.
+    #[test]
+    fn a_buffer_holds_whole_packets_until_their_last_bit_has_left() {
+        let mut arena = Arena::new();
+        let mut link = Link::new(LineSpeed::new(Rate::from_gbit(10)), 0, Target::Host, Port::Fifo, 2_000);
+        let mut offer = |link: &mut Link, now: Instant| {
+            let found = link.look(1_000, now, &arena);
+            if !matches!(found, Found::Full { .. }) {
+                let id = arena.insert(Packet { size: 1_000, ..Packet::default() });
+                link.append(id, 800_000, now, &mut arena);
+                link.hold(id, 1_000);
+            }
+            found
+        };
+        assert_eq!(offer(&mut link, 0), Found::Idle);
+        assert_eq!(offer(&mut link, 0), Found::Busy { wait: 800_000, held: 1_000 });
+        assert_eq!(offer(&mut link, 799_999), Found::Full { held: 2_000 });
+        assert_eq!(offer(&mut link, 800_000), Found::Busy { wait: 800_000, held: 1_000 });
+        assert_eq!(offer(&mut link, 2_400_000), Found::Idle);
+    }
+}

@@ -1,0 +1,348 @@
+//! What a run counts, and what it says in the end.
+
+use wayleave_topology::{LinkId, NodeId};
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::clock::{self, Instant};
+use crate::flows::Purpose;
+use crate::packet::{Flags, Packet};
+use crate::stats::{Completions, Histogram, Series};
+
+/// What is counted of one flow, or of all flows of a traffic that come and go.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlowRecord {
+    /// From release to the last bit at the receiver, in ps.
+    delay: Histogram,
+    delivered: u64,
+    delivered_bytes: u64,
+    sent: u64,
+    sent_bytes: u64,
+    payload: u64,
+    traffic: u32,
+    /// The number of the packet that took longest.
+    slowest: u32,
+    rare: Box<Rare>,
+}
+
+/// What happens seldom.
+#[derive(Clone, Debug, Default)]
+struct Rare {
+    from: Option<NodeId>,
+    to: Option<NodeId>,
+    drops: u64,
+    again: u64,
+    duplicates: u64,
+    timeouts: u64,
+    marked: u64,
+}
+
+/// What is counted of one traffic.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TrafficRecord {
+    pub(crate) begun: u64,
+    completions: Completions,
+    throughput: Option<Series>,
+}
+
+/// What is counted.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    pub(crate) events: u64,
+    /// Packets that were sent before are not counted.
+    warmup: Instant,
+    pub(crate) flows: Vec<FlowRecord>,
+    pub(crate) traffic: Vec<TrafficRecord>,
+}
+
+impl Tally {
+    /// For so many kinds of traffic; `series` is the interval of their throughput, if it is recorded.
+    pub(crate) fn new(traffic: usize, warmup: Time, series: Option<Time>) -> Self {
+        let record = || TrafficRecord {
+            throughput: series.map(|interval| Series::new(clock::from_time(interval))),
+            ..TrafficRecord::default()
+        };
+        Self {
+            events: 0,
+            warmup: clock::from_time(warmup),
+            flows: Vec::new(),
+            traffic: (0..traffic).map(|_| record()).collect(),
+        }
+    }
+
+    /// A place to count at.
+    pub(crate) fn open(&mut self, traffic: u32, ends: Option<(NodeId, NodeId)>) -> u32 {
+        let rare = Rare { from: ends.map(|ends| ends.0), to: ends.map(|ends| ends.1), ..Rare::default() };
+        self.flows.push(FlowRecord { traffic, rare: Box::new(rare), ..FlowRecord::default() });
+        (self.flows.len() - 1) as u32
+    }
+
+    #[inline]
+    pub(crate) fn sent(&mut self, flow: u32, packet: &Packet) {
+        if packet.sent < self.warmup {
+            return;
+        }
+        let record = &mut self.flows[flow as usize];
+        record.sent += 1;
+        record.sent_bytes += u64::from(packet.size);
+        if packet.flags.has(Flags::AGAIN) {
+            record.rare.again += 1;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn delivered(&mut self, flow: u32, packet: &Packet, now: Instant) {
+        if packet.sent < self.warmup {
+            return;
+        }
+        let record = &mut self.flows[flow as usize];
+        let delay = now - packet.sent;
+        if delay > record.delay.max().unwrap_or(0) {
+            record.slowest = packet.sequence;
+        }
+        record.delay.record(delay);
+        record.delivered += 1;
+        record.delivered_bytes += u64::from(packet.size);
+        if packet.flags.has(Flags::MARKED) {
+            record.rare.marked += 1;
+        }
+        if let Some(series) = &mut self.traffic[record.traffic as usize].throughput {
+            series.add(now, u64::from(packet.size));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn payload(&mut self, flow: u32, bytes: u32) {
+        self.flows[flow as usize].payload += u64::from(bytes);
+    }
+
+    pub(crate) fn duplicate(&mut self, flow: u32) {
+        self.flows[flow as usize].rare.duplicates += 1;
+    }
+
+    pub(crate) fn dropped(&mut self, flow: u32, packet: &Packet) {
+        if packet.sent >= self.warmup {
+            self.flows[flow as usize].rare.drops += 1;
+        }
+    }
+
+    pub(crate) fn timed_out(&mut self, flow: u32) {
+        self.flows[flow as usize].rare.timeouts += 1;
+    }
+
+    /// A flow, or a request with its answer, is complete.
+    pub(crate) fn completed(&mut self, purpose: &Purpose, took: Instant, ideal: Instant, deadline: Option<Time>) {
+        if purpose.began >= self.warmup {
+            let deadline = deadline.map(clock::from_time);
+            self.traffic[purpose.traffic as usize].completions.record(purpose.bytes, took, ideal, deadline);
+        }
+    }
+
+    /// The warm-up is over; what is on the way since before is not counted later either.
+    pub(crate) fn forget(&mut self) {
+        for record in &mut self.flows {
+            record.payload = 0;
+            let Rare { from, to, .. } = *record.rare;
+            *record.rare = Rare { from, to, ..Rare::default() };
+        }
+    }
+}
+
+/// What a run found out. Nothing that was sent during the warm-up is in it.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Of the scenario.
+    pub name: String,
+    /// Of its random numbers.
+    pub seed: u64,
+    /// How far it came.
+    pub simulated: Time,
+    /// Of that, what is counted.
+    pub counted: Time,
+    /// Whether it came to its end.
+    pub ending: crate::Ending,
+    /// Packets put on links.
+    pub hops: u64,
+    /// Events that were dealt with.
+    pub events: u64,
+    /// The most packets that there were at once.
+    pub peak_packets: u64,
+    /// Bytes that packets and events took at most.
+    pub packet_memory: u64,
+    /// By kind of traffic.
+    pub traffic: Vec<TrafficOutcome>,
+    /// By flow, or by traffic where flows come and go.
+    pub flows: Vec<FlowOutcome>,
+    /// Every queue that something passed.
+    pub queues: Vec<QueueOutcome>,
+    /// By link.
+    pub links: Vec<LinkOutcome>,
+}
+
+/// One kind of traffic.
+#[derive(Clone, Debug)]
+pub struct TrafficOutcome {
+    /// Its name.
+    pub name: String,
+    /// Flows or requests that began, also during the warm-up.
+    pub begun: u64,
+    /// Those that began after it and were completed.
+    pub completions: Completions,
+    /// Bytes on the wire that arrived, over time.
+    pub throughput: Option<Series>,
+}
+
+/// One flow, or all flows of a traffic that come and go.
+#[derive(Clone, Debug)]
+pub struct FlowOutcome {
+    /// Index of its traffic.
+    pub traffic: usize,
+    /// Its sender, if it is one flow.
+    pub from: Option<NodeId>,
+    /// Its receiver, if it is one flow.
+    pub to: Option<NodeId>,
+    /// Of its packets, in ps, from release by the sender to the last bit at the receiver.
+    pub delay: Histogram,
+    /// The number of the packet that took longest, from 0.
+    pub slowest: u32,
+    /// Packets.
+    pub sent: u64,
+    /// On the wire of the first link.
+    pub sent_bytes: Bytes,
+    /// Packets.
+    pub delivered: u64,
+    /// On the wire of the last link.
+    pub delivered_bytes: Bytes,
+    /// Payload that arrived for the first time (reliable flows).
+    pub payload: Bytes,
+    /// Packets that were lost on the way.
+    pub drops: u64,
+    /// Segments that were sent again.
+    pub again: u64,
+    /// Segments that arrived twice.
+    pub duplicates: u64,
+    /// Retransmission time-outs.
+    pub timeouts: u64,
+    /// Packets that arrived with a congestion mark.
+    pub marked: u64,
+}
+
+/// One queue.
+#[derive(Clone, Debug)]
+pub struct QueueOutcome {
+    /// The link that its port sends on.
+    pub link: LinkId,
+    /// 0 is the highest.
+    pub queue: u8,
+    /// From coming to being sent, in ps.
+    pub wait: Histogram,
+    /// Bytes that packets found there.
+    pub found: Histogram,
+    /// The most that it held, with the packet that came.
+    pub peak: Bytes,
+    /// Packets that found no room.
+    pub drops: u64,
+    /// Packets that were marked.
+    pub marks: u64,
+}
+
+/// One link.
+#[derive(Clone, Debug)]
+pub struct LinkOutcome {
+    /// Which.
+    pub link: LinkId,
+    /// Put on it.
+    pub sent: Bytes,
+    /// Share of its rate.
+    pub utilisation: f64,
+}
+
+impl crate::engine::Engine {
+    /// The end of a run.
+    pub(crate) fn outcome(mut self, name: &str, seed: u64, ending: crate::Ending) -> Outcome {
+        let simulated = clock::to_time(self.now);
+        let warmup = clock::to_time(self.tally.warmup);
+        let counted = simulated.saturating_sub(warmup);
+        let network = self.spec.network.clone();
+        let queues = self.queue_outcomes();
+        let links = network
+            .links()
+            .map(|(id, link)| {
+                let sent = self.fabric.links[id.index()].sent_bytes;
+                LinkOutcome { link: id, sent: Bytes::new(sent), utilisation: share(sent, link.rate, counted) }
+            })
+            .collect();
+        let names = self.spec.traffic.iter().map(|traffic| traffic.name.clone());
+        let traffic = names.zip(std::mem::take(&mut self.tally.traffic)).map(|(name, record)| TrafficOutcome {
+            name,
+            begun: record.begun,
+            completions: record.completions,
+            throughput: record.throughput,
+        });
+        Outcome {
+            name: name.to_owned(),
+            seed,
+            simulated,
+            counted,
+            ending,
+            hops: self.fabric.hops,
+            events: self.tally.events,
+            peak_packets: u64::from(self.fabric.arena.peak()),
+            packet_memory: self.fabric.memory() as u64,
+            traffic: traffic.collect(),
+            flows: std::mem::take(&mut self.tally.flows).into_iter().map(FlowOutcome::from).collect(),
+            queues,
+            links,
+        }
+    }
+
+    fn queue_outcomes(&mut self) -> Vec<QueueOutcome> {
+        let stride = self.fabric.stride;
+        let mut outcomes = Vec::new();
+        for link in 0..self.spec.network.links().len() {
+            self.fabric.flush_immediate(link as u32);
+            for queue in 0..stride {
+                let record = std::mem::take(&mut self.fabric.records[link * stride + queue]);
+                if record.wait.count() > 0 || record.drops > 0 {
+                    outcomes.push(QueueOutcome {
+                        link: LinkId(link as u32),
+                        queue: queue as u8,
+                        wait: record.wait,
+                        found: record.found,
+                        peak: Bytes::new(u64::from(record.peak)),
+                        drops: record.drops,
+                        marks: record.marks,
+                    });
+                }
+            }
+        }
+        outcomes
+    }
+}
+
+fn share(sent: u64, rate: Rate, time: Time) -> f64 {
+    let possible = rate.bits_per_second() as f64 * time.as_nanos() as f64 / 1e9;
+    if possible > 0.0 { sent as f64 * 8.0 / possible } else { 0.0 }
+}
+
+impl From<FlowRecord> for FlowOutcome {
+    fn from(record: FlowRecord) -> Self {
+        let Rare { from, to, drops, again, duplicates, timeouts, marked } = *record.rare;
+        Self {
+            traffic: record.traffic as usize,
+            from,
+            to,
+            delay: record.delay,
+            slowest: record.slowest,
+            sent: record.sent,
+            sent_bytes: Bytes::new(record.sent_bytes),
+            delivered: record.delivered,
+            delivered_bytes: Bytes::new(record.delivered_bytes),
+            payload: Bytes::new(record.payload),
+            drops,
+            again,
+            duplicates,
+            timeouts,
+            marked,
+        }
+    }
+}

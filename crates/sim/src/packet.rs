@@ -1,0 +1,231 @@
+//! Packets: one cache line each, in one arena, linked into lists by their indices.
+
+use crate::clock::Instant;
+
+/// A packet, or [`NO_PACKET`].
+pub(crate) type PacketId = u32;
+
+/// The end of a list.
+pub(crate) const NO_PACKET: PacketId = u32::MAX;
+
+/// What a packet is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A packet that nobody acknowledges.
+    #[default]
+    Datagram,
+    /// A segment of a reliable flow.
+    Data,
+    /// The acknowledgement of one.
+    Ack,
+}
+
+/// Yes or no, for several things, in one byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flags(u8);
+
+impl Flags {
+    /// Its transport understands congestion marks.
+    pub(crate) const ECN_CAPABLE: Self = Self(1);
+    /// It met congestion; on an acknowledgement: the packet that it answers did.
+    pub(crate) const MARKED: Self = Self(2);
+    /// It was sent before.
+    pub(crate) const AGAIN: Self = Self(4);
+    /// It carries a stack of tags, one of which every switch takes off.
+    pub(crate) const TAGGED: Self = Self(8);
+    /// It collects telemetry.
+    pub(crate) const TELEMETRY: Self = Self(16);
+
+    #[inline]
+    pub(crate) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    #[inline]
+    pub(crate) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    #[inline]
+    pub(crate) const fn only(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub(crate) const fn bits(self) -> u8 {
+        self.0
+    }
+}
+
+/// A packet on its way.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Packet {
+    /// When the sender released it; on an acknowledgement: when the packet that it answers was sent.
+    pub(crate) sent: Instant,
+    /// On a link: when its last bit arrives. In a port: since when it waits.
+    pub(crate) due: Instant,
+    /// The next of the list that it is in.
+    pub(crate) next: PacketId,
+    /// Whose it is.
+    pub(crate) flow: u32,
+    /// Bytes on the wire.
+    pub(crate) size: u32,
+    /// Number within its flow; on an acknowledgement: of the packet that it answers.
+    pub(crate) sequence: u32,
+    /// Where its route begins in the table of routes.
+    pub(crate) route: u32,
+    /// The last hop, taken where the route ends.
+    pub(crate) last_hop: u32,
+    /// Where its telemetry stands, or `u32::MAX`.
+    pub(crate) telemetry: u32,
+    /// Hops behind it.
+    pub(crate) hop: u8,
+    /// What it is.
+    pub(crate) kind: Kind,
+    /// More of what it is.
+    pub(crate) flags: Flags,
+    /// Which of its flow's paths it takes.
+    pub(crate) path: u8,
+    /// What only this kind of packet carries.
+    pub(crate) extra: Extra,
+}
+
+impl Packet {
+    /// For ports that serve by remaining size: what its flow had left when it was sent. Whatever is no segment, such
+    /// as an acknowledgement, goes first.
+    #[inline]
+    pub(crate) fn urgency(&self) -> u32 {
+        if self.kind == Kind::Data { self.extra.words[0] } else { 0 }
+    }
+}
+
+/// What a kind of packet carries for itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extra {
+    words: [u32; 4],
+}
+
+impl Extra {
+    /// Of a segment: how much its flow had left (pFabric's priority, less first), and its flowcell.
+    #[inline]
+    pub(crate) fn data(remaining: u64, flowcell: u32) -> Self {
+        Self { words: [remaining.min(u64::from(u32::MAX)) as u32, flowcell, 0, 0] }
+    }
+
+    /// Of an acknowledgement: what is expected next, and one block that arrived beyond it.
+    #[inline]
+    pub(crate) fn ack(expected: u32, block: Block) -> Self {
+        Self { words: [expected, block.start, block.end, 0] }
+    }
+
+    /// The flowcell of a segment.
+    #[inline]
+    pub(crate) fn flowcell(&self) -> u32 {
+        self.words[1]
+    }
+
+    /// The segment that a receiver expects next.
+    #[inline]
+    pub(crate) fn expected(&self) -> u32 {
+        self.words[0]
+    }
+
+    /// What arrived beyond it around the packet that is answered.
+    #[inline]
+    pub(crate) fn block(&self) -> Block {
+        Block { start: self.words[1], end: self.words[2] }
+    }
+}
+
+/// Segments from `start` up to and without `end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// The first.
+    pub(crate) start: u32,
+    /// Behind the last.
+    pub(crate) end: u32,
+}
+
+/// All packets there are.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    packets: Vec<Packet>,
+    free: PacketId,
+    alive: u32,
+    peak: u32,
+}
+
+impl Arena {
+    pub(crate) fn new() -> Self {
+        Self { packets: Vec::new(), free: NO_PACKET, alive: 0, peak: 0 }
+    }
+
+    /// Keeps a packet.
+    #[inline]
+    pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
+        self.alive += 1;
+        self.peak = self.peak.max(self.alive);
+        if self.free == NO_PACKET {
+            self.packets.push(packet);
+            return (self.packets.len() - 1) as PacketId;
+        }
+        let id = self.free;
+        let slot = &mut self.packets[id as usize];
+        self.free = slot.next;
+        *slot = packet;
+        id
+    }
+
+    /// Forgets a packet.
+    #[inline]
+    pub(crate) fn remove(&mut self, id: PacketId) {
+        self.alive -= 1;
+        self.packets[id as usize].next = self.free;
+        self.free = id;
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: PacketId) -> &Packet {
+        &self.packets[id as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.packets[id as usize]
+    }
+
+    /// The most packets that there were at once.
+    pub(crate) fn peak(&self) -> u32 {
+        self.peak
+    }
+
+    /// How many there are.
+    pub(crate) fn alive(&self) -> u32 {
+        self.alive
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn memory(&self) -> usize {
+        self.packets.capacity() * size_of::<Packet>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_fills_one_cache_line() {
+        assert_eq!(size_of::<Packet>(), 64);
+    }
+
+    #[test]
+    fn a_free_place_is_used_again() {
+        let mut arena = Arena::new();
+        let ids = [1, 2, 3].map(|size| arena.insert(Packet { size, ..Packet::default() }));
+        arena.remove(ids[1]);
+        assert_eq!(arena.insert(Packet { size: 9, ..Packet::default() }), ids[1]);
+        assert_eq!((arena.alive(), arena.peak()), (3, 3));
+        assert_eq!(arena.get(ids[0]).size, 1);
+    }
+}

@@ -1,0 +1,263 @@
+//! Ports that choose: several queues, another order than first come first served, or a shared buffer.
+//!
+//! Such a port holds its packets until it sends them. While it sends and something waits, one event stands at the time
+//! when it is free again; a port that finds itself idle sends at once, without any.
+
+use crate::packet::{Arena, NO_PACKET, Packet, PacketId};
+
+/// The most queues of a port.
+pub(crate) const MAX_QUEUES: usize = wayleave_topology::MAX_QUEUES;
+
+/// One queue: a list of packets.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    head: PacketId,
+    tail: PacketId,
+    bytes: u32,
+    limit: u32,
+}
+
+const NO_QUEUE: Queue = Queue { head: NO_PACKET, tail: NO_PACKET, bytes: 0, limit: 0 };
+
+/// Which queue is next.
+#[derive(Clone, Debug)]
+pub(crate) enum Order {
+    /// The highest that is not empty; also first come first served, with one queue.
+    Strict,
+    /// Deficit round robin.
+    Deficit(Box<Deficit>),
+    /// One queue, whose packets are chosen by what their flows have left.
+    SmallestRemaining,
+}
+
+/// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): the queue whose turn it is, and what each may send.
+#[derive(Clone, Debug)]
+pub(crate) struct Deficit {
+    quantum: [u32; MAX_QUEUES],
+    credit: [u32; MAX_QUEUES],
+    turn: usize,
+}
+
+impl Deficit {
+    /// A weight of 1 is one largest frame, so that every turn sends at least one packet (their section 4).
+    pub(crate) fn new(weights: &[u32], largest_frame: u32) -> Self {
+        let mut quantum = [largest_frame; MAX_QUEUES];
+        for (quantum, &weight) in quantum.iter_mut().zip(weights) {
+            *quantum = weight.max(1).saturating_mul(largest_frame);
+        }
+        Self { quantum, credit: [0; MAX_QUEUES], turn: 0 }
+    }
+}
+
+/// A buffer that the ports of a switch share (dynamic threshold; Choudhury and Hahne, 1998).
+#[derive(Clone, Debug)]
+pub(crate) struct Pool {
+    pub(crate) total: u64,
+    pub(crate) used: u64,
+    pub(crate) alpha: f64,
+}
+
+impl Pool {
+    /// What one queue may hold now.
+    fn threshold(&self) -> u64 {
+        (self.alpha * self.total.saturating_sub(self.used) as f64) as u64
+    }
+}
+
+/// A port with queues.
+#[derive(Clone, Debug)]
+pub(crate) struct QueuedPort {
+    queues: [Queue; MAX_QUEUES],
+    /// One bit for each queue that is not empty.
+    waiting: u8,
+    /// The queue and the size of the packet that is being sent, or was last.
+    sending: (u8, u32),
+    /// Whether an event stands at the time when the port is free.
+    pub(crate) is_scheduled: bool,
+    /// Whether it works.
+    pub(crate) is_up: bool,
+    count: u8,
+    order: Order,
+    /// The shared buffer, if it has none of its own.
+    pub(crate) pool: Option<u32>,
+}
+
+impl QueuedPort {
+    /// With a limit for each of its queues.
+    pub(crate) fn new(limits: &[u32], order: Order, pool: Option<u32>) -> Self {
+        let mut queues = [NO_QUEUE; MAX_QUEUES];
+        for (queue, &limit) in queues.iter_mut().zip(limits) {
+            queue.limit = limit;
+        }
+        let count = limits.len().clamp(1, MAX_QUEUES) as u8;
+        Self { queues, waiting: 0, sending: (0, 0), is_scheduled: false, is_up: true, count, order, pool }
+    }
+
+    /// The queue that stands for the one that a packet asks for.
+    #[inline]
+    pub(crate) fn queue(&self, asked: u8) -> u8 {
+        asked.min(self.count - 1)
+    }
+
+    /// Bytes that a queue holds, with the packet of it that is being sent.
+    #[inline]
+    pub(crate) fn held(&self, queue: u8, is_sending: bool) -> u32 {
+        let sending = if is_sending && self.sending.0 == queue { self.sending.1 } else { 0 };
+        self.queues[usize::from(queue)].bytes + sending
+    }
+
+    /// Whether another packet finds room.
+    #[inline]
+    pub(crate) fn has_room(&self, queue: u8, bytes: u32, held: u32, pool: Option<&Pool>) -> bool {
+        if !self.is_up {
+            return false;
+        }
+        match pool {
+            None => u64::from(held) + u64::from(bytes) <= u64::from(self.queues[usize::from(queue)].limit),
+            Some(pool) => {
+                let more = u64::from(bytes);
+                u64::from(held) + more <= pool.threshold() && pool.used + more <= pool.total
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    #[inline]
+    pub(crate) fn is_queue_empty(&self, queue: u8) -> bool {
+        self.waiting & (1 << queue) == 0
+    }
+
+    pub(crate) fn is_by_remaining(&self) -> bool {
+        matches!(self.order, Order::SmallestRemaining)
+    }
+
+    /// Notes what is being sent.
+    #[inline]
+    pub(crate) fn send(&mut self, queue: u8, bytes: u32) {
+        self.sending = (queue, bytes);
+    }
+
+    /// The size of the packet that was sent last.
+    pub(crate) fn last_sent(&self) -> u32 {
+        self.sending.1
+    }
+
+    /// Puts a packet at the end of a queue.
+    #[inline]
+    pub(crate) fn push(&mut self, queue: u8, id: PacketId, bytes: u32, arena: &mut Arena) {
+        let list = &mut self.queues[usize::from(queue)];
+        if list.head == NO_PACKET {
+            list.head = id;
+        } else {
+            arena.get_mut(list.tail).next = id;
+        }
+        list.tail = id;
+        list.bytes += bytes;
+        self.waiting |= 1 << queue;
+    }
+
+    /// Takes the packet that is next, with its queue.
+    #[inline]
+    pub(crate) fn pop(&mut self, arena: &mut Arena) -> Option<(u8, PacketId)> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let queue = match &mut self.order {
+            Order::Strict => self.waiting.trailing_zeros() as u8,
+            Order::Deficit(deficit) => deficit.choose(&self.queues[..usize::from(self.count)], arena),
+            Order::SmallestRemaining => return self.pop_most_urgent(arena).map(|id| (0, id)),
+        };
+        let list = &mut self.queues[usize::from(queue)];
+        let id = list.head;
+        let packet = arena.get(id);
+        list.head = packet.next;
+        list.bytes -= packet.size;
+        if list.head == NO_PACKET {
+            self.waiting &= !(1 << queue);
+        }
+        Some((queue, id))
+    }
+
+    /// The earliest packet of the flow with the least left: a flow is not reordered (pFabric, section 4.2).
+    fn pop_most_urgent(&mut self, arena: &mut Arena) -> Option<PacketId> {
+        let urgent = self.extreme(arena, |candidate, best| candidate < best)?;
+        let flow = arena.get(urgent).flow;
+        let mut id = self.queues[0].head;
+        while arena.get(id).flow != flow {
+            id = arena.get(id).next;
+        }
+        self.remove(id, arena);
+        Some(id)
+    }
+
+    /// pFabric: the packet whose flow has the most left, if that is more than `urgency`; it makes room for another.
+    pub(crate) fn least_urgent(&self, urgency: u32, arena: &Arena) -> Option<PacketId> {
+        let worst = self.extreme(arena, |candidate, best| candidate >= best)?;
+        Some(worst).filter(|&id| arena.get(id).urgency() > urgency)
+    }
+
+    /// Takes a packet out of the first queue, wherever it stands there.
+    pub(crate) fn remove(&mut self, id: PacketId, arena: &mut Arena) {
+        let list = &mut self.queues[0];
+        let (mut previous, mut at) = (NO_PACKET, list.head);
+        while at != id && at != NO_PACKET {
+            (previous, at) = (at, arena.get(at).next);
+        }
+        if at == NO_PACKET {
+            return;
+        }
+        let Packet { next, size, .. } = *arena.get(id);
+        if previous == NO_PACKET {
+            list.head = next;
+        } else {
+            arena.get_mut(previous).next = next;
+        }
+        if list.tail == id {
+            list.tail = previous;
+        }
+        list.bytes -= size;
+        if list.head == NO_PACKET {
+            self.waiting &= !1;
+        }
+    }
+
+    fn extreme(&self, arena: &Arena, is_better: impl Fn(u32, u32) -> bool) -> Option<PacketId> {
+        let mut best: Option<(u32, PacketId)> = None;
+        let mut id = self.queues[0].head;
+        while id != NO_PACKET {
+            let packet = arena.get(id);
+            let urgency = packet.urgency();
+            if best.is_none_or(|(known, _)| is_better(urgency, known)) {
+                best = Some((urgency, id));
+            }
+            id = packet.next;
+        }
+        best.map(|(_, id)| id)
+    }
+}
+
+impl Deficit {
+    /// The queue whose first packet is next; at least one must hold a packet.
+    fn choose(&mut self, queues: &[Queue], arena: &Arena) -> u8 {
+        loop {
+            let turn = self.turn;
+            match queues[turn].head {
+                // Credit is not saved up while there is nothing to send.
+                NO_PACKET => self.credit[turn] = 0,
+                head => {
+                    let size = arena.get(head).size;
+                    if let Some(left) = self.credit[turn].checked_sub(size) {
+                        self.credit[turn] = left;
+                        return turn as u8;
+                    }
+                }
+            }
+            self.turn = (turn + 1) % queues.len();
+            self.credit[self.turn] = self.credit[self.turn].saturating_add(self.quantum[self.turn]);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! What happens of itself: packets of sources, flows that begin, links that fail.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use wayleave_scenarios::{Change, Element, FlowSpec, Outage};
+use wayleave_topology::NodeId;
+
+use crate::clock::{self, Instant};
+use crate::engine::Engine;
+use crate::events::{Actor, HORIZON};
+use crate::flows::{FlowSlot, Purpose, RpcStep};
+use crate::packet::{Flags, Kind, NO_PACKET, Packet};
+use crate::random;
+use crate::recorder::What;
+use crate::sources::Source;
+use crate::telemetry::NO_TELEMETRY;
+use crate::transport::NEVER;
+
+/// One actor of its own.
+#[derive(Debug)]
+pub(crate) enum Process {
+    /// Packets that nobody acknowledges.
+    Source { source: Source, start: Instant },
+    /// Flows at random times.
+    Poisson { traffic: u32, next: Instant, mean_gap: f64 },
+    /// A flow for every pair, once or again and again.
+    Rounds { traffic: u32, next: Instant, period: Option<Instant> },
+    /// Closed loops: requests that are due, by pair.
+    Loops { traffic: u32, due: BinaryHeap<Reverse<(Instant, u32)>>, wakes_at: Instant },
+    /// Flows from a list, in order.
+    Listed { traffic: u32, flows: Vec<FlowSpec>, next: usize },
+    /// Something fails or works again.
+    Outage(Outage),
+    /// The warm-up is over.
+    WarmedUp(Instant),
+}
+
+impl Engine {
+    /// The actor of a process.
+    fn process_actor(&self, number: usize) -> Actor {
+        2 * self.fabric.links.len() as Actor + number as Actor
+    }
+
+    /// Puts the first event of every process.
+    pub(crate) fn start_processes(&mut self) {
+        for number in 0..self.processes.len() {
+            if let Some(at) = self.due(number) {
+                self.put_process(number, at);
+            }
+        }
+    }
+
+    /// When a process acts next.
+    fn due(&self, number: usize) -> Option<Instant> {
+        match &self.processes[number] {
+            Process::Source { source, start } => source.next_at(*start),
+            Process::Poisson { traffic, next, .. } | Process::Rounds { traffic, next, .. } => {
+                Some(*next).filter(|&next| next < self.spec.traffic[*traffic as usize].stop)
+            }
+            Process::Loops { due, .. } => due.peek().map(|Reverse((at, _))| *at),
+            Process::Listed { flows, next, .. } => flows.get(*next).map(|flow| clock::from_time(flow.start)),
+            Process::Outage(outage) => Some(clock::from_time(outage.at)),
+            Process::WarmedUp(at) => Some(*at),
+        }
+    }
+
+    fn put_process(&mut self, number: usize, at: Instant) {
+        let at = at.min(self.now + HORIZON / 2);
+        if let Process::Loops { wakes_at, .. } = &mut self.processes[number] {
+            if at >= *wakes_at {
+                return;
+            }
+            *wakes_at = at;
+        }
+        let actor = self.process_actor(number);
+        self.fabric.events.put(at, actor);
+    }
+
+    /// A process acts, if it is due.
+    pub(crate) fn proceed(&mut self, number: usize, now: Instant) {
+        if let Process::Loops { wakes_at, .. } = &mut self.processes[number] {
+            if *wakes_at != now {
+                return;
+            }
+            *wakes_at = NEVER;
+        }
+        while let Some(at) = self.due(number) {
+            if at > now {
+                self.put_process(number, at);
+                return;
+            }
+            self.act(number, now);
+            if matches!(self.processes[number], Process::Outage(_) | Process::WarmedUp(_)) {
+                return;
+            }
+        }
+    }
+
+    fn act(&mut self, number: usize, now: Instant) {
+        match &mut self.processes[number] {
+            Process::Source { .. } => self.emit(number, now),
+            Process::Poisson { traffic, next, mean_gap } => {
+                let traffic = *traffic;
+                *next = next.saturating_add(random::exponential(&mut self.rng, *mean_gap).max(1));
+                if let Some(pair) = self.spec.traffic[traffic as usize].pairs.draw(&mut self.rng) {
+                    self.begin(traffic, pair, now);
+                }
+            }
+            Process::Rounds { traffic, next, period } => {
+                let traffic = *traffic;
+                *next = period.map_or(NEVER, |period| next.saturating_add(period));
+                for pair in self.spec.traffic[traffic as usize].pairs.all(&mut self.rng) {
+                    self.begin(traffic, pair, now);
+                }
+            }
+            Process::Loops { traffic, due, .. } => {
+                let traffic = *traffic;
+                if let Some(Reverse((_, pair))) = due.pop() {
+                    self.request(traffic, pair, now);
+                }
+            }
+            Process::Listed { traffic, flows, next } => {
+                let (traffic, flow) = (*traffic, flows[*next]);
+                *next += 1;
+                self.begin_listed(traffic, &flow, now);
+            }
+            Process::Outage(outage) => {
+                let outage = *outage;
+                self.change(outage, now);
+            }
+            Process::WarmedUp(_) => {
+                self.fabric.forget();
+                self.tally.forget();
+            }
+        }
+    }
+
+    /// A source's packet leaves.
+    fn emit(&mut self, number: usize, now: Instant) {
+        let Process::Source { source, .. } = &mut self.processes[number] else { return };
+        let emission = source.emit(&mut self.rng);
+        let packet = Packet {
+            sent: now.saturating_sub(source.processing),
+            due: now,
+            next: NO_PACKET,
+            flow: source.flow,
+            size: emission.bytes,
+            sequence: emission.sequence,
+            route: source.route,
+            last_hop: source.last_hop.bits(),
+            telemetry: NO_TELEMETRY,
+            hop: u8::MAX,
+            kind: Kind::Datagram,
+            flags: if source.is_tagged { Flags::TAGGED } else { Flags::default() },
+            ..Packet::default()
+        };
+        let first = source.first;
+        self.tally.sent(source.flow, &packet);
+        let id = self.fabric.arena.insert(packet);
+        self.fabric.note(What::Sent, first.link(), first.queue(), id, now);
+        if let Some(dropped) = self.fabric.enter(first, id, now) {
+            self.dropped(dropped);
+        }
+    }
+
+    /// A flow of this traffic begins between two hosts.
+    fn begin(&mut self, traffic: u32, (from, to): (NodeId, NodeId), now: Instant) {
+        let spec = &self.spec.traffic[traffic as usize];
+        let unit = random::unit(&mut self.rng);
+        let bytes = spec.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.quantile(unit).max(1));
+        let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes, pair: 0 };
+        self.open(from, to, spec.queue, purpose, now);
+    }
+
+    fn begin_listed(&mut self, traffic: u32, flow: &FlowSpec, now: Instant) {
+        let queue = flow.queue.unwrap_or(self.spec.traffic[traffic as usize].queue);
+        let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes: flow.size.get(), pair: 0 };
+        self.open(flow.from, flow.to, queue, purpose, now);
+    }
+
+    /// The next request of a closed loop.
+    fn request(&mut self, traffic: u32, pair: u32, now: Instant) {
+        let spec = &self.spec.traffic[traffic as usize];
+        let Some(&(from, to)) = spec.loops.get(pair as usize) else { return };
+        let unit = random::unit(&mut self.rng);
+        let bytes = spec.sizes.as_ref().map_or(1, |sizes| sizes.quantile(unit).max(1));
+        let purpose = Purpose { traffic, step: RpcStep::Request, began: now, bytes, pair };
+        self.open(from, to, spec.queue, purpose, now);
+    }
+
+    /// The last segment of a flow has come.
+    pub(crate) fn complete(&mut self, slot: FlowSlot, now: Instant) {
+        let purpose = self.flows[slot as usize].purpose;
+        let spec = &self.spec.traffic[purpose.traffic as usize];
+        match purpose.step {
+            RpcStep::Request => {
+                let Some(&(from, to)) = spec.loops.get(purpose.pair as usize) else { return };
+                let unit = random::unit(&mut self.rng);
+                let bytes = spec.answers.as_ref().map_or(1, |sizes| sizes.quantile(unit).max(1));
+                let answer = Purpose { step: RpcStep::Answer, bytes, ..purpose };
+                self.open(to, from, spec.queue, answer, now);
+            }
+            RpcStep::Answer => {
+                self.note_completion(slot, now);
+                self.think(purpose, now);
+            }
+            RpcStep::None => self.note_completion(slot, now),
+        }
+    }
+
+    fn note_completion(&mut self, slot: FlowSlot, now: Instant) {
+        let ideal = self.ideal(slot);
+        let flow = &self.flows[slot as usize];
+        let deadline = self.spec.traffic[flow.purpose.traffic as usize].deadline;
+        self.tally.completed(&flow.purpose, now - flow.purpose.began, ideal, deadline);
+    }
+
+    /// A closed loop pauses before its next request.
+    fn think(&mut self, purpose: Purpose, now: Instant) {
+        let spec = &self.spec.traffic[purpose.traffic as usize];
+        let (stop, think) = (spec.stop, spec.think);
+        let at = now.saturating_add(random::exponential(&mut self.rng, think as f64));
+        let number = self.processes.iter().position(
+            |process| matches!(process, Process::Loops { traffic, .. } if *traffic == purpose.traffic),
+        );
+        let Some(number) = number.filter(|_| at < stop) else { return };
+        if let Process::Loops { due, .. } = &mut self.processes[number] {
+            due.push(Reverse((at, purpose.pair)));
+        }
+        self.put_process(number, at);
+    }
+
+    /// Something fails or works again; paths avoid or use it from now on.
+    fn change(&mut self, outage: Outage, now: Instant) {
+        let links = match outage.what {
+            Element::Link(link) => vec![link],
+            Element::Switch(switch) => {
+                let network = self.spec.network.clone();
+                [network.links_from(switch), network.links_into(switch)].concat()
+            }
+        };
+        for link in links {
+            let works = outage.change == Change::Works;
+            self.router.set_link(link, works);
+            if works {
+                self.fabric.repair(link.0, self.spec.limits[link.index()]);
+            } else {
+                for id in self.fabric.fail(link.0, now) {
+                    self.dropped(id);
+                }
+            }
+        }
+        self.router.refresh(&mut self.fabric.routes);
+        for slot in 0..self.flows.len() as FlowSlot {
+            self.pump_after_change(slot, now);
+        }
+    }
+}

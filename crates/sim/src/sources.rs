@@ -1,0 +1,224 @@
+//! Sources of packets that nobody acknowledges.
+
+use rand::Rng;
+use wayleave_scenarios::{OnOff, PacketKind};
+use wayleave_units::{Bytes, Rate};
+
+use crate::clock::{self, Instant, PS_PER_SECOND};
+use crate::fabric::Step;
+use crate::random;
+
+/// No frame is smaller on the wire: 64 B and 20 B of preamble and gap (IEEE 802.3).
+const SMALLEST_FRAME: u32 = 84;
+
+/// One pair of hosts, or one route, with what is sent there.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) first: Step,
+    pub(crate) route: u32,
+    pub(crate) last_hop: Step,
+    /// Index of its statistics.
+    pub(crate) flow: u32,
+    pub(crate) is_tagged: bool,
+    /// Constant delay at the host before the first port (a tagger), part of every packet's delay.
+    pub(crate) processing: Instant,
+    frame: u32,
+    stop: Instant,
+    sequence: u32,
+    timing: Timing,
+}
+
+/// When the next packet is due.
+#[derive(Clone, Debug)]
+enum Timing {
+    /// A burst, then ticks.
+    Bucket { full_frames: u32, rest: u32, ticks: Ticks },
+    /// Ticks only.
+    Constant(Ticks),
+    /// Ticks while on.
+    OnOff { period: OnOff, ticks: Ticks, until: Instant },
+    /// Exponential gaps with this mean in ps.
+    Poisson { next: Instant, mean: f64 },
+}
+
+/// Instants at equal distances that need not be whole ps, each rounded up: no drift, and never too early.
+#[derive(Clone, Copy, Debug)]
+struct Ticks {
+    whole: Instant,
+    /// In units of 1/rate ps.
+    part: u64,
+    step_whole: Instant,
+    step_part: u64,
+    rate: u64,
+}
+
+impl Ticks {
+    /// The first tick comes when `first` bytes have been earned since `start`, the others after `bytes` each.
+    fn new(start: Instant, first: u32, bytes: u32, rate: Rate) -> Self {
+        let rate = rate.bits_per_second().max(1);
+        let split = |bytes: u32| {
+            let time = u128::from(bytes) * 8 * u128::from(PS_PER_SECOND);
+            let rate = u128::from(rate);
+            (u64::try_from(time / rate).unwrap_or(u64::MAX / 4), (time % rate) as u64)
+        };
+        let ((whole, part), (step_whole, step_part)) = (split(first), split(bytes));
+        Self { whole: start.saturating_add(whole), part, step_whole, step_part, rate }
+    }
+
+    fn at(&self) -> Instant {
+        self.whole + u64::from(self.part > 0)
+    }
+
+    fn advance(&mut self) {
+        self.whole = self.whole.saturating_add(self.step_whole);
+        self.part += self.step_part;
+        if self.part >= self.rate {
+            self.part -= self.rate;
+            self.whole += 1;
+        }
+    }
+}
+
+/// Where a source sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub(crate) first: Step,
+    pub(crate) route: u32,
+    pub(crate) last_hop: Step,
+    pub(crate) flow: u32,
+    pub(crate) is_tagged: bool,
+    pub(crate) processing: Instant,
+}
+
+/// A packet that leaves now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Emission {
+    pub(crate) sequence: u32,
+    pub(crate) bytes: u32,
+}
+
+impl Source {
+    /// That begins at `start`.
+    pub(crate) fn new(
+        way: Way,
+        kind: PacketKind,
+        frame: Bytes,
+        start: Instant,
+        stop: Instant,
+        rng: &mut impl Rng,
+    ) -> Self {
+        let frame = u32::try_from(frame.get()).unwrap_or(u32::MAX).max(1);
+        let timing = match kind {
+            PacketKind::TokenBucket { rate, burst, .. } => {
+                let burst = u32::try_from(burst.get()).unwrap_or(u32::MAX);
+                let (full_frames, left) = (burst / frame, burst % frame);
+                // The rest of the burst is worth a frame of its own, or saves time for the next one.
+                let rest = if left >= SMALLEST_FRAME { left } else { 0 };
+                let first = if rest > 0 { frame } else { frame - left };
+                Timing::Bucket { full_frames, rest, ticks: Ticks::new(start, first, frame, rate) }
+            }
+            PacketKind::ConstantRate { rate } => {
+                let interval = clock::transmission(u64::from(frame), rate);
+                let phase = (random::unit(rng) * interval as f64) as Instant;
+                Timing::Constant(Ticks::new(start.saturating_add(phase), 0, frame, rate))
+            }
+            PacketKind::OnOff(period) => {
+                let on = start.saturating_add(random::exponential(rng, clock::from_time(period.off) as f64));
+                let until = on.saturating_add(random::exponential(rng, clock::from_time(period.on) as f64));
+                Timing::OnOff { period, ticks: Ticks::new(on, 0, frame, period.rate), until }
+            }
+            PacketKind::Poisson { rate } => {
+                let mean = clock::transmission(u64::from(frame), rate) as f64;
+                Timing::Poisson { next: start.saturating_add(random::exponential(rng, mean)), mean }
+            }
+        };
+        let Way { first, route, last_hop, flow, is_tagged, processing } = way;
+        Self { first, route, last_hop, flow, is_tagged, processing, frame, stop, sequence: 0, timing }
+    }
+
+    /// When the next packet leaves; `None` if there is none.
+    pub(crate) fn next_at(&self, start: Instant) -> Option<Instant> {
+        let at = match &self.timing {
+            Timing::Bucket { full_frames: 0, rest: 0, ticks } | Timing::Constant(ticks) => ticks.at(),
+            Timing::Bucket { .. } => start,
+            Timing::OnOff { ticks, .. } => ticks.at(),
+            Timing::Poisson { next, .. } => *next,
+        };
+        Some(at).filter(|&at| at < self.stop)
+    }
+
+    /// The packet that is due; the next one's time is [`Self::next_at`] afterwards.
+    pub(crate) fn emit(&mut self, rng: &mut impl Rng) -> Emission {
+        let mut bytes = self.frame;
+        match &mut self.timing {
+            Timing::Bucket { full_frames, .. } if *full_frames > 0 => *full_frames -= 1,
+            Timing::Bucket { rest, .. } if *rest > 0 => bytes = std::mem::take(rest),
+            Timing::Bucket { ticks, .. } | Timing::Constant(ticks) => ticks.advance(),
+            Timing::OnOff { period, ticks, until } => {
+                ticks.advance();
+                if ticks.at() >= *until {
+                    let on = until.saturating_add(random::exponential(rng, clock::from_time(period.off) as f64));
+                    *until = on.saturating_add(random::exponential(rng, clock::from_time(period.on) as f64));
+                    *ticks = Ticks::new(on.max(ticks.at()), 0, bytes, period.rate);
+                }
+            }
+            Timing::Poisson { next, mean } => *next = next.saturating_add(random::exponential(rng, *mean)),
+        }
+        self.sequence = self.sequence.wrapping_add(1);
+        Emission { sequence: self.sequence.wrapping_sub(1), bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wayleave_scenarios::Phase;
+
+    fn source(kind: PacketKind, frame: u64, stop: Instant) -> Source {
+        let way = Way {
+            first: Step::END,
+            route: 0,
+            last_hop: Step::END,
+            flow: 0,
+            is_tagged: false,
+            processing: 0,
+        };
+        Source::new(way, kind, Bytes::new(frame), 0, stop, &mut random::generator(1, 0))
+    }
+
+    fn emissions(mut source: Source) -> Vec<(Instant, u32)> {
+        let mut rng = random::generator(1, 0);
+        std::iter::from_fn(|| source.next_at(0).map(|at| (at, source.emit(&mut rng).bytes))).collect()
+    }
+
+    #[test]
+    fn a_token_bucket_sends_its_whole_burst_at_once_and_then_one_frame_for_each_that_is_earned() {
+        let kind = PacketKind::TokenBucket {
+            rate: Rate::from_mbit(1),
+            burst: Bytes::new(2_500),
+            phase: Phase::Together,
+        };
+        // 1,000 B are earned in 8 ms.
+        let sent = emissions(source(kind, 1_000, 20_000_000_000));
+        assert_eq!(sent, [(0, 1_000), (0, 1_000), (0, 500), (8_000_000_000, 1_000), (16_000_000_000, 1_000)]);
+    }
+
+    #[test]
+    fn what_is_left_of_a_burst_and_makes_no_frame_shortens_the_first_wait() {
+        let kind = PacketKind::TokenBucket {
+            rate: Rate::from_mbit(1),
+            burst: Bytes::new(1_050),
+            phase: Phase::Together,
+        };
+        let sent = emissions(source(kind, 1_000, 16_000_000_000));
+        assert_eq!(sent, [(0, 1_000), (7_600_000_000, 1_000), (15_600_000_000, 1_000)]);
+    }
+
+    #[test]
+    fn ticks_do_not_drift_and_are_never_early() {
+        // 8 bits at 3 bit/s: 8/3 s.
+        let mut ticks = Ticks::new(0, 0, 1, Rate::from_bits_per_second(3));
+        let at: Vec<Instant> = (0..4).map(|_| std::mem::replace(&mut ticks, { let mut next = ticks; next.advance(); next }).at()).collect();
+        assert_eq!(at, [0, 2_666_666_666_667, 5_333_333_333_334, 8_000_000_000_000]);
+    }
+}

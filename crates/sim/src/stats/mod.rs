@@ -1,0 +1,32 @@
+//! What a run remembers of millions of packets, in bounded memory: distributions, time series, completions of flows.
+//!
+//! The simulator calls these on its hot path. So a [`Histogram`] is one cache line beside its counters, a
+//! series keeps what is open in its own line and touches its bins only when a bin ends, and
+//! everything that is only asked at the end of a run is computed then. Nothing here knows the simulator: times are
+//! picoseconds since the start of the run and sizes are bytes, both as `u64`.
+//!
+//! ```
+//! use wayleave_sim::stats::Histogram;
+//! let mut waits = Histogram::new();
+//! for wait_ps in [0, 0, 0, 5_120, 1_230_400] {
+//!     waits.record(wait_ps);
+//! }
+//! assert_eq!(waits.percentile(50.0), Some(0));
+//! assert_eq!(waits.percentile(100.0), Some(1_230_400));
+//! ```
+
+mod bins;
+mod buckets;
+mod completions;
+mod histogram;
+#[cfg(test)]
+mod histogram_tests;
+mod levels;
+mod series;
+#[cfg(test)]
+mod series_tests;
+
+pub use completions::{Completions, Deadlines, SLOWDOWN_PARTS, SizeClass};
+pub use histogram::{Bucket, CdfPoint, Histogram};
+pub use levels::{LevelBin, Levels};
+pub use series::{Bin, Series};
