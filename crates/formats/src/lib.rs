@@ -1,4 +1,4 @@
-//! Reading and writing topologies, contracts and events: all parsing of files that people write lives here.
+//! Reading and writing topologies, contracts, events and scenarios: all parsing of files that people write lives here.
 //!
 //! Files are shaped as people know them (`apiVersion`, `kind`, `metadata`, `spec`), in YAML or JSON; contracts also in
 //! CSV. What is wrong comes back as [`InputErrors`]: up to [`MAX_PROBLEMS`] problems, each with file, line and column,
@@ -31,18 +31,23 @@
 //! keys, and one module per kind says what the values mean. The JSON Schemas in `schemas/` describe the same shapes;
 //! a test holds them to the keys that are read here.
 
+mod columns;
 mod contracts;
 mod diagnostic;
 mod document;
 mod events;
 mod excerpt;
 mod fields;
+mod hpcc;
+mod htsim;
 mod location;
 mod names;
 mod problem;
 mod quote;
+mod scenario;
 #[cfg(test)]
 mod shapes;
+mod sizes;
 mod source;
 mod syntax;
 mod topology;
@@ -54,8 +59,12 @@ pub use contracts::{ContractField, ContractList, read_contracts};
 pub use diagnostic::Report;
 pub use document::{API_VERSION, Kind};
 pub use events::{EventList, read_events};
+pub use hpcc::{read_hpcc_flows, read_hpcc_topology};
+pub use htsim::{read_htsim_flows, read_htsim_topology};
 pub use location::Location;
 pub use problem::{InputErrors, MAX_PROBLEMS, Problem, ProblemKind};
+pub use scenario::{Run, ScenarioFile, beside, read_scenario};
+pub use sizes::read_flow_sizes;
 pub use source::{MAX_TEXT, Source};
 pub use topology::{Topology, parse_builder, read_topology};
 pub use write::{write_contracts, write_topology};

@@ -274,8 +274,11 @@ impl<'s> Problems<'s> {
                     self.found.push(Problem::of_file(self.source, ProblemKind::Syntax, what));
                 }
                 // This file first, then those that it names.
-                let other = |problem: &Problem| Some(problem.source.name()).filter(|name| *name != self.source.name());
-                self.found.sort_by(|a, b| other(a).cmp(&other(b)).then(a.position().cmp(&b.position())));
+                let own = self.source.name();
+                self.found.sort_by(|a, b| {
+                    let (a_name, b_name) = (a.source.name(), b.source.name());
+                    (a_name != own, a_name, a.position()).cmp(&(b_name != own, b_name, b.position()))
+                });
                 Err(InputErrors { problems: self.found, more: self.more })
             }
         }

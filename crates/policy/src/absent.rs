@@ -9,7 +9,8 @@ use crate::path::{Departure, Path};
 use crate::switch::{Mark, QueueState, Switch};
 use crate::tunnel::Tunnel;
 
-/// Stands where a scheme has no host, tunnel, path or switch role. It has no size, and what it does compiles to nothing.
+/// Stands where a scheme has no host, tunnel, path or switch role. It has no size, and what it does compiles to
+/// nothing.
 ///
 /// ```
 /// use wayleave_policy::{Absent, Departure, Path};

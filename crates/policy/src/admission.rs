@@ -2,8 +2,8 @@
 //!
 //! A plain function over what is reserved, without time: it runs where the ledger is, in the controller or in a plan.
 //! Chameleon (CoNEXT 2020, sections 3 and 4.1.3, Fig. 6), Silo and QJump as its baselines (5.1), and Loko (CoNEXT 2019,
-//! step 3: per-switch usage against an allocation) play it. What a decision means at the hosts, a bucket and a route, is
-//! told to them by the controller, as messages of the [`Host`](crate::Host) role.
+//! step 3: per-switch usage against an allocation) play it. What a decision means at the hosts, a bucket and a route,
+//! is told to them by the controller, as messages of the [`Host`](crate::Host) role.
 
 use alloc::vec::Vec;
 

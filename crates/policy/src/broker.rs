@@ -1,10 +1,11 @@
 //! The broker role: who adds up over hosts and divides among them.
 //!
-//! | system | hears | says |
-//! |---|---|---|
-//! | Parley's rack broker, 3.2.2, 5.2 | usage of (machine, service), capacity of the uplinks, its limits from the fabric broker | capacities to machines, usage to the other brokers of the rack; as leader, usage to the fabric broker |
-//! | Parley's fabric broker, 3.2.3, 5.3 | usage of (rack, service) | limits to racks |
-//! | SCC's division tracker, III-B | reference weights of tunnels | the scale factor to the hosts of the division |
+//! - **Parley's rack broker** (3.2.2, 5.2) hears the usage of (machine, service), the capacity of the uplinks, and its
+//!   limits from the fabric broker; says capacities to machines, usage to the other brokers of the rack, and as leader
+//!   usage to the fabric broker.
+//! - **Parley's fabric broker** (3.2.3, 5.3) hears the usage of (rack, service); says limits to racks.
+//! - **SCC's division tracker** (III-B) hears the reference weights of tunnels; says the scale factor to the hosts of
+//!   the division.
 //!
 //! A broker may run on a machine of its own or on every machine of a rack (Parley, 5.2); what it divides reaches a host
 //! only as a message. It is allowed to fail: hosts fall back by a timer (Parley, 5.2: 5 s, 5.3: 50 s), and so does a

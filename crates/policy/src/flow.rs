@@ -97,16 +97,16 @@ pub enum Loss {
 ///
 /// | system | needs |
 /// |---|---|
-/// | DCTCP (SIGCOMM 2010, 3.1) | `newly`, `marked` |
-/// | D2TCP (SIGCOMM 2012, 3.1) | the same, `deadline`, `remaining` |
+/// | DCTCP (SIGCOMM 2010) | `newly`, `marked` |
+/// | D2TCP (SIGCOMM 2012) | the same, `deadline`, `remaining` |
 /// | L2DCT (INFOCOM 2013) | the same as DCTCP, `acknowledged`: the more a flow has sent, the gentler it grows |
-/// | pFabric (SIGCOMM 2013, 4.2 and 4.3) | `remaining`, [`Flow::urgency`], [`Flow::payload`] for its probes |
-/// | Swift (SIGCOMM 2020, 3.1 to 3.4) | `round_trip`, `host_delay`, [`Flow::on_route`], windows below one packet, [`Flow::pacing`] |
+/// | pFabric (SIGCOMM 2013) | `remaining`, [`Flow::urgency`], [`Flow::payload`] for its probes |
+/// | Swift (SIGCOMM 2020) | `round_trip`, `host_delay`, [`Flow::on_route`], small windows, pacing |
 /// | weighted Swift (uFAB, 2.2) | [`Flow::on_weight`] |
 /// | HPCC | `telemetry` |
 pub trait Flow {
     /// Packets take this route from now on: told before the first packet, and when a path role or a host moves the flow
-    /// (Swift, 3.1: the target delay grows with the hops).
+    /// (Swift: the target delay grows with the hops).
     fn on_route(&mut self, _now: Time, _route: RouteFacts) {}
 
     /// The flow's pair has another weight ([`Weighted::Pair`](crate::Weighted::Pair)), in the place of
@@ -130,8 +130,8 @@ pub trait Flow {
         None
     }
 
-    /// Payload of the next packet, where `segment` is that of a full one: at least 1 and at most `segment`. Less is a probe
-    /// (pFabric, 4.3: after several time-outs in a row one byte goes, until an acknowledgement comes).
+    /// Payload of the next packet, where `segment` is that of a full one: at least 1 and at most `segment`. Less is a
+    /// probe (pFabric: after several time-outs in a row one byte goes, until an acknowledgement comes).
     fn payload(&self, segment: u32) -> u32 {
         segment
     }

@@ -1,24 +1,28 @@
 //! The host role: how the machines at the edge share what they send and receive.
 //!
 //! One value for each machine, on both sides of its traffic: it sets limiters, windows and weights of what leaves, and
-//! tells the senders of what arrives. It never sees a packet. The driver counts bytes, keeps the buckets and queues that
-//! the actions describe, and carries messages, probes and timers.
+//! tells the senders of what arrives. It never sees a packet. The driver counts bytes, keeps the buckets and queues
+//! that the actions describe, and carries messages, probes and timers.
 //!
 //! Amounts are **wire bytes**, as a shaper charges them. Payload is what the [`Flow`](crate::Flow) role counts.
 //!
-//! | system | hears | does |
-//! |---|---|---|
-//! | Chameleon, 4.2.2 to 4.2.4 | pairs; rules from the controller | a bucket that drops, a path, copies on disjoint paths |
-//! | EyeQ (NSDI 2013); PicNIC' as uFAB 2.2 uses it | classes, pairs, arrivals with marks, feedback, timers | pair buckets, weights, feedback to senders |
-//! | Parley's machine shaper, 3.2.1, 5.1, 5.2 | the same, and capacities from a broker | the same, root buckets, usage to the broker |
-//! | ElasticSwitch (SIGCOMM 2013) | classes, pairs at both ends, bytes sent, marks and losses | pair buckets, guarantees to the other end |
-//! | uFAB-E, 3.3 to 3.5, 4.1, E, F | classes, pairs at both ends, demand, bytes sent, probes returned, timers | windows, weights, probes, paths |
-//! | SCC's underlay control, III-B | pairs (tunnels), marks, reference weights, scale factors, timers | tunnel buckets and weights, feedback, reports |
+//! - **Chameleon** (4.2.2 to 4.2.4) hears of pairs, and rules from the controller; sets a bucket that drops, a path,
+//!   copies on disjoint paths.
+//! - **EyeQ** (NSDI 2013), and PicNIC' as uFAB 2.2 uses it, hear of classes, pairs, arrivals with marks, feedback and
+//!   timers; set pair buckets and weights, and send feedback.
+//! - **Parley's machine shaper** (3.2.1, 5.1, 5.2) hears the same, and capacities from a broker; does the same, sets
+//!   root buckets, and reports usage.
+//! - **ElasticSwitch** (SIGCOMM 2013) hears of classes, pairs at both ends, bytes sent, marks and losses; sets pair
+//!   buckets, and tells guarantees to the other end.
+//! - **uFAB-E** (3.3 to 3.5, 4.1, E, F) hears of classes, pairs at both ends, demand, bytes sent, returned probes and
+//!   timers; sets windows, weights and paths, and sends probes.
+//! - **SCC's underlay control** (III-B) hears of pairs (its tunnels), marks, reference weights, scale factors and
+//!   timers; sets buckets and weights of tunnels, and sends feedback and reports.
 //!
 //! # Time and messages
-//! A timer fires once, not before its time, and cannot be cancelled: a token that means nothing any more is ignored, so it
-//! carries whatever tells an old timer from a new one. Messages may be lost and may overtake one another. Nothing polls:
-//! a host with ten thousand pairs works only for those that something happened to.
+//! A timer fires once, not before its time, and cannot be cancelled: a token that means nothing any more is ignored, so
+//! it carries whatever tells an old timer from a new one. Messages may be lost and may overtake one another. Nothing
+//! polls: a host with ten thousand pairs works only for those that something happened to.
 
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -26,8 +30,8 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::ids::{BrokerId, ClassId, Incoming, Outgoing, PathIndex};
 use crate::telemetry::{IntHop, Probe, ProbeAnswer, ProbeKind, ProbeOutcome};
 
-/// What a class is entitled to at one host in one direction (Parley, 3.1; the hose of uFAB, 3.1, and of ElasticSwitch is
-/// `min`; a division's share, SCC, I, is `weight`).
+/// What a class is entitled to at one host in one direction (Parley, 3.1; the hose of uFAB, 3.1, and of ElasticSwitch
+/// is `min`; a division's share, SCC, I, is `weight`).
 ///
 /// ```
 /// use wayleave_policy::Share;
@@ -79,8 +83,8 @@ pub enum Demand {
 /// How a list of candidate paths changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathsChange {
-    /// Some were added behind the others, which stay what they were (Chameleon, 3.4: the new route is ready before the old
-    /// one is left). They are not in use.
+    /// Some were added behind the others, which stay what they were (Chameleon, 3.4: the new route is ready before the
+    /// old one is left). They are not in use.
     Added,
     /// Every index means something else: windows are forgotten, and all paths are in use until the host says otherwise.
     Replaced,
@@ -108,8 +112,8 @@ pub enum Peer {
     Broker(BrokerId),
 }
 
-/// Who wrote to a host. A message between the two ends of a pair names the pair here, in the reader's numbers, so that no
-/// message has to carry it.
+/// Who wrote to a host. A message between the two ends of a pair names the pair here, in the reader's numbers, so that
+/// no message has to carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The sending host of a pair that arrives here.
@@ -305,7 +309,7 @@ pub enum HostAction<'a, M, T> {
         /// At least 1; only ratios count.
         weight: u32,
     },
-    /// Takes a path into use. The first time, all that were in use by default are left.
+    /// Takes a path into use, or changes what it is used for. The first time, all that were in use by default are left.
     UsePath {
         /// Of which pair.
         pair: Outgoing,
@@ -389,7 +393,8 @@ pub trait Host {
     );
 
     /// Answers a probe that arrives here, at once; what the ports wrote goes back with the answer (uFAB, 3.2; the
-    /// receiver's admission of tokens, E, Algorithm 1). An answer and not an action: there is exactly one to each probe.
+    /// receiver's admission of tokens, E, Algorithm 1). An answer and not an action: there is exactly one to each
+    /// probe.
     fn answer(&mut self, _now: Time, _pair: Incoming, _probe: &Probe) -> ProbeAnswer {
         ProbeAnswer::default()
     }

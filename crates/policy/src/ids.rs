@@ -19,8 +19,8 @@ pub struct Outgoing(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Incoming(pub u32);
 
-/// One of a pair's candidate paths: an index into the list that the driver keeps for the pair. It ends its life when the
-/// list changes ([`HostInput::PathsChanged`](crate::HostInput::PathsChanged)).
+/// One of a pair's candidate paths: an index into the list that the driver keeps for the pair. It ends its life when
+/// the list changes ([`HostInput::PathsChanged`](crate::HostInput::PathsChanged)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathIndex(pub u32);
 

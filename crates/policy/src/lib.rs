@@ -1,13 +1,14 @@
 //! The roles that a scheme can play, as traits over plain values: no clock, no socket, no hidden randomness.
 //!
-//! A scheme is a set of pure state machines, one for each role that it plays. Time is an argument called `now`; inputs and
-//! actions are values, each role with its own types. Two kinds of drivers run the same code: a simulator, and the agents,
-//! brokers and controllers of a real network. What was verified is what runs.
+//! A scheme is a set of pure state machines, one for each role that it plays. Time is an argument called `now`; inputs
+//! and actions are values, each role with its own types. Two kinds of drivers run the same code: a simulator, and the
+//! agents, brokers and controllers of a real network. What was verified is what runs.
 //!
 //! # The stack
 //!
-//! A host is a fixed stack, composed by generics. Schemes fill its layers; the driver has the mechanisms between them, such
-//! as sequence numbers, queues, token buckets and timers. A layer without a scheme is [`Absent`], and costs nothing.
+//! A host is a fixed stack, composed by generics. Schemes fill its layers; the driver has the mechanisms between them,
+//! such as sequence numbers, queues, token buckets and timers. A layer without a scheme is [`Absent`], and costs
+//! nothing.
 //!
 //! ```text
 //!    sending host                                                          receiving host
@@ -18,20 +19,23 @@
 //!    division tunnel ...... Tunnel    queue, order, re-marking, drops      reordering buffer
 //!        |  wire bytes                                                         ^
 //!        v                                                                     |
-//!    pair limiter, window . Host      SetBucket, SetWindow                     |
+//!    pair limiter ......... Host      SetBucket                                |
+//!        |  <-- Path          which path, of those that the host uses          |
+//!        v                                                                     |
+//!    pair window .......... Host      SetWindow, one for each path             |
 //!        v                                                                     |
 //!    root limiter ......... Host      SetBucket of a class                     |
 //!        v                                                                     |
 //!    weighted fair queues . Host      SetWeight of a class                     |
 //!        v                                                                     |
-//!    NIC classes .......... Path      which path;  Host: which are in use      |
+//!    NIC classes                                                               |
 //!        |                                                                     |
 //!        v                                                                     |
 //!      port ............... Switch    marks, telemetry  ---> port ---> ... ----+
 //!
 //!    Host <-- messages, probes and their answers --> Host          at every machine, on both sides of a pair
 //!    Host <-- messages --> Broker <-- messages --> Broker          racks, fabric, trackers, the controller
-//!    Admission                                                     where contracts are decided, before anything is sent
+//!    Admission                                                     contracts are decided before anything is sent
 //! ```
 //!
 //! # The roles
@@ -39,7 +43,7 @@
 //! | role | one value for | works in | systems |
 //! |---|---|---|---|
 //! | [`Admission`] | a network | milliseconds to hours | Chameleon, Loko, Silo, QJump |
-//! | [`Host`] | a machine | microseconds | Chameleon's shaper, EyeQ, PicNIC', Parley, ElasticSwitch, uFAB-E, SCC's underlay |
+//! | [`Host`] | a machine | microseconds | Chameleon's tagger, EyeQ, Parley, ElasticSwitch, uFAB-E, SCC's underlay |
 //! | [`Broker`] | a rack, a fabric, a division | milliseconds to minutes | Parley, SCC's tracker |
 //! | [`Tunnel`] | a division and destination | every packet | SCC's private control |
 //! | [`Flow`] | a flow | every acknowledgement | DCTCP, D2TCP, L2DCT, pFabric, Swift, NewReno, CUBIC |
@@ -52,13 +56,13 @@
 //! # Rules
 //!
 //! - A role is called by one caller at a time, with `now` never smaller than before.
-//! - Actions go to a sink that the caller provides, and are done in the order in which they are given. Nothing needs memory
-//!   for them. The sink never calls back into the role.
-//! - What one role has to tell another goes through the driver, as an input of the other. A host's rate for a pair reaches
-//!   the pair's tunnel by [`Tunnel::on_rate`], its weight also the flows by [`Flow::on_weight`]; a tunnel's reference weight
-//!   reaches the host as [`HostInput::ReferenceWeight`].
-//! - Programmers' mistakes may panic: an index that was never opened, time that runs backwards. What the network does never
-//!   panics: a message from a pair that has closed, a probe that comes back twice, a timer that is out of date.
+//! - Actions go to a sink that the caller provides, and are done in the order in which they are given. Nothing needs
+//!   memory for them. The sink never calls back into the role.
+//! - What one role has to tell another goes through the driver, as an input of the other. A host's rate for a pair
+//!   reaches the pair's tunnel by [`Tunnel::on_rate`], its weight also the flows by [`Flow::on_weight`]; a tunnel's
+//!   reference weight reaches the host as [`HostInput::ReferenceWeight`].
+//! - Programmers' mistakes may panic: an index that was never opened, time that runs backwards. What the network does
+//!   never panics: a message from a pair that has closed, a probe that comes back twice, a timer that is out of date.
 #![no_std]
 
 extern crate alloc;

@@ -7,7 +7,7 @@
 //! | system | spreads | hears |
 //! |---|---|---|
 //! | ECMP (RFC 2992) | flows | nothing |
-//! | Presto (SIGCOMM 2015, 3.1) | flowcells, in turn | changes of the paths |
+//! | Presto (SIGCOMM 2015) | flowcells, in turn | changes of the paths |
 //! | Clove (CoNEXT 2017) | flowlets, by weights of a destination's paths | marks (Clove-ECN), telemetry (Clove-INT) |
 
 use wayleave_units::Time;

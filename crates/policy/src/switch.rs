@@ -40,8 +40,8 @@ pub trait Switch {
     fn on_arrival(&mut self, now: Time, queue: QueueState, bytes: u32) -> Mark;
 
     /// A packet with telemetry leaves; `probe` is its header if it is a probe. The port has filled its record but for
-    /// tokens and windows. In a probe, `hop.windows` is what the sender wrote for this link (w of uFAB, 3.6), and what the
-    /// switch puts there takes its place (G: both share the field).
+    /// tokens and windows. In a probe, `hop.windows` is what the sender wrote for this link (w of uFAB, 3.6), and what
+    /// the switch puts there takes its place (G: both share the field).
     ///
     /// Only such packets are told about: a hook on every departure would cost ports that need none an event for each
     /// packet, and no scheme marks when packets leave.

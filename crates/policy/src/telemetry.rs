@@ -22,9 +22,13 @@ pub struct IntHop {
 /// What a probe is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeKind {
-    /// The pair is active on this path, or thinks of it (uFAB, 3.5, 3.6).
+    /// The pair thinks of this path: ports tell their sums and add nothing, or the test of a candidate, C at least
+    /// (Phi + phi) B (uFAB, 3.5), would count the pair twice. On the way it is a probe without tokens and windows.
+    Candidate,
+    /// The pair is active on this path: ports count it (3.6).
     Active,
-    /// The pair leaves this path, or has nothing to send: ports take it off their sums. Sent until it is answered (3.6).
+    /// The pair leaves this path, or has nothing to send: ports take it off their sums. Sent until it is answered
+    /// (3.6).
     Finish,
 }
 
@@ -42,8 +46,8 @@ pub struct Probe {
 /// What the receiving host adds to a probe when it sends it back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeAnswer {
-    /// The tokens that it admits for the pair; `None` if it admits whatever the sender gives (uFAB, E, Algorithm 1, line
-    /// 25).
+    /// The tokens that it admits for the pair; `None` if it admits whatever the sender gives (uFAB, E, Algorithm 1,
+    /// line 25).
     pub tokens: Option<u64>,
 }
 

@@ -4,9 +4,10 @@
 //! transports inside answer the tunnel's queue and nothing else. So this is a role of its own: it stands on the packet
 //! path, one for each pair of a division, where the host role is one for each machine and never sees a packet.
 //!
-//! The driver keeps the packets; the role decides. It takes marks of the network off acknowledgements and puts its own on
-//! (III-C), bounds the queue for transports that understand drops (III-C: 100 packets), holds transports back, chooses
-//! whose packet is next (Algorithms 1 to 3), and says in every decision slot what weight it would like (steps 1 to 3).
+//! The driver keeps the packets; the role decides. It takes marks of the network off acknowledgements and puts its own
+//! on (III-C), bounds the queue for transports that understand drops (III-C: 100 packets), holds transports back,
+//! chooses whose packet is next (Algorithms 1 to 3), and says in every decision slot what weight it would like (steps 1
+//! to 3).
 //!
 //! Every method has a body that does nothing: a tunnel that overrides none is a queue without limits, and
 //! [`Absent`](crate::Absent) is just that. EyeQ, Parley and uFAB have no tunnels.
@@ -23,7 +24,8 @@ pub struct TunnelPacket {
     pub flow: LocalFlow,
     /// On the wire.
     pub bytes: u32,
-    /// Payload that its flow has left to send or to be acknowledged, with this packet, if it is known (M of SCC, Table I).
+    /// Payload that its flow has left to send or to be acknowledged, with this packet, if it is known (M of SCC, Table
+    /// I).
     pub remaining: Option<u64>,
 }
 
@@ -99,14 +101,14 @@ pub trait Tunnel {
     /// A packet leaves for the limiter.
     fn on_departure(&mut self, _now: Time, _packet: TunnelPacket) {}
 
-    /// An acknowledgement comes back; `queue` is what the tunnel holds now. How much of `ack.newly` its transport is told
-    /// was marked: with a tunnel, what the tunnel's own queue says, and nothing of what the network said.
+    /// An acknowledgement comes back; `queue` is what the tunnel holds now. How much of `ack.newly` its transport is
+    /// told was marked: with a tunnel, what the tunnel's own queue says, and nothing of what the network said.
     fn on_ack(&mut self, _now: Time, _flow: LocalFlow, ack: TunnelAck, _queue: TunnelQueue) -> u64 {
         ack.marked
     }
 
-    /// A decision slot begins: asked when the tunnel opens, and then at each [`Slot::next`]. `None`: it has no slots. The
-    /// weight goes to the host role as [`HostInput::ReferenceWeight`](crate::HostInput::ReferenceWeight).
+    /// A decision slot begins: asked when the tunnel opens, and then at each [`Slot::next`]. `None`: it has no slots.
+    /// The weight goes to the host role as [`HostInput::ReferenceWeight`](crate::HostInput::ReferenceWeight).
     fn on_slot(&mut self, _now: Time) -> Option<Slot> {
         None
     }

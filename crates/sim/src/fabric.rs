@@ -51,8 +51,8 @@ impl Step {
 pub(crate) struct QueueRecord {
     /// From coming to being sent, in ps; first-come-first-served ports leave out packets that find them idle.
     pub(crate) wait: Histogram,
-    /// Bytes that a packet finds, the same left out.
-    pub(crate) found: Histogram,
+    /// Bytes that a packet finds; first come, first served, they follow from the wait.
+    pub(crate) found: Option<Box<Histogram>>,
     /// The most that was held, with the packet that came.
     pub(crate) peak: u32,
     /// Packets that found no room, or were put out for others.
@@ -164,7 +164,6 @@ impl Fabric {
             Found::Busy { wait, held } => {
                 let record = &mut self.records[link as usize * self.stride];
                 record.wait.record(wait);
-                record.found.record(u64::from(held));
                 record.peak = record.peak.max(held + size);
                 if held > state.mark_above {
                     let packet = self.arena.get_mut(id);
@@ -200,8 +199,7 @@ impl Fabric {
         let state = &mut self.links[link as usize];
         let record = &mut self.records[link as usize * self.stride];
         let count = u64::from(std::mem::take(&mut state.immediate));
-        record.wait.record_zeros(count);
-        record.found.record_zeros(count);
+        record.wait.record_many(0, count);
     }
 
     fn enter_queued(&mut self, link: u32, port: u32, asked: u8, id: PacketId, now: Instant) -> Option<PacketId> {
@@ -242,7 +240,7 @@ impl Fabric {
         let idle_since = (!is_sending && held == 0).then(|| clock::to_time(state.free_at));
         let found = QueueState { queued: Bytes::new(u64::from(held)), idle_since };
         let record = &mut self.records[link as usize * self.stride + usize::from(queue)];
-        record.found.record(u64::from(held));
+        record.found.get_or_insert_default().record(u64::from(held));
         let packet = self.arena.get_mut(id);
         let size = packet.size;
         record.peak = record.peak.max(held + size);

@@ -20,6 +20,7 @@ mod router;
 mod sources;
 pub mod stats;
 mod telemetry;
+pub mod trace;
 mod transport;
 
 pub use engine::Ending;

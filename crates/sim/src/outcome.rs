@@ -303,11 +303,13 @@ impl crate::engine::Engine {
             for queue in 0..stride {
                 let record = std::mem::take(&mut self.fabric.records[link * stride + queue]);
                 if record.wait.count() > 0 || record.drops > 0 {
+                    let rate = self.fabric.rates[link];
+                    let found = record.found.map_or_else(|| workload(&record.wait, rate), |found| *found);
                     outcomes.push(QueueOutcome {
                         link: LinkId(link as u32),
                         queue: queue as u8,
                         wait: record.wait,
-                        found: record.found,
+                        found,
                         peak: Bytes::new(u64::from(record.peak)),
                         drops: record.drops,
                         marks: record.marks,
@@ -317,6 +319,16 @@ impl crate::engine::Engine {
         }
         outcomes
     }
+}
+
+/// First come, first served, a packet waits for the bytes that it finds.
+fn workload(wait: &Histogram, rate: Rate) -> Histogram {
+    let mut found = Histogram::new();
+    for bucket in wait.iter() {
+        let bits = u128::from(bucket.high) * u128::from(rate.bits_per_second()) / u128::from(clock::PS_PER_SECOND);
+        found.record_many(u64::try_from(bits / 8).unwrap_or(u64::MAX), bucket.count);
+    }
+    found
 }
 
 fn share(sent: u64, rate: Rate, time: Time) -> f64 {

@@ -1,6 +1,7 @@
 //! `wayleave bench`: one JSON object per line with bench, case, metric, value and unit.
 
 pub(crate) mod admission;
+pub(crate) mod sim;
 
 use serde::Serialize;
 
@@ -45,4 +46,17 @@ pub(crate) fn peak_rss_mb() -> Option<f64> {
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib / 1024.0)
+}
+
+/// How long this process has used a processor, in seconds; where the system does not tell, how long it has run.
+pub(crate) fn cpu_seconds() -> f64 {
+    let used = std::fs::read_to_string("/proc/self/schedstat").ok();
+    let nanos = used.and_then(|used| used.split_whitespace().next()?.parse::<u64>().ok());
+    nanos.map_or_else(|| started().elapsed().as_secs_f64(), |nanos| nanos as f64 / 1e9)
+}
+
+/// A moment that does not change.
+fn started() -> std::time::Instant {
+    static STARTED: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    *STARTED.get_or_init(std::time::Instant::now)
 }

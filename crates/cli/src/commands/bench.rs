@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use clap::{Args, Subcommand};
 
-use crate::bench::{admission, print};
+use crate::bench::{admission, print, sim};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::model_args::ModelArgs;
@@ -17,6 +17,7 @@ use crate::output::out;
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum BenchCommand {
     Admission(AdmissionArgs),
+    Sim(SimArgs),
 }
 
 const EXAMPLE: &str = "\
@@ -46,31 +47,83 @@ pub(crate) struct AdmissionArgs {
     model: ModelArgs,
 }
 
+const SIM_EXAMPLE: &str = "\
+Example:
+  wayleave bench sim k4-cbr k16-dctcp";
+
+/// The simulator: packet-hops per CPU-second, with all statistics on
+#[derive(Args, Clone, Debug)]
+#[command(after_help = SIM_EXAMPLE)]
+pub(crate) struct SimArgs {
+    /// What to run [default: all]
+    #[arg(value_name = "CASE")]
+    cases: Vec<String>,
+    /// Name the cases and stop
+    #[arg(long)]
+    list: bool,
+    /// The seed of the traffic
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Run this one here: what each case's own process is told
+    #[arg(long, hide = true, value_name = "CASE")]
+    only: Option<String>,
+}
+
 /// Runs the command.
 pub(crate) fn run(command: &BenchCommand) -> Result<Exit, Failure> {
-    let BenchCommand::Admission(args) = command;
+    match command {
+        BenchCommand::Admission(args) => run_admission(args),
+        BenchCommand::Sim(args) => run_sim(args),
+    }
+}
+
+fn run_admission(args: &AdmissionArgs) -> Result<Exit, Failure> {
+    let names: Vec<&'static str> = admission::CASES.iter().map(|case| case.name).collect();
     if args.list {
-        let mut out = out();
-        admission::CASES.iter().try_for_each(|case| writeln!(out, "{}", case.name))?;
-        out.flush()?;
-        return Ok(Exit::Fine);
+        return list(&names);
     }
     args.model.model()?;
     if let Some(name) = &args.only {
         return run_here(args, name);
     }
-    for name in chosen(&args.cases)? {
-        run_apart(name)?;
-    }
+    let usual = names.iter().copied().filter(|name| !name.starts_with("k16-")).collect();
+    chosen(&args.cases, &names, usual)?.into_iter().try_for_each(run_apart)?;
     Ok(Exit::Fine)
 }
 
-/// The cases that were asked for.
-fn chosen(names: &[String]) -> Result<Vec<&'static str>, Failure> {
-    let all = || admission::CASES.iter().map(|case| case.name);
-    if names.is_empty() {
-        return Ok(all().filter(|name| !name.starts_with("k16-")).collect());
+fn run_sim(args: &SimArgs) -> Result<Exit, Failure> {
+    let names: Vec<&'static str> = sim::CASES.iter().map(|case| case.name).collect();
+    if args.list {
+        return list(&names);
     }
+    if let Some(name) = &args.only {
+        let case = sim::CASES.iter().find(|case| case.name == name);
+        let case = case.ok_or_else(|| Failure::Usage(format!("there is no case \"{name}\"")))?;
+        let metrics = sim::run(*case, args.seed).map_err(Failure::Internal)?;
+        print("sim", name, &metrics).map_err(Failure::Internal)?;
+        return Ok(Exit::Fine);
+    }
+    chosen(&args.cases, &names, names.clone())?.into_iter().try_for_each(run_apart)?;
+    Ok(Exit::Fine)
+}
+
+fn list(names: &[&str]) -> Result<Exit, Failure> {
+    let mut out = out();
+    names.iter().try_for_each(|name| writeln!(out, "{name}"))?;
+    out.flush()?;
+    Ok(Exit::Fine)
+}
+
+/// The cases that were asked for; the usual ones if none was.
+fn chosen(
+    names: &[String],
+    all: &[&'static str],
+    usual: Vec<&'static str>,
+) -> Result<Vec<&'static str>, Failure> {
+    if names.is_empty() {
+        return Ok(usual);
+    }
+    let all = || all.iter().copied();
     let find = |name: &String| {
         all().find(|known| known == name).ok_or_else(|| {
             let known: Vec<&str> = all().collect();

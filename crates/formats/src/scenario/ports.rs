@@ -6,9 +6,10 @@ use wayleave_units::{Bytes, Time};
 
 use super::scalars::{exactly_one, flag, number, small, unknown_word};
 use crate::fields::{Fields, Shape};
-use crate::names::unknown_node;
-use crate::problem::{ProblemKind, Problems};
+use crate::names::differs_by_number_only;
+use crate::problem::{Message, ProblemKind, Problems};
 use crate::tree::{Node, Value};
+use crate::words::{MAX_NAMES, did_you_mean, nearest, quoted, shortened};
 
 pub(crate) const PORTS: Shape =
     Shape { what: "the behaviour of ports", keys: &["discipline", "buffer", "ecn", "telemetry"] };
@@ -175,7 +176,7 @@ fn read_switches(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>
 pub(super) fn read_switch(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<NodeId> {
     let name = node.expect_text(problems)?;
     let Some(id) = network.find_node(name) else {
-        problems.report(ProblemKind::UnknownName, node.span, || unknown_node(name, network));
+        problems.report(ProblemKind::UnknownName, node.span, || unknown_switch(name, network));
         return None;
     };
     if network.node(id).kind != NodeKind::Switch {
@@ -183,4 +184,15 @@ pub(super) fn read_switch(node: &Node<'_>, network: &Network, problems: &mut Pro
         return None;
     }
     Some(id)
+}
+
+fn unknown_switch(name: &str, network: &Network) -> Message {
+    let switches = || network.switches().map(|switch| network.node(switch).name.as_str());
+    let near = nearest(name, switches().take(MAX_NAMES)).filter(|near| !differs_by_number_only(name, near));
+    let message = format!("there is no switch {}{}", quoted(name), did_you_mean(near));
+    let named: Vec<String> = switches().take(3).map(shortened).collect();
+    match near {
+        Some(_) => message.into(),
+        None => (message, format!("the network has {} switches: {} ...", switches().count(), named.join(", "))).into(),
+    }
 }

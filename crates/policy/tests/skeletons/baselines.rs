@@ -1,8 +1,8 @@
 //! The shapes of Swift (SIGCOMM 2020), Clove (CoNEXT 2017) and Presto (SIGCOMM 2015).
 
 use wayleave_policy::{
-    Absent, Ack, Departure, Flow, Host, HostAction, HostInput, IntHop, LocalFlow, Loss, Mark, Path, PathIndex, PathReport,
-    QueueState, RouteFacts, Switch, Weighted,
+    Absent, Ack, Departure, Flow, Host, HostAction, HostInput, IntHop, LocalFlow, Loss, Mark, Path, PathIndex,
+    PathReport, QueueState, RouteFacts, Switch, Weighted,
 };
 use wayleave_units::{Bytes, Time};
 

@@ -3,8 +3,8 @@
 use std::mem;
 
 use wayleave_policy::{
-    Absent, Admission, Broker, BrokerAction, BrokerId, BrokerInput, Bucket, Decision, Excess, Host, HostAction, HostInput,
-    Limiter, Member, Move, Origin, Outgoing, PathIndex, PathUse, Peer, Refusal, Request,
+    Absent, Admission, Broker, BrokerAction, BrokerId, BrokerInput, Bucket, Decision, Excess, Host, HostAction,
+    HostInput, Limiter, Member, Move, Origin, Outgoing, PathIndex, PathUse, Peer, Refusal, Request,
 };
 use wayleave_topology::{FlowId, Hop, LinkId, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -28,7 +28,7 @@ pub(crate) struct Activate;
 /// The tagger and shaper.
 #[derive(Default)]
 pub(crate) struct Tagger {
-    path: Option<PathIndex>,
+    paths: Vec<PathIndex>,
 }
 
 impl Host for Tagger {
@@ -57,9 +57,11 @@ impl Host for Tagger {
                 if let Some(path) = copy {
                     act(HostAction::UsePath { pair, path, purpose: PathUse::Copy, from: now });
                 }
-                if let Some(path) = self.path.replace(path) {
+                let paths: Vec<_> = [Some(path), copy].into_iter().flatten().collect();
+                for path in self.paths.drain(..).filter(|path| !paths.contains(path)) {
                     act(HostAction::LeavePath { pair, path });
                 }
+                self.paths = paths;
                 act(HostAction::Send { to: Peer::Broker(controller), message: Message::Confirmed });
             }
             _ => {}
@@ -177,8 +179,8 @@ fn an_admitted_flow_passes_its_bucket_and_takes_its_route_and_nothing_else_leave
     assert_eq!(
         stack.log(),
         [
-            "Sender: pair limiter 80Mbit, 3076B, Drops",
-            "Sender: uses path 1 for Share from 0s",
+            "Sender: pair limiter 80Mbit, 3.076kB, Drops",
+            "Sender: uses path 1 for Share from 0ns",
             "Sender: to Broker(BrokerId(0)) Confirmed",
         ]
     );
@@ -199,7 +201,9 @@ fn an_admitted_flow_passes_its_bucket_and_takes_its_route_and_nothing_else_leave
     stack.fire();
     let log = stack.log();
     assert_eq!(log[0], "timer: Activate of Broker(BrokerId(0)) at 3ms");
-    assert_eq!(log[log.len() - 2..], ["Sender: leaves path 1", "Sender: to Broker(BrokerId(0)) Confirmed"]);
+    assert_eq!(log[3..5], ["Sender: uses path 0 for Share from 3ms", "Sender: uses path 1 for Copy from 3ms"]);
     stack.carry().unwrap();
     assert!(stack.log().contains(&"path: 0 of 1 in use, 1 copies".to_owned()), "disjoint paths carry copies");
+    stack.tell(End::Sender, HostInput::Message { from: Origin::Broker(BrokerId(0)), message: rule(0, None) });
+    assert!(stack.log().contains(&"Sender: leaves path 1".to_owned()));
 }

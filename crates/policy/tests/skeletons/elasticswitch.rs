@@ -1,20 +1,18 @@
 //! ElasticSwitch (SIGCOMM 2013): guarantee partitioning between both ends, and rate allocation by congestion.
 
-use wayleave_policy::{
-    Absent, Arrivals, Bucket, Excess, Host, HostAction, HostInput, Limiter, Origin, Peer, Share,
-};
+use wayleave_policy::{Absent, Arrivals, Bucket, Excess, Host, HostAction, HostInput, Limiter, Origin, Peer, Share};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::stack::{CLASS, End, ARRIVING, Layers, PLAIN, Stack};
+use crate::stack::{ARRIVING, CLASS, End, Layers, PLAIN, Stack};
 use crate::transports::Fixed;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Message {
-    /// The sender's part of its hose for this pair (3, guarantee partitioning).
+    /// The sender's part of its hose for this pair (guarantee partitioning).
     Offered { rate: Rate },
     /// The lesser of both ends' parts: the pair's guarantee.
     Guaranteed { rate: Rate },
-    /// Something of the pair was marked or lost (4, rate allocation).
+    /// Something of the pair was marked or lost (rate allocation).
     Congested,
 }
 
@@ -97,10 +95,7 @@ fn a_pair_is_guaranteed_the_less_of_both_ends_and_falls_back_to_it_when_packets_
     let arrivals = Arrivals { lost: Bytes::new(1_538), ..Arrivals::default() };
     stack.tell(End::Receiver, HostInput::Received { pair: ARRIVING, arrivals });
     stack.settle();
-    assert_eq!(
-        stack.log(),
-        ["Receiver: to Sender(Incoming(7)) Congested", "Sender: pair limiter 1Gbit, 15kB, Waits"]
-    );
+    assert_eq!(stack.log(), ["Receiver: to Sender(Incoming(7)) Congested", "Sender: pair limiter 1Gbit, 15kB, Waits"]);
     let richer = Share { min: Rate::from_gbit(8), ..stack.share };
     stack.tell(End::Sender, HostInput::ClassSet { class: CLASS, transmit: richer, receive: richer });
     assert_eq!(stack.layers.hosts[0].hose, Rate::from_gbit(8));

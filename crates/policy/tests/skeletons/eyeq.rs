@@ -1,11 +1,12 @@
 //! EyeQ (NSDI 2013; Parley, 3.2.1), and PicNIC' as uFAB's evaluation uses it (2.2): the same with weighted queues.
 
 use wayleave_policy::{
-    Absent, Arrivals, Bucket, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin, Peer, Weighted,
+    Absent, Arrivals, Bucket, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin, Peer, Probe, ProbeKind,
+    Weighted,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::stack::{Layers, PLAIN, Stack};
+use crate::stack::{ARRIVING, KEY, Layers, PLAIN, Stack};
 use crate::transports::Fixed;
 
 /// R: what a receiver lets every sender of a class send.
@@ -36,8 +37,8 @@ impl Eyeq {
 
     /// What arrived, and whether it is time to tell the sender.
     fn meter(&mut self, pair: Incoming, arrivals: Arrivals) -> Option<(Peer, Feedback)> {
-        self.unanswered = self.unanswered + arrivals.bytes;
-        self.marked = self.marked + arrivals.marked;
+        self.unanswered += arrivals.bytes;
+        self.marked += arrivals.marked;
         if self.unanswered < self.sample {
             return None;
         }
@@ -111,6 +112,9 @@ fn a_receiver_limits_its_sender() {
     );
     stack.carry().unwrap();
     assert!(stack.log().contains(&"pair limiter: 8Gbit lets through".to_owned()));
+    let probe = Probe { pair: KEY, kind: ProbeKind::Active, tokens: 4 };
+    let answer = stack.layers.hosts[1].answer(stack.now, ARRIVING, &probe);
+    assert_eq!(answer.tokens, None, "who has no answer to probes admits everything");
     stack.fire();
     assert_eq!(stack.log(), ["timer: Meters of Host(Sender) at 200us"]);
 }

@@ -27,7 +27,7 @@ impl Admission for OneSwitch {
             let binding = Binding::Rate { link: LinkId(0), queue: 0, asked: request.rate, left };
             return Err(Refusal::Blocked { route: route(), binding, others: Vec::new() });
         }
-        self.used = self.used + request.rate;
+        self.used += request.rate;
         self.flows.push(Some(request.rate));
         let flow = FlowId(self.flows.len() as u32 - 1);
         let bound = Time::from_micros(1_860);

@@ -1,5 +1,5 @@
-//! Do the roles fit the systems? Skeletons of all five, and of the transports and baselines that their evaluations need,
-//! compile against the roles and carry one packet through the whole stack.
+//! Do the roles fit the systems? Skeletons of all five, and of the transports and baselines that their evaluations
+//! need, compile against the roles and carry one packet through the whole stack.
 //!
 //! A skeleton has the types of its system, its messages and its timers, and takes a fixed simple decision wherever the
 //! system has an algorithm. It goes away when the real room comes: `crates/schemes/src/<name>/`. Nothing here is used

@@ -39,6 +39,8 @@ pub(crate) enum Timer {
 struct Shaper {
     broker: BrokerId,
     fixed: Share,
+    /// C of the rate meter (3.2.1).
+    meter: Rate,
     sent: Bytes,
     received: Bytes,
     heard: u32,
@@ -49,6 +51,7 @@ impl Shaper {
         Self {
             broker: BrokerId(broker),
             fixed: Share::BEST_EFFORT,
+            meter: Rate::from_gbit(5),
             sent: Bytes::ZERO,
             received: Bytes::ZERO,
             heard: 0,
@@ -77,17 +80,18 @@ impl Host for Shaper {
                 self.fixed = transmit;
                 act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket: transmit.max.map(bucket) });
             }
-            HostInput::Sent { bytes, .. } => self.sent = self.sent + bytes,
+            HostInput::Sent { bytes, .. } => self.sent += bytes,
             HostInput::Received { pair, arrivals } => {
-                self.received = self.received + arrivals.bytes;
-                let message = Message::Feedback { rate: Rate::from_gbit(5) };
+                self.received += arrivals.bytes;
+                let message = Message::Feedback { rate: self.meter };
                 act(HostAction::Send { to: Peer::Sender(pair), message });
             }
             HostInput::Message { from: Origin::Receiver(pair), message: Message::Feedback { rate } } => {
                 act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(bucket(rate)) });
             }
-            HostInput::Message { from: Origin::Broker(_), message: Message::Capacity { class, transmit, .. } } => {
+            HostInput::Message { from: Origin::Broker(_), message: Message::Capacity { class, transmit, receive } } => {
                 self.heard += 1;
+                self.meter = receive;
                 act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket: Some(bucket(transmit)) });
                 let timer = Timer::RackSilent { heard: self.heard };
                 act(HostAction::Arm { at: now + Time::from_millis(5_000), timer });
@@ -152,7 +156,7 @@ impl Broker for Rack {
             }
             BrokerInput::Capacity { transmit, .. } => self.uplink = transmit,
             BrokerInput::Message { from, message: Message::Usage { class, sent, received } } => {
-                self.sent = self.sent + sent;
+                self.sent += sent;
                 if let Member::Host(_) = from {
                     let message = Message::Usage { class, sent, received };
                     act(BrokerAction::Send { to: Member::Broker(self.other), message });
@@ -186,8 +190,9 @@ impl Broker for Fabric {
     type Timer = Timer;
 
     fn on(&mut self, _: Time, input: BrokerInput<Message, Timer>, act: &mut dyn FnMut(BrokerAction<Message, Timer>)) {
-        if let BrokerInput::Message { from, message: Message::RackUsage { class, .. } } = input {
-            act(BrokerAction::Send { to: from, message: Message::RackLimit { class, transmit: Rate::from_gbit(2) } });
+        if let BrokerInput::Message { from, message: Message::RackUsage { class, sent } } = input {
+            let transmit = if sent > Bytes::ZERO { Rate::from_gbit(2) } else { Rate::from_gbit(80) };
+            act(BrokerAction::Send { to: from, message: Message::RackLimit { class, transmit } });
         }
     }
 }
@@ -210,10 +215,7 @@ fn limits_come_from_the_receiver_the_rack_and_the_fabric_and_go_when_a_broker_is
         stack.tell_broker(rack, uplinks);
     }
     stack.tell_broker(BrokerId(0), BrokerInput::Elected(Standing::Leader));
-    assert_eq!(
-        stack.log(),
-        ["Sender: root limiter 9Gbit, 250kB, Waits", "Receiver: root limiter 9Gbit, 250kB, Waits"]
-    );
+    assert_eq!(stack.log(), ["Sender: root limiter 9Gbit, 250kB, Waits", "Receiver: root limiter 9Gbit, 250kB, Waits"]);
     stack.carry().unwrap();
     let log = stack.log();
     assert_eq!(log[3..5], ["root limiter: 9Gbit lets through", "NIC: class 3 with weight 1"]);
@@ -241,9 +243,9 @@ fn limits_come_from_the_receiver_the_rack_and_the_fabric_and_go_when_a_broker_is
         assert!(log.len() == 1 && log[0].contains(expected), "{log:?}");
     }
     stack.fire();
-    assert_eq!(stack.log()[1], "Sender: root limiter 9Gbit, 250kB, Waits");
-    stack.fire();
     assert_eq!(stack.log()[1], "Receiver: root limiter 9Gbit, 250kB, Waits");
+    stack.fire();
+    assert_eq!(stack.log()[1], "Sender: root limiter 9Gbit, 250kB, Waits");
 
     stack.fire();
     let log = stack.log();

@@ -66,8 +66,8 @@ impl Host for Underlay {
                 act(HostAction::Send { to: Peer::Broker(BrokerId(0)), message: Message::Reference { weight } });
             }
             HostInput::Received { arrivals, .. } => {
-                self.bytes = self.bytes + arrivals.bytes;
-                self.marked = self.marked + arrivals.marked;
+                self.bytes += arrivals.bytes;
+                self.marked += arrivals.marked;
             }
             HostInput::Timer(Timer::Feedback { pair }) => {
                 let percent = 100 * self.marked.get() / self.bytes.get().max(1);

@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use wayleave_policy::{
-    Absent, Ack, Arrivals, Broker, BrokerAction, BrokerId, BrokerInput, Bucket, ClassId, Demand, Departure, Entry, Excess,
-    Flow, FlowStart, Host, HostAction, HostInput, Incoming, IntHop, Limit, Limiter, LocalFlow, Mark, Member, Origin,
-    Outgoing, PairSpec, Path, PathIndex, PathReport, PathUse, Peer, Phase, Probe, ProbeOutcome, QueueState, RouteFacts,
-    Share, Switch, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn, Weighted,
+    Absent, Ack, Arrivals, Broker, BrokerAction, BrokerId, BrokerInput, Bucket, ClassId, Demand, Departure, Entry,
+    Excess, Flow, FlowStart, Host, HostAction, HostInput, Incoming, IntHop, Limit, Limiter, LocalFlow, Mark, Member,
+    Origin, Outgoing, PairSpec, Path, PathIndex, PathReport, PathUse, Peer, Phase, Probe, ProbeOutcome, QueueState,
+    RouteFacts, Share, Switch, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn, Weighted,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -173,11 +173,6 @@ where
         self.settle();
     }
 
-    /// As if the sending host had set it.
-    pub(crate) fn set_window(&mut self, path: PathIndex, window: Option<Bytes>) {
-        self.controls[End::Sender as usize].windows[path.index()] = window;
-    }
-
     /// The flow's only packet goes all the way, and its acknowledgement comes back; `None` where it stays behind.
     pub(crate) fn carry(&mut self) -> Option<()> {
         let payload = self.leave_transport();
@@ -270,7 +265,7 @@ where
 
     /// The ports of the path.
     fn cross(&mut self, path: PathIndex, bytes: u32) -> (Mark, Vec<IntHop>) {
-        self.now = self.now + Time::from_micros(12);
+        self.now += Time::from_micros(12);
         let queue = QueueState { queued: self.queued[path.index()], idle_since: None };
         let (now, mut mark) = (self.now, Mark::No);
         let mut hops = Vec::new();
@@ -297,7 +292,7 @@ where
     }
 
     fn acknowledge(&mut self, path: PathIndex, payload: u32, mark: Mark, hops: &[IntHop]) {
-        self.now = self.now + Time::from_micros(12);
+        self.now += Time::from_micros(12);
         let Self { layers, now, log, .. } = self;
         let newly = u64::from(payload);
         let remaining = self.start.size.map(|size| size - newly);
@@ -319,10 +314,7 @@ where
             telemetry: hops,
         };
         layers.flow.on_ack(*now, &ack);
-        layers.path.on_report(
-            *now,
-            PathReport { path: path.0, bytes: newly, marked: network, round_trip: Some(RTT) },
-        );
+        layers.path.on_report(*now, PathReport { path: path.0, bytes: newly, marked: network, round_trip: Some(RTT) });
         layers.path.on_telemetry(*now, path.0, hops);
         layers.tunnel.on_close(*now, FLOW);
         let window = layers.flow.window();
@@ -402,12 +394,8 @@ where
             HostAction::Send { to, message } => {
                 log.push(format!("{end:?}: to {to:?} {message:?}"));
                 mail.push_back(match to {
-                    Peer::Receiver(PAIR) => {
-                        Letter::ToHost { to: end.other(), from: Origin::Sender(ARRIVING), message }
-                    }
-                    Peer::Sender(ARRIVING) => {
-                        Letter::ToHost { to: end.other(), from: Origin::Receiver(PAIR), message }
-                    }
+                    Peer::Receiver(PAIR) => Letter::ToHost { to: end.other(), from: Origin::Sender(ARRIVING), message },
+                    Peer::Sender(ARRIVING) => Letter::ToHost { to: end.other(), from: Origin::Receiver(PAIR), message },
                     Peer::Broker(broker) => Letter::ToBroker { to: broker, from: Member::Host(end.node()), message },
                     Peer::Receiver(_) | Peer::Sender(_) => panic!("{to:?} is no pair of this host"),
                 });
@@ -456,6 +444,7 @@ impl Controls {
             self.steered = true;
             self.in_use.clear();
         }
+        self.in_use.retain(|(used, ..)| *used != path);
         self.in_use.push((path, purpose, from));
         self.in_use.sort_unstable_by_key(|(path, ..)| *path);
     }

@@ -1,5 +1,5 @@
-//! The transports of SCC's divisions and of its comparison (SCC, VI): DCTCP, D2TCP, L2DCT, pFabric. Skeletons: each shows
-//! that it hears what its paper needs.
+//! The transports of SCC's divisions and of its comparison (SCC, VI): DCTCP, D2TCP, L2DCT, pFabric. Skeletons: each
+//! shows that it hears what its paper needs.
 
 use wayleave_policy::{Ack, Flow, FlowStart, Loss};
 use wayleave_units::Time;
@@ -16,7 +16,7 @@ impl Flow for Fixed {
     }
 }
 
-/// DCTCP, SIGCOMM 2010, 3.3: the share of marked bytes.
+/// DCTCP, SIGCOMM 2010: the share of marked bytes.
 #[derive(Debug)]
 pub(crate) struct Dctcp {
     pub(crate) window: u64,
@@ -34,7 +34,7 @@ impl Flow for Dctcp {
     }
 }
 
-/// D2TCP, SIGCOMM 2012, 3.2: how urgent a flow is follows from its deadline, what is left, and its round trips.
+/// D2TCP, SIGCOMM 2012: how urgent a flow is follows from its deadline, what is left, and its round trips.
 #[derive(Debug)]
 pub(crate) struct D2tcp {
     pub(crate) window: u64,
@@ -83,7 +83,7 @@ impl Flow for L2dct {
     }
 }
 
-/// pFabric, SIGCOMM 2013, 4.2 and 4.3: priority is what is left; after time-outs one byte at a time.
+/// pFabric, SIGCOMM 2013: priority is what is left; after time-outs one byte at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Pfabric {
     timeouts: u32,

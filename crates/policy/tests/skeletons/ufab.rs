@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use wayleave_policy::{
-    Absent, Demand, Host, HostAction, HostInput, Incoming, IntHop, Mark, Outgoing, PathIndex, PathUse, Probe, ProbeAnswer,
-    ProbeKind, QueueState, Switch,
+    Absent, Demand, Host, HostAction, HostInput, Incoming, IntHop, Mark, Outgoing, PathIndex, PathUse, Probe,
+    ProbeAnswer, ProbeKind, ProbeOutcome, QueueState, Switch,
 };
 use wayleave_units::{Bytes, Time};
 
@@ -29,9 +29,11 @@ struct Edge {
     candidates: u32,
     current: Option<PathIndex>,
     unprobed: Bytes,
-    answered: u32,
     sent: u32,
+    answered: u32,
 }
+
+type Act<'a> = &'a mut dyn FnMut(HostAction<'_, Infallible, Timer>);
 
 impl Edge {
     /// L_w (4.1), one MTU.
@@ -45,18 +47,12 @@ impl Edge {
             candidates: 0,
             current: None,
             unprobed: Bytes::ZERO,
-            answered: 0,
             sent: 0,
+            answered: 0,
         }
     }
 
-    fn probe(
-        &mut self,
-        now: Time,
-        path: PathIndex,
-        kind: ProbeKind,
-        act: &mut impl FnMut(HostAction<'_, Infallible, Timer>),
-    ) {
+    fn probe(&mut self, now: Time, path: PathIndex, kind: ProbeKind, act: Act<'_>) {
         let probe = Probe { pair: self.key, kind, tokens: self.tokens };
         // Another window at the first link than at those behind it.
         let windows = [Bytes::new(20_000), Bytes::new(15_000)];
@@ -66,38 +62,30 @@ impl Edge {
         act(HostAction::Arm { at: now + Time::from_micros(8 * 24), timer });
     }
 
-    /// A path answers: the least subscribed is chosen once all have answered.
-    fn on_answer(
-        &mut self,
-        now: Time,
-        path: PathIndex,
-        hops: &[IntHop],
-        act: &mut impl FnMut(HostAction<'_, Infallible, Timer>),
-    ) {
-        self.answered = self.sent;
+    /// A candidate answers: the least subscribed is chosen once all have (3.5).
+    fn on_candidate(&mut self, now: Time, path: PathIndex, hops: &[IntHop], act: Act<'_>) {
         self.found.insert(path, hops.iter().map(|hop| hop.tokens).max().unwrap());
-        if self.current.is_none() && self.found.len() == self.candidates as usize {
+        if self.found.len() == self.candidates as usize {
             let best = *self.found.iter().min_by_key(|(_, subscription)| **subscription).unwrap().0;
             self.move_to(best, now, act);
         }
-        if self.current == Some(path) {
-            let share = |hop: &IntHop| hop.windows.get() * self.tokens / hop.tokens;
-            let window = hops.iter().map(share).min().map(Bytes::new);
-            act(HostAction::SetWindow { pair: PAIR, path, window });
-        }
     }
 
-    /// 3.5: to another path, whose old one is told that the pair leaves it.
-    fn move_to(&mut self, path: PathIndex, from: Time, act: &mut impl FnMut(HostAction<'_, Infallible, Timer>)) {
+    /// The path in use answers: equation 3 without its second factor.
+    fn on_active(&mut self, path: PathIndex, answer: ProbeAnswer, hops: &[IntHop], act: Act<'_>) {
+        let tokens = answer.tokens.map_or(self.tokens, |admitted| admitted.min(self.tokens));
+        let window = hops.iter().map(|hop| hop.windows.get() * tokens / hop.tokens).min().map(Bytes::new);
+        act(HostAction::SetWindow { pair: PAIR, path, window });
+    }
+
+    /// 3.5: to another path; the old one is told that the pair leaves it.
+    fn move_to(&mut self, path: PathIndex, from: Time, act: Act<'_>) {
         act(HostAction::UsePath { pair: PAIR, path, purpose: PathUse::Share, from });
         if let Some(path) = self.current.replace(path) {
             act(HostAction::LeavePath { pair: PAIR, path });
             self.probe(from, path, ProbeKind::Finish, act);
         }
-        let others: Vec<_> = self.found.keys().copied().filter(|other| *other != path).collect();
-        for other in others {
-            self.found.remove(&other);
-        }
+        self.probe(from, path, ProbeKind::Active, act);
     }
 }
 
@@ -116,27 +104,34 @@ impl Host for Edge {
                 (self.key, self.candidates) = (spec.key, spec.paths);
                 for path in (0..spec.paths).map(PathIndex) {
                     act(HostAction::SetWindow { pair, path, window: Some(Bytes::ZERO) });
-                    self.probe(now, path, ProbeKind::Active, act);
+                    self.probe(now, path, ProbeKind::Candidate, act);
                 }
             }
             HostInput::Sent { path, bytes, .. } => {
-                self.unprobed = self.unprobed + bytes;
+                self.unprobed += bytes;
                 if self.unprobed >= Self::PROBE_EVERY {
                     self.unprobed = Bytes::ZERO;
                     self.probe(now, path, ProbeKind::Active, act);
                 }
             }
-            HostInput::ProbeReturned { path, kind: ProbeKind::Active, hops, .. } => self.on_answer(now, path, hops, act),
+            HostInput::ProbeReturned { path, kind, outcome: ProbeOutcome::Answered(answer), hops, .. } => {
+                self.answered = self.sent;
+                match kind {
+                    ProbeKind::Candidate => self.on_candidate(now, path, hops, act),
+                    ProbeKind::Active => self.on_active(path, answer, hops, act),
+                    ProbeKind::Finish => {}
+                }
+            }
             HostInput::Demand { demand: Demand::Ends, .. } => {
                 if let Some(path) = self.current {
                     self.probe(now, path, ProbeKind::Finish, act);
                 }
             }
-            HostInput::Timer(Timer::Violated { .. }) => {
+            HostInput::Timer(Timer::Violated { pair }) => {
+                assert_eq!(pair, PAIR);
                 let other = PathIndex(1 - self.current.unwrap().0);
-                // 3.5: only probes go in the first round trip, so that packets on the old path arrive before.
+                // Only probes go in the first round trip, so that packets on the old path arrive before.
                 self.move_to(other, now + RTT, act);
-                self.probe(now, other, ProbeKind::Active, act);
             }
             HostInput::Timer(Timer::ProbeLost { pair, path, sent }) if sent > self.answered => {
                 act(HostAction::LeavePath { pair, path });
@@ -170,6 +165,7 @@ impl Switch for Core {
     fn on_telemetry(&mut self, _now: Time, probe: Option<&Probe>, hop: &mut IntHop) {
         let Some(probe) = probe else { return };
         match probe.kind {
+            ProbeKind::Candidate => None,
             ProbeKind::Active => self.pairs.insert(probe.pair, (probe.tokens, hop.windows)),
             ProbeKind::Finish => self.pairs.remove(&probe.pair),
         };
@@ -194,10 +190,11 @@ fn probes_find_a_path_and_a_window_and_a_violated_guarantee_moves_the_pair() {
         [
             "Sender: window of path 0 Some(Bytes(0))",
             "Sender: window of path 1 Some(Bytes(0))",
-            "probe: Active on path 0 finds [(60, 50000), (60, 45000)], ProbeAnswer { tokens: Some(5) }",
+            "probe: Candidate on path 0 finds [(50, 30000), (50, 30000)], ProbeAnswer { tokens: Some(5) }",
+            "probe: Candidate on path 1 finds [(5, 30000), (5, 30000)], ProbeAnswer { tokens: Some(5) }",
+            "Sender: uses path 1 for Share from 0ns",
             "probe: Active on path 1 finds [(15, 50000), (15, 45000)], ProbeAnswer { tokens: Some(5) }",
-            "Sender: uses path 1 for Share from 0s",
-            "Sender: window of path 1 Some(Bytes(30000))",
+            "Sender: window of path 1 Some(Bytes(15000))",
         ]
     );
     stack.carry().unwrap();
@@ -207,10 +204,10 @@ fn probes_find_a_path_and_a_window_and_a_violated_guarantee_moves_the_pair() {
             "transport: 1460 B of a window of 14600, urgency 1460",
             "tunnel: Queued, next InOrder",
             "path: 1 of 1 in use, 0 copies",
-            "window: 30kB lets through",
+            "window: 15kB lets through",
             "NIC: class 3 with weight 1",
             "probe: Active on path 1 finds [(15, 50000), (15, 45000)], ProbeAnswer { tokens: Some(5) }",
-            "Sender: window of path 1 Some(Bytes(30000))",
+            "Sender: window of path 1 Some(Bytes(15000))",
             "ports of path 1: mark No",
             "reordering buffer: delivers",
             "transport: hears of 0 B marked, window 14600",
@@ -226,7 +223,7 @@ fn probes_find_a_path_and_a_window_and_a_violated_guarantee_moves_the_pair() {
             "Sender: leaves path 1",
             "probe: Finish on path 1 finds [(5, 30000), (5, 30000)], ProbeAnswer { tokens: Some(5) }",
             "probe: Active on path 0 finds [(60, 50000), (60, 45000)], ProbeAnswer { tokens: Some(5) }",
-            "Sender: window of path 0 Some(Bytes(7500))",
+            "Sender: window of path 0 Some(Bytes(3750))",
         ]
     );
     stack.carry().unwrap();
@@ -234,20 +231,18 @@ fn probes_find_a_path_and_a_window_and_a_violated_guarantee_moves_the_pair() {
 }
 
 #[test]
-fn a_window_of_zero_holds_packets_back_until_a_path_is_found() {
+fn a_pair_that_the_links_leave_no_window_is_held_back() {
+    let crowded = || [Core::with(1_000_000), Core::with(1_000_000)];
     let mut stack = Stack::new(Layers {
         flow: Fixed(14_600),
         tunnel: Absent,
         hosts: [Edge::new(), Edge::new()],
         path: Absent,
         reorder: Absent,
-        ports: [[Core::default(), Core::default()], [Core::default(), Core::default()]],
+        ports: [crowded(), crowded()],
     });
-    stack.layers.hosts[0].candidates = 0;
     stack.open();
     stack.log();
-    let zero = Some(Bytes::ZERO);
-    stack.set_window(PathIndex(0), zero);
     assert_eq!(stack.carry(), None);
     assert_eq!(stack.log().last().unwrap(), "window: 0B holds back");
 }

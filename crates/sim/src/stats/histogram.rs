@@ -71,9 +71,18 @@ impl Histogram {
         }
     }
 
-    /// Counts zero so many times.
-    pub fn record_zeros(&mut self, count: u64) {
-        self.zeros += count;
+    /// Counts a value so many times.
+    pub fn record_many(&mut self, value: u64, count: u64) {
+        if let Some(others) = count.checked_sub(1) {
+            self.record(value);
+            if value == 0 {
+                self.zeros += others;
+            } else {
+                self.sum += u128::from(value) * u128::from(others);
+                // The record above has made room.
+                self.counts[bucket_of(value) - self.first] += others;
+            }
+        }
     }
 
     /// Counts a value in an octave that was not seen before.

@@ -43,11 +43,12 @@ fn the_sum_of_the_largest_values_does_not_overflow() {
 }
 
 #[test]
-fn many_zeros_at_once_are_many_zeros() {
+fn recording_many_is_recording_each() {
     let mut histogram = of(&[5, 0]);
-    histogram.record_zeros(2);
-    assert_eq!(histogram, of(&[0, 0, 5, 0]));
-    assert_eq!((histogram.count(), histogram.zeros()), (4, 3));
+    for (value, count) in [(0, 2), (5, 0), (1_000, 3), (1 << 40, 1), (0, 0)] {
+        histogram.record_many(value, count);
+    }
+    assert_eq!(histogram, of(&[0, 0, 0, 5, 1_000, 1_000, 1_000, 1 << 40]));
 }
 
 #[test]

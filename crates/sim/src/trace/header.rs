@@ -1,0 +1,81 @@
+//! What explains the records of a trace: names, and where the trace comes from.
+
+use super::record::Record;
+use super::text::Line;
+
+/// Everything in a trace file beside its records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    /// The version of the program that made it.
+    pub program: String,
+    /// The seed of the run.
+    pub seed: u64,
+    /// A hash of the scenario that was run, such as [`fnv1a`](super::fnv1a) of its file.
+    pub input_hash: u64,
+    /// Hosts and switches, by their index.
+    pub nodes: Vec<NodeEntry>,
+    /// Directed links, by their index.
+    pub links: Vec<LinkEntry>,
+    /// Flows, by their index.
+    pub flows: Vec<FlowEntry>,
+}
+
+/// A host or a switch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeEntry {
+    /// Its name in the scenario.
+    pub name: String,
+}
+
+/// A directed link.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkEntry {
+    /// Its name in the scenario.
+    pub name: String,
+    /// The index of the node that sends on it.
+    pub from: u32,
+    /// The index of the node that it leads to.
+    pub to: u32,
+}
+
+/// A flow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowEntry {
+    /// Its name in the scenario.
+    pub name: String,
+    /// The index of the node that sends it.
+    pub from: u32,
+    /// The index of the node that receives it.
+    pub to: u32,
+    /// Payload bytes of all its segments but the last, for TCP's numbers in a capture; 0 where it has no segments.
+    pub segment_bytes: u32,
+}
+
+impl Header {
+    /// A record as one line of text, without an end of line.
+    ///
+    /// It holds the time in seconds, the event, the link and the queue, the flow, which packet, its bytes on the wire and
+    /// its flags. An index that is in no table is shown as a number.
+    ///
+    /// ```
+    /// use wayleave_sim::trace::{DropReason, Event, Flags, Header, Record};
+    /// let record = Record {
+    ///     time_ps: 12_000_000_000_345,
+    ///     link: 4,
+    ///     flow: 9,
+    ///     sequence: 17,
+    ///     size: 1_538,
+    ///     event: Event::Dropped(DropReason::QueueFull),
+    ///     queue: 3,
+    ///     flags: Flags::SEGMENT | Flags::ECN_CAPABLE | Flags::AGAIN,
+    ///     ..Record::default()
+    /// };
+    /// assert_eq!(
+    ///     Header::default().line(&record).to_string(),
+    ///     "    12.000000000345  dropped (queue full)   link 4 q3  flow 9  segment 17  1538 B  again ecn"
+    /// );
+    /// ```
+    pub fn line<'a>(&'a self, record: &'a Record) -> Line<'a> {
+        Line::new(self, record)
+    }
+}
