@@ -6,6 +6,7 @@ use crate::contracts::{CONTRACT, CONTRACTS_SPEC, ContractField};
 use crate::document::{DOCUMENT, METADATA};
 use crate::events::{EVENT, EVENTS_SPEC};
 use crate::fields::{MAX_KEYS, Shape};
+use crate::scenario as sc;
 use crate::topology::{BUILDERS, DEFAULTS, LINK, NODE, QUEUE, TOPOLOGY_SPEC};
 
 fn schema(kind: &str) -> Value {
@@ -66,5 +67,58 @@ fn a_contract_has_its_fields_as_keys() {
     assert_eq!(ContractField::ALL.map(ContractField::key), CONTRACT.keys);
     for (index, field) in ContractField::ALL.into_iter().enumerate() {
         assert_eq!(field as usize, index);
+    }
+}
+
+#[test]
+fn the_schema_of_scenarios_has_the_keys_that_are_read() {
+    let scenario = schema("scenario");
+    assert_same_keys(&scenario, "", &DOCUMENT);
+    assert_same_keys(&scenario, "/properties/metadata", &METADATA);
+    assert_same_keys(&scenario, "/properties/spec", &sc::SCENARIO_SPEC);
+    for (name, shape) in [
+        ("topology", &sc::TOPOLOGY),
+        ("ports", &sc::PORTS),
+        ("round-robin", &sc::ROUND_ROBIN),
+        ("shared-buffer", &sc::SHARED_BUFFER),
+        ("red", &sc::RED),
+        ("shared-service", &sc::SERVICE),
+        ("routing", &sc::ROUTING),
+        ("transport", &sc::TRANSPORT),
+        ("fixed-window", &sc::FIXED),
+        ("traffic", &sc::TRAFFIC),
+        ("distribution", &sc::SIZES),
+        ("token-bucket", &sc::TOKEN_BUCKET),
+        ("on-off", &sc::ON_OFF),
+        ("rpc", &sc::RPC),
+        ("flow", &sc::LISTED_FLOW),
+        ("flow-file", &sc::IMPORT),
+        ("outage", &sc::OUTAGE),
+        ("record", &sc::RECORD),
+        ("sweep", &sc::SWEEP),
+    ] {
+        assert_same_keys(&scenario, &format!("/$defs/{name}"), shape);
+    }
+}
+
+#[test]
+fn the_schema_of_scenarios_knows_the_published_distributions() {
+    let scenario = schema("scenario");
+    let names: Vec<&str> = wayleave_scenarios::PUBLISHED.iter().map(|(name, _)| *name).collect();
+    for pointer in ["/$defs/sizes/oneOf/1/enum", "/$defs/traffic/properties/sizes/oneOf/2/enum"] {
+        assert_eq!(scenario.pointer(pointer), Some(&serde_json::json!(names)), "{pointer}");
+    }
+}
+
+/// A schema stands alone, so that an editor needs no other: what it shares with another is a copy.
+#[test]
+fn topologies_inside_of_scenarios_have_the_schema_of_topologies() {
+    let (scenario, topology) = (schema("scenario"), schema("topology"));
+    for (name, definition) in topology["$defs"].as_object().unwrap() {
+        assert_eq!(&scenario["$defs"][name], definition, "{name}");
+    }
+    for key in ["builder", "nodes", "links", "defaults"] {
+        let inside = scenario.pointer(&format!("/$defs/topology/properties/{key}"));
+        assert_eq!(inside, topology.pointer(&format!("/properties/spec/properties/{key}")), "{key}");
     }
 }

@@ -25,6 +25,8 @@ fn the_examples_validate_against_their_schemas() {
         ("topology-links", "topology"),
         ("contracts", "contracts"),
         ("events", "events"),
+        ("scenario", "scenario"),
+        ("scenario-short", "scenario"),
     ] {
         let errors: Vec<String> = validator(kind).iter_errors(&example(name)).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{name}: {errors:#?}");
@@ -33,7 +35,7 @@ fn the_examples_validate_against_their_schemas() {
 
 #[test]
 fn the_schemas_are_schemas() {
-    for kind in ["topology", "contracts", "events"] {
+    for kind in ["topology", "contracts", "events", "scenario"] {
         let text = std::fs::read_to_string(format!("{}/{kind}.schema.json", folder())).unwrap();
         assert!(jsonschema::meta::is_valid(&serde_json::from_str(&text).unwrap()), "{kind}");
     }
@@ -66,4 +68,27 @@ fn a_schema_refuses_what_its_reader_refuses() {
     let mut document = example("events");
     document["spec"]["events"][2]["add"] = document["spec"]["events"][0]["add"].clone();
     assert!(!events.is_valid(&document), "an event is one thing");
+}
+
+#[test]
+fn the_schema_of_scenarios_refuses_what_its_reader_refuses() {
+    let scenario = validator("scenario");
+    let with = |pointer: &str, value: Value| {
+        let mut document = example("scenario-short");
+        *document.pointer_mut(pointer).unwrap() = value;
+        scenario.is_valid(&document)
+    };
+    let traffic = |value: Value| with("/spec/traffic/0", value);
+    assert!(traffic(json!({ "name": "a", "load": 0.5, "sizes": "1MB" })));
+    assert!(traffic(json!({ "name": "a", "sizes": "endless" })));
+    assert!(traffic(json!({ "name": "a", "poisson": "1Mbit", "frame": "100B" })));
+    assert!(!traffic(json!({ "name": "a" })), "it does not say what is sent");
+    assert!(!traffic(json!({ "name": "a", "load": 0.5, "poisson": "1Mbit", "sizes": "1MB" })), "one thing");
+    assert!(!traffic(json!({ "name": "a", "load": 11, "sizes": "1MB" })), "more than ten times the links");
+    assert!(!traffic(json!({ "name": "a", "sizes": "web-serch" })));
+    assert!(!traffic(json!({ "sizes": "1MB" })), "a name is needed");
+    assert!(with("/spec/topology", json!({ "hpcc": "topology.txt", "defaults": { "queues": 4 } })));
+    assert!(with("/spec/topology", json!({ "nodes": [], "links": [] })));
+    assert!(!with("/spec/topology", json!({ "hpcc": "a", "htsim": "b" })));
+    assert!(with("/spec/duration", json!("2ms")) && !with("/spec/duration", json!(2)));
 }

@@ -111,6 +111,8 @@ impl Engine {
             arena: Arena::new(),
             events: EventQueue::default(),
             routes: Vec::new(),
+            largest: largest(&scenario.network),
+            waits: Vec::new(),
             records,
             stride,
             telemetry: TelemetryArena::default(),
@@ -453,6 +455,12 @@ impl<'a> PortsBuilder<'a> {
             (pools.len() - 1) as u32
         })
     }
+}
+
+/// The largest frame that any link carries.
+fn largest(network: &Network) -> u32 {
+    let mtu = network.links().map(|(_, link)| link.mtu.get()).max().unwrap_or(0);
+    u32::try_from(mtu + FRAME_OVERHEAD).unwrap_or(u32::MAX)
 }
 
 /// What each queue of a port may hold; one queue for all has what all have.

@@ -90,6 +90,10 @@ pub(crate) struct Fabric {
     pub(crate) events: EventQueue,
     /// Steps of all routes, one after the other.
     pub(crate) routes: Vec<Step>,
+    /// No packet is larger.
+    pub(crate) largest: u32,
+    /// Waits that are not in their histograms yet, by record.
+    pub(crate) waits: Vec<(u32, Instant)>,
     /// Per link, `stride` queues.
     pub(crate) records: Vec<QueueRecord>,
     pub(crate) stride: usize,
@@ -98,6 +102,9 @@ pub(crate) struct Fabric {
     /// Packets put on links.
     pub(crate) hops: u64,
 }
+
+/// How many waits are counted together: 4 KiB.
+const WAITS: usize = 256;
 
 /// Bytes that a switch takes off a tagged packet: one 802.1Q tag.
 const TAG: u32 = 4;
@@ -154,26 +161,28 @@ impl Fabric {
     fn enter_fifo(&mut self, link: u32, id: PacketId, now: Instant) -> Option<PacketId> {
         let state = &mut self.links[link as usize];
         let size = self.arena.get(id).size;
-        match state.look(size, now, &self.arena) {
+        match state.look(size, self.largest, now, &self.arena) {
             Found::Idle => {
                 state.immediate += 1;
                 if state.immediate == u32::MAX {
                     self.flush_immediate(link);
                 }
             }
-            Found::Busy { wait, held } => {
-                let record = &mut self.records[link as usize * self.stride];
-                record.wait.record(wait);
-                record.peak = record.peak.max(held + size);
-                if held > state.mark_above {
+            Found::Busy { wait, is_above } => {
+                let record = link as usize * self.stride;
+                self.waits.push((record as u32, wait));
+                if self.waits.len() == WAITS {
+                    self.flush_waits();
+                }
+                if is_above {
                     let packet = self.arena.get_mut(id);
                     if packet.flags.has(Flags::ECN_CAPABLE) {
                         packet.flags = packet.flags.with(Flags::MARKED);
-                        record.marks += 1;
+                        self.records[record].marks += 1;
                     }
                 }
             }
-            Found::Full { .. } => {
+            Found::Full => {
                 self.records[link as usize * self.stride].drops += 1;
                 self.note(What::Dropped, link, 0, id, now);
                 return Some(id);
@@ -193,9 +202,18 @@ impl Fabric {
         None
     }
 
+    /// Waits are kept for a moment and counted together: the histograms of all queues do not fit into the caches, and
+    /// accesses that do not depend on one another overlap.
+    fn flush_waits(&mut self) {
+        for (record, wait) in self.waits.drain(..) {
+            self.records[record as usize].wait.record(wait);
+        }
+    }
+
     /// The packets that found a first-come-first-served port idle join its histograms.
     #[cold]
     pub(crate) fn flush_immediate(&mut self, link: u32) {
+        self.flush_waits();
         let state = &mut self.links[link as usize];
         let record = &mut self.records[link as usize * self.stride];
         let count = u64::from(std::mem::take(&mut state.immediate));
@@ -385,6 +403,7 @@ impl Fabric {
 
     /// Forgets what was counted so far: the warm-up is over.
     pub(crate) fn forget(&mut self) {
+        self.waits.clear();
         self.records.iter_mut().for_each(|record| *record = QueueRecord::default());
         for link in &mut self.links {
             (link.sent_bytes, link.immediate) = (0, 0);

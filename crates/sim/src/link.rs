@@ -79,10 +79,10 @@ const PORT_FIFO: u32 = u32::MAX;
 pub(crate) enum Found {
     /// Nothing was being sent.
     Idle,
-    /// It waits this long behind this many bytes.
-    Busy { wait: Instant, held: u32 },
+    /// It waits this long; whether behind more than the threshold of marks.
+    Busy { wait: Instant, is_above: bool },
     /// There is no room for it.
-    Full { held: u32 },
+    Full,
 }
 
 impl Link {
@@ -132,14 +132,35 @@ impl Link {
         }
     }
 
-    /// How a packet of this size finds the port.
+    /// How a packet of this size finds the port. `largest` is the size of the largest packet that there is: what is
+    /// held exactly matters only where one packet more or less decides, and only there it is looked up.
     #[inline]
-    pub(crate) fn look(&mut self, bytes: u32, now: Instant, arena: &Arena) -> Found {
-        if self.free_at <= now {
+    pub(crate) fn look(&mut self, bytes: u32, largest: u32, now: Instant, arena: &Arena) -> Found {
+        let Some(wait) = self.free_at.checked_sub(now).filter(|&wait| wait > 0) else {
             self.leaving = NO_PACKET;
             self.held = 0;
-            return if bytes <= self.limit { Found::Idle } else { Found::Full { held: 0 } };
+            return if bytes <= self.limit { Found::Idle } else { Found::Full };
+        };
+        let in_time = |bytes: u32| u64::from(bytes) * u64::from(self.ps_per_byte);
+        // The bytes that have not left take `wait`; the packet that is being sent is held as a whole.
+        let most = wait + in_time(largest);
+        if self.ps_per_byte > 0 && most + in_time(bytes) <= in_time(self.limit) {
+            if most <= in_time(self.mark_above) {
+                return Found::Busy { wait, is_above: false };
+            }
+            if wait > in_time(self.mark_above) {
+                return Found::Busy { wait, is_above: true };
+            }
         }
+        self.count_held(now, arena);
+        match self.limit.checked_sub(self.held) {
+            Some(room) if bytes <= room => Found::Busy { wait, is_above: self.held > self.mark_above },
+            _ => Found::Full,
+        }
+    }
+
+    /// Lets go of the packets that have left.
+    fn count_held(&mut self, now: Instant, arena: &Arena) {
         while self.leaving != NO_PACKET {
             let packet = arena.get(self.leaving);
             if packet.due - self.latency > now {
@@ -147,10 +168,6 @@ impl Link {
             }
             self.held -= packet.size;
             self.leaving = packet.next;
-        }
-        match self.limit.checked_sub(self.held) {
-            Some(room) if bytes <= room => Found::Busy { wait: self.free_at - now, held: self.held },
-            _ => Found::Full { held: self.held },
         }
     }
 
@@ -214,10 +231,6 @@ impl Link {
         self.free_at = self.free_at.min(now);
     }
 
-    /// Bytes that a first-come-first-served port holds.
-    pub(crate) fn held(&self) -> u32 {
-        self.held
-    }
 }
 
 #[cfg(test)]
@@ -237,8 +250,8 @@ mod tests {
         let mut arena = Arena::new();
         let mut link = Link::new(LineSpeed::new(Rate::from_gbit(10)), 0, Target::Host, Port::Fifo, 2_000);
         let mut offer = |link: &mut Link, now: Instant| {
-            let found = link.look(1_000, now, &arena);
-            if !matches!(found, Found::Full { .. }) {
+            let found = link.look(1_000, 1_000, now, &arena);
+            if found != Found::Full {
                 let id = arena.insert(Packet { size: 1_000, ..Packet::default() });
                 link.append(id, 800_000, now, &mut arena);
                 link.hold(id, 1_000);
@@ -246,9 +259,9 @@ mod tests {
             found
         };
         assert_eq!(offer(&mut link, 0), Found::Idle);
-        assert_eq!(offer(&mut link, 0), Found::Busy { wait: 800_000, held: 1_000 });
-        assert_eq!(offer(&mut link, 799_999), Found::Full { held: 2_000 });
-        assert_eq!(offer(&mut link, 800_000), Found::Busy { wait: 800_000, held: 1_000 });
+        assert_eq!(offer(&mut link, 0), Found::Busy { wait: 800_000, is_above: false });
+        assert_eq!(offer(&mut link, 799_999), Found::Full);
+        assert_eq!(offer(&mut link, 800_000), Found::Busy { wait: 800_000, is_above: false });
         assert_eq!(offer(&mut link, 2_400_000), Found::Idle);
     }
 }

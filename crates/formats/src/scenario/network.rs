@@ -11,7 +11,7 @@ use crate::fields::{Fields, Shape};
 use crate::hpcc::read_hpcc_topology;
 use crate::htsim::read_htsim_topology;
 use crate::location::Span;
-use crate::problem::{InputErrors, ProblemKind, Problems};
+use crate::problem::{InputErrors, Problems};
 use crate::topology::{DEFAULTS, TOPOLOGY_SPEC, parse_builder, read_cabling, read_spec, read_topology};
 use crate::tree::{Node, Value};
 
@@ -22,6 +22,8 @@ pub(crate) const TOPOLOGY: Shape = Shape {
 
 /// Endings of files; other text is a builder.
 const ENDINGS: [&str; 3] = [".yaml", ".yml", ".json"];
+
+const FILE_HINT: &str = "a file whose name does not end in .yaml, .yml or .json is written `{ file: NAME }`";
 
 /// A network, and what the numbers of nodes in lists of flows mean.
 #[derive(Clone, Debug)]
@@ -98,11 +100,10 @@ fn report_builder(errors: &InputErrors, text: &str, span: Span, problems: &mut P
     for problem in errors.problems() {
         let part = problem.location().filter(|_| is_plain).map_or(span, |place| span.part(place.bytes.clone()));
         let message = problem.message().to_owned();
-        match problem.hint() {
+        let is_file = !text.contains(':') && text.contains('.');
+        let hint = if is_file { Some(FILE_HINT) } else { problem.hint() };
+        match hint {
             Some(hint) => problems.report(problem.kind(), part, || (message, hint)),
-            None if problem.kind() == ProblemKind::BadValue => problems.report(problem.kind(), part, || {
-                (message, "a file whose name does not end in .yaml, .yml or .json is written `{ file: NAME }`")
-            }),
             None => problems.report(problem.kind(), part, || message),
         }
     }

@@ -191,8 +191,10 @@ fn unknown_switch(name: &str, network: &Network) -> Message {
     let near = nearest(name, switches().take(MAX_NAMES)).filter(|near| !differs_by_number_only(name, near));
     let message = format!("there is no switch {}{}", quoted(name), did_you_mean(near));
     let named: Vec<String> = switches().take(3).map(shortened).collect();
-    match near {
-        Some(_) => message.into(),
-        None => (message, format!("the network has {} switches: {} ...", switches().count(), named.join(", "))).into(),
+    match (near, switches().count()) {
+        (Some(_), _) => message.into(),
+        (None, 0) => (message, "the network has no switches").into(),
+        (None, 1..=3) => (message, format!("the switches are {}", named.join(", "))).into(),
+        (None, count) => (message, format!("the network has {count} switches: {} ...", named.join(", "))).into(),
     }
 }

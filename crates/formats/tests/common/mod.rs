@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of tests may panic")]
 
+pub(crate) mod scenarios;
+
 use wayleave_formats::{
     ContractList, EventList, InputErrors, ProblemKind, Source, Topology, parse_builder, read_contracts, read_events,
     read_topology,

@@ -142,8 +142,20 @@ pub enum TrafficError {
         /// `from`, `to` or `pairs`.
         key: &'static str,
     },
+    /// What is wrong with one flow of a list.
+    Flow {
+        /// Which.
+        flow: usize,
+        /// What is wrong.
+        error: Box<TrafficError>,
+    },
     /// A host that sends to itself.
-    ToItself(String),
+    ToItself {
+        /// The host.
+        host: String,
+        /// `pairs`, or `to` of a flow.
+        key: &'static str,
+    },
     /// A host that stands twice in a list that needs each once.
     Twice(String),
     /// Nobody to send, or nobody to send to.
@@ -161,11 +173,11 @@ pub enum TrafficError {
         queue: u8,
         /// The most queues of a port.
         most: usize,
-        /// The index in a list of flows, if it is one of them.
-        flow: Option<usize>,
     },
     /// It begins when the run is over.
     StartsLate {
+        /// `start`, or `at` of a flow.
+        key: &'static str,
         /// When it begins.
         start: Time,
         /// When the run is over.
@@ -229,8 +241,6 @@ pub enum TrafficError {
     NoFlows,
     /// A flow of a list that begins before the one above it.
     FlowOrder {
-        /// Which of the list.
-        flow: usize,
         /// When it begins.
         at: Time,
         /// When the one above begins.
@@ -263,9 +273,9 @@ impl ScenarioError {
             Self::SharedService { index, .. } => format!("sharedServices.{index}"),
             Self::Transport(error) => format!("transport.{}", error.key()),
             Self::NoTraffic => "traffic".to_owned(),
-            Self::Traffic { index, error, .. } => match error.flow() {
-                Some(flow) => format!("traffic.{index}.listed.{flow}.{}", error.key()),
-                None => format!("traffic.{index}.{}", error.key()),
+            Self::Traffic { index, error, .. } => match &**error {
+                TrafficError::Flow { flow, error } => format!("traffic.{index}.listed.{flow}.{}", error.key()),
+                error => format!("traffic.{index}.{}", error.key()),
             },
             Self::OutageOrder { index, .. } | Self::OutageOfHost { index, .. } => format!("outages.{index}"),
         }
@@ -286,12 +296,13 @@ impl TrafficError {
     fn key(&self) -> &'static str {
         match self {
             Self::NoName | Self::TakenName => "name",
-            Self::NotAHost { key, .. } | Self::Zero { key, .. } => key,
+            Self::Flow { error, .. } => error.key(),
+            Self::NotAHost { key, .. } | Self::Zero { key, .. } | Self::ToItself { key, .. } => key,
             Self::Frame { key, .. } | Self::Sizes { key, .. } | Self::Arrivals { key, .. } => key,
-            Self::ToItself(_) | Self::Twice(_) | Self::NoPair => "from",
+            Self::Twice(_) | Self::NoPair => "from",
             Self::Unreachable { .. } => "to",
             Self::NoQueue { .. } => "queue",
-            Self::StartsLate { .. } => "start",
+            Self::StartsLate { key, .. } => key,
             Self::StopsEarly { .. } => "stop",
             Self::RouteForMany(_) | Self::Route(_) => "route",
             Self::Burst { .. } => "tokenBucket",
@@ -300,15 +311,6 @@ impl TrafficError {
             Self::FlowOrder { .. } => "at",
             Self::Mtu(_) => "mtu",
             Self::Windows { .. } => "initialWindow",
-        }
-    }
-
-    /// The flow of a list that it is about.
-    fn flow(&self) -> Option<usize> {
-        match self {
-            Self::NoQueue { flow, .. } => *flow,
-            Self::FlowOrder { flow, .. } => Some(*flow),
-            _ => None,
         }
     }
 }
@@ -371,14 +373,15 @@ impl fmt::Display for TrafficError {
             Self::NoName => write!(f, "a traffic needs a name"),
             Self::TakenName => write!(f, "the name is taken by another traffic"),
             Self::NotAHost { node, .. } => write!(f, "{node} is a switch: hosts send and receive"),
-            Self::ToItself(host) => write!(f, "{host} would send to itself"),
+            Self::Flow { error, .. } => write!(f, "{error}"),
+            Self::ToItself { host, .. } => write!(f, "{host} would send to itself"),
             Self::Twice(host) => write!(f, "{host} stands here twice"),
             Self::NoPair => write!(f, "there is no pair of two hosts here"),
             Self::Unreachable { from, to } => write!(f, "no path leads from {from} to {to}"),
             Self::NoQueue { queue, most, .. } => {
                 write!(f, "no port has a queue {queue}: they have up to {most}, counted from 0")
             }
-            Self::StartsLate { start, duration } => {
+            Self::StartsLate { start, duration, .. } => {
                 write!(f, "it begins at {start}, and the run is over at {duration}")
             }
             Self::StopsEarly { start, stop } => write!(f, "it ends at {stop}, and begins at {start}"),

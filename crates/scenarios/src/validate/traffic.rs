@@ -20,12 +20,12 @@ const MAX_ARRIVALS: f64 = 1e9;
 pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
     let (start, duration) = (traffic.start, scenario.duration);
     if start >= duration {
-        return Err(TrafficError::StartsLate { start, duration });
+        return Err(TrafficError::StartsLate { key: "start", start, duration });
     }
     if let Some(stop) = traffic.stop.filter(|&stop| stop <= start) {
         return Err(TrafficError::StopsEarly { start, stop });
     }
-    check_queue(traffic.queue, None, scenario)?;
+    check_queue(traffic.queue, scenario)?;
     match &traffic.workload {
         Workload::Listed { flows, .. } => check_list(flows, scenario, reach)?,
         Workload::Packets { .. } | Workload::Flows(_) => check_ends(&traffic.ends, scenario, reach)?,
@@ -66,10 +66,10 @@ pub(super) fn check_transport(transport: &Transport) -> Result<(), TrafficError>
     Ok(())
 }
 
-fn check_queue(queue: u8, flow: Option<usize>, scenario: &Scenario) -> Result<(), TrafficError> {
+fn check_queue(queue: u8, scenario: &Scenario) -> Result<(), TrafficError> {
     let network = &scenario.network;
     let most = network.links().map(|(id, _)| network.queues(id).len()).max().unwrap_or(0);
-    if usize::from(queue) < most { Ok(()) } else { Err(TrafficError::NoQueue { queue, most, flow }) }
+    if usize::from(queue) < most { Ok(()) } else { Err(TrafficError::NoQueue { queue, most }) }
 }
 
 fn check_ends(ends: &Ends, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
@@ -83,7 +83,7 @@ fn check_ends(ends: &Ends, scenario: &Scenario, reach: &mut Reach<'_>) -> Result
             for &(from, to) in pairs {
                 hosts(&[from, to], "pairs")?;
                 if from == to {
-                    return Err(TrafficError::ToItself(name(from, scenario)));
+                    return Err(TrafficError::ToItself { host: name(from, scenario), key: "pairs" });
                 }
                 joined(from, to, scenario, reach)?;
             }
@@ -135,35 +135,45 @@ fn joined(from: NodeId, to: NodeId, scenario: &Scenario, reach: &mut Reach<'_>) 
 }
 
 fn check_list(flows: &[FlowSpec], scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
-    let mut last = Time::ZERO;
+    let mut before = Time::ZERO;
     for (index, flow) in flows.iter().enumerate() {
-        for node in [flow.from, flow.to] {
-            if scenario.network.node(node).kind != NodeKind::Host {
-                return Err(TrafficError::NotAHost { node: name(node, scenario), key: "listed" });
-            }
-        }
-        if flow.from == flow.to {
-            return Err(TrafficError::ToItself(name(flow.from, scenario)));
-        }
-        if flow.size == Bytes::ZERO {
-            return Err(TrafficError::Zero { key: "listed", what: "the size of a flow" });
-        }
-        if flow.start < last {
-            return Err(TrafficError::FlowOrder { flow: index, at: flow.start, before: last });
-        }
-        last = flow.start;
-        if let Some(queue) = flow.queue {
-            check_queue(queue, Some(index), scenario)?;
-        }
-        joined(flow.from, flow.to, scenario, reach)?;
+        let located = |error| TrafficError::Flow { flow: index, error: Box::new(error) };
+        check_flow(flow, before, scenario, reach).map_err(located)?;
+        before = flow.start;
     }
-    match flows.first() {
-        None => Err(TrafficError::NoFlows),
-        Some(first) if first.start >= scenario.duration => {
-            Err(TrafficError::StartsLate { start: first.start, duration: scenario.duration })
-        }
-        Some(_) => Ok(()),
+    // In order of time: if the first is late, all are.
+    let Some(first) = flows.first() else { return Err(TrafficError::NoFlows) };
+    if first.start < scenario.duration {
+        return Ok(());
     }
+    let late = TrafficError::StartsLate { key: "at", start: first.start, duration: scenario.duration };
+    Err(TrafficError::Flow { flow: 0, error: Box::new(late) })
+}
+
+fn check_flow(
+    flow: &FlowSpec,
+    before: Time,
+    scenario: &Scenario,
+    reach: &mut Reach<'_>,
+) -> Result<(), TrafficError> {
+    for (node, key) in [(flow.from, "from"), (flow.to, "to")] {
+        if scenario.network.node(node).kind != NodeKind::Host {
+            return Err(TrafficError::NotAHost { node: name(node, scenario), key });
+        }
+    }
+    if flow.from == flow.to {
+        return Err(TrafficError::ToItself { host: name(flow.from, scenario), key: "to" });
+    }
+    if flow.size == Bytes::ZERO {
+        return Err(TrafficError::Zero { key: "size", what: "the size of a flow" });
+    }
+    if flow.start < before {
+        return Err(TrafficError::FlowOrder { at: flow.start, before });
+    }
+    if let Some(queue) = flow.queue {
+        check_queue(queue, scenario)?;
+    }
+    joined(flow.from, flow.to, scenario, reach)
 }
 
 fn check_route(traffic: &Traffic, scenario: &Scenario) -> Result<(), TrafficError> {

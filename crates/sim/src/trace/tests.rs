@@ -212,7 +212,7 @@ fn what_cannot_be_written_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn a_symbolic_link_stays_and_a_device_is_not_replaced() {
+fn a_symbolic_link_stays_and_leads_to_the_trace() {
     let directory = Directory::new("link");
     let (target, link) = (directory.0.join("target"), directory.0.join("link"));
     fs::write(&target, "old").unwrap();
@@ -220,6 +220,17 @@ fn a_symbolic_link_stays_and_a_device_is_not_replaced() {
     write(&link, &Header::default(), &Ring::new(1)).unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(Reader::open(&target).is_ok());
-    let error = write("/dev/null".as_ref(), &Header::default(), &Ring::new(1)).unwrap_err();
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_not_replaced() {
+    let directory = Directory::new("socket");
+    let path = directory.0.join("s");
+    // A socket of its own stands for devices. Never a real device: if this test failed as root, the machine would lose it.
+    let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let error = write(&path, &Header::default(), &Ring::new(1)).unwrap_err();
     assert!(error.to_string().contains("no regular file"), "{error}");
+    assert!(!fs::symlink_metadata(&path).unwrap().is_file());
+    assert_eq!(directory.names(), ["s"]);
 }
