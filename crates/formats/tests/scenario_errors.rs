@@ -334,7 +334,7 @@ fn a_wrong_value_of_a_sweep_names_its_run() {
     let errors = read(&SPEC.replacen("10ms", sweep, 1)).unwrap_err();
     assert_eq!(
         errors.to_string(),
-        "s.yaml:6:53: the warm-up of 20ms does not end before the run of 10ms
+        "s.yaml:6:52: the warm-up of 20ms does not end before the run of 10ms
    6 |   sweep: { seeds: 1..3, vary: { warmup: [0ms, 1ms, 20ms], routing: [flow, packet] } }
      |                                                    ^^^^
   in the run with warmup = 20ms, routing = flow"

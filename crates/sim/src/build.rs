@@ -19,7 +19,7 @@ use crate::fabric::{Fabric, Step, limit};
 use crate::flows::Interface;
 use crate::link::{Link, NO_LIMIT, Port, Target};
 use crate::outcome::Tally;
-use crate::packet::Arena;
+use crate::packet::{Arena, Kind};
 use crate::port::{Deficit, Order, Pool, QueuedPort};
 use crate::processes::Process;
 use crate::random;
@@ -241,6 +241,9 @@ impl Engine {
             }
         };
         let flow = self.tally.open(index, Some((from, to)));
+        if let Some(recorder) = &mut self.fabric.recorder {
+            recorder.name(Kind::Datagram, flow, &spec.name, (from, to), 0);
+        }
         Some(Way { first, route, last_hop, flow, is_tagged: spec.fixed.is_some(), processing })
     }
 

@@ -14,8 +14,8 @@ use crate::link::Port;
 use crate::outcome::Tally;
 use crate::packet::{Flags, Kind, Packet, PacketId};
 use crate::processes::Process;
-use crate::recorder::What;
 use crate::router::Router;
+use crate::trace::Event;
 use crate::transport::{Answer, NEVER, Next};
 
 /// Events between two looks at whether somebody wants the run to end.
@@ -90,7 +90,7 @@ impl Engine {
     /// A packet reaches its host.
     #[inline]
     fn at_host(&mut self, link: u32, id: PacketId, now: Instant) {
-        self.fabric.note(What::Delivered, link, 0, id, now);
+        self.fabric.note(Event::Delivered, (link, 0), id, now);
         let packet = *self.fabric.arena.get(id);
         match packet.kind {
             Kind::Datagram => {
@@ -249,7 +249,8 @@ impl Engine {
         let (first, stat) = (flow.forth.first, flow.stat);
         self.tally.sent(stat, &packet);
         let id = self.fabric.arena.insert(packet);
-        self.fabric.note(What::Sent, first.link(), first.queue(), id, now);
+        let event = if is_again { Event::Retransmitted } else { Event::Sent };
+        self.fabric.note(event, (first.link(), first.queue()), id, now);
         if let Some(dropped) = self.fabric.enter(first, id, now) {
             self.dropped(dropped);
         }

@@ -156,12 +156,12 @@ mod tests {
         let mut state = 1_u64;
         let mut random = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
+            (state >> 11) % below
         };
         let (mut queue, mut model) = (EventQueue::default(), BTreeSet::new());
         let mut now = 0;
         for step in 0..20_000 {
-            if random(3) > 0 || model.is_empty() {
+            if random(2) > 0 || model.is_empty() {
                 let event = (now + random(HORIZON / 4), (step % 977) as Actor);
                 if model.insert(event) {
                     queue.put(event.0, event.1);

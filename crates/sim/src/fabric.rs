@@ -9,9 +9,10 @@ use crate::events::EventQueue;
 use crate::link::{Found, Link, NO_LIMIT, Port, Target};
 use crate::packet::{Arena, Flags, PacketId};
 use crate::port::{Pool, QueuedPort};
-use crate::recorder::{Recorder, What};
+use crate::recorder::{self, Recorder};
 use crate::stats::Histogram;
 use crate::telemetry::TelemetryArena;
+use crate::trace::{DropReason, Event};
 
 /// A step of a route: a link, and a queue of the port that it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,22 +180,25 @@ impl Fabric {
                     if packet.flags.has(Flags::ECN_CAPABLE) {
                         packet.flags = packet.flags.with(Flags::MARKED);
                         self.records[record].marks += 1;
+                        self.note(Event::Marked, (link, 0), id, now);
                     }
                 }
             }
             Found::Full => {
                 self.records[link as usize * self.stride].drops += 1;
-                self.note(What::Dropped, link, 0, id, now);
+                self.note(recorder::FULL, (link, 0), id, now);
                 return Some(id);
             }
         }
-        self.note(What::Enqueued, link, 0, id, now);
+        self.note(Event::Enqueued, (link, 0), id, now);
         let state = &mut self.links[link as usize];
         let speeds = &self.speeds;
         let transmission = state.transmission(size, || speeds[link as usize]);
         let was_empty = state.append(id, transmission, now, &mut self.arena);
         state.hold(id, size);
+        let departs = state.free_at;
         self.hops += 1;
+        self.note(Event::Departed, (link, 0), id, departs);
         if was_empty {
             let due = self.arena.get(id).due;
             self.events.put(due, link);
@@ -241,7 +245,8 @@ impl Fabric {
                 evicted = Some(worst);
             }
             self.records[link as usize * self.stride + usize::from(queue)].drops += 1;
-            self.note_option(What::Dropped, link, queue, evicted, now);
+            let reason = if evicted == Some(id) { recorder::FULL } else { Event::Dropped(DropReason::PushedOut) };
+            self.note(reason, (link, queue), evicted.unwrap_or(id), now);
             if evicted == Some(id) {
                 return evicted;
             }
@@ -271,7 +276,7 @@ impl Fabric {
         }
         packet.due = now;
         packet.next = crate::packet::NO_PACKET;
-        self.note(What::Enqueued, link, queue, id, now);
+        self.note(Event::Enqueued, (link, queue), id, now);
         let port = &mut self.ports[number as usize];
         if let Some(pool) = port.pool {
             self.pools[pool as usize].used += u64::from(size);
@@ -327,7 +332,9 @@ impl Fabric {
         let speeds = &self.speeds;
         let transmission = state.transmission(size, || speeds[link as usize]);
         let was_empty = state.append(id, transmission, now, &mut self.arena);
+        let departs = state.free_at;
         self.hops += 1;
+        self.note(Event::Departed, (link, queue), id, departs);
         if was_empty {
             let due = self.arena.get(id).due;
             self.events.put(due, link);
@@ -374,7 +381,7 @@ impl Fabric {
             }
         }
         for &id in &gone {
-            self.note(What::LostOnLink, link, 0, id, now);
+            self.note(Event::Lost, (link, 0), id, now);
         }
         gone
     }
@@ -388,16 +395,25 @@ impl Fabric {
         }
     }
 
+    /// For the trace, if there is one.
     #[inline]
-    pub(crate) fn note(&mut self, what: What, link: u32, queue: u8, id: PacketId, now: Instant) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.note(what, link, queue, self.arena.get(id), now);
+    pub(crate) fn note(&mut self, event: Event, place: (u32, u8), id: PacketId, at: Instant) {
+        if self.recorder.is_some() {
+            self.record(event, place, id, at);
         }
     }
 
-    fn note_option(&mut self, what: What, link: u32, queue: u8, id: Option<PacketId>, now: Instant) {
-        if let Some(id) = id {
-            self.note(what, link, queue, id, now);
+    #[cold]
+    fn record(&mut self, event: Event, place: (u32, u8), id: PacketId, at: Instant) {
+        let packet = self.arena.get(id);
+        let mut tags = 0;
+        if packet.flags.has(Flags::TAGGED) {
+            // One for each switch that is left.
+            let from = packet.route as usize + usize::from(packet.hop.wrapping_add(1));
+            tags = self.routes[from..].iter().take_while(|&&step| step != Step::END).count() as u8;
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note(event, place, packet, tags, at);
         }
     }
 

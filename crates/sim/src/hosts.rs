@@ -9,6 +9,7 @@ use crate::engine::Engine;
 use crate::fabric::Step;
 use crate::flows::{Direction, FRAMING, Flow, FlowSlot, HEADERS, Purpose, Standing};
 use crate::link::Target;
+use crate::packet::Kind;
 use crate::rooms::{AnyFlow, AnyPath};
 use crate::transport::{NEVER, Receiver, Sender, Setup};
 
@@ -69,6 +70,10 @@ impl Engine {
         match self.flows.get_mut(slot as usize) {
             Some(place) => *place = flow,
             None => self.flows.push(flow),
+        }
+        if let Some(recorder) = &mut self.fabric.recorder {
+            let name = &self.spec.traffic[purpose.traffic as usize].name;
+            recorder.name(Kind::Data, slot, name, (from, to), setup.segment);
         }
         self.pump(slot, now);
     }

@@ -24,6 +24,7 @@ pub mod trace;
 mod transport;
 
 pub use engine::Ending;
+pub use recorder::Recording;
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome, QueueOutcome, TrafficOutcome};
 
 use wayleave_scenarios::{Scenario, ScenarioError};

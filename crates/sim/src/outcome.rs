@@ -6,6 +6,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::clock::{self, Instant};
 use crate::flows::Purpose;
 use crate::packet::{Flags, Packet};
+use crate::recorder::Recording;
 use crate::stats::{Completions, Histogram, Series};
 
 /// What is counted of one flow, or of all flows of a traffic that come and go.
@@ -176,6 +177,8 @@ pub struct Outcome {
     pub queues: Vec<QueueOutcome>,
     /// By link.
     pub links: Vec<LinkOutcome>,
+    /// For the trace, if one was asked for.
+    pub recording: Option<Recording>,
 }
 
 /// One kind of traffic.
@@ -292,6 +295,7 @@ impl crate::engine::Engine {
             flows: std::mem::take(&mut self.tally.flows).into_iter().map(FlowOutcome::from).collect(),
             queues,
             links,
+            recording: self.fabric.recorder.take().map(|recorder| recorder.finish(self.now)),
         }
     }
 

@@ -12,9 +12,9 @@ use crate::events::{Actor, HORIZON};
 use crate::flows::{FlowSlot, Purpose, RpcStep};
 use crate::packet::{Flags, Kind, NO_PACKET, Packet};
 use crate::random;
-use crate::recorder::What;
 use crate::sources::Source;
 use crate::telemetry::NO_TELEMETRY;
+use crate::trace::Event;
 use crate::transport::NEVER;
 
 /// One actor of its own.
@@ -158,7 +158,7 @@ impl Engine {
         let first = source.first;
         self.tally.sent(source.flow, &packet);
         let id = self.fabric.arena.insert(packet);
-        self.fabric.note(What::Sent, first.link(), first.queue(), id, now);
+        self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
         if let Some(dropped) = self.fabric.enter(first, id, now) {
             self.dropped(dropped);
         }

@@ -1,54 +1,121 @@
-//! The last packet events of a run, for traces.
+//! What a trace keeps of a run: the last packet events, and who the packets belong to.
 
-use std::collections::VecDeque;
+use wayleave_topology::{Network, NodeId};
 
 use crate::clock::Instant;
-use crate::packet::Packet;
+use crate::packet::{self, Kind, Packet};
+use crate::trace::{self, DropReason, Event, FlowEntry, Header, LinkEntry, NodeEntry, Record, Ring};
 
-/// What happened to a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
-    /// Its host released it.
-    Sent,
-    /// It came to a port.
-    Enqueued,
-    /// There was no room for it.
-    Dropped,
-    /// It reached its host.
-    Delivered,
-    /// It was on, or waited for, a link that failed.
-    LostOnLink,
-}
+/// The most flows that a trace names; packets of later ones bear the number alone.
+const MAX_NAMED: usize = 1 << 20;
 
-/// One event.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Note {
-    pub(crate) at: Instant,
-    pub(crate) what: What,
-    pub(crate) link: u32,
-    pub(crate) queue: u8,
-    pub(crate) packet: Packet,
-}
-
-/// A bounded list of events.
+/// The last packet events of a run, and the flows that they belong to.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    notes: VecDeque<Note>,
+    ring: Ring,
     most: usize,
-    /// How many were too old to be kept.
-    pub(crate) forgotten: u64,
+    flows: Vec<FlowEntry>,
+    /// By the number that packets of sources bear.
+    sources: Vec<u32>,
+    /// By the place of a reliable flow: the one that is there now.
+    places: Vec<u32>,
+}
+
+/// What a run leaves behind for its trace.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    ring: Ring,
+    flows: Vec<FlowEntry>,
 }
 
 impl Recorder {
     pub(crate) fn new(most: usize) -> Self {
-        Self { notes: VecDeque::new(), most: most.max(1), forgotten: 0 }
+        Self { ring: Ring::new(most), most, flows: Vec::new(), sources: Vec::new(), places: Vec::new() }
     }
 
-    pub(crate) fn note(&mut self, what: What, link: u32, queue: u8, packet: &Packet, at: Instant) {
-        if self.notes.len() == self.most {
-            self.notes.pop_front();
-            self.forgotten += 1;
+    /// A source or a flow begins; its packets bear `number`.
+    pub(crate) fn name(&mut self, kind: Kind, number: u32, traffic: &str, ends: (NodeId, NodeId), segment_bytes: u32) {
+        let named = self.flows.len() as u32;
+        let table = if kind == Kind::Datagram { &mut self.sources } else { &mut self.places };
+        let at = number as usize;
+        if at >= table.len() {
+            table.resize(at + 1, trace::NONE);
         }
-        self.notes.push_back(Note { at, what, link, queue, packet: *packet });
+        if self.flows.len() == MAX_NAMED {
+            table[at] = trace::NONE;
+            return;
+        }
+        table[at] = named;
+        let name = format!("{traffic}#{named}");
+        self.flows.push(FlowEntry { name, from: ends.0.0, to: ends.1.0, segment_bytes });
+    }
+
+    /// Something happens to a packet that has so many tags left.
+    pub(crate) fn note(&mut self, event: Event, place: (u32, u8), packet: &Packet, tags: u8, at: Instant) {
+        let table = if packet.kind == Kind::Datagram { &self.sources } else { &self.places };
+        self.ring.push(Record {
+            time_ps: at,
+            link: place.0,
+            flow: table.get(packet.flow as usize).copied().unwrap_or(trace::NONE),
+            sequence: packet.sequence,
+            expected: if packet.kind == Kind::Ack { packet.extra.expected() } else { 0 },
+            size: packet.size,
+            event,
+            queue: place.1,
+            flags: flags(packet),
+            tags,
+        });
+    }
+
+    /// In order of time: ports whose departures are known beforehand have noted them beforehand.
+    pub(crate) fn finish(self, end: Instant) -> Recording {
+        let mut records: Vec<Record> = self.ring.iter().filter(|record| record.time_ps <= end).copied().collect();
+        records.sort_by_key(|record| record.time_ps);
+        let mut ring = Ring::new(self.most);
+        records.into_iter().for_each(|record| ring.push(record));
+        Recording { ring, flows: self.flows }
+    }
+}
+
+fn flags(packet: &Packet) -> trace::Flags {
+    let kind = match packet.kind {
+        Kind::Datagram => trace::Flags::default(),
+        Kind::Data => trace::Flags::SEGMENT,
+        Kind::Ack => trace::Flags::ACK,
+    };
+    let pairs = [
+        (packet::Flags::ECN_CAPABLE, trace::Flags::ECN_CAPABLE),
+        (packet::Flags::MARKED, trace::Flags::MARKED),
+        (packet::Flags::AGAIN, trace::Flags::AGAIN),
+        (packet::Flags::TELEMETRY, trace::Flags::TELEMETRY),
+    ];
+    let set = pairs.into_iter().filter(|(mine, _)| packet.flags.has(*mine));
+    set.fold(kind, |flags, (_, theirs)| flags | theirs)
+}
+
+/// Why a packet found no room.
+pub(crate) const FULL: Event = Event::Dropped(DropReason::QueueFull);
+
+impl Recording {
+    /// The events, in order of time.
+    pub fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    /// What explains them: who made the trace, and the names of nodes, links and flows.
+    pub fn header(&self, network: &Network, program: &str, seed: u64, input_hash: u64) -> Header {
+        let links = network.links().map(|(_, link)| LinkEntry {
+            name: link.name.clone(),
+            from: link.from.0,
+            to: link.to.0,
+        });
+        Header {
+            program: program.to_owned(),
+            seed,
+            input_hash,
+            nodes: network.nodes().map(|(_, node)| NodeEntry { name: node.name.clone() }).collect(),
+            links: links.collect(),
+            flows: self.flows.clone(),
+        }
     }
 }

@@ -218,7 +218,11 @@ mod tests {
     fn ticks_do_not_drift_and_are_never_early() {
         // 8 bits at 3 bit/s: 8/3 s.
         let mut ticks = Ticks::new(0, 0, 1, Rate::from_bits_per_second(3));
-        let at: Vec<Instant> = (0..4).map(|_| std::mem::replace(&mut ticks, { let mut next = ticks; next.advance(); next }).at()).collect();
-        assert_eq!(at, [0, 2_666_666_666_667, 5_333_333_333_334, 8_000_000_000_000]);
+        let mut next = || {
+            let at = ticks.at();
+            ticks.advance();
+            at
+        };
+        assert_eq!([next(), next(), next(), next()], [0, 2_666_666_666_667, 5_333_333_333_334, 8_000_000_000_000]);
     }
 }

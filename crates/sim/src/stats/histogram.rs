@@ -1,8 +1,8 @@
 //! A distribution in bounded memory, after HdrHistogram (G. Tene, <http://hdrhistogram.org>).
 //!
-//! It differs from its model in three ways. Zero is counted apart, because most waits are zero and those need no bucket.
-//! Memory covers only the octaves that were seen, because a run has a histogram for every queue. The sum, the lowest
-//! and the highest value are exact, because a bound is held against the highest.
+//! It differs from its model in three ways. Zero is counted apart, because most waits are zero and those need no
+//! bucket. Memory covers only the octaves that were seen, because a run has a histogram for every queue. The sum, the
+//! lowest and the highest value are exact, because a bound is held against the highest.
 
 use super::buckets::{BUCKETS_PER_OCTAVE, bucket_of, range_of};
 

@@ -7,8 +7,8 @@ const PS_PER_SECOND: f64 = 1e12;
 
 /// Amounts over time, such as bytes delivered: their sum in each interval.
 ///
-/// There are at most 1,024 intervals. When time goes beyond the last one, neighbours are joined in pairs and the interval
-/// doubles: nothing is lost but resolution. So memory is bounded by 8 KiB, and a run of unknown length can
+/// There are at most 1,024 intervals. When time goes beyond the last one, neighbours are joined in pairs and the
+/// interval doubles: nothing is lost but resolution. So memory is bounded by 8 KiB, and a run of unknown length can
 /// start with a short interval. The sum over all intervals is exact.
 ///
 /// Times may come in any order; a time in the interval of the one before is the fast case and touches one cache line.
@@ -88,8 +88,8 @@ impl Series {
         self.bins.contents().iter().sum::<u64>() + self.open
     }
 
-    /// The intervals from zero to `end_ps`, also empty ones, 1,024 at most. The last one is cut at `end_ps`; what came in
-    /// intervals behind it is left out.
+    /// The intervals from zero to `end_ps`, also empty ones, 1,024 at most. The last one is cut at `end_ps`; what came
+    /// in intervals behind it is left out.
     pub fn bins(&self, end_ps: u64) -> impl Iterator<Item = Bin> + use<> {
         let mut whole = self.clone();
         whole.close();

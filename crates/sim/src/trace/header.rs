@@ -54,8 +54,8 @@ pub struct FlowEntry {
 impl Header {
     /// A record as one line of text, without an end of line.
     ///
-    /// It holds the time in seconds, the event, the link and the queue, the flow, which packet, its bytes on the wire and
-    /// its flags. An index that is in no table is shown as a number.
+    /// It holds the time in seconds, the event, the link and the queue, the flow, which packet, its bytes on the wire
+    /// and its flags. An index that is in no table is shown as a number.
     ///
     /// ```
     /// use wayleave_sim::trace::{DropReason, Event, Flags, Header, Record};

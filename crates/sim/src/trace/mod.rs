@@ -1,12 +1,12 @@
 //! The last packet events of a run: kept in a ring, written to a file, shown as text, turned into a capture.
 //!
-//! While a run lasts, a [`Ring`] keeps its last records, 32 bytes each. At the end [`write`] puts them into a file with
+//! While a run lasts, a [`Ring`] keeps its last records, 32 bytes each. At the end [`write()`] puts them into a file with
 //! everything that explains them: the [`Header`] names nodes, links and flows, and says which program, seed and input
 //! made them. A [`Reader`] takes nothing for a trace that was not written to its end. [`pcap`] makes a capture of
 //! it that Wireshark and tcpdump read.
 //!
-//! Nothing here knows the simulator: records are plain values, times are picoseconds since the start of the run, and nodes,
-//! links and flows are indices into the tables of the header.
+//! Nothing here knows the simulator: records are plain values, times are picoseconds since the start of the run, and
+//! nodes, links and flows are indices into the tables of the header.
 //!
 //! ```
 //! use wayleave_sim::trace::{Event, Flags, FlowEntry, Header, LinkEntry, Reader, Record, Ring, write_to};
@@ -25,8 +25,9 @@
 //! // Three events came, two fitted in.
 //! assert_eq!((reader.seen(), reader.kept()), (3, 2));
 //! let header = reader.header().clone();
-//! let lines: Vec<String> = reader.map(|record| record.map(|record| header.line(&record).to_string())).collect::<Result<_, _>>()?;
-//! assert_eq!(lines[1], "     0.000001230400  departed               h1->s1 q0  web  segment 0  1538 B");
+//! let records = reader.collect::<Result<Vec<Record>, _>>()?;
+//! let line = header.line(&records[1]).to_string();
+//! assert_eq!(line, "     0.000001230400  departed               h1->s1 q0  web  segment 0  1538 B");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

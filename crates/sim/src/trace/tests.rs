@@ -141,16 +141,16 @@ fn an_event_of_a_later_program_is_named() {
 }
 
 /// A directory of its own, removed at the end.
-struct Directory(PathBuf);
+pub(super) struct Directory(pub(super) PathBuf);
 
 impl Directory {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("wayleave-trace-{}-{name}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> =
             fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
@@ -227,7 +227,8 @@ fn a_symbolic_link_stays_and_leads_to_the_trace() {
 fn what_is_no_regular_file_is_not_replaced() {
     let directory = Directory::new("socket");
     let path = directory.0.join("s");
-    // A socket of its own stands for devices. Never a real device: if this test failed as root, the machine would lose it.
+    // A socket of its own stands for devices. Never a real device: if this test failed as root, the machine would lose
+    // it.
     let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
     let error = write(&path, &Header::default(), &Ring::new(1)).unwrap_err();
     assert!(error.to_string().contains("no regular file"), "{error}");

@@ -13,8 +13,8 @@ use super::ring::Ring;
 ///
 /// # Errors
 ///
-/// Where the file cannot be written, for instance because the disk is full. Then nothing of it is left, and a file that had
-/// the name before is as it was. What is there and is no regular file, such as a device, is not replaced.
+/// Where the file cannot be written, for instance because the disk is full. Then nothing of it is left, and a file that
+/// had the name before is as it was. What is there and is no regular file, such as a device, is not replaced.
 pub fn write(path: &Path, header: &Header, ring: &Ring) -> Result<(), WriteError> {
     let mut file = WholeFile::create(path)?;
     write_to(&mut file, header, ring).map_err(|error| file.error(error))?;
@@ -25,8 +25,8 @@ pub fn write(path: &Path, header: &Header, ring: &Ring) -> Result<(), WriteError
 ///
 /// # Errors
 ///
-/// Those of the target, and [`InvalidInput`](io::ErrorKind::InvalidInput) for more than `u32::MAX` entries in a table or
-/// bytes in a name.
+/// Those of the target, and [`InvalidInput`](io::ErrorKind::InvalidInput) for more than `u32::MAX` entries in a table
+/// or bytes in a name.
 pub fn write_to(target: &mut impl Write, header: &Header, ring: &Ring) -> io::Result<()> {
     let mut output = Output { target, checksum: Checksum::new() };
     output.put(&MAGIC)?;

@@ -128,8 +128,8 @@ impl From<WriteError> for PcapError {
 ///
 /// # Errors
 ///
-/// Where a record or the file cannot be had. Then nothing of the file is left, and one that had the name before is as it
-/// was.
+/// Where a record or the file cannot be had. Then nothing of the file is left, and one that had the name before is as
+/// it was.
 pub fn write(
     path: &Path,
     header: &Header,
@@ -159,7 +159,8 @@ pub fn write(
 /// let header = Header { flows, ..Header::default() };
 /// let sent = Record { size: 1_538, flags: Flags::SEGMENT, ..Record::default() };
 /// let mut file = Vec::new();
-/// let frames = write_to(&mut file, &header, &[sent, Record { event: Event::Delivered, ..sent }], &Capture::default())?;
+/// let records = [sent, Record { event: Event::Delivered, ..sent }];
+/// let frames = write_to(&mut file, &header, &records, &Capture::default())?;
 /// assert_eq!(frames, 1);
 /// // The file, the frame, Ethernet, IPv4, TCP.
 /// assert_eq!(file.len(), 24 + 16 + 14 + 20 + 20);

@@ -2,6 +2,7 @@
 
 use super::frame::checksum;
 use super::*;
+use crate::trace::tests::Directory;
 use crate::trace::{Flags, FlowEntry, Ring};
 use proptest::prelude::*;
 
@@ -235,19 +236,17 @@ fn the_sum_of_rfc_1071_comes_out() {
 
 #[test]
 fn a_trace_that_breaks_off_leaves_no_capture() {
-    let directory = std::env::temp_dir().join(format!("wayleave-pcap-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
-    let path = directory.join("run.pcap");
+    let directory = Directory::new("pcap");
+    let path = directory.0.join("run.pcap");
     let records = [Ok(SEGMENT), Err(ReadError::Truncated { bytes: 5 })];
     let result = write(&path, &header(), records, &Capture::default());
     assert!(matches!(result, Err(PcapError::Read(ReadError::Truncated { bytes: 5 }))), "{result:?}");
-    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
+    assert_eq!(directory.names(), [""; 0]);
 
     let mut ring = Ring::new(5);
     ring.push(SEGMENT);
     let frames = write(&path, &header(), ring.iter().copied().map(Ok), &Capture::default()).unwrap();
     assert_eq!((frames, parse(&std::fs::read(&path).unwrap()).len()), (1, 1));
-    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 proptest! {
