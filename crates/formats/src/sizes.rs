@@ -2,7 +2,7 @@
 //!
 //! - `SIZE SHARE`: bytes, and the share of flows that are not longer, up to 1 or in percent up to 100 (the form of the
 //!   HPCC release's traffic generator);
-//! - `PACKETS 1 SHARE`: packets of 1460 B of payload (the form of the simulators of pFabric, pHost and YAPS).
+//! - `PACKETS 1 SHARE`: packets of 1460 B of payload (the form of the YAPS simulator).
 
 use wayleave_scenarios::{FlowSizes, SizesError};
 

@@ -106,6 +106,7 @@ fn words_in_a_document_are_read_or_refused() {
         "Topology\nspec:\n  nodes:\n    - ",
         "Contracts\nspec:\n  contracts:\n    - ",
         "Events\nspec:\n  events:\n    - ",
+        "Scenario\nspec:\n  topology: star:hosts=2\n  duration: 2ms\n  traffic:\n    - ",
     ];
     bolero::check!().with_max_len(128).for_each(|bytes: &[u8]| {
         let (first, rest) = bytes.split_first().unwrap_or((&0, &[]));

@@ -15,12 +15,17 @@ use wayleave_formats::{Source, read_contracts, read_topology, write_contracts, w
 use wayleave_topology::{LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortQueue, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
-const DOCUMENTS: [&str; 6] = [
+const DOCUMENTS: [&str; 11] = [
     include_str!("../../../schemas/examples/topology-builder.yaml"),
     include_str!("../../../schemas/examples/topology-links.yaml"),
     include_str!("../../../schemas/examples/contracts.yaml"),
     include_str!("../../../schemas/examples/contracts.csv"),
     include_str!("../../../schemas/examples/events.yaml"),
+    include_str!("../../../schemas/examples/scenario.yaml"),
+    include_str!("../../../docs/examples/scenario-sweep.yaml"),
+    "4 2 3\n0 1\n0 1 40Gbps 1us 0\n0 2 1Gbps 1000ns 0.0\n1 3 1Gbps 0.001ms 0\n",
+    "Nodes 9\nConnections 2\n0->3 id 1 start 1500 size 2000000\n3->8 start 0 size 9\n",
+    "Nodes 4\nTiers 2\nPodsize 4\nTier 0\nDownlink_speed_Gbps 1\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 1\nTier 1\nDownlink_speed_Gbps 1\nRadix_Down 2\nDownlink_Latency_ns 1\n",
     r#"{"apiVersion":"wayleave/v1","kind":"Contracts","spec":{"contracts":[{"name":"\u00e9\ud83d\ude00","from":"h1"}]}}"#,
 ];
 

@@ -260,6 +260,15 @@ fn a_sweep_can_vary_the_network_and_the_items_of_lists_by_number() {
 }
 
 #[test]
+fn a_path_finds_names_with_dots_and_adds_keys_that_are_not_there() {
+    let sweep = "10ms\n  sweep: { vary: { traffic.a.b.queue: [2], hosts.ecn: [9kB] } }";
+    let spec = SPEC.replacen("10ms", sweep, 1).replace("{ name: a,", "{ name: a, sizes: 1B }, { name: a.b,");
+    let scenario = &read(&spec).unwrap_or_else(|errors| panic!("{errors}")).runs[0].scenario;
+    assert_eq!(scenario.traffic.iter().map(|traffic| traffic.queue).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(scenario.hosts.ecn, Some(Ecn::Threshold(Bytes::new(9000))));
+}
+
+#[test]
 fn the_documented_examples_are_scenarios() {
     for name in ["scenario-incast", "scenario-sweep", "scenario-mixed", "scenario-shared-service"] {
         assert!(!example(&format!("docs/examples/{name}.yaml")).runs.is_empty(), "{name}");

@@ -361,3 +361,10 @@ fn another_kind_of_document_is_refused() {
         "this is a document of kind Events, and one of kind Scenario is expected"
     );
 }
+
+#[test]
+fn an_item_that_is_several_outages_is_counted_once() {
+    let outages = "10ms\n  outages: [ { at: 2ms, fail: [s1, h1->s1, h2->s1] }, { at: 1ms, repair: s1 } ]";
+    let expected = "6:61 1ms is before 2ms, the time of the outage above: they stand in order of time";
+    assert_eq!(said(read(&SPEC.replacen("10ms", outages, 1))), [expected]);
+}

@@ -19,6 +19,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("sim", Only(&["units", "topology", "policy", "schemes", "scenarios"])),
     // Independent of what it checks: never the calculus, the ledger, a scheme or the policy.
     ("recheck", Only(&["units", "topology"])),
+    // The same, and it sees packets only.
+    ("verify", Only(&["units", "topology", "scenarios", "sim"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];

@@ -4,17 +4,33 @@
 //! |---|---|---|
 //! | [`chameleon`] | Chameleon (CoNEXT 2020): queue-level routing with rerouting | admission |
 //! | [`silo`] | Silo (SIGCOMM 2015), as Chameleon's evaluation describes it | admission |
+//! | [`newreno`] | NewReno (RFC 5681, 6582) | flow |
+//! | [`cubic`] | CUBIC (RFC 9438) | flow |
+//! | [`dctcp`] | DCTCP (SIGCOMM 2010, RFC 8257) | flow |
+//! | [`ecmp`] | equal-cost multi-path, per flow and per packet | path |
+//! | [`flowlet`] | flowlets (CCR 2007) with random choice (NSDI 2017) | path |
+//! | [`presto`] | Presto (SIGCOMM 2015): flowcells, and the receiver's reordering buffer | path |
+//! | [`ecn`] | marks by threshold (DCTCP) and random early detection | switch |
 //!
 //! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`placement`],
-//! the ledger with its searches, pinned routes and refusals; [`refine`], the nearest request that would fit.
+//! the ledger with its searches, pinned routes and refusals; [`refine`], the nearest request that would fit;
+//! [`registry`], the admission schemes by name; [`transports`], those of the packet path.
 
 pub mod chameleon;
+pub mod cubic;
+pub mod dctcp;
+pub mod ecmp;
+pub mod ecn;
+pub mod flowlet;
+pub mod newreno;
 pub mod placement;
+pub mod presto;
 pub mod refine;
 pub mod registry;
 pub mod routing;
 pub mod silo;
 pub mod survey;
+pub mod transports;
 
 use wayleave_contracts::Contract;
 use wayleave_ledger::Model;

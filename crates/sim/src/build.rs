@@ -7,7 +7,7 @@ use wayleave_scenarios::{
     Arrivals, Buffering, Discipline, Ecn, Ends, FlowSizes, PacketKind, Phase, PortBehaviour, Reliable, Routing,
     Scenario, Traffic, Transport, Workload,
 };
-use crate::rooms::AnyMarking;
+use wayleave_schemes::transports::AnyMarking;
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -112,7 +112,7 @@ impl Engine {
             events: EventQueue::default(),
             routes: Vec::new(),
             largest: largest(&scenario.network),
-            waits: Vec::new(),
+            samples: Vec::new(),
             records,
             stride,
             telemetry: TelemetryArena::default(),
@@ -144,6 +144,7 @@ impl Engine {
             vacant: Vec::new(),
             processes: Vec::new(),
             rng: random::generator(seed, 0),
+            in_order: Vec::new(),
             tally: Tally::new(scenario.traffic.len(), scenario.warmup, scenario.record.series),
             end: clock::from_time(scenario.duration),
             now: 0,
@@ -485,7 +486,7 @@ fn limits(network: &Network, id: LinkId, behaviour: &PortBehaviour) -> Vec<u32> 
 
 fn marking(ecn: Option<Ecn>, rate: Rate, seed: u64) -> AnyMarking {
     match ecn {
-        None => AnyMarking::none(),
+        None => AnyMarking::None,
         Some(Ecn::Threshold(threshold)) => AnyMarking::threshold(threshold),
         Some(Ecn::Red { min, max, probability, weight }) => {
             AnyMarking::red(min, max, probability, weight, rate, seed)

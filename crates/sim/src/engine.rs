@@ -6,7 +6,7 @@
 
 use rand::rngs::ChaCha8Rng;
 
-use crate::clock::Instant;
+use crate::clock::{self, Instant};
 use crate::events::{Actor, HORIZON};
 use crate::fabric::{Arrival, Fabric};
 use crate::flows::{self, Flow, FlowSlot, Interface, Segment, Standing};
@@ -34,6 +34,8 @@ pub(crate) struct Engine {
     pub(crate) vacant: Vec<FlowSlot>,
     pub(crate) processes: Vec<Process>,
     pub(crate) rng: ChaCha8Rng,
+    /// Segments that a reordering buffer hands up; kept for its memory.
+    pub(crate) in_order: Vec<PacketId>,
     pub(crate) tally: Tally,
     pub(crate) spec: crate::build::Spec,
     pub(crate) end: Instant,
@@ -107,7 +109,30 @@ impl Engine {
     fn on_segment(&mut self, id: PacketId, packet: &Packet, now: Instant) {
         let flow = &mut self.flows[packet.flow as usize];
         self.tally.delivered(flow.stat, packet, now);
-        self.deliver(id, packet.flow, now);
+        if flow.reorder.is_some() {
+            self.put_in_order(id, packet, now);
+        } else {
+            self.deliver(id, packet.flow, now);
+        }
+    }
+
+    /// A segment goes through the reordering buffer.
+    fn put_in_order(&mut self, id: PacketId, packet: &Packet, now: Instant) {
+        let mut up = std::mem::take(&mut self.in_order);
+        if let Some(buffer) = &mut self.flows[packet.flow as usize].reorder {
+            let cell = packet.extra.flowcell();
+            buffer.on_packet(clock::to_time(now), packet.sequence, cell, id, |id| up.push(id));
+        }
+        self.hand_up(up, packet.flow, now);
+        self.set_alarm(packet.flow, now);
+    }
+
+    /// Hands segments to the transport, and keeps the list's memory for the next ones.
+    fn hand_up(&mut self, mut up: Vec<PacketId>, slot: FlowSlot, now: Instant) {
+        for id in up.drain(..) {
+            self.deliver(id, slot, now);
+        }
+        self.in_order = up;
     }
 
     /// A segment is handed to the transport, which answers with the same packet.
@@ -191,7 +216,7 @@ impl Engine {
                 let is_free = self.fabric.links[link as usize].free_at <= now && self.is_unused(link);
                 if !is_free || !self.interfaces[interface as usize].is_idle() {
                     self.flows[slot as usize].standing = Standing::Ready;
-                    self.interfaces[interface as usize].ready[usize::from(class)].push_back(slot);
+                    self.interfaces[interface as usize].push(usize::from(class), slot);
                     self.schedule(interface);
                     break;
                 }
@@ -259,7 +284,11 @@ impl Engine {
     /// A port is free.
     fn serve(&mut self, link: u32, now: Instant) {
         let number = self.interface_of[link as usize];
-        if number == u32::MAX {
+        if number == u32::MAX || self.interfaces[number as usize].is_idle() {
+            // Nobody but packets that wait in the port already.
+            if let Some(interface) = self.interfaces.get_mut(number as usize) {
+                interface.is_scheduled = false;
+            }
             self.fabric.serve(link, now);
             return;
         }
@@ -271,7 +300,7 @@ impl Engine {
                 }
             }
             Port::Queued(port) => {
-                for class in 0..self.interfaces[number as usize].ready.len() {
+                for class in 0..self.interfaces[number as usize].classes() {
                     if self.fabric.ports[port as usize].is_queue_empty(class as u8) {
                         self.pull(number, class, now);
                     }
@@ -296,7 +325,7 @@ impl Engine {
                 self.send(slot, now);
             }
             if is_able && self.can_send(slot, now) {
-                self.interfaces[number as usize].ready[class].push_back(slot);
+                self.interfaces[number as usize].push(class, slot);
             } else {
                 self.flows[slot as usize].standing = Standing::Waiting;
                 if self.flows[slot as usize].sender.is_done() {
@@ -313,13 +342,9 @@ impl Engine {
     }
 
     fn next_ready(&mut self, number: u32, class: usize, by_remaining: bool) -> Option<FlowSlot> {
-        let ready = &mut self.interfaces[number as usize].ready[class];
-        if by_remaining && ready.len() > 1 {
-            let flows = &self.flows;
-            let urgent = (0..ready.len()).min_by_key(|&at| flows[ready[at] as usize].sender.remaining())?;
-            return ready.remove(urgent);
-        }
-        ready.pop_front()
+        let flows = &self.flows;
+        let rank = by_remaining.then_some(|slot: FlowSlot| flows[slot as usize].sender.remaining());
+        self.interfaces[number as usize].pop(class, rank)
     }
 
     /// Wakes the flow when its time-out strikes, or when pacing lets it send.
@@ -331,6 +356,9 @@ impl Engine {
             && let Some(pace) = flow.sender.paced_until(now)
         {
             at = at.min(pace);
+        }
+        if let Some(deadline) = flow.reorder.as_ref().and_then(|buffer| buffer.deadline()) {
+            at = at.min(clock::from_time(deadline).max(now));
         }
         if at != NEVER && at < flow.wakes_at {
             let at = at.min(now + HORIZON / 2);
@@ -348,7 +376,14 @@ impl Engine {
             return;
         }
         flow.wakes_at = NEVER;
+        if let Some(buffer) = &mut flow.reorder {
+            let mut up = std::mem::take(&mut self.in_order);
+            buffer.on_timer(clock::to_time(now), |id| up.push(id));
+            self.hand_up(up, slot, now);
+        }
+        let flow = &mut self.flows[slot as usize];
         if flow.standing == Standing::Done {
+            self.set_alarm(slot, now);
             return;
         }
         if flow.sender.on_timer(now) {

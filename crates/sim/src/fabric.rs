@@ -1,7 +1,7 @@
 //! Links, ports and the packets on them: how a packet gets from one node to the next.
 
 use wayleave_policy::{IntHop, Mark, QueueState, Switch};
-use crate::rooms::AnyMarking;
+use wayleave_schemes::transports::AnyMarking;
 use wayleave_units::{Bytes, Rate};
 
 use crate::clock::{self, Instant, LineSpeed};
@@ -93,8 +93,8 @@ pub(crate) struct Fabric {
     pub(crate) routes: Vec<Step>,
     /// No packet is larger.
     pub(crate) largest: u32,
-    /// Waits that are not in their histograms yet, by record.
-    pub(crate) waits: Vec<(u32, Instant)>,
+    /// What is not in its histogram yet.
+    pub(crate) samples: Vec<(Sample, u64)>,
     /// Per link, `stride` queues.
     pub(crate) records: Vec<QueueRecord>,
     pub(crate) stride: usize,
@@ -104,8 +104,17 @@ pub(crate) struct Fabric {
     pub(crate) hops: u64,
 }
 
-/// How many waits are counted together: 4 KiB.
-const WAITS: usize = 256;
+/// What is sampled, by the number of its record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sample {
+    /// How long a packet waited.
+    Wait(u32),
+    /// What a packet found.
+    Found(u32),
+}
+
+/// How many samples are counted together: 4 KiB.
+const SAMPLES: usize = 256;
 
 /// Bytes that a switch takes off a tagged packet: one 802.1Q tag.
 const TAG: u32 = 4;
@@ -171,10 +180,7 @@ impl Fabric {
             }
             Found::Busy { wait, is_above } => {
                 let record = link as usize * self.stride;
-                self.waits.push((record as u32, wait));
-                if self.waits.len() == WAITS {
-                    self.flush_waits();
-                }
+                self.count(Sample::Wait(record as u32), wait);
                 if is_above {
                     let packet = self.arena.get_mut(id);
                     if packet.flags.has(Flags::ECN_CAPABLE) {
@@ -206,18 +212,32 @@ impl Fabric {
         None
     }
 
-    /// Waits are kept for a moment and counted together: the histograms of all queues do not fit into the caches, and
+    #[inline]
+    fn count(&mut self, sample: Sample, value: u64) {
+        self.samples.push((sample, value));
+        if self.samples.len() == SAMPLES {
+            self.flush_samples();
+        }
+    }
+
+    /// Samples are kept for a moment and counted together: the histograms of all queues do not fit into the caches, and
     /// accesses that do not depend on one another overlap.
-    fn flush_waits(&mut self) {
-        for (record, wait) in self.waits.drain(..) {
-            self.records[record as usize].wait.record(wait);
+    fn flush_samples(&mut self) {
+        for (sample, value) in self.samples.drain(..) {
+            match sample {
+                Sample::Wait(record) => self.records[record as usize].wait.record(value),
+                Sample::Found(record) => {
+                    let record = &mut self.records[record as usize];
+                    record.found.get_or_insert_default().record(value);
+                }
+            }
         }
     }
 
     /// The packets that found a first-come-first-served port idle join its histograms.
     #[cold]
     pub(crate) fn flush_immediate(&mut self, link: u32) {
-        self.flush_waits();
+        self.flush_samples();
         let state = &mut self.links[link as usize];
         let record = &mut self.records[link as usize * self.stride];
         let count = u64::from(std::mem::take(&mut state.immediate));
@@ -257,17 +277,18 @@ impl Fabric {
 
     /// A packet for which there is room.
     fn accept(&mut self, link: u32, queue: u8, id: PacketId, held: u32, now: Instant) {
-        let Port::Queued(number) = self.links[link as usize].port() else { return };
+        let Port::Queued(port) = self.links[link as usize].port() else { return };
         let state = &self.links[link as usize];
         let is_sending = state.free_at > now;
         let idle_since = (!is_sending && held == 0).then(|| clock::to_time(state.free_at));
         let found = QueueState { queued: Bytes::new(u64::from(held)), idle_since };
-        let record = &mut self.records[link as usize * self.stride + usize::from(queue)];
-        record.found.get_or_insert_default().record(u64::from(held));
+        let number = link as usize * self.stride + usize::from(queue);
+        self.count(Sample::Found(number as u32), u64::from(held));
+        let record = &mut self.records[number];
         let packet = self.arena.get_mut(id);
         let size = packet.size;
         record.peak = record.peak.max(held + size);
-        let (marking, _) = &mut self.marking[number as usize];
+        let (marking, _) = &mut self.marking[port as usize];
         if packet.flags.has(Flags::ECN_CAPABLE)
             && marking.on_arrival(clock::to_time(now), found, size) == Mark::Congestion
         {
@@ -277,15 +298,15 @@ impl Fabric {
         packet.due = now;
         packet.next = crate::packet::NO_PACKET;
         self.note(Event::Enqueued, (link, queue), id, now);
-        let port = &mut self.ports[number as usize];
-        if let Some(pool) = port.pool {
+        let state = &mut self.ports[port as usize];
+        if let Some(pool) = state.pool {
             self.pools[pool as usize].used += u64::from(size);
         }
-        if !is_sending && port.is_empty() && !port.is_scheduled {
-            self.send(link, number, queue, id, now);
+        if !is_sending && state.is_empty() && !state.is_scheduled {
+            self.send(link, port, queue, id, now);
             return;
         }
-        port.push(queue, id, size, &mut self.arena);
+        state.push(queue, id, size, &mut self.arena);
         self.schedule_service(link, now);
     }
 
@@ -321,7 +342,7 @@ impl Fabric {
     fn send(&mut self, link: u32, number: u32, queue: u8, id: PacketId, now: Instant) {
         let packet = self.arena.get(id);
         let (size, waited, asks) = (packet.size, now - packet.due, packet.flags.has(Flags::TELEMETRY));
-        self.records[link as usize * self.stride + usize::from(queue)].wait.record(waited);
+        self.count(Sample::Wait((link as usize * self.stride + usize::from(queue)) as u32), waited);
         let port = &mut self.ports[number as usize];
         port.send(queue, size);
         let has_more = !port.is_empty() || port.pool.is_some();
@@ -419,7 +440,7 @@ impl Fabric {
 
     /// Forgets what was counted so far: the warm-up is over.
     pub(crate) fn forget(&mut self) {
-        self.waits.clear();
+        self.samples.clear();
         self.records.iter_mut().for_each(|record| *record = QueueRecord::default());
         for link in &mut self.links {
             (link.sent_bytes, link.immediate) = (0, 0);

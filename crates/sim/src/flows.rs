@@ -7,12 +7,12 @@
 use std::collections::VecDeque;
 
 use wayleave_policy::{Departure, Path};
-use crate::rooms::Reorder;
-use crate::rooms::AnyPath;
+use wayleave_schemes::presto::Reorder;
+use wayleave_schemes::transports::AnyPath;
 
 use crate::clock::{self, Instant};
 use crate::fabric::Step;
-use crate::packet::{Block, Extra, Flags, Kind, Packet};
+use crate::packet::{Block, Extra, Flags, Kind, Packet, PacketId};
 use crate::router::PathSetId;
 use crate::telemetry::NO_TELEMETRY;
 use crate::transport::{Receiver, Sender};
@@ -36,7 +36,7 @@ pub(crate) struct Flow {
     pub(crate) receiver: Receiver,
     pub(crate) path: AnyPath,
     /// The receiver's reordering buffer, where packets of one flow take several paths in turn.
-    pub(crate) reorder: Option<Box<Reorder>>,
+    pub(crate) reorder: Option<Box<Reorder<PacketId>>>,
     pub(crate) forth: Direction,
     pub(crate) back: Direction,
     /// Which interface sends for it, and in which class.
@@ -51,8 +51,6 @@ pub(crate) struct Flow {
     pub(crate) stat: u32,
     pub(crate) is_ecn_capable: bool,
     pub(crate) wants_telemetry: bool,
-    /// Sent since it began, in segments: the count of flowcells follows from it.
-    pub(crate) cell: u32,
     pub(crate) purpose: Purpose,
 }
 
@@ -107,17 +105,43 @@ pub(crate) enum RpcStep {
 pub(crate) struct Interface {
     pub(crate) link: u32,
     /// Per class, those that can send, in turn.
-    pub(crate) ready: Vec<VecDeque<FlowSlot>>,
+    ready: Vec<VecDeque<FlowSlot>>,
+    /// How many those are.
+    count: usize,
     pub(crate) is_scheduled: bool,
 }
 
 impl Interface {
     pub(crate) fn new(link: u32, classes: usize) -> Self {
-        Self { link, ready: vec![VecDeque::new(); classes.max(1)], is_scheduled: false }
+        Self { link, ready: vec![VecDeque::new(); classes.max(1)], count: 0, is_scheduled: false }
     }
 
+    /// Nobody can send.
+    #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        self.ready.iter().all(VecDeque::is_empty)
+        self.count == 0
+    }
+
+    pub(crate) fn classes(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// A flow waits for its turn.
+    pub(crate) fn push(&mut self, class: usize, slot: FlowSlot) {
+        self.ready[class].push_back(slot);
+        self.count += 1;
+    }
+
+    /// The flow whose turn it is; with a rank, the one whose rank is least.
+    pub(crate) fn pop(&mut self, class: usize, rank: Option<impl Fn(FlowSlot) -> u64>) -> Option<FlowSlot> {
+        let ready = &mut self.ready[class];
+        let at = match rank {
+            Some(rank) if ready.len() > 1 => (0..ready.len()).min_by_key(|&at| rank(ready[at]))?,
+            _ => 0,
+        };
+        let slot = ready.remove(at)?;
+        self.count -= 1;
+        Some(slot)
     }
 }
 
@@ -165,7 +189,7 @@ impl Flow {
             kind: Kind::Data,
             flags,
             path: path as u8,
-            extra: Extra::data(self.sender.urgency(), self.cell),
+            extra: Extra::data(self.sender.urgency(), self.path.cell()),
             ..Packet::default()
         }
     }

@@ -1,16 +1,19 @@
 //! Flows open at their hosts.
 
 use wayleave_scenarios::{Congestion, Routing};
+use wayleave_schemes::ecmp::{PerFlow, PerPacket};
+use wayleave_schemes::flowlet::Flowlet;
+use wayleave_schemes::presto::Flowcells;
+use wayleave_schemes::transports::{AnyFlow, AnyPath};
 use wayleave_topology::NodeId;
 
 use crate::build::Counting;
-use crate::clock::{self, Instant};
+use crate::clock::Instant;
 use crate::engine::Engine;
 use crate::fabric::Step;
 use crate::flows::{Direction, FRAMING, Flow, FlowSlot, HEADERS, Purpose, Standing};
 use crate::link::Target;
 use crate::packet::Kind;
-use crate::rooms::{AnyFlow, AnyPath};
 use crate::transport::{NEVER, Receiver, Sender, Setup};
 
 impl Engine {
@@ -45,15 +48,16 @@ impl Engine {
         };
         let control = congestion(transport.congestion, &setup);
         let is_ecn_capable = transport.congestion == Congestion::Dctcp;
+        let number = self.tally.traffic[purpose.traffic as usize].begun << 16 | u64::from(purpose.traffic);
         let stat = self.counted_at(purpose.traffic, from, to);
         let interface = self.interface_of[forth.first.link() as usize];
-        let classes = self.interfaces[interface as usize].ready.len() as u8;
+        let classes = self.interfaces[interface as usize].classes() as u8;
         let slot = self.vacant.pop().unwrap_or(self.flows.len() as FlowSlot);
         let flow = Flow {
             sender: Sender::new(&setup, control),
             receiver: Receiver::default(),
-            path: self.path(slot, from, to),
-            reorder: None,
+            path: self.path(number),
+            reorder: matches!(self.spec.routing, Routing::Flowcell { .. }).then(Box::default),
             forth,
             back,
             interface,
@@ -64,7 +68,6 @@ impl Engine {
             stat,
             is_ecn_capable,
             wants_telemetry: self.spec.telemetry,
-            cell: 0,
             purpose,
         };
         match self.flows.get_mut(slot as usize) {
@@ -89,9 +92,15 @@ impl Engine {
         }
     }
 
-    fn path(&self, slot: FlowSlot, from: NodeId, to: NodeId) -> AnyPath {
-        let _ = Routing::Flow;
-        AnyPath(slot.wrapping_mul(0x9e37_79b9).wrapping_add(from.0 ^ to.0 << 16) >> 7)
+    /// How a flow chooses among its paths. Every flow has its own random numbers, so that none changes another's.
+    fn path(&self, number: u64) -> AnyPath {
+        let seed = self.spec.seed.rotate_left(32) ^ number;
+        match self.spec.routing {
+            Routing::Flow => AnyPath::PerFlow(PerFlow::new(seed)),
+            Routing::Flowlet { gap } => AnyPath::Flowlet(Flowlet::new(gap, seed)),
+            Routing::Flowcell { size } => AnyPath::Flowcells(Flowcells::new(size, seed)),
+            Routing::Packet => AnyPath::PerPacket(PerPacket::new(seed)),
+        }
     }
 
     /// How long a flow, or a request with its answer, would take alone: one way each, at the slowest link's rate.
@@ -132,9 +141,11 @@ impl Engine {
 }
 
 fn congestion(congestion: Congestion, setup: &Setup) -> AnyFlow {
-    let _ = clock::to_time(0);
+    let start = setup.flow_start();
     match congestion {
         Congestion::Fixed(window) => AnyFlow::Fixed(u64::from(window) * u64::from(setup.segment)),
-        _ => AnyFlow::dctcp(&setup.flow_start()),
+        Congestion::NewReno => AnyFlow::newreno(&start),
+        Congestion::Cubic => AnyFlow::cubic(&start),
+        Congestion::Dctcp => AnyFlow::dctcp(&start),
     }
 }

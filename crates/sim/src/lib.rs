@@ -15,7 +15,6 @@ mod port;
 mod processes;
 mod random;
 mod recorder;
-mod rooms;
 mod router;
 mod sources;
 pub mod stats;

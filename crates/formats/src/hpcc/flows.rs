@@ -54,12 +54,7 @@ fn read(text: &str, network: &Network, numbers: &[NodeId], problems: &mut Proble
     Some(flows)
 }
 
-fn read_flow(
-    line: &Line<'_>,
-    queues: usize,
-    numbers: &[NodeId],
-    problems: &mut Problems<'_>,
-) -> Option<FlowSpec> {
+fn read_flow(line: &Line<'_>, queues: usize, numbers: &[NodeId], problems: &mut Problems<'_>) -> Option<FlowSpec> {
     let (from, to, group, size, start) = match line.words[..] {
         [from, to, group, _, size, start] | [from, to, group, size, start] => (from, to, group, size, start),
         _ => {

@@ -60,13 +60,18 @@ fn read(text: &str, network: &Network, numbers: &[NodeId], problems: &mut Proble
             "trigger" | "failure" => refuse(first, problems),
             other => problems.report(ProblemKind::Syntax, first.span, || {
                 let near = did_you_mean(nearest(other, ["Nodes", "Connections", "Triggers", "Failures"]));
-                (format!("{} begins no line of a connection matrix{near}", quoted(other)), "a flow is `0->1 start 0 size 1000`")
+                (
+                    format!("{} begins no line of a connection matrix{near}", quoted(other)),
+                    "a flow is `0->1 start 0 size 1000`",
+                )
             }),
         }
     }
     match announced {
         Some((count, span)) if count != seen => {
-            problems.report(ProblemKind::Impossible, span, || format!("{count} connections are announced, and {seen} stand here"));
+            problems.report(ProblemKind::Impossible, span, || {
+                format!("{count} connections are announced, and {seen} stand here")
+            });
         }
         Some(_) => {}
         None => problems.report(ProblemKind::MissingKey, Span::default(), || "the line `Connections N` is missing"),
@@ -91,18 +96,15 @@ fn refuse(word: Word<'_>, problems: &mut Problems<'_>) {
         "prio" => ("priorities of flows", "remove it; `queue` of a traffic says where its packets wait"),
         _ => ("triggers", "flows that begin when others end are not simulated: give each a start"),
     };
-    problems.report(ProblemKind::Impossible, word.span, || (format!("{what} are not read from a connection matrix"), hint));
+    problems
+        .report(ProblemKind::Impossible, word.span, || (format!("{what} are not read from a connection matrix"), hint));
 }
 
-fn read_flow(
-    line: &Line<'_>,
-    network: &Network,
-    numbers: &[NodeId],
-    problems: &mut Problems<'_>,
-) -> Option<FlowSpec> {
+fn read_flow(line: &Line<'_>, network: &Network, numbers: &[NodeId], problems: &mut Problems<'_>) -> Option<FlowSpec> {
     let ends = line.words[0];
     let (from, to) = ends.text.split_once("->")?;
-    let part = |text: &'_ str, start: usize| Span::new(ends.span.start() + start..ends.span.start() + start + text.len());
+    let part =
+        |text: &'_ str, start: usize| Span::new(ends.span.start() + start..ends.span.start() + start + text.len());
     let host = |text, start, problems: &mut Problems<'_>| {
         let node = node(Word { text, span: part(text, start) }, numbers, problems)?;
         debug_assert!(network.node(node).kind == NodeKind::Host || numbers.len() == network.nodes().len());

@@ -32,8 +32,10 @@ const TIER: [&str; 9] = [
     "switch_latency_ns",
     "oversubscribed",
 ];
-/// The most hosts of a file, and the most links of a bundle: one number must not take all memory.
+/// The most hosts, cables, and links of a bundle: one number must not take all memory.
 const MAX_HOSTS: u64 = 1_000_000;
+/// As for builders.
+const MAX_CABLES: u64 = 1_000_000;
 const MAX_BUNDLE: u64 = 64;
 
 /// Reads a fat tree of htsim: hosts `h0`, `h1`, ..., switches `tor0`, `agg0` and `core0`, ... `cabling` gives what the
@@ -107,7 +109,10 @@ fn read_numbers(text: &str, problems: &mut Problems<'_>) -> Numbers {
             problems.report(ProblemKind::UnknownKey, line.words[0].span, || {
                 let near = did_you_mean(nearest(&key, known.iter().copied()));
                 let place = if tier.is_some() { "a tier" } else { "the lines before the first tier" };
-                (format!("unknown key {}{near}", quoted(line.words[0].text)), format!("the keys of {place}: {}", known.join(", ")))
+                (
+                    format!("unknown key {}{near}", quoted(line.words[0].text)),
+                    format!("the keys of {place}: {}", known.join(", ")),
+                )
             });
             continue;
         };
@@ -148,90 +153,123 @@ struct Tree {
     at: Span,
 }
 
+/// A number with its place.
+type Placed = (u64, Span);
+
+/// One tier as it is written.
+struct Written {
+    up: Option<Placed>,
+    down: Placed,
+    speed: Placed,
+    latency: u64,
+    bundle: Placed,
+}
+
+/// The numbers of a file, with what to say where one is missing.
+struct Lookup<'l> {
+    numbers: &'l Numbers,
+    end: Span,
+}
+
+impl Lookup<'_> {
+    fn get(&self, tier: Option<usize>, key: &'static str) -> Option<Placed> {
+        self.numbers.get(&(tier, key)).copied()
+    }
+
+    /// A number that has to be there.
+    fn need(&self, tier: Option<usize>, key: &'static str, problems: &mut Problems<'_>) -> Option<Placed> {
+        let number = self.get(tier, key);
+        if number.is_none() {
+            let place = tier.map_or_else(String::new, |tier| format!(" of tier {tier}"));
+            let message = || format!("the line {}{place} is missing", quoted(key));
+            problems.report(ProblemKind::MissingKey, self.end, message);
+        }
+        number
+    }
+
+    /// The same, above zero.
+    fn need_some(&self, tier: Option<usize>, key: &'static str, problems: &mut Problems<'_>) -> Option<Placed> {
+        let (number, at) = self.need(tier, key, problems)?;
+        check(number > 0, at, || format!("{key} has to be above zero"), problems)?;
+        Some((number, at))
+    }
+
+    fn tier(&self, tier: usize, tiers: usize, problems: &mut Problems<'_>) -> Option<Written> {
+        let place = Some(tier);
+        let up = if tier + 1 < tiers { self.need_some(place, "radix_up", problems).map(Some) } else { Some(None) };
+        let down = self.need_some(place, "radix_down", problems);
+        let speed = self.need_some(place, "downlink_speed_gbps", problems);
+        let latency = self.need(place, "downlink_latency_ns", problems);
+        let (up, down, speed, (latency, _)) = (up?, down?, speed?, latency?);
+        let bundle = self.get(place, "bundle").unwrap_or((1, down.1));
+        Some(Written { up, down, speed, latency, bundle })
+    }
+}
+
+/// Reports what does not fit.
+fn check(fits: bool, at: Span, message: impl FnOnce() -> String, problems: &mut Problems<'_>) -> Option<()> {
+    if !fits {
+        problems.report(ProblemKind::Impossible, at, message);
+    }
+    fits.then_some(())
+}
+
 impl Tree {
     fn read(numbers: &Numbers, text: &str, problems: &mut Problems<'_>) -> Option<Self> {
-        let end = Span::new(text.trim_end().len()..text.trim_end().len());
-        let mut need = |tier: Option<usize>, key: &'static str| match numbers.get(&(tier, key)) {
-            Some(&(0, at)) => {
-                problems.report(ProblemKind::Impossible, at, || format!("{key} has to be above zero"));
-                None
-            }
-            Some(&number) => Some(number),
-            None => {
-                let place = tier.map_or_else(String::new, |tier| format!(" of tier {tier}"));
-                problems.report(ProblemKind::MissingKey, end, || format!("the line {}{place} is missing", quoted(key)));
-                None
-            }
-        };
-        let (hosts, tiers, pod) = (need(None, "nodes")?, need(None, "tiers")?, need(None, "podsize")?);
-        let count = tiers.0 as usize;
-        let mut shapes = Vec::new();
-        for tier in (0..count).filter(|_| (2..=3).contains(&count)) {
-            let place = Some(tier);
-            let up = if tier + 1 < count { need(place, "radix_up").map(Some) } else { Some(None) };
-            let down = need(place, "radix_down");
-            let speed = need(place, "downlink_speed_gbps");
-            let latency = numbers.get(&(place, "downlink_latency_ns"));
-            if latency.is_none() {
-                need(place, "downlink_latency_ns");
-            }
-            shapes.push((up?, down?, speed?, latency?.0));
-        }
-        let mut check = |fits: bool, at: Span, message: String| {
-            if !fits {
-                problems.report(ProblemKind::Impossible, at, || message);
-            }
-            fits.then_some(())
-        };
-        check((2..=3).contains(&count), tiers.1, format!("{count} tiers: 2 or 3 are accepted"))?;
-        check(hosts.0 <= MAX_HOSTS, hosts.1, format!("{} nodes: at most {MAX_HOSTS} are read", hosts.0))?;
-        let fits = hosts.0.is_multiple_of(pod.0);
-        check(fits, pod.1, format!("{} nodes cannot be split into pods of {}", hosts.0, pod.0))?;
-        let flat = count == 3 || pod.0 == hosts.0;
-        check(flat, pod.1, format!("two tiers are one pod: a podsize of {} is expected", hosts.0))?;
-        let pods = hosts.0 / pod.0;
-        // What is below one switch of the tier, counted in switches or hosts of the tier below.
-        let mut below = pod.0;
-        let mut tree = Self { hosts: hosts.0, pods, tiers: Vec::new(), at: hosts.1 };
-        for (tier, &(_, (down, down_at), (speed, speed_at), latency)) in shapes.iter().enumerate() {
-            let (bundle, bundle_at) = numbers.get(&(Some(tier), "bundle")).copied().unwrap_or((1, down_at));
-            let accepted = (1..=MAX_BUNDLE).contains(&bundle) && (tier > 0 || bundle == 1);
-            let most = if tier == 0 { 1 } else { MAX_BUNDLE };
-            check(accepted, bundle_at, format!("a bundle of {bundle}: from 1 to {most} is accepted in tier {tier}"))?;
-            let switches = if tier == 0 {
-                let fits = below.is_multiple_of(down);
-                check(fits, down_at, format!("pods of {below} hosts cannot be split over switches of {down}"))?;
-                below / down
-            } else {
-                // Every switch below has `up` ports, `bundle` of them to each switch of this tier.
-                let (up, up_at) = shapes[tier - 1].0.unwrap_or((1, down_at));
-                let fits = up.is_multiple_of(bundle);
-                check(fits, up_at, format!("a radix_up of {up} cannot be split into bundles of {bundle}"))?;
-                let expected = if tier == 1 { below * bundle } else { pods * bundle };
-                check(down == expected, down_at, format!("a radix_down of {down}: {expected} links come from below"))?;
-                if tier == 1 { up / bundle } else { below * (up / bundle) }
-            };
-            if let Some(&(times, at)) = numbers.get(&(Some(tier), "oversubscribed")) {
-                let above = shapes.get(tier + 1).map_or(0, |shape| shape.2.0);
-                let up = shapes[tier].0.map_or(0, |up| up.0);
-                let (below, above) = (u128::from(down) * u128::from(speed), u128::from(up) * u128::from(above));
-                let fits = above == 0 || below == above * u128::from(times);
-                check(fits, at, format!("oversubscribed {times} times, and {below} Gbit/s below meet {above} Gbit/s above"))?;
-            }
-            let rate = Rate::from_bits_per_second(speed.saturating_mul(1_000_000_000));
-            check(rate <= Rate::MAX, speed_at, format!("{speed} Gbit/s: up to {} is accepted", Rate::MAX))?;
-            let value = |key| numbers.get(&(Some(tier), key)).map(|&(number, _)| number);
-            tree.tiers.push(Tier {
-                switches,
-                bundle,
-                rate,
-                propagation: Time::from_nanos(latency.min(Time::MAX.as_nanos())),
-                processing: Time::from_nanos(value("switch_latency_ns").unwrap_or(0).min(Time::MAX.as_nanos())),
-                buffers: [value("queue_down").map(Bytes::new), value("queue_up").map(Bytes::new)],
-            });
+        let end = text.trim_end().len();
+        let lookup = Lookup { numbers, end: Span::new(end..end) };
+        let (hosts, at) = lookup.need_some(None, "nodes", problems)?;
+        let (count, count_at) = lookup.need_some(None, "tiers", problems)?;
+        let (pod, pod_at) = lookup.need_some(None, "podsize", problems)?;
+        check((2..=3).contains(&count), count_at, || format!("{count} tiers: 2 or 3 are accepted"), problems)?;
+        check(hosts <= MAX_HOSTS, at, || format!("{hosts} nodes: at most {MAX_HOSTS} are read"), problems)?;
+        let fits = hosts.is_multiple_of(pod);
+        check(fits, pod_at, || format!("{hosts} nodes cannot be split into pods of {pod}"), problems)?;
+        let one_pod = || format!("two tiers are one pod: a podsize of {hosts} is expected");
+        check(count == 3 || pod == hosts, pod_at, one_pod, problems)?;
+        let count = count as usize;
+        let written: Vec<Option<Written>> = (0..count).map(|tier| lookup.tier(tier, count, problems)).collect();
+        let written: Vec<Written> = written.into_iter().collect::<Option<_>>()?;
+        let mut tree = Self { hosts, pods: hosts / pod, tiers: Vec::new(), at };
+        let mut below = pod;
+        for tier in 0..count {
+            let switches = tree.switches(&written, tier, below, problems)?;
+            tree.tiers.push(read_tier(&lookup, &written, tier, switches, problems)?);
             below = switches;
         }
+        let cables = tree.cables();
+        check(cables <= MAX_CABLES, at, || format!("{cables} cables: at most {MAX_CABLES} are built"), problems)?;
         Some(tree)
+    }
+
+    /// Saturates.
+    fn cables(&self) -> u64 {
+        let above = self.tiers.windows(2).enumerate().map(|(lower, pair)| {
+            // Every pod has a bundle from each lower switch to each upper one, or to its share of all cores.
+            let lower = if lower == 0 { pair[0].switches } else { 1 };
+            self.pods.saturating_mul(lower).saturating_mul(pair[1].switches).saturating_mul(pair[1].bundle)
+        });
+        above.fold(self.hosts, u64::saturating_add)
+    }
+
+    /// How many switches a tier has: a pod, and in all in the highest of three. `below` is the same of the tier below.
+    fn switches(&self, written: &[Written], tier: usize, below: u64, problems: &mut Problems<'_>) -> Option<u64> {
+        let Written { down: (down, down_at), bundle: (bundle, bundle_at), .. } = written[tier];
+        let most = if tier == 0 { 1 } else { MAX_BUNDLE };
+        let message = || format!("a bundle of {bundle}: from 1 to {most} is accepted in tier {tier}");
+        check((1..=most).contains(&bundle), bundle_at, message, problems)?;
+        let Some((up, up_at)) = tier.checked_sub(1).and_then(|lower| written[lower].up) else {
+            let message = || format!("pods of {below} hosts cannot be split over switches of {down}");
+            check(below.is_multiple_of(down), down_at, message, problems)?;
+            return Some(below / down);
+        };
+        // Every switch below has `up` ports, `bundle` of them to each switch of this tier that it meets.
+        let message = || format!("a radix_up of {up} cannot be split into bundles of {bundle}");
+        check(up.is_multiple_of(bundle), up_at, message, problems)?;
+        let expected = if tier == 1 { below * bundle } else { self.pods * bundle };
+        let message = || format!("a radix_down of {down}: {expected} links come from below");
+        check(down == expected, down_at, message, problems)?;
+        Some(if tier == 1 { up / bundle } else { below.saturating_mul(up / bundle) })
     }
 
     fn build(&self, cabling: &Cabling) -> Result<NetworkBuilder, NetworkError> {
@@ -273,20 +311,31 @@ impl Tree {
         let pods = 0..self.pods as usize;
         match below {
             // Hosts in order fill one switch after the other.
-            0 => pods.flat_map(|pod| (0..lower).map(move |host| (pod * lower + host, pod * upper + host * upper / lower))).collect(),
+            0 => pods
+                .flat_map(|pod| (0..lower).map(move |host| (pod * lower + host, pod * upper + host * upper / lower)))
+                .collect(),
             1 => pods
-                .flat_map(|pod| (0..lower).flat_map(move |low| (0..upper).map(move |up| (pod * lower + low, pod * upper + up))))
+                .flat_map(|pod| {
+                    (0..lower).flat_map(move |low| (0..upper).map(move |up| (pod * lower + low, pod * upper + up)))
+                })
                 .collect(),
             // The switch at one position of every pod is joined with the cores whose number has this remainder.
             _ => pods
                 .flat_map(|pod| {
-                    (0..lower).flat_map(move |low| (low..upper).step_by(lower).map(move |core| (pod * lower + low, core)))
+                    (0..lower)
+                        .flat_map(move |low| (low..upper).step_by(lower).map(move |core| (pod * lower + low, core)))
                 })
                 .collect(),
         }
     }
 
-    fn join(&self, builder: &mut NetworkBuilder, below: usize, link: &Link, cabling: &Cabling) -> Result<(), NetworkError> {
+    fn join(
+        &self,
+        builder: &mut NetworkBuilder,
+        below: usize,
+        link: &Link,
+        cabling: &Cabling,
+    ) -> Result<(), NetworkError> {
         let tier = &self.tiers[below];
         let sized = |buffer: Option<Bytes>| {
             let mut port = cabling.switch_port.clone();
@@ -309,6 +358,36 @@ impl Tree {
         };
         builder.add_cable(spec, sized(tier.buffers[0])).map(drop)
     }
+}
+
+/// What the links and switches of a tier are like.
+fn read_tier(
+    lookup: &Lookup<'_>,
+    written: &[Written],
+    tier: usize,
+    switches: u64,
+    problems: &mut Problems<'_>,
+) -> Option<Tier> {
+    let Written { up, down: (down, _), speed: (speed, speed_at), latency, bundle: (bundle, _) } = written[tier];
+    if let (Some((times, at)), Some((up, _))) = (lookup.get(Some(tier), "oversubscribed"), up) {
+        let above = u128::from(up) * u128::from(written[tier + 1].speed.0);
+        let below = u128::from(down) * u128::from(speed);
+        let message = || format!("oversubscribed {times} times, and {below} Gbit/s below meet {above} Gbit/s above");
+        check(below == above.saturating_mul(u128::from(times)), at, message, problems)?;
+    }
+    let rate = Rate::from_bits_per_second(speed.saturating_mul(1_000_000_000));
+    check(rate <= Rate::MAX, speed_at, || format!("{speed} Gbit/s: up to {} is accepted", Rate::MAX), problems)?;
+    let nanos = |nanos: u64| Time::from_nanos(nanos.min(Time::MAX.as_nanos()));
+    let value = |key| lookup.get(Some(tier), key).map(|(number, _)| number);
+    let buffer = |key| value(key).map(|bytes| Bytes::new(bytes).min(Bytes::MAX));
+    Some(Tier {
+        switches,
+        bundle,
+        rate,
+        propagation: nanos(latency),
+        processing: nanos(value("switch_latency_ns").unwrap_or(0)),
+        buffers: [buffer("queue_down"), buffer("queue_up")],
+    })
 }
 
 struct Link {

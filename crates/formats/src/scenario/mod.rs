@@ -12,8 +12,6 @@ mod ports;
 mod scalars;
 mod sizes;
 mod sweep;
-#[cfg(test)]
-mod tests;
 mod traffic;
 mod transport;
 mod workload;
@@ -58,7 +56,7 @@ pub(crate) const SCENARIO_SPEC: Shape = Shape {
 pub(crate) use {
     network::TOPOLOGY,
     outages::{OUTAGE, RECORD},
-    ports::{PORTS, RED, ROUTING, ROUND_ROBIN, SERVICE, SHARED_BUFFER},
+    ports::{PORTS, RED, ROUND_ROBIN, ROUTING, SERVICE, SHARED_BUFFER},
     sizes::SIZES,
     sweep::SWEEP,
     traffic::TRAFFIC,

@@ -15,10 +15,8 @@ use crate::problem::{InputErrors, Problems};
 use crate::topology::{DEFAULTS, TOPOLOGY_SPEC, parse_builder, read_cabling, read_spec, read_topology};
 use crate::tree::{Node, Value};
 
-pub(crate) const TOPOLOGY: Shape = Shape {
-    what: "a topology",
-    keys: &["file", "hpcc", "htsim", "builder", "defaults", "nodes", "links"],
-};
+pub(crate) const TOPOLOGY: Shape =
+    Shape { what: "a topology", keys: &["file", "hpcc", "htsim", "builder", "defaults", "nodes", "links"] };
 
 /// Endings of files; other text is a builder.
 const ENDINGS: [&str; 3] = [".yaml", ".yml", ".json"];

@@ -15,11 +15,9 @@ pub(crate) const PORTS: Shape =
     Shape { what: "the behaviour of ports", keys: &["discipline", "buffer", "ecn", "telemetry"] };
 pub(crate) const ROUND_ROBIN: Shape = Shape { what: "a discipline", keys: &["deficitRoundRobin"] };
 pub(crate) const SHARED_BUFFER: Shape = Shape { what: "a buffer", keys: &["shared", "alpha"] };
-pub(crate) const RED: Shape =
-    Shape { what: "random early detection", keys: &["min", "max", "probability", "weight"] };
+pub(crate) const RED: Shape = Shape { what: "random early detection", keys: &["min", "max", "probability", "weight"] };
 pub(crate) const ROUTING: Shape = Shape { what: "a routing", keys: &["flowlet", "flowcell"] };
-pub(crate) const SERVICE: Shape =
-    Shape { what: "a shared service", keys: &["switch", "rate", "processing", "buffer"] };
+pub(crate) const SERVICE: Shape = Shape { what: "a shared service", keys: &["switch", "rate", "processing", "buffer"] };
 
 const DISCIPLINES: [&str; 4] = ["fifo", "strict-priority", "smallest-remaining-first", "deficitRoundRobin"];
 

@@ -10,7 +10,8 @@ pub(super) fn number(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<f64
     let text = node.expect_text(problems)?;
     // `inf` and `nan` would be numbers to the standard library.
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
-    let number = Some(text).filter(|_| plain).and_then(|text| text.parse().ok()).filter(|number: &f64| number.is_finite());
+    let number =
+        Some(text).filter(|_| plain).and_then(|text| text.parse().ok()).filter(|number: &f64| number.is_finite());
     if number.is_none() {
         let message = || format!("{} is no number: one such as 0.6 is expected", quoted(text));
         problems.report(ProblemKind::BadValue, node.span, message);

@@ -103,11 +103,16 @@ impl<'a> Sweep<'a> {
             if let Err(blocked) = path::put(&mut spec, &axis.path, axis.span, &axis.values[index]) {
                 problems.report(ProblemKind::UnknownName, axis.span, || match blocked {
                     Blocked::NoItem(step) => {
-                        let message = format!("{} leads nowhere: the list has no item {}", quoted(&axis.path), quoted(&step));
+                        let message =
+                            format!("{} leads nowhere: the list has no item {}", quoted(&axis.path), quoted(&step));
                         (message, "items of a list are written by their name, or by their number counted from 0")
                     }
                     Blocked::Text(step) => {
-                        let message = format!("{} leads nowhere: there is text where {} would be a key", quoted(&axis.path), quoted(&step));
+                        let message = format!(
+                            "{} leads nowhere: there is text where {} would be a key",
+                            quoted(&axis.path),
+                            quoted(&step)
+                        );
                         (message, "write the text as the mapping that it is short for")
                     }
                 });
@@ -125,7 +130,8 @@ fn read_seeds(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Vec<u64>> 
         return not_empty(seeds.into_iter().collect::<Option<Vec<u64>>>()?, node, problems);
     }
     let text = node.expect_text(problems)?;
-    let bounds = text.split_once("..").and_then(|(first, last)| Some((first.trim().parse().ok()?, last.trim().parse().ok()?)));
+    let bounds =
+        text.split_once("..").and_then(|(first, last)| Some((first.trim().parse().ok()?, last.trim().parse().ok()?)));
     let Some((first, last)) = bounds.filter(|(first, last): &(u64, u64)| first <= last) else {
         problems.report(ProblemKind::BadValue, node.span, || {
             format!("{} are no seeds: a list such as [1, 2, 5] or a range such as 1..20 is expected", quoted(text))

@@ -91,8 +91,7 @@ fn read_one(
 ) -> Option<Traffic> {
     let network: &Network = &numbered.network;
     let what = workload::what(fields, problems);
-    let workload =
-        what.and_then(|what| workload::read(what, fields, numbered, transport, files, problems));
+    let workload = what.and_then(|what| workload::read(what, fields, numbered, transport, files, problems));
     let ends = match what? {
         What::Listed => Some(Ends::Pairs(Vec::new())),
         What::Load | What::PerSecond => ends::read(fields, Usual::Random, network, problems),

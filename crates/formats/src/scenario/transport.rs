@@ -19,8 +19,7 @@ pub(super) fn read(node: &Node<'_>, usual: &Transport, problems: &mut Problems<'
         return Some(Transport { congestion: read_congestion(node, problems)?, ..usual.clone() });
     }
     let fields = Fields::read(node, &TRANSPORT, problems)?;
-    let congestion =
-        fields.get("congestion").map_or(Some(usual.congestion), |node| read_congestion(node, problems));
+    let congestion = fields.get("congestion").map_or(Some(usual.congestion), |node| read_congestion(node, problems));
     let mtu = fields.get("mtu").map_or(Some(usual.mtu), |node| node.quantity(problems));
     let initial = fields.get("initialWindow").map_or(Some(usual.initial_window), |node| small(node, problems));
     let timeout = fields.get("minTimeout").map_or(Some(usual.min_timeout), |node| node.quantity(problems));

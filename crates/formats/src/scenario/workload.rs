@@ -95,11 +95,7 @@ pub(super) fn read(
 }
 
 /// `Some(None)` where a traffic says nothing.
-fn own_transport(
-    fields: &Fields<'_, '_>,
-    usual: &Transport,
-    problems: &mut Problems<'_>,
-) -> Option<Option<Transport>> {
+fn own_transport(fields: &Fields<'_, '_>, usual: &Transport, problems: &mut Problems<'_>) -> Option<Option<Transport>> {
     let own = fields.get("transport").map(|node| transport::read(node, usual, problems));
     own.map_or(Some(None), |own| own.map(Some))
 }

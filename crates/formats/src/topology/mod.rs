@@ -6,9 +6,9 @@ mod port;
 
 #[cfg(test)]
 pub(crate) use builder::BUILDERS;
+pub(crate) use explicit::{DEFAULTS, read_cabling};
 #[cfg(test)]
 pub(crate) use explicit::{LINK, NODE};
-pub(crate) use explicit::{DEFAULTS, read_cabling};
 #[cfg(test)]
 pub(crate) use port::QUEUE;
 

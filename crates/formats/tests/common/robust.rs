@@ -2,10 +2,12 @@
 
 use miette::Diagnostic;
 use wayleave_formats::{
-    InputErrors, MAX_PROBLEMS, Report, Source, parse_builder, read_contracts, read_events, read_topology,
+    InputErrors, MAX_PROBLEMS, Report, Source, parse_builder, read_contracts, read_events, read_flow_sizes,
+    read_hpcc_flows, read_hpcc_topology, read_htsim_flows, read_htsim_topology, read_scenario, read_topology,
     write_contracts, write_topology,
 };
-use wayleave_topology::Network;
+use wayleave_topology::builders::Cabling;
+use wayleave_topology::{Network, NodeId};
 
 /// Reads a text as everything that it could be.
 pub(crate) fn check_everything(text: &str, network: &Network) {
@@ -35,6 +37,22 @@ pub(crate) fn check_everything(text: &str, network: &Network) {
     }
     check(text, read_events(&Source::new("x.yaml", text), network).map(drop));
     check(text, parse_builder(text).map(drop));
+    // Every file that it names is the scenario again.
+    let scenario = read_scenario(&Source::new("x.yaml", text), &|name| Ok(Source::new(name, text)));
+    check(text, scenario.map(|file| assert!(file.runs.iter().all(|run| run.scenario.validate().is_ok()))));
+    check_imports(text, network);
+}
+
+/// Reads a text as the files of other simulators.
+fn check_imports(text: &str, network: &Network) {
+    let source = Source::new("x.txt", text);
+    let hosts: Vec<NodeId> = network.hosts().collect();
+    let cabling = Cabling::default();
+    check(text, read_hpcc_topology(&source, &cabling).map(drop));
+    check(text, read_htsim_topology(&source, &cabling).map(drop));
+    check(text, read_hpcc_flows(&source, network, &hosts).map(drop));
+    check(text, read_htsim_flows(&source, network, &hosts).map(drop));
+    check(text, read_flow_sizes(&source).map(|sizes| assert!(sizes.validate().is_ok() && sizes.quantile(0.5) > 0)));
 }
 
 /// Either it could be read, or every problem has a place in the text and can be shown.

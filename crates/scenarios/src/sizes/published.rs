@@ -5,14 +5,14 @@
 //!
 //! | name | what | source | mean |
 //! |---|---|---|---|
-//! | `web-search` | flows of a cluster that answers queries | Alizadeh et al., DCTCP, SIGCOMM 2010, Fig. 4 | 1.66 MB |
+//! | `web-search` | flows of a cluster that answers queries | Alizadeh et al., DCTCP, SIGCOMM 2010, Fig. 4 | 1.67 MB |
 //! | `data-mining` | flows of a cluster that mines data | Greenberg et al., VL2, SIGCOMM 2009, Fig. 2 | 7.47 MB |
 //! | `enterprise` | flows of ten data centres | Benson et al., IMC 2010 | 195 kB |
 //! | `hadoop` | flows of a Hadoop (MapReduce) cluster | Roy et al., SIGCOMM 2015, Fig. 6 | 120 kB |
 //! | `key-value` | values of a key-value store (ETC) | Atikoglu et al., SIGMETRICS 2012, section 5.1, Table 5 | 199 B |
 //!
-//! The points of the first three are those of the pFabric evaluation (SIGCOMM 2013) and its successors; those of
-//! `hadoop` are those of the HPCC evaluation (SIGCOMM 2019, section 5.1). `mapreduce` is another name of `hadoop`.
+//! The points of the first three are those that the YAPS simulator uses; those of `hadoop` are those that the HPCC
+//! evaluation (Li et al., SIGCOMM 2019) uses. `mapreduce` is another name of `hadoop`.
 //! `key-value` is computed from the model that the paper fits: fifteen sizes with their probabilities, and above them
 //! a generalised Pareto distribution with theta = 0, sigma = 214.476, k = 0.348238. A value of 0 B, which 0.5 % are,
 //! is a flow of 1 B here; the largest is 1 MB, the largest item of memcached.
@@ -160,13 +160,22 @@ mod tests {
     #[test]
     fn the_means_are_those_of_the_documentation() {
         for (name, expected) in [
-            ("web-search", 1.66e6),
+            ("web-search", 1.666e6),
             ("data-mining", 7.47e6),
             ("enterprise", 195.4e3),
             ("hadoop", 120.4e3),
             ("key-value", 199.0),
         ] {
             assert!((mean(name) / expected - 1.0).abs() < 0.005, "{name}: {} B", mean(name));
+        }
+    }
+
+    #[test]
+    fn the_medians_are_those_of_the_documentation() {
+        for (name, expected) in
+            [("web-search", 70_642), ("data-mining", 1460), ("enterprise", 1460), ("hadoop", 700), ("key-value", 40)]
+        {
+            assert_eq!(FlowSizes::published(name).unwrap().quantile(0.5), expected, "{name}");
         }
     }
 

@@ -150,12 +150,7 @@ fn check_list(flows: &[FlowSpec], scenario: &Scenario, reach: &mut Reach<'_>) ->
     Err(TrafficError::Flow { flow: 0, error: Box::new(late) })
 }
 
-fn check_flow(
-    flow: &FlowSpec,
-    before: Time,
-    scenario: &Scenario,
-    reach: &mut Reach<'_>,
-) -> Result<(), TrafficError> {
+fn check_flow(flow: &FlowSpec, before: Time, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
     for (node, key) in [(flow.from, "from"), (flow.to, "to")] {
         if scenario.network.node(node).kind != NodeKind::Host {
             return Err(TrafficError::NotAHost { node: name(node, scenario), key });

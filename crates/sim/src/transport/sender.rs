@@ -1,7 +1,7 @@
 //! The sending half: what to send next, what was acknowledged, what was lost.
 
 use wayleave_policy::{Ack, Flow, FlowStart, IntHop, Limit, Loss, Phase};
-use crate::rooms::AnyFlow;
+use wayleave_schemes::transports::AnyFlow;
 use wayleave_units::Time;
 
 use super::scoreboard::{Change, Scoreboard};

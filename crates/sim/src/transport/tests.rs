@@ -7,7 +7,7 @@ use super::*;
 use crate::clock::Instant;
 use crate::packet::Block;
 use crate::random;
-use crate::rooms::AnyFlow;
+use wayleave_schemes::transports::AnyFlow;
 use wayleave_units::Time;
 
 const SEGMENT: u32 = 1_000;

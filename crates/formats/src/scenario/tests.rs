@@ -1,1 +1,0 @@
-//! Paths into a tree.

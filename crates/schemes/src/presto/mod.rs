@@ -1,0 +1,118 @@
+//! Presto: flowcells of 64 kB over all paths in turn, and order restored at the receiver.
+//!
+//! K. He, E. Rozner, K. Agarwal, W. Felter, J. Carter, A. Akella, "Presto: Edge-based Load Balancing for Fast Datacenter
+//! Networks", SIGCOMM 2015.
+//!
+//! The sender cuts a flow into flowcells and gives each to the next path. Packets of one flowcell cannot overtake each
+//! other, so a hole within a flowcell is a loss, and the receiver passes up at once what comes behind it: the transport
+//! has to know. A hole between two flowcells is probably order that was lost between two paths: what comes behind is
+//! held until the hole closes, or for twice as long as such holes have usually lasted.
+//!
+//! | text | here |
+//! |---|---|
+//! | 3.1, Algorithm 1: flowcells, paths in turn | [`Presto`] |
+//! | 3.1: 64 kB, the largest segment that a host hands to its network card | [`FLOWCELL`] |
+//! | 3.2, Algorithm 2: what is passed up, what is held | [`Reorder`] |
+//! | 3.2: a time-out of alpha times the average duration of holes; 1 / beta of it after a merged packet | [`Params`] |
+//!
+//! Paths and flowcells: the paper names a path by a shadow MAC address, and a flowcell by a number beside it. Here the
+//! driver carries both: [`Presto::flowcell`] goes with every packet, and is all that the receiver needs besides the
+//! sequence number.
+//!
+//! Deviations, and what the text leaves open:
+//! - Packets are passed up one by one when they are due. The paper merges them in the kernel's GRO and looks at
+//!   them each time that an interrupt's batch is through.
+//! - The receiver's next expected byte never steps back, and what comes late, from an older flowcell, moves it forward
+//!   as well (Algorithm 2 leaves it, lines 13 and 21).
+//! - A time-out is that of the first segment held. Whatever is passed up because of it leaves in order.
+//! - How fast the average forgets, and what it is before the first hole, is not in the text: see [`Params`].
+//! - The first path of a flow is drawn by a hash of its identity, so that flows that begin together do not march in
+//!   step; the next ones are taken in turn, as in the paper.
+//! - When paths change, a flowcell ends: its other packets could not be on the same path.
+
+mod receiver;
+
+use wayleave_policy::{Departure, Path};
+use wayleave_units::{Bytes, Time};
+
+pub use receiver::{Params, Reorder, Segment};
+
+use crate::ecmp::FlowHash;
+
+/// Payload of a flowcell, in bytes (section 3.1: 64 kB, the maximum of TCP segmentation offload).
+pub const FLOWCELL: Bytes = Bytes::new(65_536);
+
+/// Cuts one flow into flowcells, and gives them to paths in turn.
+///
+/// ```
+/// use wayleave_policy::{Departure, Path};
+/// use wayleave_schemes::presto::{FLOWCELL, Presto};
+/// use wayleave_units::Time;
+///
+/// let mut presto = Presto::new(FLOWCELL, 42);
+/// let departure = Departure { bytes: 1460, paths: 4 };
+/// let paths: Vec<u32> = (0..45).map(|_| presto.choose(Time::ZERO, departure)).collect();
+/// // 44 packets of 1,460 B are 64,240 B; one more would be too much.
+/// assert_eq!(paths[43], paths[0]);
+/// assert_eq!(paths[44], (paths[0] + 1) % 4);
+/// assert_eq!(presto.flowcell(), 1);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Presto {
+    size: u64,
+    /// In this flowcell.
+    filled: u64,
+    flowcell: u32,
+    first: FlowHash,
+    /// `None` before the first packet, and after the paths have changed.
+    path: Option<u32>,
+}
+
+impl Presto {
+    /// Flowcells of this payload, for a flow of this identity (whatever tells flows apart, with a seed). A packet that
+    /// is larger than a flowcell is one of its own.
+    pub fn new(size: Bytes, identity: u64) -> Self {
+        Self { size: size.get(), filled: 0, flowcell: 0, first: FlowHash::new(identity), path: None }
+    }
+
+    /// The flowcell of the packet whose path was chosen last; the first is 0.
+    #[inline]
+    pub fn flowcell(&self) -> u32 {
+        self.flowcell
+    }
+
+    fn begin(&mut self, path: u32, bytes: u64) -> u32 {
+        self.flowcell = self.flowcell.wrapping_add(1);
+        self.filled = bytes;
+        *self.path.insert(path)
+    }
+}
+
+impl Path for Presto {
+    #[inline]
+    fn choose(&mut self, _now: Time, departure: Departure) -> u32 {
+        let bytes = u64::from(departure.bytes);
+        match self.path {
+            Some(path) if path < departure.paths && self.filled + bytes <= self.size => {
+                self.filled += bytes;
+                path
+            }
+            Some(path) => self.begin((path + 1) % departure.paths.max(1), bytes),
+            None => {
+                // The first flowcell is 0, whose packets need no predecessor.
+                self.filled += bytes;
+                *self.path.insert(self.first.path(departure.paths))
+            }
+        }
+    }
+
+    fn on_paths_changed(&mut self, _now: Time) {
+        if self.path.take().is_some() {
+            self.flowcell = self.flowcell.wrapping_add(1);
+            self.filled = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

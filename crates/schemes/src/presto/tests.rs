@@ -1,0 +1,291 @@
+//! Algorithms 1 and 2 line by line, then any order that paths can cause.
+
+use super::*;
+use crate::random::SplitMix;
+
+const PACKET: Departure = Departure { bytes: 1460, paths: 4 };
+
+fn us(micros: u64) -> Time {
+    Time::from_micros(micros)
+}
+
+fn segment(flowcell: u32, sequence: u64) -> Segment {
+    Segment { flowcell, sequence, length: 1 }
+}
+
+/// A buffer whose average is 100 us, and what it passed up.
+struct Receiver {
+    buffer: Reorder<u64>,
+    up: Vec<u64>,
+}
+
+impl Receiver {
+    fn new() -> Self {
+        Self { buffer: Reorder::new(Params { initial: us(100), ..Params::default() }), up: Vec::new() }
+    }
+
+    /// The packet is known by its sequence; returns what is passed up for it.
+    fn packet(&mut self, at: u64, flowcell: u32, sequence: u64) -> &[u64] {
+        let before = self.up.len();
+        self.buffer.on_packet(us(at), segment(flowcell, sequence), sequence, &mut |packet| self.up.push(packet));
+        &self.up[before..]
+    }
+
+    fn timer(&mut self, at: u64) -> &[u64] {
+        let before = self.up.len();
+        self.buffer.on_timer(us(at), &mut |packet| self.up.push(packet));
+        &self.up[before..]
+    }
+}
+
+#[test]
+fn a_flowcell_is_as_many_packets_as_fit_and_the_next_takes_the_next_path() {
+    let mut presto = Presto::new(FLOWCELL, 9);
+    let first = presto.choose(Time::ZERO, PACKET);
+    for packet in 1..44 * 9 {
+        let path = presto.choose(Time::ZERO, PACKET);
+        assert_eq!(presto.flowcell(), packet / 44, "packet {packet}");
+        assert_eq!(path, (first + packet / 44) % 4, "packet {packet}");
+    }
+}
+
+#[test]
+fn a_packet_that_fills_a_flowcell_exactly_belongs_to_it() {
+    let mut presto = Presto::new(Bytes::new(3000), 9);
+    let cells = [1000, 1000, 1000, 1, 3000, 5000, 1].map(|bytes| {
+        presto.choose(Time::ZERO, Departure { bytes, paths: 2 });
+        presto.flowcell()
+    });
+    assert_eq!(cells, [0, 0, 0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn flows_begin_on_different_paths() {
+    let mut counts = [0_u32; 4];
+    for identity in 0..4000 {
+        counts[Presto::new(FLOWCELL, identity).choose(Time::ZERO, PACKET) as usize] += 1;
+    }
+    assert!(counts.iter().all(|count| count.abs_diff(1000) < 150), "{counts:?}");
+}
+
+#[test]
+fn changed_paths_end_a_flowcell() {
+    let mut presto = Presto::new(FLOWCELL, 9);
+    presto.on_paths_changed(Time::ZERO);
+    presto.choose(Time::ZERO, PACKET);
+    assert_eq!(presto.flowcell(), 0, "nothing was sent before");
+    presto.on_paths_changed(Time::ZERO);
+    let path = presto.choose(Time::ZERO, Departure { paths: 2, ..PACKET });
+    assert!(path < 2);
+    assert_eq!(presto.flowcell(), 1);
+    // A driver that forgets to say so gets a path that exists, and a flowcell of its own.
+    let path = presto.choose(Time::ZERO, Departure { paths: 1, ..PACKET });
+    assert_eq!((path, presto.flowcell() - 1), (0, u32::from(presto.flowcell() == 2)));
+}
+
+#[test]
+fn what_comes_in_order_is_passed_up_at_once() {
+    let mut receiver = Receiver::new();
+    for sequence in 0..100 {
+        assert_eq!(receiver.packet(sequence, (sequence / 10) as u32, sequence), [sequence]);
+        assert_eq!(receiver.buffer.wake_at(), None);
+    }
+}
+
+#[test]
+fn behind_a_hole_within_a_flowcell_everything_is_passed_up_at_once() {
+    let mut receiver = Receiver::new();
+    receiver.packet(0, 0, 0);
+    assert_eq!(receiver.packet(1, 0, 2), [2]);
+    assert_eq!(receiver.packet(2, 0, 3), [3]);
+    // Also the next flowcell: the hole is a loss, and is not before it.
+    assert_eq!(receiver.packet(3, 1, 4), [4]);
+    // Sent again, in the current flowcell.
+    assert_eq!(receiver.packet(9, 1, 1), [1]);
+}
+
+#[test]
+fn behind_a_hole_between_flowcells_packets_wait_until_it_closes() {
+    let mut receiver = Receiver::new();
+    receiver.packet(0, 0, 0);
+    assert_eq!(receiver.packet(1, 1, 3), []);
+    assert_eq!(receiver.packet(2, 1, 4), []);
+    assert_eq!(receiver.buffer.wake_at(), Some(us(201)));
+    assert_eq!(receiver.packet(3, 0, 1), [1]);
+    assert_eq!(receiver.packet(4, 0, 2), [2, 3, 4]);
+    assert_eq!(receiver.buffer.wake_at(), None);
+}
+
+#[test]
+fn flowcells_that_come_in_reverse_leave_in_order() {
+    let mut receiver = Receiver::new();
+    for (at, flowcell) in [3, 2, 1].into_iter().enumerate() {
+        for packet in 0..4 {
+            assert_eq!(receiver.packet(at as u64, flowcell, u64::from(flowcell) * 4 + packet), []);
+        }
+    }
+    for sequence in 0..4 {
+        receiver.packet(5, 0, sequence);
+    }
+    assert_eq!(receiver.up, (0..16).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_loss_at_the_end_of_a_flowcell_is_given_up_after_twice_the_average() {
+    let mut receiver = Receiver::new();
+    receiver.packet(0, 0, 0);
+    receiver.packet(10, 1, 2);
+    assert_eq!(receiver.timer(209), []);
+    assert_eq!(receiver.buffer.wake_at(), Some(us(210)));
+    assert_eq!(receiver.timer(210), [2]);
+    assert_eq!(receiver.packet(211, 1, 3), [3]);
+    // What was given up comes late, from an older flowcell: nobody holds it.
+    assert_eq!(receiver.packet(212, 0, 1), [1]);
+    assert_eq!(receiver.buffer.average(), us(100), "a loss says nothing about order");
+}
+
+#[test]
+fn a_segment_that_has_just_grown_is_held_for_half_the_average_longer() {
+    let mut receiver = Receiver::new();
+    receiver.packet(0, 0, 0);
+    receiver.packet(10, 1, 2);
+    receiver.packet(180, 1, 3);
+    // 180 us + 100 us / 2.
+    assert_eq!(receiver.timer(210), []);
+    assert_eq!(receiver.buffer.wake_at(), Some(us(230)));
+    // A packet behind another hole, or of another flowcell, is not merged.
+    receiver.packet(220, 1, 5);
+    receiver.packet(221, 2, 9);
+    assert_eq!(receiver.timer(230), [2, 3, 5]);
+    // The other flowcell goes on waiting, from when it came.
+    assert_eq!(receiver.buffer.wake_at(), Some(us(421)));
+}
+
+#[test]
+fn a_retransmission_that_begins_a_flowcell_is_passed_up() {
+    let mut receiver = Receiver::new();
+    for sequence in [0, 2, 3] {
+        receiver.packet(0, 0, sequence);
+    }
+    assert_eq!(receiver.packet(1, 1, 1), [1]);
+    assert_eq!(receiver.packet(2, 1, 4), [4]);
+}
+
+#[test]
+fn the_time_out_follows_how_long_holes_last() {
+    // Each hole lasts 20 us: the average goes from 100 us by an eighth of the difference, 90, 81.25, ... to 20.
+    let mut receiver = Receiver::new();
+    let mut expected = 100.0;
+    for round in 0..60_u64 {
+        let (at, sequence, flowcell) = (round * 1000, round * 2, round as u32 * 2);
+        receiver.packet(at, flowcell + 1, sequence + 1);
+        receiver.packet(at + 20, flowcell, sequence);
+        expected += (20.0 - expected) / 8.0;
+        let average = receiver.buffer.average().as_nanos() as f64 / 1000.0;
+        // The first flowcell of the next round comes in order, without a hole.
+        assert!((average - expected).abs() < 0.02, "{average} instead of {expected}");
+    }
+    assert_eq!(receiver.up, (0..120).collect::<Vec<_>>());
+}
+
+#[test]
+fn numbers_of_flowcells_go_round() {
+    let mut receiver = Receiver::new();
+    receiver.buffer.flowcell = u32::MAX - 1;
+    receiver.packet(0, u32::MAX - 1, 0);
+    assert_eq!(receiver.packet(1, 0, 2), []);
+    assert_eq!(receiver.packet(2, u32::MAX, 1), [1, 2]);
+}
+
+#[test]
+fn duplicates_are_passed_up_like_anything_else() {
+    let mut receiver = Receiver::new();
+    receiver.packet(0, 0, 0);
+    receiver.packet(1, 1, 2);
+    receiver.packet(2, 1, 2);
+    assert_eq!(receiver.packet(3, 0, 1), [1, 2, 2]);
+    assert_eq!(receiver.packet(4, 0, 0), [0]);
+}
+
+/// Packets of some flowcells, each path with a delay of its own and in order, with losses of one in `loss`; by arrival.
+fn arrivals(random: &mut SplitMix, loss: u32) -> Vec<(u64, Segment)> {
+    let delays: [u64; 4] = [(); 4].map(|()| u64::from(random.below(60)));
+    let mut arrivals = Vec::new();
+    let mut sequence = 0;
+    let first = random.below(4);
+    for flowcell in 0..24 {
+        for _ in 0..=random.below(6) {
+            // The paths' delays are constant, so none overtakes within a flowcell.
+            let at = sequence + delays[((flowcell + first) % 4) as usize];
+            if loss == 0 || random.below(loss) > 0 {
+                arrivals.push((at, segment(flowcell, sequence)));
+            }
+            sequence += 1;
+        }
+    }
+    arrivals.sort_by_key(|&(at, segment)| (at, segment.sequence));
+    arrivals
+}
+
+/// Feeds arrivals, waking the buffer when it asks.
+fn feed(arrivals: &[(u64, Segment)], seed: u64) -> Receiver {
+    let mut receiver = Receiver::new();
+    for &(at, segment) in arrivals {
+        while let Some(wake) = receiver.buffer.wake_at().filter(|&wake| wake < us(at)) {
+            receiver.timer(wake.as_nanos().div_ceil(1000));
+            assert_ne!(receiver.buffer.wake_at(), Some(wake), "seed {seed}: woken for nothing");
+        }
+        receiver.packet(at, segment.flowcell, segment.sequence);
+    }
+    for _ in 0..1000 {
+        let Some(wake) = receiver.buffer.wake_at() else { break };
+        receiver.timer(wake.as_nanos().div_ceil(1000));
+    }
+    receiver
+}
+
+#[test]
+fn whatever_the_paths_do_without_losses_everything_leaves_in_order() {
+    for seed in 0..2000 {
+        let arrivals = arrivals(&mut SplitMix::new(seed), 0);
+        // Patient enough for the first hole; the average may learn that holes are short only while they are.
+        let mut receiver = Receiver::new();
+        receiver.buffer = Reorder::new(Params { initial: us(1000), gain: 20, ..Params::default() });
+        for &(at, segment) in &arrivals {
+            receiver.packet(at, segment.flowcell, segment.sequence);
+            assert!(receiver.buffer.wake_at().is_none_or(|wake| wake > us(at)), "seed {seed}");
+        }
+        assert_eq!(receiver.up, (0..arrivals.len() as u64).collect::<Vec<_>>(), "seed {seed}");
+    }
+}
+
+#[test]
+fn with_losses_every_packet_leaves_once_and_none_stays() {
+    for seed in 0..2000 {
+        let arrivals = arrivals(&mut SplitMix::new(seed), 5);
+        let mut receiver = feed(&arrivals, seed);
+        assert_eq!(receiver.buffer.held(), 0, "seed {seed}");
+        receiver.up.sort_unstable();
+        let mut sent: Vec<u64> = arrivals.iter().map(|(_, segment)| segment.sequence).collect();
+        sent.sort_unstable();
+        assert_eq!(receiver.up, sent, "seed {seed}");
+    }
+}
+
+#[test]
+fn nothing_waits_longer_than_the_time_outs_of_what_comes_before_it() {
+    for seed in 0..500 {
+        let arrivals = arrivals(&mut SplitMix::new(seed), 5);
+        let mut receiver = Receiver::new();
+        for &(at, segment) in &arrivals {
+            if let Some(wake) = receiver.buffer.wake_at() {
+                receiver.timer(at.min(wake.as_nanos().div_ceil(1000)).max(at));
+            }
+            receiver.packet(at, segment.flowcell, segment.sequence);
+        }
+        // The last packet came at the latest after 60 us more than it was sent; then at most one time-out for each
+        // flowcell, of twice the average with half of it on top.
+        let last = arrivals.last().map_or(0, |&(at, _)| at);
+        assert!(receiver.buffer.wake_at().is_none_or(|wake| wake <= us(last + 250)), "seed {seed}");
+    }
+}

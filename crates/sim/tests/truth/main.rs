@@ -1,0 +1,19 @@
+//! The simulator against what is known: closed forms of queueing theory, times that are computed by hand, and published
+//! facts.
+//!
+//! Every test builds a scenario through the public interface only, and says what it would catch. Numbers beside an
+//! expression are in picoseconds, like the simulator's, unless a unit is named.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+mod buffers;
+mod congestion;
+mod disputed;
+mod latency;
+mod lossless;
+mod networks;
+mod paths;
+mod queueing;
+mod replay;
+mod scheduling;
+mod services;
+mod workloads;

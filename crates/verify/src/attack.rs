@@ -1,0 +1,230 @@
+//! An attack: who sends when, as a text of one line that replays it.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Traffic within the contracts: a pattern, the seed of its random numbers, and what a search has changed.
+///
+/// ```
+/// use wayleave_verify::Attack;
+/// let attack: Attack = "chasing:12/small,7,@1+1200;9-400".parse()?;
+/// assert_eq!(attack.victim(), Some(12));
+/// assert_eq!(attack.to_string(), "chasing:12/small,7,@1+1200;9-400");
+/// assert!("chasing,7".parse::<Attack>().is_err());
+/// # Ok::<(), wayleave_verify::AttackError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attack {
+    /// Who sends when.
+    pub timing: Timing,
+    /// In which frames.
+    pub frames: Frames,
+    /// Whether traffic without a contract is there, where there can be any.
+    pub company: Company,
+    /// Of random phases, and of the simulator.
+    pub seed: u64,
+    /// What is moved from where the pattern puts it.
+    pub shifts: Vec<Shift>,
+}
+
+/// When bursts begin. Promises are numbered from 0, in the order of the claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// All bursts at once.
+    Together,
+    /// Each at random.
+    Random,
+    /// Each at random, and again whenever its bucket is full.
+    Repeated,
+    /// Only contracts that share a link with the victim: at every queue of its route, the bursts that join it there
+    /// arrive when its last packet would if nothing delayed it.
+    Colliding {
+        /// Whose packets are to be delayed.
+        victim: usize,
+    },
+    /// The same, but when its last packet arrives after having been delayed at the queues before.
+    Chasing {
+        /// Whose packets are to be delayed.
+        victim: usize,
+    },
+}
+
+/// How large frames are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frames {
+    /// As large as the contract sends them.
+    Largest,
+    /// As small as Ethernet allows.
+    Smallest,
+}
+
+/// What else is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// What the claim's background is.
+    Background,
+    /// Nothing.
+    Quiet,
+}
+
+/// Something that begins earlier or later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shift {
+    /// What.
+    pub who: Who,
+    /// By how many ns; negative is earlier.
+    pub by_ns: i64,
+}
+
+/// What begins earlier or later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// All that join the victim at this hop of its route, from 0.
+    JoiningAt(usize),
+    /// One promise, by its number.
+    Promise(usize),
+}
+
+/// The text is no attack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttackError {
+    text: String,
+}
+
+impl Attack {
+    /// A pattern of largest frames, with background.
+    pub const fn new(timing: Timing, seed: u64) -> Self {
+        Self { timing, frames: Frames::Largest, company: Company::Background, seed, shifts: Vec::new() }
+    }
+
+    /// The promise whose packets are to be delayed, if it is one.
+    pub const fn victim(&self) -> Option<usize> {
+        match self.timing {
+            Timing::Colliding { victim } | Timing::Chasing { victim } => Some(victim),
+            Timing::Together | Timing::Random | Timing::Repeated => None,
+        }
+    }
+
+    /// By how many ns something is moved.
+    pub(crate) fn shift(&self, who: Who) -> i64 {
+        self.shifts.iter().filter(|shift| shift.who == who).map(|shift| shift.by_ns).sum()
+    }
+
+    /// Moves something by so many ns more.
+    pub(crate) fn moved(&self, who: Who, by_ns: i64) -> Self {
+        let mut moved = self.clone();
+        match moved.shifts.iter_mut().find(|shift| shift.who == who) {
+            Some(shift) => shift.by_ns += by_ns,
+            None => moved.shifts.push(Shift { who, by_ns }),
+        }
+        moved.shifts.retain(|shift| shift.by_ns != 0);
+        moved
+    }
+}
+
+impl fmt::Display for Attack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.timing {
+            Timing::Together => f.write_str("together")?,
+            Timing::Random => f.write_str("random")?,
+            Timing::Repeated => f.write_str("repeated")?,
+            Timing::Colliding { victim } => write!(f, "colliding:{victim}")?,
+            Timing::Chasing { victim } => write!(f, "chasing:{victim}")?,
+        }
+        if self.frames == Frames::Smallest {
+            f.write_str("/small")?;
+        }
+        if self.company == Company::Quiet {
+            f.write_str("/quiet")?;
+        }
+        write!(f, ",{}", self.seed)?;
+        for (index, Shift { who, by_ns }) in self.shifts.iter().enumerate() {
+            f.write_str(if index == 0 { "," } else { ";" })?;
+            match who {
+                Who::JoiningAt(hop) => write!(f, "@{hop}{by_ns:+}")?,
+                Who::Promise(number) => write!(f, "{number}{by_ns:+}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Attack {
+    type Err = AttackError;
+
+    fn from_str(text: &str) -> Result<Self, AttackError> {
+        parse(text).ok_or_else(|| AttackError { text: text.to_owned() })
+    }
+}
+
+fn parse(text: &str) -> Option<Attack> {
+    let mut parts = text.splitn(3, ',');
+    let (pattern, seed) = (parts.next()?, parts.next()?.parse().ok()?);
+    let mut words = pattern.split('/');
+    let timing = match words.next()?.split_once(':') {
+        None => match pattern.split('/').next()? {
+            "together" => Timing::Together,
+            "random" => Timing::Random,
+            "repeated" => Timing::Repeated,
+            _ => return None,
+        },
+        Some(("colliding", victim)) => Timing::Colliding { victim: victim.parse().ok()? },
+        Some(("chasing", victim)) => Timing::Chasing { victim: victim.parse().ok()? },
+        Some(_) => return None,
+    };
+    let mut attack = Attack::new(timing, seed);
+    for word in words {
+        match word {
+            "small" => attack.frames = Frames::Smallest,
+            "quiet" => attack.company = Company::Quiet,
+            _ => return None,
+        }
+    }
+    let shifts = parts.next().map_or(Some(Vec::new()), |list| list.split(';').map(shift).collect())?;
+    Some(Attack { shifts, ..attack })
+}
+
+fn shift(text: &str) -> Option<Shift> {
+    let (is_hop, rest) = text.strip_prefix('@').map_or((false, text), |rest| (true, rest));
+    let sign = rest.find(['+', '-'])?;
+    let number = rest[..sign].parse().ok()?;
+    let who = if is_hop { Who::JoiningAt(number) } else { Who::Promise(number) };
+    Some(Shift { who, by_ns: rest[sign..].parse().ok()? })
+}
+
+impl fmt::Display for AttackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "\"{}\" is no attack: PATTERN,SEED[,SHIFTS] is expected, such as together,1 or chasing:12/small,7,@1+1200;9-400",
+            self.text
+        )
+    }
+}
+
+impl std::error::Error for AttackError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_read_back() {
+        for text in [
+            "together,1",
+            "random/small/quiet,18446744073709551615",
+            "repeated/quiet,0",
+            "colliding:0,3,@0-9223372036854775807",
+            "chasing:12/small,7,@1+1200;9-400",
+        ] {
+            assert_eq!(text.parse::<Attack>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_attack_is_refused() {
+        for text in ["", "together", "together,", "chasing,1", "together:1,1", "random/loud,1", "together,1,5", "together,1,@+5"] {
+            assert!(text.parse::<Attack>().is_err(), "{text}");
+        }
+    }
+}

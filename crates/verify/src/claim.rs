@@ -1,0 +1,138 @@
+//! What is put to the test: the network as it is, and who was promised what on it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use wayleave_scenarios::ScenarioError;
+use wayleave_topology::{Network, NetworkError, Route, RouteError};
+use wayleave_units::{Bytes, Rate, Time};
+
+/// An admitted set. Buffers are those of the network's queues.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// The network.
+    pub network: Arc<Network>,
+    /// What else is sent.
+    pub background: Background,
+    /// The promises.
+    pub promises: Vec<Promise>,
+}
+
+/// Traffic without a contract.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Background {
+    /// None is let in: contracts may use every queue.
+    Dropped,
+    /// As much as the lines carry, in the lowest queue of every switch port and below all queues of a host.
+    Saturating {
+        /// Per link, the largest frame on the wire.
+        largest: Vec<Bytes>,
+    },
+}
+
+/// One contract and what it was promised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// For the reader.
+    pub name: String,
+    /// Its queues.
+    pub route: Route,
+    /// On the wire of the first link.
+    pub rate: Rate,
+    /// On the wire of the first link.
+    pub burst: Bytes,
+    /// The largest frame that it sends, on the wire of the first link; never more than its burst is sent.
+    pub frame: Bytes,
+    /// No packet takes longer, from the shaper's release to the last bit at the receiver.
+    pub bound: Time,
+    /// What the calculus says for the present set, if it is known: with budgets that are not used up, less than `bound`.
+    pub today: Option<Time>,
+}
+
+/// Why a claim cannot be put to the test.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClaimError {
+    /// A promise for a route that is none.
+    Route {
+        /// Whose.
+        name: String,
+        /// What is wrong with it.
+        error: RouteError,
+    },
+    /// A promise without a rate, or for frames of no bytes.
+    Nothing {
+        /// Whose.
+        name: String,
+    },
+    /// The network cannot be given the queues of traffic without a contract.
+    Network(NetworkError),
+    /// The simulator does not accept the run.
+    Run(Box<ScenarioError>),
+    /// An attack on a promise that is not there.
+    NoPromise {
+        /// Its number.
+        number: usize,
+        /// How many there are.
+        promises: usize,
+    },
+}
+
+impl fmt::Display for ClaimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Route { name, error } => write!(f, "the route of \"{name}\": {error}"),
+            Self::Nothing { name } => write!(f, "\"{name}\" has a rate or a frame of zero"),
+            Self::Network(error) => error.fmt(f),
+            Self::Run(error) => write!(f, "the simulator refuses the run: {error}"),
+            Self::NoPromise { number, promises } => {
+                write!(f, "there is no promise {number}: they are numbered from 0, and there are {promises}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ClaimError {}
+
+impl Claim {
+    /// Checks that every promise is about a route of the network.
+    ///
+    /// # Errors
+    /// The first promise that is not.
+    pub fn validate(&self) -> Result<(), ClaimError> {
+        for promise in &self.promises {
+            let ends = promise.ends(&self.network);
+            let valid = match ends {
+                Some((from, to)) => promise.route.validate(&self.network, from, to),
+                None => Err(RouteError::Empty),
+            };
+            valid.map_err(|error| ClaimError::Route { name: promise.name.clone(), error })?;
+            if promise.rate == Rate::ZERO || promise.frame == Bytes::ZERO {
+                return Err(ClaimError::Nothing { name: promise.name.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Promise {
+    /// Who sends to whom; `None` if its route has no hop in this network.
+    pub(crate) fn ends(&self, network: &Network) -> Option<(wayleave_topology::NodeId, wayleave_topology::NodeId)> {
+        let known = |link: wayleave_topology::LinkId| link.index() < network.links().len();
+        if !self.route.hops.iter().all(|hop| known(hop.link)) {
+            return None;
+        }
+        let (first, last) = (self.route.hops.first()?, self.route.hops.last()?);
+        Some((network.link(first.link).from, network.link(last.link).to))
+    }
+
+    /// What no queue is to blame for: propagation, and processing of the source and of every switch.
+    pub(crate) fn constant(&self, network: &Network) -> Time {
+        let links = self.route.hops.iter().map(|hop| network.link(hop.link));
+        links.map(|link| link.propagation + network.node(link.from).processing).sum()
+    }
+
+    /// What no packet may exceed: what the calculus says today, or else what was promised.
+    pub(crate) fn limit(&self) -> Time {
+        self.today.map_or(self.bound, |today| today.min(self.bound))
+    }
+}

@@ -1,0 +1,37 @@
+//! How hard is tried.
+
+/// How many attacks are made, and how large each may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Random phases of the whole set: so many seeds, each once with single and once with repeated bursts.
+    pub seeds: u32,
+    /// How many contracts are attacked one by one, with bursts that collide with theirs; those that came closest to
+    /// their limits first.
+    pub victims: usize,
+    /// Steps of the search for worse phases against one contract.
+    pub rounds: u32,
+    /// How many contracts the search is for.
+    pub searched: usize,
+    /// The most packets put on links in one run; runs become shorter instead.
+    pub packet_hops: u64,
+    /// Of all random numbers.
+    pub seed: u64,
+}
+
+impl Effort {
+    /// A first look: about a second for a fat tree with 1,000 contracts.
+    pub const QUICK: Self =
+        Self { seeds: 2, victims: 16, rounds: 32, searched: 1, packet_hops: 1_000_000, seed: 1 };
+    /// Seconds for a fat tree with 2,000 contracts.
+    pub const USUAL: Self =
+        Self { seeds: 6, victims: 128, rounds: 128, searched: 1, packet_hops: 2_000_000, seed: 1 };
+    /// Every contract is attacked, and the search is for those that came closest.
+    pub const LONG: Self =
+        Self { seeds: 64, victims: usize::MAX, rounds: 512, searched: 16, packet_hops: 20_000_000, seed: 1 };
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self::USUAL
+    }
+}

@@ -1,0 +1,72 @@
+//! Every promise under the worst traffic that the contracts allow, packet by packet.
+//!
+//! The admission control proves that its promises hold. This crate believes none of it: it takes the network and the
+//! promises (a [`Claim`]), lets the simulator run them under attack after attack, and returns a [`Report`] with the
+//! longest delay that was seen of each promise, and with every promise that did not hold. It depends on neither the
+//! calculus nor the ledger nor any scheme.
+//!
+//! An [`Attack`] is traffic within the contracts: every contract sends its whole burst at once and then at its rate,
+//! and traffic without a contract fills the queues below. What varies is when bursts begin ([`Timing`]), how large
+//! frames are, and whether there is other traffic. The delay of a queue is largest for the packet that comes when all
+//! bursts have just come (the last knee of the arrival curve; `docs/admission.md`, section 5), so aimed attacks let the
+//! bursts of all that meet a victim arrive at each queue together with its last packet. A search climbs from there.
+//!
+//! What a run shows is a lower bound of the true worst case. That nothing worse was found proves nothing; one packet
+//! that is late disproves the bound, and its attack replays it bit for bit.
+//!
+//! | | |
+//! |---|---|
+//! | `claim.rs`, `fault.rs` | what is promised; faults on purpose |
+//! | `attack.rs`, `schedule.rs` | who sends when, and its text |
+//! | `fill.rs` | traffic without a contract |
+//! | `stage.rs`, `run.rs` | from an attack to a scenario to what was seen |
+//! | `verify.rs`, `effort.rs` | which attacks are made |
+//! | `report.rs` | what was seen |
+//!
+//! ```
+//! use std::sync::Arc;
+//! use wayleave_topology::builders::{Cabling, build};
+//! use wayleave_topology::{Hop, Route};
+//! use wayleave_units::{Bytes, Rate, Time};
+//! use wayleave_verify::{Background, Claim, Effort, Promise, verify};
+//!
+//! let network = Arc::new(build::star(3, Cabling::default())?);
+//! let link = |name| network.find_link(name).ok_or("no such link");
+//! let mut promise = Promise {
+//!     name: "ptp".into(),
+//!     route: Route { hops: vec![Hop { link: link("h1->s1")?, queue: 0 }, Hop { link: link("s1->h3")?, queue: 0 }] },
+//!     rate: Rate::from_mbit(1),
+//!     burst: Bytes::new(3000),
+//!     frame: Bytes::new(1500),
+//!     bound: Time::from_micros(100),
+//!     today: None,
+//! };
+//! let claim = |promise: &Promise| Claim {
+//!     network: network.clone(),
+//!     background: Background::Saturating { largest: vec![Bytes::new(1562); 6] },
+//!     promises: vec![promise.clone()],
+//! };
+//! assert!(verify(&claim(&promise), &Effort::QUICK, None, |_, _| true)?.is_sound());
+//! // Two frames in a row take 24 us on the first link alone.
+//! promise.bound = Time::from_micros(30);
+//! assert!(!verify(&claim(&promise), &Effort::QUICK, None, |_, _| true)?.is_sound());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod attack;
+mod claim;
+mod effort;
+mod fault;
+mod fill;
+mod report;
+mod run;
+mod schedule;
+mod stage;
+mod verify;
+
+pub use attack::{Attack, AttackError, Company, Frames, Shift, Timing, Who};
+pub use claim::{Background, Claim, ClaimError, Promise};
+pub use effort::Effort;
+pub use fault::Fault;
+pub use report::{Breach, Finding, Report, Violation};
+pub use verify::{replay, verify};

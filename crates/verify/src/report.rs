@@ -1,0 +1,167 @@
+//! What was seen, and what should not have been.
+
+use std::fmt;
+
+use wayleave_units::Time;
+
+use crate::attack::Attack;
+use crate::claim::Claim;
+use crate::run::Seen;
+
+/// The outcome of a verification.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// One for each promise, in the order of the claim.
+    pub findings: Vec<Finding>,
+    /// What broke a promise; for each promise and kind, the worst.
+    pub violations: Vec<Violation>,
+    /// Runs of the simulator.
+    pub runs: u64,
+    /// Packets put on links in all of them.
+    pub packet_hops: u64,
+}
+
+/// The worst that was seen of one promise.
+#[derive(Clone, Debug, Default)]
+pub struct Finding {
+    /// The longest that a packet took, in ps, from release to the last bit at the receiver.
+    pub delay_ps: u64,
+    /// The attack that did it; `None` if no packet arrived.
+    pub attack: Option<Attack>,
+    /// Packets that arrived, in all runs.
+    pub packets: u64,
+    /// Packets that found no room in a buffer, in all runs.
+    pub drops: u64,
+}
+
+/// Something that should not be.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// Whose promise, by its number in the claim.
+    pub promise: usize,
+    /// What happened.
+    pub breach: Breach,
+    /// What shows it again.
+    pub attack: Attack,
+}
+
+/// How a promise is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breach {
+    /// A packet took longer than was promised.
+    Late {
+        /// In ps.
+        delay_ps: u64,
+        /// The promise.
+        bound: Time,
+    },
+    /// A packet took longer than the calculus says for the present set: the promise still holds, the proof does not.
+    Unproven {
+        /// In ps.
+        delay_ps: u64,
+        /// What the calculus says.
+        today: Time,
+    },
+    /// Packets found no room in a buffer.
+    Dropped {
+        /// How many in one run.
+        packets: u64,
+    },
+}
+
+impl Finding {
+    /// The longest that a packet took, rounded up to whole ns.
+    pub fn delay(&self) -> Time {
+        in_time(self.delay_ps)
+    }
+}
+
+/// ps in whole ns, rounded up.
+pub(crate) fn in_time(ps: u64) -> Time {
+    Time::from_nanos(ps.div_ceil(1_000))
+}
+
+impl Breach {
+    const fn kind(self) -> u8 {
+        match self {
+            Self::Late { .. } => 0,
+            Self::Unproven { .. } => 1,
+            Self::Dropped { .. } => 2,
+        }
+    }
+
+    const fn size(self) -> u64 {
+        match self {
+            Self::Late { delay_ps, .. } | Self::Unproven { delay_ps, .. } => delay_ps,
+            Self::Dropped { packets } => packets,
+        }
+    }
+}
+
+impl fmt::Display for Breach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Late { delay_ps, bound } => write!(f, "a packet took {}, promised were {bound}", in_time(delay_ps)),
+            Self::Unproven { delay_ps, today } => {
+                write!(f, "a packet took {}, and the calculus says {today} for this set", in_time(delay_ps))
+            }
+            Self::Dropped { packets: 1 } => f.write_str("a packet found no room in a buffer"),
+            Self::Dropped { packets } => write!(f, "{packets} packets found no room in a buffer"),
+        }
+    }
+}
+
+impl Report {
+    pub(crate) fn new(promises: usize) -> Self {
+        Self { findings: vec![Finding::default(); promises], ..Self::default() }
+    }
+
+    /// Whether everything held.
+    pub fn is_sound(&self) -> bool {
+        self.violations.is_empty()
+    }
+
+    /// The promise that came closest to its limit: `None` if nothing arrived at all.
+    pub fn closest(&self, claim: &Claim) -> Option<usize> {
+        let seen = (0..self.findings.len()).filter(|&number| self.findings[number].delay_ps > 0);
+        seen.max_by(|&a, &b| self.share(claim, a).total_cmp(&self.share(claim, b)))
+    }
+
+    /// The worst seen of a promise, as a share of what the calculus says today (or of what was promised).
+    pub fn share(&self, claim: &Claim, promise: usize) -> f64 {
+        let limit = claim.promises[promise].limit().as_nanos().max(1);
+        self.findings[promise].delay_ps as f64 / (limit as f64 * 1e3)
+    }
+
+    /// Adds what a run shows.
+    pub(crate) fn add(&mut self, claim: &Claim, seen: &[Seen], attack: &Attack) {
+        for seen in seen {
+            let finding = &mut self.findings[seen.promise];
+            finding.packets += seen.packets;
+            finding.drops += seen.drops;
+            if seen.packets > 0 && (seen.delay_ps > finding.delay_ps || finding.attack.is_none()) {
+                finding.delay_ps = seen.delay_ps;
+                finding.attack = Some(attack.clone());
+            }
+            let promise = &claim.promises[seen.promise];
+            let is_beyond = |limit: Time| u128::from(seen.delay_ps) > u128::from(limit.as_nanos()) * 1_000;
+            if is_beyond(promise.bound) {
+                self.violate(seen.promise, Breach::Late { delay_ps: seen.delay_ps, bound: promise.bound }, attack);
+            } else if let Some(today) = promise.today.filter(|&today| is_beyond(today)) {
+                self.violate(seen.promise, Breach::Unproven { delay_ps: seen.delay_ps, today }, attack);
+            }
+            if seen.drops > 0 {
+                self.violate(seen.promise, Breach::Dropped { packets: seen.drops }, attack);
+            }
+        }
+    }
+
+    fn violate(&mut self, promise: usize, breach: Breach, attack: &Attack) {
+        let same = |known: &&mut Violation| known.promise == promise && known.breach.kind() == breach.kind();
+        match self.violations.iter_mut().find(same) {
+            Some(known) if known.breach.size() >= breach.size() => {}
+            Some(known) => (known.breach, known.attack) = (breach, attack.clone()),
+            None => self.violations.push(Violation { promise, breach, attack: attack.clone() }),
+        }
+    }
+}

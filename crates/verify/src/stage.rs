@@ -1,0 +1,153 @@
+//! The network as it is simulated, and what is known of every promise's way through it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use wayleave_topology::{LinkId, MAX_QUEUES, Network, NodeKind, PortSpec};
+use wayleave_units::{Bytes, Rate};
+
+use crate::attack::Frames;
+use crate::claim::{Background, Claim, ClaimError};
+use crate::fault::rebuilt;
+use crate::fill::Fill;
+
+/// No frame is smaller on the wire: 64 B, and 20 B of preamble and gap (IEEE 802.3); a tag comes on top for each switch.
+const SMALLEST_FRAME: u64 = 84;
+
+/// One tag a switch, which takes it off (Chameleon, section 3.3).
+const TAG: u64 = 4;
+
+/// A claim with everything that does not depend on who sends when.
+pub(crate) struct Stage<'c> {
+    pub(crate) claim: &'c Claim,
+    /// With a queue for background below those of hosts.
+    pub(crate) network: Arc<Network>,
+    pub(crate) ways: Vec<Way>,
+    /// Per link that promises use: which, with the number of the hop.
+    pub(crate) on_link: HashMap<LinkId, Vec<(usize, usize)>>,
+    pub(crate) fill: Fill,
+}
+
+/// The way of one promise.
+pub(crate) struct Way {
+    pub(crate) hops: Vec<Stop>,
+    /// ns at the source before the first queue.
+    pub(crate) source: i64,
+}
+
+/// One queue on it.
+pub(crate) struct Stop {
+    pub(crate) link: LinkId,
+    pub(crate) queue: u8,
+    pub(crate) rate: Rate,
+    /// ns from the last bit on the link to the next queue.
+    pub(crate) latency: i64,
+}
+
+/// Somebody who shares a queue, or a line, with a victim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Joiner {
+    pub(crate) promise: usize,
+    /// The hop of the victim where they meet first.
+    pub(crate) at: usize,
+    /// The hop of its own way that this is.
+    pub(crate) own: usize,
+}
+
+impl<'c> Stage<'c> {
+    pub(crate) fn new(claim: &'c Claim) -> Result<Self, ClaimError> {
+        claim.validate()?;
+        let network = match &claim.background {
+            Background::Dropped => claim.network.clone(),
+            Background::Saturating { .. } => {
+                let with_room = rebuilt(&claim.network, add_lowest_queue).map_err(ClaimError::Network)?;
+                Arc::new(with_room)
+            }
+        };
+        let ways: Vec<Way> = claim.promises.iter().map(|promise| way(&network, &promise.route.hops)).collect();
+        let mut on_link: HashMap<LinkId, Vec<(usize, usize)>> = HashMap::new();
+        for (promise, way) in ways.iter().enumerate() {
+            for (hop, stop) in way.hops.iter().enumerate() {
+                on_link.entry(stop.link).or_default().push((promise, hop));
+            }
+        }
+        let fill = Fill::new(claim, &network);
+        Ok(Self { claim, network, ways, on_link, fill })
+    }
+
+    /// What a promise sends at a time, in bytes; `None` if its burst has no room for a packet with its tags.
+    pub(crate) fn frame(&self, promise: usize, frames: Frames) -> Option<u64> {
+        let (terms, way) = (&self.claim.promises[promise], &self.ways[promise]);
+        let tags = TAG * (way.hops.len() as u64).saturating_sub(1);
+        let largest = terms.frame.get().min(terms.burst.get());
+        let frame = match frames {
+            Frames::Largest => largest,
+            Frames::Smallest => largest.min(SMALLEST_FRAME + tags),
+        };
+        Some(frame).filter(|&frame| frame > tags)
+    }
+
+    /// How long the first frame takes from the first queue to that of a hop, if nothing delays it, in ns.
+    pub(crate) fn reach(&self, promise: usize, hop: usize, frame: u64) -> i64 {
+        self.ways[promise].hops[..hop].iter().map(|stop| sending(frame, stop.rate) + stop.latency).sum()
+    }
+
+    /// All that share a line with the victim, and can delay it there.
+    pub(crate) fn joiners(&self, victim: usize) -> Vec<Joiner> {
+        // A lower queue blocks by one frame, which the background does as well.
+        let lower_too = self.claim.background == Background::Dropped;
+        let mut seen = vec![false; self.ways.len()];
+        seen[victim] = true;
+        let mut joiners = Vec::new();
+        for (at, stop) in self.ways[victim].hops.iter().enumerate() {
+            for &(promise, own) in self.on_link.get(&stop.link).into_iter().flatten() {
+                let may = lower_too || self.ways[promise].hops[own].queue <= stop.queue;
+                if may && !seen[promise] {
+                    seen[promise] = true;
+                    joiners.push(Joiner { promise, at, own });
+                }
+            }
+        }
+        joiners
+    }
+}
+
+fn way(network: &Network, hops: &[wayleave_topology::Hop]) -> Way {
+    let stop = |hop: &wayleave_topology::Hop| {
+        let link = network.link(hop.link);
+        let to = network.node(link.to);
+        let inside = match to.kind {
+            NodeKind::Switch => to.processing + to.jitter,
+            NodeKind::Host => wayleave_units::Time::ZERO,
+        };
+        Stop { link: hop.link, queue: hop.queue, rate: link.rate, latency: nanos(link.propagation + inside) }
+    };
+    let source = hops.first().map(|hop| network.node(network.link(hop.link).from));
+    Way {
+        hops: hops.iter().map(stop).collect(),
+        source: source.map_or(0, |node| nanos(node.processing + node.jitter)),
+    }
+}
+
+/// Below the queues of hosts, which the topology leaves to contracts, comes one for what has none.
+fn add_lowest_queue(kind: NodeKind, port: &mut PortSpec, mtu: Bytes) {
+    if kind == NodeKind::Host
+        && port.queues.len() < MAX_QUEUES
+        && let Some(&last) = port.queues.last()
+    {
+        // What finds no room is sent again soon; there is no point in keeping more.
+        let buffer = Bytes::new(8 * (mtu.get() + 62));
+        port.queues.push(wayleave_topology::PortQueue { buffer, ..last });
+    }
+}
+
+/// How long a line sends bytes, in ns, rounded up.
+pub(crate) fn sending(bytes: u64, rate: Rate) -> i64 {
+    let time = (u128::from(bytes) * 8_000_000_000).div_ceil(u128::from(rate.bits_per_second().max(1)));
+    i64::try_from(time).unwrap_or(i64::MAX / 1024)
+}
+
+/// ns as a signed number; times are far below what it holds.
+pub(crate) fn nanos(time: wayleave_units::Time) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX / 1024)
+}

@@ -1,0 +1,184 @@
+//! The whole of it: patterns for all, then for one contract after the other, then a search.
+
+use std::collections::BTreeSet;
+
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+use crate::attack::{Attack, Company, Frames, Timing, Who};
+use crate::claim::{Claim, ClaimError};
+use crate::effort::Effort;
+use crate::report::Report;
+use crate::run::Seen;
+use crate::stage::{Stage, sending};
+
+/// Attacks a claim, and reports the worst that was seen of each promise.
+///
+/// `chosen` is the promise that the search is for; without it, those that came closest to their limits. `progress` is
+/// told how many runs of how many are done, and stops the verification by saying `false`.
+///
+/// # Errors
+/// If the claim cannot be simulated.
+///
+/// # Panics
+/// If there is no promise `chosen`.
+pub fn verify(
+    claim: &Claim,
+    effort: &Effort,
+    chosen: Option<usize>,
+    progress: impl FnMut(u64, u64) -> bool,
+) -> Result<Report, ClaimError> {
+    assert!(chosen.is_none_or(|chosen| chosen < claim.promises.len()), "there is no such promise");
+    let stage = Stage::new(claim)?;
+    let mut campaign = Campaign { stage, effort, report: Report::new(claim.promises.len()), progress, total: 0, done: 0 };
+    if !claim.promises.is_empty() {
+        campaign.conduct(chosen)?;
+    }
+    Ok(campaign.report)
+}
+
+/// Makes one attack again; bit for bit the same as when it was made first, with the same claim and effort.
+///
+/// # Errors
+/// If the claim cannot be simulated, or the attack is on a promise that is not there.
+pub fn replay(claim: &Claim, effort: &Effort, attack: &Attack) -> Result<Report, ClaimError> {
+    let stage = Stage::new(claim)?;
+    let shown = stage.run(attack, effort.packet_hops)?;
+    let mut report = Report::new(claim.promises.len());
+    (report.runs, report.packet_hops) = (1, shown.hops);
+    report.add(claim, &shown.seen, attack);
+    Ok(report)
+}
+
+/// A verification under way.
+struct Campaign<'a, P> {
+    stage: Stage<'a>,
+    effort: &'a Effort,
+    report: Report,
+    progress: P,
+    total: u64,
+    done: u64,
+}
+
+/// Whether to go on.
+type Step = Result<bool, ClaimError>;
+
+/// What one attack showed, and whether to go on.
+struct Made {
+    seen: Vec<Seen>,
+    goes_on: bool,
+}
+
+impl Made {
+    /// The longest that a packet of a promise took, in ps.
+    fn delay_ps(&self, promise: usize) -> u64 {
+        self.seen.iter().filter(|seen| seen.promise == promise).map(|seen| seen.delay_ps).max().unwrap_or(0)
+    }
+}
+
+impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
+    fn conduct(&mut self, chosen: Option<usize>) -> Result<(), ClaimError> {
+        let promises = self.stage.claim.promises.len();
+        let patterns = self.patterns();
+        let victims = self.effort.victims.min(promises);
+        let searched = if chosen.is_some() { 1 } else { self.effort.searched.min(promises) };
+        self.total = (patterns.len() + 3 * victims + searched * (self.effort.rounds as usize + 3)) as u64;
+        for attack in patterns {
+            if !self.make(&attack)?.goes_on {
+                return Ok(());
+            }
+        }
+        for victim in self.closest(chosen, victims) {
+            for attack in self.aimed(victim) {
+                if !self.make(&attack)?.goes_on {
+                    return Ok(());
+                }
+            }
+        }
+        for victim in self.closest(chosen, searched) {
+            if !self.search(victim)? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Attacks on everybody at once.
+    fn patterns(&self) -> Vec<Attack> {
+        let seed = self.effort.seed;
+        let together = Attack::new(Timing::Together, seed);
+        let small = Attack { frames: Frames::Smallest, ..together.clone() };
+        let quiet = Attack { company: Company::Quiet, ..together.clone() };
+        let mut patterns = vec![together, small, quiet];
+        for number in 0..u64::from(self.effort.seeds) {
+            let seed = seed.wrapping_add(number);
+            patterns.push(Attack::new(Timing::Random, seed));
+            patterns.push(Attack::new(Timing::Repeated, seed));
+        }
+        patterns
+    }
+
+    /// Attacks on one.
+    fn aimed(&self, victim: usize) -> [Attack; 3] {
+        let seed = self.effort.seed;
+        let chasing = Attack::new(Timing::Chasing { victim }, seed);
+        let small = Attack { frames: Frames::Smallest, ..chasing.clone() };
+        [chasing, Attack::new(Timing::Colliding { victim }, seed), small]
+    }
+
+    /// The chosen one, then those that came closest to their limits.
+    fn closest(&self, chosen: Option<usize>, count: usize) -> Vec<usize> {
+        let claim = self.stage.claim;
+        let mut others: Vec<usize> = (0..claim.promises.len()).filter(|&number| Some(number) != chosen).collect();
+        // Equal ones in the order of the claim: the sort is stable.
+        others.sort_by(|&a, &b| self.report.share(claim, b).total_cmp(&self.report.share(claim, a)));
+        chosen.into_iter().chain(others).take(count).collect()
+    }
+
+    /// One attack.
+    fn make(&mut self, attack: &Attack) -> Result<Made, ClaimError> {
+        let shown = self.stage.run(attack, self.effort.packet_hops)?;
+        self.report.runs += 1;
+        self.report.packet_hops += shown.hops;
+        self.report.add(self.stage.claim, &shown.seen, attack);
+        self.done += 1;
+        let goes_on = (self.progress)(self.done, self.total.max(self.done));
+        Ok(Made { seen: shown.seen, goes_on })
+    }
+
+    /// Hill climbing over the phases of those who share a line with the victim, one coordinate at a time.
+    fn search(&mut self, victim: usize) -> Step {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.effort.seed ^ victim as u64);
+        let mut best = (0, Attack::new(Timing::Chasing { victim }, self.effort.seed));
+        for attack in self.aimed(victim) {
+            let made = self.make(&attack)?;
+            if !made.goes_on {
+                return Ok(false);
+            }
+            if made.delay_ps(victim) > best.0 {
+                best = (made.delay_ps(victim), attack);
+            }
+        }
+        let joiners = self.stage.joiners(victim);
+        let mut coordinates: Vec<Who> =
+            joiners.iter().map(|joiner| joiner.at).collect::<BTreeSet<_>>().into_iter().map(Who::JoiningAt).collect();
+        coordinates.extend(joiners.iter().map(|joiner| Who::Promise(joiner.promise)));
+        coordinates.push(Who::Promise(victim));
+        let frame = self.stage.ways[victim].hops.iter().map(|stop| sending(1500, stop.rate)).max().unwrap_or(1);
+        for _ in 0..self.effort.rounds {
+            let who = coordinates[rng.random_range(0..coordinates.len())];
+            // From a sixteenth of a frame to sixteen frames.
+            let size = (frame << rng.random_range(0..9) >> 4).max(1);
+            let by = if rng.random_range(0..2) == 0 { size } else { -size };
+            let attack = best.1.moved(who, by);
+            let made = self.make(&attack)?;
+            if !made.goes_on {
+                return Ok(false);
+            }
+            if made.delay_ps(victim) > best.0 {
+                best = (made.delay_ps(victim), attack);
+            }
+        }
+        Ok(true)
+    }
+}
