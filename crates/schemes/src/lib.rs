@@ -25,6 +25,7 @@ pub mod flowlet;
 pub mod newreno;
 pub mod placement;
 pub mod presto;
+mod random;
 pub mod refine;
 pub mod registry;
 pub mod routing;

@@ -7,7 +7,7 @@ use wayleave_units::{Bytes, Rate};
 use crate::clock::{self, Instant, LineSpeed};
 use crate::events::EventQueue;
 use crate::link::{Found, Link, NO_LIMIT, Port, Target};
-use crate::packet::{Arena, Flags, PacketId};
+use crate::packet::{Arena, Flags, NO_PACKET, PacketId};
 use crate::port::{Pool, QueuedPort};
 use crate::recorder::{self, Recorder};
 use crate::stats::Histogram;
@@ -60,6 +60,8 @@ pub(crate) struct QueueRecord {
     pub(crate) drops: u64,
     /// Packets that were marked.
     pub(crate) marks: u64,
+    /// Packets that a queued port sent at once: they neither waited nor found anything.
+    pub(crate) immediate: u64,
 }
 
 /// Where a packet is after its arrival.
@@ -244,13 +246,13 @@ impl Fabric {
         record.wait.record_many(0, count);
     }
 
-    fn enter_queued(&mut self, link: u32, port: u32, asked: u8, id: PacketId, now: Instant) -> Option<PacketId> {
+    fn enter_queued(&mut self, link: u32, number: u32, asked: u8, id: PacketId, now: Instant) -> Option<PacketId> {
         let state = &self.links[link as usize];
         let is_sending = state.free_at > now;
-        let port = &mut self.ports[port as usize];
+        let port = &mut self.ports[number as usize];
         let queue = port.queue(asked);
         let size = self.arena.get(id).size;
-        let held = port.held(queue, is_sending);
+        let mut held = port.held(queue, is_sending);
         let pool = port.pool.map(|pool| &self.pools[pool as usize]);
         let mut evicted = None;
         if !port.has_room(queue, size, held, pool) {
@@ -262,6 +264,7 @@ impl Fabric {
                 && self.arena.get(worst).size >= size
             {
                 port.remove(worst, &mut self.arena);
+                held -= self.arena.get(worst).size;
                 evicted = Some(worst);
             }
             self.records[link as usize * self.stride + usize::from(queue)].drops += 1;
@@ -271,42 +274,40 @@ impl Fabric {
                 return evicted;
             }
         }
-        self.accept(link, queue, id, held, now);
+        self.accept(link, number, queue, id, held, now);
         evicted
     }
 
     /// A packet for which there is room.
-    fn accept(&mut self, link: u32, queue: u8, id: PacketId, held: u32, now: Instant) {
-        let Port::Queued(port) = self.links[link as usize].port() else { return };
-        let state = &self.links[link as usize];
-        let is_sending = state.free_at > now;
-        let idle_since = (!is_sending && held == 0).then(|| clock::to_time(state.free_at));
-        let found = QueueState { queued: Bytes::new(u64::from(held)), idle_since };
-        let number = link as usize * self.stride + usize::from(queue);
-        self.count(Sample::Found(number as u32), u64::from(held));
-        let record = &mut self.records[number];
+    fn accept(&mut self, link: u32, port: u32, queue: u8, id: PacketId, held: u32, now: Instant) {
+        let free_at = self.links[link as usize].free_at;
+        let is_sending = free_at > now;
+        let record = link as usize * self.stride + usize::from(queue);
         let packet = self.arena.get_mut(id);
         let size = packet.size;
-        record.peak = record.peak.max(held + size);
-        let (marking, _) = &mut self.marking[port as usize];
-        if packet.flags.has(Flags::ECN_CAPABLE)
-            && marking.on_arrival(clock::to_time(now), found, size) == Mark::Congestion
-        {
-            packet.flags = packet.flags.with(Flags::MARKED);
-            record.marks += 1;
-        }
         packet.due = now;
-        packet.next = crate::packet::NO_PACKET;
+        packet.next = NO_PACKET;
+        if packet.flags.has(Flags::ECN_CAPABLE) {
+            let idle_since = (!is_sending && held == 0).then(|| clock::to_time(free_at));
+            let found = QueueState { queued: Bytes::new(u64::from(held)), idle_since };
+            if self.marking[port as usize].0.on_arrival(clock::to_time(now), found, size) == Mark::Congestion {
+                packet.flags = packet.flags.with(Flags::MARKED);
+                self.records[record].marks += 1;
+            }
+        }
         self.note(Event::Enqueued, (link, queue), id, now);
         let state = &mut self.ports[port as usize];
         if let Some(pool) = state.pool {
             self.pools[pool as usize].used += u64::from(size);
         }
         if !is_sending && state.is_empty() && !state.is_scheduled {
+            self.records[record].immediate += 1;
             self.send(link, port, queue, id, now);
             return;
         }
         state.push(queue, id, size, &mut self.arena);
+        self.records[record].peak = self.records[record].peak.max(held + size);
+        self.count(Sample::Found(record as u32), u64::from(held));
         self.schedule_service(link, now);
     }
 
@@ -334,6 +335,8 @@ impl Fabric {
             port.send(0, 0);
         }
         if let Some((queue, id)) = port.pop(&mut self.arena) {
+            let waited = now - self.arena.get(id).due;
+            self.count(Sample::Wait((link as usize * self.stride + usize::from(queue)) as u32), waited);
             self.send(link, number, queue, id, now);
         }
     }
@@ -341,8 +344,7 @@ impl Fabric {
     /// An idle port sends a packet.
     fn send(&mut self, link: u32, number: u32, queue: u8, id: PacketId, now: Instant) {
         let packet = self.arena.get(id);
-        let (size, waited, asks) = (packet.size, now - packet.due, packet.flags.has(Flags::TELEMETRY));
-        self.count(Sample::Wait((link as usize * self.stride + usize::from(queue)) as u32), waited);
+        let (size, asks) = (packet.size, packet.flags.has(Flags::TELEMETRY));
         let port = &mut self.ports[number as usize];
         port.send(queue, size);
         let has_more = !port.is_empty() || port.pool.is_some();

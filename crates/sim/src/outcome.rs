@@ -305,7 +305,11 @@ impl crate::engine::Engine {
         for link in 0..self.spec.network.links().len() {
             self.fabric.flush_immediate(link as u32);
             for queue in 0..stride {
-                let record = std::mem::take(&mut self.fabric.records[link * stride + queue]);
+                let mut record = std::mem::take(&mut self.fabric.records[link * stride + queue]);
+                record.wait.record_many(0, record.immediate);
+                if let Some(found) = &mut record.found {
+                    found.record_many(0, record.immediate);
+                }
                 if record.wait.count() > 0 || record.drops > 0 {
                     let rate = self.fabric.rates[link];
                     let found = record.found.map_or_else(|| workload(&record.wait, rate), |found| *found);

@@ -1,0 +1,184 @@
+//! From what the simulator found out to what is kept.
+
+use wayleave_scenarios::{Scenario, Workload};
+use wayleave_sim::stats::{Completions, Histogram, Series};
+use wayleave_sim::{FlowOutcome, LinkOutcome, Outcome, QueueOutcome, TrafficOutcome};
+use wayleave_topology::{Network, NodeId, NodeKind};
+
+use super::batch::{Batch, Planned};
+use super::result::{
+    Distribution, Ending, FlowResult, LinkResult, QueueResult, RunResult, SeriesResult, SizeResult, Tier, TrafficKind,
+    TrafficResult,
+};
+
+/// The most points of a distribution: more than a figure has pixels to show them.
+const MOST_POINTS: usize = 200;
+/// The most flows that are listed one by one: some megabytes of JSON.
+const MOST_FLOWS: usize = 10_000;
+/// Queues whose waits are kept point by point: the longest ones.
+const QUEUES_WITH_POINTS: usize = 20;
+
+/// What is kept of a run.
+pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) -> RunResult {
+    let scenario = &*planned.scenario;
+    let network = &*scenario.network;
+    let single = || outcome.flows.iter().filter_map(|flow| Some((flow, flow.from?, flow.to?)));
+    RunResult {
+        wayleave: env!("CARGO_PKG_VERSION").to_owned(),
+        scenario: outcome.name.clone(),
+        parameters: planned.parameters.clone(),
+        seed: planned.seed,
+        input_hash: batch.input_hash(),
+        replay: planned.replay.clone(),
+        ending: match outcome.ending {
+            wayleave_sim::Ending::Complete => Ending::Complete,
+            wayleave_sim::Ending::Stopped => Ending::Stopped,
+        },
+        duration_ns: scenario.duration.as_nanos(),
+        simulated_ns: outcome.simulated.as_nanos(),
+        counted_ns: outcome.counted.as_nanos(),
+        hosts: network.hosts().count() as u64,
+        switches: network.switches().count() as u64,
+        hops: outcome.hops,
+        events: outcome.events,
+        peak_packets: outcome.peak_packets,
+        traffic: (0..outcome.traffic.len()).map(|index| traffic(scenario, outcome, index)).collect(),
+        flows: single().take(MOST_FLOWS).map(|(flow, from, to)| flow_result(network, outcome, flow, [from, to])).collect(),
+        flows_left_out: single().count().saturating_sub(MOST_FLOWS) as u64,
+        queues: queues(network, &outcome.queues),
+        links: outcome.links.iter().map(|link| link_result(network, link)).collect(),
+    }
+}
+
+fn traffic(scenario: &Scenario, outcome: &Outcome, index: usize) -> TrafficResult {
+    let TrafficOutcome { name, begun, completions, throughput } = &outcome.traffic[index];
+    let kind = match scenario.traffic[index].workload {
+        Workload::Packets { .. } => TrafficKind::Packets,
+        Workload::Flows(_) | Workload::Listed { .. } => TrafficKind::Flows,
+    };
+    let flows: Vec<&FlowOutcome> = outcome.flows.iter().filter(|flow| flow.traffic == index).collect();
+    let sum = |of: fn(&FlowOutcome) -> u64| flows.iter().map(|flow| of(flow)).sum::<u64>();
+    let mut delay = Histogram::new();
+    flows.iter().for_each(|flow| delay.merge(&flow.delay));
+    let all = completions.all();
+    let (delivered_bytes, payload_bytes) = (sum(|flow| flow.delivered_bytes.get()), sum(|flow| flow.payload.get()));
+    let useful = if kind == TrafficKind::Flows { payload_bytes } else { delivered_bytes };
+    TrafficResult {
+        name: name.clone(),
+        kind,
+        sent: sum(|flow| flow.sent),
+        sent_bytes: sum(|flow| flow.sent_bytes.get()),
+        delivered: sum(|flow| flow.delivered),
+        delivered_bytes,
+        payload_bytes,
+        goodput_bps: per_second(useful, outcome.counted.as_nanos()),
+        drops: sum(|flow| flow.drops),
+        marked: sum(|flow| flow.marked),
+        again: sum(|flow| flow.again),
+        duplicates: sum(|flow| flow.duplicates),
+        timeouts: sum(|flow| flow.timeouts),
+        delay_ps: Distribution::of(&delay, MOST_POINTS),
+        begun: *begun,
+        finished: completions.finished(),
+        completion_ps: Distribution::of(&all.times, MOST_POINTS),
+        slowdown_thousandths: Distribution::of(&all.slowdowns, MOST_POINTS),
+        sizes: sizes(completions),
+        deadlines_met: completions.deadlines().met,
+        deadlines_missed: completions.deadlines().missed,
+        throughput: throughput.as_ref().map(|series| series_result(series, outcome.simulated.as_nanos())),
+    }
+}
+
+fn sizes(completions: &Completions) -> Vec<SizeResult> {
+    let finished = completions.decades().filter(|(_, class)| class.finished() > 0);
+    finished
+        .map(|((above_bytes, most_bytes), class)| SizeResult {
+            above_bytes,
+            most_bytes,
+            finished: class.finished(),
+            completion_ps: Distribution::of(&class.times, 0),
+            slowdown_thousandths: Distribution::of(&class.slowdowns, 0),
+        })
+        .collect()
+}
+
+fn series_result(series: &Series, end_ns: u64) -> SeriesResult {
+    let bins: Vec<_> = series.bins(end_ns.saturating_mul(1_000)).collect();
+    // Of one interval only, which may be cut, nothing else tells the length.
+    let interval_ps = bins.first().map_or(series.interval_ps(), |bin| bin.end_ps - bin.start_ps);
+    SeriesResult { interval_ps, bytes: bins.iter().map(|bin| bin.amount).collect() }
+}
+
+fn flow_result(network: &Network, outcome: &Outcome, flow: &FlowOutcome, [from, to]: [NodeId; 2]) -> FlowResult {
+    FlowResult {
+        traffic: outcome.traffic[flow.traffic].name.clone(),
+        from: network.node(from).name.clone(),
+        to: network.node(to).name.clone(),
+        sent: flow.sent,
+        delivered: flow.delivered,
+        payload_bytes: flow.payload.get(),
+        drops: flow.drops,
+        marked: flow.marked,
+        again: flow.again,
+        slowest: flow.slowest,
+        delay_ps: Distribution::of(&flow.delay, 0),
+    }
+}
+
+fn queues(network: &Network, queues: &[QueueOutcome]) -> Vec<QueueResult> {
+    let tail = |index: usize| queues[index].wait.percentile(99.0).unwrap_or(0);
+    let mut longest: Vec<usize> = (0..queues.len()).collect();
+    longest.sort_by_key(|&index| (std::cmp::Reverse(tail(index)), index));
+    longest.truncate(QUEUES_WITH_POINTS);
+    let result = |(index, queue): (usize, &QueueOutcome)| QueueResult {
+        link: network.link(queue.link).name.clone(),
+        queue: queue.queue,
+        peak_bytes: queue.peak.get(),
+        drops: queue.drops,
+        marks: queue.marks,
+        wait_ps: Distribution::of(&queue.wait, if longest.contains(&index) { MOST_POINTS } else { 0 }),
+        found_bytes: Distribution::of(&queue.found, 0),
+    };
+    queues.iter().enumerate().map(result).collect()
+}
+
+fn link_result(network: &Network, outcome: &LinkOutcome) -> LinkResult {
+    let link = network.link(outcome.link);
+    let kind = |node: NodeId| network.node(node).kind;
+    let tier = match (kind(link.from), kind(link.to)) {
+        (NodeKind::Host, _) => Tier::FromHosts,
+        (_, NodeKind::Host) => Tier::ToHosts,
+        _ => Tier::BetweenSwitches,
+    };
+    LinkResult {
+        link: link.name.clone(),
+        tier,
+        rate_bps: link.rate.bits_per_second(),
+        sent_bytes: outcome.sent.get(),
+        utilisation: outcome.utilisation,
+    }
+}
+
+/// Bit/s, rounded down; nothing in no time.
+fn per_second(bytes: u64, nanos: u64) -> u64 {
+    let bits = u128::from(bytes) * 8 * 1_000_000_000;
+    u64::try_from(bits.checked_div(u128::from(nanos)).unwrap_or(0)).unwrap_or(u64::MAX)
+}
+
+impl Distribution {
+    /// With so many points at most; `None` without values.
+    pub(crate) fn of(values: &Histogram, points: usize) -> Option<Self> {
+        let percentile = |percent| values.percentile(percent);
+        Some(Self {
+            count: values.count(),
+            mean: values.mean()?,
+            min: values.min()?,
+            p50: percentile(50.0)?,
+            p90: percentile(90.0)?,
+            p99: percentile(99.0)?,
+            p99_9: percentile(99.9)?,
+            max: values.max()?,
+            cdf: values.cdf(points).into_iter().map(|point| (point.value, point.fraction)).collect(),
+        })
+    }
+}
