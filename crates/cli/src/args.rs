@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{bench, completions, demo, explain, plan, requests, schema, topology};
+use crate::commands::{bench, completions, demo, explain, plan, requests, schema, sim, topology, trace};
 use crate::exit;
 
 const START: &str = "\
@@ -30,6 +30,9 @@ pub(crate) enum Command {
     Requests(requests::RequestsArgs),
     #[command(subcommand)]
     Bench(bench::BenchCommand),
+    Sim(Box<sim::SimArgs>),
+    #[command(subcommand)]
+    Trace(trace::TraceCommand),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
 }

@@ -2,7 +2,7 @@
 //!
 //! Data goes to the standard output, everything else to the standard error; how a command ended is its exit code
 //! ([`exit`]). What commands share: [`inputs`] reads networks and contracts, [`session`] sets up a scheme and decides,
-//! [`replay`] goes through lists and events, [`output`] prints.
+//! [`replay`] goes through lists and events, [`sim`] runs scenarios, [`output`] prints.
 
 mod args;
 mod bench;
@@ -19,6 +19,7 @@ mod replay;
 mod report;
 mod scheme_args;
 mod session;
+mod sim;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,8 @@ fn main() -> ExitCode {
         Command::Requests(args) => commands::requests::run(args),
         Command::Bench(command) => commands::bench::run(command),
         Command::Schema(args) => commands::schema::run(args),
+        Command::Sim(args) => commands::sim::run(args),
+        Command::Trace(command) => commands::trace::run(command),
         Command::Completions(args) => commands::completions::run(args),
     };
     let exit = ended.unwrap_or_else(|failure| {

@@ -3,6 +3,7 @@
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
+use rand::rngs::ChaCha8Rng;
 use wayleave_scenarios::{
     Arrivals, Buffering, Discipline, Ecn, Ends, FlowSizes, PacketKind, Phase, PortBehaviour, Reliable, Routing,
     Scenario, Traffic, Transport, Workload,
@@ -66,6 +67,8 @@ pub(crate) struct TrafficSpec {
     /// The only path, if it is fixed: its first step, the rest in the table of routes.
     pub(crate) fixed: Option<(Step, u32)>,
     pub(crate) counting: Counting,
+    /// Of its own, so that no traffic changes what another one draws.
+    pub(crate) rng: ChaCha8Rng,
 }
 
 /// Where flows are counted.
@@ -120,11 +123,10 @@ impl Engine {
             hops: 0,
         };
         let router = Router::new(network.clone());
-        let attachment =
-            |(id, node): (NodeId, &wayleave_topology::Node)| match node.kind {
-                NodeKind::Host => router.attachment(id),
-                NodeKind::Switch => None,
-            };
+        let attachment = |(id, node): (NodeId, &wayleave_topology::Node)| match node.kind {
+            NodeKind::Host => router.attachment(id),
+            NodeKind::Switch => None,
+        };
         let attachments = network.nodes().map(attachment).collect();
         let mut engine = Self {
             spec: Spec {
@@ -143,8 +145,8 @@ impl Engine {
             flows: Vec::new(),
             vacant: Vec::new(),
             processes: Vec::new(),
-            rng: random::generator(seed, 0),
             in_order: Vec::new(),
+            has_too_many_flows: false,
             tally: Tally::new(scenario.traffic.len(), scenario.warmup, scenario.record.series),
             end: clock::from_time(scenario.duration),
             now: 0,
@@ -162,8 +164,7 @@ impl Engine {
     }
 
     fn add_traffic(&mut self, index: u32, traffic: &Traffic, usual: &Transport) {
-        // Of its own, so that no traffic changes what another one draws.
-        let mut rng = random::generator(self.spec.seed, 1 + u64::from(index));
+        let mut rng = random::generator(self.spec.seed, 2 * u64::from(index));
         let pairs = Pairs::new(&traffic.ends, &mut rng);
         let start = clock::from_time(traffic.start);
         let stop = traffic.stop.map_or(self.end.saturating_add(1), clock::from_time);
@@ -181,6 +182,7 @@ impl Engine {
             transport: usual.clone(),
             fixed,
             counting: Counting::Together(None),
+            rng: random::generator(self.spec.seed, (2 * u64::from(index)) + 1),
         };
         match &traffic.workload {
             Workload::Packets { kind, frame } => {
@@ -205,7 +207,7 @@ impl Engine {
         kind: PacketKind,
         frame: Bytes,
         (start, stop): (Instant, Instant),
-        rng: &mut rand::rngs::ChaCha8Rng,
+        rng: &mut ChaCha8Rng,
     ) {
         let mut ways: Vec<(Way, NodeId)> = Vec::new();
         for &(from, to) in pairs {
@@ -216,19 +218,12 @@ impl Engine {
         let phases = self.phases(&ways, kind, frame, start, rng);
         for ((way, _), phase) in ways.into_iter().zip(phases) {
             let source = Source::new(way, kind, frame, phase, stop, rng);
-            self.processes.push(Process::Source { source, start: phase });
+            self.processes.push(Process::Source { traffic: index, source, start: phase });
         }
     }
 
     /// The way of a source.
-    fn way(
-        &mut self,
-        index: u32,
-        spec: &TrafficSpec,
-        from: NodeId,
-        to: NodeId,
-        rng: &mut rand::rngs::ChaCha8Rng,
-    ) -> Option<Way> {
+    fn way(&mut self, index: u32, spec: &TrafficSpec, from: NodeId, to: NodeId, rng: &mut ChaCha8Rng) -> Option<Way> {
         let node = self.spec.network.node(from);
         let processing = clock::from_time(node.processing) + clock::from_time(node.jitter);
         let (first, route, last_hop) = match spec.fixed {
@@ -255,7 +250,7 @@ impl Engine {
         kind: PacketKind,
         frame: Bytes,
         start: Instant,
-        rng: &mut rand::rngs::ChaCha8Rng,
+        rng: &mut ChaCha8Rng,
     ) -> Vec<Instant> {
         let PacketKind::TokenBucket { rate, burst, phase } = kind else { return vec![start; ways.len()] };
         match phase {
@@ -303,7 +298,7 @@ impl Engine {
         reliable: &Reliable,
         ends: &Ends,
         start: Instant,
-        rng: &mut rand::rngs::ChaCha8Rng,
+        rng: &mut ChaCha8Rng,
     ) {
         spec.sizes = reliable.sizes.clone();
         spec.deadline = reliable.deadline;
@@ -312,7 +307,7 @@ impl Engine {
         if is_countable && !matches!(reliable.arrivals, Arrivals::Load(_) | Arrivals::PerSecond(_)) {
             spec.counting = Counting::PerPair(HashMap::new());
         }
-        let poisson = |per_second: f64, rng: &mut rand::rngs::ChaCha8Rng| {
+        let poisson = |per_second: f64, rng: &mut ChaCha8Rng| {
             let mean_gap = 1e12 / per_second;
             let next = start.saturating_add(random::exponential(rng, mean_gap));
             Process::Poisson { traffic: index, next, mean_gap }
@@ -488,8 +483,6 @@ fn marking(ecn: Option<Ecn>, rate: Rate, seed: u64) -> AnyMarking {
     match ecn {
         None => AnyMarking::None,
         Some(Ecn::Threshold(threshold)) => AnyMarking::threshold(threshold),
-        Some(Ecn::Red { min, max, probability, weight }) => {
-            AnyMarking::red(min, max, probability, weight, rate, seed)
-        }
+        Some(Ecn::Red { min, max, probability, weight }) => AnyMarking::red(min, max, probability, weight, rate, seed),
     }
 }

@@ -4,7 +4,6 @@
 //! arrivals of flows, outages), then flows. The order matters where events fall on the same instant: packets arrive
 //! before ports choose.
 
-use rand::rngs::ChaCha8Rng;
 use wayleave_schemes::presto;
 
 use crate::clock::{self, Instant};
@@ -34,11 +33,12 @@ pub(crate) struct Engine {
     /// Places of flows that are gone.
     pub(crate) vacant: Vec<FlowSlot>,
     pub(crate) processes: Vec<Process>,
-    pub(crate) rng: ChaCha8Rng,
     /// Segments that a reordering buffer hands up; kept for its memory.
     pub(crate) in_order: Vec<PacketId>,
     pub(crate) tally: Tally,
     pub(crate) spec: crate::build::Spec,
+    /// A flow could not be opened, because the event queue has no number for it.
+    pub(crate) has_too_many_flows: bool,
     pub(crate) end: Instant,
     pub(crate) now: Instant,
 }
@@ -50,6 +50,8 @@ pub enum Ending {
     Complete,
     /// Somebody stopped it before.
     Stopped,
+    /// More flows were open at once than the event queue can number.
+    TooManyFlows,
 }
 
 impl Engine {
@@ -79,6 +81,9 @@ impl Engine {
                     self.wake(actor - processes, now);
                 }
             }
+            if self.has_too_many_flows {
+                return Ending::TooManyFlows;
+            }
             if !go_on(self.now) {
                 return Ending::Stopped;
             }
@@ -86,7 +91,7 @@ impl Engine {
     }
 
     /// The actor of a flow.
-    fn flow_actor(&self, slot: FlowSlot) -> Actor {
+    pub(crate) fn flow_actor(&self, slot: FlowSlot) -> Actor {
         2 * self.fabric.links.len() as Actor + self.processes.len() as Actor + slot
     }
 

@@ -206,4 +206,3 @@ pub(crate) fn answer(packet: &mut Packet, expected: u32, block: Block, back: Dir
     packet.flags = packet.flags.only(Flags::MARKED.with(Flags::AGAIN));
     packet.extra = Extra::ack(expected, block);
 }
-

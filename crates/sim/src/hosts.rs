@@ -10,6 +10,7 @@ use wayleave_topology::NodeId;
 use crate::build::Counting;
 use crate::clock::Instant;
 use crate::engine::Engine;
+use crate::events::MAX_ACTORS;
 use crate::fabric::Step;
 use crate::flows::{Direction, FRAMING, Flow, FlowSlot, HEADERS, Purpose, Standing};
 use crate::link::Target;
@@ -22,6 +23,10 @@ impl Engine {
         self.tally.traffic[purpose.traffic as usize].begun += 1;
         let attached = |host: NodeId| self.spec.attachments[host.index()];
         let (Some(source), Some(sink)) = (attached(from), attached(to)) else { return };
+        if self.vacant.is_empty() && self.flow_actor(self.flows.len() as FlowSlot) as usize >= MAX_ACTORS {
+            self.has_too_many_flows = true;
+            return;
+        }
         let routes = &mut self.fabric.routes;
         let mut forth = Direction {
             first: Step::new(source.up.0, queue),
@@ -107,7 +112,12 @@ impl Engine {
     /// How long a flow, or a request with its answer, would take alone: one way each, at the slowest link's rate.
     pub(crate) fn ideal(&self, slot: FlowSlot) -> Instant {
         let flow = &self.flows[slot as usize];
-        let segment = u64::from(u32::try_from(self.spec.traffic[flow.purpose.traffic as usize].transport.mtu.get()).unwrap_or(u32::MAX).saturating_sub(HEADERS).max(1));
+        let segment = u64::from(
+            u32::try_from(self.spec.traffic[flow.purpose.traffic as usize].transport.mtu.get())
+                .unwrap_or(u32::MAX)
+                .saturating_sub(HEADERS)
+                .max(1),
+        );
         let bytes = flow.purpose.bytes;
         let first = bytes.min(segment) as u32 + HEADERS + FRAMING;
         let (mut time, mut slowest) = (0, 0);

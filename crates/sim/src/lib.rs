@@ -1,4 +1,33 @@
 //! A packet-level simulator: every scheme runs here as it runs in the network.
+//!
+//! [`run`] takes a [`Scenario`] (a network, how its ports work, who sends what) and a seed, and moves every packet over
+//! every link: transports with retransmission, paths, queues, marks, buffers, failures. What comes back, an
+//! [`Outcome`], has distributions in bounded memory for every flow and every queue. The same scenario and seed give the
+//! same outcome, bit for bit, on every machine.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use wayleave_scenarios::{Ends, PacketKind, Scenario, Traffic};
+//! use wayleave_topology::builders::{Cabling, build};
+//! use wayleave_units::{Bytes, Rate, Time};
+//!
+//! // Two hosts of a star, 1 Gbit/s: 1,250 B take 10 us on each of both links.
+//! let network = Arc::new(build::star(2, Cabling::default())?);
+//! let hosts: Vec<_> = network.hosts().collect();
+//! let ends = Ends::Pairs(vec![(hosts[0], hosts[1])]);
+//! let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(100) };
+//! let mut scenario = Scenario::new("one flow", network, Time::from_millis(10));
+//! scenario.traffic.push(Traffic::packets("cbr", ends, kind, Bytes::new(1_250)));
+//!
+//! let outcome = wayleave_sim::run(&scenario, 1, |_| true)?;
+//! let delay = &outcome.flows[0].delay;
+//! assert_eq!((delay.min(), delay.max()), (Some(20_000_000), Some(20_000_000)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! How it works: `engine` takes one event after the other from `events`; `fabric` moves packets over `link`s and through
+//! `port`s; `flows` and `transport` are the hosts; `sources` and `processes` begin things; `build` makes all of it from a
+//! scenario. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
 mod build;
 mod clock;
@@ -23,16 +52,16 @@ pub mod trace;
 mod transport;
 
 pub use engine::Ending;
-pub use recorder::Recording;
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome, QueueOutcome, TrafficOutcome};
+pub use recorder::Recording;
 
 use wayleave_scenarios::{Scenario, ScenarioError};
 use wayleave_units::Time;
 
-/// Runs a scenario.
+/// Runs a scenario to its end, or until `go_on` says no; it is told the simulated time now and then.
 ///
 /// # Errors
-/// What is wrong with the scenario.
+/// What is wrong with the scenario; nothing was simulated then.
 pub fn run(scenario: &Scenario, seed: u64, mut go_on: impl FnMut(Time) -> bool) -> Result<Outcome, ScenarioError> {
     scenario.validate()?;
     let mut engine = engine::Engine::new(scenario, seed);

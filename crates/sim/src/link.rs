@@ -230,7 +230,6 @@ impl Link {
         (self.tail, self.leaving, self.held) = (NO_PACKET, NO_PACKET, 0);
         self.free_at = self.free_at.min(now);
     }
-
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::clock::{self, Instant};
-use crate::flows::Purpose;
+use crate::flows::{Purpose, Standing};
 use crate::packet::{Flags, Packet};
 use crate::recorder::Recording;
 use crate::stats::{Completions, Histogram, Series};
@@ -265,6 +265,7 @@ impl crate::engine::Engine {
         let simulated = clock::to_time(self.now);
         let warmup = clock::to_time(self.tally.warmup);
         let counted = simulated.saturating_sub(warmup);
+        self.note_unfinished();
         let network = self.spec.network.clone();
         let queues = self.queue_outcomes();
         let links = network
@@ -296,6 +297,20 @@ impl crate::engine::Engine {
             queues,
             links,
             recording: self.fabric.recorder.take().map(|recorder| recorder.finish(self.now)),
+        }
+    }
+
+    /// Flows that are still under way, and requests that are not answered yet.
+    fn note_unfinished(&mut self) {
+        for flow in &self.flows {
+            let is_open = matches!(flow.standing, Standing::Waiting | Standing::Ready);
+            let is_complete = flow.sender.segments() == Some(flow.receiver.expected());
+            let purpose = &flow.purpose;
+            if is_open && !is_complete && purpose.bytes != u64::MAX && purpose.began >= self.tally.warmup {
+                let deadline = self.spec.traffic[purpose.traffic as usize].deadline.map(clock::from_time);
+                let record = &mut self.tally.traffic[purpose.traffic as usize];
+                record.completions.record_unfinished(purpose.bytes, self.now - purpose.began, deadline);
+            }
         }
     }
 

@@ -50,10 +50,6 @@ impl Flags {
     pub(crate) const fn only(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
-
-    pub(crate) const fn bits(self) -> u8 {
-        self.0
-    }
 }
 
 /// A packet on its way.
@@ -199,11 +195,6 @@ impl Arena {
         self.peak
     }
 
-    /// How many there are.
-    pub(crate) fn alive(&self) -> u32 {
-        self.alive
-    }
-
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
         self.packets.capacity() * size_of::<Packet>()
@@ -225,7 +216,7 @@ mod tests {
         let ids = [1, 2, 3].map(|size| arena.insert(Packet { size, ..Packet::default() }));
         arena.remove(ids[1]);
         assert_eq!(arena.insert(Packet { size: 9, ..Packet::default() }), ids[1]);
-        assert_eq!((arena.alive(), arena.peak()), (3, 3));
+        assert_eq!((arena.alive, arena.peak()), (3, 3));
         assert_eq!(arena.get(ids[0]).size, 1);
     }
 }

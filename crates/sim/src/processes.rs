@@ -21,7 +21,7 @@ use crate::transport::NEVER;
 #[derive(Debug)]
 pub(crate) enum Process {
     /// Packets that nobody acknowledges.
-    Source { source: Source, start: Instant },
+    Source { traffic: u32, source: Source, start: Instant },
     /// Flows at random times.
     Poisson { traffic: u32, next: Instant, mean_gap: f64 },
     /// A flow for every pair, once or again and again.
@@ -54,7 +54,7 @@ impl Engine {
     /// When a process acts next.
     fn due(&self, number: usize) -> Option<Instant> {
         match &self.processes[number] {
-            Process::Source { source, start } => source.next_at(*start),
+            Process::Source { source, start, .. } => source.next_at(*start),
             Process::Poisson { traffic, next, .. } | Process::Rounds { traffic, next, .. } => {
                 Some(*next).filter(|&next| next < self.spec.traffic[*traffic as usize].stop)
             }
@@ -102,15 +102,17 @@ impl Engine {
             Process::Source { .. } => self.emit(number, now),
             Process::Poisson { traffic, next, mean_gap } => {
                 let traffic = *traffic;
-                *next = next.saturating_add(random::exponential(&mut self.rng, *mean_gap).max(1));
-                if let Some(pair) = self.spec.traffic[traffic as usize].pairs.draw(&mut self.rng) {
+                let spec = &mut self.spec.traffic[traffic as usize];
+                *next = next.saturating_add(random::exponential(&mut spec.rng, *mean_gap).max(1));
+                if let Some(pair) = spec.pairs.draw(&mut spec.rng) {
                     self.begin(traffic, pair, now);
                 }
             }
             Process::Rounds { traffic, next, period } => {
                 let traffic = *traffic;
                 *next = period.map_or(NEVER, |period| next.saturating_add(period));
-                for pair in self.spec.traffic[traffic as usize].pairs.all(&mut self.rng) {
+                let spec = &mut self.spec.traffic[traffic as usize];
+                for pair in spec.pairs.all(&mut spec.rng) {
                     self.begin(traffic, pair, now);
                 }
             }
@@ -138,8 +140,8 @@ impl Engine {
 
     /// A source's packet leaves.
     fn emit(&mut self, number: usize, now: Instant) {
-        let Process::Source { source, .. } = &mut self.processes[number] else { return };
-        let emission = source.emit(&mut self.rng);
+        let Process::Source { traffic, source, .. } = &mut self.processes[number] else { return };
+        let emission = source.emit(&mut self.spec.traffic[*traffic as usize].rng);
         let packet = Packet {
             sent: now.saturating_sub(source.processing),
             due: now,
@@ -166,11 +168,12 @@ impl Engine {
 
     /// A flow of this traffic begins between two hosts.
     fn begin(&mut self, traffic: u32, (from, to): (NodeId, NodeId), now: Instant) {
-        let spec = &self.spec.traffic[traffic as usize];
-        let unit = random::unit(&mut self.rng);
+        let spec = &mut self.spec.traffic[traffic as usize];
+        let unit = random::unit(&mut spec.rng);
         let bytes = spec.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.quantile(unit).max(1));
         let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes, pair: 0 };
-        self.open(from, to, spec.queue, purpose, now);
+        let queue = spec.queue;
+        self.open(from, to, queue, purpose, now);
     }
 
     fn begin_listed(&mut self, traffic: u32, flow: &FlowSpec, now: Instant) {
@@ -181,25 +184,27 @@ impl Engine {
 
     /// The next request of a closed loop.
     fn request(&mut self, traffic: u32, pair: u32, now: Instant) {
-        let spec = &self.spec.traffic[traffic as usize];
+        let spec = &mut self.spec.traffic[traffic as usize];
         let Some(&(from, to)) = spec.loops.get(pair as usize) else { return };
-        let unit = random::unit(&mut self.rng);
+        let unit = random::unit(&mut spec.rng);
         let bytes = spec.sizes.as_ref().map_or(1, |sizes| sizes.quantile(unit).max(1));
         let purpose = Purpose { traffic, step: RpcStep::Request, began: now, bytes, pair };
-        self.open(from, to, spec.queue, purpose, now);
+        let queue = spec.queue;
+        self.open(from, to, queue, purpose, now);
     }
 
     /// The last segment of a flow has come.
     pub(crate) fn complete(&mut self, slot: FlowSlot, now: Instant) {
         let purpose = self.flows[slot as usize].purpose;
-        let spec = &self.spec.traffic[purpose.traffic as usize];
+        let spec = &mut self.spec.traffic[purpose.traffic as usize];
         match purpose.step {
             RpcStep::Request => {
                 let Some(&(from, to)) = spec.loops.get(purpose.pair as usize) else { return };
-                let unit = random::unit(&mut self.rng);
+                let unit = random::unit(&mut spec.rng);
                 let bytes = spec.answers.as_ref().map_or(1, |sizes| sizes.quantile(unit).max(1));
                 let answer = Purpose { step: RpcStep::Answer, bytes, ..purpose };
-                self.open(to, from, spec.queue, answer, now);
+                let queue = spec.queue;
+                self.open(to, from, queue, answer, now);
             }
             RpcStep::Answer => {
                 self.note_completion(slot, now);
@@ -218,12 +223,13 @@ impl Engine {
 
     /// A closed loop pauses before its next request.
     fn think(&mut self, purpose: Purpose, now: Instant) {
-        let spec = &self.spec.traffic[purpose.traffic as usize];
-        let (stop, think) = (spec.stop, spec.think);
-        let at = now.saturating_add(random::exponential(&mut self.rng, think as f64));
-        let number = self.processes.iter().position(
-            |process| matches!(process, Process::Loops { traffic, .. } if *traffic == purpose.traffic),
-        );
+        let spec = &mut self.spec.traffic[purpose.traffic as usize];
+        let stop = spec.stop;
+        let at = now.saturating_add(random::exponential(&mut spec.rng, spec.think as f64));
+        let number = self
+            .processes
+            .iter()
+            .position(|process| matches!(process, Process::Loops { traffic, .. } if *traffic == purpose.traffic));
         let Some(number) = number.filter(|_| at < stop) else { return };
         if let Process::Loops { due, .. } = &mut self.processes[number] {
             due.push(Reverse((at, purpose.pair)));

@@ -25,5 +25,5 @@ pub(crate) fn exponential(rng: &mut impl rand::Rng, mean: f64) -> Instant {
 
 /// Below `bound`, which must not be zero; the bias is below 2^-32 for bounds below 2^32.
 pub(crate) fn below(rng: &mut impl rand::Rng, bound: u32) -> u32 {
-    (u128::from(rng.next_u64()) * u128::from(bound) >> 64) as u32
+    ((u128::from(rng.next_u64()) * u128::from(bound)) >> 64) as u32
 }

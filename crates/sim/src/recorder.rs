@@ -104,11 +104,8 @@ impl Recording {
 
     /// What explains them: who made the trace, and the names of nodes, links and flows.
     pub fn header(&self, network: &Network, program: &str, seed: u64, input_hash: u64) -> Header {
-        let links = network.links().map(|(_, link)| LinkEntry {
-            name: link.name.clone(),
-            from: link.from.0,
-            to: link.to.0,
-        });
+        let links =
+            network.links().map(|(_, link)| LinkEntry { name: link.name.clone(), from: link.from.0, to: link.to.0 });
         Header {
             program: program.to_owned(),
             seed,

@@ -165,9 +165,7 @@ fn distances(network: &Network, is_up: &[bool], to: NodeId) -> Vec<u32> {
     while let Some(node) = queue.pop_front() {
         for &link in network.links_from_switches(node) {
             let from = network.link(link).from;
-            if is_up[link.index()]
-                && distances[from.index()] == u32::MAX
-                && network.node(from).kind == NodeKind::Switch
+            if is_up[link.index()] && distances[from.index()] == u32::MAX && network.node(from).kind == NodeKind::Switch
             {
                 distances[from.index()] = distances[node.index()] + 1;
                 queue.push_back(from);

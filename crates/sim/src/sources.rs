@@ -175,14 +175,7 @@ mod tests {
     use wayleave_scenarios::Phase;
 
     fn source(kind: PacketKind, frame: u64, stop: Instant) -> Source {
-        let way = Way {
-            first: Step::END,
-            route: 0,
-            last_hop: Step::END,
-            flow: 0,
-            is_tagged: false,
-            processing: 0,
-        };
+        let way = Way { first: Step::END, route: 0, last_hop: Step::END, flow: 0, is_tagged: false, processing: 0 };
         Source::new(way, kind, Bytes::new(frame), 0, stop, &mut random::generator(1, 0))
     }
 
@@ -193,11 +186,8 @@ mod tests {
 
     #[test]
     fn a_token_bucket_sends_its_whole_burst_at_once_and_then_one_frame_for_each_that_is_earned() {
-        let kind = PacketKind::TokenBucket {
-            rate: Rate::from_mbit(1),
-            burst: Bytes::new(2_500),
-            phase: Phase::Together,
-        };
+        let kind =
+            PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(2_500), phase: Phase::Together };
         // 1,000 B are earned in 8 ms.
         let sent = emissions(source(kind, 1_000, 20_000_000_000));
         assert_eq!(sent, [(0, 1_000), (0, 1_000), (0, 500), (8_000_000_000, 1_000), (16_000_000_000, 1_000)]);
@@ -205,11 +195,8 @@ mod tests {
 
     #[test]
     fn what_is_left_of_a_burst_and_makes_no_frame_shortens_the_first_wait() {
-        let kind = PacketKind::TokenBucket {
-            rate: Rate::from_mbit(1),
-            burst: Bytes::new(1_050),
-            phase: Phase::Together,
-        };
+        let kind =
+            PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(1_050), phase: Phase::Together };
         let sent = emissions(source(kind, 1_000, 16_000_000_000));
         assert_eq!(sent, [(0, 1_000), (7_600_000_000, 1_000), (15_600_000_000, 1_000)]);
     }

@@ -7,9 +7,9 @@ use std::str::FromStr;
 ///
 /// ```
 /// use wayleave_verify::Attack;
-/// let attack: Attack = "chasing:12/small,7,@1+1200;9-400".parse()?;
+/// let attack: Attack = "chasing:12/small,7,@1+1200,9-400".parse()?;
 /// assert_eq!(attack.victim(), Some(12));
-/// assert_eq!(attack.to_string(), "chasing:12/small,7,@1+1200;9-400");
+/// assert_eq!(attack.to_string(), "chasing:12/small,7,@1+1200,9-400");
 /// assert!("chasing,7".parse::<Attack>().is_err());
 /// # Ok::<(), wayleave_verify::AttackError>(())
 /// ```
@@ -138,8 +138,8 @@ impl fmt::Display for Attack {
             f.write_str("/quiet")?;
         }
         write!(f, ",{}", self.seed)?;
-        for (index, Shift { who, by_ns }) in self.shifts.iter().enumerate() {
-            f.write_str(if index == 0 { "," } else { ";" })?;
+        for Shift { who, by_ns } in &self.shifts {
+            f.write_str(",")?;
             match who {
                 Who::JoiningAt(hop) => write!(f, "@{hop}{by_ns:+}")?,
                 Who::Promise(number) => write!(f, "{number}{by_ns:+}")?,
@@ -180,7 +180,7 @@ fn parse(text: &str) -> Option<Attack> {
             _ => return None,
         }
     }
-    let shifts = parts.next().map_or(Some(Vec::new()), |list| list.split(';').map(shift).collect())?;
+    let shifts = parts.next().map_or(Some(Vec::new()), |list| list.split(',').map(shift).collect())?;
     Some(Attack { shifts, ..attack })
 }
 
@@ -196,7 +196,7 @@ impl fmt::Display for AttackError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "\"{}\" is no attack: PATTERN,SEED[,SHIFTS] is expected, such as together,1 or chasing:12/small,7,@1+1200;9-400",
+            "\"{}\" is no attack: PATTERN,SEED[,SHIFTS] is expected, such as together,1 or chasing:12/small,7,@1+1200,9-400",
             self.text
         )
     }
@@ -215,7 +215,7 @@ mod tests {
             "random/small/quiet,18446744073709551615",
             "repeated/quiet,0",
             "colliding:0,3,@0-9223372036854775807",
-            "chasing:12/small,7,@1+1200;9-400",
+            "chasing:12/small,7,@1+1200,9-400",
         ] {
             assert_eq!(text.parse::<Attack>().unwrap().to_string(), text);
         }

@@ -7,4 +7,6 @@ pub(crate) mod explain;
 pub(crate) mod plan;
 pub(crate) mod requests;
 pub(crate) mod schema;
+pub(crate) mod sim;
 pub(crate) mod topology;
+pub(crate) mod trace;

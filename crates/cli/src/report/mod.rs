@@ -22,6 +22,7 @@ pub(crate) mod page;
 pub(crate) mod palette;
 pub(crate) mod queue_figure;
 pub(crate) mod scale;
+pub(crate) mod sim;
 pub(crate) mod svg;
 pub(crate) mod tables;
 pub(crate) mod terminal;

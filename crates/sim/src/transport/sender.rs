@@ -78,9 +78,13 @@ pub(crate) enum Next {
 enum Repair {
     None,
     /// After later acknowledgements.
-    Fast { until: u32 },
+    Fast {
+        until: u32,
+    },
     /// After a time-out.
-    Timeout { until: u32 },
+    Timeout {
+        until: u32,
+    },
 }
 
 /// One flow at its sender.
@@ -344,10 +348,5 @@ impl Sender {
         self.pace_at = 0;
         self.timeout_at = now + self.timeout();
         true
-    }
-
-    /// Bytes that may be in flight.
-    pub(crate) fn window(&self) -> u64 {
-        self.control.window()
     }
 }

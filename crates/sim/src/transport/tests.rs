@@ -103,7 +103,8 @@ fn transfer(seed: u64, segments: u32, window: u32, loss: f64) -> u64 {
     let mut rng = random::generator(seed, 0);
     let mut sender = sender(u64::from(segments) * u64::from(SEGMENT), window);
     let mut receiver = Receiver::default();
-    let (mut forth, mut back): (Line<(u32, Instant)>, Line<(u32, Instant, u32, Block)>) = Default::default();
+    let mut forth: Line<(u32, Instant)> = Line::new();
+    let mut back: Line<(u32, Instant, u32, Block)> = Line::new();
     let (mut now, mut number) = (0, 0);
     for _ in 0..1_000_000 {
         while let Next::Send { sequence, .. } = sender.poll(now) {

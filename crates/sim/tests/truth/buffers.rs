@@ -25,7 +25,8 @@ fn twenty(discipline: Discipline, limit: u64) -> (u64, u64, u64) {
 #[test]
 fn a_buffer_takes_whole_packets_up_to_its_limit_and_not_a_byte_more() {
     for discipline in [Discipline::Fifo, Discipline::StrictPriority, Discipline::SmallestRemainingFirst] {
-        for (limit, taken) in [(999, 0), (1_000, 1), (9_999, 9), (10_000, 10), (10_999, 10), (19_999, 19), (20_000, 20)] {
+        for (limit, taken) in [(999, 0), (1_000, 1), (9_999, 9), (10_000, 10), (10_999, 10), (19_999, 19), (20_000, 20)]
+        {
             let expected = (20, taken, 20 - taken);
             assert_eq!(twenty(discipline.clone(), limit), expected, "{discipline:?} with {limit} B");
         }

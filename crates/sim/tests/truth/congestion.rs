@@ -131,8 +131,11 @@ fn multi_hop() -> Outcome {
     run(&scenario, 1)
 }
 
-/// Published: 46, 475 and 54 Mbit/s a flow, "within 10 % of their fair-share throughputs" (50, 475 and 50). ns-3's
-/// example of the same network reports 23, 471 and 74. Catches a bottleneck that starves flows with a longer way.
+/// Published: 46, 475 and 54 Mbit/s a flow, "within 10 % of their fair-share throughputs" (50, 475 and 50), measured
+/// with hosts whose timing is less regular than a simulator's. ns-3's example of the same network (dctcp-example.cc)
+/// reports 23, 471 and 74: flows that meet marks at both bottlenecks, over a longer way, get less than half of the
+/// second one. This simulator has to lie between both, with 10 % beyond ns-3. Catches a bottleneck that starves flows
+/// with a longer way, and one that is not used up.
 #[test]
 fn flows_over_two_bottlenecks_get_nearly_their_fair_share() {
     let outcome = multi_hop();
@@ -142,7 +145,7 @@ fn flows_over_two_bottlenecks_get_nearly_their_fair_share() {
     };
     let rates = [mbit(0..10), mbit(10..30), mbit(30..40)];
     let what = format!("{rates:?} Mbit/s");
-    assert!((25.0..=52.0).contains(&rates[0]) && (48.0..=75.0).contains(&rates[2]), "{what}");
+    assert!((21.0..=51.0).contains(&rates[0]) && (49.0..=81.0).contains(&rates[2]), "{what}");
     assert_near(rates[1], 475.0, 0.06, &what);
     assert_near(10.0 * (rates[0] + rates[2]), 1_000.0, 0.02, &what);
 }

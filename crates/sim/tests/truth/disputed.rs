@@ -34,11 +34,8 @@ fn a_flow_that_waits_for_its_turn_at_the_host_does_not_time_out() {
     let pairs = vec![(star.hosts[0], star.hosts[1])];
     let mut scenario = Scenario::new("turns", star.network.clone(), Time::from_millis(200));
     scenario.transport = fixed_window(1);
-    let arrivals = Arrivals::Rpc {
-        outstanding: 1_000,
-        answer: FlowSizes::Fixed(Bytes::new(1)),
-        think: Time::from_millis(1_000),
-    };
+    let arrivals =
+        Arrivals::Rpc { outstanding: 1_000, answer: FlowSizes::Fixed(Bytes::new(1)), think: Time::from_millis(1_000) };
     let sizes = FlowSizes::Fixed(Bytes::new(10 * 1_460));
     scenario.traffic = vec![Traffic::flows("f", Ends::Pairs(pairs), arrivals, sizes)];
     let outcome = run(&scenario, 1);
@@ -175,8 +172,11 @@ fn a_flow_waits_behind_many_seconds_of_packets_at_its_host() {
     let mut scenario = Scenario::new("horizon", star.network.clone(), Time::from_millis(9_000));
     scenario.switches.buffering = Buffering::Unlimited;
     // 8 s of packets.
-    let kind =
-        PacketKind::TokenBucket { rate: Rate::from_bits_per_second(1), burst: Bytes::new(10_000_000), phase: Phase::Together };
+    let kind = PacketKind::TokenBucket {
+        rate: Rate::from_bits_per_second(1),
+        burst: Bytes::new(10_000_000),
+        phase: Phase::Together,
+    };
     let burst = Traffic::packets("burst", Ends::Pairs(vec![(from, to)]), kind, Bytes::new(1_000));
     scenario.traffic = vec![burst, listed("f", &[(1_000, from, to, 100_000)])];
     assert_eq!(finished(&run(&scenario, 1), 1), 1);

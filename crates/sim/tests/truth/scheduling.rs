@@ -130,7 +130,8 @@ fn deficit_round_robin_shares_bytes_in_proportion_to_weights() {
     ];
     for (weights, frames) in cases {
         let bytes = deficit_bytes(weights, frames);
-        let per_weight: Vec<u64> = bytes.iter().zip(weights).map(|(bytes, &weight)| bytes / u64::from(weight)).collect();
+        let per_weight: Vec<u64> =
+            bytes.iter().zip(weights).map(|(bytes, &weight)| bytes / u64::from(weight)).collect();
         let (least, most) = (per_weight.iter().min().unwrap(), per_weight.iter().max().unwrap());
         assert!(most - least <= 3 * quantum, "weights {weights:?}, frames {frames:?}: {bytes:?}");
         // 40 ms at 1 Gbit/s are 5 MB; nothing is lost but the start and the packet that is being sent.

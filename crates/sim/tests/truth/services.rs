@@ -37,8 +37,9 @@ fn flows_are_served_from_the_shortest_to_the_longest() {
     scenario.switches = ports(Discipline::SmallestRemainingFirst, Buffering::Unlimited);
     scenario.transport = fixed_window(30);
     let sizes = [4_000_000, 2_000_000, 3_000_000, 1_000_000];
-    scenario.traffic =
-        (0..4).map(|index| listed(&format!("f{index}"), &[(0, star.hosts[index], star.hosts[4], sizes[index])])).collect();
+    scenario.traffic = (0..4)
+        .map(|index| listed(&format!("f{index}"), &[(0, star.hosts[index], star.hosts[4], sizes[index])]))
+        .collect();
     let outcome = run(&scenario, 1);
     let mut before = 0.0;
     for traffic in [3, 1, 2, 0] {
@@ -88,11 +89,11 @@ fn two_ports_share_one_service() {
     assert_near(rate(0), 1e9, 0.03, "one of both");
 }
 
-/// Catches a buffer before the service that holds more or less than it may: 20 frames of 1,000 B come within 16 us,
-/// each is served for 4 us.
+/// Catches a buffer before the service that holds more or less than it may: 20 frames of 1,000 B come 0.8 us apart,
+/// each is served for 4 us. With room for n, the first n are taken, and one more at 4, 8 and 12 us, when one leaves.
 #[test]
 fn the_buffer_before_the_service_holds_whole_packets() {
-    for (buffer, delivered) in [(1_000, 4), (2_999, 6), (3_000, 7), (16_000, 20)] {
+    for (buffer, delivered) in [(1_000, 4), (2_999, 5), (3_000, 6), (16_000, 19), (17_000, 20)] {
         let (mut scenario, star) = shared(2, buffer);
         scenario.traffic = vec![burst("b", star.hosts[0], star.hosts[1], 1_000, 20, 0)];
         let outcome = run(&scenario, 1);

@@ -1,0 +1,3 @@
+//! The report of `wayleave sim`.
+
+pub(crate) mod page;
