@@ -123,7 +123,7 @@ pub enum Change {
 /// What is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// Throughput and queue lengths, averaged over intervals of this length.
+    /// Throughput of every traffic and what every port holds, over intervals of this length.
     pub series: Option<Time>,
     /// How many packet events a trace keeps at most: the last ones.
     pub trace: Option<u64>,

@@ -1,176 +1,255 @@
-//! Schemes of the packet path by name: one enum for each role, so that calls are static and states stand side by side.
+//! The schemes of the packet path, one enum for each role: calls are static, and the states of flows, of their paths
+//! and of ports stand side by side without boxes.
 //!
-//! To add one: a variant, its line in each `match`, and its constructor.
+//! To add a room: a line in `flows!`, `paths!` or `markings!` below, and a constructor where `new` takes more than one
+//! argument.
 
-use wayleave_policy::{Ack, Departure, Flow, FlowStart, Loss, Mark, Path, QueueState, Switch};
+use wayleave_policy::{
+    Ack, Departure, Flow, FlowStart, IntHop, LocalFlow, Loss, Mark, Path, PathReport, Probe, QueueState, RouteFacts,
+    Switch,
+};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::cubic::Cubic;
-use crate::dctcp::{self, Dctcp};
-use crate::ecmp::{FlowHash, Spray};
-use crate::ecn::{self, Red, Threshold};
+use crate::dctcp::Dctcp;
+use crate::ecmp::{PerFlow, PerPacket};
+use crate::ecn::{Red, RedParams, Threshold};
 use crate::flowlet::Flowlet;
 use crate::newreno::NewReno;
-use crate::presto::Presto;
+use crate::presto::Flowcells;
 
-/// Congestion control, whichever it is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum AnyFlow {
-    /// A window in bytes that never changes.
-    Fixed(u64),
+/// Declares [`AnyFlow`], and how each call reaches the room that is meant.
+macro_rules! flows {
+    ($($(#[$meta:meta])* $room:ident => $new:ident,)+) => {
+        /// Congestion control of one flow, whichever it is.
+        ///
+        /// ```
+        /// use wayleave_policy::{Flow, FlowStart};
+        /// use wayleave_schemes::transports::AnyFlow;
+        ///
+        /// let start = FlowStart {
+        ///     segment: 1460, initial_window: 14_600, max_window: 1_460_000, size: None, deadline: None, weight: 1,
+        /// };
+        /// assert_eq!(AnyFlow::dctcp(&start).window(), 14_600);
+        /// assert_eq!(AnyFlow::Fixed(30_000).window(), 30_000);
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum AnyFlow {
+            /// A window that never changes, in bytes.
+            Fixed(u64),
+            $($(#[$meta])* $room($room),)+
+        }
+
+        impl AnyFlow {
+            $($(#[$meta])*
+            pub fn $new(start: &FlowStart) -> Self {
+                Self::$room($room::new(start))
+            })+
+        }
+
+        impl Flow for AnyFlow {
+            fn on_route(&mut self, now: Time, route: RouteFacts) {
+                match self { Self::Fixed(_) => {} $(Self::$room(flow) => flow.on_route(now, route),)+ }
+            }
+
+            fn on_weight(&mut self, now: Time, weight: u32) {
+                match self { Self::Fixed(_) => {} $(Self::$room(flow) => flow.on_weight(now, weight),)+ }
+            }
+
+            #[inline]
+            fn on_send(&mut self, now: Time, bytes: u32) {
+                match self { Self::Fixed(_) => {} $(Self::$room(flow) => flow.on_send(now, bytes),)+ }
+            }
+
+            #[inline]
+            fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
+                match self { Self::Fixed(_) => {} $(Self::$room(flow) => flow.on_ack(now, ack),)+ }
+            }
+
+            fn on_loss(&mut self, now: Time, loss: Loss) {
+                match self { Self::Fixed(_) => {} $(Self::$room(flow) => flow.on_loss(now, loss),)+ }
+            }
+
+            #[inline]
+            fn window(&self) -> u64 {
+                match self { Self::Fixed(window) => *window, $(Self::$room(flow) => flow.window(),)+ }
+            }
+
+            #[inline]
+            fn pacing(&self) -> Option<Rate> {
+                match self { Self::Fixed(_) => None, $(Self::$room(flow) => flow.pacing(),)+ }
+            }
+
+            #[inline]
+            fn payload(&self, segment: u32) -> u32 {
+                match self { Self::Fixed(_) => segment, $(Self::$room(flow) => flow.payload(segment),)+ }
+            }
+
+            #[inline]
+            fn urgency(&self, remaining: u64) -> u64 {
+                match self { Self::Fixed(_) => remaining, $(Self::$room(flow) => flow.urgency(remaining),)+ }
+            }
+        }
+    };
+}
+
+flows! {
     /// See [`crate::newreno`].
-    NewReno(NewReno),
+    NewReno => newreno,
     /// See [`crate::cubic`].
-    Cubic(Cubic),
+    Cubic => cubic,
     /// See [`crate::dctcp`].
-    Dctcp(Dctcp),
+    Dctcp => dctcp,
 }
 
-impl AnyFlow {
-    /// NewReno.
-    pub fn newreno(start: &FlowStart) -> Self {
-        Self::NewReno(NewReno::new(start))
-    }
+/// Declares [`AnyPath`], and how each call reaches the room that is meant.
+macro_rules! paths {
+    ($($(#[$meta:meta])* $room:ident,)+) => {
+        /// How one flow chooses its paths, whichever way it is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum AnyPath {
+            $($(#[$meta])* $room($room),)+
+        }
 
-    /// CUBIC.
-    pub fn cubic(start: &FlowStart) -> Self {
-        Self::Cubic(Cubic::new(start))
-    }
+        $(impl From<$room> for AnyPath {
+            fn from(path: $room) -> Self {
+                Self::$room(path)
+            }
+        })+
 
-    /// DCTCP with its usual parameters.
-    pub fn dctcp(start: &FlowStart) -> Self {
-        Self::Dctcp(Dctcp::new(start, dctcp::Params::default()))
-    }
+        impl Path for AnyPath {
+            #[inline]
+            fn choose(&mut self, now: Time, departure: Departure) -> u32 {
+                match self { $(Self::$room(path) => path.choose(now, departure)),+ }
+            }
+
+            #[inline]
+            fn choose_for(&mut self, now: Time, flow: LocalFlow, departure: Departure) -> u32 {
+                match self { $(Self::$room(path) => path.choose_for(now, flow, departure)),+ }
+            }
+
+            fn on_report(&mut self, now: Time, report: PathReport) {
+                match self { $(Self::$room(path) => path.on_report(now, report)),+ }
+            }
+
+            fn on_telemetry(&mut self, now: Time, path: u32, hops: &[IntHop]) {
+                match self { $(Self::$room(room) => room.on_telemetry(now, path, hops)),+ }
+            }
+
+            fn on_paths_changed(&mut self, now: Time) {
+                match self { $(Self::$room(path) => path.on_paths_changed(now)),+ }
+            }
+        }
+    };
 }
 
-impl Flow for AnyFlow {
-    #[inline]
-    fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
-        match self {
-            Self::Fixed(_) => {}
-            Self::NewReno(flow) => flow.on_ack(now, ack),
-            Self::Cubic(flow) => flow.on_ack(now, ack),
-            Self::Dctcp(flow) => flow.on_ack(now, ack),
-        }
-    }
-
-    fn on_loss(&mut self, now: Time, loss: Loss) {
-        match self {
-            Self::Fixed(_) => {}
-            Self::NewReno(flow) => flow.on_loss(now, loss),
-            Self::Cubic(flow) => flow.on_loss(now, loss),
-            Self::Dctcp(flow) => flow.on_loss(now, loss),
-        }
-    }
-
-    #[inline]
-    fn window(&self) -> u64 {
-        match self {
-            Self::Fixed(window) => *window,
-            Self::NewReno(flow) => flow.window(),
-            Self::Cubic(flow) => flow.window(),
-            Self::Dctcp(flow) => flow.window(),
-        }
-    }
-}
-
-/// A choice of paths, whichever it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnyPath {
+paths! {
     /// See [`crate::ecmp`].
-    PerFlow(FlowHash),
+    PerFlow,
     /// See [`crate::ecmp`].
-    PerPacket(Spray),
+    PerPacket,
     /// See [`crate::flowlet`].
-    Flowlet(Flowlet),
+    Flowlet,
     /// See [`crate::presto`].
-    Flowcells(Presto),
+    Flowcells,
 }
 
 impl AnyPath {
-    /// The number of the flowcell of the packet that was sent last; zero where there are none.
+    /// The flowcell of the packet whose path was chosen last; 0 where there are none.
     #[inline]
     pub fn cell(&self) -> u32 {
-        if let Self::Flowcells(path) = self { path.flowcell() } else { 0 }
+        if let Self::Flowcells(path) = self { path.cell() } else { 0 }
     }
 }
 
-impl Path for AnyPath {
-    #[inline]
-    fn choose(&mut self, now: Time, departure: Departure) -> u32 {
-        match self {
-            Self::PerFlow(path) => path.choose(now, departure),
-            Self::PerPacket(path) => path.choose(now, departure),
-            Self::Flowlet(path) => path.choose(now, departure),
-            Self::Flowcells(path) => path.choose(now, departure),
+/// Declares [`AnyMarking`], and how each call reaches the room that is meant.
+macro_rules! markings {
+    ($($(#[$meta:meta])* $room:ident,)+) => {
+        /// How one port marks packets, whichever way it is.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum AnyMarking {
+            /// Not at all.
+            None,
+            $($(#[$meta])* $room($room),)+
         }
-    }
+
+        $(impl From<$room> for AnyMarking {
+            fn from(marking: $room) -> Self {
+                Self::$room(marking)
+            }
+        })+
+
+        impl Switch for AnyMarking {
+            #[inline]
+            fn on_arrival(&mut self, now: Time, queue: QueueState, bytes: u32) -> Mark {
+                match self {
+                    Self::None => Mark::No,
+                    $(Self::$room(marking) => marking.on_arrival(now, queue, bytes),)+
+                }
+            }
+
+            fn on_telemetry(&mut self, now: Time, probe: Option<&Probe>, hop: &mut IntHop) {
+                match self {
+                    Self::None => {}
+                    $(Self::$room(marking) => marking.on_telemetry(now, probe, hop),)+
+                }
+            }
+        }
+    };
 }
 
-/// A port's marking, whichever it is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum AnyMarking {
-    /// None.
-    None,
+markings! {
     /// See [`crate::ecn`].
-    Threshold(Threshold),
+    Threshold,
     /// See [`crate::ecn`].
-    Red(Red),
+    Red,
 }
 
 impl AnyMarking {
-    /// Marks packets that find more than this.
+    /// Marks packets that find more than this (DCTCP).
     pub fn threshold(threshold: Bytes) -> Self {
-        Self::Threshold(Threshold { above: threshold })
+        Self::Threshold(Threshold(threshold))
     }
 
-    /// Random early detection.
+    /// Random early detection: see [`RedParams`].
     pub fn red(min: Bytes, max: Bytes, probability: f64, weight: f64, rate: Rate, seed: u64) -> Self {
-        Self::Red(Red::new(ecn::Params { min, max, probability, weight, rate }, seed))
-    }
-}
-
-impl Switch for AnyMarking {
-    #[inline]
-    fn on_arrival(&mut self, now: Time, queue: QueueState, bytes: u32) -> Mark {
-        match self {
-            Self::None => Mark::No,
-            Self::Threshold(marking) => marking.on_arrival(now, queue, bytes),
-            Self::Red(marking) => marking.on_arrival(now, queue, bytes),
-        }
+        Self::Red(Red::new(RedParams { min, max, probability, weight, rate }, seed))
     }
 }
 
 #[cfg(test)]
 pub(crate) mod testing {
-    //! What the tests of the rooms share.
+    //! What the tests of several rooms share: flows in segments of 1,000 B.
 
     use wayleave_policy::{Limit, Phase};
 
     use super::*;
 
-    /// A flow without end.
-    pub(crate) fn start(segment: u32, window: u64) -> FlowStart {
+    /// Payload of a full packet, in bytes.
+    pub(crate) const SEGMENT: u64 = 1000;
+
+    /// A flow without end with this initial window, in segments.
+    pub(crate) fn start(initial: u64) -> FlowStart {
         FlowStart {
-            segment,
-            initial_window: window,
-            max_window: 100_000_000,
+            segment: SEGMENT as u32,
+            initial_window: initial * SEGMENT,
+            max_window: 100_000 * SEGMENT,
             size: None,
             deadline: None,
             weight: 1,
         }
     }
 
-    /// An acknowledgement of so much, of a sender that its window holds back.
-    pub(crate) fn acked(newly: u64) -> Ack<'static> {
+    /// An acknowledgement of so many segments, to a sender that its window holds back. Nothing else is outstanding.
+    pub(crate) fn acked(segments: u64) -> Ack<'static> {
         Ack {
-            newly,
+            newly: segments * SEGMENT,
             marked: 0,
-            acknowledged: newly,
-            sent: 1_000_000,
+            acknowledged: 50 * SEGMENT,
+            sent: 50 * SEGMENT,
             in_flight: 0,
             remaining: None,
-            round_trip: Some(Time::from_micros(100)),
+            round_trip: None,
             host_delay: None,
             limit: Limit::Window,
             phase: Phase::Open,
@@ -184,8 +263,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_of_a_flow_stays_small() {
-        assert!(size_of::<AnyFlow>() <= 96, "{}", size_of::<AnyFlow>());
-        assert!(size_of::<AnyPath>() <= 40, "{}", size_of::<AnyPath>());
+    fn the_state_of_a_flow_is_a_cache_line_and_that_of_a_port_too() {
+        // They lie in the simulator's hottest tables.
+        assert_eq!(size_of::<AnyFlow>(), 64);
+        assert_eq!(size_of::<AnyPath>(), 40);
+        assert!(size_of::<AnyMarking>() <= 72, "{}", size_of::<AnyMarking>());
     }
 }

@@ -27,6 +27,7 @@ use crate::random;
 use crate::recorder::Recorder;
 use crate::router::{Attachment, Router};
 use crate::sources::{Source, Way};
+use crate::stats::Levels;
 use crate::telemetry::TelemetryArena;
 use crate::transport::NEVER;
 
@@ -103,6 +104,8 @@ impl Engine {
         let stride = builder.stride;
         let records = vec![Default::default(); links.len() * stride];
         let limits = links.iter().map(|link| link.limit).collect();
+        let levels = |interval| vec![Levels::new(clock::from_time(interval)); links.len()];
+        let levels = scenario.record.series.map(levels);
         let (interfaces, interface_of) = interfaces(scenario, links.len());
         let fabric = Fabric {
             links,
@@ -120,6 +123,7 @@ impl Engine {
             stride,
             telemetry: TelemetryArena::default(),
             recorder: scenario.record.trace.map(|most| Box::new(Recorder::new(most as usize))),
+            levels,
             hops: 0,
         };
         let router = Router::new(network.clone());

@@ -30,6 +30,12 @@ pub(crate) fn transmission(bytes: u64, rate: Rate) -> Instant {
     u64::try_from(time).unwrap_or(u64::MAX)
 }
 
+/// How many whole bytes leave in a time, at a rate.
+pub(crate) fn transmitted(time: Instant, rate: Rate) -> u64 {
+    let bits = u128::from(time) * u128::from(rate.bits_per_second()) / u128::from(PS_PER_SECOND);
+    u64::try_from(bits / 8).unwrap_or(u64::MAX)
+}
+
 /// How long bytes take on one line: a multiplication where the rate allows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LineSpeed {

@@ -4,7 +4,6 @@
 //! arrivals of flows, outages), then flows. The order matters where events fall on the same instant: packets arrive
 //! before ports choose.
 
-use wayleave_schemes::presto;
 
 use crate::clock::{self, Instant};
 use crate::events::{Actor, HORIZON};
@@ -126,9 +125,8 @@ impl Engine {
     fn put_in_order(&mut self, id: PacketId, packet: &Packet, now: Instant) {
         let mut up = std::mem::take(&mut self.in_order);
         if let Some(buffer) = &mut self.flows[packet.flow as usize].reorder {
-            let (flowcell, sequence) = (packet.extra.flowcell(), u64::from(packet.sequence));
-            let segment = presto::Segment { flowcell, sequence, length: 1 };
-            buffer.on_packet(clock::to_time(now), segment, id, &mut |id| up.push(id));
+            let cell = packet.extra.flowcell();
+            buffer.on_packet(clock::to_time(now), packet.sequence, cell, id, |id| up.push(id));
         }
         self.hand_up(up, packet.flow, now);
         self.set_alarm(packet.flow, now);
@@ -364,7 +362,7 @@ impl Engine {
         {
             at = at.min(pace);
         }
-        if let Some(deadline) = flow.reorder.as_ref().and_then(|buffer| buffer.wake_at()) {
+        if let Some(deadline) = flow.reorder.as_ref().and_then(|buffer| buffer.deadline()) {
             at = at.min(clock::from_time(deadline).max(now));
         }
         if at != NEVER && at < flow.wakes_at {
@@ -385,7 +383,7 @@ impl Engine {
         flow.wakes_at = NEVER;
         if let Some(buffer) = &mut flow.reorder {
             let mut up = std::mem::take(&mut self.in_order);
-            buffer.on_timer(clock::to_time(now), &mut |id| up.push(id));
+            buffer.on_timer(clock::to_time(now), |id| up.push(id));
             self.hand_up(up, slot, now);
         }
         let flow = &mut self.flows[slot as usize];

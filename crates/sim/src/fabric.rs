@@ -10,7 +10,7 @@ use crate::link::{Found, Link, NO_LIMIT, Port, Target};
 use crate::packet::{Arena, Flags, NO_PACKET, PacketId};
 use crate::port::{Pool, QueuedPort};
 use crate::recorder::{self, Recorder};
-use crate::stats::Histogram;
+use crate::stats::{Histogram, Levels};
 use crate::telemetry::TelemetryArena;
 use crate::trace::{DropReason, Event};
 
@@ -102,6 +102,8 @@ pub(crate) struct Fabric {
     pub(crate) stride: usize,
     pub(crate) telemetry: TelemetryArena,
     pub(crate) recorder: Option<Box<Recorder>>,
+    /// Per link, what its port holds over time, if that is recorded.
+    pub(crate) levels: Option<Vec<Levels>>,
     /// Packets put on links.
     pub(crate) hops: u64,
 }
@@ -199,6 +201,7 @@ impl Fabric {
             }
         }
         self.note(Event::Enqueued, (link, 0), id, now);
+        self.level(link, size, now);
         let state = &mut self.links[link as usize];
         let speeds = &self.speeds;
         let transmission = state.transmission(size, || speeds[link as usize]);
@@ -296,6 +299,7 @@ impl Fabric {
             }
         }
         self.note(Event::Enqueued, (link, queue), id, now);
+        self.level(link, size, now);
         let state = &mut self.ports[port as usize];
         if let Some(pool) = state.pool {
             self.pools[pool as usize].used += u64::from(size);
@@ -415,6 +419,30 @@ impl Fabric {
         match state.port() {
             Port::Fifo => state.limit = limit,
             Port::Queued(number) => self.ports[number as usize].is_up = true,
+        }
+    }
+
+    /// A packet comes to a port: what it holds then, if that is recorded.
+    #[inline]
+    fn level(&mut self, link: u32, bytes: u32, now: Instant) {
+        if self.levels.is_some() {
+            self.record_level(link, bytes, now);
+        }
+    }
+
+    #[cold]
+    fn record_level(&mut self, link: u32, bytes: u32, now: Instant) {
+        let state = &self.links[link as usize];
+        let sending = state.free_at.saturating_sub(now);
+        let mut held = clock::transmitted(sending, self.rates[link as usize]);
+        if let Port::Queued(port) = state.port() {
+            held += self.ports[port as usize].waiting_bytes();
+        }
+        if let Some(levels) = self.levels.as_mut().map(|levels| &mut levels[link as usize]) {
+            if held == 0 {
+                levels.set(state.free_at, 0);
+            }
+            levels.set(now, held + u64::from(bytes));
         }
     }
 

@@ -1,9 +1,9 @@
 //! Flows open at their hosts.
 
 use wayleave_scenarios::{Congestion, Routing};
-use wayleave_schemes::ecmp::{FlowHash, Spray};
+use wayleave_schemes::ecmp::{PerFlow, PerPacket};
 use wayleave_schemes::flowlet::Flowlet;
-use wayleave_schemes::presto::{self, Presto, Reorder};
+use wayleave_schemes::presto::Flowcells;
 use wayleave_schemes::transports::{AnyFlow, AnyPath};
 use wayleave_topology::NodeId;
 
@@ -62,8 +62,7 @@ impl Engine {
             sender: Sender::new(&setup, control),
             receiver: Receiver::default(),
             path: self.path(number),
-            reorder: matches!(self.spec.routing, Routing::Flowcell { .. })
-                .then(|| Box::new(Reorder::new(presto::Params::default()))),
+            reorder: matches!(self.spec.routing, Routing::Flowcell { .. }).then(Box::default),
             forth,
             back,
             interface,
@@ -102,10 +101,10 @@ impl Engine {
     fn path(&self, number: u64) -> AnyPath {
         let seed = self.spec.seed.rotate_left(32) ^ number;
         match self.spec.routing {
-            Routing::Flow => AnyPath::PerFlow(FlowHash::new(seed)),
+            Routing::Flow => AnyPath::PerFlow(PerFlow::new(seed)),
             Routing::Flowlet { gap } => AnyPath::Flowlet(Flowlet::new(gap, seed)),
-            Routing::Flowcell { size } => AnyPath::Flowcells(Presto::new(size, seed)),
-            Routing::Packet => AnyPath::PerPacket(Spray::new(seed)),
+            Routing::Flowcell { size } => AnyPath::Flowcells(Flowcells::new(size, seed)),
+            Routing::Packet => AnyPath::PerPacket(PerPacket::new(seed)),
         }
     }
 

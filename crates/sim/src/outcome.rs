@@ -1,13 +1,13 @@
 //! What a run counts, and what it says in the end.
 
-use wayleave_topology::{LinkId, NodeId};
+use wayleave_topology::{Link, LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::clock::{self, Instant};
 use crate::flows::{Purpose, Standing};
 use crate::packet::{Flags, Packet};
 use crate::recorder::Recording;
-use crate::stats::{Completions, Histogram, Series};
+use crate::stats::{Completions, Histogram, Levels, Series};
 
 /// What is counted of one flow, or of all flows of a traffic that come and go.
 #[derive(Clone, Debug, Default)]
@@ -257,6 +257,9 @@ pub struct LinkOutcome {
     pub sent: Bytes,
     /// Share of its rate.
     pub utilisation: f64,
+    /// What its port holds over time, if that was recorded: exact where a packet comes, and no more than that until
+    /// the next one comes. It is not reset by the warm-up.
+    pub backlog: Option<Levels>,
 }
 
 impl crate::engine::Engine {
@@ -268,13 +271,17 @@ impl crate::engine::Engine {
         self.note_unfinished();
         let network = self.spec.network.clone();
         let queues = self.queue_outcomes();
-        let links = network
-            .links()
-            .map(|(id, link)| {
-                let sent = self.fabric.links[id.index()].sent_bytes;
-                LinkOutcome { link: id, sent: Bytes::new(sent), utilisation: share(sent, link.rate, counted) }
-            })
-            .collect();
+        let mut levels = self.fabric.levels.take().map(Vec::into_iter);
+        let link = |(id, link): (LinkId, &Link)| {
+            let state = &self.fabric.links[id.index()];
+            let mut backlog = levels.as_mut().and_then(Iterator::next);
+            if let Some(backlog) = backlog.as_mut().filter(|_| state.free_at <= self.now) {
+                backlog.set(state.free_at, 0);
+            }
+            let utilisation = share(state.sent_bytes, link.rate, counted);
+            LinkOutcome { link: id, sent: Bytes::new(state.sent_bytes), utilisation, backlog }
+        };
+        let links = network.links().map(link).collect();
         let names = self.spec.traffic.iter().map(|traffic| traffic.name.clone());
         let traffic = names.zip(std::mem::take(&mut self.tally.traffic)).map(|(name, record)| TrafficOutcome {
             name,

@@ -106,6 +106,11 @@ impl QueuedPort {
         self.queues[usize::from(queue)].bytes + sending
     }
 
+    /// Bytes that wait in all queues.
+    pub(crate) fn waiting_bytes(&self) -> u64 {
+        self.queues.iter().map(|queue| u64::from(queue.bytes)).sum()
+    }
+
     /// Whether another packet finds room.
     #[inline]
     pub(crate) fn has_room(&self, queue: u8, bytes: u32, held: u32, pool: Option<&Pool>) -> bool {

@@ -26,6 +26,7 @@ enum KindName {
     Topology,
     Contracts,
     Events,
+    Scenario,
 }
 
 /// Runs the command.
@@ -34,6 +35,7 @@ pub(crate) fn run(args: &SchemaArgs) -> Result<Exit, Failure> {
         KindName::Topology => include_str!("../../../../schemas/topology.schema.json"),
         KindName::Contracts => include_str!("../../../../schemas/contracts.schema.json"),
         KindName::Events => include_str!("../../../../schemas/events.schema.json"),
+        KindName::Scenario => include_str!("../../../../schemas/scenario.schema.json"),
     };
     let mut out = out();
     out.write_all(text.as_bytes())?;

@@ -18,7 +18,7 @@ use crate::report::sim::page;
 use crate::sim::batch::{Batch, Choice, quoted};
 use crate::sim::memory::{self, Threads};
 use crate::sim::progress::Progress;
-use crate::sim::result::{Parameter, RunResult};
+use crate::sim::result::{Ending, Parameter, RunResult};
 use crate::sim::runner::{Ended, run_all};
 use crate::sim::store::Store;
 use crate::sim::{interrupt, summary, text};
@@ -220,6 +220,14 @@ impl<'a> Results<'a> {
         if self.hops > 0 {
             let speed = text::count((self.hops as f64 / seconds.max(1e-9)) as u64);
             eprintln!("{} packet-hops in {seconds:.1}s, {speed} a second", text::count(self.hops));
+        }
+        if let Some(run) = there.iter().find(|run| run.ending == Ending::TooManyFlows) {
+            let when = text::time(run.simulated_ns.saturating_mul(1_000));
+            return Err(Failure::Usage(format!(
+                "too many flows were open at once at {when} of the run with seed {}: it offers more than its network can \
+                 carry, and its results end there\n  hint: offer less (load, perSecond), or simulate a shorter time",
+                run.seed
+            )));
         }
         if !is_partial {
             return Ok(Exit::Fine);

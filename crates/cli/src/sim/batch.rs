@@ -71,13 +71,13 @@ impl Batch {
         self.runs.len() > 1
     }
 
-    /// Whether a result is that of a run, to its end, by this version.
+    /// Whether a result is that of a run, by this version, and running it again would lead to no other.
     pub(crate) fn has_result(&self, planned: &Planned, result: &RunResult) -> bool {
         result.wayleave == env!("CARGO_PKG_VERSION")
             && result.input_hash == self.input_hash()
             && result.parameters == planned.parameters
             && result.seed == planned.seed
-            && result.ending == Ending::Complete
+            && result.ending != Ending::Stopped
     }
 }
 

@@ -62,12 +62,14 @@ pub(crate) struct Parameter {
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Ending {
     /// Its time was over.
     Complete,
     /// Somebody stopped it: its figures are those of the time until then.
     Stopped,
+    /// More flows were open at once than the simulator numbers: more is offered than the network can carry.
+    TooManyFlows,
 }
 
 /// What packets can be.

@@ -5,7 +5,7 @@ use std::io::Write;
 use comfy_table::{Cell, CellAlignment, Table};
 
 use super::measure::{Group, Measure, Spread, traffic_names};
-use super::result::{Distribution, RunResult, TrafficKind, TrafficResult};
+use super::result::{Distribution, Ending, RunResult, TrafficKind, TrafficResult};
 use super::text;
 use crate::failure::Failure;
 use crate::output::human::count;
@@ -46,8 +46,10 @@ pub(crate) fn write_run(out: &mut impl Write, run: &RunResult) -> Result<(), Fai
 pub(crate) fn about(run: &RunResult) -> String {
     let time = |nanos: u64| text::time(nanos.saturating_mul(1_000));
     let mut text = format!("{} simulated", time(run.simulated_ns));
-    if !run.is_complete() {
-        text += &format!(" of {}, then stopped", time(run.duration_ns));
+    match run.ending {
+        Ending::Complete => {}
+        Ending::Stopped => text += &format!(" of {}, then stopped", time(run.duration_ns)),
+        Ending::TooManyFlows => text += &format!(" of {}: too many flows", time(run.duration_ns)),
     }
     let warmup = run.simulated_ns.saturating_sub(run.counted_ns);
     if warmup > 0 {

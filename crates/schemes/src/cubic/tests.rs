@@ -3,34 +3,12 @@
 use wayleave_policy::{Limit, Phase};
 
 use super::*;
+use crate::transports::testing::{self, SEGMENT, start};
 
-const SEGMENT: u64 = 1000;
-
-fn start(initial: u64) -> FlowStart {
-    FlowStart {
-        segment: SEGMENT as u32,
-        initial_window: initial * SEGMENT,
-        max_window: 1000 * SEGMENT,
-        size: None,
-        deadline: None,
-        weight: 1,
-    }
-}
-
+/// An acknowledgement of so many segments after this round trip, with much outstanding.
 fn ack(segments: u64, round_trip: Time) -> Ack<'static> {
-    Ack {
-        newly: segments * SEGMENT,
-        marked: 0,
-        acknowledged: 0,
-        sent: 1000 * SEGMENT,
-        in_flight: 0,
-        remaining: None,
-        round_trip: Some(round_trip),
-        host_delay: None,
-        limit: Limit::Window,
-        phase: Phase::Open,
-        telemetry: &[],
-    }
+    let ack = testing::acked(segments);
+    Ack { sent: ack.acknowledged + 1000 * SEGMENT, round_trip: Some(round_trip), ..ack }
 }
 
 /// Lost at 100 segments: W_max is 100, the window 70.
@@ -140,7 +118,7 @@ fn a_second_timeout_in_a_row_leaves_the_threshold() {
     flow.on_loss(Time::ZERO, Loss::Timeout { in_flight: 100 * SEGMENT });
     flow.on_loss(Time::ZERO, Loss::Timeout { in_flight: SEGMENT });
     assert_eq!(flow.threshold(), 70 * SEGMENT);
-    flow.on_ack(Time::ZERO, &Ack { sent: 0, ..ack(1, Time::ZERO) });
+    flow.on_ack(Time::ZERO, &testing::acked(1));
     flow.on_loss(Time::ZERO, Loss::Timeout { in_flight: SEGMENT });
     assert_eq!(flow.threshold(), 2 * SEGMENT);
 }
@@ -188,7 +166,7 @@ fn a_threshold_is_reached_exactly_whatever_the_segment() {
 
 #[test]
 fn the_window_stays_between_a_byte_and_its_maximum() {
-    let mut flow = Cubic::new(&start(999));
+    let mut flow = Cubic::new(&FlowStart { max_window: 1000 * SEGMENT, ..start(999) });
     for _ in 0..10 {
         flow.on_ack(Time::ZERO, &ack(1, Time::ZERO));
     }

@@ -1,114 +1,156 @@
-//! DCTCP: the window shrinks by as much as the network is congested.
+//! DCTCP: the window shrinks by as much as there is congestion.
 //!
-//! M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; S. Bensley et al., RFC 8257, 2017. Switches mark packets
-//! that find more than K in the queue; the receiver echoes every mark; the sender keeps an estimate alpha of the
-//! fraction of marked bytes, and takes `alpha / 2` of its window away, at most once in a window of data. Everything else
-//! is as in [`crate::newreno`].
+//! M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; S. Bensley et al., "Data Center TCP (DCTCP): TCP
+//! Congestion Control for Data Centers", RFC 8257 (2017).
+//!
+//! Ports mark packets that find more than a threshold in the queue ([`crate::ecn`]). The sender keeps an average, alpha,
+//! of the fraction of bytes that were marked, with one sample for each window of data. When marks come it takes away
+//! alpha / 2 of its window, at most once for each window of data: half for lasting congestion, little for a
+//! queue that only touches the threshold. Growth, losses and time-outs are NewReno's ([`crate::newreno`]).
 //!
 //! | text | here |
 //! |---|---|
-//! | eq. 1: `alpha <- (1 - g) alpha + g F`, once a window of data | [`Dctcp::estimate`] |
-//! | eq. 2: `cwnd <- cwnd (1 - alpha / 2)` | [`Dctcp::react`] |
-//! | RFC 8257, section 3.5: losses as in TCP | `on_loss` |
-//! | RFC 8257, section 4.2: alpha begins at 1, g is 1/16 | [`Params`] |
+//! | SIGCOMM (1); RFC 8257, 3.3, steps 1 to 8: `alpha = (1 - g) alpha + g M` per window | `observe` |
+//! | SIGCOMM (2); RFC 8257, 3.3, step 9: `cwnd = cwnd (1 - alpha / 2)`, once per window | `reduce` |
+//! | SIGCOMM 3.4; RFC 8257, 4.2: g = 1/16 | [`GAIN_SHIFT`] |
+//! | RFC 8257, 4.2: alpha begins at 1 | [`Dctcp::new`] |
+//! | RFC 8257, 3.5: losses as in any TCP | `on_loss` |
+//! | RFC 3168, 6.1.2: marked bytes do not let the window grow; the least window is one segment | `on_ack` |
 //!
-//! Deviation: acknowledgements echo the mark of their own packet (the paper's delayed acknowledgements with a state
-//! machine of two states tell the same with fewer packets).
+//! Deviations, and what the texts leave open:
+//! - The window shrinks at the first mark, as in RFC 3168, not at the end of the window of observation (RFC 8257, 3.3,
+//!   step 9 follows step 8): by the alpha of the windows before, and then not until everything that was sent up to
+//!   now is acknowledged. If the acknowledgement that brings the mark ends an observation as well, alpha comes first.
+//! - Marks on what was sent before a loss was found do not shrink the window once more; a loss after marks does
+//!   (RFC 8257, 3.5, can be read in both ways).
+//! - Bytes that were acknowledged selectively count when they are told about (RFC 8257, 3.3, step 1, leaves them out
+//!   until they are acknowledged in order): each byte counts once in both ways.
+//! - The receiver tells which bytes were marked, so its state machine (RFC 8257, 3.2) is not needed.
+//! - Alpha is a whole number of 2^-30; the average stops within 2^-26 of where a real number would go.
+//! - A window that is less than one segment is not used (RFC 8257 does not either).
 
-use wayleave_policy::{Ack, Flow, FlowStart, Loss};
+use wayleave_policy::{Ack, Flow, FlowStart, Loss, Phase};
 use wayleave_units::Time;
 
-use crate::newreno::NewReno;
+use crate::newreno::{NewReno, may_grow, saturate};
 
-/// DCTCP's parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Params {
-    /// g: the weight of the last window in the estimate; 1/16 (SIGCOMM 2010, section 4; RFC 8257, section 4.2).
-    pub gain: f64,
-    /// Alpha at the beginning; 1, so that a flow that begins in congestion yields (RFC 8257, section 4.2).
-    pub initial_alpha: f64,
-}
+/// g as a power of two: 1/16 (SIGCOMM 2010, section 3.4; RFC 8257, section 4.2).
+pub const GAIN_SHIFT: u32 = 4;
 
-impl Default for Params {
-    fn default() -> Self {
-        Self { gain: 1.0 / 16.0, initial_alpha: 1.0 }
-    }
-}
+/// Alpha is a whole number of this part.
+const ALPHA_SHIFT: u32 = 30;
 
-/// The window of one flow.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Alpha of 1.
+const ONE: u32 = 1 << ALPHA_SHIFT;
+
+/// A loss has shrunk the window; no flow is that long.
+const LOST: u64 = u64::MAX;
+
+/// Congestion control of one flow by DCTCP.
+///
+/// ```
+/// use wayleave_policy::{Ack, Flow, FlowStart, Limit, Phase};
+/// use wayleave_schemes::dctcp::Dctcp;
+/// use wayleave_units::Time;
+///
+/// let start = FlowStart {
+///     segment: 1000, initial_window: 10_000, max_window: 1_000_000, size: None, deadline: None, weight: 1,
+/// };
+/// let mut flow = Dctcp::new(&start);
+/// let marked = Ack {
+///     newly: 1000, marked: 1000, acknowledged: 1000, sent: 10_000, in_flight: 9000, remaining: None,
+///     round_trip: None, host_delay: None, limit: Limit::Window, phase: Phase::Open, telemetry: &[],
+/// };
+/// flow.on_ack(Time::ZERO, &marked);
+/// assert_eq!((flow.alpha(), flow.window()), (1.0, 5000));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dctcp {
-    reno: NewReno,
-    /// In [0, 1].
-    alpha: f64,
-    gain: f32,
-    /// Acknowledged, and of that marked, in this window of data.
-    acked: u64,
-    marked: u64,
-    /// The window of data ends when this is acknowledged.
-    ends_at: u64,
-    /// What was sent before the last reduction cannot cause another one.
-    reduced_at: u64,
+    base: NewReno,
+    /// The average fraction of marked bytes, in parts of [`ONE`].
+    alpha: u32,
+    /// Acknowledged in this window of observation.
+    acknowledged: u32,
+    /// Of these, marked.
+    marked: u32,
+    /// The observation ends when more than this is acknowledged.
+    observed_until: u64,
+    /// Marks do not shrink the window until more than this is acknowledged: it has shrunk for them. [`LOST`] until the
+    /// acknowledgement after a loss tells how much was sent.
+    reduced_until: u64,
 }
 
 impl Dctcp {
-    /// In slow start.
-    pub fn new(start: &FlowStart, params: Params) -> Self {
-        Self {
-            reno: NewReno::new(start),
-            alpha: params.initial_alpha.clamp(0.0, 1.0),
-            gain: params.gain as f32,
-            acked: 0,
-            marked: 0,
-            ends_at: 0,
-            reduced_at: 0,
-        }
+    /// A flow that begins with its initial window, in slow start, and takes the worst for granted: alpha is 1.
+    pub fn new(start: &FlowStart) -> Self {
+        let base = NewReno::new(start);
+        Self { base, alpha: ONE, acknowledged: 0, marked: 0, observed_until: 0, reduced_until: 0 }
     }
 
-    /// The estimate of the fraction of marked bytes.
+    /// The average fraction of bytes that are marked, from 0 to 1.
     pub fn alpha(&self) -> f64 {
-        self.alpha
+        f64::from(self.alpha) / f64::from(ONE)
     }
 
-    /// Equation 1, at the end of a window of data.
-    fn estimate(&mut self, ack: &Ack<'_>) {
-        self.acked += ack.newly;
-        self.marked += ack.marked;
-        if ack.acknowledged < self.ends_at || self.acked == 0 {
+    /// Counts what was marked; at the end of a window of data, alpha follows.
+    #[inline]
+    fn observe(&mut self, ack: &Ack<'_>) {
+        self.acknowledged = self.acknowledged.saturating_add(saturate(ack.newly));
+        self.marked = self.marked.saturating_add(saturate(ack.marked.min(ack.newly)));
+        if ack.acknowledged <= self.observed_until {
             return;
         }
-        let fraction = self.marked as f64 / self.acked as f64;
-        let gain = f64::from(self.gain);
-        self.alpha = ((1.0 - gain) * self.alpha + gain * fraction).clamp(0.0, 1.0);
-        (self.acked, self.marked, self.ends_at) = (0, 0, ack.sent);
+        self.alpha = average(self.alpha, self.marked, self.acknowledged);
+        (self.acknowledged, self.marked) = (0, 0);
+        self.observed_until = ack.sent;
     }
 
-    /// Equation 2, once for what was sent before.
-    fn react(&mut self, ack: &Ack<'_>) {
-        if ack.acknowledged > self.reduced_at || self.reduced_at == 0 {
-            let window = self.reno.window() as f64 * (1.0 - self.alpha / 2.0);
-            self.reno.reduce_to(window as u64);
-            self.reduced_at = ack.sent.max(1);
+    /// Whether marks are about what was sent since the window last shrank.
+    #[inline]
+    fn is_news(&mut self, ack: &Ack<'_>) -> bool {
+        if self.reduced_until == LOST {
+            self.reduced_until = ack.sent;
         }
+        ack.acknowledged > self.reduced_until || self.reduced_until == 0
+    }
+
+    /// Shrinks the window for marks.
+    fn reduce(&mut self, ack: &Ack<'_>) {
+        let window = self.base.window();
+        let less = (window * u64::from(self.alpha)) >> (ALPHA_SHIFT + 1);
+        self.base.reduce_to(window - less);
+        self.reduced_until = ack.sent;
     }
 }
 
+/// Alpha after a window in which `marked` of `acknowledged` bytes were marked.
+fn average(alpha: u32, marked: u32, acknowledged: u32) -> u32 {
+    let Some(sample) = (u64::from(marked) << ALPHA_SHIFT).checked_div(u64::from(acknowledged)) else { return alpha };
+    let step = (sample as i64 - i64::from(alpha)) >> GAIN_SHIFT;
+    (i64::from(alpha) + step).clamp(0, i64::from(ONE)) as u32
+}
+
 impl Flow for Dctcp {
+    #[inline]
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>) {
-        self.estimate(ack);
-        if ack.marked > 0 {
-            self.react(ack);
-        } else {
-            self.reno.grow(ack);
+        self.base.hear(ack);
+        self.observe(ack);
+        let is_news = self.is_news(ack);
+        if ack.marked > 0 && is_news && ack.phase == Phase::Open {
+            self.reduce(ack);
+        } else if may_grow(ack) {
+            self.base.grow(ack.newly.saturating_sub(ack.marked));
         }
     }
 
     fn on_loss(&mut self, now: Time, loss: Loss) {
-        self.reno.on_loss(now, loss);
+        self.base.on_loss(now, loss);
+        self.reduced_until = LOST;
     }
 
+    #[inline]
     fn window(&self) -> u64 {
-        self.reno.window()
+        self.base.window()
     }
 }
 

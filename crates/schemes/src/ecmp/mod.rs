@@ -1,15 +1,15 @@
 //! Equal-cost multi-path: paths are drawn by a hash of the flow, or anew for every packet.
 //!
 //! C. Hopps, "Analysis of an Equal-Cost Multi-Path Algorithm", RFC 2992 (2000), for flows; A. Dixit, P. Prakash, Y. C. Hu,
-//! R. R. Kompella, "On the Impact of Packet Spraying in Data Center Networks", INFOCOM 2013, for packets.
+//! R. R. Kompella, "On the Impact of Packet PerPacketing in Data Center Networks", INFOCOM 2013, for packets.
 //!
 //! A flow's hash picks one of as many equal regions of the hash's range as there are paths; its packets stay in order,
-//! and large flows may meet on one path while another is empty. Spraying evens the load out and reorders packets.
+//! and large flows may meet on one path while another is empty. PerPacketing evens the load out and reorders packets.
 //!
 //! | text | here |
 //! |---|---|
-//! | RFC 2992, section 2: hash-threshold | [`FlowHash`] |
-//! | INFOCOM 2013: each packet to a random path | [`Spray`] |
+//! | RFC 2992, section 2: hash-threshold | [`PerFlow`] |
+//! | INFOCOM 2013: each packet to a random path | [`PerPacket`] |
 //!
 //! Deviations: RFC 2992 leaves the hash open (it proposes a CRC-16 of the header); here it is a mix of 64 bits of a
 //! flow's identity, of which the driver says what belongs to it. Choices are made at the sender for the whole way.
@@ -23,21 +23,21 @@ use crate::random::{SplitMix, mix, share};
 ///
 /// ```
 /// use wayleave_policy::{Departure, Path};
-/// use wayleave_schemes::ecmp::FlowHash;
+/// use wayleave_schemes::ecmp::PerFlow;
 /// use wayleave_units::Time;
 ///
-/// let mut path = FlowHash::new(42);
+/// let mut path = PerFlow::new(42);
 /// let departure = Departure { bytes: 1460, paths: 4 };
 /// let chosen = path.choose(Time::ZERO, departure);
 /// assert!(chosen < 4);
 /// assert_eq!(path.choose(Time::from_millis(1), departure), chosen);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowHash {
+pub struct PerFlow {
     hash: u32,
 }
 
-impl FlowHash {
+impl PerFlow {
     /// For a flow of this identity: whatever tells flows apart, such as its ports and addresses, and a seed.
     pub fn new(identity: u64) -> Self {
         Self { hash: (mix(identity) >> 32) as u32 }
@@ -50,7 +50,7 @@ impl FlowHash {
     }
 }
 
-impl Path for FlowHash {
+impl Path for PerFlow {
     #[inline]
     fn choose(&mut self, _now: Time, departure: Departure) -> u32 {
         self.path(departure.paths)
@@ -59,18 +59,18 @@ impl Path for FlowHash {
 
 /// A random path for every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spray {
+pub struct PerPacket {
     random: SplitMix,
 }
 
-impl Spray {
+impl PerPacket {
     /// Draws from this seed; flows should not share one.
     pub fn new(seed: u64) -> Self {
         Self { random: SplitMix::new(mix(seed)) }
     }
 }
 
-impl Path for Spray {
+impl Path for PerPacket {
     #[inline]
     fn choose(&mut self, _now: Time, departure: Departure) -> u32 {
         self.random.below(departure.paths)
@@ -92,7 +92,7 @@ mod tests {
         for paths in [2_u32, 3, 4, 16] {
             let mut counts = vec![0_u64; paths as usize];
             for flow in 0..FLOWS {
-                counts[FlowHash::new(flow).path(paths) as usize] += 1;
+                counts[PerFlow::new(flow).path(paths) as usize] += 1;
             }
             let fair = FLOWS / u64::from(paths);
             // Five standard deviations of a binomial count are less.
@@ -104,7 +104,7 @@ mod tests {
     fn a_path_more_or_less_at_the_end_moves_half_of_all_flows() {
         // RFC 2992, section 3: of N regions that become N + 1, the i-th keeps (N + 1 - i) / (N (N + 1)), in sum 1/2.
         for paths in [2, 4, 9] {
-            let moved = (0..FLOWS).map(FlowHash::new).filter(|flow| flow.path(paths) != flow.path(paths + 1)).count();
+            let moved = (0..FLOWS).map(PerFlow::new).filter(|flow| flow.path(paths) != flow.path(paths + 1)).count();
             assert!(moved.abs_diff(FLOWS as usize / 2) < 700, "{paths}: {moved}");
         }
     }
@@ -112,14 +112,14 @@ mod tests {
     #[test]
     fn the_regions_of_two_paths_are_the_halves_of_the_range() {
         for (hash, path) in [(0, 0), (0x7fff_ffff, 0), (0x8000_0000, 1), (u32::MAX, 1)] {
-            assert_eq!(FlowHash { hash }.path(2), path, "{hash:x}");
-            assert_eq!(FlowHash { hash }.path(1), 0, "{hash:x}");
+            assert_eq!(PerFlow { hash }.path(2), path, "{hash:x}");
+            assert_eq!(PerFlow { hash }.path(1), 0, "{hash:x}");
         }
     }
 
     #[test]
     fn packets_are_sprayed_evenly_and_as_the_seed_says() {
-        let mut spray = Spray::new(7);
+        let mut spray = PerPacket::new(7);
         let mut again = spray;
         let mut counts = [0_u32; 4];
         for _ in 0..40_000 {
@@ -128,6 +128,6 @@ mod tests {
             counts[path as usize] += 1;
         }
         assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 450), "{counts:?}");
-        assert_ne!(Spray::new(8), Spray::new(7));
+        assert_ne!(PerPacket::new(8), PerPacket::new(7));
     }
 }

@@ -29,7 +29,7 @@ mod red;
 use wayleave_policy::{Mark, QueueState, Switch};
 use wayleave_units::{Bytes, Time};
 
-pub use red::{IDLE_PACKET, Params, Red};
+pub use red::{IDLE_PACKET, Red, RedParams};
 
 /// Marks what finds more than this in the queue.
 ///
@@ -38,21 +38,21 @@ pub use red::{IDLE_PACKET, Params, Red};
 /// use wayleave_schemes::ecn::Threshold;
 /// use wayleave_units::{Bytes, Time};
 ///
-/// let mut port = Threshold { above: Bytes::new(30_000) };
+/// let mut port = Threshold(Bytes::new(30_000));
 /// let found = |queued| QueueState { queued: Bytes::new(queued), idle_since: None };
 /// assert_eq!(port.on_arrival(Time::ZERO, found(30_000), 1538), Mark::No);
 /// assert_eq!(port.on_arrival(Time::ZERO, found(30_001), 1538), Mark::Congestion);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Threshold {
+pub struct Threshold(
     /// K.
-    pub above: Bytes,
-}
+    pub Bytes,
+);
 
 impl Switch for Threshold {
     #[inline]
     fn on_arrival(&mut self, _now: Time, queue: QueueState, _bytes: u32) -> Mark {
-        if queue.queued > self.above { Mark::Congestion } else { Mark::No }
+        if queue.queued > self.0 { Mark::Congestion } else { Mark::No }
     }
 }
 

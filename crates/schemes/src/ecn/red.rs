@@ -14,7 +14,7 @@ const IDLE_PACKET_NANOBITS: u128 = IDLE_PACKET.bits() as u128 * 1_000_000_000;
 
 /// When a port marks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Params {
+pub struct RedParams {
     /// min_th: no mark while the average is below.
     pub min: Bytes,
     /// max_th: everything is marked from here on; not below `min`.
@@ -31,18 +31,18 @@ pub struct Params {
 ///
 /// ```
 /// use wayleave_policy::{Mark, QueueState, Switch};
-/// use wayleave_schemes::ecn::{Params, Red};
+/// use wayleave_schemes::ecn::{Red, RedParams};
 /// use wayleave_units::{Bytes, Rate, Time};
 ///
 /// let (min, max) = (Bytes::new(5_000), Bytes::new(15_000));
-/// let mut port = Red::new(Params { min, max, probability: 0.02, weight: 1.0, rate: Rate::from_gbit(10) }, 1);
+/// let mut port = Red::new(RedParams { min, max, probability: 0.02, weight: 1.0, rate: Rate::from_gbit(10) }, 1);
 /// let found = |queued| QueueState { queued: Bytes::new(queued), idle_since: None };
 /// assert_eq!(port.on_arrival(Time::ZERO, found(4_999), 1538), Mark::No);
 /// assert_eq!(port.on_arrival(Time::ZERO, found(15_000), 1538), Mark::Congestion);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
-    params: Params,
+    params: RedParams,
     /// avg, in bytes.
     average: f64,
     /// Packets since the last mark, while the average is between the thresholds.
@@ -52,7 +52,7 @@ pub struct Red {
 
 impl Red {
     /// A port whose queue was always empty; ports should not share a seed.
-    pub fn new(params: Params, seed: u64) -> Self {
+    pub fn new(params: RedParams, seed: u64) -> Self {
         Self { params, average: 0.0, unmarked: 0, random: SplitMix::new(mix(seed)) }
     }
 

@@ -10,13 +10,13 @@
 //!
 //! | text | here |
 //! |---|---|
-//! | 3.1, Algorithm 1: flowcells, paths in turn | [`Presto`] |
+//! | 3.1, Algorithm 1: flowcells, paths in turn | [`Flowcells`] |
 //! | 3.1: 64 kB, the largest segment that a host hands to its network card | [`FLOWCELL`] |
 //! | 3.2, Algorithm 2: what is passed up, what is held | [`Reorder`] |
 //! | 3.2: a time-out of alpha times the average duration of holes; 1 / beta of it after a merged packet | [`Params`] |
 //!
 //! Paths and flowcells: the paper names a path by a shadow MAC address, and a flowcell by a number beside it. Here the
-//! driver carries both: [`Presto::flowcell`] goes with every packet, and is all that the receiver needs besides the
+//! driver carries both: [`Flowcells::cell`] goes with every packet, and is all that the receiver needs besides the
 //! sequence number.
 //!
 //! Deviations, and what the text leaves open:
@@ -30,14 +30,14 @@
 //!   step; the next ones are taken in turn, as in the paper.
 //! - When paths change, a flowcell ends: its other packets could not be on the same path.
 
-mod receiver;
+mod reorder;
 
 use wayleave_policy::{Departure, Path};
 use wayleave_units::{Bytes, Time};
 
-pub use receiver::{Params, Reorder, Segment};
+pub use reorder::{Params, Reorder};
 
-use crate::ecmp::FlowHash;
+use crate::ecmp::PerFlow;
 
 /// Payload of a flowcell, in bytes (section 3.1: 64 kB, the maximum of TCP segmentation offload).
 pub const FLOWCELL: Bytes = Bytes::new(65_536);
@@ -46,49 +46,49 @@ pub const FLOWCELL: Bytes = Bytes::new(65_536);
 ///
 /// ```
 /// use wayleave_policy::{Departure, Path};
-/// use wayleave_schemes::presto::{FLOWCELL, Presto};
+/// use wayleave_schemes::presto::{FLOWCELL, Flowcells};
 /// use wayleave_units::Time;
 ///
-/// let mut presto = Presto::new(FLOWCELL, 42);
+/// let mut flowcells = Flowcells::new(FLOWCELL, 42);
 /// let departure = Departure { bytes: 1460, paths: 4 };
-/// let paths: Vec<u32> = (0..45).map(|_| presto.choose(Time::ZERO, departure)).collect();
+/// let paths: Vec<u32> = (0..45).map(|_| flowcells.choose(Time::ZERO, departure)).collect();
 /// // 44 packets of 1,460 B are 64,240 B; one more would be too much.
 /// assert_eq!(paths[43], paths[0]);
 /// assert_eq!(paths[44], (paths[0] + 1) % 4);
-/// assert_eq!(presto.flowcell(), 1);
+/// assert_eq!(flowcells.cell(), 1);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Presto {
+pub struct Flowcells {
     size: u64,
     /// In this flowcell.
     filled: u64,
-    flowcell: u32,
-    first: FlowHash,
+    cell: u32,
+    first: PerFlow,
     /// `None` before the first packet, and after the paths have changed.
     path: Option<u32>,
 }
 
-impl Presto {
+impl Flowcells {
     /// Flowcells of this payload, for a flow of this identity (whatever tells flows apart, with a seed). A packet that
     /// is larger than a flowcell is one of its own.
     pub fn new(size: Bytes, identity: u64) -> Self {
-        Self { size: size.get(), filled: 0, flowcell: 0, first: FlowHash::new(identity), path: None }
+        Self { size: size.get(), filled: 0, cell: 0, first: PerFlow::new(identity), path: None }
     }
 
     /// The flowcell of the packet whose path was chosen last; the first is 0.
     #[inline]
-    pub fn flowcell(&self) -> u32 {
-        self.flowcell
+    pub fn cell(&self) -> u32 {
+        self.cell
     }
 
     fn begin(&mut self, path: u32, bytes: u64) -> u32 {
-        self.flowcell = self.flowcell.wrapping_add(1);
+        self.cell = self.cell.wrapping_add(1);
         self.filled = bytes;
         *self.path.insert(path)
     }
 }
 
-impl Path for Presto {
+impl Path for Flowcells {
     #[inline]
     fn choose(&mut self, _now: Time, departure: Departure) -> u32 {
         let bytes = u64::from(departure.bytes);
@@ -108,7 +108,7 @@ impl Path for Presto {
 
     fn on_paths_changed(&mut self, _now: Time) {
         if self.path.take().is_some() {
-            self.flowcell = self.flowcell.wrapping_add(1);
+            self.cell = self.cell.wrapping_add(1);
             self.filled = 0;
         }
     }

@@ -9,14 +9,10 @@ fn us(micros: u64) -> Time {
     Time::from_micros(micros)
 }
 
-fn segment(flowcell: u32, sequence: u64) -> Segment {
-    Segment { flowcell, sequence, length: 1 }
-}
-
 /// A buffer whose average is 100 us, and what it passed up.
 struct Receiver {
-    buffer: Reorder<u64>,
-    up: Vec<u64>,
+    buffer: Reorder<u32>,
+    up: Vec<u32>,
 }
 
 impl Receiver {
@@ -24,37 +20,37 @@ impl Receiver {
         Self { buffer: Reorder::new(Params { initial: us(100), ..Params::default() }), up: Vec::new() }
     }
 
-    /// The packet is known by its sequence; returns what is passed up for it.
-    fn packet(&mut self, at: u64, flowcell: u32, sequence: u64) -> &[u64] {
+    /// The packet is known by its segment; returns what is passed up for it.
+    fn packet(&mut self, at: u64, cell: u32, segment: u32) -> &[u32] {
         let before = self.up.len();
-        self.buffer.on_packet(us(at), segment(flowcell, sequence), sequence, &mut |packet| self.up.push(packet));
+        self.buffer.on_packet(us(at), segment, cell, segment, |packet| self.up.push(packet));
         &self.up[before..]
     }
 
-    fn timer(&mut self, at: u64) -> &[u64] {
+    fn timer(&mut self, at: u64) -> &[u32] {
         let before = self.up.len();
-        self.buffer.on_timer(us(at), &mut |packet| self.up.push(packet));
+        self.buffer.on_timer(us(at), |packet| self.up.push(packet));
         &self.up[before..]
     }
 }
 
 #[test]
 fn a_flowcell_is_as_many_packets_as_fit_and_the_next_takes_the_next_path() {
-    let mut presto = Presto::new(FLOWCELL, 9);
-    let first = presto.choose(Time::ZERO, PACKET);
+    let mut flowcells = Flowcells::new(FLOWCELL, 9);
+    let first = flowcells.choose(Time::ZERO, PACKET);
     for packet in 1..44 * 9 {
-        let path = presto.choose(Time::ZERO, PACKET);
-        assert_eq!(presto.flowcell(), packet / 44, "packet {packet}");
+        let path = flowcells.choose(Time::ZERO, PACKET);
+        assert_eq!(flowcells.cell(), packet / 44, "packet {packet}");
         assert_eq!(path, (first + packet / 44) % 4, "packet {packet}");
     }
 }
 
 #[test]
 fn a_packet_that_fills_a_flowcell_exactly_belongs_to_it() {
-    let mut presto = Presto::new(Bytes::new(3000), 9);
+    let mut flowcells = Flowcells::new(Bytes::new(3000), 9);
     let cells = [1000, 1000, 1000, 1, 3000, 5000, 1].map(|bytes| {
-        presto.choose(Time::ZERO, Departure { bytes, paths: 2 });
-        presto.flowcell()
+        flowcells.choose(Time::ZERO, Departure { bytes, paths: 2 });
+        flowcells.cell()
     });
     assert_eq!(cells, [0, 0, 0, 1, 2, 3, 4]);
 }
@@ -63,32 +59,32 @@ fn a_packet_that_fills_a_flowcell_exactly_belongs_to_it() {
 fn flows_begin_on_different_paths() {
     let mut counts = [0_u32; 4];
     for identity in 0..4000 {
-        counts[Presto::new(FLOWCELL, identity).choose(Time::ZERO, PACKET) as usize] += 1;
+        counts[Flowcells::new(FLOWCELL, identity).choose(Time::ZERO, PACKET) as usize] += 1;
     }
     assert!(counts.iter().all(|count| count.abs_diff(1000) < 150), "{counts:?}");
 }
 
 #[test]
 fn changed_paths_end_a_flowcell() {
-    let mut presto = Presto::new(FLOWCELL, 9);
-    presto.on_paths_changed(Time::ZERO);
-    presto.choose(Time::ZERO, PACKET);
-    assert_eq!(presto.flowcell(), 0, "nothing was sent before");
-    presto.on_paths_changed(Time::ZERO);
-    let path = presto.choose(Time::ZERO, Departure { paths: 2, ..PACKET });
+    let mut flowcells = Flowcells::new(FLOWCELL, 9);
+    flowcells.on_paths_changed(Time::ZERO);
+    flowcells.choose(Time::ZERO, PACKET);
+    assert_eq!(flowcells.cell(), 0, "nothing was sent before");
+    flowcells.on_paths_changed(Time::ZERO);
+    let path = flowcells.choose(Time::ZERO, Departure { paths: 2, ..PACKET });
     assert!(path < 2);
-    assert_eq!(presto.flowcell(), 1);
+    assert_eq!(flowcells.cell(), 1);
     // A driver that forgets to say so gets a path that exists, and a flowcell of its own.
-    let path = presto.choose(Time::ZERO, Departure { paths: 1, ..PACKET });
-    assert_eq!((path, presto.flowcell() - 1), (0, u32::from(presto.flowcell() == 2)));
+    let path = flowcells.choose(Time::ZERO, Departure { paths: 1, ..PACKET });
+    assert_eq!((path, flowcells.cell() - 1), (0, u32::from(flowcells.cell() == 2)));
 }
 
 #[test]
 fn what_comes_in_order_is_passed_up_at_once() {
     let mut receiver = Receiver::new();
-    for sequence in 0..100 {
-        assert_eq!(receiver.packet(sequence, (sequence / 10) as u32, sequence), [sequence]);
-        assert_eq!(receiver.buffer.wake_at(), None);
+    for segment in 0..100 {
+        assert_eq!(receiver.packet(u64::from(segment), segment / 10, segment), [segment]);
+        assert_eq!(receiver.buffer.deadline(), None);
     }
 }
 
@@ -110,22 +106,22 @@ fn behind_a_hole_between_flowcells_packets_wait_until_it_closes() {
     receiver.packet(0, 0, 0);
     assert_eq!(receiver.packet(1, 1, 3), []);
     assert_eq!(receiver.packet(2, 1, 4), []);
-    assert_eq!(receiver.buffer.wake_at(), Some(us(201)));
+    assert_eq!(receiver.buffer.deadline(), Some(us(201)));
     assert_eq!(receiver.packet(3, 0, 1), [1]);
     assert_eq!(receiver.packet(4, 0, 2), [2, 3, 4]);
-    assert_eq!(receiver.buffer.wake_at(), None);
+    assert_eq!(receiver.buffer.deadline(), None);
 }
 
 #[test]
 fn flowcells_that_come_in_reverse_leave_in_order() {
     let mut receiver = Receiver::new();
-    for (at, flowcell) in [3, 2, 1].into_iter().enumerate() {
+    for cell in [3, 2, 1] {
         for packet in 0..4 {
-            assert_eq!(receiver.packet(at as u64, flowcell, u64::from(flowcell) * 4 + packet), []);
+            assert_eq!(receiver.packet(u64::from(3 - cell), cell, cell * 4 + packet), []);
         }
     }
-    for sequence in 0..4 {
-        receiver.packet(5, 0, sequence);
+    for segment in 0..4 {
+        receiver.packet(5, 0, segment);
     }
     assert_eq!(receiver.up, (0..16).collect::<Vec<_>>());
 }
@@ -136,7 +132,7 @@ fn a_loss_at_the_end_of_a_flowcell_is_given_up_after_twice_the_average() {
     receiver.packet(0, 0, 0);
     receiver.packet(10, 1, 2);
     assert_eq!(receiver.timer(209), []);
-    assert_eq!(receiver.buffer.wake_at(), Some(us(210)));
+    assert_eq!(receiver.buffer.deadline(), Some(us(210)));
     assert_eq!(receiver.timer(210), [2]);
     assert_eq!(receiver.packet(211, 1, 3), [3]);
     // What was given up comes late, from an older flowcell: nobody holds it.
@@ -152,20 +148,20 @@ fn a_segment_that_has_just_grown_is_held_for_half_the_average_longer() {
     receiver.packet(180, 1, 3);
     // 180 us + 100 us / 2.
     assert_eq!(receiver.timer(210), []);
-    assert_eq!(receiver.buffer.wake_at(), Some(us(230)));
+    assert_eq!(receiver.buffer.deadline(), Some(us(230)));
     // A packet behind another hole, or of another flowcell, is not merged.
     receiver.packet(220, 1, 5);
     receiver.packet(221, 2, 9);
     assert_eq!(receiver.timer(230), [2, 3, 5]);
     // The other flowcell goes on waiting, from when it came.
-    assert_eq!(receiver.buffer.wake_at(), Some(us(421)));
+    assert_eq!(receiver.buffer.deadline(), Some(us(421)));
 }
 
 #[test]
 fn a_retransmission_that_begins_a_flowcell_is_passed_up() {
     let mut receiver = Receiver::new();
-    for sequence in [0, 2, 3] {
-        receiver.packet(0, 0, sequence);
+    for segment in [0, 2, 3] {
+        receiver.packet(0, 0, segment);
     }
     assert_eq!(receiver.packet(1, 1, 1), [1]);
     assert_eq!(receiver.packet(2, 1, 4), [4]);
@@ -176,13 +172,12 @@ fn the_time_out_follows_how_long_holes_last() {
     // Each hole lasts 20 us: the average goes from 100 us by an eighth of the difference, 90, 81.25, ... to 20.
     let mut receiver = Receiver::new();
     let mut expected = 100.0;
-    for round in 0..60_u64 {
-        let (at, sequence, flowcell) = (round * 1000, round * 2, round as u32 * 2);
-        receiver.packet(at, flowcell + 1, sequence + 1);
-        receiver.packet(at + 20, flowcell, sequence);
+    for round in 0..60 {
+        let (at, first) = (u64::from(round) * 1000, round * 2);
+        receiver.packet(at, first + 1, first + 1);
+        receiver.packet(at + 20, first, first);
         expected += (20.0 - expected) / 8.0;
         let average = receiver.buffer.average().as_nanos() as f64 / 1000.0;
-        // The first flowcell of the next round comes in order, without a hole.
         assert!((average - expected).abs() < 0.02, "{average} instead of {expected}");
     }
     assert_eq!(receiver.up, (0..120).collect::<Vec<_>>());
@@ -191,10 +186,11 @@ fn the_time_out_follows_how_long_holes_last() {
 #[test]
 fn numbers_of_flowcells_go_round() {
     let mut receiver = Receiver::new();
-    receiver.buffer.flowcell = u32::MAX - 1;
-    receiver.packet(0, u32::MAX - 1, 0);
-    assert_eq!(receiver.packet(1, 0, 2), []);
-    assert_eq!(receiver.packet(2, u32::MAX, 1), [1, 2]);
+    receiver.buffer = Reorder::new(Params::default());
+    receiver.packet(0, u32::MAX / 2, 0);
+    receiver.packet(0, u32::MAX - 1, 1);
+    assert_eq!(receiver.packet(1, 0, 3), []);
+    assert_eq!(receiver.packet(2, u32::MAX, 2), [2, 3]);
 }
 
 #[test]
@@ -207,38 +203,41 @@ fn duplicates_are_passed_up_like_anything_else() {
     assert_eq!(receiver.packet(4, 0, 0), [0]);
 }
 
+/// A segment, its flowcell, and when it arrives in us.
+type Arrival = (u64, u32, u32);
+
 /// Packets of some flowcells, each path with a delay of its own and in order, with losses of one in `loss`; by arrival.
-fn arrivals(random: &mut SplitMix, loss: u32) -> Vec<(u64, Segment)> {
-    let delays: [u64; 4] = [(); 4].map(|()| u64::from(random.below(60)));
+fn arrivals(random: &mut SplitMix, loss: u32) -> Vec<Arrival> {
+    let delays: [u32; 4] = [(); 4].map(|()| random.below(60));
     let mut arrivals = Vec::new();
-    let mut sequence = 0;
+    let mut segment = 0;
     let first = random.below(4);
-    for flowcell in 0..24 {
+    for cell in 0..24 {
         for _ in 0..=random.below(6) {
             // The paths' delays are constant, so none overtakes within a flowcell.
-            let at = sequence + delays[((flowcell + first) % 4) as usize];
+            let at = segment + delays[((cell + first) % 4) as usize];
             if loss == 0 || random.below(loss) > 0 {
-                arrivals.push((at, segment(flowcell, sequence)));
+                arrivals.push((u64::from(at), cell, segment));
             }
-            sequence += 1;
+            segment += 1;
         }
     }
-    arrivals.sort_by_key(|&(at, segment)| (at, segment.sequence));
+    arrivals.sort_unstable_by_key(|&(at, _, segment)| (at, segment));
     arrivals
 }
 
 /// Feeds arrivals, waking the buffer when it asks.
-fn feed(arrivals: &[(u64, Segment)], seed: u64) -> Receiver {
+fn feed(arrivals: &[Arrival], seed: u64) -> Receiver {
     let mut receiver = Receiver::new();
-    for &(at, segment) in arrivals {
-        while let Some(wake) = receiver.buffer.wake_at().filter(|&wake| wake < us(at)) {
+    for &(at, cell, segment) in arrivals {
+        while let Some(wake) = receiver.buffer.deadline().filter(|&wake| wake < us(at)) {
             receiver.timer(wake.as_nanos().div_ceil(1000));
-            assert_ne!(receiver.buffer.wake_at(), Some(wake), "seed {seed}: woken for nothing");
+            assert_ne!(receiver.buffer.deadline(), Some(wake), "seed {seed}: woken for nothing");
         }
-        receiver.packet(at, segment.flowcell, segment.sequence);
+        receiver.packet(at, cell, segment);
     }
     for _ in 0..1000 {
-        let Some(wake) = receiver.buffer.wake_at() else { break };
+        let Some(wake) = receiver.buffer.deadline() else { break };
         receiver.timer(wake.as_nanos().div_ceil(1000));
     }
     receiver
@@ -251,11 +250,11 @@ fn whatever_the_paths_do_without_losses_everything_leaves_in_order() {
         // Patient enough for the first hole; the average may learn that holes are short only while they are.
         let mut receiver = Receiver::new();
         receiver.buffer = Reorder::new(Params { initial: us(1000), gain: 20, ..Params::default() });
-        for &(at, segment) in &arrivals {
-            receiver.packet(at, segment.flowcell, segment.sequence);
-            assert!(receiver.buffer.wake_at().is_none_or(|wake| wake > us(at)), "seed {seed}");
+        for &(at, cell, segment) in &arrivals {
+            receiver.packet(at, cell, segment);
+            assert!(receiver.buffer.deadline().is_none_or(|wake| wake > us(at)), "seed {seed}");
         }
-        assert_eq!(receiver.up, (0..arrivals.len() as u64).collect::<Vec<_>>(), "seed {seed}");
+        assert_eq!(receiver.up, (0..arrivals.len() as u32).collect::<Vec<_>>(), "seed {seed}");
     }
 }
 
@@ -266,26 +265,19 @@ fn with_losses_every_packet_leaves_once_and_none_stays() {
         let mut receiver = feed(&arrivals, seed);
         assert_eq!(receiver.buffer.held(), 0, "seed {seed}");
         receiver.up.sort_unstable();
-        let mut sent: Vec<u64> = arrivals.iter().map(|(_, segment)| segment.sequence).collect();
+        let mut sent: Vec<u32> = arrivals.iter().map(|&(.., segment)| segment).collect();
         sent.sort_unstable();
         assert_eq!(receiver.up, sent, "seed {seed}");
     }
 }
 
 #[test]
-fn nothing_waits_longer_than_the_time_outs_of_what_comes_before_it() {
+fn nothing_waits_longer_than_a_time_out_for_each_flowcell_before_it() {
     for seed in 0..500 {
         let arrivals = arrivals(&mut SplitMix::new(seed), 5);
-        let mut receiver = Receiver::new();
-        for &(at, segment) in &arrivals {
-            if let Some(wake) = receiver.buffer.wake_at() {
-                receiver.timer(at.min(wake.as_nanos().div_ceil(1000)).max(at));
-            }
-            receiver.packet(at, segment.flowcell, segment.sequence);
-        }
-        // The last packet came at the latest after 60 us more than it was sent; then at most one time-out for each
-        // flowcell, of twice the average with half of it on top.
-        let last = arrivals.last().map_or(0, |&(at, _)| at);
-        assert!(receiver.buffer.wake_at().is_none_or(|wake| wake <= us(last + 250)), "seed {seed}");
+        let last = arrivals.last().map_or(0, |&(at, ..)| at);
+        let mut receiver = feed(&arrivals, seed);
+        receiver.timer(last + 24 * 250);
+        assert_eq!(receiver.buffer.held(), 0, "seed {seed}");
     }
 }

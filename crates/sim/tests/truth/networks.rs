@@ -16,9 +16,6 @@ pub(crate) const FRAME: u64 = 1538;
 /// Its payload.
 pub(crate) const SEGMENT: u64 = 1460;
 
-/// Picoseconds in a microsecond.
-pub(crate) const US: u64 = 1_000_000;
-
 /// Picoseconds that bytes take, rounded up.
 pub(crate) fn takes(bytes: u64, rate: Rate) -> u64 {
     (u128::from(bytes) * 8 * 1_000_000_000_000).div_ceil(u128::from(rate.bits_per_second())) as u64

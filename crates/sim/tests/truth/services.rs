@@ -1,9 +1,10 @@
 //! pFabric's ports and Loko's shared service.
 
-use wayleave_scenarios::{Buffering, Discipline, Ends, PacketKind, Scenario, SharedService, Traffic};
+use wayleave_scenarios::{Buffering, Discipline, Ends, PacketKind, Scenario, SharedService, Traffic, Transport};
+use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::networks::{assert_near, burst, finished, fixed_window, flow, listed, ports, run, star};
+use crate::networks::{assert_near, burst, finished, fixed_window, flow, listed, ports, queue, run, star};
 
 /// pFabric (SIGCOMM 2013): a long flow fills the port, a short one overtakes it. Catches service by age, and drops of
 /// the flow with less left.
@@ -48,6 +49,31 @@ fn flows_are_served_from_the_shortest_to_the_longest() {
         before += sizes[traffic] as f64 / 1_460.0 * 1_538.0 * 800.0;
         assert_near(took, before, 0.03, &format!("{} B", sizes[traffic]));
     }
+}
+
+/// A long flow of one host, and a hundred short ones of another, through one pFabric port; with the link that it sends
+/// on. One short flow is there at a time.
+pub(crate) fn two_sizes(buffering: Buffering) -> (Scenario, LinkId) {
+    let star = star(&[Rate::from_gbit(10); 3], 0);
+    let mut scenario = Scenario::new("two sizes", star.network.clone(), Time::from_millis(60));
+    scenario.switches = ports(Discipline::SmallestRemainingFirst, buffering);
+    scenario.transport = Transport { min_timeout: Time::from_micros(500), ..fixed_window(20) };
+    let (long, short, to) = (star.hosts[0], star.hosts[1], star.hosts[2]);
+    let shorts: Vec<_> = (0..100).map(|index| (index * 100_000, short, to, 30_000)).collect();
+    scenario.traffic = vec![listed("long", &[(0, long, to, 20_000_000)]), listed("short", &shorts)];
+    (scenario, star.down[2])
+}
+
+/// Catches a port that holds more than it may while it puts packets out, or puts out those that are more urgent.
+#[test]
+fn a_pfabric_port_makes_room_for_what_is_more_urgent_within_its_limit() {
+    let (scenario, down) = two_sizes(Buffering::EachQueue(Bytes::new(20_000)));
+    let outcome = run(&scenario, 1);
+    let port = queue(&outcome, down, 0);
+    assert!(port.drops > 100 && flow(&outcome, 0).drops == port.drops, "all drops are the long flow's");
+    assert_eq!((finished(&outcome, 0), finished(&outcome, 1)), (1, 100));
+    assert!(port.peak.get() <= 20_000, "{} B in a buffer of 20,000 B", port.peak.get());
+    assert!(port.found.max().unwrap() <= 20_000 - 78);
 }
 
 const SERVICE: Rate = Rate::from_gbit(2);

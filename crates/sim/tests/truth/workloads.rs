@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Arrivals, Buffering, Discipline, Ends, FlowSizes, OnOff, PacketKind, Scenario, Traffic};
+use wayleave_scenarios::{
+    Arrivals, Buffering, Discipline, Ends, FlowSizes, OnOff, PacketKind, Phase, Scenario, Traffic,
+};
 use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::networks::{assert_near, finished, fixed_window, flow, listed, ports, run, star};
+use crate::networks::{Cables, assert_near, finished, fixed_window, flow, listed, ports, queue, run, star};
 
 /// Little's law: in a closed loop without pauses, requests a second times the mean time of one is how many are
 /// outstanding. Catches loops that lose a request, start one too many, or stop.
@@ -111,7 +113,7 @@ fn every_kind_of_source_sends_at_its_rate() {
         (PacketKind::ConstantRate { rate }, 0.001),
         (PacketKind::Poisson { rate }, 0.03),
         (PacketKind::OnOff(OnOff { rate: Rate::from_gbit(4), on, off }), 0.08),
-        (PacketKind::TokenBucket { rate, burst: Bytes::new(1_000), phase: wayleave_scenarios::Phase::Random }, 0.01),
+        (PacketKind::TokenBucket { rate, burst: Bytes::new(1_000), phase: Phase::Random }, 0.01),
     ];
     for (kind, tolerance) in kinds {
         let star = star(&[Rate::from_gbit(10); 2], 0);
@@ -144,8 +146,32 @@ fn the_warm_up_is_not_counted() {
         let outcome = run(&scenario, 1);
         assert_eq!((flow(&outcome, 0).sent, flow(&outcome, 0).delivered, flow(&outcome, 0).drops), (0, 0, 0));
         assert_eq!((flow(&outcome, 1).sent, finished(&outcome, 1)), (10, 1));
-        let port = crate::networks::queue(&outcome, star.down[1], 0);
+        let port = queue(&outcome, star.down[1], 0);
         assert_eq!((port.wait.count(), port.drops), (10, 0));
         assert_eq!(outcome.links[star.down[1].index()].sent.get(), 10 * 1_538);
+    }
+}
+
+/// Catches bursts that miss each other: from hosts whose cables take 1, 4 and 9 us, frames come to the last port at the
+/// same instant, so that one waits for nobody, one for a frame and one for two.
+#[test]
+fn colliding_bursts_meet_at_the_last_port() {
+    for (phase, waits) in [(Phase::Colliding, [0, 8_000_000, 16_000_000]), (Phase::Together, [0, 5_000_000, 8_000_000])] {
+        let mut cables = Cables::new();
+        let (switch, to) = (cables.switch("s"), cables.host("to"));
+        let last = cables.join(switch, to, Rate::from_gbit(1), 0).0;
+        let hosts = [1_000, 4_000, 9_000].map(|propagation| {
+            let host = cables.host(&format!("h{propagation}"));
+            cables.join(host, switch, Rate::from_gbit(10), propagation);
+            (host, to)
+        });
+        let mut scenario = Scenario::new("collision", cables.build(), Time::from_millis(1));
+        let (rate, burst) = (Rate::from_mbit(1), Bytes::new(1_000));
+        let kind = PacketKind::TokenBucket { rate, burst, phase };
+        scenario.traffic = vec![Traffic::packets("b", Ends::Pairs(hosts.to_vec()), kind, burst)];
+        let outcome = run(&scenario, 1);
+        let wait = &queue(&outcome, last, 0).wait;
+        let sum = waits.iter().sum::<u64>();
+        assert_eq!((wait.min(), wait.max(), wait.sum()), (Some(0), Some(waits[2]), u128::from(sum)), "{phase:?}");
     }
 }
