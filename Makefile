@@ -4,6 +4,8 @@ CARGO ?= cargo
 # Cases of each property and milliseconds of each fuzz target in `make fuzz`.
 FUZZ_CASES ?= 5000
 FUZZ_MS ?= 60000
+# Random networks in `make verify-long`; about 2 ms each.
+VERIFY_CASES ?= 1000000
 # Passed on to the command: make bench ARGS="k4-q8-noreroute k12-q4-noreroute".
 ARGS ?=
 
@@ -15,11 +17,11 @@ endif
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format lint docs tests bench fuzz toolchain components
+.PHONY: help demo build test format lint docs tests bench bench-sim fuzz verify-long toolchain components
 
 help: ## list these targets
 	@printf 'Wayleave: latency contracts that a shared network can keep.\n\n'
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\nStart with: make demo\n'
 
 demo: build ## build, then run `wayleave demo`: no root, no network after the build
@@ -54,10 +56,18 @@ bench: build ## times of decisions and flows admitted, one JSON object a line
 	$(call say,wayleave bench admission)
 	@$(WAYLEAVE) bench admission $(ARGS)
 
+bench-sim: build ## packets that the simulator moves in a second, one JSON object a line
+	$(call say,wayleave bench sim)
+	@$(WAYLEAVE) bench sim $(ARGS)
+
 fuzz: toolchain ## long runs of the properties and of the fuzz targets (FUZZ_CASES, FUZZ_MS)
 	$(call say,properties with $(FUZZ_CASES) cases and fuzz targets of $(FUZZ_MS) ms)
 	@PROPTEST_CASES=$(FUZZ_CASES) BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) \
 		$(CARGO) test --locked --workspace --release --tests
+
+verify-long: toolchain ## a million random networks with admitted contracts under attack (VERIFY_CASES)
+	$(call say,$(VERIFY_CASES) random networks under attack)
+	@VERIFY_CASES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave-verify --test random_sets
 
 toolchain:
 	@command -v $(CARGO) >/dev/null 2>&1 || { \

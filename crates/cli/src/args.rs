@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{bench, completions, demo, explain, plan, requests, schema, sim, topology, trace};
+use crate::commands::{bench, completions, demo, explain, plan, requests, schema, sim, topology, trace, verify};
 use crate::exit;
 
 const START: &str = "\
@@ -25,6 +25,7 @@ pub(crate) enum Command {
     Demo(demo::DemoArgs),
     Plan(Box<plan::PlanArgs>),
     Explain(Box<explain::ExplainArgs>),
+    Verify(Box<verify::VerifyArgs>),
     #[command(subcommand)]
     Topology(topology::TopologyCommand),
     Requests(requests::RequestsArgs),

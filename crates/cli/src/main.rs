@@ -19,6 +19,7 @@ mod replay;
 mod report;
 mod scheme_args;
 mod session;
+mod verify;
 mod sim;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => commands::explain::run(args),
         Command::Topology(command) => commands::topology::run(command),
         Command::Requests(args) => commands::requests::run(args),
+        Command::Verify(args) => commands::verify::run(args),
         Command::Bench(command) => commands::bench::run(command),
         Command::Schema(args) => commands::schema::run(args),
         Command::Sim(args) => commands::sim::run(args),

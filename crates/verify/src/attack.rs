@@ -47,6 +47,12 @@ pub enum Timing {
         /// Whose packets are to be delayed.
         victim: usize,
     },
+    /// The same; and those that join it are held up on the link before by bursts of others, so that what they have
+    /// earned meanwhile comes in one go: their bursts have grown.
+    Squeezing {
+        /// Whose packets are to be delayed.
+        victim: usize,
+    },
 }
 
 /// How large frames are.
@@ -100,7 +106,7 @@ impl Attack {
     /// The promise whose packets are to be delayed, if it is one.
     pub const fn victim(&self) -> Option<usize> {
         match self.timing {
-            Timing::Colliding { victim } | Timing::Chasing { victim } => Some(victim),
+            Timing::Colliding { victim } | Timing::Chasing { victim } | Timing::Squeezing { victim } => Some(victim),
             Timing::Together | Timing::Random | Timing::Repeated => None,
         }
     }
@@ -130,6 +136,7 @@ impl fmt::Display for Attack {
             Timing::Repeated => f.write_str("repeated")?,
             Timing::Colliding { victim } => write!(f, "colliding:{victim}")?,
             Timing::Chasing { victim } => write!(f, "chasing:{victim}")?,
+            Timing::Squeezing { victim } => write!(f, "squeezing:{victim}")?,
         }
         if self.frames == Frames::Smallest {
             f.write_str("/small")?;
@@ -170,6 +177,7 @@ fn parse(text: &str) -> Option<Attack> {
         },
         Some(("colliding", victim)) => Timing::Colliding { victim: victim.parse().ok()? },
         Some(("chasing", victim)) => Timing::Chasing { victim: victim.parse().ok()? },
+        Some(("squeezing", victim)) => Timing::Squeezing { victim: victim.parse().ok()? },
         Some(_) => return None,
     };
     let mut attack = Attack::new(timing, seed);
@@ -215,6 +223,7 @@ mod tests {
             "random/small/quiet,18446744073709551615",
             "repeated/quiet,0",
             "colliding:0,3,@0-9223372036854775807",
+            "squeezing:5,1",
             "chasing:12/small,7,@1+1200,9-400",
         ] {
             assert_eq!(text.parse::<Attack>().unwrap().to_string(), text);

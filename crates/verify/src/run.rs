@@ -12,8 +12,12 @@ use crate::stage::{Stage, nanos, sending};
 /// Frames of background that are sent before the first burst: its queues are not empty then.
 const LEAD_FRAMES: i64 = 8;
 
-/// No run is shorter, in ns.
+/// In no run is less sent, in ns.
 const SHORTEST: i64 = 10_000;
+
+/// After the last packet was sent a run goes on until all have arrived, however late: a packet that is still on its way
+/// when the run ends would not be seen. It ends by itself when nothing is left; this is far beyond, in ns.
+const DRAIN: i64 = 1_000_000_000_000;
 
 /// What became of one promise's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +50,7 @@ impl Stage<'_> {
         let mut seen: Vec<Seen> = Vec::new();
         for flow in &outcome.flows {
             let Some(promise) = owners.get(flow.traffic).copied().flatten() else { continue };
+            debug_assert_eq!(flow.sent, flow.delivered + flow.drops, "the run has come to its end");
             seen.push(Seen {
                 promise,
                 delay_ps: flow.delay.max().unwrap_or(0),
@@ -68,16 +73,16 @@ impl Stage<'_> {
         let end = bursts.iter().map(end_of).max().unwrap_or(lead) + SHORTEST;
         let plan = self.fitted(attack, &bursts, &background, (lead, end), packet_hops);
 
-        let mut scenario = Scenario::new("verify", self.network.clone(), time(plan.end));
+        let mut scenario = Scenario::new("verify", self.network.clone(), time(plan.end + DRAIN));
         scenario.switches.discipline = Discipline::StrictPriority;
         scenario.hosts.discipline = Discipline::StrictPriority;
         let mut owners = Vec::new();
         for (number, (route, frame)) in background.iter().enumerate() {
-            scenario.traffic.push(self.filling(number, route, *frame, lead));
+            scenario.traffic.push(self.filling(number, route, *frame, (lead, plan.end)));
             owners.push(None);
         }
         for (number, burst) in bursts.iter().enumerate().filter(|(_, burst)| burst.start < plan.end) {
-            scenario.traffic.extend(self.bursting(number, burst, attack, plan.share));
+            scenario.traffic.extend(self.bursting(number, burst, attack, plan));
             owners.push(Some(burst.promise));
         }
         (scenario, owners)
@@ -114,31 +119,35 @@ impl Stage<'_> {
         on_the_way.sum::<i64>() + LEAD_FRAMES * slowest
     }
 
-    fn filling(&self, number: usize, route: &Route, frame: Bytes, lead: i64) -> Traffic {
+    fn filling(&self, number: usize, route: &Route, frame: Bytes, (lead, end): (i64, i64)) -> Traffic {
         let first = self.network.link(route.hops[0].link);
         let last = self.network.link(route.hops[route.hops.len() - 1].link);
         let ends = Ends::Pairs(vec![(first.from, last.to)]);
         let kind = PacketKind::ConstantRate { rate: first.rate };
         let mut traffic = Traffic::packets(&format!("background {number}"), ends, kind, frame);
         traffic.start = time(lead - self.transit(route, frame));
+        traffic.stop = Some(time(end));
         traffic.route = Some(route.clone());
         traffic
     }
 
-    fn bursting(&self, number: usize, burst: &Burst, attack: &Attack, share: Share) -> Option<Traffic> {
+    fn bursting(&self, number: usize, burst: &Burst, attack: &Attack, plan: Plan) -> Option<Traffic> {
         let terms = &self.claim.promises[burst.promise];
         let frame = self.frame(burst.promise, attack.frames)?;
         let (from, to) = terms.ends(&self.network)?;
         let kind = PacketKind::TokenBucket {
             rate: terms.rate,
             // A smaller burst is within the contract, too.
-            burst: Bytes::new(share.of(terms.burst.get()).max(frame)),
+            burst: Bytes::new(plan.share.of(terms.burst.get()).max(frame)),
             phase: Phase::Together,
         };
         let name = format!("burst {number}");
         let mut traffic = Traffic::packets(&name, Ends::Pairs(vec![(from, to)]), kind, Bytes::new(frame));
         traffic.start = time(burst.start);
-        traffic.stop = (burst.then == Then::Pause).then(|| time(burst.start + 1));
+        traffic.stop = Some(time(match burst.then {
+            Then::Pause => burst.start + 1,
+            Then::Rate => plan.end,
+        }));
         traffic.route = Some(terms.route.clone());
         Some(traffic)
     }
@@ -181,7 +190,7 @@ impl Stage<'_> {
 /// What a run may have.
 #[derive(Clone, Copy)]
 struct Plan {
-    /// ns.
+    /// When nobody sends any more, in ns.
     end: i64,
     share: Share,
 }

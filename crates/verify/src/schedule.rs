@@ -1,6 +1,6 @@
 //! When every burst begins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -39,8 +39,9 @@ impl Stage<'_> {
             Timing::Together => (0..self.ways.len()).map(|promise| once((promise, self.own_shift(attack, promise)))).collect(),
             Timing::Random => self.random_phases(attack).into_iter().enumerate().map(once).collect(),
             Timing::Repeated => self.repeated(attack),
-            Timing::Colliding { victim } => self.aimed(attack, victim, Way::Alone),
-            Timing::Chasing { victim } => self.aimed(attack, victim, Way::Delayed),
+            Timing::Colliding { victim } => self.aimed(attack, victim, Aim::Alone),
+            Timing::Chasing { victim } => self.aimed(attack, victim, Aim::Delayed),
+            Timing::Squeezing { victim } => self.aimed(attack, victim, Aim::Squeezed),
         }
     }
 
@@ -82,42 +83,94 @@ impl Stage<'_> {
     }
 
     /// Everybody who meets the victim arrives there with it.
-    fn aimed(&self, attack: &Attack, victim: usize, way: Way) -> Vec<Burst> {
+    fn aimed(&self, attack: &Attack, victim: usize, aim: Aim) -> Vec<Burst> {
         let joiners = self.joiners(victim);
         let mut bursts = Vec::new();
         let Some(frame) = self.frame(victim, attack.frames) else { return bursts };
         let own_burst = self.claim.promises[victim].burst.get();
+        let mut involved: BTreeSet<usize> = joiners.iter().map(|joiner| joiner.promise).chain([victim]).collect();
         // When the victim's last packet comes to the queue, in ns after its release.
         let mut arrival = 0;
         for (at, stop) in self.ways[victim].hops.iter().enumerate() {
             let groups = self.groups(joiners.iter().filter(|joiner| joiner.at == at));
-            let by_hop = attack.shift(Who::JoiningAt(at));
+            let arrives = arrival + attack.shift(Who::JoiningAt(at));
             for (input, group) in &groups {
-                for joiner in &group.members {
-                    let Some(frame) = self.frame(joiner.promise, attack.frames) else { continue };
-                    let start = match input {
-                        // The whole group has come over its line when the victim's last packet comes.
-                        Some(input) => {
-                            let line = self.network.link(*input).rate;
-                            let rest = group.bytes.saturating_sub(frame);
-                            arrival - self.reach(joiner.promise, joiner.own, frame) - sending(rest, line)
-                        }
-                        None => arrival,
-                    };
-                    let start = start + by_hop + attack.shift(Who::Promise(joiner.promise));
-                    bursts.push(Burst { promise: joiner.promise, start, then: Then::Rate });
+                let squeezed = match input {
+                    Some(input) if aim == Aim::Squeezed => self.squeezed(attack, *input, group, arrives, &mut involved),
+                    _ => Vec::new(),
+                };
+                if squeezed.is_empty() {
+                    bursts.extend(self.together(attack, *input, group, arrives));
                 }
+                bursts.extend(squeezed);
             }
-            arrival += self.wait(at, stop, own_burst, &groups, way) + sending(frame, stop.rate) + stop.latency;
+            arrival += self.wait(at, stop, own_burst, &groups, aim) + sending(frame, stop.rate) + stop.latency;
         }
         bursts.push(Burst { promise: victim, start: attack.shift(Who::Promise(victim)), then: Then::Rate });
         bursts
     }
 
+    /// The whole group has come over its line at this moment.
+    fn together(&self, attack: &Attack, input: Option<LinkId>, group: &Group, arrives: i64) -> Vec<Burst> {
+        let burst = |joiner: &Joiner| {
+            let frame = self.frame(joiner.promise, attack.frames)?;
+            let before = match input {
+                Some(input) => {
+                    let rest = group.bytes.saturating_sub(frame);
+                    self.reach(joiner.promise, joiner.own, frame) + sending(rest, self.network.link(input).rate)
+                }
+                None => 0,
+            };
+            let start = arrives - before + self.own_shift(attack, joiner.promise);
+            Some(Burst { promise: joiner.promise, start, then: Then::Rate })
+        };
+        group.members.iter().filter_map(burst).collect()
+    }
+
+    /// The group is held up on its line by the bursts of all others there, and what it has earned meanwhile has come
+    /// over the line, one frame behind the other, at this moment. Empty if there are no others.
+    fn squeezed(
+        &self,
+        attack: &Attack,
+        input: LinkId,
+        group: &Group,
+        arrives: i64,
+        involved: &mut BTreeSet<usize>,
+    ) -> Vec<Burst> {
+        let lowest = group.members.iter().map(|joiner| self.ways[joiner.promise].hops[joiner.own - 1].queue).max();
+        let sharers = self.on_link.get(&input).into_iter().flatten();
+        let others: Vec<(usize, usize)> = sharers
+            .copied()
+            .filter(|&(promise, own)| {
+                Some(self.ways[promise].hops[own].queue) <= lowest && !involved.contains(&promise)
+            })
+            .collect();
+        involved.extend(others.iter().map(|&(promise, _)| promise));
+        let line = self.network.link(input).rate;
+        let terms = |promise: usize| &self.claim.promises[promise];
+        let held_up = sending(others.iter().map(|&(promise, _)| terms(promise).burst.get()).sum(), line);
+        if held_up == 0 {
+            return Vec::new();
+        }
+        let rate: u64 = group.members.iter().map(|joiner| terms(joiner.promise).rate.bits_per_second()).sum();
+        // Bytes that come while the group waits; what comes while it is sent goes on beyond the moment.
+        let grown = u128::from(rate) * u128::from(held_up.unsigned_abs()) / 8_000_000_000;
+        let clump = group.bytes.saturating_add(u64::try_from(grown).unwrap_or(u64::MAX));
+        let latency = group.members.first().map_or(0, |joiner| self.ways[joiner.promise].hops[joiner.own - 1].latency);
+        let begins = arrives - latency - sending(clump, line) - held_up;
+        // The others first: in one queue they are first served.
+        let members = group.members.iter().map(|joiner| (joiner.promise, joiner.own - 1));
+        let burst = |(promise, own): (usize, usize)| {
+            let reach = self.reach(promise, own, self.frame(promise, attack.frames)?);
+            Some(Burst { promise, start: begins - reach + self.own_shift(attack, promise), then: Then::Rate })
+        };
+        others.into_iter().chain(members).filter_map(burst).collect()
+    }
+
     /// How long the victim's last packet is taken to wait at a queue of its route.
-    fn wait(&self, at: usize, stop: &crate::stage::Stop, own: u64, groups: &BTreeMap<Option<LinkId>, Group>, way: Way) -> i64 {
+    fn wait(&self, at: usize, stop: &crate::stage::Stop, own: u64, groups: &BTreeMap<Option<LinkId>, Group>, aim: Aim) -> i64 {
         let local = if at == 0 { own } else { 0 };
-        if way == Way::Alone {
+        if aim == Aim::Alone {
             return sending(local, stop.rate);
         }
         let all: u64 = groups.values().map(|group| group.bytes).sum();
@@ -147,9 +200,13 @@ impl Stage<'_> {
 
 /// How the victim's last packet is taken to travel.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Aim {
+    /// Undelayed.
     Alone,
+    /// Delayed by those who join it.
     Delayed,
+    /// The same, and they come squeezed.
+    Squeezed,
 }
 
 /// Joiners that come over one line.

@@ -12,6 +12,9 @@ use crate::report::Report;
 use crate::run::Seen;
 use crate::stage::{Stage, sending};
 
+/// Attacks on one contract before the search.
+const AIMED: usize = 4;
+
 /// Attacks a claim, and reports the worst that was seen of each promise.
 ///
 /// `chosen` is the promise that the search is for; without it, those that came closest to their limits. `progress` is
@@ -82,7 +85,7 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         let patterns = self.patterns();
         let victims = self.effort.victims.min(promises);
         let searched = if chosen.is_some() { 1 } else { self.effort.searched.min(promises) };
-        self.total = (patterns.len() + 3 * victims + searched * (self.effort.rounds as usize + 3)) as u64;
+        self.total = (patterns.len() + AIMED * victims + searched * (self.effort.rounds as usize + AIMED)) as u64;
         for attack in patterns {
             if !self.make(&attack)?.goes_on {
                 return Ok(());
@@ -119,11 +122,11 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
     }
 
     /// Attacks on one.
-    fn aimed(&self, victim: usize) -> [Attack; 3] {
+    fn aimed(&self, victim: usize) -> [Attack; AIMED] {
         let seed = self.effort.seed;
         let chasing = Attack::new(Timing::Chasing { victim }, seed);
         let small = Attack { frames: Frames::Smallest, ..chasing.clone() };
-        [chasing, Attack::new(Timing::Colliding { victim }, seed), small]
+        [chasing, Attack::new(Timing::Squeezing { victim }, seed), Attack::new(Timing::Colliding { victim }, seed), small]
     }
 
     /// The chosen one, then those that came closest to their limits.

@@ -76,10 +76,11 @@ pub(crate) fn run(case: Case, seed: u64) -> Result<Vec<Metric>, String> {
     ])
 }
 
-/// 10 Gbit/s and 1 us everywhere; queues of 1 MB, marks above 65 full packets (DCTCP, section 3.4).
+/// 10 Gbit/s and 1 us everywhere; one queue of 1 MB, marks above 65 full packets (DCTCP, section 3.4).
 fn scenario(case: Case) -> Result<Scenario, String> {
-    let queues = if matches!(case.load, Load::Priorities) { 8 } else { 1 };
-    let ports = PortSpec::uniform(queues, Bytes::new(1_000_000));
+    // Eight queues of 97 kB as in Chameleon, section 5.1.1.
+    let (queues, buffer) = if matches!(case.load, Load::Priorities) { (8, 97_000) } else { (1, 1_000_000) };
+    let ports = PortSpec::uniform(queues, Bytes::new(buffer));
     let host_port = PortSpec::uniform(queues, Bytes::MAX);
     let cabling = Cabling {
         rate: Rate::from_gbit(10),

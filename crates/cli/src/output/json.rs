@@ -209,6 +209,8 @@ pub(crate) struct MoveShape<'a> {
 struct Reserved {
     rate_bps: u64,
     burst_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_frame_bytes: Option<u64>,
 }
 
 /// A request and what became of it.
@@ -275,7 +277,11 @@ impl<'a> RequestShape<'a> {
         match &verdict.decision {
             Ok(decision) => {
                 let (rate, burst) = (verdict.request.rate, verdict.request.burst);
-                shape.reserved = Some(Reserved { rate_bps: rate.bits_per_second(), burst_bytes: burst.get() });
+                shape.reserved = Some(Reserved {
+                    rate_bps: rate.bits_per_second(),
+                    burst_bytes: burst.get(),
+                    max_frame_bytes: verdict.request.max_frame.map(|frame| frame.get()),
+                });
                 shape.route = Some(shapes::hops(network, &decision.route));
                 shape.bound_ns = Some(decision.bound.as_nanos());
                 shape.terms = shapes::terms(network, decided.terms);

@@ -9,6 +9,7 @@ pub(crate) mod plan;
 pub(crate) mod shapes;
 pub(crate) mod table;
 pub(crate) mod topology;
+pub(crate) mod verify;
 pub(crate) mod words;
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write, stdout};

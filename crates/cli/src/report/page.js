@@ -1,3 +1,9 @@
+// What a number is worth with the unit behind it.
+const worth = { ns: 1, us: 1e3, ms: 1e6, s: 1e9, kbit: 1e3, Mbit: 1e6, Gbit: 1e9, Tbit: 1e12, kB: 1e3, MB: 1e6, GB: 1e9 };
+const value = (text) => {
+  const match = text.match(/^([0-9.]+) ?([a-zA-Z]*)/);
+  return match ? parseFloat(match[1]) * (worth[match[2]] || 1) : -1;
+};
 // Each head of a sortable table becomes a button that sorts by its column: numbers first downwards, names upwards.
 for (const table of document.querySelectorAll('table.sortable')) {
   const heads = Array.from(table.tHead.rows[table.tHead.rows.length - 1].cells);
@@ -11,7 +17,7 @@ for (const table of document.querySelectorAll('table.sortable')) {
     const isNumber = head.classList.contains('number');
     const key = (row) => row.cells[column].textContent.replace(/,/g, '');
     const compare = (a, b) =>
-      isNumber ? parseFloat(key(a)) - parseFloat(key(b)) : key(a).localeCompare(key(b), 'en', { numeric: true });
+      isNumber ? value(key(a)) - value(key(b)) : key(a).localeCompare(key(b), 'en', { numeric: true });
     const sort = () => {
       const was = head.getAttribute('aria-sort');
       const order = was ? (was === 'ascending' ? -1 : 1) : isNumber ? -1 : 1;

@@ -43,6 +43,16 @@ pub(crate) const STEPS: [Colour; 5] = [
     colour("#06305c", "#d8ebfb"),
 ];
 
+/// Lines that are told apart; the stylesheet of plots gives each its own dashes too, for those who see no colours.
+pub(crate) const LINES: [Colour; 6] = [
+    colour("#0b5cad", "#7ab8f5"),
+    colour("#b34700", "#f2a65a"),
+    colour("#1a7a3c", "#6cc98a"),
+    colour("#8a3ab9", "#c9a0ee"),
+    colour("#b0256b", "#f08bbd"),
+    colour("#5f6b76", "#b6c2cc"),
+];
+
 /// The rules that do not depend on the scheme.
 const SHAPES: &str = "\
 svg text { font-family: system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif; \
@@ -73,6 +83,10 @@ fn rules() -> Vec<(String, &'static str, Colour)> {
     for (step, &colour) in STEPS.iter().enumerate() {
         rules.push((format!("line.step{step}"), "stroke", colour));
         rules.push((format!("rect.step{step}"), "fill", colour));
+    }
+    for (line, &colour) in LINES.iter().enumerate() {
+        rules.push((format!("path.s{line}"), "stroke", colour));
+        rules.push((format!("circle.s{line}"), "fill", colour));
     }
     rules
 }
@@ -126,6 +140,13 @@ mod tests {
             let contrasts: Vec<f64> = STEPS.iter().map(|&step| contrast(of(step), of(PAPER))).collect();
             assert!(contrasts[0] >= 3.0, "{contrasts:?}");
             assert!(contrasts.windows(2).all(|pair| pair[1] > 1.2 * pair[0]), "{contrasts:?}");
+        }
+    }
+
+    #[test]
+    fn every_line_has_a_contrast_of_at_least_3_on_paper() {
+        for line in LINES {
+            assert!(contrast(line.light, PAPER.light) >= 3.0 && contrast(line.dark, PAPER.dark) >= 3.0, "{line:?}");
         }
     }
 

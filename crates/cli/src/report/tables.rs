@@ -6,7 +6,7 @@ use super::words;
 
 /// How the cells of a column are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Column {
+pub(crate) enum Column {
     /// To the left.
     Text,
     /// To the right, digits below digits.
@@ -26,7 +26,7 @@ fn cell(name: &'static str, column: Column, text: impl Into<String>) -> Element 
 
 /// A table of rows of text; the first cell of a row heads it. Groups of columns, where there are any, have a row of
 /// heads above: each with how many columns it spans.
-fn table(
+pub(crate) fn table(
     caption: &str,
     groups: &[(&str, usize)],
     heads: &[(&str, Column)],
@@ -53,7 +53,7 @@ fn table(
 }
 
 /// A table that may be wider or longer than the page: it scrolls in its box, and the keyboard reaches it.
-fn boxed(label: &str, table: Element) -> Element {
+pub(crate) fn boxed(label: &str, table: Element) -> Element {
     new("div").class("scroll").with("tabindex", 0).with("role", "region").with("aria-label", label).child(table)
 }
 

@@ -1,18 +1,20 @@
 //! From what the simulator found out to what is kept.
 
 use wayleave_scenarios::{Scenario, Workload};
-use wayleave_sim::stats::{Completions, Histogram, Series};
+use wayleave_sim::stats::{Completions, Histogram, LevelBin, Series};
 use wayleave_sim::{FlowOutcome, LinkOutcome, Outcome, QueueOutcome, TrafficOutcome};
 use wayleave_topology::{Network, NodeId, NodeKind};
 
 use super::batch::{Batch, Planned};
 use super::result::{
-    Distribution, Ending, FlowResult, LinkResult, QueueResult, RunResult, SeriesResult, SizeResult, Tier, TrafficKind,
+    Distribution, Ending, FlowResult, LevelsResult, LinkResult, QueueResult, RunResult, SeriesResult, SizeResult, Tier, TrafficKind,
     TrafficResult,
 };
 
 /// The most points of a distribution: more than a figure has pixels to show them.
 const MOST_POINTS: usize = 200;
+/// Links whose backlog is kept over time: those with the highest maximum.
+const LINKS_WITH_LEVELS: usize = 20;
 /// The most flows that are listed one by one: some megabytes of JSON.
 const MOST_FLOWS: usize = 10_000;
 /// Queues whose waits are kept point by point: the longest ones.
@@ -47,7 +49,7 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
         flows: single().take(MOST_FLOWS).map(|(flow, from, to)| flow_result(network, outcome, flow, [from, to])).collect(),
         flows_left_out: single().count().saturating_sub(MOST_FLOWS) as u64,
         queues: queues(network, &outcome.queues),
-        links: outcome.links.iter().map(|link| link_result(network, link)).collect(),
+        links: links(network, outcome),
     }
 }
 
@@ -134,7 +136,8 @@ fn queues(network: &Network, queues: &[QueueOutcome]) -> Vec<QueueResult> {
     let result = |(index, queue): (usize, &QueueOutcome)| QueueResult {
         link: network.link(queue.link).name.clone(),
         queue: queue.queue,
-        peak_bytes: queue.peak.get(),
+        // Simple ports count no peak: there, what packets found is the most that is known.
+        peak_bytes: queue.peak.get().max(queue.found.max().unwrap_or(0)),
         drops: queue.drops,
         marks: queue.marks,
         wait_ps: Distribution::of(&queue.wait, if longest.contains(&index) { MOST_POINTS } else { 0 }),
@@ -143,7 +146,29 @@ fn queues(network: &Network, queues: &[QueueOutcome]) -> Vec<QueueResult> {
     queues.iter().enumerate().map(result).collect()
 }
 
-fn link_result(network: &Network, outcome: &LinkOutcome) -> LinkResult {
+fn links(network: &Network, outcome: &Outcome) -> Vec<LinkResult> {
+    let end_ps = outcome.simulated.as_nanos().saturating_mul(1_000);
+    let bins = |link: &LinkOutcome| link.backlog.as_ref().map(|levels| levels.bins(end_ps).collect::<Vec<_>>());
+    let most = |link: &LinkOutcome| bins(link).into_iter().flatten().map(|bin| bin.maximum).max().unwrap_or(0);
+    let mut highest: Vec<(u64, usize)> = outcome.links.iter().map(most).zip(0..).filter(|&(most, _)| most > 0).collect();
+    highest.sort_by_key(|&(most, index)| (std::cmp::Reverse(most), index));
+    highest.truncate(LINKS_WITH_LEVELS);
+    let result = |(index, link): (usize, &LinkOutcome)| {
+        let is_shown = highest.iter().any(|&(_, known)| known == index);
+        link_result(network, link, bins(link).filter(|_| is_shown).map(|bins| levels_result(&bins)))
+    };
+    outcome.links.iter().enumerate().map(result).collect()
+}
+
+fn levels_result(bins: &[LevelBin]) -> LevelsResult {
+    LevelsResult {
+        interval_ps: bins.first().map_or(0, |bin| bin.end_ps - bin.start_ps),
+        mean_bytes: bins.iter().map(|bin| bin.mean().round() as u64).collect(),
+        most_bytes: bins.iter().map(|bin| bin.maximum).collect(),
+    }
+}
+
+fn link_result(network: &Network, outcome: &LinkOutcome, backlog: Option<LevelsResult>) -> LinkResult {
     let link = network.link(outcome.link);
     let kind = |node: NodeId| network.node(node).kind;
     let tier = match (kind(link.from), kind(link.to)) {
@@ -157,6 +182,7 @@ fn link_result(network: &Network, outcome: &LinkOutcome) -> LinkResult {
         rate_bps: link.rate.bits_per_second(),
         sent_bytes: outcome.sent.get(),
         utilisation: outcome.utilisation,
+        backlog,
     }
 }
 

@@ -189,7 +189,7 @@ pub(crate) struct QueueResult {
     pub(crate) link: String,
     /// 0 is the highest.
     pub(crate) queue: u8,
-    /// The most that it held, with the packet that came.
+    /// The most that it held: with the packet that came, or without it where ports are first come, first served.
     pub(crate) peak_bytes: u64,
     /// Packets that found no room.
     pub(crate) drops: u64,
@@ -226,6 +226,19 @@ pub(crate) struct LinkResult {
     pub(crate) sent_bytes: u64,
     /// Share of its rate, from 0 to 1.
     pub(crate) utilisation: f64,
+    /// What waits for it, over time, if the scenario records series; of the links with the highest maximum.
+    pub(crate) backlog: Option<LevelsResult>,
+}
+
+/// A level over time, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LevelsResult {
+    /// The length of an interval; the last one may be shorter.
+    pub(crate) interval_ps: u64,
+    /// The time-weighted mean in each, rounded.
+    pub(crate) mean_bytes: Vec<u64>,
+    /// The maximum in each.
+    pub(crate) most_bytes: Vec<u64>,
 }
 
 /// How values are distributed.

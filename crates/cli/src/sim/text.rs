@@ -30,9 +30,14 @@ pub(crate) fn count(number: u64) -> String {
     words::count(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
-/// A slowdown in thousandths, with two decimals.
+/// A slowdown in thousandths, with three digits or more.
 pub(crate) fn slowdown(thousandths: f64) -> String {
-    format!("{:.2}", thousandths / 1e3)
+    let decimals = match thousandths {
+        _ if thousandths < 9_995.0 => 2,
+        _ if thousandths < 99_950.0 => 1,
+        _ => 0,
+    };
+    format!("{:.decimals$}", thousandths / 1e3)
 }
 
 /// `3.2 %`; what is more than nothing never reads as nothing, and what is not all of it never as all.

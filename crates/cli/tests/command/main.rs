@@ -9,6 +9,7 @@ mod others;
 mod plan;
 mod recheck;
 mod replay;
+mod sim;
 mod topology;
 
 use std::io::Write;

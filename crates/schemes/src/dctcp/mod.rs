@@ -13,7 +13,7 @@
 //! | SIGCOMM (1); RFC 8257, 3.3, steps 1 to 8: `alpha = (1 - g) alpha + g M` per window | `observe` |
 //! | SIGCOMM (2); RFC 8257, 3.3, step 9: `cwnd = cwnd (1 - alpha / 2)`, once per window | `reduce` |
 //! | SIGCOMM 3.4; RFC 8257, 4.2: g = 1/16 | [`GAIN_SHIFT`] |
-//! | RFC 8257, 4.2: alpha begins at 1 | [`Dctcp::new`] |
+//! | RFC 8257, 3.3: alpha begins at 1 | [`Dctcp::new`] |
 //! | RFC 8257, 3.5: losses as in any TCP | `on_loss` |
 //! | RFC 3168, 6.1.2: marked bytes do not let the window grow; the least window is one segment | `on_ack` |
 //!

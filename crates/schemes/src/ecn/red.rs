@@ -19,9 +19,10 @@ pub struct RedParams {
     pub min: Bytes,
     /// max_th: everything is marked from here on; not below `min`.
     pub max: Bytes,
-    /// max_p: the share of marks where the average comes up to `max`, from 0 to 1 (section 6.2: 1/50).
+    /// max_p: the share of marks where the average comes up to `max`, from 0 to 1 (1/50 in the paper's simulations, section 5).
     pub probability: f64,
-    /// w_q: what a sample counts in the average, above 0 and up to 1, which is the queue itself (section 6.1: 0.002).
+    /// w_q: what a sample counts in the average, above 0 and up to 1, which is the queue itself (0.002 in the
+    /// paper's simulations, section 5; bounds in section 6).
     pub weight: f64,
     /// Line rate of the port.
     pub rate: Rate,

@@ -60,7 +60,7 @@ fn bursts_of_fifty_pass_a_threshold_of_five_if_the_weight_is_at_most_42_in_10000
 fn an_idle_port_forgets_as_if_small_packets_had_come() {
     // 1,000 B at 1 Gbit/s take 8 us: in 24 us there is room for 3, and the average of 800 halves 3 times.
     for (idle, average) in [(24_000, 100.0), (23_999, 200.0), (8000, 400.0), (7999, 400.0), (0, 400.0)] {
-        let mut port = Red { ..red(0.5) };
+        let mut port = red(0.5);
         port.on_arrival(Time::ZERO, found(1600), 1538);
         let since = Time::from_millis(1);
         let state = QueueState { queued: Bytes::ZERO, idle_since: Some(since) };
@@ -96,11 +96,11 @@ fn gaps_between_marks_are_spread_evenly_up_to_the_inverse_of_the_probability() {
 
 #[test]
 fn the_share_of_marks_rises_with_the_average() {
-    // 1 / p_b is 20 at a quarter of the way and 20 / 3 at three quarters: gaps of 10.5 and (20 / 3 + 1) / 2 or so.
+    // p_b is 0.05, 0.1 and 0.15: gaps uniform over 1 ... 20 and 1 ... 10; 0.15 each for 1 ... 6, and 0.1 left for 7.
     for (queued, gap) in [(7500, 10.5), (10_000, 5.5), (12_500, 3.85)] {
-        let marks = marks(&mut red(1.0), queued, 40_000).len();
-        let found = 40_000.0 / marks as f64;
-        assert!((found - gap).abs() < 0.15, "{queued}: {found} instead of {gap}");
+        let marks = marks(&mut red(1.0), queued, 400_000).len();
+        let found = 400_000.0 / marks as f64;
+        assert!((found - gap).abs() < 0.1, "{queued}: {found} instead of {gap}");
     }
 }
 

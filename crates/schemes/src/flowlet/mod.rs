@@ -10,8 +10,8 @@
 //!
 //! | text | here |
 //! |---|---|
-//! | FLARE, section 4: a packet may change path if the gap is at least delta, the paths' difference in delay | `gap` |
-//! | LetFlow, section 3: a random path for each flowlet | `choose` |
+//! | FLARE: a packet may change path if the gap is at least delta, the paths' difference in delay | the gap |
+//! | LetFlow: a random path for each flowlet | `choose` |
 //!
 //! Deviations: LetFlow finds gaps in the switch, with a table of hashed flows whose collisions and ageing make gaps up
 //! to twice as long; here it is the sender, exactly, and for the whole way.

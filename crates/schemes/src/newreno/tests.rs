@@ -63,6 +63,16 @@ fn congestion_avoidance_adds_one_segment_per_window() {
 }
 
 #[test]
+fn what_is_acknowledged_beyond_a_window_counts_for_the_next() {
+    let mut flow = avoiding(10);
+    // 4, 8, 12 of 10; then 2 and 9 of 11.
+    for (acknowledged, window) in [(4, 10), (4, 10), (4, 11), (9, 12)] {
+        flow.on_ack(Time::ZERO, &acked(acknowledged));
+        assert_eq!(segments(&flow), window);
+    }
+}
+
+#[test]
 fn from_half_a_window_to_a_window_takes_three_eighths_of_its_square() {
     // The saw tooth: 40 + 41 + ... + 79 = 2,380 acknowledgements from 40 to 80 segments; 3/8 of 80^2 is 2,400.
     let mut flow = avoiding(40);

@@ -23,7 +23,7 @@
 //! - Packets are passed up one by one when they are due. The paper merges them in the kernel's GRO and looks at
 //!   them each time that an interrupt's batch is through.
 //! - The receiver's next expected byte never steps back, and what comes late, from an older flowcell, moves it forward
-//!   as well (Algorithm 2 leaves it, lines 13 and 21).
+//!   as well (Algorithm 2 leaves it there).
 //! - A time-out is that of the first segment held. Whatever is passed up because of it leaves in order.
 //! - How fast the average forgets, and what it is before the first hole, is not in the text: see [`Params`].
 //! - The first path of a flow is drawn by a hash of its identity, so that flows that begin together do not march in

@@ -34,23 +34,24 @@ fn a_buffer_takes_whole_packets_up_to_its_limit_and_not_a_byte_more() {
 }
 
 /// Catches room that comes back too early or too late: a place is free again when the last bit of its packet has left,
-/// at that instant and not a nanosecond before.
+/// at that instant and not a nanosecond before; in a port that is empty then, and in one that has more to send.
 #[test]
 fn a_place_is_free_when_the_last_bit_has_left() {
     for discipline in [Discipline::Fifo, Discipline::StrictPriority] {
-        // The first frame is at the port from 80 ns on and sent until 8,080 ns; the second one comes at 8,080 ns or
+        // The first frame is at the port from 80 ns on and sent until 8,080 ns; the last one comes at 8,080 ns or
         // before.
-        for (at, taken) in [(7_999, 1), (8_000, 2)] {
+        for (before, at, taken) in [(1, 7_999, 1), (1, 8_000, 2), (2, 7_999, 2), (2, 8_000, 3)] {
             let star = star(&[FAST, FAST, SLOW], 0);
             let mut scenario = Scenario::new("room", star.network.clone(), Time::from_millis(1));
-            scenario.switches = ports(discipline.clone(), Buffering::EachQueue(Bytes::new(1_500)));
+            let buffer = Buffering::EachQueue(Bytes::new(1_000 * before + 500));
+            scenario.switches = ports(discipline.clone(), buffer);
             scenario.traffic = vec![
-                burst("a", star.hosts[0], star.hosts[2], 1_000, 1, 0),
+                burst("a", star.hosts[0], star.hosts[2], 1_000, before, 0),
                 burst("b", star.hosts[1], star.hosts[2], 1_000, 1, at),
             ];
             let outcome = run(&scenario, 1);
             let delivered: u64 = outcome.flows.iter().map(|flow| flow.delivered).sum();
-            assert_eq!(delivered, taken, "{discipline:?}, second frame at {at} ns");
+            assert_eq!(delivered, taken, "{discipline:?}, {before} frames, then one at {at} ns");
         }
     }
 }

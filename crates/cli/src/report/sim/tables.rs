@@ -1,0 +1,119 @@
+//! The tables of a run.
+
+use crate::report::markup::Element;
+use crate::report::tables::Column::{self, Number, Text};
+use crate::report::tables::{boxed, table};
+use crate::sim::result::{Distribution, RunResult, Tier, TrafficKind, TrafficResult};
+use crate::sim::summary::{longest, mean_of, of, wire_rate};
+use crate::sim::text;
+
+/// The most queues of the table; the JSON has all.
+const QUEUES: usize = 40;
+
+/// Flows by traffic, if there are any.
+pub(crate) fn flows(run: &RunResult) -> Option<Element> {
+    let flows: Vec<&TrafficResult> = run.traffic.iter().filter(|traffic| traffic.kind == TrafficKind::Flows).collect();
+    let has_deadlines = flows.iter().any(|traffic| traffic.deadlines_met + traffic.deadlines_missed > 0);
+    let mut heads = vec![("traffic", Text), ("begun", Number), ("finished", Number)];
+    heads.extend(times());
+    heads.extend([("slowdown, mean", Number), ("slowdown, 99 %", Number), ("goodput", Number)]);
+    if has_deadlines {
+        heads.push(("deadlines missed", Number));
+    }
+    let row = |traffic: &&TrafficResult| {
+        let slowdown = |value: fn(&Distribution) -> f64| {
+            traffic.slowdown_thousandths.as_ref().map_or_else(|| "-".to_owned(), |known| text::slowdown(value(known)))
+        };
+        let mut row = vec![traffic.name.clone(), text::count(traffic.begun), text::count(traffic.finished)];
+        row.extend(time_cells(traffic.completion_ps.as_ref()));
+        row.extend([slowdown(|of| of.mean), slowdown(|of| of.p99 as f64), text::rate(traffic.goodput_bps as f64)]);
+        let all = traffic.deadlines_met + traffic.deadlines_missed;
+        row.push(match all {
+            0 => "-".to_owned(),
+            _ => format!("{} of {}", text::count(traffic.deadlines_missed), text::count(all)),
+        });
+        row.truncate(heads.len());
+        row
+    };
+    let rows: Vec<_> = flows.iter().map(row).collect();
+    let table = table("Flows: completion times, from the first to the last byte", &[], &heads, rows);
+    (!flows.is_empty()).then(|| boxed("Flows", table))
+}
+
+/// Packets by traffic.
+pub(crate) fn packets(run: &RunResult) -> Element {
+    let mut heads = vec![("traffic", Text), ("sent", Number), ("arrived", Number)];
+    heads.extend(times());
+    heads.extend(["rate", "lost", "lost, of all", "marked", "sent again", "time-outs"].map(|head| (head, Number)));
+    let row = |traffic: &TrafficResult| {
+        let mut row = vec![traffic.name.clone(), text::count(traffic.sent), text::count(traffic.delivered)];
+        row.extend(time_cells(traffic.delay_ps.as_ref()));
+        row.extend([
+            wire_rate(run, traffic),
+            text::count(traffic.drops),
+            text::share(text::part(traffic.drops, traffic.sent)),
+            text::count(traffic.marked),
+            text::count(traffic.again),
+            text::count(traffic.timeouts),
+        ]);
+        row
+    };
+    let caption = "Packets: delays, from release to the last bit at the receiver";
+    boxed("Packets", table(caption, &[], &heads, run.traffic.iter().map(row)))
+}
+
+fn times() -> [(&'static str, Column); 6] {
+    ["mean", "50 %", "90 %", "99 %", "99.9 %", "longest"].map(|head| (head, Number))
+}
+
+fn time_cells(times: Option<&Distribution>) -> Vec<String> {
+    let values: [fn(&Distribution) -> u64; 5] =
+        [|of| of.p50, |of| of.p90, |of| of.p99, |of| of.p99_9, |of| of.max];
+    std::iter::once(mean_of(times)).chain(values.map(|value| of(times, value))).collect()
+}
+
+/// The longest queues.
+pub(crate) fn queues(run: &RunResult) -> Element {
+    let heads = [
+        ("port", Text),
+        ("queue", Number),
+        ("most held", Number),
+        ("packets", Number),
+        ("wait, mean", Number),
+        ("99 %", Number),
+        ("99.9 %", Number),
+        ("longest", Number),
+        ("lost", Number),
+        ("marked", Number),
+    ];
+    let rows = longest(run, QUEUES).into_iter().map(|queue| {
+        let wait = queue.wait_ps.as_ref();
+        vec![
+            queue.link.clone(),
+            queue.queue.to_string(),
+            text::size(queue.peak_bytes),
+            text::count(wait.map_or(0, |wait| wait.count)),
+            mean_of(wait),
+            of(wait, |wait| wait.p99),
+            of(wait, |wait| wait.p99_9),
+            of(wait, |wait| wait.max),
+            text::count(queue.drops),
+            text::count(queue.marks),
+        ]
+    });
+    let all = run.queues.len();
+    let caption = if all > QUEUES { format!("The {QUEUES} longest of {} queues", text::count(all as u64)) } else { "Queues, longest first".to_owned() };
+    boxed("Queues", table(&caption, &[], &heads, rows))
+}
+
+/// Links by tier.
+pub(crate) fn tiers(run: &RunResult) -> Element {
+    let heads = [("links", Text), ("how many", Number), ("used, mean", Number), ("busiest", Number)];
+    let rows = Tier::ALL.into_iter().filter_map(|tier| {
+        let used: Vec<f64> = run.links.iter().filter(|link| link.tier == tier).map(|link| link.utilisation).collect();
+        let highest = used.iter().copied().reduce(f64::max)?;
+        let mean = used.iter().sum::<f64>() / used.len() as f64;
+        Some(vec![tier.name().to_owned(), text::count(used.len() as u64), text::share(mean), text::share(highest)])
+    });
+    boxed("Links by tier", table("How much of the line rate was used", &[], &heads, rows))
+}
