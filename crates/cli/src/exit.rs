@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     BadInput = 2,
     /// Every question was answered, and some request was refused.
     Refused = 3,
-    /// The recheck or a verification found a promise that does not hold.
+    /// The recheck found a promise that does not hold, or a verification saw one broken.
     Unsound = 4,
     /// Somebody stopped it, and what was done until then is kept; as shells say of Ctrl-C (128 and the signal's number).
     Stopped = 130,
@@ -30,7 +30,7 @@ Exit codes:
   1  internal failure, or a file could not be read or written
   2  bad input or usage
   3  something was refused
-  4  the recheck or verify found a broken promise
+  4  the recheck found a broken promise, or verify saw one
   130  stopped by Ctrl-C: results until then are kept, and marked as partial";
 
 impl From<Exit> for ExitCode {

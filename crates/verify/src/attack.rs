@@ -232,7 +232,16 @@ mod tests {
 
     #[test]
     fn what_is_no_attack_is_refused() {
-        for text in ["", "together", "together,", "chasing,1", "together:1,1", "random/loud,1", "together,1,5", "together,1,@+5"] {
+        for text in [
+            "",
+            "together",
+            "together,",
+            "chasing,1",
+            "together:1,1",
+            "random/loud,1",
+            "together,1,5",
+            "together,1,@+5",
+        ] {
             assert!(text.parse::<Attack>().is_err(), "{text}");
         }
     }

@@ -20,11 +20,9 @@ pub struct Effort {
 
 impl Effort {
     /// A first look: about a second for a fat tree with 1,000 contracts.
-    pub const QUICK: Self =
-        Self { seeds: 2, victims: 16, rounds: 32, searched: 1, packet_hops: 1_000_000, seed: 1 };
+    pub const QUICK: Self = Self { seeds: 2, victims: 16, rounds: 32, searched: 1, packet_hops: 1_000_000, seed: 1 };
     /// Seconds for a fat tree with 2,000 contracts.
-    pub const USUAL: Self =
-        Self { seeds: 8, victims: 256, rounds: 256, searched: 1, packet_hops: 2_000_000, seed: 1 };
+    pub const USUAL: Self = Self { seeds: 8, victims: 256, rounds: 256, searched: 1, packet_hops: 2_000_000, seed: 1 };
     /// Every contract is attacked, and the search is for those that came closest.
     pub const LONG: Self =
         Self { seeds: 64, victims: usize::MAX, rounds: 512, searched: 16, packet_hops: 20_000_000, seed: 1 };

@@ -27,8 +27,7 @@ impl Fill {
         let hops = || claim.promises.iter().flat_map(|promise| &promise.route.hops);
         let lowest = |link: LinkId| network.queues(link).len() as u8 - 1;
         // Where a contract has the lowest queue there is none for others.
-        let taken: BTreeSet<LinkId> =
-            hops().filter(|hop| hop.queue == lowest(hop.link)).map(|hop| hop.link).collect();
+        let taken: BTreeSet<LinkId> = hops().filter(|hop| hop.queue == lowest(hop.link)).map(|hop| hop.link).collect();
         let used: BTreeSet<LinkId> = hops().map(|hop| hop.link).collect();
         let of_link = |link: LinkId| {
             let routes = filling(network, link, &taken).into_iter().map(|links| {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use wayleave_sim::stats::Histogram;
 use wayleave_units::Time;
 
 use crate::attack::Attack;
@@ -26,6 +27,8 @@ pub struct Report {
 pub struct Finding {
     /// The longest that a packet took, in ps, from release to the last bit at the receiver.
     pub delay_ps: u64,
+    /// Of all packets in all runs, in ps, from release to the last bit at the receiver.
+    pub delays: Histogram,
     /// The attack that did it; `None` if no packet arrived.
     pub attack: Option<Attack>,
     /// Packets that arrived, in all runs.
@@ -137,6 +140,7 @@ impl Report {
     pub(crate) fn add(&mut self, claim: &Claim, seen: &[Seen], attack: &Attack) {
         for seen in seen {
             let finding = &mut self.findings[seen.promise];
+            finding.delays.merge(&seen.delays);
             finding.packets += seen.packets;
             finding.drops += seen.drops;
             if seen.packets > 0 && (seen.delay_ps > finding.delay_ps || finding.attack.is_none()) {

@@ -1,6 +1,7 @@
 //! One run: an attack becomes a scenario, and the scenario is simulated.
 
 use wayleave_scenarios::{Discipline, Ends, PacketKind, Phase, Scenario, Traffic};
+use wayleave_sim::stats::Histogram;
 use wayleave_topology::Route;
 use wayleave_units::{Bytes, Time};
 
@@ -20,10 +21,11 @@ const SHORTEST: i64 = 10_000;
 const DRAIN: i64 = 1_000_000_000_000;
 
 /// What became of one promise's packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) promise: usize,
     pub(crate) delay_ps: u64,
+    pub(crate) delays: Histogram,
     pub(crate) packets: u64,
     pub(crate) drops: u64,
 }
@@ -45,15 +47,16 @@ impl Stage<'_> {
         if owners.iter().all(Option::is_none) {
             return Ok(Shown { seen: Vec::new(), hops: 0 });
         }
-        let outcome = wayleave_sim::run(&scenario, attack.seed, |_| true)
-            .map_err(|error| ClaimError::Run(Box::new(error)))?;
+        let outcome =
+            wayleave_sim::run(&scenario, attack.seed, |_| true).map_err(|error| ClaimError::Run(Box::new(error)))?;
         let mut seen: Vec<Seen> = Vec::new();
-        for flow in &outcome.flows {
+        for flow in outcome.flows {
             let Some(promise) = owners.get(flow.traffic).copied().flatten() else { continue };
             debug_assert_eq!(flow.sent, flow.delivered + flow.drops, "the run has come to its end");
             seen.push(Seen {
                 promise,
                 delay_ps: flow.delay.max().unwrap_or(0),
+                delays: flow.delay,
                 packets: flow.delivered,
                 drops: flow.drops,
             });

@@ -36,7 +36,9 @@ impl Stage<'_> {
     pub(crate) fn schedule(&self, attack: &Attack) -> Vec<Burst> {
         let once = |(promise, start)| Burst { promise, start, then: Then::Rate };
         match attack.timing {
-            Timing::Together => (0..self.ways.len()).map(|promise| once((promise, self.own_shift(attack, promise)))).collect(),
+            Timing::Together => {
+                (0..self.ways.len()).map(|promise| once((promise, self.own_shift(attack, promise)))).collect()
+            }
             Timing::Random => self.random_phases(attack).into_iter().enumerate().map(once).collect(),
             Timing::Repeated => self.repeated(attack),
             Timing::Colliding { victim } => self.aimed(attack, victim, Aim::Alone),
@@ -168,7 +170,14 @@ impl Stage<'_> {
     }
 
     /// How long the victim's last packet is taken to wait at a queue of its route.
-    fn wait(&self, at: usize, stop: &crate::stage::Stop, own: u64, groups: &BTreeMap<Option<LinkId>, Group>, aim: Aim) -> i64 {
+    fn wait(
+        &self,
+        at: usize,
+        stop: &crate::stage::Stop,
+        own: u64,
+        groups: &BTreeMap<Option<LinkId>, Group>,
+        aim: Aim,
+    ) -> i64 {
         let local = if at == 0 { own } else { 0 };
         if aim == Aim::Alone {
             return sending(local, stop.rate);

@@ -123,10 +123,7 @@ fn way(network: &Network, hops: &[wayleave_topology::Hop]) -> Way {
         Stop { link: hop.link, queue: hop.queue, rate: link.rate, latency: nanos(link.propagation + inside) }
     };
     let source = hops.first().map(|hop| network.node(network.link(hop.link).from));
-    Way {
-        hops: hops.iter().map(stop).collect(),
-        source: source.map_or(0, |node| nanos(node.processing + node.jitter)),
-    }
+    Way { hops: hops.iter().map(stop).collect(), source: source.map_or(0, |node| nanos(node.processing + node.jitter)) }
 }
 
 /// Below the queues of hosts, which the topology leaves to contracts, comes one for what has none.

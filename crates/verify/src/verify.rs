@@ -33,7 +33,8 @@ pub fn verify(
 ) -> Result<Report, ClaimError> {
     assert!(chosen.is_none_or(|chosen| chosen < claim.promises.len()), "there is no such promise");
     let stage = Stage::new(claim)?;
-    let mut campaign = Campaign { stage, effort, report: Report::new(claim.promises.len()), progress, total: 0, done: 0 };
+    let mut campaign =
+        Campaign { stage, effort, report: Report::new(claim.promises.len()), progress, total: 0, done: 0 };
     if !claim.promises.is_empty() {
         campaign.conduct(chosen)?;
     }
@@ -126,7 +127,12 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         let seed = self.effort.seed;
         let chasing = Attack::new(Timing::Chasing { victim }, seed);
         let small = Attack { frames: Frames::Smallest, ..chasing.clone() };
-        [chasing, Attack::new(Timing::Squeezing { victim }, seed), Attack::new(Timing::Colliding { victim }, seed), small]
+        [
+            chasing,
+            Attack::new(Timing::Squeezing { victim }, seed),
+            Attack::new(Timing::Colliding { victim }, seed),
+            small,
+        ]
     }
 
     /// The chosen one, then those that came closest to their limits.

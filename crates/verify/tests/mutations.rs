@@ -109,7 +109,8 @@ impl<'a> Calculator<'a> {
             Mutation::NoJitter => 0.0,
             _ => bits(self.network().link(link).rate) * seconds(node.jitter),
         };
-        let on_link = |(_, flow): &(_, &wayleave_ledger::Reservation)| flow.route.hops.iter().any(|hop| hop.link == link);
+        let on_link =
+            |(_, flow): &(_, &wayleave_ledger::Reservation)| flow.route.hops.iter().any(|hop| hop.link == link);
         let frames = match self.mutation {
             Mutation::NoDebt => 0.0,
             Mutation::OneFrameOfDebt => frame,

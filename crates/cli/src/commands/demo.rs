@@ -3,12 +3,13 @@
 //! The setting is that of Chameleon's evaluation (CoNEXT 2020, section 5.1) in the default model: a k = 4 fat tree, the
 //! flow types of Table 1, the mixes of Table 2. A contender is a set of options of `wayleave plan`, so whatever is
 //! shown can be done again with the other commands. [`trial`] offers the list, [`survey`] looks at what is reserved
-//! then, and [`crate::report`] turns both into text and pictures.
+//! then, [`verification`] drives it packet by packet, and [`crate::report`] turns all of it into text and pictures.
 
 mod survey;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod verification;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -100,7 +101,8 @@ fn findings(args: &DemoArgs) -> Result<Findings, Failure> {
     let proof = trials.first().and_then(|trial| survey::proof(&trial.session, &requests, &trial.flows, &nodes));
     let decisions = decisions(&requests, &contenders, &trials);
     let setting = setting(args, requests.len(), &trials);
-    Ok(Findings { setting, nodes, links, contenders, decisions, proof })
+    let verified = trials.first().map(|trial| verification::run(&trial.session)).transpose()?.unwrap_or_default();
+    Ok(Findings { setting, nodes, links, contenders, decisions, proof, verified })
 }
 
 fn setting(args: &DemoArgs, requests: usize, trials: &[Trial]) -> Setting {

@@ -238,7 +238,11 @@ impl<'a> Results<'a> {
 
     fn say_partial(&self, complete: usize) {
         let all = self.batch.runs.len();
-        let what = if self.batch.is_sweep() { format!("{complete} of {all} runs are complete") } else { "the run is not complete".to_owned() };
+        let what = if self.batch.is_sweep() {
+            format!("{complete} of {all} runs are complete")
+        } else {
+            "the run is not complete".to_owned()
+        };
         match (self.store.folder(), self.batch.is_sweep()) {
             (Some(_), true) => eprintln!("stopped: {what}; to go on: {} --resume", self.command()),
             _ => eprintln!("stopped: {what}; these results are partial"),

@@ -12,6 +12,7 @@ use crate::output::human::count;
 use crate::output::verify::{Verified, json, table};
 use crate::progress::Progress;
 use crate::session::{Session, SessionArgs};
+use crate::sim::interrupt;
 use crate::verify::{of_session, read_plan};
 
 const EXAMPLE: &str = "\
@@ -89,11 +90,12 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     check_stdin(inputs.map(String::as_str))?;
     let (topology, claim) = args.claim()?;
     let (effort, chosen) = (args.effort(), args.chosen(&claim)?);
+    interrupt::listen()?;
     let mut progress = None;
     let step = |_, total: u64| {
         let total = usize::try_from(total).unwrap_or(usize::MAX);
         progress.get_or_insert_with(|| Progress::new(total, args.progress)).step();
-        true
+        !interrupt::is_stopped()
     };
     let report = match &args.replay {
         Some(attack) => replay(&claim, &effort, attack),
@@ -106,6 +108,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
         claim: &claim,
         report: &report,
         effort,
+        chosen,
         fault: args.fault.map(word),
         command: command_line(),
     };
@@ -182,7 +185,11 @@ fn judge(claim: &Claim, report: &Report, verified: &Verified<'_>) -> Exit {
     if let Some(more) = report.violations.len().checked_sub(SHOWN).filter(|&more| more > 0) {
         eprintln!("and {}", count(more, "more broken promise"));
     }
-    if report.is_sound() { Exit::Fine } else { Exit::Unsound }
+    match report.is_sound() {
+        false => Exit::Unsound,
+        true if interrupt::is_stopped() => Exit::Stopped,
+        true => Exit::Fine,
+    }
 }
 
 /// How this command was called, without what a replay does not need.

@@ -22,6 +22,8 @@ pub(crate) struct Verified<'a> {
     pub(crate) claim: &'a Claim,
     pub(crate) report: &'a Report,
     pub(crate) effort: Effort,
+    /// Whom the search was for, if somebody was named.
+    pub(crate) chosen: Option<usize>,
     /// What was broken on purpose.
     pub(crate) fault: Option<String>,
     /// How the command was called.
@@ -36,25 +38,31 @@ impl Verified<'_> {
         words.join(" ")
     }
 
-    /// The numbers of the promises, those that came closest to their limits first.
+    /// The numbers of the promises: the one that was named, then those that came closest to their limits.
     fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.claim.promises.len()).collect();
         let share = |number| self.report.share(self.claim, number);
         order.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
+        // False comes before true, and the sort is stable.
+        order.sort_by_key(|&number| Some(number) != self.chosen);
         order
     }
 
     fn shares(&self) -> (f64, f64) {
         let shares: Vec<f64> = self.order().into_iter().map(|number| self.report.share(self.claim, number)).collect();
         let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
-        (mean, shares.first().copied().unwrap_or(0.0))
+        (mean, shares.into_iter().fold(0.0, f64::max))
     }
 }
 
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=:,./@+%".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// What is left of a bound, in percent; below zero if it is exceeded.

@@ -21,6 +21,45 @@ pub(crate) struct Findings {
     pub(crate) decisions: Vec<DecisionRow>,
     /// One bound, term by term.
     pub(crate) proof: Option<Proof>,
+    /// What the first contender has promised, packet by packet.
+    pub(crate) verified: Verified,
+}
+
+/// An admitted set under the worst traffic that its contracts allow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verified {
+    /// Every contract that sent something.
+    pub(crate) contracts: Vec<VerifiedContract>,
+    /// Runs of the simulator.
+    pub(crate) runs: usize,
+    /// Packets of contracts in all runs.
+    pub(crate) packets: usize,
+    /// The shares of their bounds that packets took, with the share of packets that took no more; rising.
+    pub(crate) shares: Vec<(f64, f64)>,
+    /// What does not hold.
+    pub(crate) violations: Vec<String>,
+}
+
+/// One contract, as it was seen.
+#[derive(Clone, Debug)]
+pub(crate) struct VerifiedContract {
+    /// Its name.
+    pub(crate) name: String,
+    /// What it was promised.
+    pub(crate) bound: Time,
+    /// What the calculus says for the present set, if it says anything.
+    pub(crate) today: Option<Time>,
+    /// The longest that a packet took.
+    pub(crate) worst: Time,
+    /// Packets that found no room.
+    pub(crate) drops: usize,
+}
+
+impl VerifiedContract {
+    /// How much of its bound the slowest packet took.
+    pub(crate) fn share(&self) -> Share {
+        Share::of(self.worst.as_nanos() as f64, self.bound.as_nanos() as f64)
+    }
 }
 
 /// What was done.
@@ -334,8 +373,13 @@ impl Findings {
         self.contenders.iter().map(|contender| contender.recheck.bounds()).sum()
     }
 
+    /// What the second calculator says does not hold.
+    pub(crate) fn unproven(&self) -> impl Iterator<Item = &str> {
+        self.contenders.iter().flat_map(|contender| contender.recheck.violations.iter().map(String::as_str))
+    }
+
     /// Everything that does not hold.
     pub(crate) fn violations(&self) -> impl Iterator<Item = &str> {
-        self.contenders.iter().flat_map(|contender| contender.recheck.violations.iter().map(String::as_str))
+        self.unproven().chain(self.verified.violations.iter().map(String::as_str))
     }
 }

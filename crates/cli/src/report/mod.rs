@@ -11,7 +11,7 @@
 //! | [`terminal`] | the text |
 //! | [`markup`], [`svg`], [`palette`], [`scale`] | elements, shapes, colours, axes |
 //! | [`fat_tree`] | where the nodes and lanes of a fat tree are drawn |
-//! | [`network_figure`], [`queue_figure`] | the two pictures |
+//! | [`network_figure`], [`queue_figure`], [`verified_figure`] | the pictures |
 //! | [`tables`], [`page`] | `report.html` |
 
 pub(crate) mod fat_tree;
@@ -26,6 +26,7 @@ pub(crate) mod sim;
 pub(crate) mod svg;
 pub(crate) mod tables;
 pub(crate) mod terminal;
+pub(crate) mod verified_figure;
 pub(crate) mod words;
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::findings::{Contender, Findings};
 use super::markup::Element;
 use super::svg::Ground;
-use super::{network_figure, palette, queue_figure, tables, words};
+use super::{network_figure, palette, queue_figure, tables, verified_figure, words};
 
 fn new(name: &'static str) -> Element {
     Element::new(name)
@@ -47,7 +47,7 @@ fn opening(findings: &Findings) -> Vec<Element> {
     ]
 }
 
-/// The three numbers to remember.
+/// The numbers to remember.
 fn headlines(findings: &Findings) -> Vec<Element> {
     let tile =
         |figure: String, text: String| new("div").child(new("strong").text(figure)).child(new("span").text(text));
@@ -65,11 +65,17 @@ fn headlines(findings: &Findings) -> Vec<Element> {
         );
         compare(&format!("of {offered} requests admitted by {} in all", first.name), first.admitted, last.admitted);
     }
-    let outcome = match findings.violations().count() {
+    let outcome = match findings.unproven().count() {
         0 => "bounds rechecked by a second, independent calculator: all hold".to_owned(),
         broken => format!("bounds rechecked by a second calculator: {} DO NOT HOLD", words::count(broken)),
     };
     tiles.push(tile(words::count(findings.rechecked()), outcome));
+    let verified = &findings.verified;
+    let outcome = match verified.violations.len() {
+        0 => format!("packets of {} under attack: none late, none lost", words::counted(verified.contracts.len(), "contract")),
+        broken => format!("packets under attack: {} BROKEN", words::counted(broken, "promise")),
+    };
+    tiles.push(tile(words::count(verified.packets), outcome));
     tiles
 }
 
@@ -97,6 +103,7 @@ fn sections(findings: &Findings) -> Vec<Element> {
     ];
     sections.extend(proof);
     sections.push(section("Rechecked", rechecks(findings)));
+    sections.push(section("The same, packet by packet", verification(findings)));
     sections.push(section("The first decisions", [paragraph(decisions_note), tables::decisions(findings)]));
     sections.push(section("Every link", [paragraph(links_note), tables::links(findings)]));
     sections.push(section("Model and parameters", [tables::parameters(findings)]));
@@ -137,10 +144,26 @@ fn rechecks(findings: &Findings) -> Vec<Element> {
     let about = "Every bound was derived a second time by a calculator that knows nothing of the admission control: \
                  another algorithm, in exact fractions, from the definitions.";
     let mut parts = vec![paragraph(about), new("ul").children(findings.contenders.iter().map(line))];
-    let broken: Vec<Element> = findings.violations().map(|violation| new("li").text(violation)).collect();
-    if !broken.is_empty() {
-        parts.push(new("ul").children(broken));
-    }
+    parts.extend(broken(findings.unproven()));
+    parts
+}
+
+/// What does not hold, if anything.
+fn broken<'a>(violations: impl Iterator<Item = &'a str>) -> Option<Element> {
+    let items: Vec<Element> = violations.map(|violation| new("li").text(violation)).collect();
+    (!items.is_empty()).then(|| new("ul").children(items))
+}
+
+fn verification(findings: &Findings) -> Vec<Element> {
+    let verified = &findings.verified;
+    let mut parts = vec![
+        paragraph(words::about_verification(findings)),
+        paragraph(words::sentence(&words::verified(verified))),
+        new("figure").child(verified_figure::draw(verified)),
+        paragraph(words::closeness(verified)),
+        tables::verified(verified),
+    ];
+    parts.extend(broken(verified.violations.iter().map(String::as_str)));
     parts
 }
 
@@ -193,7 +216,7 @@ mod tests {
         let all = ids.len();
         ids.sort_unstable();
         ids.dedup();
-        assert_eq!((all, ids.len()), (4, 4));
+        assert_eq!((all, ids.len()), (6, 6));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The tables of the page.
 
-use super::findings::{Answer, Ask, DecisionRow, Findings, LinkTier, Proof};
+use super::findings::{Answer, Ask, DecisionRow, Findings, LinkTier, Proof, Verified};
 use super::markup::Element;
 use super::words;
 
@@ -55,6 +55,25 @@ pub(crate) fn table(
 /// A table that may be wider or longer than the page: it scrolls in its box, and the keyboard reaches it.
 pub(crate) fn boxed(label: &str, table: Element) -> Element {
     new("div").class("scroll").with("tabindex", 0).with("role", "region").with("aria-label", label).child(table)
+}
+
+/// The contracts that came closest to their bounds.
+pub(crate) fn verified(verified: &Verified) -> Element {
+    const SHOWN: usize = 40;
+    let heads =
+        [("contract", Text), ("bound", Number), ("calculus today", Number), ("worst seen", Number), ("of the bound", Number), ("lost", Number)];
+    let rows = verified.contracts.iter().take(SHOWN).map(|contract| {
+        vec![
+            contract.name.clone(),
+            words::at_most(contract.bound),
+            contract.today.map_or_else(|| "-".to_owned(), words::at_most),
+            words::at_most(contract.worst),
+            words::percent(contract.share()),
+            words::count(contract.drops),
+        ]
+    });
+    let caption = "The contracts whose packets came closest to their bounds";
+    boxed(caption, table(caption, &[], &heads, rows))
 }
 
 /// Contender by contender.

@@ -8,6 +8,8 @@ use super::{tables, words};
 
 /// The widest line.
 const WIDTH: usize = 100;
+/// How many of the contracts that came closest to their bounds are shown.
+const CLOSEST: usize = 5;
 /// The length of a bar.
 const BAR: usize = 12;
 
@@ -83,6 +85,7 @@ pub(crate) fn render(findings: &Findings, report: &str, picture: &str, paint: Pa
         proof(&mut text, bound);
     }
     recheck(&mut text, findings);
+    verification(&mut text, findings);
     text.line("");
     text.line(&format!("Report:  {report}"));
     text.line(&format!("Picture: {picture}"));
@@ -203,13 +206,38 @@ fn proof(text: &mut Text, proof: &Proof) {
 }
 
 fn recheck(text: &mut Text, findings: &Findings) {
-    let style = if findings.violations().next().is_none() { Style::Good } else { Style::Bad };
     text.line("");
-    let outcome = text.paint.paint(style, &words::rechecked(findings));
-    text.line(&outcome);
-    for violation in findings.violations().take(5) {
+    verdict(text, &words::rechecked(findings), findings.unproven());
+}
+
+/// A sentence, and what it says does not hold.
+fn verdict<'a>(text: &mut Text, sentence: &str, violations: impl Iterator<Item = &'a str>) {
+    let shown: Vec<&str> = violations.take(5).collect();
+    let style = if shown.is_empty() { Style::Good } else { Style::Bad };
+    let sentence = text.paint.paint(style, sentence);
+    text.line(&sentence);
+    for violation in shown {
         text.paragraph(violation, "  ", "    ");
     }
+}
+
+fn verification(text: &mut Text, findings: &Findings) {
+    text.heading("The same, packet by packet");
+    text.paragraph(&words::about_verification(findings), "  ", "  ");
+    let mut rows = vec![["closest to their bounds", "bound", "calculus today", "worst seen", "of the bound"].map(str::to_owned)];
+    rows.extend(findings.verified.contracts.iter().take(CLOSEST).map(|contract| {
+        [
+            contract.name.clone(),
+            words::at_most(contract.bound),
+            contract.today.map_or_else(|| "-".to_owned(), words::at_most),
+            words::at_most(contract.worst),
+            words::percent(contract.share()),
+        ]
+    }));
+    table(text, &rows, 1);
+    text.paragraph(&words::closeness(&findings.verified), "  ", "  ");
+    text.line("");
+    verdict(text, &words::verified(&findings.verified), findings.verified.violations.iter().map(String::as_str));
 }
 
 /// Lines of at most [`WIDTH`] columns; a word that is longer has a line to itself.

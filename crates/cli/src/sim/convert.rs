@@ -7,8 +7,8 @@ use wayleave_topology::{Network, NodeId, NodeKind};
 
 use super::batch::{Batch, Planned};
 use super::result::{
-    Distribution, Ending, FlowResult, LevelsResult, LinkResult, QueueResult, RunResult, SeriesResult, SizeResult, Tier, TrafficKind,
-    TrafficResult,
+    Distribution, Ending, FlowResult, LevelsResult, LinkResult, QueueResult, RunResult, SeriesResult, SizeResult, Tier,
+    TrafficKind, TrafficResult,
 };
 
 /// The most points of a distribution: more than a figure has pixels to show them.
@@ -46,7 +46,10 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
         events: outcome.events,
         peak_packets: outcome.peak_packets,
         traffic: (0..outcome.traffic.len()).map(|index| traffic(scenario, outcome, index)).collect(),
-        flows: single().take(MOST_FLOWS).map(|(flow, from, to)| flow_result(network, outcome, flow, [from, to])).collect(),
+        flows: single()
+            .take(MOST_FLOWS)
+            .map(|(flow, from, to)| flow_result(network, outcome, flow, [from, to]))
+            .collect(),
         flows_left_out: single().count().saturating_sub(MOST_FLOWS) as u64,
         queues: queues(network, &outcome.queues),
         links: links(network, outcome),
@@ -150,7 +153,8 @@ fn links(network: &Network, outcome: &Outcome) -> Vec<LinkResult> {
     let end_ps = outcome.simulated.as_nanos().saturating_mul(1_000);
     let bins = |link: &LinkOutcome| link.backlog.as_ref().map(|levels| levels.bins(end_ps).collect::<Vec<_>>());
     let most = |link: &LinkOutcome| bins(link).into_iter().flatten().map(|bin| bin.maximum).max().unwrap_or(0);
-    let mut highest: Vec<(u64, usize)> = outcome.links.iter().map(most).zip(0..).filter(|&(most, _)| most > 0).collect();
+    let mut highest: Vec<(u64, usize)> =
+        outcome.links.iter().map(most).zip(0..).filter(|&(most, _)| most > 0).collect();
     highest.sort_by_key(|&(most, index)| (std::cmp::Reverse(most), index));
     highest.truncate(LINKS_WITH_LEVELS);
     let result = |(index, link): (usize, &LinkOutcome)| {

@@ -20,8 +20,7 @@ pub(crate) enum Measure {
 
 impl Measure {
     /// All of them, in the order in which people ask.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::MeanTime, Self::TailTime, Self::TailSlowdown, Self::Goodput, Self::Lost];
+    pub(crate) const ALL: [Self; 5] = [Self::MeanTime, Self::TailTime, Self::TailSlowdown, Self::Goodput, Self::Lost];
 
     /// The value for a traffic; `None` where there is none.
     pub(crate) fn of(self, traffic: &TrafficResult) -> Option<f64> {
@@ -104,7 +103,9 @@ impl<'a> Group<'a> {
 
     /// A figure of the traffic of a name.
     pub(crate) fn spread(&self, traffic: &str, measure: Measure) -> Option<Spread> {
-        let find = |run: &&RunResult| run.traffic.iter().find(|known| known.name == traffic).and_then(|known| measure.of(known));
+        let find = |run: &&RunResult| {
+            run.traffic.iter().find(|known| known.name == traffic).and_then(|known| measure.of(known))
+        };
         Spread::of(&self.runs.iter().filter_map(find).collect::<Vec<_>>())
     }
 }

@@ -280,8 +280,7 @@ impl RunResult {
         for traffic in &mut self.traffic {
             traffic.sizes.clear();
             traffic.throughput = None;
-            let distributions =
-                [&mut traffic.delay_ps, &mut traffic.completion_ps, &mut traffic.slowdown_thousandths];
+            let distributions = [&mut traffic.delay_ps, &mut traffic.completion_ps, &mut traffic.slowdown_thousandths];
             distributions.into_iter().flatten().for_each(|distribution| distribution.cdf = Vec::new());
         }
         self

@@ -34,9 +34,11 @@ pub(crate) fn write_run(out: &mut impl Write, run: &RunResult) -> Result<(), Fai
     let heads = ["packets", "sent", "mean delay", "99 %", "longest", "rate", "lost", "marked", "sent again"];
     write_rows(out, &heads, run.traffic.iter().map(|traffic| packet_row(run, traffic)))?;
     writeln!(out)?;
-    write_rows(out, &["busiest links", "used"], busiest(run, SHOWN).into_iter().map(|link| {
-        vec![shortened(&link.link), text::share(link.utilisation)]
-    }))?;
+    write_rows(
+        out,
+        &["busiest links", "used"],
+        busiest(run, SHOWN).into_iter().map(|link| vec![shortened(&link.link), text::share(link.utilisation)]),
+    )?;
     writeln!(out)?;
     let heads = ["longest queues", "most", "wait, mean", "99 %", "longest", "lost", "marked"];
     write_rows(out, &heads, longest(run, SHOWN).into_iter().map(queue_row))
@@ -148,7 +150,12 @@ pub(crate) fn write_sweep(out: &mut impl Write, name: &str, results: &[RunResult
     let seeds = groups.iter().map(|group| group.runs.len()).max().unwrap_or(0);
     let complete = results.iter().filter(|run| run.is_complete()).count();
     let choices = count(groups.len(), "set");
-    writeln!(out, "{name}: {} of {choices} of parameters, at most {} each", count(complete, "run"), count(seeds, "seed"))?;
+    writeln!(
+        out,
+        "{name}: {} of {choices} of parameters, at most {} each",
+        count(complete, "run"),
+        count(seeds, "seed")
+    )?;
     writeln!(out)?;
     let (heads, rows) = sweep_rows(&groups, results);
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
@@ -175,9 +182,12 @@ fn sweep_rows(groups: &[Group<'_>], results: &[RunResult]) -> (Vec<String>, Vec<
             let mut row: Vec<String> = group.parameters.iter().map(|parameter| shortened(&parameter.value)).collect();
             row.push(shortened(&known.name));
             let spread = |measure: Measure| group.spread(&known.name, measure);
-            let mean = |measure: Measure| spread(measure).map_or_else(|| "-".to_owned(), |spread| measure.show(spread.mean));
+            let mean =
+                |measure: Measure| spread(measure).map_or_else(|| "-".to_owned(), |spread| measure.show(spread.mean));
             row.extend([mean(Measure::MeanTime), mean(Measure::TailTime)]);
-            row.push(spread(Measure::TailTime).map_or_else(|| "-".to_owned(), |spread| ends(Measure::TailTime, spread)));
+            row.push(
+                spread(Measure::TailTime).map_or_else(|| "-".to_owned(), |spread| ends(Measure::TailTime, spread)),
+            );
             row.extend([mean(Measure::Goodput), mean(Measure::Lost)]);
             rows.push(row);
         }

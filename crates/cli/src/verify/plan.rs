@@ -149,9 +149,8 @@ impl Plan {
             }
             match (entry.decision.as_str(), entry.reserved, &entry.route) {
                 ("admitted", Some(reserved), Some(steps)) => {
-                    if held.insert(&entry.name, (reserved, route(network, steps)?)).is_none() {
-                        order.push(&entry.name);
-                    }
+                    let is_new = held.insert(&entry.name, (reserved, route(network, steps)?)).is_none();
+                    order.extend(Some(entry.name.as_str()).filter(|_| is_new));
                 }
                 ("admitted", ..) => return Err(format!("\"{}\" has no route, or nothing is reserved", entry.name)),
                 ("released", ..) => {

@@ -11,6 +11,7 @@ mod recheck;
 mod replay;
 mod sim;
 mod topology;
+mod verify;
 
 use std::io::Write;
 use std::path::PathBuf;

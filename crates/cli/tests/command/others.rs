@@ -39,6 +39,7 @@ fn every_command_has_help_with_an_example() {
     for command in [
         "plan",
         "explain",
+        "verify",
         "topology",
         "topology show",
         "topology validate",

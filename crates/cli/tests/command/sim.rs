@@ -105,7 +105,8 @@ fn assert_consistent(run: &Value) {
         assert!(order.is_sorted(), "{order:?}");
         assert_eq!(delay["cdf"].as_array().unwrap().last().unwrap()[1], 1.0);
     }
-    let hops: u64 = run["queues"].as_array().unwrap().iter().map(|queue| queue["wait_ps"]["count"].as_u64().unwrap()).sum();
+    let hops: u64 =
+        run["queues"].as_array().unwrap().iter().map(|queue| queue["wait_ps"]["count"].as_u64().unwrap()).sum();
     assert!(hops <= run["hops"].as_u64().unwrap() + 1, "{hops} of {}", run["hops"]);
 }
 
@@ -145,7 +146,10 @@ fn results_do_not_depend_on_the_number_of_threads() {
     let same = |text: &str| text.replace("sim-threads-3", "sim-threads-1");
     assert_eq!(one.ends_with(0).stdout, same(&three.ends_with(0).stdout));
     let texts = |folder: &Path| -> Vec<(String, String)> {
-        content(&folder.join("runs")).into_iter().map(|(name, bytes)| (name, same(&String::from_utf8(bytes).unwrap()))).collect()
+        content(&folder.join("runs"))
+            .into_iter()
+            .map(|(name, bytes)| (name, same(&String::from_utf8(bytes).unwrap())))
+            .collect()
     };
     assert_eq!(texts(&one_folder), texts(&three_folder));
     assert_eq!(texts(&one_folder).len(), 4);
@@ -177,7 +181,12 @@ fn a_sweep_prints_means_over_its_seeds() {
     assert_eq!(rows.len(), 2, "{}", run.stdout);
     assert!(run.stdout.lines().all(|line| line.chars().count() <= 100), "{}", run.stdout);
     let page = fs::read_to_string(out.join("report.html")).unwrap();
-    for part in ["A sweep of 4 runs over traffic.web.load.", "Completion time, 99 %", "Every run", "--only traffic.web.load=0.6"] {
+    for part in [
+        "A sweep of 4 runs over traffic.web.load.",
+        "Completion time, 99 %",
+        "Every run",
+        "--only traffic.web.load=0.6",
+    ] {
         assert!(page.contains(part), "{part}");
     }
 }
@@ -236,7 +245,8 @@ fn ctrl_c_keeps_what_is_complete_and_marks_the_rest() {
     let endings: Vec<&Value> = document["runs"].as_array().unwrap().iter().map(|run| &run["ending"]).collect();
     assert_eq!(endings, ["complete", "stopped"]);
     assert!(document["runs"][1]["simulated_ns"].as_u64() < document["runs"][1]["duration_ns"].as_u64());
-    let resume = format!("stopped: 1 of 2 runs are complete; to go on: wayleave sim {path} --out {} --resume", out.display());
+    let resume =
+        format!("stopped: 1 of 2 runs are complete; to go on: wayleave sim {path} --out {} --resume", out.display());
     assert!(said.contains(&resume), "{said}");
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("1 of 2 runs are complete: these results are partial."));
@@ -316,7 +326,10 @@ fn a_full_disk_is_an_error_and_leaves_nothing_half_written() {
     let trace = out.join("packets.trace");
     let (code, stderr) = on_a_full_disk(4, &format!("sim {path} -o json --trace {}", trace.display()));
     assert_eq!(code, Some(1), "{stderr}");
-    assert!(stderr.starts_with(&format!("cannot write {}: ", trace.display())) || stderr.contains("cannot write"), "{stderr}");
+    assert!(
+        stderr.starts_with(&format!("cannot write {}: ", trace.display())) || stderr.contains("cannot write"),
+        "{stderr}"
+    );
     assert_eq!(content(&out), []);
     let (code, stderr) = on_a_full_disk(1, &format!("sim {path} --out {}", out.display()));
     assert_eq!(code, Some(1), "{stderr}");
@@ -360,4 +373,28 @@ fn a_wrong_scenario_is_an_error_with_a_place_and_nothing_is_run() {
     assert!(run.stderr.contains("sim-wrong.yaml:8:"), "{}", run.stderr);
     assert!(run.stderr.contains("\"10mbps\" can mean bits or bytes"), "{}", run.stderr);
     assert!(!out.exists());
+}
+
+/// The text of the first block of a kind after a line of docs/simulation.md.
+fn block<'a>(page: &'a str, after: &str, kind: &str) -> &'a str {
+    let rest = page.split_once(after).unwrap().1;
+    rest.split_once(&format!("```{kind}\n")).unwrap().1.split_once("```").unwrap().0
+}
+
+#[test]
+fn the_documentation_shows_what_is_printed() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/simulation.md");
+    let page = fs::read_to_string(path).unwrap();
+    let scenario = block(&page, "## An example", "yaml");
+    let sweep = format!("{scenario}{}", block(&page, "## Sweeps", "yaml"));
+    for (name, text, after) in [("machine", scenario, "## An example"), ("machine-sweep", &sweep, "## Sweeps")] {
+        let (run, out) = sim(&format!("sim-doc-{name}"), text, "");
+        let printed = run.ends_with(0).stdout.replace(out.to_str().unwrap(), "wayleave-sim");
+        assert_eq!(printed, block(&page, after, "text"));
+    }
+    let trace = folder("sim-doc.trace");
+    let file = file("sim-doc.yaml", scenario);
+    wayleave(&format!("sim {file} -o json --trace {}", trace.display())).ends_with(0);
+    let shown = wayleave(&format!("trace show {}", trace.display())).ends_with(0).stdout;
+    assert!(shown.starts_with(block(&page, "## Packet traces", "text")), "{}", &shown[..300]);
 }

@@ -101,7 +101,9 @@ mod tests {
 
     #[test]
     fn every_value_has_a_place_on_every_axis() {
-        for axis in [Axis::linear(0.0), Axis::logarithmic(0.0, 0.0), Axis::logarithmic(5.0, 5.0), Axis::between(3.0, 3.0)] {
+        for axis in
+            [Axis::linear(0.0), Axis::logarithmic(0.0, 0.0), Axis::logarithmic(5.0, 5.0), Axis::between(3.0, 3.0)]
+        {
             for value in [0.0, 5.0, 1e18, f64::NAN, f64::INFINITY] {
                 let share = axis.share(value);
                 assert!((0.0..=1.0).contains(&share), "{value} on {axis:?}: {share}");

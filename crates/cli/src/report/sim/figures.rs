@@ -16,14 +16,20 @@ const LINKS: usize = 12;
 /// Distributions of times, one line each.
 fn distributions(id: &str, title: &str, x_name: &str, named: Vec<(String, &Distribution)>) -> Option<Element> {
     let known: Vec<_> = named.into_iter().filter(|(_, of)| !of.cdf.is_empty() && of.max > 0).collect();
-    let lowest = known.iter().flat_map(|(_, of)| of.cdf.iter().map(|point| point.0)).filter(|&value| value > 0).min()?;
+    let lowest =
+        known.iter().flat_map(|(_, of)| of.cdf.iter().map(|point| point.0)).filter(|&value| value > 0).min()?;
     let highest = known.iter().map(|(_, of)| of.max).max()?;
     // What is shorter, and zero, which has no place on a logarithmic axis, stands at its low end.
     let lowest = (lowest as f64).max(highest as f64 / SHOWN_RANGE);
     let x = Axis::logarithmic(lowest, highest as f64);
     let y = Axis::linear(1.0);
     let says = |(name, of): &(String, &Distribution)| {
-        format!("{name}: half within {}, 99 % within {}, all within {}.", text::time(of.p50), text::time(of.p99), text::time(of.max))
+        format!(
+            "{name}: half within {}, 99 % within {}, all within {}.",
+            text::time(of.p50),
+            text::time(of.p99),
+            text::time(of.max)
+        )
     };
     let plot = Plot {
         id: id.to_owned(),
@@ -64,8 +70,14 @@ pub(crate) fn waits(run: &RunResult) -> Option<Element> {
         .filter_map(|queue| Some((queue, queue.wait_ps.as_ref().filter(|wait| !wait.cdf.is_empty())?)))
         .collect();
     queues.sort_by_key(|(_, wait)| std::cmp::Reverse(wait.p99));
-    let named = queues.into_iter().take(MOST_LINES).map(|(queue, wait)| (format!("{}, queue {}", queue.link, queue.queue), wait));
-    distributions("waits", "How long packets waited, in the longest queues", "from coming to being sent", named.collect())
+    let named =
+        queues.into_iter().take(MOST_LINES).map(|(queue, wait)| (format!("{} q{}", queue.link, queue.queue), wait));
+    distributions(
+        "waits",
+        "How long packets waited, in the longest queues",
+        "from coming to being sent",
+        named.collect(),
+    )
 }
 
 /// The slowdown by decade of size, of each traffic.
@@ -122,11 +134,20 @@ pub(crate) fn throughput(run: &RunResult) -> Option<Element> {
         .iter()
         .map(|(name, series)| Line {
             name: (*name).clone(),
-            points: of(series.interval_ps, &series.bytes).into_iter().map(|(start, end, rate)| Dot::at((start + end) as f64 / 2.0, rate)).collect(),
+            points: of(series.interval_ps, &series.bytes)
+                .into_iter()
+                .map(|(start, end, rate)| Dot::at((start + end) as f64 / 2.0, rate))
+                .collect(),
         })
         .collect();
     let interval = text::time(known.first()?.1.interval_ps);
-    over_time(run, ("throughput", "What arrived, over time"), &format!("time; means over {interval}"), lines, text::rate)
+    over_time(
+        run,
+        ("throughput", "What arrived, over time"),
+        &format!("time; means over {interval}"),
+        lines,
+        text::rate,
+    )
 }
 
 /// What waited for the links with the longest queues, where it is recorded.

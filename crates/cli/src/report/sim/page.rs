@@ -30,7 +30,9 @@ pub(crate) fn render(batch: &Batch, results: &[RunResult], command: &str) -> Str
         .child(new("meta").with("charset", "utf-8"))
         .child(new("meta").with("name", "viewport").with("content", "width=device-width, initial-scale=1"))
         .child(new("title").text(format!("{}: simulated with Wayleave", batch.name)))
-        .child(new("style").text(include_str!("../page.css")).text(include_str!("sim.css")).text(palette::stylesheet()));
+        .child(
+            new("style").text(include_str!("../page.css")).text(include_str!("sim.css")).text(palette::stylesheet()),
+        );
     let (opening, mut sections) = match (results, batch.is_sweep()) {
         ([run], false) => (run_opening(run), run_sections(run)),
         _ => (sweep_opening(batch, results), sweep_sections(results)),
@@ -46,9 +48,8 @@ pub(crate) fn render(batch: &Batch, results: &[RunResult], command: &str) -> Str
 }
 
 fn headlines(tiles: impl IntoIterator<Item = (String, String)>) -> Element {
-    let tile = |(figure, text): (String, String)| {
-        new("div").child(new("strong").text(figure)).child(new("span").text(text))
-    };
+    let tile =
+        |(figure, text): (String, String)| new("div").child(new("strong").text(figure)).child(new("span").text(text));
     new("div").class("headlines").children(tiles.into_iter().map(tile))
 }
 
@@ -73,10 +74,8 @@ fn run_tiles(run: &RunResult) -> Vec<(String, String)> {
     let (sent, lost) = (sum(|traffic| traffic.sent), sum(|traffic| traffic.drops));
     let goodput = text::rate(sum(|traffic| traffic.goodput_bps) as f64);
     let lost_text = format!("{} of {} packets lost", text::count(lost), text::count(sent));
-    let mut tiles = vec![
-        (goodput, "arrived, all traffic together".to_owned()),
-        (text::share(text::part(lost, sent)), lost_text),
-    ];
+    let mut tiles =
+        vec![(goodput, "arrived, all traffic together".to_owned()), (text::share(text::part(lost, sent)), lost_text)];
     let slowest = run.traffic.iter().filter_map(|traffic| Some((Measure::TailTime.of(traffic)?, traffic)));
     if let Some((time, traffic)) = slowest.max_by(|one, other| one.0.total_cmp(&other.0)) {
         let what = if traffic.completion_ps.is_some() { "flows" } else { "packets" };
@@ -94,14 +93,16 @@ fn plots(figures: impl IntoIterator<Item = Element>) -> Option<Element> {
 }
 
 fn run_sections(run: &RunResult) -> Vec<Element> {
-    let how_exact = "Means, minima and maxima are exact. A percentile is never too low, and too high by less than 6.25 %.";
+    let how_exact =
+        "Means, minima and maxima are exact. A percentile is never too low, and too high by less than 6.25 %.";
     let mut sections = vec![section(
         "What was sent, and how long it took",
         tables::flows(run).into_iter().chain([tables::packets(run), paragraph(how_exact).class("quiet")]),
     )];
     let times = [figures::completions(run), figures::delays(run)].into_iter().flatten();
     sections.extend(plots(times.chain(figures::slowdowns(run))).map(|plots| {
-        let slowdown = "The slowdown of a flow is its completion time over what it would have needed alone in the network.";
+        let slowdown =
+            "The slowdown of a flow is its completion time over what it would have needed alone in the network.";
         let about = (!figures::slowdowns(run).is_empty()).then(|| paragraph(slowdown).class("quiet"));
         section("Distributions", [plots].into_iter().chain(about))
     }));
@@ -143,7 +144,8 @@ fn sweep_opening(batch: &Batch, results: &[RunResult]) -> Vec<Element> {
 fn sweep_sections(results: &[RunResult]) -> Vec<Element> {
     let mut sections = Vec::new();
     let left_out = sweep::lines_left_out(results);
-    let note = (left_out > 0).then(|| paragraph(format!("{left_out} more lines have no place here; the table has all.")));
+    let note =
+        (left_out > 0).then(|| paragraph(format!("{left_out} more lines have no place here; the table has all.")));
     for (name, figures) in sweep::figures(results) {
         sections.extend(plots(figures).map(|plots| section(&name, [plots])));
     }
@@ -187,8 +189,7 @@ fn provenance(batch: &Batch, results: &[RunResult], command: &str) -> Element {
     let about = "The same version, input and seed give the same results, bit by bit, on any number of threads. The JSON \
                  of each run stands beside this file, in runs/, with the command that runs it alone.";
     let replays = results.iter().map(|run| new("li").child(new("code").text(&run.replay)));
-    let folded = new("details")
-        .child(new("summary").text("Commands that run each again"))
-        .child(new("ul").children(replays));
+    let folded =
+        new("details").child(new("summary").text("Commands that run each again")).child(new("ul").children(replays));
     section("Where this comes from", [list, paragraph(about), folded])
 }

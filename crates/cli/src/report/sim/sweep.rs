@@ -19,7 +19,9 @@ pub(crate) fn figures(results: &[RunResult]) -> Vec<(String, Vec<Element>)> {
     let mut figures = Vec::new();
     for (index, traffic) in traffic_names(results).into_iter().take(TRAFFIC).enumerate() {
         let drawn = Measure::ALL.into_iter().enumerate();
-        let drawn = drawn.filter_map(|(number, measure)| figure(&format!("sweep-{index}-{number}"), &groups, &varied, traffic, measure));
+        let drawn = drawn.filter_map(|(number, measure)| {
+            figure(&format!("sweep-{index}-{number}"), &groups, &varied, traffic, measure)
+        });
         figures.push((traffic.name.clone(), drawn.collect()));
     }
     figures
@@ -73,7 +75,8 @@ impl Varied {
 /// What else varies, as the name of a line.
 fn name_of(parameters: &[Parameter], varied: &Varied) -> String {
     let others = parameters.iter().filter(|parameter| parameter.path != varied.path);
-    let named: Vec<String> = others.map(|parameter| format!("{} = {}", last_step(&parameter.path), parameter.value)).collect();
+    let named: Vec<String> =
+        others.map(|parameter| format!("{} = {}", last_step(&parameter.path), parameter.value)).collect();
     if named.is_empty() { "mean of the seeds, and their spread".to_owned() } else { named.join(", ") }
 }
 
@@ -141,8 +144,9 @@ pub(crate) fn lines_left_out(results: &[RunResult]) -> usize {
 pub(crate) fn choices(results: &[RunResult]) -> Element {
     let groups = Group::all(results);
     let traffic = traffic_names(results);
-    let paths: Vec<&str> =
-        results.first().map_or_else(Vec::new, |run| run.parameters.iter().map(|parameter| parameter.path.as_str()).collect());
+    let paths: Vec<&str> = results
+        .first()
+        .map_or_else(Vec::new, |run| run.parameters.iter().map(|parameter| parameter.path.as_str()).collect());
     let mut heads: Vec<(&str, _)> = paths.iter().map(|path| (last_step(path), Text)).collect();
     heads.extend([("traffic", Text), ("seeds", Number)]);
     for head in ["time, mean", "time, 99 %", "lowest to highest", "slowdown, 99 %", "goodput", "lost"] {
@@ -150,7 +154,8 @@ pub(crate) fn choices(results: &[RunResult]) -> Element {
     }
     let row = |group: &Group<'_>, known: &TrafficResult| {
         let spread = |measure: Measure| group.spread(&known.name, measure);
-        let mean = |measure: Measure| spread(measure).map_or_else(|| "-".to_owned(), |spread| measure.show(spread.mean));
+        let mean =
+            |measure: Measure| spread(measure).map_or_else(|| "-".to_owned(), |spread| measure.show(spread.mean));
         let mut row: Vec<String> = group.parameters.iter().map(|parameter| parameter.value.clone()).collect();
         row.extend([known.name.clone(), group.runs.len().to_string()]);
         row.extend([mean(Measure::MeanTime), mean(Measure::TailTime)]);
@@ -166,8 +171,9 @@ pub(crate) fn choices(results: &[RunResult]) -> Element {
 /// Every run.
 pub(crate) fn runs(results: &[RunResult]) -> Element {
     let traffic = traffic_names(results);
-    let paths: Vec<&str> =
-        results.first().map_or_else(Vec::new, |run| run.parameters.iter().map(|parameter| parameter.path.as_str()).collect());
+    let paths: Vec<&str> = results
+        .first()
+        .map_or_else(Vec::new, |run| run.parameters.iter().map(|parameter| parameter.path.as_str()).collect());
     let mut heads: Vec<(&str, _)> = paths.iter().map(|path| (last_step(path), Text)).collect();
     heads.extend([("seed", Number), ("traffic", Text)]);
     for head in ["time, mean", "time, 99 %", "slowdown, 99 %", "goodput", "lost"] {
@@ -178,9 +184,11 @@ pub(crate) fn runs(results: &[RunResult]) -> Element {
         let of = run.traffic.iter().find(|traffic| traffic.name == known.name);
         let mut row: Vec<String> = run.parameters.iter().map(|parameter| parameter.value.clone()).collect();
         row.extend([run.seed.to_string(), known.name.clone()]);
-        row.extend([Measure::MeanTime, Measure::TailTime, Measure::TailSlowdown, Measure::Goodput, Measure::Lost].map(|measure| {
-            of.and_then(|traffic| measure.of(traffic)).map_or_else(|| "-".to_owned(), |value| measure.show(value))
-        }));
+        row.extend([Measure::MeanTime, Measure::TailTime, Measure::TailSlowdown, Measure::Goodput, Measure::Lost].map(
+            |measure| {
+                of.and_then(|traffic| measure.of(traffic)).map_or_else(|| "-".to_owned(), |value| measure.show(value))
+            },
+        ));
         let ended = match run.ending {
             Ending::Complete => "complete",
             Ending::Stopped => "stopped",

@@ -67,16 +67,14 @@ fn times() -> [(&'static str, Column); 6] {
 }
 
 fn time_cells(times: Option<&Distribution>) -> Vec<String> {
-    let values: [fn(&Distribution) -> u64; 5] =
-        [|of| of.p50, |of| of.p90, |of| of.p99, |of| of.p99_9, |of| of.max];
+    let values: [fn(&Distribution) -> u64; 5] = [|of| of.p50, |of| of.p90, |of| of.p99, |of| of.p99_9, |of| of.max];
     std::iter::once(mean_of(times)).chain(values.map(|value| of(times, value))).collect()
 }
 
 /// The longest queues.
 pub(crate) fn queues(run: &RunResult) -> Element {
     let heads = [
-        ("port", Text),
-        ("queue", Number),
+        ("port and queue", Text),
         ("most held", Number),
         ("packets", Number),
         ("wait, mean", Number),
@@ -89,8 +87,7 @@ pub(crate) fn queues(run: &RunResult) -> Element {
     let rows = longest(run, QUEUES).into_iter().map(|queue| {
         let wait = queue.wait_ps.as_ref();
         vec![
-            queue.link.clone(),
-            queue.queue.to_string(),
+            format!("{} q{}", queue.link, queue.queue),
             text::size(queue.peak_bytes),
             text::count(wait.map_or(0, |wait| wait.count)),
             mean_of(wait),
@@ -102,7 +99,11 @@ pub(crate) fn queues(run: &RunResult) -> Element {
         ]
     });
     let all = run.queues.len();
-    let caption = if all > QUEUES { format!("The {QUEUES} longest of {} queues", text::count(all as u64)) } else { "Queues, longest first".to_owned() };
+    let caption = if all > QUEUES {
+        format!("The {QUEUES} longest of {} queues", text::count(all as u64))
+    } else {
+        "Queues, longest first".to_owned()
+    };
     boxed("Queues", table(&caption, &[], &heads, rows))
 }
 

@@ -11,8 +11,8 @@ const SCENARIO: &str = "apiVersion: wayleave/v1
 kind: Scenario
 metadata: { name: \"<web> & \\\"control\\\"\" }
 spec:
-  topology: star:hosts=4,rate=1Gbit
-  duration: 10ms
+  topology: star:hosts=4,rate=10Gbit
+  duration: 30ms
   warmup: 1ms
   traffic:
     - { name: web, load: 0.3, sizes: web-search }
