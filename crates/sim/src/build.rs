@@ -49,6 +49,8 @@ pub(crate) struct Spec {
     /// Per link of the network, the buffer of its port where it is first come first served.
     pub(crate) limits: Vec<u32>,
     pub(crate) traffic: Vec<TrafficSpec>,
+    /// The switches of shared services, in the order of their links.
+    pub(crate) services: Vec<NodeId>,
 }
 
 /// One kind of traffic, resolved.
@@ -141,6 +143,7 @@ impl Engine {
                 attachments,
                 limits,
                 traffic: Vec::new(),
+                services: scenario.shared_services.iter().map(|service| service.switch).collect(),
             },
             fabric,
             router,
@@ -228,23 +231,22 @@ impl Engine {
 
     /// The way of a source.
     fn way(&mut self, index: u32, spec: &TrafficSpec, from: NodeId, to: NodeId, rng: &mut ChaCha8Rng) -> Option<Way> {
-        let node = self.spec.network.node(from);
-        let processing = clock::from_time(node.processing) + clock::from_time(node.jitter);
-        let (first, route, last_hop) = match spec.fixed {
-            Some((first, route)) => (first, route, Step::END),
+        let (first, route, last_hop, paths) = match spec.fixed {
+            Some((first, route)) => (first, route, Step::END, None),
             None => {
                 let (source, sink) = (self.spec.attachments[from.index()]?, self.spec.attachments[to.index()]?);
                 let set = self.router.paths(source.switch, sink.switch, spec.queue, &mut self.fabric.routes);
                 let path = random::below(rng, self.router.count(set).max(1));
                 let route = self.router.start(set, path)?;
-                (Step::new(source.up.0, spec.queue), route, Step::new(sink.down.0, spec.queue))
+                let (first, last) = (Step::new(source.up.0, spec.queue), Step::new(sink.down.0, spec.queue));
+                (first, route, last, Some((set, path)))
             }
         };
         let flow = self.tally.open(index, Some((from, to)));
         if let Some(recorder) = &mut self.fabric.recorder {
             recorder.name(Kind::Datagram, flow, &spec.name, (from, to), 0);
         }
-        Some(Way { first, route, last_hop, flow, is_tagged: spec.fixed.is_some(), processing })
+        Some(Way { first, route, last_hop, flow, is_tagged: spec.fixed.is_some(), paths })
     }
 
     /// When each source of a token bucket begins.
@@ -407,10 +409,15 @@ impl<'a> PortsBuilder<'a> {
             NodeKind::Switch => &self.scenario.switches,
         };
         let to = network.node(link.to);
-        let (target, inside) = match to.kind {
+        let (target, mut inside) = match to.kind {
             NodeKind::Host => (Target::Host, Time::ZERO),
             NodeKind::Switch => (Target::Switch, to.processing + to.jitter),
         };
+        // What a sending host adds to every packet (its tagger) is the same before its port and behind it.
+        let from = network.node(link.from);
+        if from.kind == NodeKind::Host {
+            inside += from.processing + from.jitter;
+        }
         let latency = clock::from_time(link.propagation + inside);
         let speed = LineSpeed::new(link.rate);
         let limits = limits(network, id, behaviour);

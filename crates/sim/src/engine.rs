@@ -1,7 +1,7 @@
 //! The engine: takes one event after the other until the time is over.
 //!
 //! Actors are numbered without gaps: arrivals of all links, then services of all ports, then processes (sources,
-//! arrivals of flows, outages), then flows. The order matters where events fall on the same instant: packets arrive
+//! arrivals of flows, outages), then two alarms for each flow. The order matters where events fall on the same instant: packets arrive
 //! before ports choose.
 
 
@@ -89,9 +89,9 @@ impl Engine {
         }
     }
 
-    /// The actor of a flow.
+    /// The first of a flow's two actors, for its slow alarm; the next one is its quick alarm.
     pub(crate) fn flow_actor(&self, slot: FlowSlot) -> Actor {
-        2 * self.fabric.links.len() as Actor + self.processes.len() as Actor + slot
+        2 * self.fabric.links.len() as Actor + self.processes.len() as Actor + 2 * slot
     }
 
     /// A packet reaches its host.
@@ -153,8 +153,7 @@ impl Engine {
         }
         let is_last = !received.is_duplicate && Some(received.expected) == flow.sender.segments();
         let back = flow.back;
-        let count = self.router.count(back.paths);
-        let route = self.router.start(back.paths, if count > 1 { slot % count } else { 0 });
+        let route = self.router.start(back.paths, flow.back_path);
         flows::answer(packet, received.expected, received.block, back, route.unwrap_or(u32::MAX));
         if route.is_none() {
             self.dropped(id);
@@ -215,51 +214,62 @@ impl Engine {
             return;
         }
         if flow.standing == Standing::Waiting {
-            let (interface, class) = (flow.interface, flow.class);
+            let (number, class) = (flow.interface, flow.class);
             while self.can_send(slot, now) {
-                let link = self.interfaces[interface as usize].link;
-                let is_free = self.fabric.links[link as usize].free_at <= now && self.is_unused(link);
-                if !is_free || !self.interfaces[interface as usize].is_idle() {
+                if !self.has_turn(number, now) {
                     self.flows[slot as usize].standing = Standing::Ready;
-                    self.interfaces[interface as usize].push(usize::from(class), slot);
-                    self.schedule(interface);
+                    self.interfaces[number as usize].push(usize::from(class), slot);
+                    self.schedule_turn(number, now);
                     break;
                 }
-                self.send(slot, now);
+                self.send_in_turn(slot, number, now);
             }
         }
         self.set_alarm(slot, now);
     }
 
-    fn can_send(&self, slot: FlowSlot, now: Instant) -> bool {
-        let flow = &self.flows[slot as usize];
-        flow.sender.can_send(now) && self.router.count(flow.forth.paths) > 0
-    }
-
-    /// Whether nothing waits at a port.
-    fn is_unused(&self, link: u32) -> bool {
-        match self.fabric.links[link as usize].port() {
-            Port::Fifo => true,
-            Port::Queued(port) => {
-                let port = &self.fabric.ports[port as usize];
-                port.is_empty() && !port.is_scheduled
+    /// Whether a flow may send at once: nobody else wants to, and nothing of a flow is in the port.
+    #[inline]
+    fn has_turn(&self, number: u32, now: Instant) -> bool {
+        let interface = &self.interfaces[number as usize];
+        let link = &self.fabric.links[interface.link as usize];
+        interface.is_idle()
+            && match link.port() {
+                Port::Fifo => interface.turn_at <= now,
+                Port::Queued(port) => {
+                    let port = &self.fabric.ports[port as usize];
+                    link.free_at <= now && port.is_empty() && !port.is_scheduled
+                }
             }
-        }
     }
 
-    /// The interface is asked when its port is free.
-    fn schedule(&mut self, number: u32) {
+    /// Sends, and notes when the next segment may come to the port: when this one has left it.
+    #[inline]
+    fn send_in_turn(&mut self, slot: FlowSlot, number: u32, now: Instant) {
+        self.send(slot, now);
+        let interface = &mut self.interfaces[number as usize];
+        interface.turn_at = self.fabric.links[interface.link as usize].free_at;
+    }
+
+    /// Puts the event of the next turn.
+    fn schedule_turn(&mut self, number: u32, now: Instant) {
         let interface = &mut self.interfaces[number as usize];
         let link = interface.link;
         match self.fabric.links[link as usize].port() {
             Port::Fifo if !interface.is_scheduled => {
                 interface.is_scheduled = true;
-                let at = self.fabric.links[link as usize].free_at.max(self.now);
+                // A port may have to send for longer than the event queue looks ahead.
+                let at = interface.turn_at.clamp(now, now + HORIZON / 2);
                 self.fabric.events.put(at, self.fabric.service_actor(link));
             }
             Port::Fifo => {}
-            Port::Queued(_) => self.fabric.schedule_service(link, self.now),
+            Port::Queued(_) => self.fabric.schedule_service(link, now),
         }
+    }
+
+    fn can_send(&self, slot: FlowSlot, now: Instant) -> bool {
+        let flow = &self.flows[slot as usize];
+        flow.sender.can_send(now) && self.router.count(flow.forth.paths) > 0
     }
 
     /// Sends the next segment of a flow that can.
@@ -286,48 +296,39 @@ impl Engine {
         }
     }
 
-    /// A port is free.
+    /// A port is free, or it is a flow's turn there.
     fn serve(&mut self, link: u32, now: Instant) {
         let number = self.interface_of[link as usize];
-        if number == u32::MAX || self.interfaces[number as usize].is_idle() {
-            // Nobody but packets that wait in the port already.
-            if let Some(interface) = self.interfaces.get_mut(number as usize) {
-                interface.is_scheduled = false;
-            }
-            self.fabric.serve(link, now);
-            return;
-        }
         match self.fabric.links[link as usize].port() {
             Port::Fifo => {
-                self.interfaces[number as usize].is_scheduled = false;
-                if self.fabric.links[link as usize].free_at <= now {
-                    self.pull(number, 0, now);
+                let interface = &mut self.interfaces[number as usize];
+                interface.is_scheduled = false;
+                if interface.turn_at <= now {
+                    self.pull(number, 0, false, now);
                 }
             }
             Port::Queued(port) => {
-                for class in 0..self.interfaces[number as usize].classes() {
-                    if self.fabric.ports[port as usize].is_queue_empty(class as u8) {
-                        self.pull(number, class, now);
+                let is_wanted = self.interfaces.get(number as usize).is_some_and(|interface| !interface.is_idle());
+                for class in 0..if is_wanted { self.interfaces[number as usize].classes() } else { 0 } {
+                    let port = &self.fabric.ports[port as usize];
+                    if port.is_queue_empty(class as u8) {
+                        self.pull(number, class, port.is_by_remaining(), now);
                     }
                 }
                 self.fabric.serve(link, now);
             }
         }
-        if !self.interfaces[number as usize].is_idle() {
-            self.schedule(number);
+        if self.interfaces.get(number as usize).is_some_and(|interface| !interface.is_idle()) {
+            self.schedule_turn(number, now);
         }
     }
 
     /// The next flow of a class that can send does so, and goes to the end of the line.
-    fn pull(&mut self, number: u32, class: usize, now: Instant) {
-        let by_remaining = match self.fabric.links[self.interfaces[number as usize].link as usize].port() {
-            Port::Fifo => false,
-            Port::Queued(port) => self.fabric.ports[port as usize].is_by_remaining(),
-        };
+    fn pull(&mut self, number: u32, class: usize, by_remaining: bool, now: Instant) {
         while let Some(slot) = self.next_ready(number, class, by_remaining) {
             let is_able = self.can_send(slot, now);
             if is_able {
-                self.send(slot, now);
+                self.send_in_turn(slot, number, now);
             }
             if is_able && self.can_send(slot, now) {
                 self.interfaces[number as usize].push(class, slot);
@@ -352,43 +353,40 @@ impl Engine {
         self.interfaces[number as usize].pop(class, rank)
     }
 
-    /// Wakes the flow when its time-out strikes, or when pacing lets it send.
+    /// Sets both alarms of a flow: the slow one for its time-out, which mostly moves on before it rings, and the quick
+    /// one for its pace and its reordering buffer. One for both would fill the event queue with time-outs.
     #[inline]
     pub(crate) fn set_alarm(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot as usize];
-        let mut at = flow.sender.timeout_at();
-        if flow.standing == Standing::Waiting
-            && let Some(pace) = flow.sender.paced_until(now)
-        {
-            at = at.min(pace);
+        let (slow, quick) = (flow.sender.timeout_at(), flow.quick_alarm(now));
+        let is_slow_new = slow != NEVER && slow < flow.slow_at;
+        let is_quick_new = quick < flow.quick_at;
+        if is_slow_new {
+            flow.slow_at = slow.min(now + HORIZON / 2);
+            let (at, actor) = (flow.slow_at, self.flow_actor(slot));
+            self.fabric.events.put(at, actor);
         }
-        if let Some(deadline) = flow.reorder.as_ref().and_then(|buffer| buffer.deadline()) {
-            at = at.min(clock::from_time(deadline).max(now));
-        }
-        if at != NEVER && at < flow.wakes_at {
-            let at = at.min(now + HORIZON / 2);
-            flow.wakes_at = at;
-            let actor = self.flow_actor(slot);
+        if is_quick_new {
+            let flow = &mut self.flows[slot as usize];
+            flow.quick_at = quick.clamp(now, now + HORIZON / 2);
+            let (at, actor) = (flow.quick_at, self.flow_actor(slot) + 1);
             self.fabric.events.put(at, actor);
         }
     }
 
-    /// An alarm rings.
-    fn wake(&mut self, slot: FlowSlot, now: Instant) {
+    /// An alarm rings, in vain if it was set anew for an earlier time, or if the flow is gone.
+    fn wake(&mut self, actor: Actor, now: Instant) {
+        let slot = actor / 2;
+        if actor.is_multiple_of(2) { self.on_slow_alarm(slot, now) } else { self.on_quick_alarm(slot, now) }
+    }
+
+    fn on_slow_alarm(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot as usize];
-        // Alarms that were set anew for an earlier time, and those of flows that are gone, ring in vain.
-        if flow.wakes_at != now || flow.standing == Standing::Gone {
+        if flow.slow_at != now {
             return;
         }
-        flow.wakes_at = NEVER;
-        if let Some(buffer) = &mut flow.reorder {
-            let mut up = std::mem::take(&mut self.in_order);
-            buffer.on_timer(clock::to_time(now), |id| up.push(id));
-            self.hand_up(up, slot, now);
-        }
-        let flow = &mut self.flows[slot as usize];
-        if flow.standing == Standing::Done {
-            self.set_alarm(slot, now);
+        flow.slow_at = NEVER;
+        if matches!(flow.standing, Standing::Done | Standing::Gone) {
             return;
         }
         if flow.sender.on_timer(now) {
@@ -396,6 +394,25 @@ impl Engine {
         }
         self.pump(slot, now);
         self.set_alarm(slot, now);
+    }
+
+    #[inline]
+    fn on_quick_alarm(&mut self, slot: FlowSlot, now: Instant) {
+        let flow = &mut self.flows[slot as usize];
+        if flow.quick_at != now || flow.standing == Standing::Gone {
+            return;
+        }
+        flow.quick_at = NEVER;
+        if let Some(buffer) = &mut flow.reorder {
+            let mut up = std::mem::take(&mut self.in_order);
+            buffer.on_timer(clock::to_time(now), |id| up.push(id));
+            self.hand_up(up, slot, now);
+        }
+        if self.flows[slot as usize].standing == Standing::Done {
+            self.set_alarm(slot, now);
+            return;
+        }
+        self.pump(slot, now);
     }
 
     /// A flow whose last segment was acknowledged, and of which nothing is on the way, leaves its place to another.

@@ -54,8 +54,10 @@ pub(crate) struct QueueRecord {
     pub(crate) wait: Histogram,
     /// Bytes that a packet finds; first come, first served, they follow from the wait.
     pub(crate) found: Option<Box<Histogram>>,
-    /// The most that was held, with the packet that came.
+    /// Queued ports: the most that was held, with the packet that came.
     pub(crate) peak: u32,
+    /// First come, first served: the longest until a packet that came had left, in ps.
+    pub(crate) longest: Instant,
     /// Packets that found no room, or were put out for others.
     pub(crate) drops: u64,
     /// Packets that were marked.
@@ -96,7 +98,7 @@ pub(crate) struct Fabric {
     /// No packet is larger.
     pub(crate) largest: u32,
     /// What is not in its histogram yet.
-    pub(crate) samples: Vec<(Sample, u64)>,
+    pub(crate) samples: Vec<Sample>,
     /// Per link, `stride` queues.
     pub(crate) records: Vec<QueueRecord>,
     pub(crate) stride: usize,
@@ -108,16 +110,24 @@ pub(crate) struct Fabric {
     pub(crate) hops: u64,
 }
 
-/// What is sampled, by the number of its record.
+/// What is counted a little later.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Sample {
-    /// How long a packet waited.
-    Wait(u32),
-    /// What a packet found.
-    Found(u32),
+pub(crate) struct Sample {
+    /// The number of its record.
+    record: u32,
+    kind: SampleKind,
+    value: u64,
 }
 
-/// How many samples are counted together: 4 KiB.
+#[derive(Clone, Copy, Debug)]
+enum SampleKind {
+    /// How long a packet waited; first come, first served, with how long it is being sent then.
+    Wait { own: Instant },
+    /// What a packet found.
+    Found,
+}
+
+/// How many samples are counted together: 6 KiB.
 const SAMPLES: usize = 256;
 
 /// Bytes that a switch takes off a tagged packet: one 802.1Q tag.
@@ -184,7 +194,9 @@ impl Fabric {
             }
             Found::Busy { wait, is_above } => {
                 let record = link as usize * self.stride;
-                self.count(Sample::Wait(record as u32), wait);
+                let speeds = &self.speeds;
+                let own = state.transmission(size, || speeds[link as usize]);
+                self.count(Sample { record: record as u32, kind: SampleKind::Wait { own }, value: wait });
                 if is_above {
                     let packet = self.arena.get_mut(id);
                     if packet.flags.has(Flags::ECN_CAPABLE) {
@@ -218,8 +230,8 @@ impl Fabric {
     }
 
     #[inline]
-    fn count(&mut self, sample: Sample, value: u64) {
-        self.samples.push((sample, value));
+    fn count(&mut self, sample: Sample) {
+        self.samples.push(sample);
         if self.samples.len() == SAMPLES {
             self.flush_samples();
         }
@@ -228,13 +240,14 @@ impl Fabric {
     /// Samples are kept for a moment and counted together: the histograms of all queues do not fit into the caches, and
     /// accesses that do not depend on one another overlap.
     fn flush_samples(&mut self) {
-        for (sample, value) in self.samples.drain(..) {
-            match sample {
-                Sample::Wait(record) => self.records[record as usize].wait.record(value),
-                Sample::Found(record) => {
-                    let record = &mut self.records[record as usize];
-                    record.found.get_or_insert_default().record(value);
+        for sample in self.samples.drain(..) {
+            let record = &mut self.records[sample.record as usize];
+            match sample.kind {
+                SampleKind::Wait { own } => {
+                    record.wait.record(sample.value);
+                    record.longest = record.longest.max(sample.value + own);
                 }
+                SampleKind::Found => record.found.get_or_insert_default().record(sample.value),
             }
         }
     }
@@ -267,7 +280,12 @@ impl Fabric {
                 && self.arena.get(worst).size >= size
             {
                 port.remove(worst, &mut self.arena);
-                held -= self.arena.get(worst).size;
+                let freed = self.arena.get(worst).size;
+                held -= freed;
+                if let Some(pool) = port.pool {
+                    let pool = &mut self.pools[pool as usize];
+                    pool.used = pool.used.saturating_sub(u64::from(freed));
+                }
                 evicted = Some(worst);
             }
             self.records[link as usize * self.stride + usize::from(queue)].drops += 1;
@@ -311,7 +329,7 @@ impl Fabric {
         }
         state.push(queue, id, size, &mut self.arena);
         self.records[record].peak = self.records[record].peak.max(held + size);
-        self.count(Sample::Found(record as u32), u64::from(held));
+        self.count(Sample { record: record as u32, kind: SampleKind::Found, value: u64::from(held) });
         self.schedule_service(link, now);
     }
 
@@ -340,7 +358,8 @@ impl Fabric {
         }
         if let Some((queue, id)) = port.pop(&mut self.arena) {
             let waited = now - self.arena.get(id).due;
-            self.count(Sample::Wait((link as usize * self.stride + usize::from(queue)) as u32), waited);
+            let record = (link as usize * self.stride + usize::from(queue)) as u32;
+            self.count(Sample { record, kind: SampleKind::Wait { own: 0 }, value: waited });
             self.send(link, number, queue, id, now);
         }
     }
@@ -358,6 +377,7 @@ impl Fabric {
         let state = &mut self.links[link as usize];
         let speeds = &self.speeds;
         let transmission = state.transmission(size, || speeds[link as usize]);
+        state.sent_bytes += u64::from(size);
         let was_empty = state.append(id, transmission, now, &mut self.arena);
         let departs = state.free_at;
         self.hops += 1;

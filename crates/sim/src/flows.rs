@@ -1,7 +1,8 @@
 //! Reliable flows between hosts, and the hosts' interfaces that send for them.
 //!
 //! Hosts pull: a segment is made when the interface can send it, so that a window that is larger than the network does
-//! not pile up in the host (as Linux limits what a socket may have below it). Flows of one class take turns.
+//! not pile up in the host (as Linux limits what a socket may have below it). Flows of one class take turns; of all
+//! flows of a class one segment at a time is in the port.
 //! Acknowledgements and packets of sources are queued at the interface as they come.
 
 use std::collections::VecDeque;
@@ -15,7 +16,7 @@ use crate::fabric::Step;
 use crate::packet::{Block, Extra, Flags, Kind, Packet, PacketId};
 use crate::router::PathSetId;
 use crate::telemetry::NO_TELEMETRY;
-use crate::transport::{Receiver, Sender};
+use crate::transport::{NEVER, Receiver, Sender};
 
 /// A flow's place; used again when the flow is over and none of its packets is left.
 pub(crate) type FlowSlot = u32;
@@ -43,8 +44,11 @@ pub(crate) struct Flow {
     pub(crate) interface: u32,
     pub(crate) class: u8,
     pub(crate) standing: Standing,
-    /// When the earliest of its events stands in the queue.
-    pub(crate) wakes_at: Instant,
+    /// The path of its acknowledgements, counted beyond their number.
+    pub(crate) back_path: u32,
+    /// When its alarms ring.
+    pub(crate) slow_at: Instant,
+    pub(crate) quick_at: Instant,
     /// Packets of it on the way.
     pub(crate) on_the_way: u32,
     /// Index of its statistics.
@@ -87,6 +91,8 @@ pub(crate) struct Purpose {
     pub(crate) bytes: u64,
     /// Index of its pair in a closed loop.
     pub(crate) pair: u32,
+    /// What went before it, an answer's request, would have taken this long alone.
+    pub(crate) ideal_before: Instant,
 }
 
 /// Its part in a remote procedure call.
@@ -100,7 +106,7 @@ pub(crate) enum RpcStep {
     Answer,
 }
 
-/// A host's interface: who wants to send through its first link.
+/// A host's interface: who wants to send through it.
 #[derive(Debug)]
 pub(crate) struct Interface {
     pub(crate) link: u32,
@@ -108,12 +114,15 @@ pub(crate) struct Interface {
     ready: Vec<VecDeque<FlowSlot>>,
     /// How many those are.
     count: usize,
+    /// First come, first served: the next segment may come to the port then, when the one before has left it.
+    pub(crate) turn_at: Instant,
+    /// First come, first served: whether an event stands at the next turn.
     pub(crate) is_scheduled: bool,
 }
 
 impl Interface {
     pub(crate) fn new(link: u32, classes: usize) -> Self {
-        Self { link, ready: vec![VecDeque::new(); classes.max(1)], count: 0, is_scheduled: false }
+        Self { link, ready: vec![VecDeque::new(); classes.max(1)], count: 0, turn_at: 0, is_scheduled: false }
     }
 
     /// Nobody can send.
@@ -154,6 +163,22 @@ pub(crate) struct Segment {
 }
 
 impl Flow {
+    /// When it has to be looked at for its pace or its reordering buffer.
+    #[inline]
+    pub(crate) fn quick_alarm(&self, now: Instant) -> Instant {
+        let mut at = NEVER;
+        if self.standing == Standing::Waiting && self.sender.wants_to_send() {
+            let next = self.sender.paced_until();
+            if next > now {
+                at = next;
+            }
+        }
+        match self.reorder.as_ref().and_then(|buffer| buffer.deadline()) {
+            Some(deadline) => at.min(clock::from_time(deadline)),
+            None => at,
+        }
+    }
+
     /// The packet that carries a segment; `count` is how many paths there are, `route` gives the start of one.
     #[inline]
     pub(crate) fn packet(

@@ -1,5 +1,6 @@
 //! Flows open at their hosts.
 
+use wayleave_policy::Path;
 use wayleave_scenarios::{Congestion, Routing};
 use wayleave_schemes::ecmp::{PerFlow, PerPacket};
 use wayleave_schemes::flowlet::Flowlet;
@@ -8,11 +9,11 @@ use wayleave_schemes::transports::{AnyFlow, AnyPath};
 use wayleave_topology::NodeId;
 
 use crate::build::Counting;
-use crate::clock::Instant;
+use crate::clock::{self, Instant};
 use crate::engine::Engine;
 use crate::events::MAX_ACTORS;
 use crate::fabric::Step;
-use crate::flows::{Direction, FRAMING, Flow, FlowSlot, HEADERS, Purpose, Standing};
+use crate::flows::{Direction, FRAMING, Flow, FlowSlot, HEADERS, Purpose, RpcStep, Standing};
 use crate::link::Target;
 use crate::packet::Kind;
 use crate::transport::{NEVER, Receiver, Sender, Setup};
@@ -20,10 +21,13 @@ use crate::transport::{NEVER, Receiver, Sender, Setup};
 impl Engine {
     /// A flow begins; nothing happens where nothing joins its hosts.
     pub(crate) fn open(&mut self, from: NodeId, to: NodeId, queue: u8, purpose: Purpose, now: Instant) {
-        self.tally.traffic[purpose.traffic as usize].begun += 1;
+        let record = &mut self.tally.traffic[purpose.traffic as usize];
+        record.begun += u64::from(purpose.step != RpcStep::Answer);
+        record.opened += 1;
+        let number = record.opened << 16 | u64::from(purpose.traffic);
         let attached = |host: NodeId| self.spec.attachments[host.index()];
         let (Some(source), Some(sink)) = (attached(from), attached(to)) else { return };
-        if self.vacant.is_empty() && self.flow_actor(self.flows.len() as FlowSlot) as usize >= MAX_ACTORS {
+        if self.vacant.is_empty() && self.flow_actor(self.flows.len() as FlowSlot) as usize + 1 >= MAX_ACTORS {
             self.has_too_many_flows = true;
             return;
         }
@@ -53,7 +57,6 @@ impl Engine {
         };
         let control = congestion(transport.congestion, &setup);
         let is_ecn_capable = transport.congestion == Congestion::Dctcp;
-        let number = self.tally.traffic[purpose.traffic as usize].begun << 16 | u64::from(purpose.traffic);
         let stat = self.counted_at(purpose.traffic, from, to);
         let interface = self.interface_of[forth.first.link() as usize];
         let classes = self.interfaces[interface as usize].classes() as u8;
@@ -68,7 +71,9 @@ impl Engine {
             interface,
             class: forth.first.queue().min(classes - 1),
             standing: Standing::Waiting,
-            wakes_at: NEVER,
+            back_path: (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32,
+            slow_at: NEVER,
+            quick_at: NEVER,
             on_the_way: 0,
             stat,
             is_ecn_capable,
@@ -108,28 +113,43 @@ impl Engine {
         }
     }
 
-    /// How long a flow, or a request with its answer, would take alone: one way each, at the slowest link's rate.
+    /// How long a flow would take alone: its last packet leaves the slowest link when all have passed there.
     pub(crate) fn ideal(&self, slot: FlowSlot) -> Instant {
         let flow = &self.flows[slot as usize];
-        let segment = u64::from(
-            u32::try_from(self.spec.traffic[flow.purpose.traffic as usize].transport.mtu.get())
-                .unwrap_or(u32::MAX)
-                .saturating_sub(HEADERS)
-                .max(1),
-        );
+        let segment = flow.sender.segment();
         let bytes = flow.purpose.bytes;
-        let first = bytes.min(segment) as u32 + HEADERS + FRAMING;
-        let (mut time, mut slowest) = (0, 0);
+        let count = bytes.div_ceil(u64::from(segment)).max(1);
+        let last = (bytes - (count - 1) * u64::from(segment)) as u32 + HEADERS + FRAMING;
+        let first = if count > 1 { segment + HEADERS + FRAMING } else { last };
+        let links = self.links_of(flow);
+        let time = |number: u32, bytes: u32| {
+            let number = number as usize;
+            self.fabric.links[number].transmission(bytes, || self.fabric.speeds[number])
+        };
+        let latencies: Instant = links.iter().map(|&number| self.fabric.links[number as usize].latency).sum();
+        let mut ahead = 0;
+        let mut behind: Instant = links.iter().map(|&number| time(number, last)).sum();
+        let mut longest = 0;
+        for &number in &links {
+            behind -= time(number, last);
+            let passing = (count - 1).saturating_mul(time(number, first)) + time(number, last);
+            longest = longest.max(ahead + passing + behind);
+            ahead += time(number, first);
+        }
+        latencies + longest
+    }
+
+    /// The links of a flow's first path.
+    fn links_of(&self, flow: &Flow) -> Vec<u32> {
+        let mut links = Vec::new();
         let mut step = flow.forth.first;
         let mut at = self.router.start(flow.forth.paths, 0).unwrap_or(u32::MAX) as usize;
-        loop {
-            let number = step.link() as usize;
-            let Some(link) = self.fabric.links.get(number) else { break };
-            let transmission = link.transmission(first, || self.fabric.speeds[number]);
-            time += transmission + link.latency;
-            slowest = slowest.max(transmission);
-            if link.target() == Target::Host {
-                break;
+        while let Some(link) = self.fabric.links.get(step.link() as usize) {
+            links.push(step.link());
+            match link.target() {
+                Target::Host => break,
+                Target::Switch => {}
+                Target::Service(service) => links.push(service),
             }
             step = match self.fabric.routes.get(at) {
                 Some(&next) if next != Step::END => next,
@@ -137,13 +157,12 @@ impl Engine {
             };
             at += 1;
         }
-        let others = bytes.saturating_sub(segment);
-        let wire = others + others.div_ceil(segment) * u64::from(HEADERS + FRAMING);
-        time + (u128::from(slowest) * u128::from(wire) / u128::from(first)) as Instant
+        links
     }
 
     /// After paths have changed.
     pub(crate) fn pump_after_change(&mut self, slot: FlowSlot, now: Instant) {
+        self.flows[slot as usize].path.on_paths_changed(clock::to_time(now));
         if self.flows[slot as usize].standing == Standing::Waiting {
             self.pump(slot, now);
         }

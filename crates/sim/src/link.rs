@@ -49,7 +49,7 @@ pub(crate) struct Link {
     pub(crate) free_at: Instant,
     /// From the last bit sent to the packet being dealt with at the other end.
     pub(crate) latency: Instant,
-    /// Put on the link, in bytes on the wire.
+    /// Sent, in bytes on the wire.
     pub(crate) sent_bytes: u64,
     /// The first packet that has not arrived.
     head: PacketId,
@@ -178,8 +178,6 @@ impl Link {
         let packet = arena.get_mut(id);
         packet.due = self.free_at + self.latency;
         packet.next = NO_PACKET;
-        let size = packet.size;
-        self.sent_bytes += u64::from(size);
         let was_empty = self.head == NO_PACKET;
         if was_empty {
             self.head = id;
@@ -213,6 +211,10 @@ impl Link {
         if self.leaving == id {
             self.held -= packet.size;
             self.leaving = packet.next;
+        }
+        if self.port == PORT_FIFO {
+            // It was put on the link when it came to the port; only now it is certain that it was sent.
+            self.sent_bytes += u64::from(packet.size);
         }
         self.head = packet.next;
         let next = if self.head == NO_PACKET { None } else { Some(arena.get(self.head).due) };

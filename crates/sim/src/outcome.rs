@@ -4,7 +4,9 @@ use wayleave_topology::{Link, LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::clock::{self, Instant};
+use crate::fabric::QueueRecord;
 use crate::flows::{Purpose, Standing};
+use crate::link::Port;
 use crate::packet::{Flags, Packet};
 use crate::recorder::Recording;
 use crate::stats::{Completions, Histogram, Levels, Series};
@@ -40,7 +42,10 @@ struct Rare {
 /// What is counted of one traffic.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TrafficRecord {
+    /// Flows, and requests with their answers.
     pub(crate) begun: u64,
+    /// Flows, and answers for themselves: the number of the last one.
+    pub(crate) opened: u64,
     completions: Completions,
     throughput: Option<Series>,
 }
@@ -175,6 +180,8 @@ pub struct Outcome {
     pub flows: Vec<FlowOutcome>,
     /// Every queue that something passed.
     pub queues: Vec<QueueOutcome>,
+    /// Every shared service that something passed.
+    pub services: Vec<ServiceOutcome>,
     /// By link.
     pub links: Vec<LinkOutcome>,
     /// For the trace, if one was asked for.
@@ -217,7 +224,7 @@ pub struct FlowOutcome {
     pub delivered_bytes: Bytes,
     /// Payload that arrived for the first time (reliable flows).
     pub payload: Bytes,
-    /// Packets that were lost on the way.
+    /// Packets that were lost on the way, acknowledgements among them.
     pub drops: u64,
     /// Segments that were sent again.
     pub again: u64,
@@ -236,16 +243,49 @@ pub struct QueueOutcome {
     pub link: LinkId,
     /// 0 is the highest.
     pub queue: u8,
+    /// What was counted there.
+    pub counts: QueueCounts,
+}
+
+/// The buffer before the one service of a switch whose ports share it.
+#[derive(Clone, Debug)]
+pub struct ServiceOutcome {
+    /// Which.
+    pub switch: NodeId,
+    /// What was counted there.
+    pub counts: QueueCounts,
+}
+
+/// What is counted where packets wait.
+#[derive(Clone, Debug)]
+pub struct QueueCounts {
     /// From coming to being sent, in ps.
     pub wait: Histogram,
     /// Bytes that packets found there.
     pub found: Histogram,
-    /// The most that it held, with the packet that came.
+    /// The most that it held when a packet had to wait, with that packet; zero if none had to. Of a packet that is being
+    /// sent, first-come-first-served ports count what has not left, other ports all of it.
     pub peak: Bytes,
     /// Packets that found no room.
     pub drops: u64,
     /// Packets that were marked.
     pub marks: u64,
+}
+
+impl std::ops::Deref for QueueOutcome {
+    type Target = QueueCounts;
+
+    fn deref(&self) -> &QueueCounts {
+        &self.counts
+    }
+}
+
+impl std::ops::Deref for ServiceOutcome {
+    type Target = QueueCounts;
+
+    fn deref(&self) -> &QueueCounts {
+        &self.counts
+    }
 }
 
 /// One link.
@@ -270,7 +310,7 @@ impl crate::engine::Engine {
         let counted = simulated.saturating_sub(warmup);
         self.note_unfinished();
         let network = self.spec.network.clone();
-        let queues = self.queue_outcomes();
+        let (queues, services) = (self.queue_outcomes(), self.service_outcomes());
         let mut levels = self.fabric.levels.take().map(Vec::into_iter);
         let link = |(id, link): (LinkId, &Link)| {
             let state = &self.fabric.links[id.index()];
@@ -302,6 +342,7 @@ impl crate::engine::Engine {
             traffic: traffic.collect(),
             flows: std::mem::take(&mut self.tally.flows).into_iter().map(FlowOutcome::from).collect(),
             queues,
+            services,
             links,
             recording: self.fabric.recorder.take().map(|recorder| recorder.finish(self.now)),
         }
@@ -324,30 +365,46 @@ impl crate::engine::Engine {
     fn queue_outcomes(&mut self) -> Vec<QueueOutcome> {
         let stride = self.fabric.stride;
         let mut outcomes = Vec::new();
-        for link in 0..self.spec.network.links().len() {
+        let links = self.spec.network.links().len();
+        for link in 0..links {
             self.fabric.flush_immediate(link as u32);
             for queue in 0..stride {
-                let mut record = std::mem::take(&mut self.fabric.records[link * stride + queue]);
-                record.wait.record_many(0, record.immediate);
-                if let Some(found) = &mut record.found {
-                    found.record_many(0, record.immediate);
-                }
-                if record.wait.count() > 0 || record.drops > 0 {
-                    let rate = self.fabric.rates[link];
-                    let found = record.found.map_or_else(|| workload(&record.wait, rate), |found| *found);
-                    outcomes.push(QueueOutcome {
-                        link: LinkId(link as u32),
-                        queue: queue as u8,
-                        wait: record.wait,
-                        found,
-                        peak: Bytes::new(u64::from(record.peak)),
-                        drops: record.drops,
-                        marks: record.marks,
-                    });
+                if let Some(counts) = self.counts(link, queue) {
+                    outcomes.push(QueueOutcome { link: LinkId(link as u32), queue: queue as u8, counts });
                 }
             }
         }
         outcomes
+    }
+
+    fn service_outcomes(&mut self) -> Vec<ServiceOutcome> {
+        let first = self.spec.network.links().len();
+        let mut outcomes = Vec::new();
+        for (index, switch) in self.spec.services.clone().into_iter().enumerate() {
+            self.fabric.flush_immediate((first + index) as u32);
+            outcomes.extend(self.counts(first + index, 0).map(|counts| ServiceOutcome { switch, counts }));
+        }
+        outcomes
+    }
+
+    /// What was counted at a queue, if anything passed it.
+    fn counts(&mut self, link: usize, queue: usize) -> Option<QueueCounts> {
+        let mut record = std::mem::take(&mut self.fabric.records[link * self.fabric.stride + queue]);
+        record.wait.record_many(0, record.immediate);
+        if let Some(found) = &mut record.found {
+            found.record_many(0, record.immediate);
+        }
+        if record.wait.count() == 0 && record.drops == 0 {
+            return None;
+        }
+        let rate = self.fabric.rates[link];
+        let found = record.found.map_or_else(|| workload(&record.wait, rate), |found| *found);
+        let peak = match self.fabric.links[link].port() {
+            Port::Fifo => clock::transmitted(record.longest, rate),
+            Port::Queued(_) => u64::from(record.peak),
+        };
+        let QueueRecord { wait, drops, marks, .. } = record;
+        Some(QueueCounts { wait, found, peak: Bytes::new(peak), drops, marks })
     }
 }
 

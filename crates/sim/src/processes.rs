@@ -143,7 +143,7 @@ impl Engine {
         let Process::Source { traffic, source, .. } = &mut self.processes[number] else { return };
         let emission = source.emit(&mut self.spec.traffic[*traffic as usize].rng);
         let packet = Packet {
-            sent: now.saturating_sub(source.processing),
+            sent: now,
             due: now,
             next: NO_PACKET,
             flow: source.flow,
@@ -171,14 +171,14 @@ impl Engine {
         let spec = &mut self.spec.traffic[traffic as usize];
         let unit = random::unit(&mut spec.rng);
         let bytes = spec.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.quantile(unit).max(1));
-        let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes, pair: 0 };
+        let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes, pair: 0, ideal_before: 0 };
         let queue = spec.queue;
         self.open(from, to, queue, purpose, now);
     }
 
     fn begin_listed(&mut self, traffic: u32, flow: &FlowSpec, now: Instant) {
         let queue = flow.queue.unwrap_or(self.spec.traffic[traffic as usize].queue);
-        let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes: flow.size.get(), pair: 0 };
+        let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes: flow.size.get(), pair: 0, ideal_before: 0 };
         self.open(flow.from, flow.to, queue, purpose, now);
     }
 
@@ -188,7 +188,7 @@ impl Engine {
         let Some(&(from, to)) = spec.loops.get(pair as usize) else { return };
         let unit = random::unit(&mut spec.rng);
         let bytes = spec.sizes.as_ref().map_or(1, |sizes| sizes.quantile(unit).max(1));
-        let purpose = Purpose { traffic, step: RpcStep::Request, began: now, bytes, pair };
+        let purpose = Purpose { traffic, step: RpcStep::Request, began: now, bytes, pair, ideal_before: 0 };
         let queue = spec.queue;
         self.open(from, to, queue, purpose, now);
     }
@@ -196,13 +196,14 @@ impl Engine {
     /// The last segment of a flow has come.
     pub(crate) fn complete(&mut self, slot: FlowSlot, now: Instant) {
         let purpose = self.flows[slot as usize].purpose;
+        let ideal_before = if purpose.step == RpcStep::Request { self.ideal(slot) } else { 0 };
         let spec = &mut self.spec.traffic[purpose.traffic as usize];
         match purpose.step {
             RpcStep::Request => {
                 let Some(&(from, to)) = spec.loops.get(purpose.pair as usize) else { return };
                 let unit = random::unit(&mut spec.rng);
                 let bytes = spec.answers.as_ref().map_or(1, |sizes| sizes.quantile(unit).max(1));
-                let answer = Purpose { step: RpcStep::Answer, bytes, ..purpose };
+                let answer = Purpose { step: RpcStep::Answer, bytes, ideal_before, ..purpose };
                 let queue = spec.queue;
                 self.open(to, from, queue, answer, now);
             }
@@ -215,7 +216,7 @@ impl Engine {
     }
 
     fn note_completion(&mut self, slot: FlowSlot, now: Instant) {
-        let ideal = self.ideal(slot);
+        let ideal = self.flows[slot as usize].purpose.ideal_before + self.ideal(slot);
         let flow = &self.flows[slot as usize];
         let deadline = self.spec.traffic[flow.purpose.traffic as usize].deadline;
         self.tally.completed(&flow.purpose, now - flow.purpose.began, ideal, deadline);
@@ -258,6 +259,13 @@ impl Engine {
             }
         }
         self.router.refresh(&mut self.fabric.routes);
+        for process in &mut self.processes {
+            if let Process::Source { source, .. } = process
+                && let Some(route) = source.paths.and_then(|(set, path)| self.router.start(set, path))
+            {
+                source.route = route;
+            }
+        }
         for slot in 0..self.flows.len() as FlowSlot {
             self.pump_after_change(slot, now);
         }

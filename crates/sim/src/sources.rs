@@ -7,6 +7,7 @@ use wayleave_units::{Bytes, Rate};
 use crate::clock::{self, Instant, PS_PER_SECOND};
 use crate::fabric::Step;
 use crate::random;
+use crate::router::PathSetId;
 
 /// No frame is smaller on the wire: 64 B and 20 B of preamble and gap (IEEE 802.3).
 const SMALLEST_FRAME: u32 = 84;
@@ -20,8 +21,8 @@ pub(crate) struct Source {
     /// Index of its statistics.
     pub(crate) flow: u32,
     pub(crate) is_tagged: bool,
-    /// Constant delay at the host before the first port (a tagger), part of every packet's delay.
-    pub(crate) processing: Instant,
+    /// The set that its path is of, with its number there; none if its route is fixed.
+    pub(crate) paths: Option<(PathSetId, u32)>,
     frame: u32,
     stop: Instant,
     sequence: u32,
@@ -35,8 +36,8 @@ enum Timing {
     Bucket { full_frames: u32, rest: u32, ticks: Ticks },
     /// Ticks only.
     Constant(Ticks),
-    /// Ticks while on.
-    OnOff { period: OnOff, ticks: Ticks, until: Instant },
+    /// Ticks of the time that was spent being on.
+    OnOff { ticks: Ticks, periods: Periods },
     /// Exponential gaps with this mean in ps.
     Poisson { next: Instant, mean: f64 },
 }
@@ -79,6 +80,37 @@ impl Ticks {
     }
 }
 
+/// Periods of being on, one after the other. What is earned in one and makes no frame counts in the next, so that the
+/// mean rate is exact.
+#[derive(Clone, Copy, Debug)]
+struct Periods {
+    means: OnOff,
+    /// When the present one begins and ends.
+    on: Instant,
+    until: Instant,
+    /// Time spent being on before it.
+    before: Instant,
+}
+
+impl Periods {
+    /// Goes on to the period in which so much time has been spent being on.
+    fn reach(&mut self, spent: Instant, rng: &mut impl Rng) {
+        while self.before + (self.until - self.on) <= spent && self.until < FAR {
+            self.before += self.until - self.on;
+            self.on = self.until.saturating_add(random::exponential(rng, clock::from_time(self.means.off) as f64)).min(FAR);
+            self.until = self.on.saturating_add(random::exponential(rng, clock::from_time(self.means.on) as f64));
+        }
+    }
+
+    /// When so much time, which lies in the present one, has been spent being on.
+    fn real(&self, spent: Instant) -> Instant {
+        self.on.saturating_add(spent.saturating_sub(self.before))
+    }
+}
+
+/// Beyond every run: half of what the clock can count.
+const FAR: Instant = Instant::MAX / 2;
+
 /// Where a source sends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
@@ -87,7 +119,7 @@ pub(crate) struct Way {
     pub(crate) last_hop: Step,
     pub(crate) flow: u32,
     pub(crate) is_tagged: bool,
-    pub(crate) processing: Instant,
+    pub(crate) paths: Option<(PathSetId, u32)>,
 }
 
 /// A packet that leaves now.
@@ -123,17 +155,18 @@ impl Source {
                 Timing::Constant(Ticks::new(start.saturating_add(phase), 0, frame, rate))
             }
             PacketKind::OnOff(period) => {
-                let on = start.saturating_add(random::exponential(rng, clock::from_time(period.off) as f64));
-                let until = on.saturating_add(random::exponential(rng, clock::from_time(period.on) as f64));
-                Timing::OnOff { period, ticks: Ticks::new(on, 0, frame, period.rate), until }
+                let ticks = Ticks::new(0, frame, frame, period.rate);
+                let mut periods = Periods { means: period, on: start, until: start, before: 0 };
+                periods.reach(ticks.at(), rng);
+                Timing::OnOff { ticks, periods }
             }
             PacketKind::Poisson { rate } => {
                 let mean = clock::transmission(u64::from(frame), rate) as f64;
                 Timing::Poisson { next: start.saturating_add(random::exponential(rng, mean)), mean }
             }
         };
-        let Way { first, route, last_hop, flow, is_tagged, processing } = way;
-        Self { first, route, last_hop, flow, is_tagged, processing, frame, stop, sequence: 0, timing }
+        let Way { first, route, last_hop, flow, is_tagged, paths } = way;
+        Self { first, route, last_hop, flow, is_tagged, paths, frame, stop, sequence: 0, timing }
     }
 
     /// When the next packet leaves; `None` if there is none.
@@ -141,7 +174,7 @@ impl Source {
         let at = match &self.timing {
             Timing::Bucket { full_frames: 0, rest: 0, ticks } | Timing::Constant(ticks) => ticks.at(),
             Timing::Bucket { .. } => start,
-            Timing::OnOff { ticks, .. } => ticks.at(),
+            Timing::OnOff { ticks, periods } => periods.real(ticks.at()),
             Timing::Poisson { next, .. } => *next,
         };
         Some(at).filter(|&at| at < self.stop)
@@ -154,13 +187,9 @@ impl Source {
             Timing::Bucket { full_frames, .. } if *full_frames > 0 => *full_frames -= 1,
             Timing::Bucket { rest, .. } if *rest > 0 => bytes = std::mem::take(rest),
             Timing::Bucket { ticks, .. } | Timing::Constant(ticks) => ticks.advance(),
-            Timing::OnOff { period, ticks, until } => {
+            Timing::OnOff { ticks, periods } => {
                 ticks.advance();
-                if ticks.at() >= *until {
-                    let on = until.saturating_add(random::exponential(rng, clock::from_time(period.off) as f64));
-                    *until = on.saturating_add(random::exponential(rng, clock::from_time(period.on) as f64));
-                    *ticks = Ticks::new(on.max(ticks.at()), 0, bytes, period.rate);
-                }
+                periods.reach(ticks.at(), rng);
             }
             Timing::Poisson { next, mean } => *next = next.saturating_add(random::exponential(rng, *mean)),
         }
@@ -175,7 +204,7 @@ mod tests {
     use wayleave_scenarios::Phase;
 
     fn source(kind: PacketKind, frame: u64, stop: Instant) -> Source {
-        let way = Way { first: Step::END, route: 0, last_hop: Step::END, flow: 0, is_tagged: false, processing: 0 };
+        let way = Way { first: Step::END, route: 0, last_hop: Step::END, flow: 0, is_tagged: false, paths: None };
         Source::new(way, kind, Bytes::new(frame), 0, stop, &mut random::generator(1, 0))
     }
 

@@ -137,3 +137,68 @@ fn to_host(
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use wayleave_topology::builders::{FatTree, build};
+    use wayleave_units::{Rate, Time};
+
+    use super::*;
+    use crate::claim::Promise;
+    use crate::stage::Stage;
+
+    /// One promise between the first and the last host of a fat tree.
+    fn claim(queue: u8) -> Claim {
+        let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
+        let nodes = ["h1", "pod1-edge1", "pod1-agg1", "core1", "pod4-agg1", "pod4-edge2", "h16"];
+        let hop = |pair: &[&str]| Hop {
+            link: network.find_link(&format!("{}->{}", pair[0], pair[1])).unwrap(),
+            queue: if pair[0] == "h1" { 0 } else { queue },
+        };
+        let promise = Promise {
+            name: "far".into(),
+            route: Route { hops: nodes.windows(2).map(hop).collect() },
+            rate: Rate::from_mbit(1),
+            burst: Bytes::new(1000),
+            frame: Bytes::new(1000),
+            bound: Time::from_millis(1),
+            today: None,
+        };
+        let largest = vec![Bytes::new(1562); network.links().len()];
+        Claim { network, background: Background::Saturating { largest }, promises: vec![promise] }
+    }
+
+    #[test]
+    fn every_port_on_the_way_is_offered_more_than_it_sends() {
+        let claim = claim(0);
+        let stage = Stage::new(&claim).unwrap();
+        let (fill, network) = (&stage.fill, &stage.network);
+        assert_eq!(fill.links().count(), 6);
+        for hop in &claim.promises[0].route.hops {
+            let routes = fill.routes([hop.link].into_iter());
+            let is_first = network.node(network.link(hop.link).from).kind == NodeKind::Host;
+            // A host fills its own port; everywhere else it takes two inputs of the same rate.
+            assert_eq!(routes.len(), if is_first { 1 } else { 2 });
+            for (route, frame) in routes {
+                let (first, last) = (route.hops[0], route.hops[route.hops.len() - 1]);
+                let ends = (network.link(first.link).from, network.link(last.link).to);
+                assert_eq!(route.validate(network, ends.0, ends.1), Ok(()));
+                assert!(route.hops.iter().any(|other| other.link == hop.link));
+                assert_eq!(*frame, Bytes::new(1562));
+            }
+        }
+    }
+
+    #[test]
+    fn a_queue_that_a_contract_has_is_left_to_it() {
+        let claim = claim(7);
+        let stage = Stage::new(&claim).unwrap();
+        let fill = &stage.fill;
+        let taken: Vec<LinkId> = claim.promises[0].route.hops[1..].iter().map(|hop| hop.link).collect();
+        for (route, _) in fill.routes(fill.links()) {
+            assert!(route.hops.iter().all(|hop| !taken.contains(&hop.link)));
+        }
+    }
+}

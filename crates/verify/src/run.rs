@@ -69,7 +69,7 @@ impl Stage<'_> {
         let mut bursts = self.schedule(attack);
         bursts.retain(|burst| self.frame(burst.promise, attack.frames).is_some());
         let background = self.background(attack);
-        let lead = self.lead(&bursts, &background);
+        let lead = self.lead(&background);
         let first = bursts.iter().map(|burst| burst.start).min().unwrap_or(0);
         bursts.iter_mut().for_each(|burst| burst.start += lead - first);
         let end_of = |burst: &Burst| burst.start + nanos(self.claim.promises[burst.promise].limit());
@@ -103,12 +103,9 @@ impl Stage<'_> {
         routes.into_iter().cloned().collect()
     }
 
-    /// ns before the first burst: what hosts add before a packet's first queue lies there, and background has come to
-    /// every port.
-    fn lead(&self, bursts: &[Burst], background: &[(Route, Bytes)]) -> i64 {
-        let sources = bursts.iter().map(|burst| self.ways[burst.promise].source).max().unwrap_or(0);
-        let fill = background.iter().map(|(route, frame)| self.transit(route, *frame)).max().unwrap_or(0);
-        sources.max(fill)
+    /// ns before the first burst: background has come to every port by then.
+    fn lead(&self, background: &[(Route, Bytes)]) -> i64 {
+        background.iter().map(|(route, frame)| self.transit(route, *frame)).max().unwrap_or(0)
     }
 
     /// ns from the first frame of background at its host until its queues have been fed for some frames.
@@ -116,8 +113,9 @@ impl Stage<'_> {
         let links = || route.hops.iter().map(|hop| self.network.link(hop.link));
         let slowest = links().map(|link| sending(frame.get(), link.rate)).max().unwrap_or(0);
         let on_the_way = links().map(|link| {
-            let to = self.network.node(link.to);
-            nanos(link.propagation + to.processing + to.jitter) + sending(frame.get(), link.rate)
+            let nodes = [link.from, link.to].map(|node| self.network.node(node));
+            let inside = nodes.into_iter().map(|node| node.processing + node.jitter).sum::<Time>();
+            nanos(link.propagation + inside) + sending(frame.get(), link.rate)
         });
         on_the_way.sum::<i64>() + LEAD_FRAMES * slowest
     }

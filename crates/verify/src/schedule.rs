@@ -89,7 +89,8 @@ impl Stage<'_> {
         let joiners = self.joiners(victim);
         let mut bursts = Vec::new();
         let Some(frame) = self.frame(victim, attack.frames) else { return bursts };
-        let own_burst = self.claim.promises[victim].burst.get();
+        // What the victim's last packet waits for of its own burst.
+        let before = self.claim.promises[victim].burst.get().saturating_sub(frame);
         let mut involved: BTreeSet<usize> = joiners.iter().map(|joiner| joiner.promise).chain([victim]).collect();
         // When the victim's last packet comes to the queue, in ns after its release.
         let mut arrival = 0;
@@ -106,7 +107,7 @@ impl Stage<'_> {
                 }
                 bursts.extend(squeezed);
             }
-            arrival += self.wait(at, stop, own_burst, &groups, aim) + sending(frame, stop.rate) + stop.latency;
+            arrival += self.wait(at, stop, before, &groups, aim) + sending(frame, stop.rate) + stop.latency;
         }
         bursts.push(Burst { promise: victim, start: attack.shift(Who::Promise(victim)), then: Then::Rate });
         bursts
@@ -223,4 +224,65 @@ enum Aim {
 struct Group {
     bytes: u64,
     members: Vec<Joiner>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use wayleave_topology::builders::{Cabling, build};
+    use wayleave_topology::{Hop, Route};
+    use wayleave_units::{Bytes, Rate, Time};
+
+    use super::*;
+    use crate::claim::{Claim, Promise};
+
+    /// From `h1` with 1,000 B, and from `h2` and `h3` with `burst`, to `h4`, all in one queue at 1 Gbit/s.
+    fn claim(burst: u64) -> Claim {
+        let network = Arc::new(build::star(4, Cabling::default()).unwrap());
+        let promise = |host: u64, burst: u64| {
+            let names = [format!("h{host}->s1"), "s1->h4".to_owned()];
+            let hops = names.iter().map(|name| Hop { link: network.find_link(name).unwrap(), queue: 0 });
+            Promise {
+                name: format!("from {host}"),
+                route: Route { hops: hops.collect() },
+                rate: Rate::from_mbit(8),
+                burst: Bytes::new(burst),
+                frame: Bytes::new(1000),
+                bound: Time::from_millis(2),
+                today: None,
+            }
+        };
+        let promises = vec![promise(1, 1000), promise(2, burst), promise(3, burst)];
+        Claim { network: network.clone(), background: Background::Dropped, promises }
+    }
+
+    #[test]
+    fn the_last_packet_of_every_burst_comes_with_that_of_the_victim() {
+        let claim = claim(5000);
+        let stage = Stage::new(&claim).unwrap();
+        // 1,000 B take 8 us, so those with four frames more begin 32 us before the victim, which is the last of its
+        // instant.
+        let bursts = stage.schedule(&Attack::new(Timing::Colliding { victim: 0 }, 1));
+        let starts: Vec<(usize, i64)> = bursts.iter().map(|burst| (burst.promise, burst.start)).collect();
+        assert_eq!(starts, [(1, -32_000), (2, -32_000), (0, 0)]);
+    }
+
+    #[test]
+    fn a_contract_that_repeats_its_burst_waits_until_its_bucket_is_full() {
+        let claim = claim(1000);
+        let stage = Stage::new(&claim).unwrap();
+        for seed in 0..6 {
+            let bursts = stage.schedule(&Attack::new(Timing::Repeated, seed));
+            for promise in 0..3 {
+                let own: Vec<&Burst> = bursts.iter().filter(|burst| burst.promise == promise).collect();
+                // 1,000 B at 8 Mbit/s are earned in 1 ms.
+                assert!(own.windows(2).all(|pair| pair[1].start - pair[0].start >= 1_000_000), "seed {seed}");
+                let (last, before) = own.split_last().unwrap();
+                assert!(last.then == Then::Rate && before.iter().all(|burst| burst.then == Then::Pause), "seed {seed}");
+            }
+        }
+        let all: usize = (0..6).map(|seed| stage.schedule(&Attack::new(Timing::Repeated, seed)).len()).sum();
+        assert!(all > 6 * 3, "nobody repeats a burst");
+    }
 }

@@ -31,8 +31,6 @@ pub(crate) struct Stage<'c> {
 /// The way of one promise.
 pub(crate) struct Way {
     pub(crate) hops: Vec<Stop>,
-    /// ns at the source before the first queue.
-    pub(crate) source: i64,
 }
 
 /// One queue on it.
@@ -115,15 +113,15 @@ impl<'c> Stage<'c> {
 fn way(network: &Network, hops: &[wayleave_topology::Hop]) -> Way {
     let stop = |hop: &wayleave_topology::Hop| {
         let link = network.link(hop.link);
-        let to = network.node(link.to);
-        let inside = match to.kind {
-            NodeKind::Switch => to.processing + to.jitter,
-            NodeKind::Host => wayleave_units::Time::ZERO,
-        };
+        // The simulator adds what a sending host takes behind its port, where it is the same.
+        let inside = [(link.from, NodeKind::Host), (link.to, NodeKind::Switch)]
+            .into_iter()
+            .filter(|&(node, kind)| network.node(node).kind == kind)
+            .map(|(node, _)| network.node(node).processing + network.node(node).jitter)
+            .sum();
         Stop { link: hop.link, queue: hop.queue, rate: link.rate, latency: nanos(link.propagation + inside) }
     };
-    let source = hops.first().map(|hop| network.node(network.link(hop.link).from));
-    Way { hops: hops.iter().map(stop).collect(), source: source.map_or(0, |node| nanos(node.processing + node.jitter)) }
+    Way { hops: hops.iter().map(stop).collect() }
 }
 
 /// Below the queues of hosts, which the topology leaves to contracts, comes one for what has none.

@@ -132,8 +132,7 @@ fn nothing_is_written_where_only_json_is_asked_for() {
     let here = folder("sim-nowhere");
     fs::create_dir_all(&here).unwrap();
     let path = file("sim-nowhere.yaml", PACKETS);
-    let wayleave = Command::new(env!("CARGO_BIN_EXE_wayleave"));
-    let mut command = wayleave;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
     let output = command.args(["sim", &path, "-o", "json"]).current_dir(&here).output().unwrap();
     assert!(output.status.success());
     assert_eq!(content(&here), []);
@@ -392,7 +391,7 @@ fn the_documentation_shows_what_is_printed() {
         let printed = run.ends_with(0).stdout.replace(out.to_str().unwrap(), "wayleave-sim");
         assert_eq!(printed, block(&page, after, "text"));
     }
-    let trace = folder("sim-doc.trace");
+    let trace = PathBuf::from(file("sim-doc.trace", ""));
     let file = file("sim-doc.yaml", scenario);
     wayleave(&format!("sim {file} -o json --trace {}", trace.display())).ends_with(0);
     let shown = wayleave(&format!("trace show {}", trace.display())).ends_with(0).stdout;

@@ -152,6 +152,11 @@ impl Sender {
         self.unacknowledged == self.segments
     }
 
+    /// Payload of a full segment.
+    pub(crate) fn segment(&self) -> u32 {
+        self.segment
+    }
+
     /// How many segments there are; `None` if without end.
     pub(crate) fn segments(&self) -> Option<u32> {
         Some(self.segments).filter(|&segments| segments != ENDLESS)
@@ -227,13 +232,19 @@ impl Sender {
     /// Whether [`Self::poll`] would send now.
     #[inline]
     pub(crate) fn can_send(&self, now: Instant) -> bool {
-        self.has_window() && self.has_to_send() && self.pace_at <= now
+        self.wants_to_send() && self.pace_at <= now
     }
 
-    /// When pacing lets the next segment go, if it is pacing alone that holds it back.
+    /// Whether it would send if time were no matter.
     #[inline]
-    pub(crate) fn paced_until(&self, now: Instant) -> Option<Instant> {
-        Some(self.pace_at).filter(|&at| at > now && self.has_window() && self.has_to_send())
+    pub(crate) fn wants_to_send(&self) -> bool {
+        self.has_window() && self.has_to_send()
+    }
+
+    /// When pacing lets the next segment go.
+    #[inline]
+    pub(crate) fn paced_until(&self) -> Instant {
+        self.pace_at
     }
 
     /// When a paced sender may send the next segment; also one whose window is below one segment.
@@ -271,7 +282,8 @@ impl Sender {
             return;
         }
         self.backoff = 0;
-        self.timeout_at = if self.is_done() { NEVER } else { now + self.timeout() };
+        // Without anything in flight there is nothing to wait for (RFC 6298, 5.2); the next segment sets it anew.
+        self.timeout_at = if self.in_flight == 0 { NEVER } else { now + self.timeout() };
         let segment = u64::from(self.segment);
         let newly = u64::from(change.newly) * segment;
         self.control.on_ack(
@@ -346,7 +358,7 @@ impl Sender {
         self.control.on_loss(clock::to_time(now), Loss::Timeout { in_flight });
         self.backoff += 1;
         self.pace_at = 0;
-        self.timeout_at = now + self.timeout();
+        self.timeout_at = NEVER;
         true
     }
 }

@@ -7,7 +7,7 @@
 
 mod buffers;
 mod congestion;
-mod disputed;
+mod corrected;
 mod latency;
 mod lossless;
 mod networks;
