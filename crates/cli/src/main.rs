@@ -19,8 +19,8 @@ mod replay;
 mod report;
 mod scheme_args;
 mod session;
-mod verify;
 mod sim;
+mod verify;
 
 use std::process::ExitCode;
 

@@ -4,7 +4,6 @@
 //! arrivals of flows, outages), then two alarms for each flow. The order matters where events fall on the same instant: packets arrive
 //! before ports choose.
 
-
 use crate::clock::{self, Instant};
 use crate::events::{Actor, HORIZON};
 use crate::fabric::{Arrival, Fabric};

@@ -52,9 +52,7 @@ pub mod trace;
 mod transport;
 
 pub use engine::Ending;
-pub use outcome::{
-    FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome,
-};
+pub use outcome::{FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome};
 pub use recorder::Recording;
 
 use wayleave_scenarios::{Scenario, ScenarioError};

@@ -178,7 +178,8 @@ impl Engine {
 
     fn begin_listed(&mut self, traffic: u32, flow: &FlowSpec, now: Instant) {
         let queue = flow.queue.unwrap_or(self.spec.traffic[traffic as usize].queue);
-        let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes: flow.size.get(), pair: 0, ideal_before: 0 };
+        let purpose =
+            Purpose { traffic, step: RpcStep::None, began: now, bytes: flow.size.get(), pair: 0, ideal_before: 0 };
         self.open(flow.from, flow.to, queue, purpose, now);
     }
 

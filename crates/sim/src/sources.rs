@@ -97,7 +97,8 @@ impl Periods {
     fn reach(&mut self, spent: Instant, rng: &mut impl Rng) {
         while self.before + (self.until - self.on) <= spent && self.until < FAR {
             self.before += self.until - self.on;
-            self.on = self.until.saturating_add(random::exponential(rng, clock::from_time(self.means.off) as f64)).min(FAR);
+            self.on =
+                self.until.saturating_add(random::exponential(rng, clock::from_time(self.means.off) as f64)).min(FAR);
             self.until = self.on.saturating_add(random::exponential(rng, clock::from_time(self.means.on) as f64));
         }
     }

@@ -14,7 +14,7 @@ use crate::run::Seen;
 pub struct Report {
     /// One for each promise, in the order of the claim.
     pub findings: Vec<Finding>,
-    /// What broke a promise; for each promise and kind, the worst.
+    /// What broke a promise; for each promise and kind, the worst. Those that an attack was aimed at come first.
     pub violations: Vec<Violation>,
     /// Runs of the simulator.
     pub runs: u64,
@@ -158,6 +158,13 @@ impl Report {
                 self.violate(seen.promise, Breach::Dropped { packets: seen.drops }, attack);
             }
         }
+    }
+
+    /// Puts the violations in order: those of the contract that an attack is aimed at say most, so they come first.
+    pub(crate) fn sorted(mut self) -> Self {
+        // The sort is stable.
+        self.violations.sort_by_key(|violation| violation.attack.victim() != Some(violation.promise));
+        self
     }
 
     fn violate(&mut self, promise: usize, breach: Breach, attack: &Attack) {

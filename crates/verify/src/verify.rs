@@ -38,7 +38,7 @@ pub fn verify(
     if !claim.promises.is_empty() {
         campaign.conduct(chosen)?;
     }
-    Ok(campaign.report)
+    Ok(campaign.report.sorted())
 }
 
 /// Makes one attack again; bit for bit the same as when it was made first, with the same claim and effort.
@@ -51,7 +51,7 @@ pub fn replay(claim: &Claim, effort: &Effort, attack: &Attack) -> Result<Report,
     let mut report = Report::new(claim.promises.len());
     (report.runs, report.packet_hops) = (1, shown.hops);
     report.add(claim, &shown.seen, attack);
-    Ok(report)
+    Ok(report.sorted())
 }
 
 /// A verification under way.

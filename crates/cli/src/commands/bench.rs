@@ -115,11 +115,7 @@ fn list(names: &[&str]) -> Result<Exit, Failure> {
 }
 
 /// The cases that were asked for; the usual ones if none was.
-fn chosen(
-    names: &[String],
-    all: &[&'static str],
-    usual: Vec<&'static str>,
-) -> Result<Vec<&'static str>, Failure> {
+fn chosen(names: &[String], all: &[&'static str], usual: Vec<&'static str>) -> Result<Vec<&'static str>, Failure> {
     if names.is_empty() {
         return Ok(usual);
     }

@@ -9,5 +9,5 @@ pub(crate) mod requests;
 pub(crate) mod schema;
 pub(crate) mod sim;
 pub(crate) mod topology;
-pub(crate) mod verify;
 pub(crate) mod trace;
+pub(crate) mod verify;

@@ -177,10 +177,7 @@ fn word(value: impl ValueEnum) -> String {
 
 /// Says on the standard error what did not hold, each with the command that shows it again.
 fn judge(claim: &Claim, report: &Report, verified: &Verified<'_>) -> Exit {
-    let mut violations: Vec<_> = report.violations.iter().collect();
-    // Those that an attack was made for say most; the sort is stable.
-    violations.sort_by_key(|violation| violation.attack.victim() != Some(violation.promise));
-    for violation in violations.into_iter().take(SHOWN) {
+    for violation in report.violations.iter().take(SHOWN) {
         let name = &claim.promises[violation.promise].name;
         eprintln!("broken promise to {name}: {}", violation.breach);
         eprintln!("  replay: {}", verified.replay(&violation.attack));

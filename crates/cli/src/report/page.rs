@@ -72,7 +72,10 @@ fn headlines(findings: &Findings) -> Vec<Element> {
     tiles.push(tile(words::count(findings.rechecked()), outcome));
     let verified = &findings.verified;
     let outcome = match verified.violations.len() {
-        0 => format!("packets of {} under attack: none late, none lost", words::counted(verified.contracts.len(), "contract")),
+        0 => format!(
+            "packets of {} under attack: none late, none lost",
+            words::counted(verified.contracts.len(), "contract")
+        ),
         broken => format!("packets under attack: {} BROKEN", words::counted(broken, "promise")),
     };
     tiles.push(tile(words::count(verified.packets), outcome));

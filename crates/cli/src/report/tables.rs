@@ -60,8 +60,14 @@ pub(crate) fn boxed(label: &str, table: Element) -> Element {
 /// The contracts that came closest to their bounds.
 pub(crate) fn verified(verified: &Verified) -> Element {
     const SHOWN: usize = 40;
-    let heads =
-        [("contract", Text), ("bound", Number), ("calculus today", Number), ("worst seen", Number), ("of the bound", Number), ("lost", Number)];
+    let heads = [
+        ("contract", Text),
+        ("bound", Number),
+        ("calculus today", Number),
+        ("worst seen", Number),
+        ("of the bound", Number),
+        ("lost", Number),
+    ];
     let rows = verified.contracts.iter().take(SHOWN).map(|contract| {
         vec![
             contract.name.clone(),

@@ -224,7 +224,8 @@ fn verdict<'a>(text: &mut Text, sentence: &str, violations: impl Iterator<Item =
 fn verification(text: &mut Text, findings: &Findings) {
     text.heading("The same, packet by packet");
     text.paragraph(&words::about_verification(findings), "  ", "  ");
-    let mut rows = vec![["closest to their bounds", "bound", "calculus today", "worst seen", "of the bound"].map(str::to_owned)];
+    let mut rows =
+        vec![["closest to their bounds", "bound", "calculus today", "worst seen", "of the bound"].map(str::to_owned)];
     rows.extend(findings.verified.contracts.iter().take(CLOSEST).map(|contract| {
         [
             contract.name.clone(),

@@ -8,6 +8,8 @@ use super::words;
 const PANEL: f64 = 560.0;
 const GAP: f64 = 72.0;
 const LEFT: f64 = 64.0;
+/// Room for half of the last mark's text.
+const RIGHT: f64 = 24.0;
 const TOP: f64 = 44.0;
 const HEIGHT: f64 = 280.0;
 const BOTTOM: f64 = 52.0;
@@ -24,7 +26,8 @@ pub(crate) fn draw(verified: &Verified) -> Element {
 }
 
 fn description(verified: &Verified) -> String {
-    let largest = verified.contracts.first().map_or_else(|| "nothing".to_owned(), |first| words::percent(first.share()));
+    let largest =
+        verified.contracts.first().map_or_else(|| "nothing".to_owned(), |first| words::percent(first.share()));
     format!(
         "Left, the share of packets over the share of its bound that each took. Right, a dot for each contract: the \
          bound, and the longest that one of its packets took. The closest packet took {largest} of its bound."
@@ -33,7 +36,7 @@ fn description(verified: &Verified) -> String {
 
 /// Where a share of the width and of the height is.
 fn at(x: f64, y: f64) -> Point {
-    Point { x: LEFT + x * (PANEL - LEFT), y: TOP + (1.0 - y) * HEIGHT }
+    Point { x: LEFT + x * (PANEL - LEFT - RIGHT), y: TOP + (1.0 - y) * HEIGHT }
 }
 
 fn heading(text: &str) -> Element {
@@ -63,13 +66,15 @@ fn grid(x: &[(f64, String)], y: &[(f64, String)]) -> Vec<Element> {
 
 fn distribution(verified: &Verified) -> Vec<Element> {
     let marks = || QUARTERS.map(|share| (share, format!("{:.0} %", share * 100.0)));
-    let mut parts = vec![heading("All packets"), below("of its bound a packet took at most; right is the bound")];
+    let mut parts =
+        vec![heading("All packets"), below("share of its bound that a packet took; on the right the bound itself")];
     parts.extend(grid(&marks(), &marks()));
     let mut d = String::new();
     let mut before = 0.0;
     for (index, &(share, fraction)) in verified.shares.iter().enumerate() {
         let (from, to) = (at(share.min(1.0), before), at(share.min(1.0), fraction));
-        let command = if index == 0 { format!("M{} {}", number(from.x), number(from.y)) } else { format!("H{}", number(from.x)) };
+        let command =
+            if index == 0 { format!("M{} {}", number(from.x), number(from.y)) } else { format!("H{}", number(from.x)) };
         d += &format!("{command} V{} ", number(to.y));
         before = fraction;
     }
@@ -96,9 +101,12 @@ fn contracts(verified: &Verified) -> Vec<Element> {
     let decades = f64::from(high - low);
     let share = |nanos: u64| ((nanos as f64).log10() - f64::from(low)) / decades;
     let marks: Vec<(f64, String)> = (low..=high)
-        .map(|power| (f64::from(power - low) / decades, wayleave_units::Time::from_nanos(10_u64.pow(power)).to_string()))
+        .map(|power| {
+            (f64::from(power - low) / decades, wayleave_units::Time::from_nanos(10_u64.pow(power)).to_string())
+        })
         .collect();
-    let mut parts = vec![heading("Every contract"), below("bound; upwards, the slowest packet; the line is where both are equal")];
+    let mut parts =
+        vec![heading("Every contract"), below("bound; upwards the slowest packet, on the line as slow as the bound")];
     parts.extend(grid(&marks, &marks));
     parts.push(svg::line(at(0.0, 0.0), at(1.0, 1.0), 2.0, "step4"));
     let mut d = String::new();

@@ -139,8 +139,7 @@ fn queues(network: &Network, queues: &[QueueOutcome]) -> Vec<QueueResult> {
     let result = |(index, queue): (usize, &QueueOutcome)| QueueResult {
         link: network.link(queue.link).name.clone(),
         queue: queue.queue,
-        // Simple ports count no peak: there, what packets found is the most that is known.
-        peak_bytes: queue.peak.get().max(queue.found.max().unwrap_or(0)),
+        peak_bytes: queue.peak.get(),
         drops: queue.drops,
         marks: queue.marks,
         wait_ps: Distribution::of(&queue.wait, if longest.contains(&index) { MOST_POINTS } else { 0 }),

@@ -189,7 +189,7 @@ pub(crate) struct QueueResult {
     pub(crate) link: String,
     /// 0 is the highest.
     pub(crate) queue: u8,
-    /// The most that it held: with the packet that came, or without it where ports are first come, first served.
+    /// The most that it held, with the packet that came.
     pub(crate) peak_bytes: u64,
     /// Packets that found no room.
     pub(crate) drops: u64,

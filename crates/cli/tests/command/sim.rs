@@ -385,8 +385,8 @@ fn the_documentation_shows_what_is_printed() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/simulation.md");
     let page = fs::read_to_string(path).unwrap();
     let scenario = block(&page, "## An example", "yaml");
-    let sweep = format!("{scenario}{}", block(&page, "## Sweeps", "yaml"));
-    for (name, text, after) in [("machine", scenario, "## An example"), ("machine-sweep", &sweep, "## Sweeps")] {
+    let sweep = block(&page, "## Sweeps", "yaml");
+    for (name, text, after) in [("control", scenario, "## An example"), ("control-sweep", sweep, "## Sweeps")] {
         let (run, out) = sim(&format!("sim-doc-{name}"), text, "");
         let printed = run.ends_with(0).stdout.replace(out.to_str().unwrap(), "wayleave-sim");
         assert_eq!(printed, block(&page, after, "text"));
