@@ -272,22 +272,6 @@ pub struct QueueCounts {
     pub marks: u64,
 }
 
-impl std::ops::Deref for QueueOutcome {
-    type Target = QueueCounts;
-
-    fn deref(&self) -> &QueueCounts {
-        &self.counts
-    }
-}
-
-impl std::ops::Deref for ServiceOutcome {
-    type Target = QueueCounts;
-
-    fn deref(&self) -> &QueueCounts {
-        &self.counts
-    }
-}
-
 /// One link.
 #[derive(Clone, Debug)]
 pub struct LinkOutcome {

@@ -2,7 +2,7 @@
 
 use wayleave_scenarios::{Scenario, Workload};
 use wayleave_sim::stats::{Completions, Histogram, LevelBin, Series};
-use wayleave_sim::{FlowOutcome, LinkOutcome, Outcome, QueueOutcome, TrafficOutcome};
+use wayleave_sim::{FlowOutcome, LinkOutcome, Outcome, QueueCounts, TrafficOutcome};
 use wayleave_topology::{Network, NodeId, NodeKind};
 
 use super::batch::{Batch, Planned};
@@ -51,7 +51,7 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
             .map(|(flow, from, to)| flow_result(network, outcome, flow, [from, to]))
             .collect(),
         flows_left_out: single().count().saturating_sub(MOST_FLOWS) as u64,
-        queues: queues(network, &outcome.queues),
+        queues: queues(network, outcome),
         links: links(network, outcome),
     }
 }
@@ -131,19 +131,26 @@ fn flow_result(network: &Network, outcome: &Outcome, flow: &FlowOutcome, [from, 
     }
 }
 
-fn queues(network: &Network, queues: &[QueueOutcome]) -> Vec<QueueResult> {
-    let tail = |index: usize| queues[index].wait.percentile(99.0).unwrap_or(0);
+/// The queues of ports, and the buffers before shared services.
+fn queues(network: &Network, outcome: &Outcome) -> Vec<QueueResult> {
+    let ports = outcome.queues.iter();
+    let ports = ports.map(|queue| (network.link(queue.link).name.clone(), queue.queue, &queue.counts));
+    let services = outcome.services.iter();
+    let services =
+        services.map(|service| (format!("{} (service)", network.node(service.switch).name), 0, &service.counts));
+    let queues: Vec<(String, u8, &QueueCounts)> = ports.chain(services).collect();
+    let tail = |index: usize| queues[index].2.wait.percentile(99.0).unwrap_or(0);
     let mut longest: Vec<usize> = (0..queues.len()).collect();
     longest.sort_by_key(|&index| (std::cmp::Reverse(tail(index)), index));
     longest.truncate(QUEUES_WITH_POINTS);
-    let result = |(index, queue): (usize, &QueueOutcome)| QueueResult {
-        link: network.link(queue.link).name.clone(),
-        queue: queue.queue,
-        peak_bytes: queue.peak.get(),
-        drops: queue.drops,
-        marks: queue.marks,
-        wait_ps: Distribution::of(&queue.wait, if longest.contains(&index) { MOST_POINTS } else { 0 }),
-        found_bytes: Distribution::of(&queue.found, 0),
+    let result = |(index, (link, queue, counts)): (usize, &(String, u8, &QueueCounts))| QueueResult {
+        link: link.clone(),
+        queue: *queue,
+        peak_bytes: counts.peak.get(),
+        drops: counts.drops,
+        marks: counts.marks,
+        wait_ps: Distribution::of(&counts.wait, if longest.contains(&index) { MOST_POINTS } else { 0 }),
+        found_bytes: Distribution::of(&counts.found, 0),
     };
     queues.iter().enumerate().map(result).collect()
 }

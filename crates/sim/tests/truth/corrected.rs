@@ -153,7 +153,7 @@ fn drops_at_a_shared_service_stand_at_a_queue() {
     scenario.traffic = vec![burst("b", star.hosts[0], star.hosts[1], 1_000, 20, 0)];
     let outcome = run(&scenario, 1);
     assert_eq!(outcome.services[0].switch, switch);
-    assert_eq!((flow(&outcome, 0).drops, outcome.services[0].drops), (17, 17));
+    assert_eq!((flow(&outcome, 0).drops, outcome.services[0].counts.drops), (17, 17));
 }
 
 /// Paths avoid what fails at once, as `Change::Fails` says: also those of packets that nobody acknowledges.

@@ -6,7 +6,7 @@ use wayleave_scenarios::{
     Arrivals, Buffering, Congestion, Discipline, Ends, FlowSizes, FlowSpec, PacketKind, Phase, PortBehaviour, Reliable,
     Scenario, Traffic, Transport, Workload,
 };
-use wayleave_sim::{FlowOutcome, Outcome, QueueOutcome};
+use wayleave_sim::{FlowOutcome, Outcome, QueueCounts, QueueOutcome};
 use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -152,8 +152,9 @@ pub(crate) fn flow(outcome: &Outcome, traffic: usize) -> &FlowOutcome {
 }
 
 /// A queue.
-pub(crate) fn queue(outcome: &Outcome, link: LinkId, number: u8) -> &QueueOutcome {
-    outcome.queues.iter().find(|queue| queue.link == link && queue.queue == number).unwrap()
+pub(crate) fn queue(outcome: &Outcome, link: LinkId, number: u8) -> &QueueCounts {
+    let is_it = |queue: &&QueueOutcome| queue.link == link && queue.queue == number;
+    &outcome.queues.iter().find(is_it).unwrap().counts
 }
 
 /// Flows that finished.
