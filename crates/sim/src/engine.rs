@@ -10,7 +10,7 @@ use crate::fabric::{Arrival, Fabric};
 use crate::flows::{self, Flow, FlowSlot, Interface, Segment, Standing};
 use crate::link::Port;
 use crate::outcome::Tally;
-use crate::packet::{Flags, Kind, Packet, PacketId};
+use crate::packet::{Flags, Kind, PacketId};
 use crate::processes::Process;
 use crate::router::Router;
 use crate::trace::Event;
@@ -97,38 +97,36 @@ impl Engine {
     #[inline]
     fn at_host(&mut self, link: u32, id: PacketId, now: Instant) {
         self.fabric.note(Event::Delivered, (link, 0), id, now);
-        let packet = *self.fabric.arena.get(id);
+        let packet = self.fabric.arena.get(id);
+        let number = packet.flow;
         match packet.kind {
             Kind::Datagram => {
-                self.tally.delivered(packet.flow, &packet, now);
+                self.tally.delivered(number, packet, now);
                 self.fabric.arena.remove(id);
             }
-            Kind::Data => self.on_segment(id, &packet, now),
-            Kind::Ack => self.on_acknowledgement(id, &packet, now),
-        }
-    }
-
-    /// A segment reaches its receiver, perhaps through the reordering buffer.
-    #[inline]
-    fn on_segment(&mut self, id: PacketId, packet: &Packet, now: Instant) {
-        let flow = &mut self.flows[packet.flow as usize];
-        self.tally.delivered(flow.stat, packet, now);
-        if flow.reorder.is_some() {
-            self.put_in_order(id, packet, now);
-        } else {
-            self.deliver(id, packet.flow, now);
+            Kind::Data => {
+                let flow = &self.flows[number as usize];
+                self.tally.delivered(flow.stat, packet, now);
+                if flow.reorder.is_some() {
+                    self.put_in_order(id, number, now);
+                } else {
+                    self.deliver(id, number, now);
+                }
+            }
+            Kind::Ack => self.on_acknowledgement(id, number, now),
         }
     }
 
     /// A segment goes through the reordering buffer.
-    fn put_in_order(&mut self, id: PacketId, packet: &Packet, now: Instant) {
+    fn put_in_order(&mut self, id: PacketId, slot: FlowSlot, now: Instant) {
         let mut up = std::mem::take(&mut self.in_order);
-        if let Some(buffer) = &mut self.flows[packet.flow as usize].reorder {
+        let packet = self.fabric.arena.get(id);
+        if let Some(buffer) = &mut self.flows[slot as usize].reorder {
             let cell = packet.extra.flowcell();
             buffer.on_packet(clock::to_time(now), packet.sequence, cell, id, |id| up.push(id));
         }
-        self.hand_up(up, packet.flow, now);
-        self.set_alarm(packet.flow, now);
+        self.hand_up(up, slot, now);
+        self.set_alarm(slot, now);
     }
 
     /// Hands segments to the transport, and keeps the list's memory for the next ones.
@@ -166,8 +164,9 @@ impl Engine {
 
     /// An acknowledgement reaches its sender.
     #[inline]
-    fn on_acknowledgement(&mut self, id: PacketId, packet: &Packet, now: Instant) {
-        let flow = &mut self.flows[packet.flow as usize];
+    fn on_acknowledgement(&mut self, id: PacketId, slot: FlowSlot, now: Instant) {
+        let packet = self.fabric.arena.get(id);
+        let flow = &mut self.flows[slot as usize];
         flow.on_the_way -= 1;
         if flow.standing != Standing::Done {
             flow.sender.on_answer(
@@ -178,20 +177,20 @@ impl Engine {
                     expected: packet.extra.expected(),
                     block: packet.extra.block(),
                     is_marked: packet.flags.has(Flags::MARKED),
-                    telemetry: self.fabric.telemetry.get(packet.telemetry),
+                    telemetry: self.fabric.telemetry.get(packet.extra.telemetry()),
                 },
             );
         }
-        self.fabric.telemetry.close(packet.telemetry);
+        self.fabric.telemetry.close(packet.extra.telemetry());
         self.fabric.arena.remove(id);
-        self.pump(packet.flow, now);
+        self.pump(slot, now);
     }
 
     /// A packet is lost.
     #[cold]
     pub(crate) fn dropped(&mut self, id: PacketId) {
         let packet = *self.fabric.arena.get(id);
-        self.fabric.telemetry.close(packet.telemetry);
+        self.fabric.telemetry.close(packet.extra.telemetry());
         self.fabric.arena.remove(id);
         if packet.kind == Kind::Datagram {
             self.tally.dropped(packet.flow, &packet);
@@ -281,7 +280,7 @@ impl Engine {
         let count = router.count(set);
         let mut packet = flow.packet(slot, segment, now, count, |path| router.start(set, path).unwrap_or(0));
         if flow.wants_telemetry {
-            packet.telemetry = self.fabric.telemetry.open();
+            packet.extra.set_telemetry(self.fabric.telemetry.open());
             packet.flags = packet.flags.with(Flags::TELEMETRY);
         }
         flow.on_the_way += 1;

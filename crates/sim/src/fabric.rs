@@ -401,7 +401,7 @@ impl Fabric {
             at: clock::to_time(now),
             ..IntHop::default()
         };
-        self.telemetry.push(self.arena.get(id).telemetry, hop);
+        self.telemetry.push(self.arena.get(id).extra.telemetry(), hop);
     }
 
     /// A link fails: what is on it and what waits for it is lost.

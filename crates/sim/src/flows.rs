@@ -15,7 +15,6 @@ use crate::clock::{self, Instant};
 use crate::fabric::Step;
 use crate::packet::{Block, Extra, Flags, Kind, Packet, PacketId};
 use crate::router::PathSetId;
-use crate::telemetry::NO_TELEMETRY;
 use crate::transport::{NEVER, Receiver, Sender};
 
 /// A flow's place; used again when the flow is over and none of its packets is left.
@@ -209,7 +208,6 @@ impl Flow {
             route: route(path),
             // The first switch makes it zero.
             last_hop: self.forth.last_hop.bits(),
-            telemetry: NO_TELEMETRY,
             hop: u8::MAX,
             kind: Kind::Data,
             flags,
@@ -229,5 +227,5 @@ pub(crate) fn answer(packet: &mut Packet, expected: u32, block: Block, back: Dir
     packet.hop = u8::MAX;
     packet.last_hop = back.last_hop.bits();
     packet.flags = packet.flags.only(Flags::MARKED.with(Flags::AGAIN));
-    packet.extra = Extra::ack(expected, block);
+    packet.extra = Extra::ack(expected, block, packet.extra.telemetry());
 }

@@ -71,7 +71,8 @@ impl Engine {
             interface,
             class: forth.first.queue().min(classes - 1),
             standing: Standing::Waiting,
-            back_path: (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32,
+            back_path: ((number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32)
+                % self.router.count(back.paths).max(1),
             slow_at: NEVER,
             quick_at: NEVER,
             on_the_way: 0,

@@ -182,7 +182,10 @@ impl Link {
         if was_empty {
             self.head = id;
         } else {
-            arena.get_mut(self.tail).next = id;
+            let due = self.free_at + self.latency;
+            let last = arena.get_mut(self.tail);
+            last.next = id;
+            last.next_gap = u32::try_from(due - last.due).unwrap_or(u32::MAX);
         }
         self.tail = id;
         was_empty
@@ -217,7 +220,12 @@ impl Link {
             self.sent_bytes += u64::from(packet.size);
         }
         self.head = packet.next;
-        let next = if self.head == NO_PACKET { None } else { Some(arena.get(self.head).due) };
+        let next = match (self.head, packet.next_gap) {
+            (NO_PACKET, _) => None,
+            // The next packet itself is not needed yet, and most likely in no cache.
+            (head, u32::MAX) => Some(arena.get(head).due),
+            (_, gap) => Some(now + u64::from(gap)),
+        };
         Some((id, next))
     }
 

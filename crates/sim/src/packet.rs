@@ -72,8 +72,8 @@ pub(crate) struct Packet {
     pub(crate) route: u32,
     /// The last hop, taken where the route ends.
     pub(crate) last_hop: u32,
-    /// Where its telemetry stands, or `u32::MAX`.
-    pub(crate) telemetry: u32,
+    /// On a link: how long after it the next one arrives, in ps; `u32::MAX` if that is longer, or not known.
+    pub(crate) next_gap: u32,
     /// Hops behind it.
     pub(crate) hop: u8,
     /// What it is.
@@ -108,10 +108,22 @@ impl Extra {
         Self { words: [remaining.min(u64::from(u32::MAX)) as u32, flowcell, 0, 0] }
     }
 
-    /// Of an acknowledgement: what is expected next, and one block that arrived beyond it.
+    /// Of an acknowledgement: what is expected next, and one block that arrived beyond it; the telemetry of the segment
+    /// goes back with it.
     #[inline]
-    pub(crate) fn ack(expected: u32, block: Block) -> Self {
-        Self { words: [expected, block.start, block.end, 0] }
+    pub(crate) fn ack(expected: u32, block: Block, telemetry: u32) -> Self {
+        Self { words: [expected, block.start, block.end, telemetry] }
+    }
+
+    /// Where the telemetry of a segment or an acknowledgement stands, or zero.
+    #[inline]
+    pub(crate) fn telemetry(&self) -> u32 {
+        self.words[3]
+    }
+
+    /// The segment collects telemetry there.
+    pub(crate) fn set_telemetry(&mut self, stack: u32) {
+        self.words[3] = stack;
     }
 
     /// The flowcell of a segment.
@@ -162,6 +174,10 @@ impl Arena {
         self.alive += 1;
         self.peak = self.peak.max(self.alive);
         if self.free == NO_PACKET {
+            if self.packets.len() == self.packets.capacity() {
+                // By a quarter: doubling would leave up to half of the memory unused.
+                self.packets.reserve_exact(self.packets.len() / 4 + 64);
+            }
             self.packets.push(packet);
             return (self.packets.len() - 1) as PacketId;
         }

@@ -13,7 +13,6 @@ use crate::flows::{FlowSlot, Purpose, RpcStep};
 use crate::packet::{Flags, Kind, NO_PACKET, Packet};
 use crate::random;
 use crate::sources::Source;
-use crate::telemetry::NO_TELEMETRY;
 use crate::trace::Event;
 use crate::transport::NEVER;
 
@@ -151,7 +150,6 @@ impl Engine {
             sequence: emission.sequence,
             route: source.route,
             last_hop: source.last_hop.bits(),
-            telemetry: NO_TELEMETRY,
             hop: u8::MAX,
             kind: Kind::Datagram,
             flags: if source.is_tagged { Flags::TAGGED } else { Flags::default() },

@@ -91,9 +91,11 @@ impl Router {
     #[inline]
     pub(crate) fn start(&self, set: PathSetId, path: u32) -> Option<u32> {
         let starts = &self.sets[set as usize].starts;
-        match starts.len() {
-            0 => None,
-            count => Some(starts[path as usize % count]),
+        match starts.get(path as usize) {
+            Some(&start) => Some(start),
+            // A division that is seldom needed.
+            None if starts.is_empty() => None,
+            None => Some(starts[path as usize % starts.len()]),
         }
     }
 

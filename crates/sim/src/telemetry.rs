@@ -2,9 +2,6 @@
 
 use wayleave_policy::IntHop;
 
-/// No telemetry.
-pub(crate) const NO_TELEMETRY: u32 = u32::MAX;
-
 /// The stacks of all packets that collect telemetry.
 #[derive(Debug, Default)]
 pub(crate) struct TelemetryArena {
@@ -13,29 +10,33 @@ pub(crate) struct TelemetryArena {
 }
 
 impl TelemetryArena {
-    /// An empty stack.
+    /// The number of an empty stack; none has number zero.
     pub(crate) fn open(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             self.stacks.push(Vec::new());
-            (self.stacks.len() - 1) as u32
+            self.stacks.len() as u32
         })
+    }
+
+    fn place(stack: u32) -> usize {
+        (stack as usize).wrapping_sub(1)
     }
 
     /// One port's record.
     pub(crate) fn push(&mut self, stack: u32, hop: IntHop) {
-        if let Some(stack) = self.stacks.get_mut(stack as usize) {
+        if let Some(stack) = self.stacks.get_mut(Self::place(stack)) {
             stack.push(hop);
         }
     }
 
     /// What was collected.
     pub(crate) fn get(&self, stack: u32) -> &[IntHop] {
-        self.stacks.get(stack as usize).map_or(&[], Vec::as_slice)
+        self.stacks.get(Self::place(stack)).map_or(&[], Vec::as_slice)
     }
 
     /// The stack is not needed any more; its memory is used again.
     pub(crate) fn close(&mut self, stack: u32) {
-        if let Some(hops) = self.stacks.get_mut(stack as usize) {
+        if let Some(hops) = self.stacks.get_mut(Self::place(stack)) {
             hops.clear();
             self.free.push(stack);
         }
