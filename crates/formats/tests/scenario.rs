@@ -9,8 +9,8 @@ use std::sync::Arc;
 use common::scenarios::{SPEC, read, read_with, with_traffic};
 use wayleave_formats::{Source, beside, parse_builder, read_scenario, write_topology};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Discipline, Ecn, Element, Ends, FlowSizes, OnOff, PacketKind, Phase,
-    Reliable, Routing, Scenario, Traffic, Transport, Workload,
+    Arrivals, Buffering, Change, Congestion, Discipline, Ecn, Element, Ends, FlowSizes, OnOff, Pacing, PacketKind,
+    Phase, Reliable, Routing, Scenario, Traffic, Transport, Workload,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -155,7 +155,7 @@ fn ends_are_groups_of_hosts_and_a_pattern() {
 fn a_traffic_inherits_the_transport_of_its_scenario() {
     let spec = "  topology: star:hosts=2\n  duration: 1ms\n  transport: { congestion: cubic, minTimeout: 1ms }\n  traffic:\n    \
                 - { name: a, sizes: 1MB, transport: dctcp }\n    - { name: b, sizes: 1MB, transport: { maxWindow: 20 } }\n    \
-                - { name: c, sizes: 1MB, transport: { congestion: { fixed: 3 } } }\n    - { name: d, sizes: 1MB }\n";
+                - { name: c, sizes: 1MB, transport: { congestion: { fixed: 3 }, pacing: window } }\n    - { name: d, sizes: 1MB }\n";
     let scenario = only(spec);
     let usual = Transport { congestion: Congestion::Cubic, min_timeout: Time::from_millis(1), ..Transport::default() };
     let own: Vec<Option<Transport>> = scenario
@@ -169,7 +169,7 @@ fn a_traffic_inherits_the_transport_of_its_scenario() {
     let expected = [
         Some(Transport { congestion: Congestion::Dctcp, ..usual.clone() }),
         Some(Transport { max_window: 20, ..usual.clone() }),
-        Some(Transport { congestion: Congestion::Fixed(3), ..usual }),
+        Some(Transport { congestion: Congestion::Fixed(3), pacing: Pacing::Window, ..usual }),
         None,
     ];
     assert_eq!(own, expected);

@@ -189,6 +189,20 @@ pub struct Transport {
     pub min_timeout: Time,
     /// The longest window in full packets (what the receiver can buffer).
     pub max_window: u32,
+    /// Whether segments are spread over the round trip.
+    pub pacing: Pacing,
+}
+
+/// Whether segments leave as fast as the window lets them. Congestion control that has a rate of its own keeps to it in
+/// any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pacing {
+    /// They do.
+    #[default]
+    Off,
+    /// They are spread: 1.25 windows in a smoothed round trip (RFC 9002, section 7.7). The first window, before there is
+    /// a sample of the round trip, is not.
+    Window,
 }
 
 impl Default for Transport {
@@ -200,6 +214,7 @@ impl Default for Transport {
             // 1 s in RFC 6298; datacenter practice is milliseconds (DCTCP, section 4: 10 ms).
             min_timeout: Time::from_millis(10),
             max_window: 10_000,
+            pacing: Pacing::Off,
         }
     }
 }

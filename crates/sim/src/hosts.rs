@@ -54,6 +54,7 @@ impl Engine {
             max_window: transport.max_window,
             min_timeout: transport.min_timeout,
             deadline: spec.deadline,
+            pacing: transport.pacing,
         };
         let control = congestion(transport.congestion, &setup);
         let is_ecn_capable = transport.congestion == Congestion::Dctcp;

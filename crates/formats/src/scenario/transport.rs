@@ -1,6 +1,6 @@
 //! How reliable flows are carried.
 
-use wayleave_scenarios::{Congestion, Transport};
+use wayleave_scenarios::{Congestion, Pacing, Transport};
 
 use super::scalars::{small, unknown_word};
 use crate::fields::{Fields, Shape};
@@ -8,9 +8,10 @@ use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
 
 pub(crate) const TRANSPORT: Shape =
-    Shape { what: "a transport", keys: &["congestion", "mtu", "initialWindow", "minTimeout", "maxWindow"] };
+    Shape { what: "a transport", keys: &["congestion", "mtu", "initialWindow", "minTimeout", "maxWindow", "pacing"] };
 pub(crate) const FIXED: Shape = Shape { what: "a fixed window", keys: &["fixed"] };
 
+const PACING: [&str; 2] = ["off", "window"];
 const CONGESTION: [&str; 4] = ["newreno", "cubic", "dctcp", "fixed"];
 
 /// Reads a transport: a congestion control, or a mapping; what is not said is as in `usual`.
@@ -24,13 +25,26 @@ pub(super) fn read(node: &Node<'_>, usual: &Transport, problems: &mut Problems<'
     let initial = fields.get("initialWindow").map_or(Some(usual.initial_window), |node| small(node, problems));
     let timeout = fields.get("minTimeout").map_or(Some(usual.min_timeout), |node| node.quantity(problems));
     let most = fields.get("maxWindow").map_or(Some(usual.max_window), |node| small(node, problems));
+    let pacing = fields.get("pacing").map_or(Some(usual.pacing), |node| read_pacing(node, problems));
     Some(Transport {
         congestion: congestion?,
         mtu: mtu?,
         initial_window: initial?,
         min_timeout: timeout?,
         max_window: most?,
+        pacing: pacing?,
     })
+}
+
+fn read_pacing(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Pacing> {
+    match node.expect_text(problems)? {
+        "off" => Some(Pacing::Off),
+        "window" => Some(Pacing::Window),
+        other => {
+            unknown_word(node, "pacing", other, &PACING, problems);
+            None
+        }
+    }
 }
 
 fn read_congestion(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Congestion> {

@@ -1,6 +1,7 @@
 //! The sending half: what to send next, what was acknowledged, what was lost.
 
 use wayleave_policy::{Ack, Flow, FlowStart, IntHop, Limit, Loss, Phase};
+use wayleave_scenarios::Pacing;
 use wayleave_schemes::transports::AnyFlow;
 use wayleave_units::Time;
 
@@ -30,6 +31,7 @@ pub(crate) struct Setup {
     pub(crate) max_window: u32,
     pub(crate) min_timeout: Time,
     pub(crate) deadline: Option<Time>,
+    pub(crate) pacing: Pacing,
 }
 
 impl Setup {
@@ -109,6 +111,7 @@ pub(crate) struct Sender {
     variation: Instant,
     min_timeout: Instant,
     backoff: u32,
+    pacing: Pacing,
     /// Only while something arrives out of order.
     scoreboard: Option<Box<Scoreboard>>,
 }
@@ -142,6 +145,7 @@ impl Sender {
             variation: 0,
             min_timeout: clock::from_time(setup.min_timeout),
             backoff: 0,
+            pacing: setup.pacing,
             scoreboard: None,
         }
     }
@@ -253,11 +257,16 @@ impl Sender {
         if let Some(rate) = self.control.pacing() {
             return now + clock::transmission(u64::from(bytes), rate);
         }
-        let window = self.control.window();
+        let window = self.control.window().max(1);
+        let share = |bytes: u32| (self.smoothed.saturating_mul(u64::from(bytes)) / window).min(LONGEST_TIMEOUT);
         if window < u64::from(self.segment) && self.smoothed > 0 {
-            return now + (self.smoothed * u64::from(self.segment) / window.max(1)).min(LONGEST_TIMEOUT);
+            return now + share(self.segment);
         }
-        0
+        match self.pacing {
+            Pacing::Off => 0,
+            // RFC 9002, section 7.7: 1.25 windows in a round trip.
+            Pacing::Window => now + share(bytes) / 5 * 4,
+        }
     }
 
     /// An acknowledgement.

@@ -7,6 +7,7 @@ use super::*;
 use crate::clock::Instant;
 use crate::packet::Block;
 use crate::random;
+use wayleave_scenarios::Pacing;
 use wayleave_schemes::transports::AnyFlow;
 use wayleave_units::Time;
 
@@ -20,6 +21,7 @@ fn setup(size: u64, window: u32) -> Setup {
         max_window: window,
         min_timeout: Time::from_millis(1),
         deadline: None,
+        pacing: Pacing::Off,
     }
 }
 
@@ -79,6 +81,20 @@ fn the_last_segment_carries_what_is_left_of_the_size() {
     .collect();
     assert_eq!(sizes, [1_000, 1_000, 500]);
     assert_eq!(sender.remaining(), 2_500);
+}
+
+/// Ten segments in a round trip of 100 us: one each 8 us.
+#[test]
+fn pacing_spreads_a_window_over_four_fifths_of_the_round_trip() {
+    let setup = Setup { pacing: Pacing::Window, ..setup(100_000, 10) };
+    let mut sender = Sender::new(&setup, AnyFlow::Fixed(10 * u64::from(SEGMENT)));
+    assert_eq!(send_all(&mut sender, 0).len(), 10, "nothing is known of the round trip yet");
+    let now = 100_000_000;
+    sender.on_answer(now, &answer(0, 10, Block::default()));
+    assert_eq!(send_all(&mut sender, now), [10]);
+    assert_eq!(sender.poll(now), Next::At(now + 8_000_000));
+    assert_eq!(send_all(&mut sender, now + 7_999_999), []);
+    assert_eq!(send_all(&mut sender, now + 8_000_000), [11]);
 }
 
 #[test]
