@@ -9,7 +9,7 @@ use wayleave_contracts::Contract;
 use wayleave_formats::{
     ContractList, EventList, Problem, Source, Topology, parse_builder, read_contracts, read_events, read_topology,
 };
-use wayleave_topology::{LinkSpec, Network, NetworkBuilder, NetworkError, NodeKind, PortSpec};
+use wayleave_topology::{Network, NetworkError, NodeKind};
 use wayleave_units::Bytes;
 
 use crate::commands::topology::is_builder;
@@ -62,29 +62,15 @@ pub(crate) fn topology(text: &str) -> Result<Topology, Failure> {
 
 /// The same network with other buffers at the ports of switches or hosts.
 fn with_buffers(network: &Network, switch: Option<Bytes>, host: Option<Bytes>) -> Result<Network, NetworkError> {
-    let mut builder = NetworkBuilder::default();
-    for (_, node) in network.nodes() {
-        builder.add(node.clone())?;
-    }
-    for (id, link) in network.links() {
-        let buffer = match network.node(link.from).kind {
+    network.with_ports(|kind, _, port| {
+        let buffer = match kind {
             NodeKind::Switch => switch,
             NodeKind::Host => host,
         };
-        let mut port = PortSpec { queues: network.queues(id).to_vec() };
         if let Some(buffer) = buffer {
             port.queues.iter_mut().for_each(|queue| queue.buffer = buffer);
         }
-        builder.add_link(LinkSpec {
-            from: link.from,
-            to: link.to,
-            rate: link.rate,
-            propagation: link.propagation,
-            mtu: link.mtu,
-            port,
-        })?;
-    }
-    Ok(builder.build())
+    })
 }
 
 /// Contracts from several files, in order, with no name twice.

@@ -48,6 +48,8 @@ mod router;
 mod sources;
 pub mod stats;
 mod telemetry;
+#[cfg(test)]
+mod tests;
 pub mod trace;
 mod transport;
 

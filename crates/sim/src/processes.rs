@@ -145,18 +145,18 @@ impl Engine {
             sent: now,
             due: now,
             next: NO_PACKET,
-            flow: source.flow,
+            flow: source.way.flow,
             size: emission.bytes,
             sequence: emission.sequence,
-            route: source.route,
-            last_hop: source.last_hop.bits(),
+            route: source.way.route,
+            last_hop: source.way.last_hop.bits(),
             hop: u8::MAX,
             kind: Kind::Datagram,
-            flags: if source.is_tagged { Flags::TAGGED } else { Flags::default() },
+            flags: if source.way.is_tagged { Flags::TAGGED } else { Flags::default() },
             ..Packet::default()
         };
-        let first = source.first;
-        self.tally.sent(source.flow, &packet);
+        let first = source.way.first;
+        self.tally.sent(source.way.flow, &packet);
         let id = self.fabric.arena.insert(packet);
         self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
         if let Some(dropped) = self.fabric.enter(first, id, now) {
@@ -260,9 +260,9 @@ impl Engine {
         self.router.refresh(&mut self.fabric.routes);
         for process in &mut self.processes {
             if let Process::Source { source, .. } = process
-                && let Some(route) = source.paths.and_then(|(set, path)| self.router.start(set, path))
+                && let Some(route) = source.way.paths.and_then(|(set, path)| self.router.start(set, path))
             {
-                source.route = route;
+                source.way.route = route;
             }
         }
         for slot in 0..self.flows.len() as FlowSlot {

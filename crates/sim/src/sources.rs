@@ -15,6 +15,16 @@ const SMALLEST_FRAME: u32 = 84;
 /// One pair of hosts, or one route, with what is sent there.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
+    pub(crate) way: Way,
+    frame: u32,
+    stop: Instant,
+    sequence: u32,
+    timing: Timing,
+}
+
+/// Where a source sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
     pub(crate) first: Step,
     pub(crate) route: u32,
     pub(crate) last_hop: Step,
@@ -23,10 +33,6 @@ pub(crate) struct Source {
     pub(crate) is_tagged: bool,
     /// The set that its path is of, with its number there; none if its route is fixed.
     pub(crate) paths: Option<(PathSetId, u32)>,
-    frame: u32,
-    stop: Instant,
-    sequence: u32,
-    timing: Timing,
 }
 
 /// When the next packet is due.
@@ -112,17 +118,6 @@ impl Periods {
 /// Beyond every run: half of what the clock can count.
 const FAR: Instant = Instant::MAX / 2;
 
-/// Where a source sends.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
-    pub(crate) first: Step,
-    pub(crate) route: u32,
-    pub(crate) last_hop: Step,
-    pub(crate) flow: u32,
-    pub(crate) is_tagged: bool,
-    pub(crate) paths: Option<(PathSetId, u32)>,
-}
-
 /// A packet that leaves now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Emission {
@@ -166,8 +161,7 @@ impl Source {
                 Timing::Poisson { next: start.saturating_add(random::exponential(rng, mean)), mean }
             }
         };
-        let Way { first, route, last_hop, flow, is_tagged, paths } = way;
-        Self { first, route, last_hop, flow, is_tagged, paths, frame, stop, sequence: 0, timing }
+        Self { way, frame, stop, sequence: 0, timing }
     }
 
     /// When the next packet leaves; `None` if there is none.

@@ -181,6 +181,33 @@ pub struct NetworkBuilder {
     link_names: HashMap<String, LinkId>,
 }
 
+impl Network {
+    /// The same network with other ports; nodes and links keep their numbers. `change` is told the kind of node that a
+    /// port is at, and the MTU of its link.
+    ///
+    /// # Errors
+    /// What is wrong with a port that was changed.
+    pub fn with_ports(&self, change: impl Fn(NodeKind, Bytes, &mut PortSpec)) -> Result<Self, NetworkError> {
+        let mut builder = NetworkBuilder::default();
+        for (_, node) in self.nodes() {
+            builder.add(node.clone())?;
+        }
+        for (id, link) in self.links() {
+            let mut port = PortSpec { queues: self.queues(id).to_vec() };
+            change(self.node(link.from).kind, link.mtu, &mut port);
+            builder.add_link(LinkSpec {
+                from: link.from,
+                to: link.to,
+                rate: link.rate,
+                propagation: link.propagation,
+                mtu: link.mtu,
+                port,
+            })?;
+        }
+        Ok(builder.build())
+    }
+}
+
 impl NetworkBuilder {
     /// Adds a node without constant processing or jitter.
     ///

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_topology::{LinkSpec, Network, NetworkBuilder, NetworkError, NodeKind, PortSpec};
+use wayleave_topology::{Network, NetworkError, NodeKind};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::claim::{Claim, Promise};
@@ -48,35 +48,11 @@ fn halve(promise: &mut Promise, network: &Network) {
 }
 
 fn with_small_buffers(network: &Network) -> Result<Network, NetworkError> {
-    rebuilt(network, |kind, port, mtu| {
+    network.with_ports(|kind, mtu, port| {
         if kind == NodeKind::Switch {
             // Two frames with all that Ethernet and tags add to the MTU, at most 62 B.
             let buffer = Bytes::new(2 * (mtu.get() + 62));
             port.queues.iter_mut().for_each(|queue| queue.buffer = buffer);
         }
     })
-}
-
-/// The same network with other ports; nodes and links keep their numbers.
-pub(crate) fn rebuilt(
-    network: &Network,
-    change: impl Fn(NodeKind, &mut PortSpec, Bytes),
-) -> Result<Network, NetworkError> {
-    let mut builder = NetworkBuilder::default();
-    for (_, node) in network.nodes() {
-        builder.add(node.clone())?;
-    }
-    for (id, link) in network.links() {
-        let mut port = PortSpec { queues: network.queues(id).to_vec() };
-        change(network.node(link.from).kind, &mut port, link.mtu);
-        builder.add_link(LinkSpec {
-            from: link.from,
-            to: link.to,
-            rate: link.rate,
-            propagation: link.propagation,
-            mtu: link.mtu,
-            port,
-        })?;
-    }
-    Ok(builder.build())
 }

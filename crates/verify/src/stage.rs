@@ -8,7 +8,6 @@ use wayleave_units::{Bytes, Rate};
 
 use crate::attack::Frames;
 use crate::claim::{Background, Claim, ClaimError};
-use crate::fault::rebuilt;
 use crate::fill::Fill;
 
 /// No frame is smaller on the wire: 64 B, and 20 B of preamble and gap (IEEE 802.3); a tag comes on top for each switch.
@@ -58,7 +57,7 @@ impl<'c> Stage<'c> {
         let network = match &claim.background {
             Background::Dropped => claim.network.clone(),
             Background::Saturating { .. } => {
-                let with_room = rebuilt(&claim.network, add_lowest_queue).map_err(ClaimError::Network)?;
+                let with_room = claim.network.with_ports(add_lowest_queue).map_err(ClaimError::Network)?;
                 Arc::new(with_room)
             }
         };
@@ -125,7 +124,7 @@ fn way(network: &Network, hops: &[wayleave_topology::Hop]) -> Way {
 }
 
 /// Below the queues of hosts, which the topology leaves to contracts, comes one for what has none.
-fn add_lowest_queue(kind: NodeKind, port: &mut PortSpec, mtu: Bytes) {
+fn add_lowest_queue(kind: NodeKind, mtu: Bytes, port: &mut PortSpec) {
     if kind == NodeKind::Host
         && port.queues.len() < MAX_QUEUES
         && let Some(&last) = port.queues.last()
