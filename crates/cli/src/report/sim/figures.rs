@@ -19,8 +19,8 @@ fn distributions(id: &str, title: &str, x_name: &str, named: Vec<(String, &Distr
     let lowest =
         known.iter().flat_map(|(_, of)| of.cdf.iter().map(|point| point.0)).filter(|&value| value > 0).min()?;
     let highest = known.iter().map(|(_, of)| of.max).max()?;
-    // What is shorter, and zero, which has no place on a logarithmic axis, stands at its low end.
-    let lowest = (lowest as f64).max(highest as f64 / SHOWN_RANGE);
+    // What is shorter, and zero, which has no place on a logarithmic axis, stands at its low end. Times are read in ns.
+    let lowest = (lowest as f64).max(highest as f64 / SHOWN_RANGE).max(1e3);
     let x = Axis::logarithmic(lowest, highest as f64);
     let y = Axis::linear(1.0);
     let says = |(name, of): &(String, &Distribution)| {
