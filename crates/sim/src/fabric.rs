@@ -459,7 +459,7 @@ impl Fabric {
             held += self.ports[port as usize].waiting_bytes();
         }
         if let Some(levels) = self.levels.as_mut().map(|levels| &mut levels[link as usize]) {
-            if state.free_at <= now {
+            if held == 0 && state.free_at <= now {
                 levels.set(state.free_at, 0);
             }
             levels.set(now, held + u64::from(bytes));

@@ -299,7 +299,11 @@ impl crate::engine::Engine {
         let link = |(id, link): (LinkId, &Link)| {
             let state = &self.fabric.links[id.index()];
             let mut backlog = levels.as_mut().and_then(Iterator::next);
-            if let Some(backlog) = backlog.as_mut().filter(|_| state.free_at <= self.now) {
+            let is_empty = match state.port() {
+                Port::Fifo => true,
+                Port::Queued(port) => self.fabric.ports[port as usize].is_empty(),
+            };
+            if let Some(backlog) = backlog.as_mut().filter(|_| is_empty && state.free_at <= self.now) {
                 backlog.set(state.free_at, 0);
             }
             let utilisation = share(state.sent_bytes, link.rate, counted);
