@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// Nothing is shown of what takes no longer.
-const PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How far a long list has come.
 pub(crate) struct Progress {
@@ -19,7 +19,9 @@ pub(crate) struct Progress {
     show: Show,
 }
 
-enum Show {
+/// How it is shown.
+pub(crate) enum Show {
+    /// It is not.
     Never,
     /// A bar that is drawn over and over, once there is one.
     Bar(Option<ProgressBar>),
@@ -27,16 +29,30 @@ enum Show {
     Lines,
 }
 
+impl Show {
+    /// As the standard error takes it; `is_forced` shows it where no terminal is.
+    pub(crate) fn choose(is_forced: bool) -> Self {
+        match (stderr().is_terminal(), is_forced) {
+            (true, _) => Self::Bar(None),
+            (false, true) => Self::Lines,
+            (false, false) => Self::Never,
+        }
+    }
+}
+
+impl Drop for Show {
+    fn drop(&mut self) {
+        if let Self::Bar(Some(bar)) = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 impl Progress {
     /// Of a list of `total` items; `is_forced` shows it where no terminal is.
     pub(crate) fn new(total: usize, is_forced: bool) -> Self {
-        let show = match (stderr().is_terminal(), is_forced) {
-            (true, _) => Show::Bar(None),
-            (false, true) => Show::Lines,
-            (false, false) => Show::Never,
-        };
         let started = Instant::now();
-        Self { total: total as u64, done: 0, started, next: started + PATIENCE, show }
+        Self { total: total as u64, done: 0, started, next: started + PATIENCE, show: Show::choose(is_forced) }
     }
 
     /// One more is done.
@@ -67,14 +83,6 @@ impl Progress {
                 eprintln!("{} of {}, {rate:.0}/s, about {left} left", self.done, self.total);
                 self.next = now + PATIENCE;
             }
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if let Show::Bar(Some(bar)) = &self.show {
-            bar.finish_and_clear();
         }
     }
 }

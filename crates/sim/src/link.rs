@@ -273,4 +273,43 @@ mod tests {
         assert_eq!(offer(&mut link, 800_000), Found::Busy { wait: 800_000, is_above: false });
         assert_eq!(offer(&mut link, 2_400_000), Found::Idle);
     }
+
+    /// The short cuts of `look` against the room's rule on a list of what is held.
+    #[test]
+    fn marks_and_drops_are_those_of_the_room_and_of_whole_packets() {
+        use wayleave_policy::{Mark, QueueState, Switch};
+        use wayleave_schemes::ecn::Threshold;
+        use wayleave_units::{Bytes, Time};
+        let mut rng = crate::random::generator(1, 0);
+        let (limit, threshold, largest) = (12_000, 6_000, 1_538);
+        let mut arena = Arena::new();
+        let mut link = Link::new(LineSpeed::new(Rate::from_gbit(10)), 5_000, Target::Host, Port::Fifo, limit);
+        link.mark_above = threshold;
+        let mut room = Threshold(Bytes::new(u64::from(threshold)));
+        // When each packet leaves, and its size.
+        let mut held: Vec<(Instant, u32)> = Vec::new();
+        let (mut now, mut counts) = (0, [0; 3]);
+        for step in 0..20_000 {
+            now += u64::from(crate::random::below(&mut rng, 1_200_000));
+            let size = 64 + crate::random::below(&mut rng, largest - 63);
+            held.retain(|&(leaves, _)| leaves > now);
+            let bytes: u32 = held.iter().map(|packet| packet.1).sum();
+            let found = link.look(size, largest, now, &arena);
+            assert_eq!(found == Found::Full, bytes + size > limit, "step {step}: {bytes} B held");
+            if found == Found::Full {
+                counts[2] += 1;
+                continue;
+            }
+            let state = QueueState { queued: Bytes::new(u64::from(bytes)), idle_since: None };
+            let is_marked = room.on_arrival(Time::ZERO, state, size) == Mark::Congestion;
+            let is_above = matches!(found, Found::Busy { is_above: true, .. });
+            assert_eq!(is_above, is_marked, "step {step}: {bytes} B held");
+            counts[usize::from(is_above)] += 1;
+            let id = arena.insert(Packet { size, ..Packet::default() });
+            link.append(id, u64::from(size) * 800, now, &mut arena);
+            link.hold(id, size);
+            held.push((link.free_at, size));
+        }
+        assert!(counts.iter().all(|&count| count > 1_000), "{counts:?}");
+    }
 }

@@ -203,6 +203,7 @@ fn whatever_is_put_together_runs_and_counts_every_packet() {
         Some(case) => case..case + 1,
         None => 0..number("SIM_CASES").unwrap_or(CASES),
     };
+    let all = cases.end - cases.start;
     let (mut tried, mut hops) = (0, 0);
     for case in cases {
         let mut maker = Maker { rng: ChaCha8Rng::seed_from_u64(case) };
@@ -230,5 +231,5 @@ fn whatever_is_put_together_runs_and_counts_every_packet() {
         }
         assert_eq!(fingerprint(&outcome), fingerprint(&run(&scenario, case, |_| true).unwrap()), "{replay}");
     }
-    assert!(tried * 2 > CASES.min(tried * 2 + 1) / 2 && hops > 0, "{tried} cases were valid");
+    assert!(all == 1 || (4 * tried >= all && hops > all), "{tried} of {all} cases were valid, with {hops} hops");
 }

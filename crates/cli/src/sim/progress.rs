@@ -1,13 +1,12 @@
 //! How far runs have come, on the standard error, with an estimate of the time that is left.
 
-use std::io::{IsTerminal, stderr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Nothing is shown of what takes no longer, and lines for logs are so far apart.
-const PATIENCE: Duration = Duration::from_secs(1);
+use crate::progress::{PATIENCE, Show};
+
 /// Parts of the whole that a bar tells apart.
 const PARTS: u64 = 1_000;
 
@@ -44,22 +43,11 @@ pub(crate) struct Progress {
     show: Show,
 }
 
-enum Show {
-    Never,
-    Bar(Option<ProgressBar>),
-    Lines,
-}
-
 impl Progress {
     /// Of something that starts now; `is_forced` shows it where no terminal is.
     pub(crate) fn new(is_forced: bool) -> Self {
-        let show = match (stderr().is_terminal(), is_forced) {
-            (true, _) => Show::Bar(None),
-            (false, true) => Show::Lines,
-            (false, false) => Show::Never,
-        };
         let started = Instant::now();
-        Self { started, next: started + PATIENCE, show }
+        Self { started, next: started + PATIENCE, show: Show::choose(is_forced) }
     }
 
     /// Shows how far `clocks` have come; `finished` of the runs have ended.
@@ -82,14 +70,6 @@ impl Progress {
                 eprintln!("{text}");
                 self.next = now + PATIENCE;
             }
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if let Show::Bar(Some(bar)) = &self.show {
-            bar.finish_and_clear();
         }
     }
 }
