@@ -69,7 +69,10 @@ fn promise(session: &Session, flow: FlowId) -> Option<PromisedFlow> {
     let reservation = placement.ledger().flow(flow)?;
     let (first, last) = (reservation.route.hops.first()?, reservation.route.hops.last()?);
     Some(PromisedFlow {
-        name: session.name_of(flow).to_owned(),
+        name: match placement.routes_of(flow).iter().position(|&one| one == flow) {
+            None | Some(0) => session.name_of(flow).to_owned(),
+            Some(copy) => format!("{}, route {}", session.name_of(flow), copy + 1),
+        },
         from: session.network.link(first.link).from,
         to: session.network.link(last.link).to,
         route: reservation.route.clone(),
@@ -110,6 +113,7 @@ mod tests {
             deadline: Time::from_millis(1),
             max_frame: None,
             route: None,
+            protection: 1,
         };
         let placement = session.scheme.placement_mut();
         let found = placement.least_delay(&Query::of(&request)).unwrap();

@@ -50,8 +50,9 @@ fn write(
     event: Option<(EventKind, Time)>,
     keeps_old_terms: bool,
 ) -> Result<(), Failure> {
-    let terms = verdict.decision.as_ref().map_or_else(|_| Vec::new(), |decision| session.terms(&decision.route));
-    writer.request(session, &Decided { contract, verdict, terms: &terms, event, keeps_old_terms })
+    let (terms, copies_terms) = session.terms_of(verdict);
+    let decided = Decided { contract, verdict, terms: &terms, copies_terms: &copies_terms, event, keeps_old_terms };
+    writer.request(session, &decided)
 }
 
 /// How long what an ended contract had reserved is kept.
@@ -135,10 +136,8 @@ impl<'a> Replay<'a> {
 
     /// How long packets of a flow can be in flight, as far as that is waited for.
     fn in_flight(&self, flow: FlowId) -> Time {
-        let placement = self.session.scheme.placement();
-        let route = placement.ledger().flow(flow).map(|reservation| &reservation.route);
-        let route = route.filter(|_| self.hold == Hold::Bound);
-        route.map_or(Time::ZERO, |route| placement.bound(route))
+        let promised = self.session.scheme.placement().promised(flow).filter(|_| self.hold == Hold::Bound);
+        promised.unwrap_or(Time::ZERO)
     }
 
     /// Admits a contract, or gives it new terms if it is there; and whether it had terms before. A change of a

@@ -57,6 +57,11 @@ pub(crate) enum Term {
     Propagation(String, Time),
 }
 
+/// All routes of a decision.
+pub(crate) fn routes(decision: &Decision) -> Vec<Route> {
+    std::iter::once(&decision.route).chain(decision.copies.iter().map(|copy| &copy.route)).cloned().collect()
+}
+
 impl Session {
     /// With nothing admitted; warns of ports that contracts cannot use.
     pub(crate) fn open(args: &SessionArgs) -> Result<Self, Failure> {
@@ -100,16 +105,25 @@ impl Session {
 
     fn remember(&mut self, contract: &Contract, decision: &Result<Decision, Refusal>) {
         let Ok(decision) = decision else { return };
-        let index = decision.flow.index();
-        if self.names.len() <= index {
-            self.names.resize(index + 1, String::new());
+        for flow in std::iter::once(decision.flow).chain(decision.copies.iter().map(|copy| copy.flow)) {
+            let index = flow.index();
+            if self.names.len() <= index {
+                self.names.resize(index + 1, String::new());
+            }
+            self.names[index].clone_from(&contract.name);
         }
-        self.names[index].clone_from(&contract.name);
     }
 
     /// The contract that an admitted flow belongs to.
     pub(crate) fn name_of(&self, flow: FlowId) -> &str {
         self.names.get(flow.index()).map_or("", String::as_str)
+    }
+
+    /// The contracts that are admitted, each by its flows: one for each of its routes.
+    pub(crate) fn admitted(&self) -> impl Iterator<Item = Vec<FlowId>> {
+        let placement = self.scheme.placement();
+        let flows = placement.ledger().flows().map(|(flow, _)| (flow, placement.routes_of(flow)));
+        flows.filter(|(flow, routes)| routes.first() == Some(flow)).map(|(_, routes)| routes)
     }
 
     /// How many flows a queue holds.
@@ -138,6 +152,13 @@ impl Session {
             }
         }
         terms
+    }
+
+    /// The same for the route of a decision, and for each of its further routes; nothing for a refusal.
+    pub(crate) fn terms_of(&self, verdict: &Verdict) -> (Vec<Term>, Vec<Vec<Term>>) {
+        let Ok(decision) = &verdict.decision else { return (Vec::new(), Vec::new()) };
+        let copies = decision.copies.iter().map(|copy| self.terms(&copy.route)).collect();
+        (self.terms(&decision.route), copies)
     }
 
     /// A port without a queue for contracts is mostly an oversight: best effort has taken its only one.

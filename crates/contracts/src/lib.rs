@@ -23,6 +23,9 @@ use wayleave_units::{Bytes, Rate, Time};
 /// The longest deadline that is accepted.
 pub const MAX_DEADLINE: Time = Time::from_millis(100_000);
 
+/// The most disjoint routes that a contract may ask for.
+pub const MAX_PROTECTION: u8 = 4;
+
 /// A latency contract between two hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contract {
@@ -46,6 +49,9 @@ pub struct Contract {
     pub max_frame: Option<Bytes>,
     /// The only route that will do, if the tenant has pinned one.
     pub route: Option<Route>,
+    /// Over how many physically disjoint routes every packet is sent at once, up to [`MAX_PROTECTION`]; 1 is a single
+    /// route. The promise then holds through any `protection - 1` failures of what the routes do not share.
+    pub protection: u8,
 }
 
 /// What a contract's bytes are.
@@ -100,6 +106,10 @@ pub enum ContractError {
     },
     /// The pinned route is none.
     Route(RouteError),
+    /// No disjoint routes at all, or more than [`MAX_PROTECTION`].
+    Protection(u8),
+    /// Several disjoint routes, and one route that is pinned.
+    ProtectedRoute,
 }
 
 impl ContractError {
@@ -114,6 +124,7 @@ impl ContractError {
             Self::ZeroDeadline | Self::LongDeadline(_) => "deadline",
             Self::BadMinFrame { .. } => "minFrame",
             Self::Route(_) => "route",
+            Self::Protection(_) | Self::ProtectedRoute => "protection",
         }
     }
 }
@@ -142,6 +153,13 @@ impl fmt::Display for ContractError {
             }
             Self::BadMinFrame { min_frame, max_frame: None } => write!(f, "minFrame {min_frame} is not above zero"),
             Self::Route(error) => write!(f, "the pinned route is none: {error}"),
+            Self::Protection(routes) => {
+                write!(f, "protection is {routes}: the number of disjoint routes is from 1 (none) to {MAX_PROTECTION}")
+            }
+            Self::ProtectedRoute => write!(
+                f,
+                "a pinned route is one route, and protection asks for several: leave out route, or leave out protection"
+            ),
         }
     }
 }
@@ -167,6 +185,12 @@ impl Contract {
             return Err(ContractError::SameHost(network.node(self.to).name.clone()));
         }
         self.validate_traffic()?;
+        if !(1..=MAX_PROTECTION).contains(&self.protection) {
+            return Err(ContractError::Protection(self.protection));
+        }
+        if self.protection > 1 && self.route.is_some() {
+            return Err(ContractError::ProtectedRoute);
+        }
         match &self.route {
             Some(route) => route.validate(network, self.from, self.to).map_err(ContractError::Route),
             None => Ok(()),

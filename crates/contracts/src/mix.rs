@@ -118,6 +118,7 @@ impl Iterator for Mix {
             accounting: Accounting::Wire,
             max_frame: None,
             route: None,
+            protection: 1,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What a contract may say, and what it reserves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
-use wayleave_contracts::{Accounting, Contract, ContractError, Demand, WireOverhead};
+use wayleave_contracts::{Accounting, Contract, ContractError, Demand, MAX_PROTECTION, WireOverhead};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Hop, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -22,6 +22,7 @@ fn contract(network: &Network) -> Contract {
         accounting: Accounting::Wire,
         max_frame: None,
         route: None,
+        protection: 1,
     }
 }
 
@@ -70,6 +71,16 @@ fn every_impossible_field_is_named() {
         (Contract { deadline: Time::ZERO, ..base.clone() }, "deadline"),
         (Contract { deadline: Time::from_millis(100_001), ..base.clone() }, "deadline"),
         (Contract { route: Some(Route { hops: vec![hop("h1->s1", 0)] }), ..base.clone() }, "route"),
+        (Contract { protection: 0, ..base.clone() }, "protection"),
+        (Contract { protection: MAX_PROTECTION + 1, ..base.clone() }, "protection"),
+        (
+            Contract {
+                route: Some(Route { hops: vec![hop("h1->s1", 0), hop("s1->h2", 0)] }),
+                protection: 2,
+                ..base.clone()
+            },
+            "protection",
+        ),
     ];
     for (contract, field) in cases {
         assert_eq!(contract.validate(&network).as_ref().map_err(ContractError::field), Err(field), "{contract:?}");

@@ -75,6 +75,9 @@ fn contract_line(contract: &Contract, network: &Network) -> String {
     if let Some(max_frame) = contract.max_frame {
         push(&mut line, format_args!(", maxFrame: {max_frame}"));
     }
+    if contract.protection > 1 {
+        push(&mut line, format_args!(", protection: {}", contract.protection));
+    }
     if let Some(route) = &contract.route {
         let hops = route.hops.iter().map(|hop| format!("{}:{}", network.link(hop.link).name, hop.queue));
         let hops: Vec<String> = hops.map(|hop| scalar(&hop).into_owned()).collect();

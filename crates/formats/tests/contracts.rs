@@ -26,6 +26,7 @@ fn ptp() -> Contract {
         accounting: Accounting::Wire,
         max_frame: None,
         route: None,
+        protection: 1,
     }
 }
 
@@ -183,7 +184,7 @@ fn the_example_files_are_read() {
     let yaml = read_contracts(&source("contracts.yaml"), &network).unwrap();
     let csv = read_contracts(&source("contracts.csv"), &network).unwrap();
     assert_eq!(yaml.contracts(), csv.contracts());
-    assert_eq!(yaml.contracts().len(), 2);
+    assert_eq!(yaml.contracts().len(), 3);
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn several_problems_are_shown_in_order_of_place_with_hints() {
    5 |     - { name: a, form: h1, to: h77, rate: 1Mbit, burst: 1500B, deadline: 2ms }
      |                  ^^^^
   in contract \"a\"
-  hint: the keys of a contract: name, tenant, from, to, rate, burst, deadline, accounting, minFrame, maxFrame, route
+  hint: the keys of a contract: name, tenant, from, to, rate, burst, deadline, accounting, minFrame, maxFrame, route, protection
 
 contracts.yaml:5:32: there is no node \"h77\"
    5 |     - { name: a, form: h1, to: h77, rate: 1Mbit, burst: 1500B, deadline: 2ms }
@@ -186,9 +186,26 @@ fn what_no_contract_can_mean_is_refused_at_its_field() {
         (with("2ms", "2ms, route: [h1->s1:0]"), "5:85", "the route ends at s1, not at h2"),
         (with("2ms", "2ms, route: [h1->s1:0, s1->h2:9]"), "5:96", "s1->h2 has no queue 9"),
         (with("2ms", "2ms, route: [h1->s1:0, h1->s1:0]"), "5:96", "hop 2 is h1->s1, but the route is at s1"),
+        (with("2ms", "2ms, protection: 0"), "5:90", "protection is 0 .. from 1 (none) to 4"),
+        (with("2ms", "2ms, protection: 5"), "5:90", "protection is 5 .. from 1 (none) to 4"),
+        (
+            with("2ms", "2ms, protection: 2, route: [h1->s1:0, s1->h2:0]"),
+            "5:90",
+            "a pinned route is one route .. leave out route, or leave out protection",
+        ),
     ];
     for (contract, at, words) in cases {
         assert_problems(one(&contract), &[(Impossible, at, words)]);
+    }
+}
+
+#[test]
+fn protection_is_a_number_of_routes() {
+    for text in ["two", "-1", "2.0", "300"] {
+        assert_problems(
+            one(&with("2ms", &format!("2ms, protection: {text}"))),
+            &[(BadValue, "5:90", "is no number of disjoint routes .. a whole number from 1")],
+        );
     }
 }
 

@@ -140,8 +140,8 @@ fn contract() -> impl Strategy<Value = Contract> {
         (1..1500u64).prop_map(|f| (Accounting::Frame { min_frame: Bytes::new(f) }, None)),
         (1..1500u64).prop_map(|f| (Accounting::Frame { min_frame: Bytes::new(f) }, Some(Bytes::new(1500)))),
     ];
-    (name(), option::of(name()), rate(), size(1500), time(100_000_000_000), frames).prop_map(
-        move |(name, tenant, rate, burst, deadline, (accounting, max_frame))| Contract {
+    (name(), option::of(name()), rate(), size(1500), time(100_000_000_000), frames, 1..=4u8).prop_map(
+        move |(name, tenant, rate, burst, deadline, (accounting, max_frame), protection)| Contract {
             name,
             tenant,
             from,
@@ -152,6 +152,7 @@ fn contract() -> impl Strategy<Value = Contract> {
             accounting,
             max_frame,
             route: None,
+            protection,
         },
     )
 }

@@ -29,6 +29,8 @@ pub struct Request {
     pub max_frame: Option<Bytes>,
     /// The only route that will do, if it is pinned.
     pub route: Option<Route>,
+    /// Over how many physically disjoint routes every packet is sent at once; 1 is a single route, without protection.
+    pub protection: u8,
 }
 
 /// An admitted request.
@@ -38,13 +40,28 @@ pub struct Decision {
     pub flow: FlowId,
     /// Where it goes.
     pub route: Route,
-    /// No packet takes longer: the budgets of its queues and the constants of its links and nodes.
+    /// The further routes of a protected request, disjoint from the first and from one another where that is possible:
+    /// every packet is sent over all of them. Each has a reservation of its own, and none takes longer than the first.
+    pub copies: Vec<DisjointRoute>,
+    /// No packet takes longer: the budgets of the route's queues and the constants of its links and nodes. Of several
+    /// routes the first takes longest, and it counts, since the others may have failed.
     pub bound: Time,
     /// Flows that were moved to make room, in the order in which they have to be moved.
     pub moved: Vec<Move>,
     /// How long after the last move is confirmed the flow may start: by then what was in flight on the old routes
     /// has left them. Zero if nothing was moved.
     pub activate_after: Time,
+}
+
+/// One of the further routes of a protected request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DisjointRoute {
+    /// Its reservation.
+    pub flow: FlowId,
+    /// Where this copy of every packet goes.
+    pub route: Route,
+    /// This copy takes no longer.
+    pub bound: Time,
 }
 
 /// An admitted flow that changes its route.
@@ -66,7 +83,7 @@ pub trait Admission {
     /// The binding constraint.
     fn admit(&mut self, request: &Request) -> Result<Decision, Refusal>;
 
-    /// Ends a flow; its route, or `None` if there is no such flow.
+    /// Ends a flow, with all its copies; its route, or `None` if there is no such flow.
     fn release(&mut self, flow: FlowId) -> Option<Route>;
 
     /// Gives a flow other terms (and another index), or says what stands in the way and leaves it with its own;

@@ -80,7 +80,7 @@ mod telemetry;
 mod tunnel;
 
 pub use absent::Absent;
-pub use admission::{Admission, Decision, Move, Request};
+pub use admission::{Admission, Decision, DisjointRoute, Move, Request};
 pub use broker::{Broker, BrokerAction, BrokerInput, Member, Standing};
 pub use flow::{Ack, Flow, FlowStart, Limit, Loss, Phase, RouteFacts};
 pub use host::{

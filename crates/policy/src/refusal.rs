@@ -1,8 +1,9 @@
 //! Why a request was refused, with the values that explain it.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use wayleave_topology::{LinkId, Route};
+use wayleave_topology::{Element, LinkId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// The stable code of a refusal.
@@ -148,18 +149,52 @@ pub enum Refusal {
         /// The deadline.
         deadline: Time,
     },
+    /// Fewer disjoint routes join the hosts than the request wants, whatever is admitted.
+    TooFewDisjoint {
+        /// The routes that are wanted.
+        asked: u8,
+        /// The most that there are.
+        most: u8,
+        /// What all of these have to pass: so many elements, and no more, part the hosts.
+        cut: Vec<Element>,
+    },
+    /// The copies before this one have routes; disjoint from those it has none.
+    Copy {
+        /// Which, from 1.
+        copy: u8,
+        /// Of how many.
+        of: u8,
+        /// What stands in its way.
+        refusal: Box<Refusal>,
+    },
+    /// The scheme does not place disjoint routes.
+    NoProtection {
+        /// The scheme.
+        scheme: &'static str,
+    },
 }
 
 impl Refusal {
+    /// What stands in the way, also where it is that of one copy.
+    pub fn innermost(&self) -> &Self {
+        match self {
+            Self::Copy { refusal, .. } => refusal.innermost(),
+            other => other,
+        }
+    }
+
     /// Its stable code.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Disconnected
             | Self::TooManySwitches { .. }
             | Self::FrameTooLarge { .. }
-            | Self::NoSuchQueue { .. } => Reason::NoPath,
+            | Self::NoSuchQueue { .. }
+            | Self::TooFewDisjoint { .. } => Reason::NoPath,
             Self::Deadline { .. } | Self::TooSlow { .. } => Reason::Latency,
             Self::Blocked { binding, .. } => binding.reason(),
+            Self::Copy { refusal, .. } => refusal.reason(),
+            Self::NoProtection { .. } => Reason::Policy,
         }
     }
 }

@@ -13,7 +13,7 @@
 //! | [`ecn`] | marks by threshold (DCTCP) and random early detection | switch |
 //!
 //! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`placement`],
-//! the ledger with its searches, pinned routes and refusals; [`refine`], the nearest request that would fit;
+//! the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes; [`refine`], the nearest request that would fit;
 //! [`registry`], the admission schemes by name; [`transports`], those of the packet path.
 
 pub mod chameleon;
@@ -25,6 +25,7 @@ pub mod flowlet;
 pub mod newreno;
 pub mod placement;
 pub mod presto;
+pub mod protection;
 mod random;
 pub mod refine;
 pub mod registry;
@@ -48,5 +49,6 @@ pub fn request(contract: &Contract, model: &Model) -> Request {
         deadline: contract.deadline,
         max_frame: demand.max_frame,
         route: contract.route.clone(),
+        protection: contract.protection,
     }
 }

@@ -1,5 +1,6 @@
 //! The ledger together with its searches: how the rooms find, check, reserve and explain routes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wayleave_contracts::Demand;
@@ -16,8 +17,17 @@ use crate::routing::{
 #[derive(Clone, Copy, Debug)]
 struct Terms {
     deadline: Time,
-    /// Its route was given, so it is not moved.
-    is_pinned: bool,
+    mobility: Mobility,
+    /// The first copy of its contract; itself, if there is one route.
+    first: FlowId,
+}
+
+/// Whether a flow may be moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mobility {
+    Free,
+    /// Its route was given, or it is disjoint from others.
+    Fixed,
 }
 
 /// A ledger that can be searched.
@@ -30,6 +40,8 @@ pub struct Placement {
     inner: LeastDelay,
     /// Per flow; meaningless for vacant indices.
     terms: Vec<Terms>,
+    /// By the first copy of a protected contract, the others.
+    copies: BTreeMap<FlowId, Vec<FlowId>>,
 }
 
 impl Placement {
@@ -41,6 +53,7 @@ impl Placement {
             by_cost: LeastCost::new(&graph),
             inner: LeastDelay::new(&graph),
             terms: Vec::new(),
+            copies: BTreeMap::new(),
             graph,
             ledger,
         }
@@ -61,9 +74,21 @@ impl Placement {
         self.terms(flow).map(|terms| terms.deadline)
     }
 
-    /// Whether an admitted flow may be moved: not if its route was given.
+    /// Whether an admitted flow may be moved: not if its route was given, nor if it is one of several disjoint ones.
     pub fn may_move(&self, flow: FlowId) -> bool {
-        self.terms(flow).is_some_and(|terms| !terms.is_pinned)
+        self.terms(flow).is_some_and(|terms| terms.mobility == Mobility::Free)
+    }
+
+    /// The reservations of the contract that a flow belongs to, one for each of its routes.
+    pub fn routes_of(&self, flow: FlowId) -> Vec<FlowId> {
+        let Some(first) = self.terms(flow).map(|terms| terms.first) else { return Vec::new() };
+        std::iter::once(first).chain(self.copies.get(&first).into_iter().flatten().copied()).collect()
+    }
+
+    /// What was promised to the contract that a flow belongs to: the bound of its longest route.
+    pub fn promised(&self, flow: FlowId) -> Option<Time> {
+        let bound = |flow| self.ledger.flow(flow).map(|reservation| self.bound(&reservation.route));
+        self.routes_of(flow).into_iter().filter_map(bound).max()
     }
 
     fn terms(&self, flow: FlowId) -> Option<Terms> {
@@ -73,6 +98,11 @@ impl Placement {
     /// The end-to-end bound of a route.
     pub fn bound(&self, route: &Route) -> Time {
         self.graph.bound(route)
+    }
+
+    /// The least that a packet takes through a link, ns; `None` if contracts may use no queue of it.
+    pub(crate) fn least_through(&self, link: LinkId) -> Option<u64> {
+        Some(self.graph.fastest(link.0)).filter(|&least| least < u64::MAX)
     }
 
     /// The least that any route between two hosts takes in an empty network; `None` if nothing joins them.
@@ -224,10 +254,31 @@ impl Placement {
 
     /// Reserves a route that was found or checked.
     pub fn reserve(&mut self, request: &Request, found: Found) -> Decision {
+        let mobility = if request.route.is_some() { Mobility::Fixed } else { Mobility::Free };
+        let flow = self.occupy(request, found.route.clone(), mobility);
+        let Found { route, delay: bound } = found;
+        Decision { flow, route, copies: Vec::new(), bound, moved: Vec::new(), activate_after: Time::ZERO }
+    }
+
+    /// Reserves one of several routes; [`Placement::join`] says which belong together.
+    pub(crate) fn reserve_copy(&mut self, request: &Request, route: Route) -> FlowId {
+        self.occupy(request, route, Mobility::Fixed)
+    }
+
+    fn occupy(&mut self, request: &Request, route: Route, mobility: Mobility) -> FlowId {
         let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
-        let flow = self.ledger.reserve(demand, found.route.clone());
-        self.remember(flow, Terms { deadline: request.deadline, is_pinned: request.route.is_some() });
-        Decision { flow, route: found.route, bound: found.delay, moved: Vec::new(), activate_after: Time::ZERO }
+        let first = self.ledger.reserve(demand, route);
+        self.remember(first, Terms { deadline: request.deadline, mobility, first });
+        first
+    }
+
+    /// These flows carry copies of the same packets: what is said of one holds for all from now on.
+    pub(crate) fn join(&mut self, flows: &[FlowId]) {
+        let [first, others @ ..] = flows else { return };
+        self.copies.insert(*first, others.to_vec());
+        for flow in flows {
+            self.terms[flow.index()].first = *first;
+        }
     }
 
     fn remember(&mut self, flow: FlowId, terms: Terms) {
@@ -250,9 +301,13 @@ impl Placement {
         self.ledger.restore(flow, earlier);
     }
 
-    /// Ends a flow.
+    /// Ends a flow, with all copies of its packets; the reservation of the first.
     pub fn release(&mut self, flow: FlowId) -> Option<Reservation> {
-        self.ledger.release(flow)
+        let first = self.terms(flow)?.first;
+        for copy in self.copies.remove(&first).into_iter().flatten().rev() {
+            self.ledger.release(copy);
+        }
+        self.ledger.release(first)
     }
 
     /// Gives a flow other terms: beside its old reservation if both fit, which is safe at any moment; else in its
@@ -265,24 +320,30 @@ impl Placement {
         flow: FlowId,
         mut admit: impl FnMut(&mut Self) -> Result<Decision, Refusal>,
     ) -> Option<Result<Decision, Refusal>> {
-        let old = self.ledger.flow(flow)?.clone();
-        let old_bound = self.bound(&old.route);
-        let old_terms = self.terms(flow)?;
+        let old_bound = self.promised(flow)?;
+        let routes = self.routes_of(flow);
+        let keep = |flow: FlowId| Some((flow, self.ledger.flow(flow)?.clone(), self.terms(flow)?));
+        let old: Vec<(FlowId, Reservation, Terms)> = routes.iter().copied().filter_map(keep).collect();
         if let Ok(mut decision) = admit(self) {
-            self.ledger.release(flow);
+            self.release(flow);
             // Room may have been made by moving the very flow that is changed.
             decision.moved.retain(|moved| moved.flow != flow);
             return Some(Ok(decision));
         }
-        self.ledger.release(flow);
+        self.release(flow);
         Some(match admit(self) {
             Ok(mut decision) => {
                 decision.activate_after = decision.activate_after.max(old_bound);
                 Ok(decision)
             }
             Err(refusal) => {
-                self.ledger.restore(flow, old);
-                self.remember(flow, old_terms);
+                for (flow, reservation, terms) in old {
+                    self.ledger.restore(flow, reservation);
+                    self.remember(flow, terms);
+                }
+                if routes.len() > 1 {
+                    self.join(&routes);
+                }
                 Err(refusal)
             }
         })

@@ -15,6 +15,8 @@ pub struct Nearest {
     pub rate: Option<Rate>,
     /// The smallest deadline, in whole ns.
     pub deadline: Option<Time>,
+    /// The largest number of disjoint routes below what was asked.
+    pub protection: Option<u8>,
 }
 
 /// Searches around a refused request; the scheme is left as it was.
@@ -31,10 +33,13 @@ pub fn nearest(scheme: &mut impl Admission, request: &Request) -> Nearest {
     let deadline = smallest(request.deadline.as_nanos(), longest, |nanos| {
         try_admit(&Request { deadline: Time::from_nanos(nanos), ..request.clone() })
     });
+    let fewer = (1..request.protection).rev();
+    let protection = fewer.into_iter().find(|&routes| try_admit(&Request { protection: routes, ..request.clone() }));
     Nearest {
         burst: burst.map(Bytes::new),
         rate: rate.map(Rate::from_bits_per_second),
         deadline: deadline.map(Time::from_nanos),
+        protection,
     }
 }
 

@@ -78,7 +78,7 @@ pub fn paths(placement: &Placement, query: &Query, limit: usize) -> Survey {
     let network = placement.network();
     let distances = HopDistances::to(network, query.to);
     let shortest = ShortestPaths { network, distances: &distances, source: query.from, destination: query.to };
-    let tried = |links: Vec<LinkId>| PathTried { outcome: outcome(placement, query, &links), links };
+    let tried = |links: Vec<LinkId>| PathTried { outcome: best_of_path(placement, query, &links), links };
     Survey { total: shortest.count(), paths: shortest.first(limit).into_iter().map(tried).collect() }
 }
 
@@ -141,7 +141,8 @@ impl ShortestPaths<'_> {
     }
 }
 
-fn outcome(placement: &Placement, query: &Query, links: &[LinkId]) -> PathOutcome {
+/// What the best queues of a path offer.
+pub(crate) fn best_of_path(placement: &Placement, query: &Query, links: &[LinkId]) -> PathOutcome {
     let ledger = placement.ledger();
     if let Some(&link) = links.iter().find(|&&link| ledger.budgets(link).len() == 0) {
         return PathOutcome::NoQueue { link };

@@ -49,6 +49,7 @@ fn request(network: &Network, from: &str, to: &str, burst: u64) -> Request {
         deadline: Time::from_millis(10),
         max_frame: None,
         route: None,
+        protection: 1,
     }
 }
 

@@ -29,6 +29,7 @@ fn request(network: &Network, from: &str, to: &str, burst: u64, frame: Bytes) ->
         deadline: Time::from_millis(200),
         max_frame: Some(frame),
         route: None,
+        protection: 1,
     }
 }
 

@@ -303,7 +303,7 @@ impl NetworkBuilder {
         let out = adjacency(&self.nodes, &self.links, |link| (link.from, link.to));
         let into = adjacency(&self.nodes, &self.links, |link| (link.to, link.from));
         let Self { nodes, links, ports, node_names, link_names, .. } = self;
-        Network { nodes, links, ports, out, into, node_names, link_names }
+        Network { reverse: crate::physical::pair(&links), nodes, links, ports, out, into, node_names, link_names }
     }
 }
 

@@ -16,9 +16,11 @@ mod builder;
 pub mod builders;
 mod network;
 mod paths;
+mod physical;
 mod route;
 
 pub use builder::{LinkSpec, MAX_BUDGET, MAX_QUEUES, NetworkBuilder, NetworkError, PortSpec};
 pub use network::{Link, LinkId, Network, Node, NodeId, NodeKind, Port, PortId, PortQueue};
 pub use paths::HopDistances;
+pub use physical::Element;
 pub use route::{FlowId, Hop, Route, RouteError};

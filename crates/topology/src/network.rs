@@ -98,6 +98,8 @@ pub struct Network {
     pub(crate) ports: Vec<Port>,
     pub(crate) out: Adjacency,
     pub(crate) into: Adjacency,
+    /// Per link: the other direction of its cable.
+    pub(crate) reverse: Vec<Option<LinkId>>,
     pub(crate) node_names: HashMap<String, NodeId>,
     pub(crate) link_names: HashMap<String, LinkId>,
 }

@@ -140,3 +140,33 @@ fn a_route_is_checked_hop_by_hop() {
         Err(RouteError::ThroughHost(_))
     ));
 }
+
+#[test]
+fn a_cable_is_two_directions_and_parallel_cables_are_several() {
+    let network = build::leaf_spine(&LeafSpine { parallel: 2, ..LeafSpine::default() }).unwrap();
+    for (id, link) in network.links() {
+        let back = network.reverse(id).unwrap();
+        let (from, to) = (network.link(back).from, network.link(back).to);
+        assert_eq!((from, to, network.reverse(back)), (link.to, link.from, Some(id)));
+        assert_eq!(network.cable(id), network.cable(back));
+    }
+    let cables: std::collections::BTreeSet<_> = network.links().map(|(id, _)| network.cable(id)).collect();
+    assert_eq!(2 * cables.len(), network.links().len());
+}
+
+#[test]
+fn directions_that_were_laid_apart_are_taken_for_one_cable() {
+    let mut builder = NetworkBuilder::default();
+    let [a, b, c] = ["a", "b", "c"].map(|name| builder.add_node(name, NodeKind::Switch).unwrap());
+    let port = PortSpec::uniform(1, Bytes::new(9000));
+    let mut link = |from, to| {
+        let (rate, propagation, mtu) = (Rate::from_gbit(1), Time::ZERO, Bytes::new(1500));
+        builder.add_link(LinkSpec { from, to, rate, propagation, mtu, port: port.clone() }).unwrap()
+    };
+    let (there, other, back) = (link(a, b), link(b, c), link(b, a));
+    let (_, single) = (link(c, a), link(a, b));
+    let network = builder.build();
+    assert_eq!((network.reverse(there), network.reverse(back)), (Some(back), Some(there)));
+    assert_eq!((network.reverse(other), network.reverse(single)), (None, None));
+    assert_eq!(network.cable(single), single);
+}

@@ -131,6 +131,7 @@ fn request(draw: &mut Draw, network: &Network) -> Request {
         deadline: Time::from_millis(100_000),
         max_frame: draw.one_in(3).then(|| Bytes::new(100 + draw.up_to(1_400))),
         route: None,
+        protection: 1,
     }
 }
 

@@ -138,6 +138,7 @@ fn in_terms_of(contract: &Contract, session: &Session, wire: Nearest) -> Nearest
         burst: burst.filter(|&burst| burst >= least),
         rate: rate.filter(|&rate| rate > Rate::ZERO),
         deadline: wire.deadline,
+        protection: wire.protection,
     }
 }
 

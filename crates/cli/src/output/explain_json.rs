@@ -14,20 +14,28 @@ use super::{out, words};
 use crate::commands::explain::{Explanation, Refused};
 use crate::failure::Failure;
 use crate::scheme_args::SchemeArgs;
-use crate::session::Session;
+use crate::session::{Session, routes};
 
 /// Prints the document.
 pub(crate) fn print(session: &Session, scheme: &SchemeArgs, explanation: &Explanation<'_>) -> Result<(), Failure> {
     let (network, verdict) = (&*session.network, explanation.verdict);
-    let route = match &verdict.decision {
-        Ok(decision) => Some(&decision.route),
-        Err(Refusal::Blocked { route, .. } | Refusal::TooSlow { route, .. }) => Some(route),
-        Err(_) => None,
+    let looked_at = match &verdict.decision {
+        Ok(decision) => routes(decision),
+        Err(refusal) => match refusal.innermost() {
+            Refusal::Blocked { route, .. } | Refusal::TooSlow { route, .. } => vec![route.clone()],
+            _ => Vec::new(),
+        },
     };
-    let terms = route.map_or_else(Vec::new, |route| session.terms(route));
-    let decided =
-        Decided { contract: explanation.contract, verdict, terms: &terms, event: None, keeps_old_terms: false };
-    let reports = route.map_or(&[][..], |route| &route.hops).iter().flat_map(|hop| session.ledger().report(hop.link));
+    let (terms, copies_terms) = session.terms_of(verdict);
+    let (contract, copies_terms) = (explanation.contract, copies_terms.as_slice());
+    let decided = Decided { contract, verdict, terms: &terms, copies_terms, event: None, keeps_old_terms: false };
+    let mut links: Vec<LinkId> = Vec::new();
+    for hop in looked_at.iter().flat_map(|route| &route.hops) {
+        if !links.contains(&hop.link) {
+            links.push(hop.link);
+        }
+    }
+    let reports = links.into_iter().flat_map(|link| session.ledger().report(link));
     let (refusal, refused) = (verdict.decision.as_ref().err(), explanation.refused.as_ref());
     let document = Document {
         wayleave: env!("CARGO_PKG_VERSION"),
@@ -174,6 +182,8 @@ struct NearestShape {
     burst_bytes: Option<u64>,
     rate_bps: Option<u64>,
     deadline_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protection: Option<u8>,
 }
 
 impl NearestShape {
@@ -183,6 +193,7 @@ impl NearestShape {
             burst_bytes: nearest.burst.map(|burst| burst.get()),
             rate_bps: nearest.rate.map(|rate| rate.bits_per_second()),
             deadline_ns: nearest.deadline.map(|deadline| deadline.as_nanos()),
+            protection: nearest.protection,
         }
     }
 }

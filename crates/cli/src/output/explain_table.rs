@@ -15,7 +15,7 @@ use super::table::{plain_table, write_table};
 use super::{out, words, write_wrapped};
 use crate::commands::explain::{Explanation, Refused};
 use crate::failure::Failure;
-use crate::session::{Session, Term};
+use crate::session::{Session, Term, routes};
 
 /// Prints the explanation.
 pub(crate) fn print(session: &Session, explanation: &Explanation<'_>) -> Result<(), Failure> {
@@ -29,7 +29,7 @@ pub(crate) fn print(session: &Session, explanation: &Explanation<'_>) -> Result<
                 if let Refusal::Blocked { binding, .. } = refusal {
                     every_queue(&mut out, session, refused, binding)?;
                 }
-                tried(&mut out, session, refused)?;
+                tried(&mut out, session, explanation.contract, refused)?;
                 nearest(&mut out, explanation.contract, refused)?;
             }
         }
@@ -64,24 +64,60 @@ fn head(out: &mut impl Write, session: &Session, explanation: &Explanation<'_>) 
 
 fn admitted(out: &mut impl Write, session: &Session, contract: &Contract, decision: &Decision) -> Result<(), Failure> {
     let margin = contract.deadline.saturating_sub(decision.bound);
-    writeln!(out, "\nRoute, with the queue of each link in brackets")?;
-    writeln!(out, "  {}", words::route(&session.network, &decision.route))?;
     let margin = margin.down();
-    writeln!(out, "\nNo packet takes longer than {}, {margin} less than the deadline", decision.bound)?;
-    terms(out, session, decision)?;
+    let routes = routes(decision);
+    match routes.as_slice() {
+        [route] => {
+            writeln!(out, "\nRoute, with the queue of each link in brackets")?;
+            writeln!(out, "  {}", words::route(&session.network, route))?;
+            writeln!(out, "\nNo packet takes longer than {}, {margin} less than the deadline", decision.bound)?;
+            terms(out, session, route)?;
+        }
+        routes => protected(out, session, contract, routes, &margin)?,
+    }
     moves(out, session, decision)?;
-    writeln!(out, "\nWhat every queue on the route has to expect (arrival), and is given at least (service)")?;
-    for &hop in &decision.route.hops {
-        curves(out, session, hop)?;
+    let which = if routes.len() == 1 { "the route" } else { "the routes" };
+    writeln!(out, "\nWhat every queue on {which} has to expect (arrival), and is given at least (service)")?;
+    let mut shown: Vec<Hop> = Vec::new();
+    for &hop in routes.iter().flat_map(|route| &route.hops) {
+        if !shown.contains(&hop) {
+            curves(out, session, hop)?;
+            shown.push(hop);
+        }
+    }
+    Ok(())
+}
+
+/// Several disjoint routes: each with its bound, what they share, and which failures are survived.
+fn protected(
+    out: &mut impl Write,
+    session: &Session,
+    contract: &Contract,
+    routes: &[Route],
+    margin: &str,
+) -> Result<(), Failure> {
+    let network = &session.network;
+    writeln!(out, "\nEvery packet over {} disjoint routes, with the queue of each link in brackets", routes.len())?;
+    for (number, route) in (1..).zip(routes) {
+        writeln!(out, "  {number}  {}", words::route(network, route))?;
+    }
+    writeln!(out, "\nWhat the promise holds through")?;
+    paragraph(out, &words::sentence(&words::survived(network, contract, routes)))?;
+    let bound = |route| session.scheme.placement().bound(route);
+    let longest = routes.iter().map(bound).max().unwrap_or(Time::ZERO);
+    writeln!(out, "\nNo packet takes longer than {longest}, {margin} less than the deadline, over whichever route")?;
+    for (number, route) in (1..).zip(routes) {
+        writeln!(out, "Route {number}")?;
+        terms(out, session, route)?;
     }
     Ok(())
 }
 
 /// The bound, term by term, beside what each queue could do to a packet at present.
-fn terms(out: &mut impl Write, session: &Session, decision: &Decision) -> Result<(), Failure> {
+fn terms(out: &mut impl Write, session: &Session, route: &Route) -> Result<(), Failure> {
     let mut table = plain_table(&["  term", "promised", "now at most", "backlog / buffer", "flows"]);
     let mut at_present = Some(Time::ZERO);
-    for term in session.terms(&decision.route) {
+    for term in session.terms(route) {
         let constant = |what: String, time: Time| vec![what, time.to_string(), time.to_string()];
         let (now, cells) = match &term {
             Term::Processing(node, time) => (Some(*time), constant(format!("  processing in {node}"), *time)),
@@ -95,7 +131,8 @@ fn terms(out: &mut impl Write, session: &Session, decision: &Decision) -> Result
         table.add_row(cells.into_iter().map(Cell::new));
     }
     let at_present = at_present.map_or_else(String::new, |time| time.up());
-    table.add_row(["  total".to_owned(), decision.bound.to_string(), at_present]);
+    let total = session.scheme.placement().bound(route);
+    table.add_row(["  total".to_owned(), total.to_string(), at_present]);
     write_table(out, &mut table)
 }
 
@@ -144,10 +181,19 @@ fn why(out: &mut impl Write, session: &Session, contract: &Contract, refusal: &R
     let ledger = session.ledger();
     writeln!(out, "\nWhy")?;
     paragraph(out, &words::sentence(&words::refusal(ledger, contract, refusal)))?;
-    match refusal {
+    let is_copy = matches!(refusal, Refusal::Copy { .. });
+    match refusal.innermost() {
         Refusal::Blocked { route, binding, others } => {
-            paragraph(out, &whose(session, route, binding))?;
-            let best = if contract.route.is_some() { "The pinned route" } else { "No route in time breaks less" };
+            if is_copy {
+                paragraph(out, "The disjoint routes before it are counted there.")?;
+            } else {
+                paragraph(out, &whose(session, route, binding))?;
+            }
+            let best = match contract.route {
+                Some(_) => "The pinned route",
+                None if is_copy => "That route",
+                None => "No route in time breaks less",
+            };
             writeln!(out, "  {best}:\n    {}", words::route(&session.network, route))?;
             for other in others {
                 paragraph(out, &format!("Also, {}.", words::blocked(&session.network, route, other)))?;
@@ -193,7 +239,7 @@ fn every_queue(out: &mut impl Write, session: &Session, refused: &Refused, bindi
     write_table(out, &mut table)
 }
 
-fn tried(out: &mut impl Write, session: &Session, refused: &Refused) -> Result<(), Failure> {
+fn tried(out: &mut impl Write, session: &Session, contract: &Contract, refused: &Refused) -> Result<(), Failure> {
     let survey = &refused.survey;
     if survey.paths.is_empty() {
         return Ok(());
@@ -202,7 +248,8 @@ fn tried(out: &mut impl Write, session: &Session, refused: &Refused) -> Result<(
         all if all == survey.total => format!("all {all}"),
         some => format!("{some} of {}", survey.total),
     };
-    writeln!(out, "\nShortest paths, each with the best of its queues ({shown})")?;
+    let alone = if contract.protection > 1 { ", for one route alone" } else { "" };
+    writeln!(out, "\nShortest paths, each with the best of its queues{alone} ({shown})")?;
     let mut table = plain_table(&["  path", "what stands in the way"]);
     for path in &survey.paths {
         table.add_row([format!("  {}", switches(session, path)), outcome(session, path)]);
@@ -241,13 +288,18 @@ fn outcome(session: &Session, path: &PathTried) -> String {
 fn nearest(out: &mut impl Write, contract: &Contract, refused: &Refused) -> Result<(), Failure> {
     writeln!(out, "\nWhat would fit now, changing one thing and nothing else")?;
     let nearest = &refused.nearest;
+    let width = if contract.protection > 1 { "protection:".len() } else { 10 };
     let mut line = |key: &str, value: Option<String>, what: &str, asked: String| match value {
-        Some(value) => writeln!(out, "  {key:<10} {value:<16} the {what} that fits ({asked} was asked)"),
-        None => writeln!(out, "  {key:<10} no other value helps"),
+        Some(value) => writeln!(out, "  {key:<width$} {value:<16} the {what} that fits ({asked} was asked)"),
+        None => writeln!(out, "  {key:<width$} no other value helps"),
     };
     line("burst:", nearest.burst.map(|burst| burst.to_string()), "largest", contract.burst.to_string())?;
     line("rate:", nearest.rate.map(|rate| rate.to_string()), "largest", contract.rate.to_string())?;
     line("deadline:", nearest.deadline.map(|time| time.to_string()), "smallest", contract.deadline.to_string())?;
+    if contract.protection > 1 {
+        let fewer = nearest.protection.map(|routes| routes.to_string());
+        line("protection:", fewer, "largest", contract.protection.to_string())?;
+    }
     Ok(())
 }
 

@@ -7,7 +7,8 @@ use clap::ValueEnum;
 use serde::Serialize;
 use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{BestEffort, Comparison, Model, Residual, Shaping};
-use wayleave_policy::Refusal;
+use wayleave_policy::{Decision, Refusal};
+use wayleave_topology::Network;
 use wayleave_units::Time;
 
 use super::plan::{Decided, EventKind, Released, Summary};
@@ -16,6 +17,7 @@ use super::words;
 use crate::failure::Failure;
 use crate::scheme_args::{SchemeArgs, SchemeName};
 use crate::session::Session;
+use crate::session::routes;
 
 /// A document that is being written.
 pub(crate) struct Document<W> {
@@ -227,6 +229,9 @@ pub(crate) struct RequestShape<'a> {
     rate_bps: u64,
     burst_bytes: u64,
     deadline_ns: u64,
+    /// Where several disjoint routes are asked for, how many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protection: Option<u8>,
     decision: &'static str,
     reason: Option<&'static str>,
     message: Option<String>,
@@ -234,6 +239,12 @@ pub(crate) struct RequestShape<'a> {
     route: Option<Vec<HopShape<'a>>>,
     bound_ns: Option<u64>,
     terms: Vec<TermShape<'a>>,
+    /// The further routes of a protected contract.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    copies: Vec<CopyShape<'a>>,
+    /// What the routes of a protected contract have in common: links and switches whose failure is not survived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shared: Option<Vec<&'a str>>,
     moved: Vec<MoveShape<'a>>,
     activate_after_ns: Option<u64>,
     binding: Option<BindingShape<'a>>,
@@ -242,6 +253,27 @@ pub(crate) struct RequestShape<'a> {
     /// For a refusal: the route on which the binding promise would break, or which takes too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     tried: Option<Vec<HopShape<'a>>>,
+    /// For a refusal of protection: how many disjoint routes there are, and what parts the hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disjoint: Option<DisjointShape<'a>>,
+    /// For a refusal of protection: which of the disjoint routes has no room, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copy: Option<u8>,
+}
+
+/// One of the further routes of a protected contract.
+#[derive(Serialize)]
+struct CopyShape<'a> {
+    route: Vec<HopShape<'a>>,
+    bound_ns: u64,
+    terms: Vec<TermShape<'a>>,
+}
+
+/// How many disjoint routes there are, whatever is admitted.
+#[derive(Serialize)]
+struct DisjointShape<'a> {
+    most: u8,
+    cut: Vec<&'a str>,
 }
 
 impl<'a> RequestShape<'a> {
@@ -261,6 +293,7 @@ impl<'a> RequestShape<'a> {
             rate_bps: contract.rate.bits_per_second(),
             burst_bytes: contract.burst.get(),
             deadline_ns: contract.deadline.as_nanos(),
+            protection: Some(contract.protection).filter(|&routes| routes > 1),
             decision: "admitted",
             reason: None,
             message: None,
@@ -268,11 +301,15 @@ impl<'a> RequestShape<'a> {
             route: None,
             bound_ns: None,
             terms: Vec::new(),
+            copies: Vec::new(),
+            shared: None,
             moved: Vec::new(),
             activate_after_ns: None,
             binding: None,
             other_bindings: Vec::new(),
             tried: None,
+            disjoint: None,
+            copy: None,
         };
         match &verdict.decision {
             Ok(decision) => {
@@ -294,6 +331,7 @@ impl<'a> RequestShape<'a> {
                         to: shapes::hops(network, &moved.to),
                     })
                     .collect();
+                shape.protect(session, decided, decision);
                 shape.activate_after_ns = Some(decision.activate_after.as_nanos());
             }
             Err(refusal) => shape.refuse(session, decided, refusal),
@@ -301,13 +339,40 @@ impl<'a> RequestShape<'a> {
         shape
     }
 
-    fn refuse(&mut self, session: &'a Session, decided: &Decided<'a>, refusal: &Refusal) {
+    /// The further routes, and what all of them share.
+    fn protect(&mut self, session: &'a Session, decided: &Decided<'a>, decision: &Decision) {
+        if decision.copies.is_empty() {
+            return;
+        }
         let network = &*session.network;
+        let copies = decision.copies.iter().zip(decided.copies_terms).map(|(copy, terms)| CopyShape {
+            route: shapes::hops(network, &copy.route),
+            bound_ns: copy.bound.as_nanos(),
+            terms: shapes::terms(network, terms),
+        });
+        self.copies = copies.collect();
+        let shared = wayleave_schemes::protection::shared(network, &routes(decision));
+        self.shared = Some(shared.into_iter().map(|element| network.element_name(element)).collect());
+    }
+
+    fn refuse(&mut self, session: &'a Session, decided: &Decided<'a>, refusal: &Refusal) {
         self.decision = "refused";
         self.reason = Some(refusal.reason().code());
         let clause = words::refusal(session.ledger(), decided.contract, refusal);
         self.message = Some(words::sentence(&(clause + decided.afterwards())));
+        self.obstacle(&session.network, refusal);
+    }
+
+    fn obstacle(&mut self, network: &'a Network, refusal: &Refusal) {
         match refusal {
+            Refusal::Copy { copy, refusal, .. } => {
+                self.copy = Some(*copy);
+                self.obstacle(network, refusal);
+            }
+            Refusal::TooFewDisjoint { most, cut, .. } => {
+                let cut = cut.iter().map(|&element| network.element_name(element)).collect();
+                self.disjoint = Some(DisjointShape { most: *most, cut });
+            }
             Refusal::Blocked { route, binding, others } => {
                 self.tried = Some(shapes::hops(network, route));
                 self.binding = Some(shapes::binding(network, binding));

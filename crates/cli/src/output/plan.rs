@@ -24,6 +24,8 @@ pub(crate) struct Decided<'a> {
     pub(crate) verdict: &'a Verdict,
     /// What adds up to the bound, if it was admitted.
     pub(crate) terms: &'a [Term],
+    /// The same for each of the further routes of a protected contract.
+    pub(crate) copies_terms: &'a [Vec<Term>],
     /// The event, and when it happened.
     pub(crate) event: Option<(EventKind, Time)>,
     /// Whether older terms of the contract still hold if these do not fit.

@@ -59,7 +59,14 @@ impl RequestTable {
         let deadline = contract.deadline;
         let (decision, bound, detail) = match &decided.verdict.decision {
             Ok(decision) => {
-                let detail = Detail::Route(decision.flow, decision.route.clone());
+                let detail = match decision.copies.as_slice() {
+                    [] => Detail::Route(decision.flow, decision.route.clone()),
+                    // Disjoint routes are not moved.
+                    copies => {
+                        let routes = std::iter::once(&decision.route).chain(copies.iter().map(|copy| &copy.route));
+                        Detail::Text(routes.map(|one| route(session, one)).collect::<Vec<_>>().join("\n"))
+                    }
+                };
                 ("admitted", decision.bound.up(), detail)
             }
             Err(refusal) => {

@@ -3,7 +3,7 @@
 use wayleave_contracts::Contract;
 use wayleave_ledger::Ledger;
 use wayleave_policy::{Binding, Refusal};
-use wayleave_topology::{LinkId, Network, NodeId, Route};
+use wayleave_topology::{Element, LinkId, Network, NodeId, Route};
 
 use super::human::Human;
 
@@ -61,7 +61,94 @@ pub(crate) fn refusal(ledger: &Ledger, contract: &Contract, refusal: &Refusal) -
             let which = if contract.route.is_some() { "the pinned route" } else { "the fastest route with room" };
             format!("{which} takes {}, longer than the deadline {deadline}", bound.up())
         }
+        Refusal::TooFewDisjoint { asked, most, cut } => {
+            let there_are = if *most == 1 { "is only 1".to_owned() } else { format!("are only {most}") };
+            let passes = if cut.len() == 1 { "passes" } else { "passes one of" };
+            let cut = elements(network, cut);
+            format!(
+                "{asked} disjoint routes are asked for from {from} to {to}, and there {there_are}: every route {passes} {cut}"
+            )
+        }
+        Refusal::Copy { copy, of, refusal } => {
+            let placed = match copy - 1 {
+                0 => format!("the first of {of} disjoint routes has no room"),
+                1 => format!("of {of} disjoint routes one has room, and beside it the next has none"),
+                some => format!("of {of} disjoint routes {some} have room, and beside them the next has none"),
+            };
+            format!("{placed}: {}", copy_refusal(ledger, contract, refusal))
+        }
+        Refusal::NoProtection { scheme } => {
+            format!("{scheme} does not place disjoint routes: leave out protection, or take --scheme chameleon")
+        }
     }
+}
+
+/// What stands in the way of one of several disjoint routes.
+fn copy_refusal(ledger: &Ledger, contract: &Contract, refused: &Refusal) -> String {
+    match refused {
+        Refusal::Deadline { fastest, deadline } => {
+            format!("even its fastest queues take {}, longer than the deadline {deadline}", fastest.up())
+        }
+        Refusal::TooManySwitches { limit } => {
+            format!("it has more than {limit} switches, as many as a packet has tags (--tags)")
+        }
+        Refusal::TooSlow { bound, deadline, .. } => {
+            format!("its fastest queues with room take {}, longer than the deadline {deadline}", bound.up())
+        }
+        other => refusal(ledger, contract, other),
+    }
+}
+
+/// `leaf1->spine1 and spine2`.
+pub(crate) fn elements(network: &Network, elements: &[Element]) -> String {
+    let names: Vec<&str> = elements.iter().map(|&element| network.element_name(element)).collect();
+    match names.as_slice() {
+        [] => "nothing".to_owned(),
+        [only] => (*only).to_owned(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// What a contract with these routes survives: `survives any single failure between s1 and s4`, and what it does not.
+pub(crate) fn survived(network: &Network, contract: &Contract, routes: &[Route]) -> String {
+    let shared = wayleave_schemes::protection::shared(network, routes);
+    let failures = match routes.len() {
+        0..=2 => "any single failure of a link or switch".to_owned(),
+        many => format!("any {} failures of links and switches at once", many - 1),
+    };
+    let switch = |element: &Element| match element {
+        Element::Switch(node) => Some(*node),
+        Element::Cable(_) => None,
+    };
+    let at = |end, beside: Option<NodeId>| name(network, beside.unwrap_or(end)).to_owned();
+    let is_at = |element: &&Element, host| match element {
+        Element::Switch(node) => touches(network, host, *node),
+        Element::Cable(_) => false,
+    };
+    let first = shared.iter().find(|element| is_at(element, contract.from)).and_then(switch);
+    let last = shared.iter().rfind(|element| is_at(element, contract.to)).and_then(switch);
+    let (from, to) = (at(contract.from, first), at(contract.to, last));
+    let mut text = format!("survives {failures} between {from} and {to}");
+    let not = |element: &Element| {
+        let name = network.element_name(*element).to_owned();
+        let Element::Cable(link) = *element else { return name };
+        let host = [contract.from, contract.to].into_iter().find(|&host| {
+            let link = network.link(link);
+            link.from == host || link.to == host
+        });
+        host.map_or(name.clone(), |host| format!("{name} ({} has one link)", self::name(network, host)))
+    };
+    if let Some((first, others)) = shared.split_first() {
+        text += &format!("; not of {}", not(first));
+        others.iter().for_each(|other| text += &format!(", nor of {}", not(other)));
+    }
+    text
+}
+
+/// Whether a link joins a host and a switch.
+fn touches(network: &Network, host: NodeId, switch: NodeId) -> bool {
+    network.links_from(host).iter().any(|&link| network.link(link).to == switch)
+        || network.links_into(host).iter().any(|&link| network.link(link).from == switch)
 }
 
 fn no_such_queue(network: &Network, link: LinkId, queue: u8, queues: u8) -> String {
@@ -121,6 +208,12 @@ pub(crate) fn finding(ledger: &Ledger, contract: &Contract, refused: &Refusal) -
         Refusal::FrameTooLarge { .. } => "maxFrame",
         Refusal::Deadline { .. } => "deadline",
         Refusal::NoSuchQueue { .. } => "route",
+        Refusal::TooFewDisjoint { .. } | Refusal::NoProtection { .. } => "protection",
+        Refusal::Copy { refusal, .. } => match **refusal {
+            Refusal::Deadline { .. } => "deadline",
+            Refusal::TooManySwitches { .. } => "protection",
+            _ => return None,
+        },
         // A pinned route takes as long as it takes.
         Refusal::TooSlow { .. } if contract.route.is_some() => "deadline",
         Refusal::Blocked { .. } | Refusal::TooSlow { .. } => return None,

@@ -22,10 +22,11 @@ pub enum ContractField {
     MinFrame,
     MaxFrame,
     Route,
+    Protection,
 }
 
 impl ContractField {
-    pub(crate) const COUNT: usize = 11;
+    pub(crate) const COUNT: usize = 12;
     /// All of them.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Name,
@@ -39,6 +40,7 @@ impl ContractField {
         Self::MinFrame,
         Self::MaxFrame,
         Self::Route,
+        Self::Protection,
     ];
 
     /// As it stands in files (`minFrame`).
@@ -55,6 +57,7 @@ impl ContractField {
             Self::MinFrame => "minFrame",
             Self::MaxFrame => "maxFrame",
             Self::Route => "route",
+            Self::Protection => "protection",
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use wayleave_contracts::{Accounting, Contract, ContractError};
+use wayleave_contracts::{Accounting, Contract, ContractError, MAX_PROTECTION};
 use wayleave_topology::{Hop, Network, NodeId, Route, RouteError};
 
 use super::list::{ContractField, FieldSpans};
@@ -16,7 +16,20 @@ use crate::words::{did_you_mean_one_of, quoted};
 /// The keys of a contract, in order of [`ContractField`].
 pub(crate) const CONTRACT: Shape = Shape {
     what: "a contract",
-    keys: &["name", "tenant", "from", "to", "rate", "burst", "deadline", "accounting", "minFrame", "maxFrame", "route"],
+    keys: &[
+        "name",
+        "tenant",
+        "from",
+        "to",
+        "rate",
+        "burst",
+        "deadline",
+        "accounting",
+        "minFrame",
+        "maxFrame",
+        "route",
+        "protection",
+    ],
 };
 
 /// A value's text and its place.
@@ -99,6 +112,7 @@ impl<'a> Terms<'a> {
         let max_frame = self.optional_quantity(ContractField::MaxFrame, problems);
         let accounting = self.accounting(problems);
         let route = self.route(network, problems);
+        let protection = self.protection(problems);
         let contract = Contract {
             name: self.name()?.to_owned(),
             tenant: self.get(ContractField::Tenant).map(|tenant| tenant.text.clone().into_owned()),
@@ -110,6 +124,7 @@ impl<'a> Terms<'a> {
             accounting: accounting?,
             max_frame: max_frame?,
             route: route?,
+            protection: protection?,
         };
         match contract.validate(network) {
             Ok(()) => Some(contract),
@@ -186,6 +201,19 @@ impl<'a> Terms<'a> {
                 None
             }
         }
+    }
+
+    /// How many disjoint routes: one where nothing is said.
+    fn protection(&self, problems: &mut Problems<'_>) -> Option<u8> {
+        let Some(given) = self.get(ContractField::Protection) else { return Some(1) };
+        let routes = given.text.parse().ok();
+        if routes.is_none() {
+            problems.report(ProblemKind::BadValue, given.span, || {
+                let message = format!("{} is no number of disjoint routes", quoted(&given.text));
+                (message, format!("a whole number from 1 (no protection) to {MAX_PROTECTION} is expected, such as 2"))
+            });
+        }
+        routes
     }
 
     /// `Some(None)` where it is absent.

@@ -90,7 +90,7 @@ impl Admission for Controller {
         let activate_after = if moved.is_empty() { Time::ZERO } else { Time::from_millis(3) };
         self.admitted.push(route.clone());
         let flow = FlowId(self.admitted.len() as u32 - 1);
-        Ok(Decision { flow, route, bound: request.deadline, moved, activate_after })
+        Ok(Decision { flow, route, copies: Vec::new(), bound: request.deadline, moved, activate_after })
     }
     fn release(&mut self, flow: FlowId) -> Option<Route> {
         self.admitted.get_mut(flow.index()).map(mem::take)
@@ -143,6 +143,7 @@ fn request() -> Request {
         deadline: Time::from_millis(1),
         max_frame: None,
         route: None,
+        protection: 1,
     }
 }
 

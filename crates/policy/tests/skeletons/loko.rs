@@ -31,7 +31,8 @@ impl Admission for OneSwitch {
         self.flows.push(Some(request.rate));
         let flow = FlowId(self.flows.len() as u32 - 1);
         let bound = Time::from_micros(1_860);
-        Ok(Decision { flow, route: route(), bound, moved: Vec::new(), activate_after: Time::ZERO })
+        let (copies, moved) = (Vec::new(), Vec::new());
+        Ok(Decision { flow, route: route(), copies, bound, moved, activate_after: Time::ZERO })
     }
     fn release(&mut self, flow: FlowId) -> Option<Route> {
         let rate = self.flows.get_mut(flow.index())?.take()?;
@@ -57,6 +58,7 @@ fn a_switch_that_is_full_refuses_and_absent_layers_have_no_size() {
         deadline: Time::from_millis(2),
         max_frame: None,
         route: None,
+        protection: 1,
     };
     let mut switch = OneSwitch { used: Rate::ZERO, flows: Vec::new() };
     let decision = switch.admit(&request).unwrap();

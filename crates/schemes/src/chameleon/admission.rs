@@ -9,6 +9,7 @@ use wayleave_topology::{FlowId, Network, Route};
 use super::reroute::{self, Rerouter, Room};
 use super::{Params, Routing};
 use crate::placement::Placement;
+use crate::protection::{self, Copies};
 use crate::routing::{DelayCost, Found, HopCost, Query};
 
 /// Chameleon's admission control.
@@ -33,6 +34,7 @@ use crate::routing::{DelayCost, Found, HopCost, Query};
 ///     deadline: Time::from_millis(2),
 ///     max_frame: None,
 ///     route: None,
+///     protection: 1,
 /// };
 /// let decision = chameleon.admit(&request).map_err(|refusal| format!("{refusal:?}"))?;
 /// // The host's 0.5 ms and five queues of 0.1 ms.
@@ -85,6 +87,10 @@ impl Admission for Chameleon {
 
     fn would_admit(&mut self, request: &Request) -> bool {
         let params = self.params.rolling_back();
+        if request.protection > 1 {
+            let copies = protect(&mut self.placement, &mut self.rerouter, &params, request);
+            return copies.map(|copies| copies.undo(&mut self.placement)).is_ok();
+        }
         let room = find_room(&mut self.placement, &mut self.rerouter, &params, request);
         room.map(|room| reroute::undo(&mut self.placement, room.moved)).is_ok()
     }
@@ -97,6 +103,10 @@ fn embed(
     params: &Params,
     request: &Request,
 ) -> Result<Decision, Refusal> {
+    if request.protection > 1 {
+        let copies = protect(placement, rerouter, params, request)?;
+        return copies.decide(placement).ok_or(Refusal::Disconnected);
+    }
     match find_room(placement, rerouter, params, request) {
         Ok(room) => Ok(reroute::reserve(placement, request, room)),
         Err(Some(refusal)) => Err(refusal),
@@ -116,17 +126,53 @@ fn find_room(
     if let Some(pinned) = &request.route {
         return placement.check(&query, pinned).map(unmoved).map_err(Some);
     }
-    if let Some(found) = route(placement, params.routing, &query) {
+    if let Some(found) = unmoved_room(placement, params, &query) {
         return Ok(unmoved(found));
+    }
+    let room = params.rerouting.and_then(|how| rerouter.make_room(placement, how, params.routing, &query));
+    room.ok_or(None)
+}
+
+/// Where a query fits as things are.
+fn unmoved_room(placement: &mut Placement, params: &Params, query: &Query) -> Option<Found> {
+    if let Some(found) = route(placement, params.routing, query) {
+        return Some(found);
     }
     // Where tag stacks are short, a fast way with many switches can hide a shorter one.
-    if placement.ledger().model().max_switches().is_some()
-        && let Some(found) = placement.least_delay_without_detours(&query)
-    {
-        return Ok(unmoved(found));
-    }
-    let room = params.rerouting.and_then(|how| rerouter.make_room(placement, how, params.routing, request));
-    room.ok_or(None)
+    let has_tags = placement.ledger().model().max_switches().is_some();
+    if has_tags { placement.least_delay_without_detours(query) } else { None }
+}
+
+/// Disjoint routes: one by one, then along paths that are chosen together, then one by one with flows moved out of their
+/// way. All are reserved, or everything is as it was.
+fn protect(
+    placement: &mut Placement,
+    rerouter: &mut Rerouter,
+    params: &Params,
+    request: &Request,
+) -> Result<Copies, Refusal> {
+    let unmoved = |found| protection::Room { found, moved: Vec::new() };
+    let found = protection::one_by_one(placement, request, |placement, query| {
+        unmoved_room(placement, params, query).map(unmoved)
+    });
+    let refusal = match found {
+        Ok(copies) => return Ok(copies),
+        Err(0) => placement.diagnose(&Query::of(request)),
+        Err(_) => match protection::along_disjoint_paths(placement, request) {
+            Ok(copies) => return Ok(copies),
+            Err(refusal) => refusal,
+        },
+    };
+    let Some(how) = params.rolling_back().rerouting.filter(|_| !matches!(refusal, Refusal::TooFewDisjoint { .. }))
+    else {
+        return Err(refusal);
+    };
+    let moving = protection::one_by_one(placement, request, |placement, query| {
+        let room = |Room { found, moved }| protection::Room { found, moved };
+        let as_is = unmoved_room(placement, params, query).map(unmoved);
+        as_is.or_else(|| rerouter.make_room(placement, how, params.routing, query).map(room))
+    });
+    moving.map_err(|_| refusal)
 }
 
 /// `ROUTE` of Fig. 6.

@@ -57,24 +57,25 @@ impl Rerouter {
         placement: &mut Placement,
         how: Rerouting,
         routing: Routing,
-        request: &Request,
+        query: &Query,
     ) -> Option<Room> {
-        let query = Query::of(request);
         let network = placement.network().clone();
-        let shortest = self.shortest_path_links(&network, request.from, request.to);
-        let mut costs = Costs::new(&network, &shortest, request.from, request.to);
+        let mut shortest = self.shortest_path_links(&network, query.from, query.to);
+        // Where no route can go, nobody is in the way.
+        shortest.retain(|&link| query.closed.as_ref().is_none_or(|closed| !closed[link.index()]));
+        let mut costs = Costs::new(&network, &shortest, query.from, query.to);
         let mut moved: Vec<(FlowId, Reservation)> = Vec::new();
         for flow in self.candidates(placement, &shortest, how) {
             let Some(old) = placement.ledger().flow(flow).cloned() else { continue };
             let Some(found) = self.place_elsewhere(placement, how, flow, &old, &mut costs) else { continue };
             placement.move_to(flow, found.route);
             // Without a denial that turns, the same search would fail in the same way.
-            let helps = routing != Routing::LeastDelay || placement.would_help(&query, &old.route);
+            let helps = routing != Routing::LeastDelay || placement.would_help(query, &old.route);
             moved.push((flow, old));
             if !helps {
                 continue;
             }
-            if let Some(found) = route(placement, routing, &query) {
+            if let Some(found) = route(placement, routing, query) {
                 return Some(Room { found, moved });
             }
         }

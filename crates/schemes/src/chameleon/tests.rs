@@ -25,6 +25,7 @@ fn request(network: &Network, from: &str, to: &str, deadline: Time) -> Request {
         deadline,
         max_frame: None,
         route: None,
+        protection: 1,
     }
 }
 

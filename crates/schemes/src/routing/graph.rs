@@ -149,7 +149,7 @@ impl Graph {
     }
 
     /// The least that a packet takes through a link, or [`u64::MAX`] if contracts have no queue there.
-    pub(super) fn fastest(&self, link: u32) -> u64 {
+    pub(crate) fn fastest(&self, link: u32) -> u64 {
         let edge = self.edge(link);
         self.levels(edge).first().map_or(Self::FAR, |level| level.budget + edge.constant)
     }

@@ -23,6 +23,8 @@ pub use graph::{Graph, Towards};
 pub use least_cost::{Cost, DelayCost, Denied, Detours, HopCost, Labels, LeastCost, Priced, Rules, Weigh};
 pub use least_delay::LeastDelay;
 
+use std::sync::Arc;
+
 use wayleave_contracts::Demand;
 use wayleave_ledger::{Input, Ledger};
 use wayleave_policy::Request;
@@ -44,6 +46,8 @@ pub struct Query {
     pub deadline: Time,
     /// The largest frame, if known.
     pub max_frame: Option<Bytes>,
+    /// Per link, whether it is taken out of the network for this search; `None` if no link is.
+    pub closed: Option<Arc<[bool]>>,
 }
 
 impl Query {
@@ -56,13 +60,15 @@ impl Query {
             burst: request.burst.into(),
             deadline: request.deadline,
             max_frame: request.max_frame,
+            closed: None,
         }
     }
 
     /// The query of a flow that is admitted already.
     pub fn of_flow(graph: &Graph, demand: &Demand, route: &Route, deadline: Time) -> Option<Self> {
         let (from, to) = graph.ends(route)?;
-        Some(Self { from, to, rate: demand.rate, burst: demand.burst.into(), deadline, max_frame: demand.max_frame })
+        let Demand { rate, burst, max_frame } = *demand;
+        Some(Self { from, to, rate, burst: burst.into(), deadline, max_frame, closed: None })
     }
 
     /// Whether the ledger lets the flow into a queue, having waited `waited` in the queues before.
@@ -75,9 +81,10 @@ impl Query {
         ledger.might_fit(link, queue, self.rate, self.burst + self.rate * waited)
     }
 
-    /// Whether the link carries the flow's frames.
+    /// Whether the link is there for the flow, and carries its frames.
     pub(crate) fn carries(&self, ledger: &Ledger, link: LinkId) -> bool {
         self.max_frame.is_none_or(|frame| frame <= ledger.largest_frame(link))
+            && self.closed.as_ref().is_none_or(|closed| !closed[link.index()])
     }
 }
 

@@ -75,7 +75,7 @@ impl Outlook {
             for &LinkId(link) in network.links_from_switches(node) {
                 let edge = graph.edge(link);
                 let from_switch = graph.tail_switch(link);
-                if self.settled[from_switch as usize] {
+                if self.settled[from_switch as usize] || !query.carries(ledger, LinkId(link)) {
                     continue;
                 }
                 let waited = graph.least_wait(network, query.from, link);

@@ -99,6 +99,9 @@ fn admit(placement: &mut Placement, request: &Request) -> Result<Decision, Refus
 
 /// Where the request fits; on failure the reason, where it is known already.
 fn find_room(placement: &mut Placement, request: &Request) -> Result<Found, Option<Refusal>> {
+    if request.protection > 1 {
+        return Err(Some(Refusal::NoProtection { scheme: "silo" }));
+    }
     let query = Query::of(request);
     match &request.route {
         Some(pinned) => placement.check(&query, pinned).map_err(Some),

@@ -30,6 +30,7 @@ fn request(network: &Network, from: &str, to: &str, mbit: u64, burst: u64) -> Re
         deadline: Time::from_millis(1),
         max_frame: None,
         route: None,
+        protection: 1,
     }
 }
 

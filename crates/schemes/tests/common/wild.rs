@@ -187,6 +187,7 @@ pub(crate) fn request(dice: &mut Dice, network: &Network, load: u64) -> Request 
         deadline: Time::from_nanos(dice.between(50_000, 8_000_000)),
         max_frame: None,
         route: None,
+        protection: 1,
     }
 }
 

@@ -1,0 +1,180 @@
+//! Finding and reserving the routes of a protected request: all of them, or none.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use wayleave_ledger::Reservation;
+use wayleave_policy::{Decision, DisjointRoute, Move, Refusal, Request};
+use wayleave_topology::{FlowId, LinkId};
+use wayleave_units::Time;
+
+use super::disjoint::{self, Disjoint};
+use super::{Detached, MAX_CHOICES};
+use crate::placement::Placement;
+use crate::routing::{Found, Query};
+use crate::survey::{PathOutcome, best_of_path};
+
+/// Where a copy fits, and what was moved for it, with the reservations that were left.
+pub(crate) struct Room {
+    pub(crate) found: Found,
+    pub(crate) moved: Vec<(FlowId, Reservation)>,
+}
+
+/// Copies that are reserved already.
+pub(crate) struct Copies {
+    placed: Vec<Placed>,
+}
+
+struct Placed {
+    flow: FlowId,
+    found: Found,
+    moved: Vec<(FlowId, Reservation)>,
+}
+
+impl Copies {
+    fn add(&mut self, placement: &mut Placement, request: &Request, Room { found, moved }: Room) {
+        let flow = placement.reserve_copy(request, found.route.clone());
+        self.placed.push(Placed { flow, found, moved });
+    }
+
+    /// Takes everything back, last first.
+    pub(crate) fn undo(self, placement: &mut Placement) {
+        for placed in self.placed.into_iter().rev() {
+            placement.release(placed.flow);
+            for (flow, old) in placed.moved.into_iter().rev() {
+                placement.undo(flow, old);
+            }
+        }
+    }
+
+    /// They belong together from now on.
+    pub(crate) fn decide(self, placement: &mut Placement) -> Option<Decision> {
+        let mut moved = Vec::new();
+        let mut routes = Vec::new();
+        for placed in self.placed {
+            moved.extend(placed.moved);
+            routes.push(DisjointRoute { flow: placed.flow, route: placed.found.route, bound: placed.found.delay });
+        }
+        // The promise is that of the longest, so it stands first.
+        routes.sort_by_key(|copy| Reverse(copy.bound));
+        placement.join(&routes.iter().map(|copy| copy.flow).collect::<Vec<_>>());
+        let in_flight = moved.iter().map(|(_, old)| placement.bound(&old.route));
+        let activate_after = in_flight.max().unwrap_or(Time::ZERO);
+        let now = |flow| placement.ledger().flow(flow).map(|reservation| reservation.route.clone());
+        let moves = moved.into_iter().filter_map(|(flow, old)| Some(Move { flow, from: old.route, to: now(flow)? }));
+        let moved = moves.collect();
+        let bound = routes.iter().map(|copy| copy.bound).max()?;
+        let mut routes = routes.into_iter();
+        let DisjointRoute { flow, route, .. } = routes.next()?;
+        Some(Decision { flow, route, copies: routes.collect(), bound, moved, activate_after })
+    }
+}
+
+/// The paper's way: a route, then another one without what the first uses, and so on. On failure everything is as it
+/// was, and the number of routes that were found.
+pub(crate) fn one_by_one(
+    placement: &mut Placement,
+    request: &Request,
+    mut find: impl FnMut(&mut Placement, &Query) -> Option<Room>,
+) -> Result<Copies, usize> {
+    let network = placement.network().clone();
+    let detached = Detached::of(&network, request.from, request.to);
+    let mut closed = vec![false; network.links().len()];
+    let mut copies = Copies { placed: Vec::new() };
+    for number in 0..usize::from(request.protection) {
+        let closed_now = (number > 0).then(|| Arc::from(closed.as_slice()));
+        let query = Query { closed: closed_now, ..Query::of(request) };
+        // On one switch the second route would be the first.
+        let room = if detached.is_hopeless && number > 0 { None } else { find(placement, &query) };
+        let Some(room) = room else {
+            copies.undo(placement);
+            return Err(number);
+        };
+        detached.close(&network, &room.found.route, &mut closed);
+        copies.add(placement, request, room);
+    }
+    Ok(copies)
+}
+
+/// All paths are chosen together on the physical graph, then the best queues of each.
+///
+/// # Errors
+/// That there are not so many, or what stands in the way of the first choice; everything is as it was.
+pub(crate) fn along_disjoint_paths(placement: &mut Placement, request: &Request) -> Result<Copies, Refusal> {
+    let network = placement.network().clone();
+    let detached = Detached::of(&network, request.from, request.to);
+    let query = Query::of(request);
+    let mut excluded = vec![false; network.links().len()];
+    let mut reason = None;
+    for _ in 0..MAX_CHOICES {
+        let weight = |link: LinkId| {
+            let is_usable = !excluded[link.index()] && query.carries(placement.ledger(), link);
+            placement.least_through(link).filter(|_| is_usable)
+        };
+        let ends = (request.from, request.to);
+        let paths = match disjoint::find(&network, ends, &detached, request.protection, weight) {
+            Disjoint::Paths(paths) => paths,
+            Disjoint::Cut { most, cut } => {
+                let too_few = Refusal::TooFewDisjoint { asked: request.protection, most, cut };
+                return Err(reason.unwrap_or(too_few));
+            }
+        };
+        let (copies, stopped) = fill(placement, request, &query, &paths);
+        let Some(refusal) = stopped else { return Ok(copies) };
+        let number = copies.placed.len() as u8 + 1;
+        copies.undo(placement);
+        let is_over = !exclude(&refusal, &mut excluded);
+        reason.get_or_insert_with(|| Refusal::Copy {
+            copy: number,
+            of: request.protection,
+            refusal: Box::new(refusal),
+        });
+        if is_over {
+            break;
+        }
+    }
+    Err(reason.unwrap_or(Refusal::Disconnected))
+}
+
+/// Reserves path after path, until one has no room.
+fn fill(
+    placement: &mut Placement,
+    request: &Request,
+    query: &Query,
+    paths: &[Vec<LinkId>],
+) -> (Copies, Option<Refusal>) {
+    let mut copies = Copies { placed: Vec::new() };
+    for path in paths {
+        match on_path(placement, query, path) {
+            Ok(found) => copies.add(placement, request, Room { found, moved: Vec::new() }),
+            Err(refusal) => return (copies, Some(refusal)),
+        }
+    }
+    (copies, None)
+}
+
+/// The best queues of a path, or what stands in the way there.
+fn on_path(placement: &Placement, query: &Query, path: &[LinkId]) -> Result<Found, Refusal> {
+    match best_of_path(placement, query, path) {
+        PathOutcome::Open { route, bound } => Ok(Found { route, delay: bound }),
+        PathOutcome::Blocked { route, bound, bindings } => {
+            let mut bindings = bindings.into_iter();
+            Err(match bindings.next() {
+                Some(binding) => Refusal::Blocked { route, binding, others: bindings.collect() },
+                None => Refusal::TooSlow { route, bound, deadline: query.deadline },
+            })
+        }
+        PathOutcome::TooSlow { fastest } => Err(Refusal::Deadline { fastest, deadline: query.deadline }),
+        PathOutcome::TooManySwitches { limit } => Err(Refusal::TooManySwitches { limit }),
+        PathOutcome::NoQueue { .. } | PathOutcome::FrameTooLarge { .. } => Err(Refusal::Disconnected),
+    }
+}
+
+/// Leaves out the links that let the flow in nowhere; false if there is nothing to be learnt.
+fn exclude(refusal: &Refusal, excluded: &mut [bool]) -> bool {
+    let Refusal::Blocked { binding, others, .. } = refusal else { return false };
+    for binding in std::iter::once(binding).chain(others) {
+        excluded[binding.link().index()] = true;
+    }
+    true
+}

@@ -1,0 +1,88 @@
+//! What fails as a whole: a cable with both its directions, a switch with all its cables.
+
+use std::collections::HashMap;
+
+use crate::network::{Link, LinkId, Network, NodeId, NodeKind};
+use crate::route::Route;
+
+/// Something that fails as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Element {
+    /// A cable, by one of its directions.
+    Cable(LinkId),
+    /// A switch.
+    Switch(NodeId),
+}
+
+impl Network {
+    /// The other direction of a link's cable; `None` if it has none.
+    pub fn reverse(&self, link: LinkId) -> Option<LinkId> {
+        self.reverse[link.index()]
+    }
+
+    /// One name for both directions of a cable: the one with the smaller index.
+    pub fn cable(&self, link: LinkId) -> LinkId {
+        self.reverse(link).map_or(link, |reverse| reverse.min(link))
+    }
+
+    /// What a person calls an element: the link in the direction that it is given in, or the switch.
+    pub fn element_name(&self, element: Element) -> &str {
+        match element {
+            Element::Cable(link) => &self.link(link).name,
+            Element::Switch(node) => &self.node(node).name,
+        }
+    }
+
+    /// Whether a route breaks when an element fails.
+    pub fn uses(&self, route: &Route, element: Element) -> bool {
+        match element {
+            Element::Cable(link) => route.hops.iter().any(|hop| self.cable(hop.link) == self.cable(link)),
+            Element::Switch(node) => route.hops.iter().any(|hop| {
+                let link = self.link(hop.link);
+                link.from == node || link.to == node
+            }),
+        }
+    }
+
+    /// Every cable and every switch of a route, in its order.
+    pub fn elements(&self, route: &Route) -> Vec<Element> {
+        let mut elements = Vec::with_capacity(2 * route.hops.len());
+        for hop in &route.hops {
+            elements.push(Element::Cable(hop.link));
+            let to = self.link(hop.link).to;
+            if self.node(to).kind == NodeKind::Switch {
+                elements.push(Element::Switch(to));
+            }
+        }
+        elements
+    }
+}
+
+/// Per link the other direction of its cable. Those that were laid as a cable follow one another; what is left, single
+/// directions between the same nodes, is paired in order. That is the careful way: two directions that are taken for one cable
+/// fail together.
+pub(crate) fn pair(links: &[Link]) -> Vec<Option<LinkId>> {
+    let mut reverse = vec![None; links.len()];
+    let mut at = 0;
+    while at + 1 < links.len() {
+        if (links[at].from, links[at].to) == (links[at + 1].to, links[at + 1].from) {
+            (reverse[at], reverse[at + 1]) = (Some(LinkId(at as u32 + 1)), Some(LinkId(at as u32)));
+            at += 1;
+        }
+        at += 1;
+    }
+    let mut waiting: HashMap<(NodeId, NodeId), Vec<usize>> = HashMap::new();
+    for (index, link) in links.iter().enumerate() {
+        if reverse[index].is_some() {
+            continue;
+        }
+        let opposite = waiting.entry((link.to, link.from)).or_default();
+        if opposite.is_empty() {
+            waiting.entry((link.from, link.to)).or_default().push(index);
+        } else {
+            let other = opposite.remove(0);
+            (reverse[index], reverse[other]) = (Some(LinkId(other as u32)), Some(LinkId(index as u32)));
+        }
+    }
+    reverse
+}
