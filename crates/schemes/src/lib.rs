@@ -10,6 +10,7 @@
 //! | [`ecmp`] | equal-cost multi-path, per flow and per packet | path |
 //! | [`flowlet`] | flowlets (CCR 2007) with random choice (NSDI 2017) | path |
 //! | [`presto`] | Presto (SIGCOMM 2015): flowcells, and the receiver's reordering buffer | path |
+//! | [`duplicates`] | removal of copies (IEEE 802.1CB-2017), for Chameleon's disjoint routes | host |
 //! | [`ecn`] | marks by threshold (DCTCP) and random early detection | switch |
 //!
 //! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`placement`],
@@ -19,6 +20,7 @@
 pub mod chameleon;
 pub mod cubic;
 pub mod dctcp;
+pub mod duplicates;
 pub mod ecmp;
 pub mod ecn;
 pub mod flowlet;
