@@ -13,7 +13,8 @@ mod validate;
 pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, SharedService};
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
 pub use traffic::{
-    Arrivals, Congestion, Ends, FlowSpec, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport, Workload,
+    Arrivals, Congestion, Copies, Ends, FlowSpec, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport,
+    Workload,
 };
 pub use validate::{MAX_ACTORS, MAX_HOP, PortError, ScenarioError, TrafficError, WIRE_OVERHEAD};
 

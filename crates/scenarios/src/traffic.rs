@@ -22,6 +22,19 @@ pub struct Traffic {
     pub stop: Option<Time>,
     /// The only route, with its queues, if it is fixed; one pair of hosts then.
     pub route: Option<Route>,
+    /// Where copies of every packet go beside the fixed route; packets that nobody acknowledges only.
+    pub copies: Option<Copies>,
+}
+
+/// Further routes for the same packets; the receiver removes duplicates (IEEE 802.1CB).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copies {
+    /// Each with its queues.
+    pub routes: Vec<Route>,
+    /// How many numbers of packets the receiver remembers.
+    pub window: u16,
+    /// After so long without a packet it forgets them.
+    pub reset: Time,
 }
 
 impl Traffic {
@@ -38,7 +51,16 @@ impl Traffic {
 
     /// Any workload, in queue 0, from the start to the end.
     pub fn new(name: &str, ends: Ends, workload: Workload) -> Self {
-        Self { name: name.to_owned(), ends, workload, queue: 0, start: Time::ZERO, stop: None, route: None }
+        Self {
+            name: name.to_owned(),
+            ends,
+            workload,
+            queue: 0,
+            start: Time::ZERO,
+            stop: None,
+            route: None,
+            copies: None,
+        }
     }
 }
 

@@ -8,11 +8,13 @@ use wayleave_scenarios::{
     Arrivals, Buffering, Discipline, Ecn, Ends, FlowSizes, PacketKind, Phase, PortBehaviour, Reliable, Routing,
     Scenario, Traffic, Transport, Workload,
 };
+use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::transports::AnyMarking;
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::clock::{self, Instant, LineSpeed};
+use crate::copies::{Copies, CopyWay};
 use crate::ends::Pairs;
 use crate::engine::Engine;
 use crate::events::EventQueue;
@@ -69,6 +71,8 @@ pub(crate) struct TrafficSpec {
     pub(crate) transport: Transport,
     /// The only path, if it is fixed: its first step, the rest in the table of routes.
     pub(crate) fixed: Option<(Step, u32)>,
+    /// Where copies go beside it, and what removes them.
+    pub(crate) copies: Option<(Vec<(Step, u32)>, Filter)>,
     pub(crate) counting: Counting,
     /// Of its own, so that no traffic changes what another one draws.
     pub(crate) rng: ChaCha8Rng,
@@ -153,6 +157,7 @@ impl Engine {
             vacant: Vec::new(),
             processes: Vec::new(),
             in_order: Vec::new(),
+            copies: Copies::default(),
             has_too_many_flows: false,
             tally: Tally::new(scenario.traffic.len(), scenario.warmup, scenario.record.series),
             end: clock::from_time(scenario.duration),
@@ -176,6 +181,10 @@ impl Engine {
         let start = clock::from_time(traffic.start);
         let stop = traffic.stop.map_or(self.end.saturating_add(1), clock::from_time);
         let fixed = traffic.route.as_ref().map(|route| self.add_route(route));
+        let copies = traffic.copies.as_ref().map(|copies| {
+            let routes = copies.routes.iter().map(|route| self.add_route(route)).collect();
+            (routes, Filter::new(copies.window, copies.reset))
+        });
         let mut spec = TrafficSpec {
             name: traffic.name.clone(),
             pairs,
@@ -188,6 +197,7 @@ impl Engine {
             deadline: None,
             transport: usual.clone(),
             fixed,
+            copies,
             counting: Counting::Together(None),
             rng: random::generator(self.spec.seed, (2 * u64::from(index)) + 1),
         };
@@ -242,11 +252,29 @@ impl Engine {
                 (first, route, last, Some((set, path)))
             }
         };
-        let flow = self.tally.open(index, Some((from, to)));
-        if let Some(recorder) = &mut self.fabric.recorder {
-            recorder.name(Kind::Datagram, flow, &spec.name, (from, to), 0);
+        let whole = self.open_packets(index, spec, (from, to));
+        let is_tagged = spec.fixed.is_some();
+        let way = Way { first, route, last_hop, flow: whole, is_tagged, paths, copies: None };
+        let Some((routes, filter)) = &spec.copies else { return Some(way) };
+        let own = self.open_packets(index, spec, (from, to));
+        self.tally.is_copy(own, 0);
+        let mut ways = Vec::new();
+        for (number, &(first, route)) in (1..).zip(routes) {
+            let flow = self.open_packets(index, spec, (from, to));
+            self.tally.is_copy(flow, number);
+            ways.push(CopyWay { first, route, flow });
         }
-        Some(Way { first, route, last_hop, flow, is_tagged: spec.fixed.is_some(), paths })
+        let set = self.copies.add(whole, own, ways, filter.clone());
+        Some(Way { flow: own, copies: Some(set), ..way })
+    }
+
+    /// A place to count packets that nobody acknowledges.
+    fn open_packets(&mut self, index: u32, spec: &TrafficSpec, ends: (NodeId, NodeId)) -> u32 {
+        let flow = self.tally.open(index, Some(ends));
+        if let Some(recorder) = &mut self.fabric.recorder {
+            recorder.name(Kind::Datagram, flow, &spec.name, ends, 0);
+        }
+        flow
     }
 
     /// When each source of a token bucket begins.

@@ -5,6 +5,7 @@
 //! before ports choose.
 
 use crate::clock::{self, Instant};
+use crate::copies::Copies;
 use crate::events::{Actor, HORIZON};
 use crate::fabric::{Arrival, Fabric};
 use crate::flows::{self, Flow, FlowSlot, Interface, Segment, Standing};
@@ -33,6 +34,8 @@ pub(crate) struct Engine {
     pub(crate) processes: Vec<Process>,
     /// Segments that a reordering buffer hands up; kept for its memory.
     pub(crate) in_order: Vec<PacketId>,
+    /// Packets that go over several routes.
+    pub(crate) copies: Copies,
     pub(crate) tally: Tally,
     pub(crate) spec: crate::build::Spec,
     /// A flow could not be opened, because the event queue has no number for it.
@@ -102,6 +105,10 @@ impl Engine {
         match packet.kind {
             Kind::Datagram => {
                 self.tally.delivered(number, packet, now);
+                if !self.copies.is_empty() {
+                    let packet = *packet;
+                    self.eliminate(&packet, now);
+                }
                 self.fabric.arena.remove(id);
             }
             Kind::Data => {

@@ -31,6 +31,7 @@
 
 mod build;
 mod clock;
+mod copies;
 mod ends;
 mod engine;
 mod events;

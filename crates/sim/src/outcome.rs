@@ -37,6 +37,7 @@ struct Rare {
     duplicates: u64,
     timeouts: u64,
     marked: u64,
+    copy: Option<u32>,
 }
 
 /// What is counted of one traffic.
@@ -80,6 +81,11 @@ impl Tally {
         let rare = Rare { from: ends.map(|ends| ends.0), to: ends.map(|ends| ends.1), ..Rare::default() };
         self.flows.push(FlowRecord { traffic, rare: Box::new(rare), ..FlowRecord::default() });
         (self.flows.len() - 1) as u32
+    }
+
+    /// What is counted there is one of a flow's copies.
+    pub(crate) fn is_copy(&mut self, flow: u32, number: u32) {
+        self.flows[flow as usize].rare.copy = Some(number);
     }
 
     #[inline]
@@ -147,8 +153,8 @@ impl Tally {
     pub(crate) fn forget(&mut self) {
         for record in &mut self.flows {
             record.payload = 0;
-            let Rare { from, to, .. } = *record.rare;
-            *record.rare = Rare { from, to, ..Rare::default() };
+            let Rare { from, to, copy, .. } = *record.rare;
+            *record.rare = Rare { from, to, copy, ..Rare::default() };
         }
     }
 }
@@ -228,12 +234,16 @@ pub struct FlowOutcome {
     pub drops: u64,
     /// Segments that were sent again.
     pub again: u64,
-    /// Segments that arrived twice.
+    /// Segments that arrived twice, or copies that were removed.
     pub duplicates: u64,
     /// Retransmission time-outs.
     pub timeouts: u64,
     /// Packets that arrived with a congestion mark.
     pub marked: u64,
+    /// Where packets go over several routes: the copies that went over this one of them, from 0. The flow itself, for which the
+    /// first copy of each packet counts, is `None` as any other; what was sent of it and never delivered was lost on
+    /// every route.
+    pub copy: Option<u32>,
 }
 
 /// One queue.
@@ -413,7 +423,7 @@ fn share(sent: u64, rate: Rate, time: Time) -> f64 {
 
 impl From<FlowRecord> for FlowOutcome {
     fn from(record: FlowRecord) -> Self {
-        let Rare { from, to, drops, again, duplicates, timeouts, marked } = *record.rare;
+        let Rare { from, to, drops, again, duplicates, timeouts, marked, copy } = *record.rare;
         Self {
             traffic: record.traffic as usize,
             from,
@@ -430,6 +440,7 @@ impl From<FlowRecord> for FlowOutcome {
             duplicates,
             timeouts,
             marked,
+            copy,
         }
     }
 }

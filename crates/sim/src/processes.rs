@@ -155,12 +155,15 @@ impl Engine {
             flags: if source.way.is_tagged { Flags::TAGGED } else { Flags::default() },
             ..Packet::default()
         };
-        let first = source.way.first;
+        let (first, copies) = (source.way.first, source.way.copies);
         self.tally.sent(source.way.flow, &packet);
         let id = self.fabric.arena.insert(packet);
         self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
         if let Some(dropped) = self.fabric.enter(first, id, now) {
             self.dropped(dropped);
+        }
+        if let Some(set) = copies {
+            self.duplicate(set, packet, now);
         }
     }
 

@@ -33,6 +33,8 @@ pub(crate) struct Way {
     pub(crate) is_tagged: bool,
     /// The set that its path is of, with its number there; none if its route is fixed.
     pub(crate) paths: Option<(PathSetId, u32)>,
+    /// The set of its copies, if it has any.
+    pub(crate) copies: Option<u32>,
 }
 
 /// When the next packet is due.
@@ -199,7 +201,8 @@ mod tests {
     use wayleave_scenarios::Phase;
 
     fn source(kind: PacketKind, frame: u64, stop: Instant) -> Source {
-        let way = Way { first: Step::END, route: 0, last_hop: Step::END, flow: 0, is_tagged: false, paths: None };
+        let (first, last_hop) = (Step::END, Step::END);
+        let way = Way { first, route: 0, last_hop, flow: 0, is_tagged: false, paths: None, copies: None };
         Source::new(way, kind, Bytes::new(frame), 0, stop, &mut random::generator(1, 0))
     }
 

@@ -116,6 +116,7 @@ fn traffic(load: Load, network: &Network) -> Vec<Traffic> {
         start: Time::ZERO,
         stop: None,
         route: None,
+        copies: None,
     };
     let endless = |ends: Ends| Traffic {
         name: "bulk".to_owned(),
@@ -125,6 +126,7 @@ fn traffic(load: Load, network: &Network) -> Vec<Traffic> {
         start: Time::ZERO,
         stop: None,
         route: None,
+        copies: None,
     };
     match load {
         Load::ConstantRate => vec![constant(0, Rate::from_gbit(9))],

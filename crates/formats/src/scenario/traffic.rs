@@ -109,6 +109,7 @@ fn read_one(
         start: start.unwrap_or(Some(wayleave_units::Time::ZERO))?,
         stop: stop.map_or(Some(None), |stop| stop.map(Some))?,
         route: route.map_or(Some(None), |route| route.map(Some))?,
+        copies: None,
     })
 }
 

@@ -194,6 +194,8 @@ pub enum TrafficError {
     RouteForMany(usize),
     /// The route does not lead from the one to the other.
     Route(RouteError),
+    /// Copies of what is no packet of a fixed route.
+    Copies,
     /// Something that must be above zero.
     Zero {
         /// Its key.
@@ -304,7 +306,7 @@ impl TrafficError {
             Self::NoQueue { .. } => "queue",
             Self::StartsLate { key, .. } => key,
             Self::StopsEarly { .. } => "stop",
-            Self::RouteForMany(_) | Self::Route(_) => "route",
+            Self::RouteForMany(_) | Self::Route(_) | Self::Copies => "route",
             Self::Burst { .. } => "tokenBucket",
             Self::Endless => "sizes",
             Self::NoFlows => "listed",
@@ -387,6 +389,10 @@ impl fmt::Display for TrafficError {
             Self::StopsEarly { start, stop } => write!(f, "it ends at {stop}, and begins at {start}"),
             Self::RouteForMany(pairs) => write!(f, "a route is for one pair of hosts, and these are {pairs}"),
             Self::Route(error) => write!(f, "{error}"),
+            Self::Copies => write!(
+                f,
+                "copies go beside a fixed route, of packets that nobody acknowledges: give a route, or leave out the copies"
+            ),
             Self::Zero { what, .. } => write!(f, "{what} has to be above zero"),
             Self::Burst { burst, frame } => {
                 write!(f, "a burst of {burst} lets no frame of {frame} through")

@@ -172,7 +172,17 @@ fn check_flow(flow: &FlowSpec, before: Time, scenario: &Scenario, reach: &mut Re
 }
 
 fn check_route(traffic: &Traffic, scenario: &Scenario) -> Result<(), TrafficError> {
-    let Some(route) = &traffic.route else { return Ok(()) };
+    let Some(route) = &traffic.route else {
+        return if traffic.copies.is_some() { Err(TrafficError::Copies) } else { Ok(()) };
+    };
+    if let Some(copies) = &traffic.copies {
+        if !matches!(traffic.workload, Workload::Packets { .. }) {
+            return Err(TrafficError::Copies);
+        }
+        for copy in &copies.routes {
+            check_route(&Traffic { route: Some(copy.clone()), copies: None, ..traffic.clone() }, scenario)?;
+        }
+    }
     match (&traffic.workload, &traffic.ends) {
         (Workload::Listed { flows, .. }, _) => Err(TrafficError::RouteForMany(flows.len())),
         (_, Ends::Pairs(pairs)) if pairs.len() == 1 => {

@@ -7,6 +7,7 @@
 
 mod buffers;
 mod congestion;
+mod copies;
 mod corrected;
 mod latency;
 mod lossless;
