@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use wayleave_topology::{Element, LinkId, NodeId};
+
 /// Traffic within the contracts: a pattern, the seed of its random numbers, and what a search has changed.
 ///
 /// ```
@@ -21,6 +23,8 @@ pub struct Attack {
     pub frames: Frames,
     /// Whether traffic without a contract is there, where there can be any.
     pub company: Company,
+    /// What fails meanwhile, and stays so.
+    pub cuts: Vec<Cut>,
     /// Of random phases, and of the simulator.
     pub seed: u64,
     /// What is moved from where the pattern puts it.
@@ -73,6 +77,15 @@ pub enum Company {
     Quiet,
 }
 
+/// A cable or a switch that fails while flows run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// What.
+    pub element: Element,
+    /// When, in ns; in attacks on one promise its burst begins at 0.
+    pub at_ns: i64,
+}
+
 /// Something that begins earlier or later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shift {
@@ -100,7 +113,14 @@ pub struct AttackError {
 impl Attack {
     /// A pattern of largest frames, with background.
     pub const fn new(timing: Timing, seed: u64) -> Self {
-        Self { timing, frames: Frames::Largest, company: Company::Background, seed, shifts: Vec::new() }
+        Self {
+            timing,
+            frames: Frames::Largest,
+            company: Company::Background,
+            cuts: Vec::new(),
+            seed,
+            shifts: Vec::new(),
+        }
     }
 
     /// The promise whose packets are to be delayed, if it is one.
@@ -144,6 +164,12 @@ impl fmt::Display for Attack {
         if self.company == Company::Quiet {
             f.write_str("/quiet")?;
         }
+        for Cut { element, at_ns } in &self.cuts {
+            match element {
+                Element::Cable(link) => write!(f, "/cut:l{}@{at_ns}", link.0)?,
+                Element::Switch(node) => write!(f, "/cut:s{}@{at_ns}", node.0)?,
+            }
+        }
         write!(f, ",{}", self.seed)?;
         for Shift { who, by_ns } in &self.shifts {
             f.write_str(",")?;
@@ -185,11 +211,22 @@ fn parse(text: &str) -> Option<Attack> {
         match word {
             "small" => attack.frames = Frames::Smallest,
             "quiet" => attack.company = Company::Quiet,
-            _ => return None,
+            other => attack.cuts.push(cut(other.strip_prefix("cut:")?)?),
         }
     }
     let shifts = parts.next().map_or(Some(Vec::new()), |list| list.split(',').map(shift).collect())?;
     Some(Attack { shifts, ..attack })
+}
+
+/// `l12@3400` or `s5@3400`: the link, with the other direction of its cable, or the switch, and when.
+fn cut(text: &str) -> Option<Cut> {
+    let (what, at) = text.split_once('@')?;
+    let element = match what.split_at_checked(1)? {
+        ("l", number) => Element::Cable(LinkId(number.parse().ok()?)),
+        ("s", number) => Element::Switch(NodeId(number.parse().ok()?)),
+        _ => return None,
+    };
+    Some(Cut { element, at_ns: at.parse().ok()? })
 }
 
 fn shift(text: &str) -> Option<Shift> {
@@ -225,6 +262,7 @@ mod tests {
             "colliding:0,3,@0-9223372036854775807",
             "squeezing:5,1",
             "chasing:12/small,7,@1+1200,9-400",
+            "chasing:3/cut:l12@-3400/cut:s5@0,1",
         ] {
             assert_eq!(text.parse::<Attack>().unwrap().to_string(), text);
         }
@@ -241,6 +279,9 @@ mod tests {
             "random/loud,1",
             "together,1,5",
             "together,1,@+5",
+            "together/cut:12@5,1",
+            "together/cut:l12,1",
+            "together/cut:x12@5,1",
         ] {
             assert!(text.parse::<Attack>().is_err(), "{text}");
         }

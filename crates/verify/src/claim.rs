@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use wayleave_scenarios::ScenarioError;
-use wayleave_topology::{Network, NetworkError, Route, RouteError};
+use wayleave_topology::{Element, Network, NetworkError, Route, RouteError};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// An admitted set. Buffers are those of the network's queues.
@@ -14,8 +14,28 @@ pub struct Claim {
     pub network: Arc<Network>,
     /// What else is sent.
     pub background: Background,
-    /// The promises.
+    /// The promises: one for each route.
     pub promises: Vec<Promise>,
+    /// Which promises are about the same packets, sent over several routes at once.
+    pub protected: Vec<Protected>,
+}
+
+/// A contract whose packets go over several disjoint routes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Protected {
+    /// Its promises, by number; two or more.
+    pub routes: Vec<usize>,
+    /// Whether its packets are duplicated.
+    pub duplication: Duplication,
+}
+
+/// Whether packets go over all routes of a protected contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duplication {
+    /// They do.
+    On,
+    /// Only over the first: a fault on purpose.
+    Off,
 }
 
 /// Traffic without a contract.
@@ -64,10 +84,20 @@ pub enum ClaimError {
         /// Whose.
         name: String,
     },
+    /// A protected contract that is none: fewer than two routes, or promises that are not about the same packets.
+    Protected {
+        /// Its number.
+        number: usize,
+    },
     /// The network cannot be given the queues of traffic without a contract.
     Network(NetworkError),
     /// The simulator does not accept the run.
     Run(Box<ScenarioError>),
+    /// An attack cuts what is not there.
+    NoElement {
+        /// What.
+        element: Element,
+    },
     /// An attack on a promise that is not there.
     NoPromise {
         /// Its number.
@@ -82,8 +112,28 @@ impl fmt::Display for ClaimError {
         match self {
             Self::Route { name, error } => write!(f, "the route of \"{name}\": {error}"),
             Self::Nothing { name } => write!(f, "\"{name}\" has a rate or a frame of zero"),
+            Self::Protected { number } => {
+                write!(
+                    f,
+                    "the routes of protected contract {number} do not carry the same packets between the same hosts"
+                )
+            }
             Self::Network(error) => error.fmt(f),
             Self::Run(error) => write!(f, "the simulator refuses the run: {error}"),
+            Self::NoElement { element: Element::Cable(link) } => {
+                write!(
+                    f,
+                    "there is no link {}: the cuts of an attack are numbered as the network of the same input",
+                    link.0
+                )
+            }
+            Self::NoElement { element: Element::Switch(node) } => {
+                write!(
+                    f,
+                    "node {} is no switch: the cuts of an attack are numbered as the network of the same input",
+                    node.0
+                )
+            }
             Self::NoPromise { number, promises } => {
                 write!(f, "there is no promise {number}: they are numbered from 0, and there are {promises}")
             }
@@ -110,7 +160,22 @@ impl Claim {
                 return Err(ClaimError::Nothing { name: promise.name.clone() });
             }
         }
-        Ok(())
+        let numbered = self.protected.iter().enumerate();
+        numbered
+            .filter(|(_, protected)| !self.is_one(protected))
+            .map(|(number, _)| number)
+            .next()
+            .map_or(Ok(()), |number| Err(ClaimError::Protected { number }))
+    }
+
+    /// Whether the promises of a protected contract are about the same packets.
+    fn is_one(&self, protected: &Protected) -> bool {
+        let terms = |number: &usize| {
+            let promise = self.promises.get(*number)?;
+            Some((promise.ends(&self.network)?, promise.rate, promise.burst))
+        };
+        let first = protected.routes.first().and_then(terms);
+        protected.routes.len() > 1 && first.is_some() && protected.routes.iter().all(|number| terms(number) == first)
     }
 }
 

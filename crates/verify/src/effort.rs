@@ -12,6 +12,9 @@ pub struct Effort {
     pub rounds: u32,
     /// How many contracts the search is for.
     pub searched: usize,
+    /// How many failures are tried of each protected contract that is attacked, and whether any are while all send;
+    /// [`u32::MAX`] is all that there are.
+    pub cuts: u32,
     /// The most packets put on links in one run; runs become shorter instead.
     pub packet_hops: u64,
     /// Of all random numbers.
@@ -20,12 +23,21 @@ pub struct Effort {
 
 impl Effort {
     /// A first look: about a second for a fat tree with 1,000 contracts.
-    pub const QUICK: Self = Self { seeds: 2, victims: 16, rounds: 32, searched: 1, packet_hops: 1_000_000, seed: 1 };
+    pub const QUICK: Self =
+        Self { seeds: 2, victims: 16, rounds: 32, searched: 1, cuts: 4, packet_hops: 1_000_000, seed: 1 };
     /// Seconds for a fat tree with 2,000 contracts.
-    pub const USUAL: Self = Self { seeds: 8, victims: 256, rounds: 256, searched: 1, packet_hops: 2_000_000, seed: 1 };
+    pub const USUAL: Self =
+        Self { seeds: 8, victims: 256, rounds: 256, searched: 1, cuts: 8, packet_hops: 2_000_000, seed: 1 };
     /// Every contract is attacked, and the search is for those that came closest.
-    pub const LONG: Self =
-        Self { seeds: 64, victims: usize::MAX, rounds: 512, searched: 16, packet_hops: 20_000_000, seed: 1 };
+    pub const LONG: Self = Self {
+        seeds: 64,
+        victims: usize::MAX,
+        rounds: 512,
+        searched: 16,
+        cuts: u32::MAX,
+        packet_hops: 20_000_000,
+        seed: 1,
+    };
 }
 
 impl Default for Effort {

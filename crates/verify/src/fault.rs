@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wayleave_topology::{Network, NetworkError, NodeKind};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::claim::{Claim, Promise};
+use crate::claim::{Claim, Duplication, Promise};
 
 /// One thing that is wrong with a claim, or with the traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub enum Fault {
     ShaperOff,
     /// The queues of switches hold two frames, whatever was counted with.
     BuffersGone,
+    /// Packets of protected contracts go over the first of their routes only.
+    DuplicationOff,
 }
 
 impl Claim {
@@ -35,6 +37,9 @@ impl Claim {
                 }
             }
             Fault::BuffersGone => claim.network = Arc::new(with_small_buffers(&self.network)?),
+            Fault::DuplicationOff => {
+                claim.protected.iter_mut().for_each(|protected| protected.duplication = Duplication::Off);
+            }
         }
         Ok(claim)
     }

@@ -167,7 +167,12 @@ mod tests {
             today: None,
         };
         let largest = vec![Bytes::new(1562); network.links().len()];
-        Claim { network, background: Background::Saturating { largest }, promises: vec![promise] }
+        Claim {
+            network,
+            background: Background::Saturating { largest },
+            promises: vec![promise],
+            protected: Vec::new(),
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@
 //! |---|---|
 //! | `claim.rs`, `fault.rs` | what is promised; faults on purpose |
 //! | `attack.rs`, `schedule.rs` | who sends when, and its text |
+//! | `cuts.rs` | what fails meanwhile |
 //! | `fill.rs` | traffic without a contract |
 //! | `stage.rs`, `run.rs` | from an attack to a scenario to what was seen |
 //! | `verify.rs`, `effort.rs` | which attacks are made |
@@ -45,6 +46,7 @@
 //!     network: network.clone(),
 //!     background: Background::Saturating { largest: vec![Bytes::new(1562); 6] },
 //!     promises: vec![promise.clone()],
+//!     protected: Vec::new(),
 //! };
 //! assert!(verify(&claim(&promise), &Effort::QUICK, None, |_, _| true)?.is_sound());
 //! // Two frames in a row take 24 us on the first link alone.
@@ -55,6 +57,7 @@
 
 mod attack;
 mod claim;
+mod cuts;
 mod effort;
 mod fault;
 mod fill;
@@ -64,9 +67,9 @@ mod schedule;
 mod stage;
 mod verify;
 
-pub use attack::{Attack, AttackError, Company, Frames, Shift, Timing, Who};
-pub use claim::{Background, Claim, ClaimError, Promise};
+pub use attack::{Attack, AttackError, Company, Cut, Frames, Shift, Timing, Who};
+pub use claim::{Background, Claim, ClaimError, Duplication, Promise, Protected};
 pub use effort::Effort;
 pub use fault::Fault;
-pub use report::{Breach, Finding, Report, Violation};
+pub use report::{Breach, Finding, ProtectedFinding, Report, Violation};
 pub use verify::{replay, verify};

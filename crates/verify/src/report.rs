@@ -7,7 +7,7 @@ use wayleave_units::Time;
 
 use crate::attack::Attack;
 use crate::claim::Claim;
-use crate::run::Seen;
+use crate::run::{Kept, Loses, Seen};
 
 /// The outcome of a verification.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,21 @@ pub struct Report {
     pub runs: u64,
     /// Packets put on links in all of them.
     pub packet_hops: u64,
+    /// One for each protected contract, in the order of the claim.
+    pub protected: Vec<ProtectedFinding>,
+    /// Packets that were lost where nothing was promised: of contracts with one route, or with none that was left.
+    pub unprotected_losses: u64,
+}
+
+/// What was seen of one protected contract while links and switches failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProtectedFinding {
+    /// Runs in which at least one of its routes failed, and at least one was left.
+    pub cuts: u64,
+    /// Packets that were handed up in these.
+    pub packets: u64,
+    /// Packets of which no copy arrived.
+    pub lost: u64,
 }
 
 /// The worst that was seen of one promise.
@@ -70,6 +85,11 @@ pub enum Breach {
         /// How many in one run.
         packets: u64,
     },
+    /// Packets of which no copy arrived, though one of their routes was whole.
+    Lost {
+        /// How many in one run.
+        packets: u64,
+    },
 }
 
 impl Finding {
@@ -90,13 +110,14 @@ impl Breach {
             Self::Late { .. } => 0,
             Self::Unproven { .. } => 1,
             Self::Dropped { .. } => 2,
+            Self::Lost { .. } => 3,
         }
     }
 
     const fn size(self) -> u64 {
         match self {
             Self::Late { delay_ps, .. } | Self::Unproven { delay_ps, .. } => delay_ps,
-            Self::Dropped { packets } => packets,
+            Self::Dropped { packets } | Self::Lost { packets } => packets,
         }
     }
 }
@@ -110,13 +131,21 @@ impl fmt::Display for Breach {
             }
             Self::Dropped { packets: 1 } => f.write_str("a packet found no room in a buffer"),
             Self::Dropped { packets } => write!(f, "{packets} packets found no room in a buffer"),
+            Self::Lost { packets: 1 } => f.write_str("of a packet no copy arrived, though one of its routes was whole"),
+            Self::Lost { packets } => {
+                write!(f, "of {packets} packets no copy arrived, though one of their routes was whole")
+            }
         }
     }
 }
 
 impl Report {
-    pub(crate) fn new(promises: usize) -> Self {
-        Self { findings: vec![Finding::default(); promises], ..Self::default() }
+    pub(crate) fn new(claim: &Claim) -> Self {
+        Self {
+            findings: vec![Finding::default(); claim.promises.len()],
+            protected: vec![ProtectedFinding::default(); claim.protected.len()],
+            ..Self::default()
+        }
     }
 
     /// Whether everything held.
@@ -142,7 +171,8 @@ impl Report {
             let finding = &mut self.findings[seen.promise];
             finding.delays.merge(&seen.delays);
             finding.packets += seen.packets;
-            finding.drops += seen.drops;
+            let drops = if seen.loses == Loses::Nothing { seen.drops } else { 0 };
+            finding.drops += drops;
             if seen.packets > 0 && (seen.delay_ps > finding.delay_ps || finding.attack.is_none()) {
                 finding.delay_ps = seen.delay_ps;
                 finding.attack = Some(attack.clone());
@@ -154,8 +184,29 @@ impl Report {
             } else if let Some(today) = promise.today.filter(|&today| is_beyond(today)) {
                 self.violate(seen.promise, Breach::Unproven { delay_ps: seen.delay_ps, today }, attack);
             }
-            if seen.drops > 0 {
-                self.violate(seen.promise, Breach::Dropped { packets: seen.drops }, attack);
+            if drops > 0 {
+                self.violate(seen.promise, Breach::Dropped { packets: drops }, attack);
+            }
+            if seen.loses == Loses::WhatFails {
+                self.unprotected_losses += seen.drops;
+            }
+        }
+    }
+
+    /// Adds what a run with failures shows of protected contracts.
+    pub(crate) fn add_protected(&mut self, claim: &Claim, kept: &[Kept], attack: &Attack) {
+        for kept in kept {
+            if kept.is_any_left {
+                let finding = &mut self.protected[kept.group];
+                finding.cuts += u64::from(kept.is_any_cut);
+                finding.packets += kept.packets;
+                finding.lost += kept.lost;
+                if kept.lost > 0 {
+                    let promise = claim.protected[kept.group].routes[0];
+                    self.violate(promise, Breach::Lost { packets: kept.lost }, attack);
+                }
+            } else {
+                self.unprotected_losses += kept.lost;
             }
         }
     }

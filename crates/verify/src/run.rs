@@ -1,14 +1,15 @@
 //! One run: an attack becomes a scenario, and the scenario is simulated.
 
-use wayleave_scenarios::{Discipline, Ends, PacketKind, Phase, Scenario, Traffic};
+use wayleave_scenarios::Element as Failing;
+use wayleave_scenarios::{Change, Copies, Discipline, Ends, Outage, PacketKind, Phase, Scenario, Traffic};
 use wayleave_sim::stats::Histogram;
-use wayleave_topology::Route;
+use wayleave_topology::{Element, Route};
 use wayleave_units::{Bytes, Time};
 
-use crate::attack::{Attack, Company};
-use crate::claim::{Background, ClaimError};
+use crate::attack::{Attack, Company, Cut};
+use crate::claim::{Background, ClaimError, Duplication};
 use crate::schedule::{Burst, Then};
-use crate::stage::{Stage, nanos, sending};
+use crate::stage::{SMALLEST_FRAME, Stage, nanos, sending};
 
 /// Frames of background that are sent before the first burst: its queues are not empty then.
 const LEAD_FRAMES: i64 = 8;
@@ -20,6 +21,9 @@ const SHORTEST: i64 = 10_000;
 /// when the run ends would not be seen. It ends by itself when nothing is left; this is far beyond, in ns.
 const DRAIN: i64 = 1_000_000_000_000;
 
+/// Frames that a contract earns in a run with failures after its burst, unless that takes very long.
+const AFTER_A_CUT: u64 = 8;
+
 /// What became of one promise's packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
@@ -28,13 +32,50 @@ pub(crate) struct Seen {
     pub(crate) delays: Histogram,
     pub(crate) packets: u64,
     pub(crate) drops: u64,
+    pub(crate) loses: Loses,
+}
+
+/// Which of its packets a promise may lose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Loses {
+    /// None.
+    #[default]
+    Nothing,
+    /// Its route is cut, and it is the only one.
+    WhatFails,
+    /// Its route is cut; what becomes of its packets is said of all copies together.
+    Copies,
+}
+
+/// What became of a protected contract's packets while something failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) group: usize,
+    pub(crate) is_any_cut: bool,
+    pub(crate) is_any_left: bool,
+    pub(crate) packets: u64,
+    /// Packets of which no copy arrived.
+    pub(crate) lost: u64,
 }
 
 /// What a run shows.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) seen: Vec<Seen>,
+    pub(crate) kept: Vec<Kept>,
     pub(crate) hops: u64,
+}
+
+/// Whose a traffic is.
+#[derive(Clone, Debug)]
+enum Owner {
+    Background,
+    /// Over its own route.
+    Promise(usize),
+    /// Over the routes of all these, duplicated; the first has the traffic's own route.
+    Routes(Vec<usize>),
+    /// Over the first route of a protected contract only: a fault.
+    Unduplicated(usize),
 }
 
 impl Stage<'_> {
@@ -43,15 +84,35 @@ impl Stage<'_> {
         if let Some(number) = attack.victim().filter(|&victim| victim >= self.ways.len()) {
             return Err(ClaimError::NoPromise { number, promises: self.ways.len() });
         }
+        let is_there = |cut: &Cut| match cut.element {
+            Element::Cable(link) => link.index() < self.network.links().len(),
+            Element::Switch(node) => self.network.switches().any(|switch| switch == node),
+        };
+        if let Some(cut) = attack.cuts.iter().find(|cut| !is_there(cut)) {
+            return Err(ClaimError::NoElement { element: cut.element });
+        }
         let (scenario, owners) = self.scenario(attack, packet_hops);
-        if owners.iter().all(Option::is_none) {
-            return Ok(Shown { seen: Vec::new(), hops: 0 });
+        if owners.iter().all(|owner| matches!(owner, Owner::Background)) {
+            return Ok(Shown { seen: Vec::new(), kept: Vec::new(), hops: 0 });
         }
         let outcome =
             wayleave_sim::run(&scenario, attack.seed, |_| true).map_err(|error| ClaimError::Run(Box::new(error)))?;
-        let mut seen: Vec<Seen> = Vec::new();
+        let (mut seen, mut kept): (Vec<Seen>, Vec<Kept>) = (Vec::new(), Vec::new());
         for flow in outcome.flows {
-            let Some(promise) = owners.get(flow.traffic).copied().flatten() else { continue };
+            let Some(owner) = owners.get(flow.traffic) else { continue };
+            let promise = match (owner, flow.copy) {
+                (Owner::Background, _) => continue,
+                (Owner::Routes(routes), Some(copy)) => routes[copy as usize],
+                (Owner::Routes(routes), None) => {
+                    kept.push(self.kept(attack, routes[0], flow.delivered, flow.sent - flow.delivered));
+                    continue;
+                }
+                (Owner::Unduplicated(promise), _) => {
+                    kept.push(self.kept(attack, *promise, flow.delivered, flow.drops));
+                    *promise
+                }
+                (Owner::Promise(promise), _) => *promise,
+            };
             debug_assert_eq!(flow.sent, flow.delivered + flow.drops, "the run has come to its end");
             seen.push(Seen {
                 promise,
@@ -59,20 +120,52 @@ impl Stage<'_> {
                 delays: flow.delay,
                 packets: flow.delivered,
                 drops: flow.drops,
+                loses: self.loses(attack, promise),
             });
         }
-        Ok(Shown { seen, hops: outcome.hops })
+        Ok(Shown { seen, kept, hops: outcome.hops })
     }
 
-    /// The scenario, and whose each of its traffics is; `None` is background.
-    fn scenario(&self, attack: &Attack, packet_hops: u64) -> (Scenario, Vec<Option<usize>>) {
+    /// Whether the route of a promise fails.
+    fn is_cut(&self, attack: &Attack, promise: usize) -> bool {
+        let route = &self.claim.promises[promise].route;
+        attack.cuts.iter().any(|cut| self.network.uses(route, cut.element))
+    }
+
+    fn loses(&self, attack: &Attack, promise: usize) -> Loses {
+        match (self.is_cut(attack, promise), self.group_of[promise]) {
+            (false, _) => Loses::Nothing,
+            (true, None) => Loses::WhatFails,
+            (true, Some(_)) => Loses::Copies,
+        }
+    }
+
+    /// What is to be said of the packets of a protected contract.
+    fn kept(&self, attack: &Attack, promise: usize, packets: u64, lost: u64) -> Kept {
+        let routes = self.routes(&promise);
+        let cut = routes.iter().filter(|&&route| self.is_cut(attack, route)).count();
+        let group = self.group_of[promise].unwrap_or_default();
+        Kept { group, is_any_cut: cut > 0, is_any_left: cut < routes.len(), packets, lost }
+    }
+
+    /// The scenario, and whose each of its traffics is.
+    fn scenario(&self, attack: &Attack, packet_hops: u64) -> (Scenario, Vec<Owner>) {
         let mut bursts = self.schedule(attack);
+        if !attack.cuts.is_empty() {
+            self.keep_one_route(attack, &mut bursts);
+        }
         bursts.retain(|burst| self.frame(burst.promise, attack.frames).is_some());
         let background = self.background(attack);
         let lead = self.lead(&background);
         let first = bursts.iter().map(|burst| burst.start).min().unwrap_or(0);
         bursts.iter_mut().for_each(|burst| burst.start += lead - first);
-        let end_of = |burst: &Burst| burst.start + nanos(self.claim.promises[burst.promise].limit());
+        let end_of = |burst: &Burst| {
+            let terms = &self.claim.promises[burst.promise];
+            let limit = nanos(terms.limit());
+            // Where something fails, some more packets are sent afterwards.
+            let earning = sending(AFTER_A_CUT * terms.frame.get(), terms.rate).min(4 * limit);
+            burst.start + limit + if attack.cuts.is_empty() { 0 } else { earning }
+        };
         let end = bursts.iter().map(end_of).max().unwrap_or(lead) + SHORTEST;
         let plan = self.fitted(attack, &bursts, &background, (lead, end), packet_hops);
 
@@ -82,13 +175,75 @@ impl Stage<'_> {
         let mut owners = Vec::new();
         for (number, (route, frame)) in background.iter().enumerate() {
             scenario.traffic.push(self.filling(number, route, *frame, (lead, plan.end)));
-            owners.push(None);
+            owners.push(Owner::Background);
         }
         for (number, burst) in bursts.iter().enumerate().filter(|(_, burst)| burst.start < plan.end) {
-            scenario.traffic.extend(self.bursting(number, burst, attack, plan));
-            owners.push(Some(burst.promise));
+            let owner = self.owner(attack, burst.promise);
+            let Some(traffic) = self.bursting(number, burst, attack, plan, &owner) else { continue };
+            scenario.traffic.push(traffic);
+            owners.push(owner);
         }
+        for cut in &attack.cuts {
+            let at = time((cut.at_ns + lead - first).clamp(0, plan.end));
+            scenario.outages.extend(self.outages(cut.element).map(|what| Outage { at, what, change: Change::Fails }));
+        }
+        scenario.outages.sort_by_key(|outage| outage.at);
         (scenario, owners)
+    }
+
+    /// Copies of one packet leave together: of the routes of a protected contract the victim's sends the others along, or
+    /// else the one that comes first.
+    fn keep_one_route(&self, attack: &Attack, bursts: &mut Vec<Burst>) {
+        let mut senders: Vec<Option<usize>> = vec![None; self.claim.protected.len()];
+        if let Some(victim) = attack.victim()
+            && let Some(group) = self.group_of[victim]
+        {
+            senders[group] = Some(victim);
+        }
+        bursts.retain(|burst| match self.group_of[burst.promise] {
+            Some(group) => *senders[group].get_or_insert(burst.promise) == burst.promise,
+            None => true,
+        });
+    }
+
+    /// Without failures every copy is attacked as a flow of its own, which is what the admission counts with; with failures
+    /// packets are duplicated.
+    fn owner(&self, attack: &Attack, promise: usize) -> Owner {
+        let Some(group) = self.group_of[promise].filter(|_| !attack.cuts.is_empty()) else {
+            return Owner::Promise(promise);
+        };
+        let protected = &self.claim.protected[group];
+        match protected.duplication {
+            Duplication::On => {
+                let others = protected.routes.iter().copied().filter(|&route| route != promise);
+                Owner::Routes(std::iter::once(promise).chain(others).collect())
+            }
+            Duplication::Off => Owner::Unduplicated(protected.routes[0]),
+        }
+    }
+
+    /// What fails with an element.
+    fn outages(&self, element: Element) -> impl Iterator<Item = Failing> {
+        let (one, other) = match element {
+            Element::Cable(link) => (Failing::Link(link), self.network.reverse(link).map(Failing::Link)),
+            Element::Switch(node) => (Failing::Switch(node), None),
+        };
+        std::iter::once(one).chain(other)
+    }
+
+    /// The other routes of a burst. The receiver remembers as many packets as can be sent while a copy is late.
+    fn copies(&self, routes: &[usize]) -> Option<Copies> {
+        let terms = &self.claim.promises[*routes.first()?];
+        let others = routes.iter().skip(1);
+        let late = routes.iter().map(|&route| self.claim.promises[route].bound).max()?;
+        let bytes = u128::from(terms.burst.get())
+            + u128::from(terms.rate.bits_per_second()) * u128::from(late.as_nanos()) / 8_000_000_000;
+        let window = u16::try_from(bytes / u128::from(SMALLEST_FRAME) + 2).unwrap_or(u16::MAX);
+        Some(Copies {
+            routes: others.map(|&route| self.claim.promises[route].route.clone()).collect(),
+            window,
+            reset: late + late,
+        })
     }
 
     /// The routes that fill the queues below.
@@ -132,8 +287,9 @@ impl Stage<'_> {
         traffic
     }
 
-    fn bursting(&self, number: usize, burst: &Burst, attack: &Attack, plan: Plan) -> Option<Traffic> {
-        let terms = &self.claim.promises[burst.promise];
+    fn bursting(&self, number: usize, burst: &Burst, attack: &Attack, plan: Plan, owner: &Owner) -> Option<Traffic> {
+        let promise = if let Owner::Unduplicated(first) = owner { *first } else { burst.promise };
+        let terms = &self.claim.promises[promise];
         let frame = self.frame(burst.promise, attack.frames)?;
         let (from, to) = terms.ends(&self.network)?;
         let kind = PacketKind::TokenBucket {
@@ -150,6 +306,7 @@ impl Stage<'_> {
             Then::Rate => plan.end,
         }));
         traffic.route = Some(terms.route.clone());
+        traffic.copies = if let Owner::Routes(routes) = owner { self.copies(routes) } else { None };
         Some(traffic)
     }
 
@@ -162,7 +319,10 @@ impl Stage<'_> {
         (lead, end): (i64, i64),
         packet_hops: u64,
     ) -> Plan {
-        let hops = |burst: &Burst| self.ways[burst.promise].hops.len() as f64;
+        let hops = |burst: &Burst| {
+            let routes = if attack.cuts.is_empty() { &[burst.promise] } else { self.routes(&burst.promise) };
+            routes.iter().map(|&route| self.ways[route].hops.len()).sum::<usize>() as f64
+        };
         let frame = |burst: &Burst| self.frame(burst.promise, attack.frames).unwrap_or(1) as f64;
         let terms = |burst: &Burst| &self.claim.promises[burst.promise];
         let in_bursts: f64 =

@@ -254,7 +254,7 @@ mod tests {
             }
         };
         let promises = vec![promise(1, 1000), promise(2, burst), promise(3, burst)];
-        Claim { network: network.clone(), background: Background::Dropped, promises }
+        Claim { network: network.clone(), background: Background::Dropped, promises, protected: Vec::new() }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::claim::{Background, Claim, ClaimError};
 use crate::fill::Fill;
 
 /// No frame is smaller on the wire: 64 B, and 20 B of preamble and gap (IEEE 802.3); a tag comes on top for each switch.
-const SMALLEST_FRAME: u64 = 84;
+pub(crate) const SMALLEST_FRAME: u64 = 84;
 
 /// One tag a switch, which takes it off (Chameleon, section 3.3).
 const TAG: u64 = 4;
@@ -25,6 +25,8 @@ pub(crate) struct Stage<'c> {
     /// Per link that promises use: which, with the number of the hop.
     pub(crate) on_link: HashMap<LinkId, Vec<(usize, usize)>>,
     pub(crate) fill: Fill,
+    /// Per promise: the protected contract that it is a route of.
+    pub(crate) group_of: Vec<Option<usize>>,
 }
 
 /// The way of one promise.
@@ -69,19 +71,33 @@ impl<'c> Stage<'c> {
             }
         }
         let fill = Fill::new(claim, &network);
-        Ok(Self { claim, network, ways, on_link, fill })
+        let mut group_of = vec![None; ways.len()];
+        for (group, protected) in claim.protected.iter().enumerate() {
+            protected.routes.iter().for_each(|&route| group_of[route] = Some(group));
+        }
+        Ok(Self { claim, network, ways, on_link, fill, group_of })
     }
 
     /// What a promise sends at a time, in bytes; `None` if its burst has no room for a packet with its tags.
     pub(crate) fn frame(&self, promise: usize, frames: Frames) -> Option<u64> {
-        let (terms, way) = (&self.claim.promises[promise], &self.ways[promise]);
-        let tags = TAG * (way.hops.len() as u64).saturating_sub(1);
+        let terms = &self.claim.promises[promise];
+        // Copies over several routes are of one size.
+        let longest = self.routes(&promise).iter().map(|&route| self.ways[route].hops.len()).max().unwrap_or(0);
+        let tags = TAG * (longest as u64).saturating_sub(1);
         let largest = terms.frame.get().min(terms.burst.get());
         let frame = match frames {
             Frames::Largest => largest,
             Frames::Smallest => largest.min(SMALLEST_FRAME + tags),
         };
         Some(frame).filter(|&frame| frame > tags)
+    }
+
+    /// The promises that are about the same packets as this one, itself among them.
+    pub(crate) fn routes<'a>(&'a self, promise: &'a usize) -> &'a [usize] {
+        match self.group_of[*promise] {
+            Some(group) => &self.claim.protected[group].routes,
+            None => std::slice::from_ref(promise),
+        }
     }
 
     /// How long the first frame takes from the first queue to that of a hop, if nothing delays it, in ns.

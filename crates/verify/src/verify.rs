@@ -33,8 +33,7 @@ pub fn verify(
 ) -> Result<Report, ClaimError> {
     assert!(chosen.is_none_or(|chosen| chosen < claim.promises.len()), "there is no such promise");
     let stage = Stage::new(claim)?;
-    let mut campaign =
-        Campaign { stage, effort, report: Report::new(claim.promises.len()), progress, total: 0, done: 0 };
+    let mut campaign = Campaign { stage, effort, report: Report::new(claim), progress, total: 0, done: 0 };
     if !claim.promises.is_empty() {
         campaign.conduct(chosen)?;
     }
@@ -48,9 +47,10 @@ pub fn verify(
 pub fn replay(claim: &Claim, effort: &Effort, attack: &Attack) -> Result<Report, ClaimError> {
     let stage = Stage::new(claim)?;
     let shown = stage.run(attack, effort.packet_hops)?;
-    let mut report = Report::new(claim.promises.len());
+    let mut report = Report::new(claim);
     (report.runs, report.packet_hops) = (1, shown.hops);
     report.add(claim, &shown.seen, attack);
+    report.add_protected(claim, &shown.kept, attack);
     Ok(report.sorted())
 }
 
@@ -86,8 +86,10 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         let patterns = self.patterns();
         let victims = self.effort.victims.min(promises);
         let searched = if chosen.is_some() { 1 } else { self.effort.searched.min(promises) };
-        self.total = (patterns.len() + AIMED * victims + searched * (self.effort.rounds as usize + AIMED)) as u64;
-        for attack in patterns {
+        let cuts = self.cuts();
+        let searches = searched * (self.effort.rounds as usize + AIMED);
+        self.total = (patterns.len() + cuts.len() + AIMED * victims + searches) as u64;
+        for attack in patterns.into_iter().chain(cuts) {
             if !self.make(&attack)?.goes_on {
                 return Ok(());
             }
@@ -122,6 +124,16 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         patterns
     }
 
+    /// Failures while everybody sends, and while one protected contract is attacked: as many contracts as are attacked
+    /// otherwise.
+    fn cuts(&self) -> Vec<Attack> {
+        let mut cuts = self.stage.cut_all(self.effort);
+        for group in (0..self.stage.claim.protected.len()).take(self.effort.victims) {
+            cuts.extend(self.stage.cut_one(group, self.effort));
+        }
+        cuts
+    }
+
     /// Attacks on one.
     fn aimed(&self, victim: usize) -> [Attack; AIMED] {
         let seed = self.effort.seed;
@@ -150,6 +162,7 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         self.report.runs += 1;
         self.report.packet_hops += shown.hops;
         self.report.add(self.stage.claim, &shown.seen, attack);
+        self.report.add_protected(self.stage.claim, &shown.kept, attack);
         self.done += 1;
         let goes_on = (self.progress)(self.done, self.total.max(self.done));
         Ok(Made { seen: shown.seen, goes_on })

@@ -25,7 +25,7 @@ use common::claim;
 const CASES: u64 = 10_000;
 
 /// What one of these is worth: a few runs of some hundred packets.
-const EFFORT: Effort = Effort { seeds: 1, victims: 2, rounds: 2, searched: 1, packet_hops: 2_500, seed: 1 };
+const EFFORT: Effort = Effort { seeds: 1, victims: 2, rounds: 2, searched: 1, cuts: 2, packet_hops: 2_500, seed: 1 };
 
 struct Draw(ChaCha8Rng);
 

@@ -1,0 +1,114 @@
+//! Failures while flows run: what fails, and when, so that it hurts most.
+//!
+//! A protected contract is promised that any `n - 1` failures of what its `n` routes do not share neither lose nor delay a packet
+//! (`docs/admission.md`, section 12). So for every route in turn all others are cut, at a moment when the burst is on the
+//! element that fails, and the burst is chased along the route that is left. Then single elements fail while the whole set
+//! sends.
+
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+use wayleave_topology::Element;
+
+use crate::attack::{Attack, Cut, Frames, Timing};
+use crate::effort::Effort;
+use crate::stage::{Stage, sending};
+
+/// More ways for routes to fail are not counted.
+const MOST_WAYS: usize = 1 << 20;
+
+impl Stage<'_> {
+    /// What one of several routes has for itself.
+    fn private(&self, group: usize, route: usize) -> Vec<Element> {
+        let routes = &self.claim.protected[group].routes;
+        let own = &self.claim.promises[routes[route]].route;
+        let others = || routes.iter().filter(|&&other| other != routes[route]);
+        let is_shared =
+            |element: &Element| others().any(|&other| self.network.uses(&self.claim.promises[other].route, *element));
+        self.network.elements(own).into_iter().filter(|element| !is_shared(element)).collect()
+    }
+
+    /// For one protected contract: every route is left alone in turn, with all others cut; of all the ways to do so, as many
+    /// as the effort says.
+    pub(crate) fn cut_one(&self, group: usize, effort: &Effort) -> Vec<Attack> {
+        let mut rng = ChaCha8Rng::seed_from_u64(effort.seed ^ (group as u64) << 20);
+        let routes = &self.claim.protected[group].routes;
+        let private: Vec<Vec<Element>> = (0..routes.len()).map(|route| self.private(group, route)).collect();
+        let ways_without = |survivor: usize| {
+            let others = private.iter().enumerate().filter(|(route, _)| *route != survivor);
+            others.fold(1_usize, |ways, (_, elements)| ways.saturating_mul(elements.len())).min(MOST_WAYS)
+        };
+        let all: usize = (0..routes.len()).map(ways_without).sum();
+        let wanted = usize::try_from(effort.cuts).unwrap_or(usize::MAX);
+        let chosen: Vec<usize> = if wanted >= all {
+            (0..all).collect()
+        } else {
+            // From every part of the list one, so that every route is left alone about as often.
+            (0..wanted).map(|part| (part * all + rng.random_range(0..all)) / wanted).collect()
+        };
+        let attack = |mut number: usize| {
+            let mut survivor = 0;
+            while number >= ways_without(survivor) {
+                number -= ways_without(survivor);
+                survivor += 1;
+            }
+            let mut attack = Attack::new(Timing::Chasing { victim: routes[survivor] }, effort.seed);
+            for route in (0..routes.len()).filter(|&route| route != survivor) {
+                let element = private[route][number % private[route].len()];
+                number /= private[route].len();
+                let at_ns = self.moment(routes[route], element, &mut rng);
+                attack.cuts.push(Cut { element, at_ns });
+            }
+            attack
+        };
+        chosen.into_iter().map(attack).collect()
+    }
+
+    /// When the burst of a promise, which begins at 0, is on an element.
+    fn moment(&self, promise: usize, element: Element, rng: &mut ChaCha8Rng) -> i64 {
+        let terms = &self.claim.promises[promise];
+        let Some(frame) = self.frame(promise, Frames::Largest) else { return 0 };
+        let hops = &terms.route.hops;
+        let enters = |hop: &wayleave_topology::Hop| match element {
+            Element::Cable(link) => self.network.cable(hop.link) == self.network.cable(link),
+            Element::Switch(node) => self.network.link(hop.link).from == node,
+        };
+        let at = hops.iter().position(enters).unwrap_or(0);
+        let lasts = sending(terms.burst.get(), self.ways[promise].hops[at].rate).max(1);
+        self.reach(promise, at, frame) + rng.random_range(0..lasts)
+    }
+
+    /// Single failures while the whole set sends, each of an element that a protected contract can do without.
+    pub(crate) fn cut_all(&self, effort: &Effort) -> Vec<Attack> {
+        let mut elements: Vec<Element> = Vec::new();
+        for (group, protected) in self.claim.protected.iter().enumerate() {
+            for route in 0..protected.routes.len() {
+                elements.extend(self.private(group, route));
+            }
+        }
+        let canonical = |element| match element {
+            Element::Cable(link) => Element::Cable(self.network.cable(link)),
+            switch @ Element::Switch(_) => switch,
+        };
+        let mut elements: Vec<Element> = elements.into_iter().map(canonical).collect();
+        elements.sort_unstable();
+        elements.dedup();
+        let mut rng = ChaCha8Rng::seed_from_u64(effort.seed);
+        let wanted = match effort.cuts {
+            0 => 0,
+            u32::MAX => elements.len(),
+            _ => elements.len().min(2 * effort.seeds as usize),
+        };
+        let mut attacks = Vec::new();
+        for number in 0..wanted {
+            let last = elements.len() - 1 - number;
+            let at = rng.random_range(0..=last);
+            elements.swap(at, last);
+            let timing = if number % 2 == 0 { Timing::Together } else { Timing::Repeated };
+            let mut attack = Attack::new(timing, effort.seed.wrapping_add(number as u64));
+            let at_ns = rng.random_range(0..self.longest().max(1));
+            attack.cuts.push(Cut { element: elements[last], at_ns });
+            attacks.push(attack);
+        }
+        attacks
+    }
+}
