@@ -1,25 +1,23 @@
 //! Reading what the command line names: a network, and lists of contracts or events.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
 use wayleave_contracts::Contract;
-use wayleave_formats::{
-    ContractList, EventList, Problem, Source, Topology, parse_builder, read_contracts, read_events, read_topology,
-};
+use wayleave_formats::{ContractList, EventList, Problem, Source, Topology, read_contracts, read_events};
 use wayleave_topology::{Network, NetworkError, NodeKind};
 use wayleave_units::Bytes;
 
-use crate::commands::topology::is_builder;
 use crate::failure::Failure;
+use crate::import_args::ImportArgs;
 
 /// The network that contracts live on.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct NetworkArgs {
-    /// A file, or a builder such as fat-tree:k=4,queues=8 (`wayleave topology list` names them all); - is stdin
+    /// A file, or a builder such as fat-tree:k=4,queues=8 (`wayleave topology list` names them all); - is stdin. Files
+    /// of other tools are read as well: containerlab, NetworkX node-link JSON, GML, GraphML
     #[arg(short, long, value_name = "FILE|BUILDER")]
     pub(crate) topology: String,
     /// The buffer of every switch queue, whatever the topology says
@@ -28,12 +26,14 @@ pub(crate) struct NetworkArgs {
     /// The buffer of every host queue, whatever the topology says
     #[arg(long, value_name = "SIZE")]
     pub(crate) host_buffer: Option<Bytes>,
+    #[command(flatten)]
+    pub(crate) import: ImportArgs,
 }
 
 impl NetworkArgs {
     /// The network that they describe.
     pub(crate) fn read(&self) -> Result<(String, Arc<Network>), Failure> {
-        let Topology { name, network } = topology(&self.topology)?;
+        let Topology { name, network } = self.import.topology(&self.topology)?;
         if self.buffer.is_none() && self.host_buffer.is_none() {
             return Ok((name, Arc::new(network)));
         }
@@ -41,23 +41,6 @@ impl NetworkArgs {
         let rebuilt = rebuilt.map_err(|error| Failure::Internal(format!("the network cannot be rebuilt: {error}")))?;
         Ok((name, Arc::new(rebuilt)))
     }
-}
-
-/// A topology file if there is one of that name, otherwise what a builder makes of the text.
-pub(crate) fn topology(text: &str) -> Result<Topology, Failure> {
-    if text == "-" || Path::new(text).exists() {
-        return Ok(read_topology(&Source::read(text)?)?);
-    }
-    if !text.contains(':') && !is_builder(text) {
-        let missing = Source::read(text).err().map(|errors| errors.to_string());
-        let missing = missing.unwrap_or_else(|| format!("{text}: there is no such file"));
-        let hint = "and it is no builder either: a builder has a colon, such as fat-tree:k=4,queues=8";
-        return Err(Failure::Located(format!("{missing}, {hint} (`wayleave topology list` names them)")));
-    }
-    parse_builder(text).map_err(|errors| {
-        let where_from = format!("there is no file \"{text}\", so it was read as a builder");
-        Failure::Located(format!("{errors}\n  hint: {where_from}; `wayleave topology list` names them"))
-    })
 }
 
 /// The same network with other buffers at the ports of switches or hosts.

@@ -1,7 +1,7 @@
 //! The command `wayleave`: reads inputs, asks the schemes, prints what they say.
 //!
 //! Data goes to the standard output, everything else to the standard error; how a command ended is its exit code
-//! ([`exit`]). What commands share: [`inputs`] reads networks and contracts, [`session`] sets up a scheme and decides,
+//! ([`exit`]). What commands share: [`import_args`] and [`inputs`] read networks and contracts, [`session`] sets up a scheme and decides,
 //! [`replay`] goes through lists and events, [`sim`] runs scenarios, [`output`] prints.
 
 mod args;
@@ -10,6 +10,7 @@ mod commands;
 mod diagnostics;
 mod exit;
 mod failure;
+mod import_args;
 mod inputs;
 mod model_args;
 mod output;

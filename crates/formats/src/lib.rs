@@ -32,16 +32,21 @@
 //! a test holds them to the keys that are read here.
 
 mod columns;
+mod containerlab;
 mod contracts;
 mod diagnostic;
 mod document;
 mod events;
 mod excerpt;
 mod fields;
+mod gml;
+mod graph;
+mod graphml;
 mod hpcc;
 mod htsim;
 mod location;
 mod names;
+mod nodelink;
 mod problem;
 mod quote;
 mod scenario;
@@ -59,6 +64,10 @@ pub use contracts::{ContractField, ContractList, read_contracts};
 pub use diagnostic::Report;
 pub use document::{API_VERSION, Kind};
 pub use events::{EventList, read_events};
+pub use graph::{
+    DelayUnit, GraphFormat, HostRule, ImportOptions, Imported, MAX_HOSTS_PER_NODE, RateUnit, Remark, read_network,
+    write_graph,
+};
 pub use hpcc::{read_hpcc_flows, read_hpcc_topology};
 pub use htsim::{read_htsim_flows, read_htsim_topology};
 pub use location::Location;

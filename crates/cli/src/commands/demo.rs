@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use wayleave_contracts::{Contract, Mix};
+use wayleave_formats::parse_builder;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -86,7 +87,7 @@ fn write(directory: &Path, name: &str, text: &str) -> Result<String, Failure> {
 /// Everything that is shown.
 fn findings(args: &DemoArgs) -> Result<Findings, Failure> {
     let entrants = Entrant::all(args.reroute);
-    let network = crate::inputs::topology(TOPOLOGY)?.network;
+    let network = parse_builder(TOPOLOGY)?.network;
     let requests: Vec<Contract> =
         Mix::new(&network, usize::from(args.scenario), args.seed).take(args.count as usize).collect();
     let mut progress = Progress::new(entrants.len() * requests.len(), false);

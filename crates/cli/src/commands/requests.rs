@@ -9,7 +9,7 @@ use wayleave_topology::Network;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::inputs;
+use crate::import_args::ImportArgs;
 use crate::output::{out, words};
 
 const EXAMPLE: &str = "\
@@ -25,6 +25,8 @@ pub(crate) struct RequestsArgs {
     /// The network whose hosts are joined: a file or a builder
     #[arg(short, long, value_name = "FILE|BUILDER")]
     topology: String,
+    #[command(flatten)]
+    import: ImportArgs,
     /// The mix
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=8))]
     scenario: u64,
@@ -48,7 +50,7 @@ enum ListFormat {
 
 /// Runs the command.
 pub(crate) fn run(args: &RequestsArgs) -> Result<Exit, Failure> {
-    let network = inputs::topology(&args.topology)?.network;
+    let network = args.import.topology(&args.topology)?.network;
     if network.hosts().count() < 2 {
         return Err(Failure::Usage("contracts join two hosts, and the network has fewer".into()));
     }

@@ -1,14 +1,16 @@
 //! `wayleave topology`: looking at networks before contracts are put on them.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use wayleave_formats::{Topology, write_topology};
+use wayleave_formats::{GraphFormat, Topology, write_graph, write_topology};
 use wayleave_topology::Network;
 use wayleave_topology::builders::testbeds;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::import_args::ImportArgs;
 use crate::inputs;
 use crate::output::human::count;
 use crate::output::table::{plain_table, write_table};
@@ -47,14 +49,18 @@ Examples:
   wayleave topology list
   wayleave topology show fat-tree:k=4,queues=8
   wayleave topology show leaf-spine:leaves=4,spines=2,uplinkRate=10Gbit -o yaml > network.yaml
-  wayleave topology validate network.yaml";
+  wayleave topology validate network.yaml
+  wayleave topology convert plant.clab.yml -o plant.yaml
+  wayleave topology convert Abilene.gml --default-rate 10Gbit --delay-from-places -o abilene.yaml
+  wayleave topology convert network.yaml --to node-link -o network.json";
 
-/// Look at networks: show one, validate files, list what can be built
+/// Look at networks: show one, validate files, convert them, list what can be built
 #[derive(Subcommand, Clone, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) enum TopologyCommand {
     Show(ShowArgs),
     Validate(ValidateArgs),
+    Convert(ConvertArgs),
     /// Name the builders and the testbeds of the publications
     List,
 }
@@ -68,6 +74,8 @@ pub(crate) struct ShowArgs {
     /// How to print it
     #[arg(short, long, value_enum, default_value_t)]
     output: TopologyFormat,
+    #[command(flatten)]
+    import: ImportArgs,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default)]
@@ -88,6 +96,58 @@ pub(crate) struct ValidateArgs {
     /// The files (or builders); - is stdin
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
+    #[command(flatten)]
+    import: ImportArgs,
+}
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  wayleave topology convert plant.clab.yml -o plant.yaml
+  wayleave topology convert Abilene.gml --default-rate 10Gbit --delay-from-places -o abilene.yaml
+  wayleave topology convert network.yaml --to graphml > network.graphml";
+
+/// Write a network in another format
+///
+/// Read are topologies of Wayleave, containerlab files, NetworkX node-link JSON, lists of links in JSON, GML and GraphML,
+/// and builders.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = CONVERT_EXAMPLES)]
+pub(crate) struct ConvertArgs {
+    /// A file, or a builder; - is stdin
+    #[arg(value_name = "FILE|BUILDER")]
+    topology: String,
+    /// The file to write; without it the standard output
+    #[arg(short, long = "out", value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The format [default: by the ending of FILE (.json, .gml, .graphml), otherwise wayleave]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    to: Option<NetworkFormat>,
+    #[command(flatten)]
+    import: ImportArgs,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum NetworkFormat {
+    /// A topology file with every node and link
+    Wayleave,
+    /// JSON of NetworkX
+    NodeLink,
+    /// GML, read by NetworkX, Gephi, igraph
+    Gml,
+    /// GraphML, read by NetworkX, yEd, Gephi, igraph
+    #[value(name = "graphml")]
+    GraphMl,
+}
+
+impl NetworkFormat {
+    fn of_ending(path: &Path) -> Self {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("json") => Self::NodeLink,
+            Some("gml") => Self::Gml,
+            Some("graphml") => Self::GraphMl,
+            _ => Self::Wayleave,
+        }
+    }
 }
 
 /// Whether a text without a colon is the bare name of a builder.
@@ -100,12 +160,13 @@ pub(crate) fn run(command: &TopologyCommand) -> Result<Exit, Failure> {
     match command {
         TopologyCommand::Show(args) => show(args),
         TopologyCommand::Validate(args) => validate(args),
+        TopologyCommand::Convert(args) => convert(args),
         TopologyCommand::List => list(),
     }
 }
 
 fn show(args: &ShowArgs) -> Result<Exit, Failure> {
-    let Topology { name, network } = inputs::topology(&args.topology)?;
+    let Topology { name, network } = args.import.topology(&args.topology)?;
     let mut out = out();
     match args.output {
         TopologyFormat::Table => topology::table(&mut out, &name, &network)?,
@@ -122,7 +183,7 @@ fn validate(args: &ValidateArgs) -> Result<Exit, Failure> {
     let mut exit = Exit::Fine;
     let mut out = out();
     for file in &args.files {
-        match inputs::topology(file) {
+        match args.import.topology(file) {
             Ok(Topology { name, network }) => writeln!(out, "ok: {file} is {}", summary(&name, &network))?,
             Err(failure) => {
                 out.flush()?;
@@ -133,6 +194,35 @@ fn validate(args: &ValidateArgs) -> Result<Exit, Failure> {
     }
     out.flush()?;
     Ok(exit)
+}
+
+fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
+    let Topology { name, network } = args.import.topology(&args.topology)?;
+    let by_ending = || args.out.as_deref().map_or(NetworkFormat::Wayleave, NetworkFormat::of_ending);
+    let graph = match args.to.unwrap_or_else(by_ending) {
+        NetworkFormat::Wayleave => None,
+        NetworkFormat::NodeLink => Some(GraphFormat::NodeLink),
+        NetworkFormat::Gml => Some(GraphFormat::Gml),
+        NetworkFormat::GraphMl => Some(GraphFormat::GraphMl),
+    };
+    let (text, left_out) = match graph {
+        None => (write_topology(&network, &name), Vec::new()),
+        Some(format) => write_graph(&network, &name, format),
+    };
+    left_out.iter().for_each(|remark| eprintln!("{remark}"));
+    match &args.out {
+        None => {
+            let mut out = out();
+            out.write_all(text.as_bytes())?;
+            out.flush()?;
+        }
+        Some(path) => {
+            let written = std::fs::write(path, text);
+            written.map_err(|error| Failure::Internal(format!("{} cannot be written: {error}", path.display())))?;
+            eprintln!("{}: written to {}", summary(&name, &network), path.display());
+        }
+    }
+    Ok(Exit::Fine)
 }
 
 /// `fat-tree: 16 hosts, 20 switches, 96 directed links`.

@@ -16,14 +16,14 @@ use crate::failure::Failure;
 pub(crate) fn table(out: &mut impl Write, name: &str, network: &Network) -> Result<(), Failure> {
     writeln!(out, "{}\n", summary(name, network))?;
     let mut table = plain_table(&["links", "count", "rate", "delay", "mtu", "queues", "delay budgets"]);
-    for (class, count) in classes(network) {
+    for Class { like: class, count, delays } in classes(network) {
         let queues = &network.port(class.port).queues;
         let ends = [class.from, class.to].map(|node| kind(network, node));
         table.add_row([
             Cell::new(format!("{} -> {}", ends[0], ends[1])),
             Cell::new(count),
             Cell::new(class.rate),
-            Cell::new(class.propagation),
+            Cell::new(range(delays)),
             Cell::new(format!("{}B", class.mtu.get())),
             Cell::new(buffers(queues)),
             Cell::new(budgets(queues)),
@@ -41,20 +41,36 @@ fn kind(network: &Network, node: NodeId) -> &'static str {
     }
 }
 
-/// Links that differ only in their ends, and how many there are.
-fn classes(network: &Network) -> Vec<(&Link, usize)> {
+/// Links that differ only in their ends and their delays.
+struct Class<'n> {
+    like: &'n Link,
+    count: usize,
+    /// The smallest and the largest.
+    delays: (Time, Time),
+}
+
+fn classes(network: &Network) -> Vec<Class<'_>> {
     let looks = |link: &Link| {
         let kinds = (kind(network, link.from), kind(network, link.to));
-        (kinds, link.rate, link.propagation, link.mtu, link.port)
+        (kinds, link.rate, link.mtu, link.port)
     };
-    let mut classes: Vec<(&Link, usize)> = Vec::new();
+    let mut classes: Vec<Class<'_>> = Vec::new();
     for (_, link) in network.links() {
-        match classes.iter_mut().find(|(known, _)| looks(known) == looks(link)) {
-            Some((_, count)) => *count += 1,
-            None => classes.push((link, 1)),
+        let delay = link.propagation;
+        match classes.iter_mut().find(|class| looks(class.like) == looks(link)) {
+            Some(class) => {
+                class.count += 1;
+                class.delays = (class.delays.0.min(delay), class.delays.1.max(delay));
+            }
+            None => classes.push(Class { like: link, count: 1, delays: (delay, delay) }),
         }
     }
     classes
+}
+
+/// `1ms`, or `1ms ... 5ms`.
+fn range((least, most): (Time, Time)) -> String {
+    if least == most { least.to_string() } else { format!("{least} ... {most}") }
 }
 
 /// `8 x 97kB`, or each by itself.

@@ -1,0 +1,172 @@
+//! Networks by the name of a file or a builder, and what a person adds to the files of other tools.
+
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use wayleave_formats::{
+    DelayUnit, HostRule, ImportOptions, Imported, MAX_HOSTS_PER_NODE, RateUnit, Source, Topology, parse_builder,
+    read_network,
+};
+use wayleave_units::{Rate, Time};
+
+use crate::commands::topology::is_builder;
+use crate::failure::Failure;
+
+/// What files of other tools do not say. Topologies of Wayleave and builders say all of it themselves.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Files of other tools")]
+pub(crate) struct ImportArgs {
+    /// The rate of links that say none
+    #[arg(long, value_name = "RATE")]
+    default_rate: Option<Rate>,
+    /// The delay of links that say none [default: 0ns]
+    #[arg(long, value_name = "TIME")]
+    default_delay: Option<Time>,
+    /// Links that say no delay get that of light in a fibre between the longitudes and latitudes of their ends
+    #[arg(long)]
+    delay_from_places: bool,
+    /// What rates without a unit count
+    #[arg(long, value_enum, value_name = "UNIT")]
+    rate_unit: Option<RateUnitName>,
+    /// What delays without a unit count
+    #[arg(long, value_enum, value_name = "UNIT")]
+    delay_unit: Option<DelayUnitName>,
+    /// Which nodes are hosts, beside those that the file calls so [default: one is attached to each if there are none]
+    #[arg(long, value_enum, value_name = "WHICH")]
+    hosts: Option<HostsName>,
+    /// How many hosts are attached to each switch (implies --hosts attach)
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_HOSTS_PER_NODE)))]
+    hosts_per_node: Option<u32>,
+    /// The rate of the links of attached hosts [default: that of the fastest link of their switch]
+    #[arg(long, value_name = "RATE")]
+    host_rate: Option<Rate>,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+#[value(rename_all = "verbatim")]
+enum RateUnitName {
+    #[value(name = "bit")]
+    Bit,
+    #[value(name = "kbit")]
+    Kbit,
+    Mbit,
+    Gbit,
+    Tbit,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum DelayUnitName {
+    Ns,
+    Us,
+    Ms,
+    S,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum HostsName {
+    /// Nodes with one neighbour
+    Leaves,
+    /// No others
+    None,
+    /// Attach one to each switch
+    Attach,
+}
+
+impl ImportArgs {
+    /// A topology file if there is one of that name, otherwise what a builder makes of the text. What was assumed for a
+    /// file of another tool goes to the standard error.
+    pub(crate) fn topology(&self, text: &str) -> Result<Topology, Failure> {
+        if text == "-" || Path::new(text).exists() {
+            let source = Source::read(text)?;
+            let Imported { topology, is_foreign, remarks } = read_network(&source, &self.options()?)?;
+            if !is_foreign {
+                self.refuse(&format!("{} is a topology of Wayleave, which says", source.name()))?;
+            }
+            remarks.iter().for_each(|remark| eprintln!("{remark}"));
+            return Ok(topology);
+        }
+        if !text.contains(':') && !is_builder(text) {
+            let missing = Source::read(text).err().map(|errors| errors.to_string());
+            let missing = missing.unwrap_or_else(|| format!("{text}: there is no such file"));
+            let hint = "and it is no builder either: a builder has a colon, such as fat-tree:k=4,queues=8";
+            return Err(Failure::Located(format!("{missing}, {hint} (`wayleave topology list` names them)")));
+        }
+        let topology = parse_builder(text).map_err(|errors| {
+            let where_from = format!("there is no file \"{text}\", so it was read as a builder");
+            Failure::Located(format!("{errors}\n  hint: {where_from}; `wayleave topology list` names them"))
+        })?;
+        self.refuse("a builder says")?;
+        Ok(topology)
+    }
+
+    fn options(&self) -> Result<ImportOptions, Failure> {
+        let hosts = match (self.hosts, self.hosts_per_node) {
+            (None | Some(HostsName::Attach), Some(count)) => HostRule::Attach(count),
+            (Some(HostsName::Attach), None) => HostRule::Attach(1),
+            (Some(_), Some(_)) => {
+                let message = "--hosts-per-node attaches hosts: it cannot stand beside --hosts leaves or none";
+                return Err(Failure::Usage(message.into()));
+            }
+            (Some(HostsName::Leaves), None) => HostRule::Leaves,
+            (Some(HostsName::None), None) => HostRule::None,
+            (None, None) => HostRule::Auto,
+        };
+        if [self.default_rate, self.host_rate].contains(&Some(Rate::ZERO)) {
+            return Err(Failure::Usage("a link needs a rate above zero, such as 10Gbit".into()));
+        }
+        Ok(ImportOptions {
+            default_rate: self.default_rate,
+            default_delay: self.default_delay,
+            delay_from_places: self.delay_from_places,
+            rate_unit: self.rate_unit.map(RateUnitName::unit),
+            delay_unit: self.delay_unit.map(DelayUnitName::unit),
+            hosts,
+            host_rate: self.host_rate,
+        })
+    }
+
+    /// An option that would do nothing is mostly a mistake: somebody believes in a rate that no link has.
+    fn refuse(&self, who: &str) -> Result<(), Failure> {
+        let given = [
+            ("--default-rate", self.default_rate.is_some()),
+            ("--default-delay", self.default_delay.is_some()),
+            ("--delay-from-places", self.delay_from_places),
+            ("--rate-unit", self.rate_unit.is_some()),
+            ("--delay-unit", self.delay_unit.is_some()),
+            ("--hosts", self.hosts.is_some()),
+            ("--hosts-per-node", self.hosts_per_node.is_some()),
+            ("--host-rate", self.host_rate.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => {
+                let message =
+                    format!("{option} is for files of other tools: {who} itself what its links and hosts are");
+                Err(Failure::Usage(message))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl RateUnitName {
+    const fn unit(self) -> RateUnit {
+        match self {
+            Self::Bit => RateUnit::Bit,
+            Self::Kbit => RateUnit::Kbit,
+            Self::Mbit => RateUnit::Mbit,
+            Self::Gbit => RateUnit::Gbit,
+            Self::Tbit => RateUnit::Tbit,
+        }
+    }
+}
+
+impl DelayUnitName {
+    const fn unit(self) -> DelayUnit {
+        match self {
+            Self::Ns => DelayUnit::Ns,
+            Self::Us => DelayUnit::Us,
+            Self::Ms => DelayUnit::Ms,
+            Self::S => DelayUnit::S,
+        }
+    }
+}

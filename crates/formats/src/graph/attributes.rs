@@ -1,0 +1,311 @@
+//! What the attributes of other tools mean, by their names: `LinkSpeedRaw`, `bandwidth_Mbit`, `latency`, `Longitude`.
+
+use std::collections::{BTreeSet, HashMap};
+
+use wayleave_topology::NodeKind;
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::number::{self, DelayUnit, RateUnit};
+use super::places::Place;
+use super::{Attribute, ImportOptions};
+use crate::problem::{ProblemKind, Problems};
+use crate::words::quoted;
+
+/// What an attribute holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    /// A line rate, perhaps in a unit that the name gives.
+    Rate(Option<RateUnit>),
+    /// The prefix of the unit of Topology Zoo's `LinkSpeed`.
+    RateUnits,
+    /// A line rate in a unit that means two things; what to call it instead.
+    AmbiguousRate(&'static str),
+    /// A propagation delay, perhaps in a unit that the name gives.
+    Delay(Option<DelayUnit>),
+    Mtu,
+    Longitude,
+    Latitude,
+    Label,
+    Kind,
+    /// What formats need for themselves.
+    Structure,
+    Other,
+}
+
+/// What a link says about itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) rate: Option<Rate>,
+    pub(super) delay: Option<Time>,
+    pub(super) mtu: Option<Bytes>,
+}
+
+/// What a node says about itself.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Traits<'g> {
+    pub(super) label: Option<&'g str>,
+    pub(super) kind: Option<NodeKind>,
+    pub(super) place: Option<Place>,
+}
+
+/// Reads attributes, and remembers those that nobody reads.
+pub(super) struct Reader<'o> {
+    options: &'o ImportOptions,
+    /// Files repeat few names many times.
+    meanings: HashMap<String, Meaning>,
+    /// Names of attributes of links that are not read, in alphabetical order.
+    pub(super) unread_of_links: BTreeSet<String>,
+    /// The same of nodes.
+    pub(super) unread_of_nodes: BTreeSet<String>,
+}
+
+impl<'o> Reader<'o> {
+    pub(super) fn new(options: &'o ImportOptions) -> Self {
+        let (unread_of_links, unread_of_nodes) = (BTreeSet::new(), BTreeSet::new());
+        Self { options, meanings: HashMap::new(), unread_of_links, unread_of_nodes }
+    }
+
+    fn meaning(&mut self, key: &str) -> Meaning {
+        if let Some(&meaning) = self.meanings.get(key) {
+            return meaning;
+        }
+        let meaning = meaning_of(key);
+        // A hostile file has as many names as it likes: those beyond are looked at each time.
+        if self.meanings.len() < 10_000 {
+            self.meanings.insert(key.to_owned(), meaning);
+        }
+        meaning
+    }
+
+    /// Rate, delay and MTU of a link, or of all links if the attributes are those of the whole graph.
+    pub(super) fn line(&mut self, attributes: &[Attribute<'_>], problems: &mut Problems<'_>) -> Option<Said> {
+        let before = problems.mark();
+        let mut line = Said::default();
+        let given =
+            |attribute: &&Attribute<'_>| attribute.value.as_deref().is_some_and(|value| !value.trim().is_empty());
+        let units = attributes.iter().filter(given).find(|one| self.meaning(&one.key) == Meaning::RateUnits);
+        let units = units.and_then(|one| RateUnit::of_prefix(one.value.as_deref()?.trim()));
+        // A name with a unit says more than one without: LinkSpeedRaw stands beside LinkSpeed.
+        let mut rate: Option<(bool, &Attribute<'_>, Option<RateUnit>)> = None;
+        for attribute in attributes {
+            let Some(value) = attribute.value.as_deref().filter(|_| given(&attribute)) else {
+                self.leave_out(attribute, &[Meaning::Structure, Meaning::RateUnits]);
+                continue;
+            };
+            match self.meaning(&attribute.key) {
+                Meaning::Rate(unit) => {
+                    if rate.as_ref().is_none_or(|known| !known.0 && unit.is_some()) {
+                        rate = Some((unit.is_some(), attribute, unit.or(units)));
+                    }
+                }
+                Meaning::AmbiguousRate(instead) => problems.report(ProblemKind::BadValue, attribute.at, || {
+                    let name = quoted(&attribute.key);
+                    let message = format!("the unit in {name} can mean bits or bytes (Linux tc and people differ)");
+                    (message, format!("call it rate_{instead} if bits per second are meant"))
+                }),
+                Meaning::Delay(unit) if line.delay.is_none() => {
+                    line.delay = number::delay(value, attribute.at, unit, self.options.delay_unit, problems);
+                }
+                Meaning::Mtu => line.mtu = mtu(value, attribute, problems),
+                Meaning::RateUnits | Meaning::Structure => {}
+                _ => self.leave_out(attribute, &[]),
+            }
+        }
+        if let Some((_, attribute, unit)) = rate {
+            let value = attribute.value.as_deref().unwrap_or_default();
+            line.rate = number::rate(value, attribute.at, unit, self.options.rate_unit, problems);
+        }
+        (problems.mark() == before).then_some(line)
+    }
+
+    fn leave_out(&mut self, attribute: &Attribute<'_>, known: &[Meaning]) {
+        if !known.contains(&self.meaning(&attribute.key)) && self.unread_of_links.len() < 1_000 {
+            self.unread_of_links.insert(attribute.key.clone().into_owned());
+        }
+    }
+
+    /// Label, kind and place of a node.
+    pub(super) fn node<'g>(&mut self, attributes: &'g [Attribute<'_>]) -> Traits<'g> {
+        let mut traits = Traits::default();
+        let (mut longitude, mut latitude) = (None, None);
+        for attribute in attributes {
+            let value = attribute.value.as_deref().map(str::trim).filter(|value| !value.is_empty());
+            let read = match (self.meaning(&attribute.key), value) {
+                (Meaning::Label, Some(_)) => {
+                    // The label itself, with its spaces.
+                    traits.label = traits.label.or(attribute.value.as_deref());
+                    true
+                }
+                (Meaning::Kind, Some(value)) => {
+                    let kind = kind_of_word(value);
+                    traits.kind = traits.kind.or(kind);
+                    kind.is_some()
+                }
+                (Meaning::Longitude, Some(value)) => {
+                    longitude = number::real(value);
+                    longitude.is_some()
+                }
+                (Meaning::Latitude, Some(value)) => {
+                    latitude = number::real(value);
+                    latitude.is_some()
+                }
+                (Meaning::Structure, _) => true,
+                _ => false,
+            };
+            if !read && self.unread_of_nodes.len() < 1_000 {
+                self.unread_of_nodes.insert(attribute.key.clone().into_owned());
+            }
+        }
+        traits.place = longitude.zip(latitude).and_then(|(longitude, latitude)| Place::new(longitude, latitude));
+        traits
+    }
+}
+
+fn mtu(value: &str, attribute: &Attribute<'_>, problems: &mut Problems<'_>) -> Option<Bytes> {
+    let plain = value.trim().strip_suffix(".0").unwrap_or(value.trim());
+    let bytes = plain.strip_suffix('B').unwrap_or(plain).parse().ok();
+    let mtu = bytes.filter(|bytes| (64..=65_535).contains(bytes)).map(Bytes::new);
+    if mtu.is_none() {
+        let message = || format!("{} is no MTU: from 64 to 65535 bytes are accepted", quoted(value));
+        problems.report(ProblemKind::BadValue, attribute.at, message);
+    }
+    mtu
+}
+
+/// `host` and `server` are hosts, `switch` and `router` are switches; other words say nothing.
+pub(crate) fn kind_of_word(word: &str) -> Option<NodeKind> {
+    let folded: String = word.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    const HOSTS: [&str; 11] =
+        ["host", "endhost", "endsystem", "endstation", "es", "station", "workstation", "server", "client", "pc", "vm"];
+    const SWITCHES: [&str; 9] = ["switch", "router", "bridge", "leaf", "leave", "spine", "core", "tor", "aggregation"];
+    let is_one = |words: &[&str]| {
+        let plural = |word: &str| folded.strip_prefix(word).is_some_and(|rest| matches!(rest, "" | "s" | "es"));
+        words.iter().any(|word| plural(word))
+    };
+    match (is_one(&HOSTS), is_one(&SWITCHES)) {
+        (true, _) => Some(NodeKind::Host),
+        (false, true) => Some(NodeKind::Switch),
+        (false, false) => None,
+    }
+}
+
+fn meaning_of(key: &str) -> Meaning {
+    let words = words(key);
+    let lower: Vec<String> = words.iter().map(|word| word.to_ascii_lowercase()).collect();
+    let lower: Vec<&str> = lower.iter().map(String::as_str).collect();
+    match lower.as_slice() {
+        ["id" | "key" | "source" | "target" | "graphics"] => return Meaning::Structure,
+        ["label" | "name"] => return Meaning::Label,
+        ["kind" | "type" | "role"] | ["node" | "device", "kind" | "type" | "role"] => return Meaning::Kind,
+        ["longitude" | "lon" | "lng" | "long"] => return Meaning::Longitude,
+        ["latitude" | "lat"] => return Meaning::Latitude,
+        ["mtu"] | ["mtu", "bytes"] => return Meaning::Mtu,
+        ["link", "speed", "units"] => return Meaning::RateUnits,
+        ["link", "speed", "raw"] => return Meaning::Rate(Some(RateUnit::Bit)),
+        _ => {}
+    }
+    let about = |what: &[&str], beside: &[&str], is_unit: &dyn Fn(&str) -> bool| {
+        let mut others = words.iter().zip(&lower).filter(|(_, lower)| !what.contains(lower));
+        lower.iter().any(|word| what.contains(word))
+            && others.all(|(word, lower)| beside.contains(lower) || is_unit(word))
+    };
+    let rates = ["rate", "bandwidth", "bw", "capacity", "speed", "datarate"];
+    let beside_rates = ["link", "line", "data", "bit", "default", "suggested"];
+    if about(&rates, &beside_rates, &|word| rate_unit(word).is_some()) {
+        // `bit` of `bit_rate` is no unit.
+        return match words.iter().rev().find_map(|word| rate_unit(word)).filter(|_| lower[0] != "bit") {
+            Some(Ok(unit)) => Meaning::Rate(Some(unit)),
+            Some(Err(instead)) => Meaning::AmbiguousRate(instead),
+            None => Meaning::Rate(None),
+        };
+    }
+    let delays = ["delay", "latency", "propagation"];
+    if about(&delays, &["link", "line", "default"], &|word| delay_unit(word).is_some()) {
+        return Meaning::Delay(words.iter().rev().find_map(|word| delay_unit(word)));
+    }
+    Meaning::Other
+}
+
+/// The words of a name: `link_rate-bps`, `LinkSpeedRaw`.
+fn words(key: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    for part in key.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()) {
+        let mut start = 0;
+        let bytes = part.as_bytes();
+        for at in 1..bytes.len() {
+            if bytes[at].is_ascii_uppercase() && bytes[at - 1].is_ascii_lowercase() {
+                words.push(&part[start..at]);
+                start = at;
+            }
+        }
+        words.push(&part[start..]);
+    }
+    words
+}
+
+/// The unit that a word of a name is, or what to write instead of it.
+fn rate_unit(word: &str) -> Option<Result<RateUnit, &'static str>> {
+    Some(match word {
+        "kbps" => Err("kbit"),
+        "mbps" => Err("Mbit"),
+        "gbps" => Err("Gbit"),
+        "tbps" => Err("Tbit"),
+        // Nobody counts bytes one by one.
+        "bps" => Ok(RateUnit::Bit),
+        "mbit" => Ok(RateUnit::Mbit),
+        "gbit" => Ok(RateUnit::Gbit),
+        "tbit" => Ok(RateUnit::Tbit),
+        word => Ok(RateUnit::of_word(word)?),
+    })
+}
+
+fn delay_unit(word: &str) -> Option<DelayUnit> {
+    DelayUnit::of_word(&word.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_they_hold_and_in_which_unit() {
+        use Meaning::{AmbiguousRate, Delay, Other, Rate};
+        for (key, meaning) in [
+            ("LinkSpeedRaw", Rate(Some(RateUnit::Bit))),
+            ("LinkSpeed", Rate(None)),
+            ("LinkSpeedUnits", Meaning::RateUnits),
+            ("bandwidth", Rate(None)),
+            ("capacity_Gbps", Rate(Some(RateUnit::Gbit))),
+            ("bandwidthMbit", Rate(Some(RateUnit::Mbit))),
+            ("rate_bps", Rate(Some(RateUnit::Bit))),
+            ("bit_rate", Rate(None)),
+            ("link_rate_bps_suggested", Rate(Some(RateUnit::Bit))),
+            ("bandwidth_mbps", AmbiguousRate("Mbit")),
+            ("error_rate", Other),
+            ("propagation_speed", Other),
+            ("delay", Delay(None)),
+            ("propagation_delay_ns", Delay(Some(DelayUnit::Ns))),
+            ("latencyMs", Delay(Some(DelayUnit::Ms))),
+            ("delay_budget", Other),
+            ("weight", Other),
+            ("", Other),
+        ] {
+            assert_eq!(meaning_of(key), meaning, "{key}");
+        }
+    }
+
+    #[test]
+    fn words_for_nodes_are_hosts_switches_or_nothing() {
+        for (word, kind) in [
+            ("host", Some(NodeKind::Host)),
+            ("End Systems", Some(NodeKind::Host)),
+            ("ES", Some(NodeKind::Host)),
+            ("Router", Some(NodeKind::Switch)),
+            ("switches", Some(NodeKind::Switch)),
+            ("Completed", None),
+            ("", None),
+        ] {
+            assert_eq!(kind_of_word(word), kind, "{word}");
+        }
+    }
+}

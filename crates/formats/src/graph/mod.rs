@@ -1,0 +1,264 @@
+//! Networks that other tools describe as graphs: NetworkX node-link JSON, lists of links in JSON, GML, GraphML, and
+//! containerlab.
+//!
+//! Each reader (`nodelink`, `gml`, `graphml`, `containerlab`) makes a [`Graph`] of its file: nodes and edges with the
+//! attributes that stand there, every one with its place. What attributes mean ([`attributes`]), which nodes are hosts,
+//! what nodes are called ([`names`]) and what links get that say nothing is decided here once ([`build`]). Whatever was
+//! assumed or left out comes back as [`Remark`]s: nothing is dropped in silence.
+
+mod attributes;
+mod build;
+mod lines;
+mod names;
+mod number;
+mod places;
+mod remarks;
+mod write;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use wayleave_topology::NodeKind;
+use wayleave_units::{Rate, Time};
+
+pub(crate) use attributes::kind_of_word;
+pub use number::{DelayUnit, RateUnit};
+pub use write::{GraphFormat, write_graph};
+
+use crate::containerlab;
+use crate::gml;
+use crate::graphml;
+use crate::location::Span;
+use crate::nodelink;
+use crate::problem::{InputErrors, Problems};
+use crate::source::Source;
+use crate::topology::{Topology, read_topology};
+use crate::tree::{Loader, Node, Value};
+use crate::words::printable;
+
+/// What a person says about a file that does not say it itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportOptions {
+    /// The rate of links that have none.
+    pub default_rate: Option<Rate>,
+    /// The delay of links that have none; without it they have none, 0 ns.
+    pub default_delay: Option<Time>,
+    /// Whether links without a delay get that of light in a fibre along the great circle between their ends.
+    pub delay_from_places: bool,
+    /// What a rate without a unit counts.
+    pub rate_unit: Option<RateUnit>,
+    /// What a delay without a unit counts.
+    pub delay_unit: Option<DelayUnit>,
+    /// Which nodes are hosts.
+    pub hosts: HostRule,
+    /// The rate of the links of attached hosts; without it that of the fastest link of their switch.
+    pub host_rate: Option<Rate>,
+}
+
+/// Which nodes are hosts, beside those of which the file says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HostRule {
+    /// As the file says; one host is attached to every node if the file names none.
+    #[default]
+    Auto,
+    /// Nodes with one neighbour.
+    Leaves,
+    /// None but those that the file names.
+    None,
+    /// So many are attached to every switch that has a link, called `<switch>-h1` and so on.
+    Attach(u32),
+}
+
+/// The most hosts that are attached to a node.
+pub const MAX_HOSTS_PER_NODE: u32 = 10_000;
+
+/// What was done with a file beyond reading it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// The file does not say it, and this was taken.
+    Assumed(String),
+    /// The file says it, and it is no part of the network.
+    LeftOut(String),
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Assumed(text) => write!(f, "note: {}", printable(text)),
+            Self::LeftOut(text) => write!(f, "warning: {}", printable(text)),
+        }
+    }
+}
+
+/// A network, and what was assumed for it.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The network and its name.
+    pub topology: Topology,
+    /// Whether the file is one of another tool: only then [`ImportOptions`] mean anything.
+    pub is_foreign: bool,
+    /// What was assumed or left out.
+    pub remarks: Vec<Remark>,
+}
+
+/// Reads a network from a file of any known format: a topology document, node-link JSON, a list of links in JSON, GML,
+/// GraphML or containerlab. The ending of the name decides (`.gml`, `.graphml`, `.clab.yml`), otherwise the content.
+///
+/// ```
+/// use wayleave_formats::{ImportOptions, Source, read_network};
+/// let text = r#"graph [ node [ id 0 label "Kiel" ] node [ id 1 label "Ulm" ] edge [ source 0 target 1 ] ]"#;
+/// let options = ImportOptions { default_rate: "10Gbit".parse().ok(), ..ImportOptions::default() };
+/// let network = read_network(&Source::new("two.gml", text), &options)?.topology.network;
+/// assert!(network.find_link("Kiel->Ulm").is_some());
+/// assert_eq!(network.hosts().count(), 2); // Kiel-h1 and Ulm-h1: the file names no hosts
+/// # Ok::<(), wayleave_formats::InputErrors>(())
+/// ```
+///
+/// # Errors
+/// Everything that is wrong with the file, in order of place; links without a rate if no default is given.
+pub fn read_network(source: &Source, options: &ImportOptions) -> Result<Imported, InputErrors> {
+    let read = match recognise(source) {
+        Format::Wayleave => {
+            let topology = read_topology(source)?;
+            return Ok(Imported { topology, is_foreign: false, remarks: Vec::new() });
+        }
+        Format::NodeLink => nodelink::read,
+        Format::Gml => gml::read,
+        Format::GraphMl => graphml::read,
+        Format::Containerlab => containerlab::read,
+    };
+    let mut problems = Problems::new(source);
+    let imported = read(source.text(), options, &mut problems).and_then(|graph| {
+        let name = graph.name.as_deref().map_or_else(|| names::of_file(source.stem()), str::to_owned);
+        let (network, remarks) = build::build(graph, options, &mut problems)?;
+        Some(Imported { topology: Topology { name, network }, is_foreign: true, remarks })
+    });
+    problems.finish(imported)
+}
+
+/// Whose file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Wayleave,
+    NodeLink,
+    Gml,
+    GraphMl,
+    Containerlab,
+}
+
+fn recognise(source: &Source) -> Format {
+    let text = source.text().trim_start();
+    if source.ends_in("gml") {
+        return Format::Gml;
+    }
+    if source.ends_in("graphml") || text.starts_with('<') {
+        return Format::GraphMl;
+    }
+    if source.name().ends_with(".clab.yml") || source.name().ends_with(".clab.yaml") {
+        return Format::Containerlab;
+    }
+    if text.contains("apiVersion") {
+        return Format::Wayleave;
+    }
+    if gml::is_likely(text) {
+        return Format::Gml;
+    }
+    let Ok(Some(root)) = Loader::new(source.text(), ["", ""], &mut |_| {}).load() else { return Format::Wayleave };
+    match root.value {
+        Value::Mapping(_) if root.field("topology").is_some_and(|at| at.field("nodes").is_some()) => {
+            Format::Containerlab
+        }
+        Value::Mapping(_) if nodelink::is_likely(&root) => Format::NodeLink,
+        _ => Format::Wayleave,
+    }
+}
+
+/// Nodes and edges as a file lists them.
+#[derive(Debug, Default)]
+pub(crate) struct Graph<'t> {
+    /// What the file calls it.
+    pub(crate) name: Option<String>,
+    /// Where it stands, for what concerns all of it.
+    pub(crate) at: Span,
+    /// A rate or a delay here is that of edges without their own.
+    pub(crate) attributes: Vec<Attribute<'t>>,
+    pub(crate) nodes: Vec<GraphNode<'t>>,
+    pub(crate) edges: Vec<GraphEdge<'t>>,
+    /// What its reader left out.
+    pub(crate) remarks: Vec<Remark>,
+}
+
+/// A node of a file.
+#[derive(Debug)]
+pub(crate) struct GraphNode<'t> {
+    /// What edges call it.
+    pub(crate) id: Cow<'t, str>,
+    pub(crate) at: Span,
+    pub(crate) attributes: Vec<Attribute<'t>>,
+    /// What it is, where the format itself says so.
+    pub(crate) kind: Option<NodeKind>,
+}
+
+/// An edge of a file.
+#[derive(Debug)]
+pub(crate) struct GraphEdge<'t> {
+    pub(crate) ends: [GraphEnd<'t>; 2],
+    /// One direction only.
+    pub(crate) directed: bool,
+    pub(crate) at: Span,
+    pub(crate) attributes: Vec<Attribute<'t>>,
+}
+
+/// The id of a node, where an edge names it.
+#[derive(Debug)]
+pub(crate) struct GraphEnd<'t> {
+    pub(crate) id: Cow<'t, str>,
+    pub(crate) at: Span,
+}
+
+/// A name and a value.
+#[derive(Debug)]
+pub(crate) struct Attribute<'t> {
+    pub(crate) key: Cow<'t, str>,
+    /// `None` for what is no text and no number: it is never read.
+    pub(crate) value: Option<Cow<'t, str>>,
+    pub(crate) at: Span,
+}
+
+impl<'a> Node<'a> {
+    /// The value of a key of a mapping whose other keys do not matter; null counts as absent. Merge keys (`<<`), which
+    /// people use in the files of other tools, are followed.
+    pub(crate) fn field(&self, key: &str) -> Option<&Self> {
+        let Value::Mapping(entries) = &self.value else { return None };
+        let own = entries.iter().find(|entry| entry.key.text() == Some(key)).map(|entry| &entry.value);
+        let merged = || {
+            let merged = &entries.iter().find(|entry| entry.key.text() == Some("<<"))?.value;
+            match &merged.value {
+                Value::Sequence(several) => several.iter().find_map(|one| one.field(key)),
+                _ => merged.field(key),
+            }
+        };
+        own.or_else(merged).filter(|node| !matches!(node.value, Value::Null))
+    }
+
+    /// The text of a key of such a mapping.
+    pub(crate) fn field_text(&self, key: &str) -> Option<&str> {
+        self.field(key)?.text()
+    }
+
+    /// The entries of a mapping as attributes, without some keys; what is null is absent.
+    pub(crate) fn attributes(&self, without: &[&str]) -> Vec<Attribute<'a>> {
+        let Value::Mapping(entries) = &self.value else { return Vec::new() };
+        let attribute = |key: &Node<'a>, value: &Node<'a>| {
+            let Value::Scalar(key) = &key.value else { return None };
+            let value_text = match &value.value {
+                Value::Null => return None,
+                Value::Scalar(text) => Some(text.clone()),
+                _ => None,
+            };
+            let wanted = !without.contains(&&**key);
+            wanted.then(|| Attribute { key: key.clone(), value: value_text, at: value.span })
+        };
+        entries.iter().filter_map(|entry| attribute(&entry.key, &entry.value)).collect()
+    }
+}

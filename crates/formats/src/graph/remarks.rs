@@ -1,0 +1,116 @@
+//! What a person should know about the network that was made of a file.
+
+use wayleave_topology::{Network, NodeKind};
+
+use super::attributes::Reader;
+use super::lines::links;
+use super::{Graph, HostRule, Remark};
+use crate::problem::Problems;
+use crate::words::{all_of, quoted};
+
+/// How many names a remark lists.
+const LISTED: usize = 8;
+
+/// `"a", "b" and 7 more`.
+fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let count = names.len();
+    let mut shown: Vec<String> = names.take(LISTED).map(quoted).collect();
+    if count > LISTED {
+        shown.push(format!("{} more", count - LISTED));
+    }
+    all_of(&shown)
+}
+
+/// Links that begin where they end.
+pub(super) fn self_loops(graph: &Graph<'_>, problems: &Problems<'_>) -> Option<Remark> {
+    let loops: Vec<_> = graph.edges.iter().filter(|edge| edge.ends[0].id == edge.ends[1].id).collect();
+    let first = loops.first()?;
+    let line = problems.source().line_of(first.at);
+    let nodes: Vec<&str> = loops.iter().map(|edge| &*edge.ends[0].id).collect();
+    let whose = listed(nodes.into_iter());
+    let plural = if loops.len() == 1 { "joins a node" } else { "join nodes" };
+    Some(Remark::LeftOut(format!(
+        "{} {plural} with itself, the first on line {line}, and was left out: {whose}",
+        links(loops.len())
+    )))
+}
+
+/// Who was taken for a host. `attached` says how many hosts each of how many switches got.
+pub(super) fn about_hosts(
+    network: &Network,
+    said: &[Option<NodeKind>],
+    rule: HostRule,
+    attached: Option<(u32, usize)>,
+) -> Option<Remark> {
+    let name = |node| network.node(node).name.as_str();
+    let text = match attached {
+        Some((count, switches)) => {
+            let hosts = if count == 1 { "a host was".to_owned() } else { format!("{count} hosts were") };
+            let named = said.contains(&Some(NodeKind::Host));
+            let why = if rule == HostRule::Auto && !named { "the file names no hosts: " } else { "" };
+            let first: Vec<&str> = network.hosts().map(name).filter(|name| name.ends_with("-h1")).take(1).collect();
+            let example = first.first().map(|name| format!(", such as {}", quoted(name))).unwrap_or_default();
+            format!("{why}{hosts} attached to each of {switches} switches with links{example}")
+        }
+        None => {
+            let hosts: Vec<&str> = network.hosts().map(name).collect();
+            if hosts.is_empty() {
+                return Some(Remark::Assumed(
+                    "there are no hosts (--hosts-per-node 1 attaches one to each switch)".into(),
+                ));
+            }
+            if said.iter().all(Option::is_some) {
+                return None;
+            }
+            let switches: Vec<&str> = network.switches().map(name).collect();
+            format!("taken for hosts: {}; for switches: {}", listed(hosts.into_iter()), listed(switches.into_iter()))
+        }
+    };
+    Some(Remark::Assumed(text))
+}
+
+/// Nodes without links, and parts that no link joins: contracts between them can only be refused.
+pub(super) fn about_parts(network: &Network, neighbours: &[Vec<usize>]) -> Vec<Remark> {
+    let names: Vec<&str> = network.nodes().map(|(_, node)| node.name.as_str()).collect();
+    let alone: Vec<&str> = (0..neighbours.len()).filter(|&at| neighbours[at].is_empty()).map(|at| names[at]).collect();
+    let mut part = vec![usize::MAX; neighbours.len()];
+    let mut firsts = Vec::new();
+    for start in (0..neighbours.len()).filter(|&at| !neighbours[at].is_empty()) {
+        if part[start] != usize::MAX {
+            continue;
+        }
+        firsts.push(names[start]);
+        let mut open = vec![start];
+        part[start] = start;
+        while let Some(node) = open.pop() {
+            for &next in &neighbours[node] {
+                if part[next] == usize::MAX {
+                    part[next] = start;
+                    open.push(next);
+                }
+            }
+        }
+    }
+    let mut remarks = Vec::new();
+    if !alone.is_empty() {
+        let count = alone.len();
+        let plural = if count == 1 { "node has" } else { "nodes have" };
+        remarks.push(Remark::Assumed(format!("{count} {plural} no link: {}", listed(alone.into_iter()))));
+    }
+    if firsts.len() > 1 {
+        let count = firsts.len();
+        let around = listed(firsts.into_iter());
+        remarks.push(Remark::Assumed(format!("no link joins the {count} parts around {around}")));
+    }
+    remarks
+}
+
+/// Attributes that mean nothing here.
+pub(super) fn unread(reader: &Reader<'_>) -> Option<Remark> {
+    let of = |names: &std::collections::BTreeSet<String>, what: &str| {
+        (!names.is_empty()).then(|| format!("{} of {what}", listed(names.iter().map(String::as_str))))
+    };
+    let both = [of(&reader.unread_of_nodes, "nodes"), of(&reader.unread_of_links, "links")];
+    let both: Vec<String> = both.into_iter().flatten().collect();
+    (!both.is_empty()).then(|| Remark::LeftOut(format!("not read: {}", both.join("; "))))
+}
