@@ -191,10 +191,23 @@ impl ArrivalCurve {
     /// ```
     #[must_use]
     pub fn delayed_by(&self, delay: Time) -> Self {
-        let delay = from_time(delay);
+        self.later_by(&from_time(delay))
+    }
+
+    /// The same for a delay in ns that need not be whole; it must not be negative.
+    #[must_use]
+    pub(crate) fn later_by(&self, delay: &Rational) -> Self {
         let later =
-            |piece: &TokenBucket| Line { offset: &piece.burst + &piece.rate * &delay, slope: piece.rate.clone() };
+            |piece: &TokenBucket| Line { offset: &piece.burst + &piece.rate * delay, slope: piece.rate.clone() };
         Self::from_lines(self.pieces.iter().map(later).collect())
+    }
+
+    /// What of it keeps to a token bucket as well.
+    #[must_use]
+    pub(crate) fn within(&self, bucket: &TokenBucket) -> Self {
+        let mut lines = self.lines();
+        lines.push(bucket.line());
+        Self::from_lines(lines)
     }
 }
 

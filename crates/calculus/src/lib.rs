@@ -19,6 +19,7 @@
 //! | `arrival`, `service` | the two curves: constructors, evaluation, knees |
 //! | `operations` | sum, minimum, convolution, deconvolution, residual service |
 //! | `deviation` | delay and backlog |
+//! | [`network`] | bounds over a whole network of output ports |
 //! | `envelope` | the one algorithm behind all of them: the lower envelope of lines |
 //!
 //! The admission check's hot path has an integer kernel of its own elsewhere; this crate is what that
@@ -43,6 +44,7 @@ mod arrival;
 mod deviation;
 mod display;
 mod envelope;
+pub mod network;
 mod operations;
 pub mod rational;
 mod service;

@@ -181,8 +181,13 @@ impl ServiceCurve {
     /// ```
     #[must_use]
     pub fn subtract_amount(&self, amount: impl Into<Amount>) -> Self {
-        let amount = positive_part(from_amount(amount.into()));
-        let more = |piece: &RateLatency| Line { offset: &piece.debt + &amount, slope: -&piece.rate };
+        self.less(&positive_part(from_amount(amount.into())))
+    }
+
+    /// The same for an amount in nanobits that need not be whole; it must not be negative.
+    #[must_use]
+    pub(crate) fn less(&self, amount: &Rational) -> Self {
+        let more = |piece: &RateLatency| Line { offset: &piece.debt + amount, slope: -&piece.rate };
         Self::from_negated(self.pieces.iter().map(more).collect())
     }
 

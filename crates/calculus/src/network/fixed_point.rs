@@ -1,0 +1,144 @@
+//! Delays of servers on cycles: each follows from the others, and a vector that holds itself up is a bound.
+//!
+//! Let F(D) be the delays that follow from delays D of all servers of the cycles. Source of the method: Thomas, Le Boudec
+//! and Mifdaoui, RTSS 2019 (FP-TFA), after the stopped-time argument of Cruz (1991; Le Boudec and Thiran, section 6.3.2).
+//!
+//! Why a vector x with F(x) < x in every component bounds all delays. Stop every source at some time. Then little data
+//! exists, all delays are finite, and the largest of them, b, satisfy b <= F(b). F rises, and it is concave: arrival
+//! curves are concave in time and delays together, and the inverse of a convex service curve is concave and rises. Suppose
+//! b is not below x. Take the largest s < 1 with s b <= x. With m > 0 the smallest component of x - F(x),
+//! x - m >= F(x) >= F(s b) >= s F(b) + (1 - s) F(0) >= s b: s could have been larger. So b <= x, whenever the sources stop.
+//!
+//! So nothing has to be proved about how x was found. It is searched by iteration from zero, rounded up to a grid (the
+//! numerators of exact iterates would double with every round), with an extrapolation of the geometric series now and
+//! then. Once F(x) < x, x falls with every further round and stays a bound.
+
+use num_bigint::BigInt;
+use num_traits::{One, Signed};
+
+use super::propagation::Propagation;
+use super::tfa::delay_of;
+use super::{NoBound, PortNetwork};
+use crate::Rational;
+use crate::rational::whole;
+
+/// Points of the grid in a ns.
+const GRID_PER_NS: i128 = 1 << 20;
+/// Rounds upwards before giving up.
+const ROUNDS: usize = 400;
+/// Rounds downwards, which only tighten.
+const ROUNDS_DOWN: usize = 200;
+/// How often the limit is guessed from three iterates.
+const GUESS_EVERY: usize = 4;
+
+/// Sets the delays of the servers of `core`, or all of them to the reason why there are none.
+pub(crate) fn resolve(state: &mut Propagation<'_>, core: &[usize]) {
+    if let Err(reason) = overload(state.network, core).and_then(|()| search(state, core)) {
+        core.iter().for_each(|&server| state.delays[server] = Err(reason.clone()));
+    }
+}
+
+/// A server that gets too much has no bound whatever its bursts; finding that out needs no iteration.
+fn overload(network: &PortNetwork, core: &[usize]) -> Result<(), NoBound> {
+    for &server in core {
+        let rates = network.visitors(server).iter().map(|&flow| network.flows()[flow].arrival.long_term_rate());
+        if rates.sum::<Rational>() > network.servers()[server].service.ultimate_rate() {
+            return Err(NoBound::Overload { server });
+        }
+    }
+    Ok(())
+}
+
+fn search(state: &mut Propagation<'_>, core: &[usize]) -> Result<(), NoBound> {
+    let mut history: Vec<Vec<Rational>> = vec![vec![whole(0); core.len()]];
+    for round in 1..=ROUNDS {
+        let last = history[history.len() - 1].clone();
+        let next = step(state, core, &last)?;
+        if next == last {
+            return Ok(());
+        }
+        history.push(next);
+        if round % GUESS_EVERY == 0
+            && let Some(bound) = try_guesses(state, core, &history)?
+        {
+            set(state, core, &bound);
+            return Ok(());
+        }
+        if history.len() > GUESS_EVERY {
+            history.remove(0);
+        }
+    }
+    Err(NoBound::NoFixedPoint { server: core[0], rounds: ROUNDS })
+}
+
+/// F(x), moved to the first point of the grid that is above it in every component. A point that this maps to itself, or
+/// downwards, is above its F, as the proof wants it.
+fn step(state: &mut Propagation<'_>, core: &[usize], delays: &[Rational]) -> Result<Vec<Rational>, NoBound> {
+    set(state, core, delays);
+    core.iter().map(|&server| delay_of(state, server).map(|delay| above(&delay))).collect()
+}
+
+fn set(state: &mut Propagation<'_>, core: &[usize], delays: &[Rational]) {
+    for (&server, delay) in core.iter().zip(delays) {
+        state.delays[server] = Ok(delay.clone());
+    }
+}
+
+fn above(delay: &Rational) -> Rational {
+    let point = (delay * whole(GRID_PER_NS)).floor().to_integer() + BigInt::one();
+    Rational::new(point, BigInt::from(GRID_PER_NS))
+}
+
+/// A bound near the end of the geometric series through the last iterates, if it is one.
+fn try_guesses(
+    state: &mut Propagation<'_>,
+    core: &[usize],
+    history: &[Vec<Rational>],
+) -> Result<Option<Vec<Rational>>, NoBound> {
+    let (Some(last), Some(left)) = (history.last(), left_to_rise(history)) else { return Ok(None) };
+    // The nearer it is, the fewer rounds are left to go down.
+    for part in [1 << 20, 1 << 10, 1] {
+        let more = whole(1) + Rational::new(BigInt::one(), BigInt::from(part));
+        let guess = last.iter().map(|delay| above(&(delay + &left * &more))).collect();
+        if let Some(bound) = descend(state, core, guess)? {
+            return Ok(Some(bound));
+        }
+    }
+    Ok(None)
+}
+
+/// How far a geometric series through the last three iterates rises beyond them, in its fastest component: those that
+/// stand still may follow. `None` if it does not shrink.
+fn left_to_rise(history: &[Vec<Rational>]) -> Option<Rational> {
+    let [.., first, second, third] = history else { return None };
+    let rise = |from: &[Rational], to: &[Rational]| to.iter().zip(from).map(|(to, from)| to - from).collect::<Vec<_>>();
+    let (before, now) = (rise(first, second), rise(second, third));
+    let ratios = now.iter().zip(&before).filter(|(_, before)| before.is_positive()).map(|(now, before)| now / before);
+    let ratio = ratios.max()?;
+    let largest = now.iter().max()?;
+    if ratio >= whole(1) {
+        return None;
+    }
+    Some(largest * &ratio / (whole(1) - &ratio))
+}
+
+/// The smallest vector that a few rounds from `start` downwards reach; `None` if `start` is not above its F.
+fn descend(
+    state: &mut Propagation<'_>,
+    core: &[usize],
+    start: Vec<Rational>,
+) -> Result<Option<Vec<Rational>>, NoBound> {
+    let mut bound = start;
+    for round in 0..ROUNDS_DOWN {
+        let next = step(state, core, &bound)?;
+        if next.iter().zip(&bound).any(|(next, bound)| next > bound) {
+            debug_assert!(round == 0, "F rises, so that a bound stays one");
+            return Ok(None);
+        }
+        if next == bound {
+            break;
+        }
+        bound = next;
+    }
+    Ok(Some(bound))
+}

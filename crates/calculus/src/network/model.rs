@@ -1,0 +1,319 @@
+//! Servers and flows, validated: every path exists, and the paths of a flow form a tree.
+
+use core::fmt;
+use std::collections::{HashMap, HashSet};
+
+use num_traits::Zero;
+
+use crate::{ArrivalCurve, Rational, ServiceCurve, TokenBucket};
+
+/// An output port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// What messages call it.
+    pub name: String,
+    /// What it serves at least, to the aggregate of its flows. It must be strict for analyses of arbitrary multiplexing.
+    pub service: ServiceCurve,
+    /// What the line behind it lets through at most, before a packetizer; `None` if it does not shape.
+    pub line: Option<TokenBucket>,
+}
+
+impl Server {
+    /// Without a line that shapes.
+    pub fn new(name: &str, service: ServiceCurve) -> Self {
+        Self { name: name.to_owned(), service, line: None }
+    }
+
+    /// With a line of `rate` bit/s.
+    #[must_use]
+    pub fn with_line(self, rate: Rational) -> Self {
+        Self { line: Some(TokenBucket { rate, burst: Rational::zero() }), ..self }
+    }
+}
+
+/// Traffic that enters the network at the first server of its paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// What messages call it.
+    pub name: String,
+    /// What it sends.
+    pub arrival: ArrivalCurve,
+    /// Its largest packet, in nanobits; zero for a fluid.
+    pub max_packet: Rational,
+    /// Indices of servers. Several paths are one multicast flow: it counts once where they coincide.
+    pub paths: Vec<Vec<usize>>,
+}
+
+impl Flow {
+    /// A fluid with one path.
+    pub fn unicast(name: &str, arrival: ArrivalCurve, path: Vec<usize>) -> Self {
+        Self { name: name.to_owned(), arrival, max_packet: Rational::zero(), paths: vec![path] }
+    }
+}
+
+/// Servers, and the flows that cross them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortNetwork {
+    servers: Vec<Server>,
+    flows: Vec<Flow>,
+    /// Per flow: the servers that it visits, each with the one before it.
+    previous: Vec<HashMap<usize, Option<usize>>>,
+    /// Per server: the flows that visit it, in order.
+    visitors: Vec<Vec<usize>>,
+}
+
+impl PortNetwork {
+    /// Checks that servers and flows belong together.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    ///
+    /// ```
+    /// use wayleave_calculus::network::{Flow, NetworkError, PortNetwork, Server};
+    /// use wayleave_calculus::{ArrivalCurve, ServiceCurve};
+    /// use wayleave_units::Rate;
+    /// let server = Server::new("a", ServiceCurve::constant_rate(Rate::from_mbit(1)));
+    /// let flow = Flow::unicast("f", ArrivalCurve::zero(), vec![0, 0]);
+    /// let error = PortNetwork::new(vec![server], vec![flow]).unwrap_err();
+    /// assert_eq!(error.to_string(), "path 1 of flow \"f\" visits server \"a\" twice");
+    /// ```
+    pub fn new(servers: Vec<Server>, flows: Vec<Flow>) -> Result<Self, NetworkError> {
+        check_servers(&servers)?;
+        let mut names = HashSet::new();
+        let mut previous = Vec::with_capacity(flows.len());
+        let mut visitors = vec![Vec::new(); servers.len()];
+        for (index, flow) in flows.iter().enumerate() {
+            if !names.insert(flow.name.as_str()) {
+                return Err(NetworkError::DuplicateFlow { flow: flow.name.clone() });
+            }
+            let tree = tree(flow, &servers)?;
+            for &server in tree.keys() {
+                visitors[server].push(index);
+            }
+            previous.push(tree);
+        }
+        Ok(Self { servers, flows, previous, visitors })
+    }
+
+    /// The servers, in their order.
+    pub fn servers(&self) -> &[Server] {
+        &self.servers
+    }
+
+    /// The flows, in their order.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// The flows that visit a server, in order.
+    pub fn visitors(&self, server: usize) -> &[usize] {
+        &self.visitors[server]
+    }
+
+    /// Whether a flow visits a server.
+    pub fn visits(&self, flow: usize, server: usize) -> bool {
+        self.previous[flow].contains_key(&server)
+    }
+
+    /// Where a flow comes from when it enters a server that it visits; `None` if it enters the network there.
+    pub fn previous(&self, flow: usize, server: usize) -> Option<usize> {
+        self.previous[flow].get(&server).copied().flatten()
+    }
+
+    /// Every path: the flow and the index of its path.
+    pub fn paths(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.flows.iter().enumerate().flat_map(|(flow, of)| (0..of.paths.len()).map(move |path| (flow, path)))
+    }
+
+    /// Per server, the servers from which flows come to it, without repetition and in order.
+    pub fn predecessors(&self) -> Vec<Vec<usize>> {
+        let mut all = vec![Vec::new(); self.servers.len()];
+        for tree in &self.previous {
+            for (&server, &before) in tree {
+                all[server].extend(before);
+            }
+        }
+        for list in &mut all {
+            list.sort_unstable();
+            list.dedup();
+        }
+        all
+    }
+
+    /// The servers in an order in which no flow goes back; `None` if there is a cycle.
+    pub fn topological_order(&self) -> Option<Vec<usize>> {
+        let order = ordered(&self.predecessors(), &vec![false; self.servers.len()]);
+        Some(order).filter(|order| order.len() == self.servers.len())
+    }
+
+    /// The largest packet of the flows that visit a server, in nanobits.
+    pub fn max_packet(&self, server: usize) -> Rational {
+        let packets = self.visitors[server].iter().map(|&flow| &self.flows[flow].max_packet);
+        packets.max().cloned().unwrap_or_else(Rational::zero)
+    }
+}
+
+/// Servers all of whose predecessors come before them, or are done already; those on a cycle or behind one are missing.
+pub(crate) fn ordered(predecessors: &[Vec<usize>], done: &[bool]) -> Vec<usize> {
+    let count = predecessors.len();
+    let mut successors = vec![Vec::new(); count];
+    let mut missing = vec![0usize; count];
+    for (server, before) in predecessors.iter().enumerate().filter(|&(server, _)| !done[server]) {
+        for &previous in before.iter().filter(|&&previous| !done[previous]) {
+            successors[previous].push(server);
+            missing[server] += 1;
+        }
+    }
+    let mut order: Vec<usize> = (0..count).filter(|&server| !done[server] && missing[server] == 0).collect();
+    let mut next = 0;
+    while next < order.len() {
+        for &server in &successors[order[next]] {
+            missing[server] -= 1;
+            if missing[server] == 0 {
+                order.push(server);
+            }
+        }
+        next += 1;
+    }
+    order
+}
+
+fn check_servers(servers: &[Server]) -> Result<(), NetworkError> {
+    let mut names = HashSet::new();
+    for server in servers {
+        if !names.insert(server.name.as_str()) {
+            return Err(NetworkError::DuplicateServer { server: server.name.clone() });
+        }
+        if server.service.is_zero() {
+            return Err(NetworkError::NoService { server: server.name.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// The servers that a flow visits, each with the one before it.
+fn tree(flow: &Flow, servers: &[Server]) -> Result<HashMap<usize, Option<usize>>, NetworkError> {
+    if flow.paths.is_empty() {
+        return Err(NetworkError::NoPath { flow: flow.name.clone() });
+    }
+    let mut tree: HashMap<usize, Option<usize>> = HashMap::new();
+    for (index, path) in flow.paths.iter().enumerate() {
+        let (name, number) = (|| flow.name.clone(), index + 1);
+        if path.is_empty() {
+            return Err(NetworkError::EmptyPath { flow: name(), path: number });
+        }
+        let mut seen = HashSet::new();
+        let mut before = None;
+        for &server in path {
+            let Some(known) = servers.get(server) else {
+                return Err(NetworkError::UnknownServer { flow: name(), path: number, index: server });
+            };
+            if !seen.insert(server) {
+                return Err(NetworkError::RepeatedServer { flow: name(), path: number, server: known.name.clone() });
+            }
+            if *tree.entry(server).or_insert(before) != before {
+                return Err(NetworkError::NoTree { flow: name(), path: number, server: known.name.clone() });
+            }
+            before = Some(server);
+        }
+        let has_twin = flow.paths[..index].contains(path);
+        if has_twin {
+            return Err(NetworkError::RepeatedPath { flow: name(), path: number });
+        }
+    }
+    Ok(tree)
+}
+
+/// Why servers and flows are no network. Paths are counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NetworkError {
+    /// Two servers have one name.
+    DuplicateServer {
+        /// The name.
+        server: String,
+    },
+    /// Two flows have one name.
+    DuplicateFlow {
+        /// The name.
+        flow: String,
+    },
+    /// A server serves nothing, ever.
+    NoService {
+        /// Its name.
+        server: String,
+    },
+    /// A flow goes nowhere.
+    NoPath {
+        /// Its name.
+        flow: String,
+    },
+    /// A path has no server.
+    EmptyPath {
+        /// Whose path.
+        flow: String,
+        /// Which one.
+        path: usize,
+    },
+    /// A path visits a server that is not there.
+    UnknownServer {
+        /// Whose path.
+        flow: String,
+        /// Which one.
+        path: usize,
+        /// The index that is out of range.
+        index: usize,
+    },
+    /// A path visits a server twice.
+    RepeatedServer {
+        /// Whose path.
+        flow: String,
+        /// Which one.
+        path: usize,
+        /// The server.
+        server: String,
+    },
+    /// Two paths of a flow are the same.
+    RepeatedPath {
+        /// Whose path.
+        flow: String,
+        /// The second one.
+        path: usize,
+    },
+    /// Two paths of a flow come to a server from different places.
+    NoTree {
+        /// Whose paths.
+        flow: String,
+        /// The second of them.
+        path: usize,
+        /// Where they meet again.
+        server: String,
+    },
+}
+
+impl fmt::Display for NetworkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DuplicateServer { server } => write!(f, "two servers are called \"{server}\""),
+            Self::DuplicateFlow { flow } => write!(f, "two flows are called \"{flow}\""),
+            Self::NoService { server } => {
+                write!(f, "server \"{server}\" serves nothing: a rate above zero is expected")
+            }
+            Self::NoPath { flow } => write!(f, "flow \"{flow}\" has no path"),
+            Self::EmptyPath { flow, path } => write!(f, "path {path} of flow \"{flow}\" has no server"),
+            Self::UnknownServer { flow, path, index } => {
+                write!(f, "path {path} of flow \"{flow}\" visits server {index}, which is not there")
+            }
+            Self::RepeatedServer { flow, path, server } => {
+                write!(f, "path {path} of flow \"{flow}\" visits server \"{server}\" twice")
+            }
+            Self::RepeatedPath { flow, path } => write!(f, "path {path} of flow \"{flow}\" stands there twice"),
+            Self::NoTree { flow, path, server } => write!(
+                f,
+                "path {path} of flow \"{flow}\" comes to server \"{server}\" on another way than a path before it: \
+                 the paths of a multicast flow must form a tree"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for NetworkError {}

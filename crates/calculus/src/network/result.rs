@@ -1,0 +1,93 @@
+//! What an analysis gives: a bound, or the reason why there is none.
+
+use core::fmt;
+
+use super::PortNetwork;
+use crate::Rational;
+
+/// Why an analysis found no bound. Servers are indices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoBound {
+    /// More comes to this server in the long run than it serves; what is behind it has no bound either.
+    Overload {
+        /// The server.
+        server: usize,
+    },
+    /// Servers on a cycle: no delays were found that hold one another up.
+    NoFixedPoint {
+        /// One server of the cycle.
+        server: usize,
+        /// How often all of them were computed.
+        rounds: usize,
+    },
+    /// Cross traffic takes all that a server has for this flow.
+    NothingLeft {
+        /// The server.
+        server: usize,
+    },
+}
+
+impl NoBound {
+    /// In words, with the names of a network.
+    pub fn explain(&self, network: &PortNetwork) -> String {
+        let name = |server: usize| &network.servers()[server].name;
+        match self {
+            Self::Overload { server } => format!("server \"{}\" gets more than it serves", name(*server)),
+            Self::NoFixedPoint { server, rounds } => format!(
+                "flows form a cycle through server \"{}\", and after {rounds} rounds no delays hold one another up",
+                name(*server)
+            ),
+            Self::NothingLeft { server } => {
+                format!("the other flows may take all of server \"{}\" (blind multiplexing)", name(*server))
+            }
+        }
+    }
+}
+
+impl fmt::Display for NoBound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Overload { server } => write!(f, "server {server} gets more than it serves"),
+            Self::NoFixedPoint { server, rounds } => {
+                write!(f, "no fixed point in {rounds} rounds of the cycle through server {server}")
+            }
+            Self::NothingLeft { server } => write!(f, "cross traffic may take all of server {server}"),
+        }
+    }
+}
+
+impl core::error::Error for NoBound {}
+
+/// What is known of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerBound {
+    /// No bit or packet stays longer, in ns.
+    pub delay: Rational,
+    /// It never holds more, in nanobits.
+    pub backlog: Rational,
+}
+
+/// End-to-end delay bounds in ns: per flow, one for each of its paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathBounds {
+    pub(crate) delays: Vec<Vec<Result<Rational, NoBound>>>,
+}
+
+impl PathBounds {
+    /// The bound of a path of a flow.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn path_delay(&self, flow: usize, path: usize) -> Result<Rational, NoBound> {
+        self.delays[flow][path].clone()
+    }
+
+    pub(crate) fn of(
+        network: &PortNetwork,
+        bound: impl Fn(usize, &[usize]) -> Result<Rational, NoBound>,
+    ) -> PathBounds {
+        let flows = network.flows().iter().enumerate();
+        let of_flow = |(index, flow): (usize, &super::Flow)| flow.paths.iter().map(|path| bound(index, path)).collect();
+        PathBounds { delays: flows.map(of_flow).collect() }
+    }
+}

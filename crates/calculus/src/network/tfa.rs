@@ -1,0 +1,135 @@
+//! Total flow analysis: every server is bounded for all of its traffic; a path's bound is the sum of its servers'.
+//!
+//! Sources: Le Boudec and Thiran, section 2.4; for line shaping, packetizers, multicast and cycles Thomas, Le Boudec and
+//! Mifdaoui, "On cyclic dependencies and regulators in time-sensitive networks", RTSS 2019 (FP-TFA); see `fixed_point`.
+//!
+//! For FIFO the delay of a server is the horizontal deviation between the aggregate and the service curve. For
+//! arbitrary multiplexing it is the longest busy period of a strict service curve: the time at which the service curve
+//! has caught up with the arrival curve (Le Boudec and Thiran, section 1.3.2).
+
+use num_traits::{Signed, Zero};
+
+use super::model::ordered;
+use super::propagation::{Multiplexing, Options, Packetizer, Propagation};
+use super::{NoBound, PathBounds, PortNetwork, ServerBound, fixed_point};
+use crate::{ArrivalCurve, Rational, ServiceCurve, horizontal_deviation, vertical_deviation};
+
+/// Bounds of all servers, and the sums along all paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tfa {
+    servers: Vec<Result<ServerBound, NoBound>>,
+    paths: PathBounds,
+    options: Options,
+}
+
+impl Tfa {
+    /// The sum of the delays along a path of a flow, in ns.
+    ///
+    /// # Errors
+    /// Why there is no bound.
+    pub fn path_delay(&self, flow: usize, path: usize) -> Result<Rational, NoBound> {
+        self.paths.path_delay(flow, path)
+    }
+
+    /// Delay and backlog of a server; zero where no flow comes.
+    pub fn servers(&self) -> &[Result<ServerBound, NoBound>] {
+        &self.servers
+    }
+
+    /// What was assumed.
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// What a flow keeps to where it enters a server that it visits.
+    ///
+    /// # Errors
+    /// Why a server before it has no bound.
+    pub fn arrival_at(&self, network: &PortNetwork, flow: usize, server: usize) -> Result<ArrivalCurve, NoBound> {
+        self.propagation(network).flow_at(flow, server)
+    }
+
+    /// Curves throughout the network, from these delays.
+    pub(crate) fn propagation<'n>(&self, network: &'n PortNetwork) -> Propagation<'n> {
+        let delays = self.servers.iter().map(|bound| bound.as_ref().map(|b| b.delay.clone()).map_err(Clone::clone));
+        Propagation { network, options: self.options, delays: delays.collect() }
+    }
+}
+
+/// Bounds every server for all of its traffic. Cycles are resolved by a fixed point.
+pub fn tfa(network: &PortNetwork, options: &Options) -> Tfa {
+    let count = network.servers().len();
+    let mut state = Propagation { network, options: *options, delays: vec![Ok(Rational::zero()); count] };
+    let predecessors = network.predecessors();
+    let mut done = vec![false; count];
+    // What no cycle feeds, then the cycles and what lies between them, then the rest.
+    evaluate(&mut state, &ordered(&predecessors, &done), &mut done);
+    let core = core_of(&predecessors, &done);
+    if !core.is_empty() {
+        fixed_point::resolve(&mut state, &core);
+        core.iter().for_each(|&server| done[server] = true);
+        evaluate(&mut state, &ordered(&predecessors, &done), &mut done);
+    }
+    let servers = (0..count).map(|server| bound_of(&state, server)).collect();
+    let paths = PathBounds::of(network, |_, path| {
+        path.iter().try_fold(Rational::zero(), |sum, &server| {
+            state.delays[server].as_ref().map(|delay| sum + delay).map_err(Clone::clone)
+        })
+    });
+    Tfa { servers, paths, options: *options }
+}
+
+fn evaluate(state: &mut Propagation<'_>, order: &[usize], done: &mut [bool]) {
+    for &server in order {
+        state.delays[server] = delay_of(state, server);
+        done[server] = true;
+    }
+}
+
+/// Of the servers that are not done, those from which a cycle can be reached.
+fn core_of(predecessors: &[Vec<usize>], done: &[bool]) -> Vec<usize> {
+    let mut successors = vec![Vec::new(); predecessors.len()];
+    for (server, before) in predecessors.iter().enumerate() {
+        before.iter().for_each(|&previous| successors[previous].push(server));
+    }
+    let mut behind = done.to_vec();
+    ordered(&successors, done).into_iter().for_each(|server| behind[server] = true);
+    (0..predecessors.len()).filter(|&server| !behind[server]).collect()
+}
+
+/// The delay of a server, from those of the servers before it.
+pub(crate) fn delay_of(state: &Propagation<'_>, server: usize) -> Result<Rational, NoBound> {
+    let arrival = state.aggregate_at(server)?;
+    let delay = match state.options.multiplexing {
+        Multiplexing::Fifo => horizontal_deviation(&arrival, &state.network.servers()[server].service),
+        Multiplexing::Arbitrary => busy_period(&arrival, &state.options.packetized_service(state.network, server)),
+    };
+    delay.ok_or(NoBound::Overload { server })
+}
+
+/// The longest time in ns until a strict service curve has caught up; `None` if it never does.
+fn busy_period(arrival: &ArrivalCurve, service: &ServiceCurve) -> Option<Rational> {
+    if arrival.is_zero() {
+        return Some(Rational::zero());
+    }
+    let pairs = arrival.pieces().iter().flat_map(|bucket| service.pieces().iter().map(move |piece| (bucket, piece)));
+    let meeting = pairs.filter_map(|(bucket, piece)| {
+        let excess = &piece.rate - &bucket.rate;
+        excess.is_positive().then(|| (&bucket.burst + &piece.debt) / excess)
+    });
+    meeting.min()
+}
+
+fn bound_of(state: &Propagation<'_>, server: usize) -> Result<ServerBound, NoBound> {
+    let delay = state.delays[server].clone()?;
+    let arrival = state.aggregate_at(server)?;
+    let service = &state.network.servers()[server].service;
+    let held = if arrival.is_zero() { Some(Rational::zero()) } else { vertical_deviation(&arrival, service) };
+    let backlog = held.ok_or(NoBound::Overload { server })?;
+    // Bits of a packet that is not complete yet wait in the packetizer; packets of an arbitrary order may be several.
+    let packetized = match (state.options.packetizer, state.options.multiplexing) {
+        (Packetizer::On, _) if !arrival.is_zero() => state.network.max_packet(server),
+        _ => Rational::zero(),
+    };
+    Ok(ServerBound { delay, backlog: backlog + packetized })
+}
