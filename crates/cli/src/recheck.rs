@@ -2,6 +2,8 @@
 
 use wayleave_ledger::{Residual, Shaping};
 use wayleave_recheck::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow, check};
+use wayleave_schemes::placement::Placement;
+use wayleave_schemes::standing::Standing;
 use wayleave_topology::FlowId;
 use wayleave_units::{Bytes, Time};
 
@@ -20,7 +22,11 @@ pub(crate) enum Verdict {
 
 /// Derives every promise again; violations and a verdict go to the standard error.
 pub(crate) fn recheck(session: &Session) -> Verdict {
-    let report = check(&claim(session));
+    let Some(claim) = claim(session) else {
+        eprintln!("recheck: nothing was derived again, for this scheme reserves no queues");
+        return Verdict::Unsound;
+    };
+    let report = check(&claim);
     for violation in report.violations.iter().take(SHOWN) {
         eprintln!("broken promise: {violation}");
     }
@@ -40,9 +46,10 @@ pub(crate) fn recheck(session: &Session) -> Verdict {
     Verdict::Unsound
 }
 
-/// Everything that the ledger promises.
-pub(crate) fn claim(session: &Session) -> Claim<'_> {
-    let ledger = session.ledger();
+/// Everything that the ledger promises, if the scheme has one.
+pub(crate) fn claim(session: &Session) -> Option<Claim<'_>> {
+    let placement = session.scheme.queues()?;
+    let ledger = placement.ledger();
     let network = &*session.network;
     let links = || network.links().map(|(id, _)| id);
     let claimed = |report: wayleave_ledger::QueueReport| ClaimedQueue {
@@ -52,20 +59,19 @@ pub(crate) fn claim(session: &Session) -> Claim<'_> {
         delay: report.delay_bound().unwrap_or(Time::ZERO),
         backlog: report.backlog_bound().unwrap_or(Bytes::ZERO),
     };
-    Claim {
+    Some(Claim {
         network,
         budgets: links().map(|link| ledger.budgets(link).collect()).collect(),
         max_frame: links().map(|link| ledger.largest_frame(link)).collect(),
         packetiser: PacketiserTerm::Subtracted,
         shaping: session.model.shaping == Shaping::InputLinks,
-        flows: ledger.flows().filter_map(|(flow, _)| promise(session, flow)).collect(),
+        flows: ledger.flows().filter_map(|(flow, _)| promise(session, placement, flow)).collect(),
         claimed_queues: links().flat_map(|link| ledger.report(link)).map(claimed).collect(),
         exact_claims: session.model.residual == Residual::Full,
-    }
+    })
 }
 
-fn promise(session: &Session, flow: FlowId) -> Option<PromisedFlow> {
-    let placement = session.scheme.placement();
+fn promise(session: &Session, placement: &Placement, flow: FlowId) -> Option<PromisedFlow> {
     let reservation = placement.ledger().flow(flow)?;
     let (first, last) = (reservation.route.hops.first()?, reservation.route.hops.last()?);
     Some(PromisedFlow {
@@ -115,7 +121,7 @@ mod tests {
             route: None,
             protection: 1,
         };
-        let placement = session.scheme.placement_mut();
+        let placement = session.scheme.queues_mut().unwrap();
         let found = placement.least_delay(&Query::of(&request)).unwrap();
         // 96 us at 1 Gbit/s, beyond the budget together with the two frames that can be in the way.
         placement.reserve(&Request { burst: Bytes::new(62_000), ..request }, found);

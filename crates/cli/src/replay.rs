@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use wayleave_contracts::{Action, Contract};
 use wayleave_formats::EventList;
 use wayleave_policy::Admission;
+use wayleave_schemes::standing::Standing;
 use wayleave_topology::FlowId;
 use wayleave_units::Time;
 
@@ -39,7 +40,7 @@ pub(crate) fn lists(
 
 /// What can be said against a refused contract whatever else is admitted.
 fn finding(session: &Session, contract: &Contract, verdict: &Verdict) -> Option<(&'static str, String)> {
-    words::finding(session.ledger(), contract, verdict.decision.as_ref().err()?)
+    words::finding(&session.network, contract, verdict.decision.as_ref().err()?)
 }
 
 fn write(
@@ -136,8 +137,8 @@ impl<'a> Replay<'a> {
 
     /// How long packets of a flow can be in flight, as far as that is waited for.
     fn in_flight(&self, flow: FlowId) -> Time {
-        let promised = self.session.scheme.placement().promised(flow).filter(|_| self.hold == Hold::Bound);
-        promised.unwrap_or(Time::ZERO)
+        let held = self.session.scheme.held(flow).filter(|_| self.hold == Hold::Bound);
+        held.map_or(Time::ZERO, |held| held.bound)
     }
 
     /// Admits a contract, or gives it new terms if it is there; and whether it had terms before. A change of a

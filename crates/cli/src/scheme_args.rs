@@ -5,10 +5,11 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Allocation, Chameleon, Moves, Params, Penalised, Rerouting, Routing, Search, Sort};
+use wayleave_schemes::qjump::{self, Qjump, Reading};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::silo::{self, Silo};
 use wayleave_topology::{MAX_BUDGET, Network};
-use wayleave_units::Time;
+use wayleave_units::{Bytes, Time};
 
 use crate::failure::Failure;
 
@@ -29,11 +30,31 @@ pub(crate) struct SchemeArgs {
     /// Silo's delay budget of every link [default: 100us]
     #[arg(long, value_name = "TIME", value_parser = budget)]
     pub(crate) silo_budget: Option<Time>,
+    #[command(flatten)]
+    pub(crate) qjump: QjumpArgs,
     /// How Chameleon finds a route
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     pub(crate) routing: RoutingName,
     #[command(flatten)]
     pub(crate) reroute: RerouteArgs,
+}
+
+/// What QJump fixes at the start.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "QJump")]
+pub(crate) struct QjumpArgs {
+    /// How many applications may send in the highest priority, n [default: 32]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) qjump_n: Option<u32>,
+    /// The largest packet, P, of which each may send one an epoch [default: 1500B]
+    #[arg(long, value_name = "SIZE", value_parser = packet)]
+    pub(crate) qjump_packet: Option<Bytes>,
+    /// The cumulative processing on the way [default: 4us]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) qjump_epsilon: Option<Time>,
+    /// What becomes of a contract that asks for more than one packet an epoch [default: refused]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) qjump_reading: Option<ReadingName>,
 }
 
 /// Moving admitted flows out of the way.
@@ -73,6 +94,18 @@ pub(crate) enum SchemeName {
     Chameleon,
     /// One queue a link, one budget for all (SIGCOMM 2015)
     Silo,
+    /// One packet an epoch for each of n applications, in the highest priority (NSDI 2015)
+    Qjump,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum ReadingName {
+    /// It is refused
+    Refused,
+    /// It takes as many shares of the epoch as it needs
+    Charged,
+    /// It takes one share, and its shaper holds it to one packet an epoch: its rate is not promised
+    Flat,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default)]
@@ -139,6 +172,15 @@ pub(crate) enum MovesName {
     Kept,
 }
 
+fn packet(text: &str) -> Result<Bytes, String> {
+    let packet: Bytes = text.parse().map_err(|error: wayleave_units::ParseUnitError| error.to_string())?;
+    match packet.get() {
+        // The largest MTU, and what a long tag stack adds.
+        64..=66_000 => Ok(packet),
+        _ => Err(format!("{packet} is no packet: from 64B to 66kB is accepted")),
+    }
+}
+
 fn budget(text: &str) -> Result<Time, String> {
     let budget: Time = text.parse().map_err(|error: wayleave_units::ParseUnitError| error.to_string())?;
     if budget == Time::ZERO || budget > MAX_BUDGET {
@@ -154,11 +196,12 @@ impl SchemeArgs {
         let scheme = match self.scheme {
             SchemeName::Chameleon => Chameleon::new(network.clone(), model, self.chameleon()).map(Scheme::from),
             SchemeName::Silo => Silo::new(network.clone(), model, self.silo()).map(Scheme::from),
+            SchemeName::Qjump => Ok(Qjump::new(network.clone(), model, self.qjump.params()).into()),
         };
         scheme.map_err(|error| Failure::Usage(error.to_string()))
     }
 
-    /// An option of the other scheme would do nothing: said rather than ignored.
+    /// An option of another scheme would do nothing: said rather than ignored.
     fn check(&self) -> Result<(), Failure> {
         let given = |name, is_given: bool| Some(name).filter(|_| is_given);
         let of_chameleon = [
@@ -167,14 +210,24 @@ impl SchemeArgs {
             given("--routing", !matches!(self.routing, RoutingName::LeastDelay)),
             given("--reroute", self.reroute.reroute),
         ];
-        let (strangers, owner) = match self.scheme {
-            SchemeName::Silo => (of_chameleon.to_vec(), "chameleon"),
-            SchemeName::Chameleon => (vec![given("--silo-budget", self.silo_budget.is_some())], "silo"),
-        };
-        match strangers.into_iter().flatten().next() {
-            Some(option) => Err(Failure::Usage(format!("{option} is an option of --scheme {owner}"))),
-            None => Ok(()),
+        let of_silo = [given("--silo-budget", self.silo_budget.is_some())];
+        let of_qjump = [
+            given("--qjump-n", self.qjump.qjump_n.is_some()),
+            given("--qjump-packet", self.qjump.qjump_packet.is_some()),
+            given("--qjump-epsilon", self.qjump.qjump_epsilon.is_some()),
+            given("--qjump-reading", self.qjump.qjump_reading.is_some()),
+        ];
+        let owners = [
+            (SchemeName::Chameleon, "chameleon", &of_chameleon[..]),
+            (SchemeName::Silo, "silo", &of_silo[..]),
+            (SchemeName::Qjump, "qjump", &of_qjump[..]),
+        ];
+        for (_, owner, options) in owners.into_iter().filter(|(scheme, ..)| *scheme != self.scheme) {
+            if let Some(option) = options.iter().flatten().next() {
+                return Err(Failure::Usage(format!("{option} is an option of --scheme {owner}")));
+            }
         }
+        Ok(())
     }
 
     /// Chameleon's parameters.
@@ -193,6 +246,24 @@ impl SchemeArgs {
     /// Silo's parameters.
     pub(crate) fn silo(&self) -> silo::Params {
         self.silo_budget.map_or_else(silo::Params::default, |budget| silo::Params { budget })
+    }
+}
+
+impl QjumpArgs {
+    /// QJump's parameters.
+    pub(crate) fn params(&self) -> qjump::Params {
+        let usual = qjump::Params::default();
+        let reading = self.qjump_reading.map(|reading| match reading {
+            ReadingName::Refused => Reading::Refused,
+            ReadingName::Charged => Reading::Charged,
+            ReadingName::Flat => Reading::Flat,
+        });
+        qjump::Params {
+            applications: self.qjump_n.unwrap_or(usual.applications),
+            packet: self.qjump_packet.unwrap_or(usual.packet),
+            epsilon: self.qjump_epsilon.unwrap_or(usual.epsilon),
+            reading: reading.unwrap_or(usual.reading),
+        }
     }
 }
 

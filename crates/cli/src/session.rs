@@ -8,9 +8,10 @@ use clap::Args;
 use wayleave_contracts::Contract;
 use wayleave_ledger::{BestEffort, Ledger, Model};
 use wayleave_policy::{Admission, Decision, Refusal, Request};
+use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
-use wayleave_topology::{FlowId, Hop, LinkId, Network, NodeKind, Route};
-use wayleave_units::Time;
+use wayleave_schemes::standing::{Standing, Term};
+use wayleave_topology::{FlowId, LinkId, Network, NodeKind, Route};
 
 use crate::failure::Failure;
 use crate::inputs::NetworkArgs;
@@ -47,16 +48,6 @@ pub(crate) struct Verdict {
     pub(crate) time: Duration,
 }
 
-/// One part of an end-to-end bound.
-pub(crate) enum Term {
-    /// The constant part of what a packet waits in a node.
-    Processing(String, Time),
-    /// The budget of a queue.
-    Queue(Hop, Time),
-    /// Of a link.
-    Propagation(String, Time),
-}
-
 /// All routes of a decision.
 pub(crate) fn routes(decision: &Decision) -> Vec<Route> {
     std::iter::once(&decision.route).chain(decision.copies.iter().map(|copy| &copy.route)).cloned().collect()
@@ -73,9 +64,9 @@ impl Session {
         Ok(session)
     }
 
-    /// What is reserved.
-    pub(crate) fn ledger(&self) -> &Ledger {
-        self.scheme.placement().ledger()
+    /// What is reserved queue by queue, in schemes that do so.
+    pub(crate) fn ledger(&self) -> Option<&Ledger> {
+        self.scheme.queues().map(Placement::ledger)
     }
 
     /// What the scheme is asked for a contract.
@@ -121,49 +112,33 @@ impl Session {
 
     /// The contracts that are admitted, each by its flows: one for each of its routes.
     pub(crate) fn admitted(&self) -> impl Iterator<Item = Vec<FlowId>> {
-        let placement = self.scheme.placement();
-        let flows = placement.ledger().flows().map(|(flow, _)| (flow, placement.routes_of(flow)));
+        let routes = |flow| self.scheme.queues().map_or_else(|| vec![flow], |placement| placement.routes_of(flow));
+        let flows = self.scheme.flows().into_iter().map(move |flow| (flow, routes(flow)));
         flows.filter(|(flow, routes)| routes.first() == Some(flow)).map(|(_, routes)| routes)
     }
 
     /// How many flows a queue holds.
     pub(crate) fn flows_in(&self, link: LinkId, queue: u8) -> u32 {
-        self.ledger().report(link).get(usize::from(queue)).map_or(0, |report| report.flows)
+        let reports = self.ledger().map_or_else(Vec::new, |ledger| ledger.report(link));
+        reports.get(usize::from(queue)).map_or(0, |report| report.flows)
     }
 
-    /// What adds up to the bound of a route: the source's tagger, then, for every link, its queue, its propagation, and
-    /// the switch that it enters. Zeros are left out, but for queues.
-    pub(crate) fn terms(&self, route: &Route) -> Vec<Term> {
-        let network = &self.network;
-        let mut terms = Vec::new();
-        let processing = |node| {
-            let node = network.node(node);
-            Some(Term::Processing(node.name.clone(), node.processing)).filter(|_| node.processing > Time::ZERO)
-        };
-        terms.extend(route.hops.first().and_then(|hop| processing(network.link(hop.link).from)));
-        for &hop in &route.hops {
-            let link = network.link(hop.link);
-            terms.push(Term::Queue(hop, self.ledger().budget(hop)));
-            if link.propagation > Time::ZERO {
-                terms.push(Term::Propagation(link.name.clone(), link.propagation));
-            }
-            if network.node(link.to).kind == NodeKind::Switch {
-                terms.extend(processing(link.to));
-            }
-        }
-        terms
+    /// What adds up to the bound of an admitted flow.
+    pub(crate) fn terms(&self, flow: FlowId) -> Vec<Term> {
+        self.scheme.terms(flow)
     }
 
-    /// The same for the route of a decision, and for each of its further routes; nothing for a refusal.
+    /// The same for the flow of a decision, and for each of its further routes; nothing for a refusal.
     pub(crate) fn terms_of(&self, verdict: &Verdict) -> (Vec<Term>, Vec<Vec<Term>>) {
         let Ok(decision) = &verdict.decision else { return (Vec::new(), Vec::new()) };
-        let copies = decision.copies.iter().map(|copy| self.terms(&copy.route)).collect();
-        (self.terms(&decision.route), copies)
+        let of_copy = |route| self.scheme.queues().map_or_else(Vec::new, |placement| placement.terms(route));
+        let copies = decision.copies.iter().map(|copy| of_copy(&copy.route)).collect();
+        (self.terms(decision.flow), copies)
     }
 
     /// A port without a queue for contracts is mostly an oversight: best effort has taken its only one.
     fn warn_of_useless_ports(&self) {
-        let ledger = self.ledger();
+        let Some(ledger) = self.ledger() else { return };
         let useless = |kind| {
             let mut links = self.network.links();
             links.find(|&(id, link)| self.network.node(link.from).kind == kind && ledger.budgets(id).len() == 0)

@@ -7,41 +7,41 @@ pub(crate) use plan::read as read_plan;
 use std::sync::Arc;
 
 use wayleave_contracts::WireOverhead;
-use wayleave_ledger::{BestEffort, Ledger, Model};
-use wayleave_topology::{FlowId, Link, LinkId, Network, Route};
+use wayleave_ledger::{BestEffort, Model};
+use wayleave_schemes::standing::{Held, Standing};
+use wayleave_topology::{FlowId, Hop, Link, LinkId, Network, Route};
 use wayleave_units::{Bytes, Time};
 use wayleave_verify::{Background, Claim, Promise};
 
 use crate::session::Session;
 
-/// Everything that the ledger promises.
+/// Everything that a session promises.
 pub(crate) fn of_session(session: &Session) -> Claim {
-    let ledger = session.ledger();
     let network = &session.network;
-    let delays: Vec<Vec<Option<Time>>> = network
-        .links()
-        .map(|(link, _)| ledger.report(link).iter().map(|report| report.delay_bound()).collect())
-        .collect();
-    let promises = ledger.flows().filter_map(|(flow, _)| promise(session, ledger, flow, &delays)).collect();
-    let largest = |link: &Link| ledger.model().largest_frame(link);
-    let background = background(network, ledger.model().best_effort, largest);
-    Claim { network: network.clone(), background, promises }
+    let delays: Vec<Vec<Option<Time>>> = session.ledger().map_or_else(Vec::new, |ledger| {
+        let of = |(link, _)| ledger.report(link).iter().map(|report| report.delay_bound()).collect();
+        network.links().map(of).collect()
+    });
+    let flows = session.scheme.flows().into_iter();
+    let promises = flows.filter_map(|flow| Some(promise(session, flow, session.scheme.held(flow)?, &delays))).collect();
+    let background = background(network, session.model.best_effort, |link| session.model.largest_frame(link));
+    Claim { network: network.clone(), background, promises, protected: Vec::new() }
 }
 
-fn promise(session: &Session, ledger: &Ledger, flow: FlowId, delays: &[Vec<Option<Time>>]) -> Option<Promise> {
-    let reservation = ledger.flow(flow)?;
-    let (route, demand) = (&reservation.route, &reservation.demand);
-    let waits = route.hops.iter().map(|hop| *delays.get(hop.link.index())?.get(usize::from(hop.queue))?);
-    let waits: Option<Time> = waits.sum();
-    Some(Promise {
+fn promise(session: &Session, flow: FlowId, held: Held<'_>, delays: &[Vec<Option<Time>>]) -> Promise {
+    let Held { route, demand, released, .. } = held;
+    let wait = |hop: &Hop| *delays.get(hop.link.index())?.get(usize::from(hop.queue))?;
+    let waits: Option<Time> = route.hops.iter().map(wait).sum();
+    Promise {
         name: session.name_of(flow).to_owned(),
         route: route.clone(),
         rate: demand.rate,
         burst: demand.burst,
-        frame: frame(route, demand.max_frame, |link| ledger.largest_frame(link)),
-        bound: session.scheme.placement().bound(route),
+        frame: frame(route, demand.max_frame, |link| session.model.largest_frame(session.network.link(link))),
+        // Packets are watched from the shaper's release on.
+        bound: released,
         today: waits.map(|waits| waits + constant(&session.network, route)),
-    })
+    }
 }
 
 /// The largest frame of a flow: what it says itself, and what every link on the way carries.

@@ -17,7 +17,7 @@ pub enum Reason {
     Latency,
     /// A queue's buffer could overflow.
     Buffer,
-    /// A tenant's quota.
+    /// A tenant's quota, or as many contracts as a scheme was set up for.
     Quota,
     /// An operator's rule.
     Policy,
@@ -172,6 +172,45 @@ pub enum Refusal {
         /// The scheme.
         scheme: &'static str,
     },
+    /// QJump: an application sends less.
+    UnitRate {
+        /// What would be needed.
+        asked: Rate,
+        /// What every application may send.
+        unit: Rate,
+    },
+    /// QJump: the burst takes longer, one packet an epoch.
+    Epochs {
+        /// How many epochs it takes.
+        epochs: u64,
+        /// How long they are together.
+        bound: Time,
+        /// The deadline.
+        deadline: Time,
+    },
+    /// QJump: all shares are taken, or too many of them.
+    Shares {
+        /// What would be needed.
+        asked: u64,
+        /// What is left.
+        left: u64,
+        /// How many there are, which was fixed at the start.
+        all: u64,
+    },
+    /// QJump: packets are smaller.
+    Packet {
+        /// The contract's largest frame, on the wire.
+        frame: Bytes,
+        /// The largest packet, which was fixed at the start.
+        most: Bytes,
+    },
+    /// QJump: one packet of every application takes longer than an epoch on this way, which the formula leaves out.
+    ShortEpoch {
+        /// The time that it takes.
+        takes: Time,
+        /// The epoch.
+        epoch: Time,
+    },
 }
 
 impl Refusal {
@@ -191,7 +230,12 @@ impl Refusal {
             | Self::FrameTooLarge { .. }
             | Self::NoSuchQueue { .. }
             | Self::TooFewDisjoint { .. } => Reason::NoPath,
-            Self::Deadline { .. } | Self::TooSlow { .. } => Reason::Latency,
+            Self::Deadline { .. } | Self::TooSlow { .. } | Self::Epochs { .. } | Self::ShortEpoch { .. } => {
+                Reason::Latency
+            }
+            Self::UnitRate { .. } => Reason::Rate,
+            Self::Shares { .. } => Reason::Quota,
+            Self::Packet { .. } => Reason::Policy,
             Self::Blocked { binding, .. } => binding.reason(),
             Self::Copy { refusal, .. } => refusal.reason(),
             Self::NoProtection { .. } => Reason::Policy,

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`chameleon`] | Chameleon (CoNEXT 2020): queue-level routing with rerouting | admission |
 //! | [`silo`] | Silo (SIGCOMM 2015), as Chameleon's evaluation describes it | admission |
+//! | [`qjump`] | QJump (NSDI 2015): one packet an epoch in the highest priority | admission |
 //! | [`newreno`] | NewReno (RFC 5681, 6582) | flow |
 //! | [`cubic`] | CUBIC (RFC 9438) | flow |
 //! | [`dctcp`] | DCTCP (SIGCOMM 2010, RFC 8257) | flow |
@@ -14,9 +15,11 @@
 //! | [`ecn`] | marks by threshold (DCTCP) and random early detection | switch |
 //!
 //! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`placement`],
-//! the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes; [`refine`], the nearest request that would fit;
-//! [`registry`], the admission schemes by name; [`transports`], those of the packet path.
+//! the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes; [`refine`], the nearest request
+//! that would fit; [`standing`], what every admission scheme says about what it admitted; [`registry`], those schemes by name;
+//! [`transports`], those of the packet path.
 
+mod book;
 pub mod chameleon;
 pub mod cubic;
 pub mod dctcp;
@@ -28,11 +31,14 @@ pub mod newreno;
 pub mod placement;
 pub mod presto;
 pub mod protection;
+pub mod qjump;
 mod random;
 pub mod refine;
 pub mod registry;
 pub mod routing;
+mod shortest;
 pub mod silo;
+pub mod standing;
 pub mod survey;
 pub mod transports;
 

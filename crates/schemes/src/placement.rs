@@ -6,12 +6,13 @@ use std::sync::Arc;
 use wayleave_contracts::Demand;
 use wayleave_ledger::{Denial, Input, Ledger, Limit, Reservation};
 use wayleave_policy::{Binding, Decision, Refusal, Request};
-use wayleave_topology::{FlowId, LinkId, Network, NodeId, Route};
+use wayleave_topology::{FlowId, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Time};
 
 use crate::routing::{
     Cost, DelayCost, Denied, Detours, Found, Graph, Labels, LeastCost, LeastDelay, Query, Rules, Weigh, larac,
 };
+use crate::standing::{Held, Term};
 
 /// What a flow was promised beside its reservation.
 #[derive(Clone, Copy, Debug)]
@@ -71,17 +72,17 @@ impl Placement {
 
     /// The deadline of an admitted flow.
     pub fn deadline(&self, flow: FlowId) -> Option<Time> {
-        self.terms(flow).map(|terms| terms.deadline)
+        self.terms_of(flow).map(|terms| terms.deadline)
     }
 
     /// Whether an admitted flow may be moved: not if its route was given, nor if it is one of several disjoint ones.
     pub fn may_move(&self, flow: FlowId) -> bool {
-        self.terms(flow).is_some_and(|terms| terms.mobility == Mobility::Free)
+        self.terms_of(flow).is_some_and(|terms| terms.mobility == Mobility::Free)
     }
 
     /// The reservations of the contract that a flow belongs to, one for each of its routes.
     pub fn routes_of(&self, flow: FlowId) -> Vec<FlowId> {
-        let Some(first) = self.terms(flow).map(|terms| terms.first) else { return Vec::new() };
+        let Some(first) = self.terms_of(flow).map(|terms| terms.first) else { return Vec::new() };
         std::iter::once(first).chain(self.copies.get(&first).into_iter().flatten().copied()).collect()
     }
 
@@ -91,8 +92,39 @@ impl Placement {
         self.routes_of(flow).into_iter().filter_map(bound).max()
     }
 
-    fn terms(&self, flow: FlowId) -> Option<Terms> {
+    fn terms_of(&self, flow: FlowId) -> Option<Terms> {
         self.ledger.flow(flow).and_then(|_| self.terms.get(flow.index()).copied())
+    }
+
+    /// An admitted flow, and what it was promised.
+    pub fn held(&self, flow: FlowId) -> Option<Held<'_>> {
+        let reservation = self.ledger.flow(flow)?;
+        let bound = self.bound(&reservation.route);
+        let (route, demand) = (&reservation.route, reservation.demand);
+        Some(Held { route, demand, deadline: self.deadline(flow)?, bound, released: bound })
+    }
+
+    /// What adds up to the bound of a route: the source's tagger, then, for every link, its queue, its propagation, and
+    /// the switch that it enters. Zeros are left out, but for queues.
+    pub fn terms(&self, route: &Route) -> Vec<Term> {
+        let network = self.ledger.network();
+        let mut terms = Vec::new();
+        let processing = |node: NodeId| {
+            let time = network.node(node).processing;
+            Some(Term::Processing(node, time)).filter(|_| time > Time::ZERO)
+        };
+        terms.extend(route.hops.first().and_then(|hop| processing(network.link(hop.link).from)));
+        for &hop in &route.hops {
+            let link = network.link(hop.link);
+            terms.push(Term::Queue(hop, self.ledger.budget(hop)));
+            if link.propagation > Time::ZERO {
+                terms.push(Term::Propagation(hop.link, link.propagation));
+            }
+            if network.node(link.to).kind == NodeKind::Switch {
+                terms.extend(processing(link.to));
+            }
+        }
+        terms
     }
 
     /// The end-to-end bound of a route.
@@ -303,7 +335,7 @@ impl Placement {
 
     /// Ends a flow, with all copies of its packets; the reservation of the first.
     pub fn release(&mut self, flow: FlowId) -> Option<Reservation> {
-        let first = self.terms(flow)?.first;
+        let first = self.terms_of(flow)?.first;
         for copy in self.copies.remove(&first).into_iter().flatten().rev() {
             self.ledger.release(copy);
         }
@@ -322,7 +354,7 @@ impl Placement {
     ) -> Option<Result<Decision, Refusal>> {
         let old_bound = self.promised(flow)?;
         let routes = self.routes_of(flow);
-        let keep = |flow: FlowId| Some((flow, self.ledger.flow(flow)?.clone(), self.terms(flow)?));
+        let keep = |flow: FlowId| Some((flow, self.ledger.flow(flow)?.clone(), self.terms_of(flow)?));
         let old: Vec<(FlowId, Reservation, Terms)> = routes.iter().copied().filter_map(keep).collect();
         if let Ok(mut decision) = admit(self) {
             self.release(flow);

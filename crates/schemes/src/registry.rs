@@ -5,7 +5,9 @@ use wayleave_topology::{FlowId, Route};
 
 use crate::chameleon::Chameleon;
 use crate::placement::Placement;
+use crate::qjump::Qjump;
 use crate::silo::Silo;
+use crate::standing::{Held, Standing, Term};
 
 /// Declares the schemes: their enum, their names, and how each call reaches the one that is meant.
 macro_rules! schemes {
@@ -24,14 +26,27 @@ macro_rules! schemes {
                 match self { $(Self::$scheme(_) => $name),+ }
             }
 
-            /// What is reserved, and where.
-            pub fn placement(&self) -> &Placement {
-                match self { $(Self::$scheme(scheme) => scheme.placement()),+ }
+        }
+
+        impl Standing for Scheme {
+            fn queues(&self) -> Option<&Placement> {
+                match self { $(Self::$scheme(scheme) => scheme.queues()),+ }
             }
 
-            /// The same, for questions that use the searches' memory.
-            pub fn placement_mut(&mut self) -> &mut Placement {
-                match self { $(Self::$scheme(scheme) => scheme.placement_mut()),+ }
+            fn queues_mut(&mut self) -> Option<&mut Placement> {
+                match self { $(Self::$scheme(scheme) => scheme.queues_mut()),+ }
+            }
+
+            fn held(&self, flow: FlowId) -> Option<Held<'_>> {
+                match self { $(Self::$scheme(scheme) => scheme.held(flow)),+ }
+            }
+
+            fn flows(&self) -> Vec<FlowId> {
+                match self { $(Self::$scheme(scheme) => scheme.flows()),+ }
+            }
+
+            fn terms(&self, flow: FlowId) -> Vec<Term> {
+                match self { $(Self::$scheme(scheme) => scheme.terms(flow)),+ }
             }
         }
 
@@ -66,4 +81,6 @@ schemes! {
     "chameleon" => Chameleon,
     /// See [`crate::silo`].
     "silo" => Silo,
+    /// See [`crate::qjump`].
+    "qjump" => Qjump,
 }

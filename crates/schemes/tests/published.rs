@@ -19,6 +19,7 @@ use wayleave_schemes::chameleon::{Chameleon, Params};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::routing::Query;
 use wayleave_schemes::silo::{self, Silo};
+use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Hop, LinkId, LinkSpec, Network, NetworkBuilder, NodeId, NodeKind};
 use wayleave_topology::{PortQueue, PortSpec, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -134,7 +135,7 @@ impl Replay {
             }
             "move" => {
                 let (flow, route) = (flow(self), route(&operation[2]));
-                let placement = self.scheme.placement_mut();
+                let placement = self.scheme.queues_mut().unwrap();
                 // With the old route still reserved, as the controller has found it.
                 let query = placement.query_of(flow).unwrap();
                 let found =
@@ -169,7 +170,7 @@ impl Replay {
             (Ok(decision), false) => {
                 // The controller keeps one label a node and misses routes; one that it missed has to pass every test.
                 self.scheme.release(decision.flow).unwrap();
-                let found = self.scheme.placement().check(&Query::of(&request), &decision.route);
+                let found = self.scheme.queues().unwrap().check(&Query::of(&request), &decision.route);
                 assert_eq!(found.map(|found| found.delay), Ok(decision.bound), "{operation}");
                 assert_eq!(decision.route.validate(&self.network, request.from, request.to), Ok(()), "{operation}");
                 self.seen.found_more += 1;
@@ -183,7 +184,7 @@ impl Replay {
     fn compare(&mut self, index: u64, snapshot: &Value) {
         let rows = list(&snapshot["queues"]);
         let links = || self.network.links().map(|(link, _)| link);
-        let reports = links().flat_map(|link| self.scheme.placement().ledger().report(link));
+        let reports = links().flat_map(|link| self.scheme.queues().unwrap().ledger().report(link));
         let busy: Vec<QueueReport> = reports.filter(|report| report.flows > 0).collect();
         assert_eq!(busy.len(), rows.len(), "after operation {index}");
         for (report, row) in busy.iter().zip(rows) {

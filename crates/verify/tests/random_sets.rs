@@ -15,6 +15,7 @@ use wayleave_policy::{Admission, Request};
 use wayleave_schemes::chameleon::{Allocation, Chameleon, Params, Rerouting};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::silo::{self, Silo};
+use wayleave_schemes::standing::Standing;
 use wayleave_topology::{Link, LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_verify::{Effort, verify};
@@ -152,7 +153,7 @@ fn check(case: u64, sum: &mut Sum) -> Result<(), String> {
         let request = request(&mut draw, &network);
         let _ = scheme.admit(&request);
     }
-    let claim = claim(scheme.placement().ledger());
+    let claim = claim(scheme.queues().unwrap().ledger());
     let report = verify(&claim, &EFFORT, None, |_, _| true).map_err(|error| error.to_string())?;
     for (number, finding) in report.findings.iter().enumerate() {
         let share = report.share(&claim, number);

@@ -5,6 +5,7 @@ use wayleave_contracts::{Accounting, Contract};
 use wayleave_policy::{Binding, Refusal};
 use wayleave_schemes::refine::{Nearest, nearest};
 use wayleave_schemes::routing::Query;
+use wayleave_schemes::standing::Standing;
 use wayleave_schemes::survey::{Survey, paths};
 use wayleave_topology::Route;
 use wayleave_units::{Bytes, Rate};
@@ -59,7 +60,8 @@ pub(crate) struct Explanation<'a> {
 pub(crate) struct Refused {
     /// What each queue of the link that stands in the way would break, highest priority first.
     pub(crate) at_binding: Vec<Option<Binding>>,
-    pub(crate) survey: Survey,
+    /// Where queues are reserved: the paths, each with what its queues offer.
+    pub(crate) survey: Option<Survey>,
     /// In the contract's own way of counting.
     pub(crate) nearest: Nearest,
 }
@@ -108,7 +110,7 @@ fn decide_those_before(session: &mut Session, lists: &Lists, name: &str, is_forc
 fn look_around(session: &mut Session, contract: &Contract, verdict: &Verdict) -> Refused {
     let query = Query::of(&verdict.request);
     let at_binding = at_binding(session, &query, verdict);
-    let survey = paths(session.scheme.placement(), &query, MAX_PATHS);
+    let survey = session.scheme.queues().map(|placement| paths(placement, &query, MAX_PATHS));
     let nearest = nearest(&mut session.scheme, &verdict.request);
     Refused { at_binding, survey, nearest: in_terms_of(contract, session, nearest) }
 }
@@ -116,7 +118,7 @@ fn look_around(session: &mut Session, contract: &Contract, verdict: &Verdict) ->
 /// Enters every queue of the binding link in turn, on the way on which the refusal was found.
 fn at_binding(session: &Session, query: &Query, verdict: &Verdict) -> Vec<Option<Binding>> {
     let Err(Refusal::Blocked { route, binding, .. }) = &verdict.decision else { return Vec::new() };
-    let placement = session.scheme.placement();
+    let Some(placement) = session.scheme.queues() else { return Vec::new() };
     let Some(at) = route.hops.iter().position(|hop| hop.link == binding.link()) else { return Vec::new() };
     let enter = |(queue, _)| {
         let mut hops = route.hops[..=at].to_vec();
@@ -144,7 +146,7 @@ fn in_terms_of(contract: &Contract, session: &Session, wire: Nearest) -> Nearest
 
 /// What can be said against the contract whatever else is admitted, at its place in the file.
 fn locate(session: &Session, lists: &Lists, place: Place, contract: &Contract, refusal: &Refusal) {
-    if let Some((field, message)) = words::finding(session.ledger(), contract, refusal) {
+    if let Some((field, message)) = words::finding(&session.network, contract, refusal) {
         eprintln!("{}", lists.finding(place, field, &message));
     }
 }

@@ -66,6 +66,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
     let inputs = args.files.iter().chain(&args.events).chain([&args.session.network.topology]);
     check_stdin(inputs.map(String::as_str))?;
     let mut session = Session::open(&args.session)?;
+    args.check_recheck(&session)?;
     let mut diagnostics = Diagnostics::default();
     let summary = match &args.events {
         None => {
@@ -96,6 +97,18 @@ impl PlanArgs {
             OutputFormat::Json => Writer::Json(Document::begin(out(), session, &self.session.scheme)?),
             OutputFormat::Table => Writer::Table(RequestTable::new(self.all, self.events.is_some())),
         })
+    }
+
+    /// Nothing is decided before it is said that nothing could be checked afterwards.
+    fn check_recheck(&self, session: &Session) -> Result<(), Failure> {
+        if !self.recheck || session.ledger().is_some() {
+            return Ok(());
+        }
+        let name = session.scheme.name();
+        Err(Failure::Usage(format!(
+            "--recheck derives the bounds of queues again, and --scheme {name} reserves none: `wayleave verify` puts its \
+             promises to the test, packet by packet"
+        )))
     }
 
     fn hold(&self) -> Hold {

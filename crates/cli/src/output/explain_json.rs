@@ -4,10 +4,10 @@ use std::io::Write;
 
 use serde::Serialize;
 use wayleave_policy::Refusal;
-use wayleave_schemes::survey::{PathOutcome, PathTried};
+use wayleave_schemes::survey::{PathOutcome, PathTried, Survey};
 use wayleave_topology::{LinkId, Network};
 
-use super::json::{ModelShape, RequestShape, SchemeShape, TopologyShape};
+use super::json::{EpochShape, ModelShape, RequestShape, SchemeShape, TopologyShape};
 use super::plan::Decided;
 use super::shapes::{self, BindingShape, HopShape, QueueShape};
 use super::{out, words};
@@ -35,7 +35,8 @@ pub(crate) fn print(session: &Session, scheme: &SchemeArgs, explanation: &Explan
             links.push(hop.link);
         }
     }
-    let reports = links.into_iter().flat_map(|link| session.ledger().report(link));
+    let reports =
+        links.into_iter().flat_map(|link| session.ledger().map_or_else(Vec::new, |ledger| ledger.report(link)));
     let (refusal, refused) = (verdict.decision.as_ref().err(), explanation.refused.as_ref());
     let document = Document {
         wayleave: env!("CARGO_PKG_VERSION"),
@@ -45,8 +46,9 @@ pub(crate) fn print(session: &Session, scheme: &SchemeArgs, explanation: &Explan
         before: Before { admitted: explanation.before.admitted, refused: explanation.before.refused },
         request: RequestShape::of(session, &decided),
         breaks: refusal.zip(refused).and_then(|(refusal, refused)| BreaksShape::of(session, refusal, refused)),
+        epoch: EpochShape::of(session),
         queues: reports.map(|report| shapes::queue(network, &report)).collect(),
-        paths: refused.map(|refused| PathsShape::of(network, refused)),
+        paths: refused.and_then(|refused| refused.survey.as_ref()).map(|survey| PathsShape::of(network, survey)),
         nearest: refused.map(NearestShape::of),
     };
     let mut out = out();
@@ -66,6 +68,8 @@ struct Document<'a> {
     /// Whose promise would break.
     #[serde(skip_serializing_if = "Option::is_none")]
     breaks: Option<BreaksShape<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epoch: Option<EpochShape>,
     /// All queues of the links on the route: with the request if it was admitted, without it if not.
     queues: Vec<QueueShape<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,9 +143,9 @@ struct PathShape<'a> {
 }
 
 impl<'a> PathsShape<'a> {
-    fn of(network: &'a Network, refused: &Refused) -> Self {
-        let tried = refused.survey.paths.iter().map(|path| PathShape::of(network, path)).collect();
-        Self { total: refused.survey.total, tried }
+    fn of(network: &'a Network, survey: &Survey) -> Self {
+        let tried = survey.paths.iter().map(|path| PathShape::of(network, path)).collect();
+        Self { total: survey.total, tried }
     }
 }
 

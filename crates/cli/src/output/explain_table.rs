@@ -6,30 +6,35 @@ use comfy_table::Cell;
 use wayleave_contracts::{Accounting, Contract};
 use wayleave_ledger::QueueReport;
 use wayleave_policy::{Binding, Decision, Refusal};
+use wayleave_schemes::placement::Placement;
+use wayleave_schemes::standing::{Standing, Term};
 use wayleave_schemes::survey::{PathOutcome, PathTried};
 use wayleave_topology::{Hop, Route};
 use wayleave_units::Time;
 
 use super::human::{self, Human, count};
 use super::table::{plain_table, write_table};
-use super::{out, words, write_wrapped};
+use super::{explain_schemes, out, words, write_wrapped};
 use crate::commands::explain::{Explanation, Refused};
 use crate::failure::Failure;
-use crate::session::{Session, Term, routes};
+use crate::session::{Session, routes};
 
 /// Prints the explanation.
 pub(crate) fn print(session: &Session, explanation: &Explanation<'_>) -> Result<(), Failure> {
     let mut out = out();
     head(&mut out, session, explanation)?;
     match (&explanation.verdict.decision, &explanation.refused) {
-        (Ok(decision), _) => admitted(&mut out, session, explanation.contract, decision)?,
+        (Ok(decision), _) => admitted(&mut out, session, explanation, decision)?,
         (Err(refusal), refused) => {
             why(&mut out, session, explanation.contract, refusal)?;
             if let Some(refused) = refused {
-                if let Refusal::Blocked { binding, .. } = refusal {
+                if let Refusal::Blocked { binding, .. } = refusal
+                    && session.ledger().is_some()
+                {
                     every_queue(&mut out, session, refused, binding)?;
                 }
                 tried(&mut out, session, explanation.contract, refused)?;
+                explain_schemes::refused(&mut out, session, refusal)?;
                 nearest(&mut out, explanation.contract, refused)?;
             }
         }
@@ -62,7 +67,13 @@ fn head(out: &mut impl Write, session: &Session, explanation: &Explanation<'_>) 
     Ok(())
 }
 
-fn admitted(out: &mut impl Write, session: &Session, contract: &Contract, decision: &Decision) -> Result<(), Failure> {
+fn admitted(
+    out: &mut impl Write,
+    session: &Session,
+    explanation: &Explanation<'_>,
+    decision: &Decision,
+) -> Result<(), Failure> {
+    let contract = explanation.contract;
     let margin = contract.deadline.saturating_sub(decision.bound);
     let margin = margin.down();
     let routes = routes(decision);
@@ -71,11 +82,17 @@ fn admitted(out: &mut impl Write, session: &Session, contract: &Contract, decisi
             writeln!(out, "\nRoute, with the queue of each link in brackets")?;
             writeln!(out, "  {}", words::route(&session.network, route))?;
             writeln!(out, "\nNo packet takes longer than {}, {margin} less than the deadline", decision.bound)?;
-            terms(out, session, route)?;
+            match session.scheme.queues() {
+                Some(placement) => terms(out, session, placement, route)?,
+                None => explain_schemes::terms(out, session, decision)?,
+            }
         }
         routes => protected(out, session, contract, routes, &margin)?,
     }
     moves(out, session, decision)?;
+    if session.ledger().is_none() {
+        return explain_schemes::admitted(out, session, &explanation.verdict.request, decision.flow);
+    }
     let which = if routes.len() == 1 { "the route" } else { "the routes" };
     writeln!(out, "\nWhat every queue on {which} has to expect (arrival), and is given at least (service)")?;
     let mut shown: Vec<Hop> = Vec::new();
@@ -97,41 +114,42 @@ fn protected(
     margin: &str,
 ) -> Result<(), Failure> {
     let network = &session.network;
+    let Some(placement) = session.scheme.queues() else { return Ok(()) };
     writeln!(out, "\nEvery packet over {} disjoint routes, with the queue of each link in brackets", routes.len())?;
     for (number, route) in (1..).zip(routes) {
         writeln!(out, "  {number}  {}", words::route(network, route))?;
     }
     writeln!(out, "\nWhat the promise holds through")?;
     paragraph(out, &words::sentence(&words::survived(network, contract, routes)))?;
-    let bound = |route| session.scheme.placement().bound(route);
-    let longest = routes.iter().map(bound).max().unwrap_or(Time::ZERO);
+    let longest = routes.iter().map(|route| placement.bound(route)).max().unwrap_or(Time::ZERO);
     writeln!(out, "\nNo packet takes longer than {longest}, {margin} less than the deadline, over whichever route")?;
     for (number, route) in (1..).zip(routes) {
         writeln!(out, "Route {number}")?;
-        terms(out, session, route)?;
+        terms(out, session, placement, route)?;
     }
     Ok(())
 }
 
 /// The bound, term by term, beside what each queue could do to a packet at present.
-fn terms(out: &mut impl Write, session: &Session, route: &Route) -> Result<(), Failure> {
+fn terms(out: &mut impl Write, session: &Session, placement: &Placement, route: &Route) -> Result<(), Failure> {
     let mut table = plain_table(&["  term", "promised", "now at most", "backlog / buffer", "flows"]);
     let mut at_present = Some(Time::ZERO);
-    for term in session.terms(route) {
-        let constant = |what: String, time: Time| vec![what, time.to_string(), time.to_string()];
-        let (now, cells) = match &term {
-            Term::Processing(node, time) => (Some(*time), constant(format!("  processing in {node}"), *time)),
-            Term::Propagation(link, time) => (Some(*time), constant(format!("  propagation on {link}"), *time)),
+    for term in placement.terms(route) {
+        let (now, cells) = match term {
             Term::Queue(hop, budget) => {
-                let Some(report) = report(session, *hop) else { continue };
-                (report.delay_bound(), queue_cells(session, *hop, *budget, &report))
+                let Some(report) = report(session, hop) else { continue };
+                (report.delay_bound(), queue_cells(session, hop, budget, &report))
+            }
+            other => {
+                let (what, time) = explain_schemes::term(session, other);
+                (Some(time), vec![format!("  {what}"), time.to_string(), time.to_string()])
             }
         };
         at_present = at_present.zip(now).map(|(sum, now)| sum + now);
         table.add_row(cells.into_iter().map(Cell::new));
     }
     let at_present = at_present.map_or_else(String::new, |time| time.up());
-    let total = session.scheme.placement().bound(route);
+    let total = placement.bound(route);
     table.add_row(["  total".to_owned(), total.to_string(), at_present]);
     write_table(out, &mut table)
 }
@@ -145,7 +163,7 @@ fn queue_cells(session: &Session, hop: Hop, budget: Time, report: &QueueReport) 
 }
 
 fn report(session: &Session, hop: Hop) -> Option<QueueReport> {
-    session.ledger().report(hop.link).into_iter().nth(usize::from(hop.queue))
+    session.ledger()?.report(hop.link).into_iter().nth(usize::from(hop.queue))
 }
 
 fn curves(out: &mut impl Write, session: &Session, hop: Hop) -> Result<(), Failure> {
@@ -178,20 +196,20 @@ fn moves(out: &mut impl Write, session: &Session, decision: &Decision) -> Result
 }
 
 fn why(out: &mut impl Write, session: &Session, contract: &Contract, refusal: &Refusal) -> Result<(), Failure> {
-    let ledger = session.ledger();
     writeln!(out, "\nWhy")?;
-    paragraph(out, &words::sentence(&words::refusal(ledger, contract, refusal)))?;
+    paragraph(out, &words::sentence(&words::refusal(&session.network, contract, refusal)))?;
     let is_copy = matches!(refusal, Refusal::Copy { .. });
     match refusal.innermost() {
         Refusal::Blocked { route, binding, others } => {
             if is_copy {
                 paragraph(out, "The disjoint routes before it are counted there.")?;
-            } else {
+            } else if session.ledger().is_some() {
                 paragraph(out, &whose(session, route, binding))?;
             }
             let best = match contract.route {
                 Some(_) => "The pinned route",
                 None if is_copy => "That route",
+                None if session.ledger().is_none() => "Its route",
                 None => "No route in time breaks less",
             };
             writeln!(out, "  {best}:\n    {}", words::route(&session.network, route))?;
@@ -224,7 +242,8 @@ fn whose(session: &Session, route: &Route, binding: &Binding) -> String {
 fn every_queue(out: &mut impl Write, session: &Session, refused: &Refused, binding: &Binding) -> Result<(), Failure> {
     writeln!(out, "\nEvery queue of {}, entered on that route", session.network.link(binding.link()).name)?;
     let mut table = plain_table(&["  queue", "budget", "flows", "what would break"]);
-    for (report, broken) in session.ledger().report(binding.link()).iter().zip(&refused.at_binding) {
+    let reports = session.ledger().map_or_else(Vec::new, |ledger| ledger.report(binding.link()));
+    for (report, broken) in reports.iter().zip(&refused.at_binding) {
         let broken = broken.as_ref().map(|broken| match broken.queue() == report.queue {
             true => format!("it {}", words::shortfall(broken)),
             false => format!("queue {} below {}", broken.queue(), words::shortfall(broken)),
@@ -240,10 +259,7 @@ fn every_queue(out: &mut impl Write, session: &Session, refused: &Refused, bindi
 }
 
 fn tried(out: &mut impl Write, session: &Session, contract: &Contract, refused: &Refused) -> Result<(), Failure> {
-    let survey = &refused.survey;
-    if survey.paths.is_empty() {
-        return Ok(());
-    }
+    let Some(survey) = refused.survey.as_ref().filter(|survey| !survey.paths.is_empty()) else { return Ok(()) };
     let shown = match survey.paths.len() {
         all if all == survey.total => format!("all {all}"),
         some => format!("{some} of {}", survey.total),

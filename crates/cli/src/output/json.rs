@@ -8,6 +8,9 @@ use serde::Serialize;
 use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{BestEffort, Comparison, Model, Residual, Shaping};
 use wayleave_policy::{Decision, Refusal};
+use wayleave_schemes::qjump::{self, Reading};
+use wayleave_schemes::registry::Scheme;
+use wayleave_schemes::standing::Standing;
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
@@ -67,11 +70,15 @@ impl<W: Write> Document<W> {
         self.out.write_all(b"\n],\n\"queues\":[")?;
         self.is_first = true;
         for (link, _) in session.network.links() {
-            for report in session.ledger().report(link) {
+            for report in session.ledger().map_or_else(Vec::new, |ledger| ledger.report(link)) {
                 self.item(&shapes::queue(&session.network, &report))?;
             }
         }
-        self.out.write_all(b"\n],\n\"summary\":")?;
+        self.out.write_all(b"\n],\n")?;
+        if let Some(epoch) = EpochShape::of(session) {
+            writeln!(self.out, "\"epoch\":{},", serde_json::to_string(&epoch)?)?;
+        }
+        self.out.write_all(b"\"summary\":")?;
         serde_json::to_writer(&mut self.out, &SummaryShape::of(summary))?;
         self.out.write_all(b"}\n")?;
         Ok(self.out.flush()?)
@@ -100,6 +107,12 @@ pub(crate) enum SchemeShape {
     Silo {
         budget_ns: u64,
     },
+    Qjump {
+        applications: u32,
+        packet_bytes: u64,
+        epsilon_ns: u64,
+        reading: &'static str,
+    },
 }
 
 #[derive(Serialize)]
@@ -115,9 +128,23 @@ pub(crate) struct RerouteShape {
 impl SchemeShape {
     /// What the options describe, in their words.
     pub(crate) fn of(args: &SchemeArgs) -> Self {
-        if args.scheme == SchemeName::Silo {
-            return Self::Silo { budget_ns: args.silo().budget.as_nanos() };
+        match args.scheme {
+            SchemeName::Chameleon => Self::chameleon(args),
+            SchemeName::Silo => Self::Silo { budget_ns: args.silo().budget.as_nanos() },
+            SchemeName::Qjump => {
+                let qjump::Params { applications, packet, epsilon, reading } = args.qjump.params();
+                let reading = match reading {
+                    Reading::Refused => "refused",
+                    Reading::Charged => "charged",
+                    Reading::Flat => "flat",
+                };
+                let (packet_bytes, epsilon_ns) = (packet.get(), epsilon.as_nanos());
+                Self::Qjump { applications, packet_bytes, epsilon_ns, reading }
+            }
         }
+    }
+
+    fn chameleon(args: &SchemeArgs) -> Self {
         let allocation = args.chameleon().allocation;
         let nanos = |times: Vec<Time>| times.into_iter().map(Time::as_nanos).collect();
         Self::Chameleon {
@@ -313,11 +340,10 @@ impl<'a> RequestShape<'a> {
         };
         match &verdict.decision {
             Ok(decision) => {
-                let (rate, burst) = (verdict.request.rate, verdict.request.burst);
-                shape.reserved = Some(Reserved {
-                    rate_bps: rate.bits_per_second(),
-                    burst_bytes: burst.get(),
-                    max_frame_bytes: verdict.request.max_frame.map(|frame| frame.get()),
+                shape.reserved = session.scheme.held(decision.flow).map(|held| Reserved {
+                    rate_bps: held.demand.rate.bits_per_second(),
+                    burst_bytes: held.demand.burst.get(),
+                    max_frame_bytes: held.demand.max_frame.map(|frame| frame.get()),
                 });
                 shape.route = Some(shapes::hops(network, &decision.route));
                 shape.bound_ns = Some(decision.bound.as_nanos());
@@ -358,7 +384,7 @@ impl<'a> RequestShape<'a> {
     fn refuse(&mut self, session: &'a Session, decided: &Decided<'a>, refusal: &Refusal) {
         self.decision = "refused";
         self.reason = Some(refusal.reason().code());
-        let clause = words::refusal(session.ledger(), decided.contract, refusal);
+        let clause = words::refusal(&session.network, decided.contract, refusal);
         self.message = Some(words::sentence(&(clause + decided.afterwards())));
         self.obstacle(&session.network, refusal);
     }
@@ -381,6 +407,33 @@ impl<'a> RequestShape<'a> {
             Refusal::TooSlow { route, .. } => self.tried = Some(shapes::hops(network, route)),
             _ => {}
         }
+    }
+}
+
+/// What QJump has given away of its epoch.
+#[derive(Serialize)]
+pub(crate) struct EpochShape {
+    length_ns: u64,
+    contention_ns: u64,
+    epsilon_ns: u64,
+    unit_bps: u64,
+    shares: u64,
+    shares_left: u64,
+}
+
+impl EpochShape {
+    /// `None` for other schemes.
+    pub(crate) fn of(session: &Session) -> Option<Self> {
+        let Scheme::Qjump(qjump) = &session.scheme else { return None };
+        let epoch = qjump.epoch();
+        Some(Self {
+            length_ns: epoch.length().as_nanos(),
+            contention_ns: epoch.contention().as_nanos(),
+            epsilon_ns: epoch.epsilon().as_nanos(),
+            unit_bps: epoch.unit().bits_per_second(),
+            shares: qjump.shares(),
+            shares_left: qjump.shares_left(),
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod curves;
 pub(crate) mod explain_json;
+pub(crate) mod explain_schemes;
 pub(crate) mod explain_table;
 pub(crate) mod human;
 pub(crate) mod json;

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{BufWriter, StdoutLock};
 
 use wayleave_contracts::Contract;
+use wayleave_schemes::standing::Term;
 use wayleave_units::Time;
 
 use super::json::Document;
 use super::table::RequestTable;
 use crate::failure::Failure;
-use crate::session::{Session, Term, Verdict};
+use crate::session::{Session, Verdict};
 
 /// Which event asked for a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

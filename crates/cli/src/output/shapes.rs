@@ -6,7 +6,7 @@ use wayleave_policy::Binding;
 use wayleave_topology::{Network, Route};
 
 use super::curves::{self, Bucket, Number, Piece};
-use crate::session::Term;
+use wayleave_schemes::standing::Term;
 
 /// One hop.
 #[derive(Serialize)]
@@ -24,27 +24,25 @@ pub(crate) fn hops<'a>(network: &'a Network, route: &Route) -> Vec<HopShape<'a>>
 #[derive(Serialize)]
 pub(crate) struct TermShape<'a> {
     kind: &'static str,
-    at: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     queue: Option<u8>,
     delay_ns: u64,
 }
 
 /// The parts of a bound.
-pub(crate) fn terms<'a>(network: &'a Network, terms: &'a [Term]) -> Vec<TermShape<'a>> {
-    let shape = |term: &'a Term| match term {
-        Term::Processing(node, delay) => {
-            TermShape { kind: "processing", at: node, queue: None, delay_ns: delay.as_nanos() }
-        }
-        Term::Propagation(link, delay) => {
-            TermShape { kind: "propagation", at: link, queue: None, delay_ns: delay.as_nanos() }
-        }
-        Term::Queue(hop, budget) => TermShape {
-            kind: "queue",
-            at: &network.link(hop.link).name,
-            queue: Some(hop.queue),
-            delay_ns: budget.as_nanos(),
-        },
+pub(crate) fn terms<'a>(network: &'a Network, terms: &[Term]) -> Vec<TermShape<'a>> {
+    let shape = |term: &Term| {
+        let (kind, at, queue, delay) = match *term {
+            Term::Processing(node, delay) => ("processing", Some(&network.node(node).name), None, delay),
+            Term::Propagation(link, delay) => ("propagation", Some(&network.link(link).name), None, delay),
+            Term::Queue(hop, budget) => ("queue", Some(&network.link(hop.link).name), Some(hop.queue), budget),
+            Term::Contention(delay) => ("contention", None, None, delay),
+            Term::Epsilon(delay) => ("epsilon", None, None, delay),
+            Term::Shaper { time, .. } => ("shaper", None, None, time),
+        };
+        TermShape { kind, at: at.map(String::as_str), queue, delay_ns: delay.as_nanos() }
     };
     terms.iter().map(shape).collect()
 }

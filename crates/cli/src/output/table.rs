@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write, stdout};
 
 use comfy_table::{Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, Width, presets};
+use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
 
@@ -70,7 +71,7 @@ impl RequestTable {
                 ("admitted", decision.bound.up(), detail)
             }
             Err(refusal) => {
-                let sentence = words::refusal(session.ledger(), contract, refusal);
+                let sentence = words::refusal(network, contract, refusal);
                 let detail = Detail::Text(sentence + decided.afterwards());
                 (refusal.reason().code(), "-".to_owned(), detail)
             }
@@ -144,7 +145,7 @@ impl RequestTable {
             // Indices of ended flows are used again, so the present route is known only where nothing ends.
             Detail::Route(_, placed) if self.has_events => route(session, placed),
             Detail::Route(flow, placed) => {
-                let now = session.ledger().flow(*flow).map_or(placed, |reservation| &reservation.route);
+                let now = session.scheme.held(*flow).map_or(placed, |held| held.route);
                 let moved = if now == placed { "" } else { " (moved since)" };
                 route(session, now) + moved
             }

@@ -102,9 +102,13 @@ pub(crate) fn table(verified: &Verified<'_>, show_all: bool) -> Result<(), Failu
     )?;
     if !order.is_empty() {
         let (mean, most) = verified.shares();
+        let limit = match claim.promises.iter().any(|promise| promise.today.is_some()) {
+            true => "the calculus says for this set",
+            false => "was promised",
+        };
         writeln!(
             out,
-            "the worst delays seen are {:.0} % of what the calculus says for this set on average, {:.1} % at most",
+            "the worst delays seen are {:.0} % of what {limit} on average, {:.1} % at most",
             100.0 * mean,
             100.0 * most
         )?;

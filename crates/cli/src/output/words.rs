@@ -1,7 +1,6 @@
 //! Sentences: why a request was refused, and what can be said against it whatever else is admitted.
 
 use wayleave_contracts::Contract;
-use wayleave_ledger::Ledger;
 use wayleave_policy::{Binding, Refusal};
 use wayleave_topology::{Element, LinkId, Network, NodeId, Route};
 
@@ -28,8 +27,7 @@ pub(crate) fn queue(network: &Network, link: LinkId, queue: u8) -> String {
 }
 
 /// Why a request was refused, in one clause.
-pub(crate) fn refusal(ledger: &Ledger, contract: &Contract, refusal: &Refusal) -> String {
-    let network = ledger.network();
+pub(crate) fn refusal(network: &Network, contract: &Contract, refusal: &Refusal) -> String {
     let (from, to) = (name(network, contract.from), name(network, contract.to));
     match refusal {
         Refusal::Disconnected => {
@@ -75,16 +73,53 @@ pub(crate) fn refusal(ledger: &Ledger, contract: &Contract, refusal: &Refusal) -
                 1 => format!("of {of} disjoint routes one has room, and beside it the next has none"),
                 some => format!("of {of} disjoint routes {some} have room, and beside them the next has none"),
             };
-            format!("{placed}: {}", copy_refusal(ledger, contract, refusal))
+            format!("{placed}: {}", copy_refusal(network, contract, refusal))
         }
         Refusal::NoProtection { scheme } => {
             format!("{scheme} does not place disjoint routes: leave out protection, or take --scheme chameleon")
         }
+        Refusal::UnitRate { .. }
+        | Refusal::Epochs { .. }
+        | Refusal::Shares { .. }
+        | Refusal::Packet { .. }
+        | Refusal::ShortEpoch { .. } => qjump(refusal),
+    }
+}
+
+/// Why QJump refuses.
+fn qjump(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::UnitRate { asked, unit } => {
+            format!("one packet an epoch is {}, and {} would be needed", unit.down(), asked.up())
+        }
+        Refusal::Epochs { epochs: 1, bound, deadline } => {
+            format!("a network epoch is {}, longer than the deadline {deadline}", bound.up())
+        }
+        Refusal::Epochs { epochs, bound, deadline } => {
+            let bound = bound.up();
+            format!("a burst of {epochs} packets takes as many epochs, {bound}, longer than the deadline {deadline}")
+        }
+        Refusal::Shares { asked: 1, all, .. } => format!("all {all} shares of the epoch are taken (--qjump-n)"),
+        Refusal::Shares { asked, left, all } => {
+            format!("{asked} shares of the epoch would be needed, and {left} of {all} are left (--qjump-n)")
+        }
+        Refusal::Packet { frame, most } => {
+            format!(
+                "the contract's largest frame, {frame} on the wire, is above the largest packet, {most} (--qjump-packet)"
+            )
+        }
+        Refusal::ShortEpoch { takes, epoch } => format!(
+            "if every application sends a packet at once, it takes up to {} to get through, and an epoch is {} \
+             (a larger --qjump-n or --qjump-epsilon helps)",
+            takes.up(),
+            epoch.down()
+        ),
+        _ => String::new(),
     }
 }
 
 /// What stands in the way of one of several disjoint routes.
-fn copy_refusal(ledger: &Ledger, contract: &Contract, refused: &Refusal) -> String {
+fn copy_refusal(network: &Network, contract: &Contract, refused: &Refusal) -> String {
     match refused {
         Refusal::Deadline { fastest, deadline } => {
             format!("even its fastest queues take {}, longer than the deadline {deadline}", fastest.up())
@@ -95,7 +130,7 @@ fn copy_refusal(ledger: &Ledger, contract: &Contract, refused: &Refusal) -> Stri
         Refusal::TooSlow { bound, deadline, .. } => {
             format!("its fastest queues with room take {}, longer than the deadline {deadline}", bound.up())
         }
-        other => refusal(ledger, contract, other),
+        other => refusal(network, contract, other),
     }
 }
 
@@ -202,11 +237,12 @@ pub(crate) fn shortfall(binding: &Binding) -> String {
 }
 
 /// What can be said against a refused contract whatever else is admitted: the field that it is about, and the sentence.
-pub(crate) fn finding(ledger: &Ledger, contract: &Contract, refused: &Refusal) -> Option<(&'static str, String)> {
+pub(crate) fn finding(network: &Network, contract: &Contract, refused: &Refusal) -> Option<(&'static str, String)> {
     let field = match refused {
         Refusal::Disconnected | Refusal::TooManySwitches { .. } => "to",
-        Refusal::FrameTooLarge { .. } => "maxFrame",
-        Refusal::Deadline { .. } => "deadline",
+        Refusal::FrameTooLarge { .. } | Refusal::Packet { .. } => "maxFrame",
+        Refusal::Deadline { .. } | Refusal::Epochs { .. } => "deadline",
+        Refusal::UnitRate { .. } => "rate",
         Refusal::NoSuchQueue { .. } => "route",
         Refusal::TooFewDisjoint { .. } | Refusal::NoProtection { .. } => "protection",
         Refusal::Copy { refusal, .. } => match **refusal {
@@ -216,9 +252,11 @@ pub(crate) fn finding(ledger: &Ledger, contract: &Contract, refused: &Refusal) -
         },
         // A pinned route takes as long as it takes.
         Refusal::TooSlow { .. } if contract.route.is_some() => "deadline",
-        Refusal::Blocked { .. } | Refusal::TooSlow { .. } => return None,
+        Refusal::Blocked { .. } | Refusal::TooSlow { .. } | Refusal::Shares { .. } | Refusal::ShortEpoch { .. } => {
+            return None;
+        }
     };
-    Some((field, refusal(ledger, contract, refused)))
+    Some((field, refusal(network, contract, refused)))
 }
 
 /// A sentence with its capital letter and its full stop.

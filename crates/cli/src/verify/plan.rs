@@ -15,10 +15,16 @@ use crate::failure::Failure;
 
 #[derive(Deserialize)]
 struct Plan {
+    scheme: Scheme,
     topology: Topology,
     model: Model,
     requests: Vec<Entry>,
     queues: Vec<Queue>,
+}
+
+#[derive(Deserialize)]
+struct Scheme {
+    name: String,
 }
 
 #[derive(Deserialize)]
@@ -108,12 +114,24 @@ pub(crate) fn read(file: &str, network: &Arc<Network>) -> Result<Claim, Failure>
     });
     let promises = promises.collect::<Result<_, String>>().map_err(wrong)?;
     let best_effort = if best_effort { BestEffort::LowestQueue } else { BestEffort::Dropped };
-    Ok(Claim { network: network.clone(), background: background(network, best_effort, largest), promises })
+    Ok(Claim {
+        network: network.clone(),
+        background: background(network, best_effort, largest),
+        promises,
+        protected: Vec::new(),
+    })
 }
 
 impl Plan {
     /// Whether it is about this network, as far as can be told.
     fn fits(&self, network: &Network) -> Result<(), String> {
+        if self.queues.is_empty() && !self.requests.is_empty() {
+            return Err(format!(
+                "a plan of scheme {0} says nothing of queues, by which a plan is read: give the contracts with -f and \
+                 --scheme {0} instead",
+                self.scheme.name
+            ));
+        }
         let Topology { name, hosts, switches, links } = &self.topology;
         let here = (network.hosts().count(), network.switches().count(), network.links().len());
         if (*hosts, *switches, *links) == here {

@@ -9,6 +9,7 @@ mod others;
 mod plan;
 mod recheck;
 mod replay;
+mod schemes;
 mod sim;
 mod topology;
 mod verify;

@@ -11,6 +11,7 @@ use super::{Params, Routing};
 use crate::placement::Placement;
 use crate::protection::{self, Copies};
 use crate::routing::{DelayCost, Found, HopCost, Query};
+use crate::standing::stands_on_its_placement;
 
 /// Chameleon's admission control.
 ///
@@ -68,6 +69,8 @@ impl Chameleon {
         &mut self.placement
     }
 }
+
+stands_on_its_placement!(Chameleon);
 
 impl Admission for Chameleon {
     fn admit(&mut self, request: &Request) -> Result<Decision, Refusal> {

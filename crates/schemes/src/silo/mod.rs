@@ -27,6 +27,7 @@ use wayleave_units::Time;
 
 use crate::placement::Placement;
 use crate::routing::{Found, HopCost, Query};
+use crate::standing::stands_on_its_placement;
 
 /// Silo's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +71,8 @@ impl Silo {
         &mut self.placement
     }
 }
+
+stands_on_its_placement!(Silo);
 
 impl Admission for Silo {
     fn admit(&mut self, request: &Request) -> Result<Decision, Refusal> {

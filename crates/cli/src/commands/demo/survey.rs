@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use wayleave_contracts::Contract;
 use wayleave_ledger::QueueReport;
 use wayleave_policy::{Binding, Refusal};
+use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, LinkId, Network, NodeKind};
 use wayleave_units::{Rate, Time};
 
@@ -68,7 +69,7 @@ pub(super) fn ask(network: &Network, index: usize, contract: &Contract) -> Ask {
 /// What stood in the way of a request, after "but".
 pub(super) fn obstacle(session: &Session, contract: &Contract, refusal: &Refusal) -> String {
     let Refusal::Blocked { binding, .. } = refusal else {
-        return crate::output::words::refusal(session.ledger(), contract, refusal);
+        return crate::output::words::refusal(&session.network, contract, refusal);
     };
     let (link, queue) = (&session.network.link(binding.link()).name, binding.queue());
     let broken = match *binding {
@@ -95,7 +96,7 @@ fn used(report: &QueueReport) -> Share {
 
 /// What is reserved on every link.
 pub(super) fn link_uses(session: &Session) -> Vec<LinkUse> {
-    let ledger = session.ledger();
+    let Some(ledger) = session.ledger() else { return Vec::new() };
     let of = |(id, _): (LinkId, _)| {
         let fullest = Share::max(ledger.report(id).iter().map(used));
         LinkUse { reserved: ledger.reserved(id), flows: ledger.flows_on(id).len(), fullest }
@@ -105,7 +106,8 @@ pub(super) fn link_uses(session: &Session) -> Vec<LinkUse> {
 
 /// The queues of hosts' ports, then those of switches' ports, by priority; all ports of a kind look alike here.
 pub(super) fn levels(session: &Session) -> Vec<Level> {
-    let (ledger, network) = (session.ledger(), &session.network);
+    let Some(ledger) = session.ledger() else { return Vec::new() };
+    let network = &session.network;
     let kind = |place| if place == Place::Host { NodeKind::Host } else { NodeKind::Switch };
     let links = |place| {
         let of_kind = network.links().filter(move |(_, link)| network.node(link.from).kind == kind(place));
@@ -137,7 +139,8 @@ fn contracts_of(session: &Session, reports: &[Vec<QueueReport>], queue: usize) -
     let same = || reports.iter().filter_map(|queues| queues.get(queue));
     let ports: HashSet<LinkId> = same().map(|report| report.link).collect();
     let passes = |hop: &wayleave_topology::Hop| usize::from(hop.queue) == queue && ports.contains(&hop.link);
-    let flows = session.ledger().flows().filter(|(_, flow)| flow.route.hops.iter().any(passes)).count();
+    let held = session.scheme.flows().into_iter().filter_map(|flow| session.scheme.held(flow));
+    let flows = held.filter(|held| held.route.hops.iter().any(passes)).count();
     LevelRole::Contracts {
         budget: same().map(|report| report.budget).max().unwrap_or(Time::ZERO),
         used_most: Share::max(same().map(used)),
@@ -153,7 +156,7 @@ pub(super) fn proof(
     flows: &[Option<FlowId>],
     nodes: &[Node],
 ) -> Option<Proof> {
-    let placement = session.scheme.placement();
+    let placement = session.scheme.queues()?;
     let ledger = placement.ledger();
     let crosses = |contract: &Contract| nodes[contract.from.index()].pod != nodes[contract.to.index()].pod;
     let admitted = requests.iter().zip(flows).enumerate().filter_map(|(index, (contract, &flow))| {
@@ -182,7 +185,8 @@ pub(super) fn proof(
 
 /// What the model counts, and with which parameters.
 pub(super) fn parameters(session: &Session, reroute_limit: u32) -> Vec<(&'static str, String)> {
-    let (network, ledger) = (&session.network, session.ledger());
+    let Some(ledger) = session.ledger() else { return Vec::new() };
+    let network = &session.network;
     let port = network.links().find(|(_, link)| network.node(link.from).kind == NodeKind::Switch);
     let Some((id, link)) = port else { return Vec::new() };
     let buffers = network.queues(id).first().map_or(String::new(), |queue| words::size(queue.buffer));

@@ -1,0 +1,93 @@
+//! What `explain` says of schemes that reserve no queues: what their promises rest on instead.
+
+use std::io::Write;
+
+use wayleave_policy::{Decision, Refusal, Request};
+use wayleave_schemes::qjump::{Level, Qjump};
+use wayleave_schemes::registry::Scheme;
+use wayleave_schemes::standing::{Standing, Term};
+use wayleave_topology::FlowId;
+use wayleave_units::Time;
+
+use super::human::{Human, count};
+use super::table::{plain_table, write_table};
+use super::{words, write_wrapped};
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// A term in words, and its time.
+pub(super) fn term(session: &Session, term: Term) -> (String, Time) {
+    let network = &session.network;
+    match term {
+        Term::Processing(node, time) => (format!("processing in {}", network.node(node).name), time),
+        Term::Propagation(link, time) => (format!("propagation on {}", network.link(link).name), time),
+        Term::Queue(hop, time) => (words::queue(network, hop.link, hop.queue), time),
+        Term::Contention(time) => match &session.scheme {
+            Scheme::Qjump(qjump) => (contention(qjump), time),
+            _ => ("packets of others".to_owned(), time),
+        },
+        Term::Epsilon(time) => ("epsilon, the processing on the way".to_owned(), time),
+        Term::Shaper { epochs, time } => {
+            (format!("{} in the shaper before the last packet", count(epochs as usize, "epoch")), time)
+        }
+    }
+}
+
+/// `2 n P / R` with its values.
+fn contention(qjump: &Qjump) -> String {
+    let params = qjump.params();
+    let rate = qjump.epoch().rate();
+    format!("2 n P / R, with n = {}, P = {}, R = {rate}", params.applications, params.packet)
+}
+
+/// The bound, term by term.
+pub(super) fn terms(out: &mut impl Write, session: &Session, decision: &Decision) -> Result<(), Failure> {
+    let mut table = plain_table(&["  term", "promised"]);
+    for own in session.terms(decision.flow) {
+        let (what, time) = term(session, own);
+        table.add_row([format!("  {what}"), time.to_string()]);
+    }
+    table.add_row(["  total".to_owned(), decision.bound.to_string()]);
+    write_table(out, &mut table)
+}
+
+/// What an admitted flow has taken, beside its bound.
+pub(super) fn admitted(
+    out: &mut impl Write,
+    session: &Session,
+    request: &Request,
+    flow: FlowId,
+) -> Result<(), Failure> {
+    if let Scheme::Qjump(qjump) = &session.scheme {
+        shares(out, qjump, Some(flow))?;
+        if let Some(held) = qjump.held(flow).filter(|held| held.demand.rate < request.rate) {
+            let (held, asked) = (held.demand.rate.down(), request.rate.up());
+            let only =
+                format!("Its shaper lets {held} of {asked} through: what is promised is the latency, not the rate.");
+            write_wrapped(out, &only)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a scheme without queues adds to a refusal.
+pub(super) fn refused(out: &mut impl Write, session: &Session, refusal: &Refusal) -> Result<(), Failure> {
+    let Scheme::Qjump(qjump) = &session.scheme else { return Ok(()) };
+    shares(out, qjump, None)?;
+    if let Refusal::UnitRate { asked, .. } = refusal {
+        let Level { factor, limit, .. } = qjump.epoch().level_for(*asked);
+        let limit = limit.map_or_else(|| "any rate".to_owned(), |limit| limit.down());
+        let level = format!("A level with throughput factor {factor} lets {limit} through, and bounds no latency.");
+        write_wrapped(out, &level)?;
+    }
+    Ok(())
+}
+
+fn shares(out: &mut impl Write, qjump: &Qjump, flow: Option<FlowId>) -> Result<(), Failure> {
+    let (unit, packet) = (qjump.epoch().unit().down(), qjump.params().packet);
+    let (left, all) = (qjump.shares_left(), qjump.shares());
+    writeln!(out, "\nShares of the epoch, each {packet} an epoch of {}, which is {unit}", qjump.epoch().length())?;
+    let own = flow.and_then(|flow| qjump.shares_of(flow)).map_or_else(String::new, |own| format!("{own} for it, "));
+    writeln!(out, "  {own}{} of {all} taken, {left} left", all - left)?;
+    Ok(())
+}

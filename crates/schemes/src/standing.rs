@@ -1,0 +1,94 @@
+//! What stands admitted, as those who drive a scheme ask for it: who holds what, and what adds up to a bound.
+//!
+//! Schemes that reserve queues keep a ledger ([`Placement`]), and much can be asked of that: curves, paths, what would
+//! break where. QJump and Loko have none. What every scheme can answer is this trait.
+
+use wayleave_contracts::Demand;
+use wayleave_topology::{FlowId, Hop, LinkId, NodeId, Route};
+use wayleave_units::Time;
+
+use crate::placement::Placement;
+
+/// An admitted flow: what it holds, and what it was promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held<'a> {
+    /// Where it goes.
+    pub route: &'a Route,
+    /// What its shaper lets through.
+    pub demand: Demand,
+    /// What was asked for.
+    pub deadline: Time,
+    /// What was promised, from the moment at which a burst is handed to the shaper.
+    pub bound: Time,
+    /// The part of it from the shaper's release on: the same, unless the shaper itself may keep a burst waiting.
+    pub released: Time,
+}
+
+/// One part of a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// The constant part of what a packet waits in a node.
+    Processing(NodeId, Time),
+    /// The budget of a queue.
+    Queue(Hop, Time),
+    /// Of a link.
+    Propagation(LinkId, Time),
+    /// QJump: `2 n P / R`, what all applications together can put in a packet's way.
+    Contention(Time),
+    /// QJump: the cumulative processing on the way.
+    Epsilon(Time),
+    /// QJump: the network epochs for which the shaper may keep a burst waiting.
+    Shaper {
+        /// How many.
+        epochs: u64,
+        /// How long they are together.
+        time: Time,
+    },
+}
+
+/// What every admission scheme can say about what it has admitted.
+pub trait Standing {
+    /// The ledger of queues with its searches, for schemes that have one.
+    fn queues(&self) -> Option<&Placement>;
+
+    /// The same, for questions that use the searches' memory.
+    fn queues_mut(&mut self) -> Option<&mut Placement>;
+
+    /// An admitted flow.
+    fn held(&self, flow: FlowId) -> Option<Held<'_>>;
+
+    /// All admitted flows, by their indices.
+    fn flows(&self) -> Vec<FlowId>;
+
+    /// What adds up to the bound of an admitted flow, in the order of its way; nothing if there is no such flow.
+    fn terms(&self, flow: FlowId) -> Vec<Term>;
+}
+
+/// For schemes whose promises are those of their ledger.
+macro_rules! stands_on_its_placement {
+    ($scheme:ty) => {
+        impl $crate::standing::Standing for $scheme {
+            fn queues(&self) -> Option<&$crate::placement::Placement> {
+                Some(self.placement())
+            }
+
+            fn queues_mut(&mut self) -> Option<&mut $crate::placement::Placement> {
+                Some(self.placement_mut())
+            }
+
+            fn held(&self, flow: wayleave_topology::FlowId) -> Option<$crate::standing::Held<'_>> {
+                self.placement().held(flow)
+            }
+
+            fn flows(&self) -> Vec<wayleave_topology::FlowId> {
+                self.placement().ledger().flows().map(|(flow, _)| flow).collect()
+            }
+
+            fn terms(&self, flow: wayleave_topology::FlowId) -> Vec<$crate::standing::Term> {
+                self.placement().held(flow).map_or_else(Vec::new, |held| self.placement().terms(held.route))
+            }
+        }
+    };
+}
+
+pub(crate) use stands_on_its_placement;
