@@ -1,4 +1,4 @@
-//! Reading and writing topologies, contracts, events and scenarios: all parsing of files that people write lives here.
+//! Reading and writing topologies, contracts, events, scenarios and benchmark tables: all parsing of files that people write lives here.
 //!
 //! Files are shaped as people know them (`apiVersion`, `kind`, `metadata`, `spec`), in YAML or JSON; contracts also in
 //! CSV. What is wrong comes back as [`InputErrors`]: up to [`MAX_PROBLEMS`] problems, each with file, line and column,
@@ -31,6 +31,7 @@
 //! keys, and one module per kind says what the values mean. The JSON Schemas in `schemas/` describe the same shapes;
 //! a test holds them to the keys that are read here.
 
+mod benchmark;
 mod columns;
 mod containerlab;
 mod contracts;
@@ -49,6 +50,7 @@ mod names;
 mod nodelink;
 mod problem;
 mod quote;
+mod rows;
 mod scenario;
 #[cfg(test)]
 mod shapes;
@@ -60,6 +62,7 @@ mod tree;
 mod words;
 mod write;
 
+pub use benchmark::{read_benchmark, write_benchmark};
 pub use contracts::{ContractField, ContractList, read_contracts};
 pub use diagnostic::Report;
 pub use document::{API_VERSION, Kind};

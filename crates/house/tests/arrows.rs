@@ -11,10 +11,11 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("topology", Only(&["units"])),
     ("contracts", Only(&["units", "topology"])),
     ("policy", Only(&["units", "topology"])),
+    ("devices", Only(&["units"])),
     ("scenarios", Only(&["units", "topology"])),
-    ("formats", Only(&["units", "topology", "contracts", "scenarios"])),
+    ("formats", Only(&["units", "topology", "contracts", "scenarios", "devices"])),
     ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
-    ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy"])),
+    ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "devices"])),
     // Drives the rooms; never the ledger: what it checks comes from outside.
     ("sim", Only(&["units", "topology", "policy", "schemes", "scenarios"])),
     // Independent of what it checks: never the calculus, the ledger, a scheme or the policy.

@@ -89,7 +89,7 @@ pub use host::{
 };
 pub use ids::{BrokerId, ClassId, Incoming, LocalFlow, Outgoing, PathIndex};
 pub use path::{Departure, Path, PathReport};
-pub use refusal::{Binding, Reason, Refusal};
+pub use refusal::{Allocated, Binding, Reason, Refusal};
 pub use switch::{Mark, QueueState, Switch};
 pub use telemetry::{IntHop, Probe, ProbeAnswer, ProbeKind, ProbeOutcome};
 pub use tunnel::{Entry, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn};

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use wayleave_topology::{Element, LinkId, Route};
+use wayleave_topology::{Element, LinkId, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// The stable code of a refusal.
@@ -98,6 +98,25 @@ impl Binding {
             Self::Buffer { .. } => Reason::Buffer,
         }
     }
+}
+
+/// What a switch lacks of its allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocated {
+    /// The sum of rates.
+    Rate {
+        /// What would be needed.
+        asked: Rate,
+        /// What is left.
+        left: Rate,
+    },
+    /// The sum of bursts, which keeps the buffer from overflowing.
+    Burst {
+        /// What would be needed, grown on the way.
+        asked: Bytes,
+        /// What is left.
+        left: Bytes,
+    },
 }
 
 /// A refusal names the binding constraint.
@@ -197,11 +216,20 @@ pub enum Refusal {
         /// How many there are, which was fixed at the start.
         all: u64,
     },
-    /// QJump: packets are smaller.
+    /// Loko: a switch has less left of what it was allocated.
+    Allocation {
+        /// The route, the first of the shortest.
+        route: Route,
+        /// The switch.
+        switch: NodeId,
+        /// What it lacks.
+        limit: Allocated,
+    },
+    /// QJump and Loko: packets are smaller.
     Packet {
         /// The contract's largest frame, on the wire.
         frame: Bytes,
-        /// The largest packet, which was fixed at the start.
+        /// The largest packet, which was fixed or measured at the start.
         most: Bytes,
     },
     /// QJump: one packet of every application takes longer than an epoch on this way, which the formula leaves out.
@@ -236,6 +264,8 @@ impl Refusal {
             Self::UnitRate { .. } => Reason::Rate,
             Self::Shares { .. } => Reason::Quota,
             Self::Packet { .. } => Reason::Policy,
+            Self::Allocation { limit: Allocated::Rate { .. }, .. } => Reason::Rate,
+            Self::Allocation { limit: Allocated::Burst { .. }, .. } => Reason::Buffer,
             Self::Blocked { binding, .. } => binding.reason(),
             Self::Copy { refusal, .. } => refusal.reason(),
             Self::NoProtection { .. } => Reason::Policy,

@@ -5,6 +5,7 @@
 //! | [`chameleon`] | Chameleon (CoNEXT 2020): queue-level routing with rerouting | admission |
 //! | [`silo`] | Silo (SIGCOMM 2015), as Chameleon's evaluation describes it | admission |
 //! | [`qjump`] | QJump (NSDI 2015): one packet an epoch in the highest priority | admission |
+//! | [`loko`] | Loko (CoNEXT 2019): one shared service a switch, measured | admission |
 //! | [`newreno`] | NewReno (RFC 5681, 6582) | flow |
 //! | [`cubic`] | CUBIC (RFC 9438) | flow |
 //! | [`dctcp`] | DCTCP (SIGCOMM 2010, RFC 8257) | flow |
@@ -27,6 +28,7 @@ pub mod duplicates;
 pub mod ecmp;
 pub mod ecn;
 pub mod flowlet;
+pub mod loko;
 pub mod newreno;
 pub mod placement;
 pub mod presto;

@@ -4,6 +4,7 @@ use wayleave_policy::{Admission, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, Route};
 
 use crate::chameleon::Chameleon;
+use crate::loko::Loko;
 use crate::placement::Placement;
 use crate::qjump::Qjump;
 use crate::silo::Silo;
@@ -83,4 +84,6 @@ schemes! {
     "silo" => Silo,
     /// See [`crate::qjump`].
     "qjump" => Qjump,
+    /// See [`crate::loko`].
+    "loko" => Loko,
 }

@@ -33,6 +33,10 @@ pub enum Term {
     Queue(Hop, Time),
     /// Of a link.
     Propagation(LinkId, Time),
+    /// Loko: the service of a switch, its D.
+    Service(NodeId, Time),
+    /// Loko: what a line takes for what can come at once.
+    Line(LinkId, Time),
     /// QJump: `2 n P / R`, what all applications together can put in a packet's way.
     Contention(Time),
     /// QJump: the cumulative processing on the way.

@@ -1,16 +1,13 @@
 //! Contracts as CSV: a header, then one contract a row.
-//!
-//! `csv-core` says how many bytes of the text each field took, so a problem in row 800,000 has its column.
 
 use std::borrow::Cow;
-
-use csv_core::{ReadFieldResult, Reader};
 
 use super::Collector;
 use super::list::ContractField;
 use super::terms::{Terms, Text};
 use crate::location::Span;
 use crate::problem::{ProblemKind, Problems};
+use crate::rows::Rows;
 use crate::source::Source;
 use crate::words::{did_you_mean, nearest, quoted};
 
@@ -125,64 +122,4 @@ fn hops<'a>(cell: &Text<'a>) -> Vec<Text<'a>> {
         at += word.len() + 1;
     }
     hops
-}
-
-/// The rows of a CSV text, every cell with its place and without spaces around it.
-struct Rows<'a> {
-    text: &'a str,
-    at: usize,
-    reader: Reader,
-    unquoted: Vec<u8>,
-    open_quote: Option<Span>,
-}
-
-impl<'a> Rows<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { text, at: 0, reader: Reader::new(), unquoted: vec![0; 256], open_quote: None }
-    }
-
-    /// Reads the next row into `row`; false at the end.
-    fn next(&mut self, row: &mut Vec<Text<'a>>) -> bool {
-        row.clear();
-        loop {
-            let start = self.at;
-            let mut written = 0;
-            let last = loop {
-                let input = &self.text.as_bytes()[self.at..];
-                let (result, read, wrote) = self.reader.read_field(input, &mut self.unquoted[written..]);
-                self.at += read;
-                written += wrote;
-                match result {
-                    ReadFieldResult::InputEmpty => {}
-                    ReadFieldResult::OutputFull => self.unquoted.resize(self.unquoted.len() * 2, 0),
-                    ReadFieldResult::Field { record_end } => break record_end,
-                    ReadFieldResult::End => return !row.is_empty(),
-                }
-            };
-            let cell = self.cell(start, written, row.is_empty());
-            row.push(cell);
-            if last {
-                return true;
-            }
-        }
-    }
-
-    /// The cell that was read from the bytes since `start`, with what ends it and, in a row's first cell, the line
-    /// ends before it.
-    fn cell(&mut self, start: usize, written: usize, first: bool) -> Text<'a> {
-        let consumed = &self.text[start..self.at];
-        let body = if first { consumed.trim_start_matches(['\r', '\n']) } else { consumed };
-        let begin = self.at - body.len();
-        let body = body.strip_suffix([',', '\r', '\n']).unwrap_or(body);
-        if body.starts_with('"') {
-            if self.at == self.text.len() && !body.matches('"').count().is_multiple_of(2) {
-                self.open_quote = Some(Span::new(begin..begin + 1));
-            }
-            let text = String::from_utf8_lossy(&self.unquoted[..written]).trim().to_owned();
-            return Text { text: Cow::Owned(text), span: Span::new(begin..begin + body.trim_end().len()) };
-        }
-        let text = body.trim();
-        let begin = begin + body.len() - body.trim_start().len();
-        Text { text: Cow::Borrowed(text), span: Span::new(begin..begin + text.len()) }
-    }
 }

@@ -8,7 +8,7 @@ pub use list::{ContractField, ContractList};
 pub(crate) use list::{FieldSpans, finding};
 #[cfg(test)]
 pub(crate) use terms::CONTRACT;
-pub(crate) use terms::{Terms, hop, text_of};
+pub(crate) use terms::{Terms, Text, hop, text_of};
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,0 +1,131 @@
+//! Steps 2 and 3: from the worst measurements to a model, and from the model to what a switch accepts. Integers: what is given
+//! away is rounded down, delays are rounded up.
+
+use std::fmt;
+
+use wayleave_devices::{Missing, Scenario, Table};
+use wayleave_units::{Amount, Bytes, Rate, Time};
+
+/// The deterministic model of a service: a rate-latency curve and a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// R: the least throughput.
+    pub rate: Rate,
+    /// T: the longest processing time, a packet's own service included.
+    pub processing: Time,
+    /// T - l / R: the latency of the curve, beside a packet's own service.
+    pub latency: Time,
+    /// What can be held.
+    pub buffer: Bytes,
+    /// The largest packet that it is about.
+    pub largest_packet: Bytes,
+}
+
+impl Model {
+    /// Step 2: the worst of a scenario.
+    ///
+    /// # Errors
+    /// What was not measured.
+    pub fn of(table: &Table, scenario: &Scenario) -> Result<Self, Missing> {
+        let worst = table.worst(scenario)?;
+        Ok(Self {
+            rate: worst.throughput.0,
+            processing: worst.delay.0,
+            latency: worst.latency.0,
+            buffer: worst.buffer.0,
+            largest_packet: scenario.largest_packet(),
+        })
+    }
+}
+
+/// Which rate a switch accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Share {
+    /// All of R.
+    #[default]
+    FullRate,
+    /// R / 5.
+    FifthRate,
+    /// This much.
+    Rate(Rate),
+}
+
+/// What a switch accepts, and what it promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// r: the sum of rates.
+    pub rate: Rate,
+    /// b: the sum of bursts, the largest with which the backlog stays within the buffer.
+    pub burst: Bytes,
+    /// D: no packet waits longer.
+    pub delay: Time,
+}
+
+/// Why a rate cannot be allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllocationError {
+    /// Above R, or zero.
+    Rate {
+        /// What was asked for.
+        asked: Rate,
+        /// R.
+        most: Rate,
+    },
+    /// What comes at this rate while the service has its latency fills the buffer.
+    Buffer {
+        /// What was asked for.
+        asked: Rate,
+        /// What comes.
+        comes: Bytes,
+        /// What can be held.
+        buffer: Bytes,
+    },
+}
+
+impl fmt::Display for AllocationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rate { asked, most } => {
+                write!(
+                    f,
+                    "a switch cannot be given {asked}: more than zero and at most {most} is expected, what was measured"
+                )
+            }
+            Self::Buffer { asked, comes, buffer } => write!(
+                f,
+                "at {asked} nothing is left for bursts: {comes} come while the first packet is processed, and the buffer holds {buffer}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for AllocationError {}
+
+impl Allocation {
+    /// Step 3: the largest burst with `b + r (T - l / R) <= buffer`, and `D = T + b / R`.
+    ///
+    /// # Errors
+    /// If the rate is above R, or leaves no burst.
+    pub fn new(model: &Model, share: Share) -> Result<Self, AllocationError> {
+        let rate = match share {
+            Share::FullRate => model.rate,
+            Share::FifthRate => Rate::from_bits_per_second(model.rate.bits_per_second() / 5),
+            Share::Rate(rate) => rate,
+        };
+        if rate == Rate::ZERO || rate > model.rate {
+            return Err(AllocationError::Rate { asked: rate, most: model.rate });
+        }
+        let comes = bytes(rate * model.latency);
+        let burst = model.buffer.saturating_sub(comes);
+        if burst == Bytes::ZERO {
+            return Err(AllocationError::Buffer { asked: rate, comes, buffer: model.buffer });
+        }
+        let waits = Amount::from(burst).time_at(model.rate).unwrap_or(Time::MAX);
+        Ok(Self { rate, burst, delay: model.processing + waits })
+    }
+}
+
+/// Whole bytes, rounded up.
+fn bytes(amount: Amount) -> Bytes {
+    Bytes::new(u64::try_from(amount.bytes_rounded_up()).unwrap_or(u64::MAX))
+}
