@@ -12,6 +12,7 @@ mod exit;
 mod failure;
 mod import_args;
 mod inputs;
+mod loko_args;
 mod model_args;
 mod output;
 mod progress;

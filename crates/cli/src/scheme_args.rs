@@ -12,6 +12,7 @@ use wayleave_topology::{MAX_BUDGET, Network};
 use wayleave_units::{Bytes, Time};
 
 use crate::failure::Failure;
+use crate::loko_args::LokoArgs;
 
 /// Which scheme decides, and with which parameters.
 #[derive(Args, Clone, Debug)]
@@ -32,6 +33,8 @@ pub(crate) struct SchemeArgs {
     pub(crate) silo_budget: Option<Time>,
     #[command(flatten)]
     pub(crate) qjump: QjumpArgs,
+    #[command(flatten)]
+    pub(crate) loko: LokoArgs,
     /// How Chameleon finds a route
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     pub(crate) routing: RoutingName,
@@ -96,6 +99,8 @@ pub(crate) enum SchemeName {
     Silo,
     /// One packet an epoch for each of n applications, in the highest priority (NSDI 2015)
     Qjump,
+    /// Switches as one measured service each, given away by rate and burst (CoNEXT 2019)
+    Loko,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug)]
@@ -197,6 +202,7 @@ impl SchemeArgs {
             SchemeName::Chameleon => Chameleon::new(network.clone(), model, self.chameleon()).map(Scheme::from),
             SchemeName::Silo => Silo::new(network.clone(), model, self.silo()).map(Scheme::from),
             SchemeName::Qjump => Ok(Qjump::new(network.clone(), model, self.qjump.params()).into()),
+            SchemeName::Loko => return self.loko.scheme(network),
         };
         scheme.map_err(|error| Failure::Usage(error.to_string()))
     }
@@ -217,10 +223,12 @@ impl SchemeArgs {
             given("--qjump-epsilon", self.qjump.qjump_epsilon.is_some()),
             given("--qjump-reading", self.qjump.qjump_reading.is_some()),
         ];
+        let of_loko = self.loko.given();
         let owners = [
             (SchemeName::Chameleon, "chameleon", &of_chameleon[..]),
             (SchemeName::Silo, "silo", &of_silo[..]),
             (SchemeName::Qjump, "qjump", &of_qjump[..]),
+            (SchemeName::Loko, "loko", &of_loko[..]),
         ];
         for (_, owner, options) in owners.into_iter().filter(|(scheme, ..)| *scheme != self.scheme) {
             if let Some(option) = options.iter().flatten().next() {

@@ -8,6 +8,9 @@ use std::sync::Arc;
 
 use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{BestEffort, Model};
+use wayleave_scenarios::SharedService;
+use wayleave_schemes::loko;
+use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::{Held, Standing};
 use wayleave_topology::{FlowId, Hop, Link, LinkId, Network, Route};
 use wayleave_units::{Bytes, Time};
@@ -24,8 +27,22 @@ pub(crate) fn of_session(session: &Session) -> Claim {
     });
     let flows = session.scheme.flows().into_iter();
     let promises = flows.filter_map(|flow| Some(promise(session, flow, session.scheme.held(flow)?, &delays))).collect();
-    let background = background(network, session.model.best_effort, |link| session.model.largest_frame(link));
-    Claim { network: network.clone(), background, promises, protected: Vec::new() }
+    let services = services(session);
+    // What shares a service has no queue of its own: nothing without a contract is let in.
+    let best_effort = if services.is_empty() { session.model.best_effort } else { BestEffort::Dropped };
+    let background = background(network, best_effort, |link| session.model.largest_frame(link));
+    Claim { network: network.clone(), background, promises, protected: Vec::new(), services }
+}
+
+/// Under Loko every switch is the shared service that was measured.
+fn services(session: &Session) -> Vec<SharedService> {
+    let Scheme::Loko(loko) = &session.scheme else { return Vec::new() };
+    let loko::Params { model, services, .. } = loko.params();
+    if *services == loko::Services::PerPort {
+        return Vec::new();
+    }
+    let service = |switch| SharedService { switch, rate: model.rate, processing: model.latency, buffer: model.buffer };
+    session.network.switches().map(service).collect()
 }
 
 fn promise(session: &Session, flow: FlowId, held: Held<'_>, delays: &[Vec<Option<Time>>]) -> Promise {

@@ -62,7 +62,7 @@ mod tree;
 mod words;
 mod write;
 
-pub use benchmark::{read_benchmark, write_benchmark};
+pub use benchmark::{parse_device_scenario, read_benchmark, write_benchmark};
 pub use contracts::{ContractField, ContractList, read_contracts};
 pub use diagnostic::Report;
 pub use document::{API_VERSION, Kind};

@@ -22,6 +22,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("recheck", Only(&["units", "topology"])),
     // The same, and it sees packets only.
     ("verify", Only(&["units", "topology", "scenarios", "sim"])),
+    // Networks of small switches under the flows of a scheme.
+    ("workbench", Only(&["units", "topology", "scenarios", "devices", "sim", "policy", "schemes"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];

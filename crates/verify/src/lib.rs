@@ -47,6 +47,7 @@
 //!     background: Background::Saturating { largest: vec![Bytes::new(1562); 6] },
 //!     promises: vec![promise.clone()],
 //!     protected: Vec::new(),
+//!     services: Vec::new(),
 //! };
 //! assert!(verify(&claim(&promise), &Effort::QUICK, None, |_, _| true)?.is_sound());
 //! // Two frames in a row take 24 us on the first link alone.

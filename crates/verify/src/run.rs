@@ -172,6 +172,7 @@ impl Stage<'_> {
         let mut scenario = Scenario::new("verify", self.network.clone(), time(plan.end + DRAIN));
         scenario.switches.discipline = Discipline::StrictPriority;
         scenario.hosts.discipline = Discipline::StrictPriority;
+        scenario.shared_services.clone_from(&self.claim.services);
         let mut owners = Vec::new();
         for (number, (route, frame)) in background.iter().enumerate() {
             scenario.traffic.push(self.filling(number, route, *frame, (lead, plan.end)));

@@ -254,7 +254,13 @@ mod tests {
             }
         };
         let promises = vec![promise(1, 1000), promise(2, burst), promise(3, burst)];
-        Claim { network: network.clone(), background: Background::Dropped, promises, protected: Vec::new() }
+        Claim {
+            network: network.clone(),
+            background: Background::Dropped,
+            promises,
+            protected: Vec::new(),
+            services: Vec::new(),
+        }
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use wayleave_scenarios::SharedService;
 use wayleave_topology::{LinkId, MAX_QUEUES, Network, NodeKind, PortSpec};
-use wayleave_units::{Bytes, Rate};
+use wayleave_units::{Bytes, Rate, Time};
 
 use crate::attack::Frames;
-use crate::claim::{Background, Claim, ClaimError};
+use crate::claim::{Background, Claim, ClaimError, Promise};
 use crate::fill::Fill;
 
 /// No frame is smaller on the wire: 64 B, and 20 B of preamble and gap (IEEE 802.3); a tag comes on top for each switch.
@@ -63,7 +64,8 @@ impl<'c> Stage<'c> {
                 Arc::new(with_room)
             }
         };
-        let ways: Vec<Way> = claim.promises.iter().map(|promise| way(&network, &promise.route.hops)).collect();
+        let of_promise = |promise: &Promise| way(&network, &claim.services, &promise.route.hops);
+        let ways: Vec<Way> = claim.promises.iter().map(of_promise).collect();
         let mut on_link: HashMap<LinkId, Vec<(usize, usize)>> = HashMap::new();
         for (promise, way) in ways.iter().enumerate() {
             for (hop, stop) in way.hops.iter().enumerate() {
@@ -105,7 +107,17 @@ impl<'c> Stage<'c> {
         self.ways[promise].hops[..hop].iter().map(|stop| sending(frame, stop.rate) + stop.latency).sum()
     }
 
-    /// All that share a line with the victim, and can delay it there.
+    /// All that pass a link; where ports share one service, all that pass its switch.
+    fn sharing(&self, link: LinkId) -> impl Iterator<Item = &(usize, usize)> {
+        let switch = self.network.link(link).from;
+        let links = match self.claim.services.iter().any(|service| service.switch == switch) {
+            true => self.network.links_from(switch).to_vec(),
+            false => vec![link],
+        };
+        links.into_iter().filter_map(|link| self.on_link.get(&link)).flatten()
+    }
+
+    /// All that share a line with the victim, or a service, and can delay it there.
     pub(crate) fn joiners(&self, victim: usize) -> Vec<Joiner> {
         // A lower queue blocks by one frame, which the background does as well.
         let lower_too = self.claim.background == Background::Dropped;
@@ -113,7 +125,7 @@ impl<'c> Stage<'c> {
         seen[victim] = true;
         let mut joiners = Vec::new();
         for (at, stop) in self.ways[victim].hops.iter().enumerate() {
-            for &(promise, own) in self.on_link.get(&stop.link).into_iter().flatten() {
+            for &(promise, own) in self.sharing(stop.link) {
                 let may = lower_too || self.ways[promise].hops[own].queue <= stop.queue;
                 if may && !seen[promise] {
                     seen[promise] = true;
@@ -125,7 +137,7 @@ impl<'c> Stage<'c> {
     }
 }
 
-fn way(network: &Network, hops: &[wayleave_topology::Hop]) -> Way {
+fn way(network: &Network, services: &[SharedService], hops: &[wayleave_topology::Hop]) -> Way {
     let stop = |hop: &wayleave_topology::Hop| {
         let link = network.link(hop.link);
         // The simulator adds what a sending host takes behind its port, where it is the same.
@@ -134,7 +146,10 @@ fn way(network: &Network, hops: &[wayleave_topology::Hop]) -> Way {
             .filter(|&(node, kind)| network.node(node).kind == kind)
             .map(|(node, _)| network.node(node).processing + network.node(node).jitter)
             .sum();
-        Stop { link: hop.link, queue: hop.queue, rate: link.rate, latency: nanos(link.propagation + inside) }
+        let service = services.iter().find(|service| service.switch == link.from);
+        let rate = service.map_or(link.rate, |service| service.rate.min(link.rate));
+        let processing = service.map_or(Time::ZERO, |service| service.processing);
+        Stop { link: hop.link, queue: hop.queue, rate, latency: nanos(link.propagation + inside + processing) }
     };
     Way { hops: hops.iter().map(stop).collect() }
 }

@@ -56,7 +56,7 @@ fn claim(qjump: &Qjump, model: Model, bound: impl Fn(Time) -> Time) -> Claim {
         BestEffort::Dropped => Background::Dropped,
     };
     let promises = qjump.flows().into_iter().filter_map(promise).collect();
-    Claim { network, background, promises, protected: Vec::new() }
+    Claim { network, background, promises, protected: Vec::new(), services: Vec::new() }
 }
 
 fn attacked(seed: u64, bound: impl Fn(Time) -> Time) -> Report {

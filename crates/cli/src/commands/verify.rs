@@ -34,6 +34,7 @@ pub(crate) struct VerifyArgs {
     /// A plan that `wayleave plan -o json` has printed, in place of contracts
     #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "scheme", "budgets", "host_budget", "silo_budget",
         "qjump_n", "qjump_packet", "qjump_epsilon", "qjump_reading",
+        "loko_table", "loko_scenario", "loko_allocation", "loko_counting", "loko_services",
         "routing", "reroute", "model", "residual", "max_frame", "overhead", "tags", "best_effort", "compare", "shaping"])]
     plan: Option<String>,
     /// The contract that the search for worse phases is for [default: the one that came closest to its limit]

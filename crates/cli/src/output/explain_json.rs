@@ -7,7 +7,7 @@ use wayleave_policy::Refusal;
 use wayleave_schemes::survey::{PathOutcome, PathTried, Survey};
 use wayleave_topology::{LinkId, Network};
 
-use super::json::{EpochShape, ModelShape, RequestShape, SchemeShape, TopologyShape};
+use super::json::{EpochShape, ModelShape, RequestShape, SchemeShape, ServicesShape, TopologyShape};
 use super::plan::Decided;
 use super::shapes::{self, BindingShape, HopShape, QueueShape};
 use super::{out, words};
@@ -47,6 +47,7 @@ pub(crate) fn print(session: &Session, scheme: &SchemeArgs, explanation: &Explan
         request: RequestShape::of(session, &decided),
         breaks: refusal.zip(refused).and_then(|(refusal, refused)| BreaksShape::of(session, refusal, refused)),
         epoch: EpochShape::of(session),
+        services: ServicesShape::of(session),
         queues: reports.map(|report| shapes::queue(network, &report)).collect(),
         paths: refused.and_then(|refused| refused.survey.as_ref()).map(|survey| PathsShape::of(network, survey)),
         nearest: refused.map(NearestShape::of),
@@ -70,6 +71,8 @@ struct Document<'a> {
     breaks: Option<BreaksShape<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     epoch: Option<EpochShape>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    services: Option<ServicesShape<'a>>,
     /// All queues of the links on the route: with the request if it was admitted, without it if not.
     queues: Vec<QueueShape<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -3,11 +3,12 @@
 use std::io::Write;
 
 use wayleave_policy::{Decision, Refusal, Request};
+use wayleave_schemes::loko::Loko;
 use wayleave_schemes::qjump::{Level, Qjump};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::{Standing, Term};
-use wayleave_topology::FlowId;
-use wayleave_units::Time;
+use wayleave_topology::{FlowId, Hop};
+use wayleave_units::{Rate, Time};
 
 use super::human::{Human, count};
 use super::table::{plain_table, write_table};
@@ -22,6 +23,10 @@ pub(super) fn term(session: &Session, term: Term) -> (String, Time) {
         Term::Processing(node, time) => (format!("processing in {}", network.node(node).name), time),
         Term::Propagation(link, time) => (format!("propagation on {}", network.link(link).name), time),
         Term::Queue(hop, time) => (words::queue(network, hop.link, hop.queue), time),
+        Term::Service(node, time) => {
+            (format!("service of {}, with all that it accepts", network.node(node).name), time)
+        }
+        Term::Line(link, time) => (format!("line {}", network.link(link).name), time),
         Term::Contention(time) => match &session.scheme {
             Scheme::Qjump(qjump) => (contention(qjump), time),
             _ => ("packets of others".to_owned(), time),
@@ -58,6 +63,10 @@ pub(super) fn admitted(
     request: &Request,
     flow: FlowId,
 ) -> Result<(), Failure> {
+    if let Scheme::Loko(loko) = &session.scheme {
+        let switches = loko.held(flow).into_iter().flat_map(|held| held.route.hops.iter().copied()).collect::<Vec<_>>();
+        services(out, session, loko, &switches)?;
+    }
     if let Scheme::Qjump(qjump) = &session.scheme {
         shares(out, qjump, Some(flow))?;
         if let Some(held) = qjump.held(flow).filter(|held| held.demand.rate < request.rate) {
@@ -72,6 +81,9 @@ pub(super) fn admitted(
 
 /// What a scheme without queues adds to a refusal.
 pub(super) fn refused(out: &mut impl Write, session: &Session, refusal: &Refusal) -> Result<(), Failure> {
+    if let (Scheme::Loko(loko), Refusal::Allocation { route, .. }) = (&session.scheme, refusal) {
+        services(out, session, loko, &route.hops)?;
+    }
     let Scheme::Qjump(qjump) = &session.scheme else { return Ok(()) };
     shares(out, qjump, None)?;
     if let Refusal::UnitRate { asked, .. } = refusal {
@@ -81,6 +93,23 @@ pub(super) fn refused(out: &mut impl Write, session: &Session, refusal: &Refusal
         write_wrapped(out, &level)?;
     }
     Ok(())
+}
+
+/// What is in use of the services on the way, against what they were allocated.
+fn services(out: &mut impl Write, session: &Session, loko: &Loko, hops: &[Hop]) -> Result<(), Failure> {
+    let (model, allocation) = (&loko.params().model, loko.allocation());
+    let (rate, time) = (model.rate.down(), model.processing.up());
+    writeln!(out, "\nServices on its way: R = {rate}, T = {time}, a buffer of {}", model.buffer)?;
+    let (rate, burst, delay) = (allocation.rate.down(), allocation.burst, allocation.delay.up());
+    writeln!(out, "  each accepts {rate} and bursts of {burst} in sum, and keeps no packet longer than {delay}")?;
+    let mut table = plain_table(&["  switch", "rate in use", "burst in use", "flows"]);
+    for &hop in hops.iter().skip(1) {
+        let used = loko.in_use(hop);
+        let switch = &session.network.node(session.network.link(hop.link).from).name;
+        let rate = Rate::from_bits_per_second(used.rate).up();
+        table.add_row([format!("  {switch}"), rate, used.burst.to_string(), used.flows.to_string()]);
+    }
+    write_table(out, &mut table)
 }
 
 fn shares(out: &mut impl Write, qjump: &Qjump, flow: Option<FlowId>) -> Result<(), Failure> {

@@ -18,6 +18,7 @@ use super::plan::{Decided, EventKind, Released, Summary};
 use super::shapes::{self, BindingShape, HopShape, TermShape};
 use super::words;
 use crate::failure::Failure;
+use crate::loko_args::LokoShape;
 use crate::scheme_args::{SchemeArgs, SchemeName};
 use crate::session::Session;
 use crate::session::routes;
@@ -78,6 +79,9 @@ impl<W: Write> Document<W> {
         if let Some(epoch) = EpochShape::of(session) {
             writeln!(self.out, "\"epoch\":{},", serde_json::to_string(&epoch)?)?;
         }
+        if let Some(services) = ServicesShape::of(session) {
+            writeln!(self.out, "\"services\":{},", serde_json::to_string(&services)?)?;
+        }
         self.out.write_all(b"\"summary\":")?;
         serde_json::to_writer(&mut self.out, &SummaryShape::of(summary))?;
         self.out.write_all(b"}\n")?;
@@ -113,6 +117,7 @@ pub(crate) enum SchemeShape {
         epsilon_ns: u64,
         reading: &'static str,
     },
+    Loko(LokoShape),
 }
 
 #[derive(Serialize)]
@@ -131,6 +136,7 @@ impl SchemeShape {
         match args.scheme {
             SchemeName::Chameleon => Self::chameleon(args),
             SchemeName::Silo => Self::Silo { budget_ns: args.silo().budget.as_nanos() },
+            SchemeName::Loko => Self::Loko(args.loko.shape()),
             SchemeName::Qjump => {
                 let qjump::Params { applications, packet, epsilon, reading } = args.qjump.params();
                 let reading = match reading {
@@ -407,6 +413,53 @@ impl<'a> RequestShape<'a> {
             Refusal::TooSlow { route, .. } => self.tried = Some(shapes::hops(network, route)),
             _ => {}
         }
+    }
+}
+
+/// What Loko has measured, allocated and given away.
+#[derive(Serialize)]
+pub(crate) struct ServicesShape<'a> {
+    rate_bps: u64,
+    processing_ns: u64,
+    buffer_bytes: u64,
+    allocated_rate_bps: u64,
+    allocated_burst_bytes: u64,
+    delay_ns: u64,
+    in_use: Vec<UseShape<'a>>,
+}
+
+#[derive(Serialize)]
+struct UseShape<'a> {
+    switch: &'a str,
+    /// Of a service a port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<&'a str>,
+    rate_bps: u64,
+    burst_bytes: u64,
+    flows: u32,
+}
+
+impl<'a> ServicesShape<'a> {
+    /// `None` for other schemes.
+    pub(crate) fn of(session: &'a Session) -> Option<Self> {
+        let Scheme::Loko(loko) = &session.scheme else { return None };
+        let (model, allocation, network) = (&loko.params().model, loko.allocation(), &session.network);
+        let used = loko.in_use_by_switch().map(|(switch, link, used)| UseShape {
+            switch: &network.node(switch).name,
+            link: link.map(|link| network.link(link).name.as_str()),
+            rate_bps: used.rate,
+            burst_bytes: u64::try_from(used.burst.bytes_rounded_up()).unwrap_or(u64::MAX),
+            flows: used.flows,
+        });
+        Some(Self {
+            rate_bps: model.rate.bits_per_second(),
+            processing_ns: model.processing.as_nanos(),
+            buffer_bytes: model.buffer.get(),
+            allocated_rate_bps: allocation.rate.bits_per_second(),
+            allocated_burst_bytes: allocation.burst.get(),
+            delay_ns: allocation.delay.as_nanos(),
+            in_use: used.collect(),
+        })
     }
 }
 

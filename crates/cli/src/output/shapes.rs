@@ -38,6 +38,8 @@ pub(crate) fn terms<'a>(network: &'a Network, terms: &[Term]) -> Vec<TermShape<'
             Term::Processing(node, delay) => ("processing", Some(&network.node(node).name), None, delay),
             Term::Propagation(link, delay) => ("propagation", Some(&network.link(link).name), None, delay),
             Term::Queue(hop, budget) => ("queue", Some(&network.link(hop.link).name), Some(hop.queue), budget),
+            Term::Service(node, delay) => ("service", Some(&network.node(node).name), None, delay),
+            Term::Line(link, delay) => ("line", Some(&network.link(link).name), None, delay),
             Term::Contention(delay) => ("contention", None, None, delay),
             Term::Epsilon(delay) => ("epsilon", None, None, delay),
             Term::Shaper { time, .. } => ("shaper", None, None, time),

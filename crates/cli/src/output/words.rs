@@ -1,7 +1,7 @@
 //! Sentences: why a request was refused, and what can be said against it whatever else is admitted.
 
 use wayleave_contracts::Contract;
-use wayleave_policy::{Binding, Refusal};
+use wayleave_policy::{Allocated, Binding, Refusal};
 use wayleave_topology::{Element, LinkId, Network, NodeId, Route};
 
 use super::human::Human;
@@ -78,11 +78,31 @@ pub(crate) fn refusal(network: &Network, contract: &Contract, refusal: &Refusal)
         Refusal::NoProtection { scheme } => {
             format!("{scheme} does not place disjoint routes: leave out protection, or take --scheme chameleon")
         }
+        Refusal::Allocation { switch, limit, .. } => allocation(network, *switch, limit),
         Refusal::UnitRate { .. }
         | Refusal::Epochs { .. }
         | Refusal::Shares { .. }
         | Refusal::Packet { .. }
         | Refusal::ShortEpoch { .. } => qjump(refusal),
+    }
+}
+
+/// What a switch lacks of its allocation (Loko).
+fn allocation(network: &Network, switch: NodeId, limit: &Allocated) -> String {
+    let name = name(network, switch);
+    match limit {
+        Allocated::Rate { asked, left } => {
+            format!(
+                "{name} has {} left of the rate that it was allocated, and {} would be needed",
+                left.down(),
+                asked.up()
+            )
+        }
+        Allocated::Burst { asked, left } => format!(
+            "{name} has {} left of the burst that its buffer allows, and {} would be needed there",
+            left.down(),
+            asked.up()
+        ),
     }
 }
 
@@ -105,7 +125,7 @@ fn qjump(refusal: &Refusal) -> String {
         }
         Refusal::Packet { frame, most } => {
             format!(
-                "the contract's largest frame, {frame} on the wire, is above the largest packet, {most} (--qjump-packet)"
+                "the contract's largest frame, {frame} on the wire, is above the largest packet, {most} (--qjump-packet, --loko-scenario)"
             )
         }
         Refusal::ShortEpoch { takes, epoch } => format!(
@@ -252,7 +272,11 @@ pub(crate) fn finding(network: &Network, contract: &Contract, refused: &Refusal)
         },
         // A pinned route takes as long as it takes.
         Refusal::TooSlow { .. } if contract.route.is_some() => "deadline",
-        Refusal::Blocked { .. } | Refusal::TooSlow { .. } | Refusal::Shares { .. } | Refusal::ShortEpoch { .. } => {
+        Refusal::Blocked { .. }
+        | Refusal::TooSlow { .. }
+        | Refusal::Shares { .. }
+        | Refusal::ShortEpoch { .. }
+        | Refusal::Allocation { .. } => {
             return None;
         }
     };

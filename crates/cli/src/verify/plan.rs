@@ -119,6 +119,7 @@ pub(crate) fn read(file: &str, network: &Arc<Network>) -> Result<Claim, Failure>
         background: background(network, best_effort, largest),
         promises,
         protected: Vec::new(),
+        services: Vec::new(),
     })
 }
 

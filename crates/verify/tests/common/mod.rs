@@ -38,7 +38,7 @@ pub(crate) fn claim(ledger: &Ledger) -> Claim {
         }
         BestEffort::Dropped => Background::Dropped,
     };
-    Claim { background, promises, protected: Vec::new(), network }
+    Claim { background, promises, protected: Vec::new(), services: Vec::new(), network }
 }
 
 /// Propagation, and processing of the source and of every switch.
