@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{bench, completions, demo, explain, plan, requests, schema, sim, topology, trace, verify};
+use crate::commands::{
+    bench, benchmark, completions, demo, explain, plan, requests, schema, sim, topology, trace, verify,
+};
 use crate::exit;
 
 const START: &str = "\
@@ -29,6 +31,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Topology(topology::TopologyCommand),
     Requests(requests::RequestsArgs),
+    Benchmark(benchmark::BenchmarkArgs),
     #[command(subcommand)]
     Bench(bench::BenchCommand),
     Sim(Box<sim::SimArgs>),

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => commands::explain::run(args),
         Command::Topology(command) => commands::topology::run(command),
         Command::Requests(args) => commands::requests::run(args),
+        Command::Benchmark(args) => commands::benchmark::run(args),
         Command::Verify(args) => commands::verify::run(args),
         Command::Bench(command) => commands::bench::run(command),
         Command::Schema(args) => commands::schema::run(args),

@@ -15,7 +15,7 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_verify::{Background, Claim, Effort, Promise, Report, verify};
 
-const EFFORT: Effort = Effort { seeds: 2, victims: 4, rounds: 8, searched: 1, packet_hops: 20_000, seed: 1 };
+const EFFORT: Effort = Effort { seeds: 2, victims: 4, rounds: 8, searched: 1, packet_hops: 20_000, cuts: 0, seed: 1 };
 
 /// Eight queues a port, with the buffers of Chameleon's section 5.1.1.
 fn network() -> Arc<Network> {

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod bench;
+pub(crate) mod benchmark;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod explain;

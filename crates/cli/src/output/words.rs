@@ -93,13 +93,13 @@ fn allocation(network: &Network, switch: NodeId, limit: &Allocated) -> String {
     match limit {
         Allocated::Rate { asked, left } => {
             format!(
-                "{name} has {} left of the rate that it was allocated, and {} would be needed",
+                "switch {name} has {} left of the rate that it was allocated, and {} would be needed",
                 left.down(),
                 asked.up()
             )
         }
         Allocated::Burst { asked, left } => format!(
-            "{name} has {} left of the burst that its buffer allows, and {} would be needed there",
+            "switch {name} has {} left of the burst that its buffer allows, and {} would be needed there",
             left.down(),
             asked.up()
         ),

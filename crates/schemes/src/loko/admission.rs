@@ -125,6 +125,11 @@ impl Loko {
         Ok(Self { network, params, allocation, uses, book: Book::new() })
     }
 
+    /// The network.
+    pub fn network(&self) -> &Arc<Network> {
+        &self.network
+    }
+
     /// What was set up.
     pub fn params(&self) -> &Params {
         &self.params

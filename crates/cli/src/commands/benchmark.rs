@@ -1,0 +1,92 @@
+//! `wayleave benchmark`: measures a simulated low-cost switch as a black box, as Loko (CoNEXT 2019) measures a real one.
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use wayleave_devices::{Case, Scenario, SoftwareSwitch, Table, Worst};
+use wayleave_formats::{parse_device_scenario, write_benchmark};
+use wayleave_schemes::loko::{Allocation, Model, Share};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::human::{Human, count};
+use crate::output::out;
+use crate::output::table::{plain_table, write_table};
+use crate::progress::Progress;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave benchmark
+  wayleave benchmark --scenario entries=17,match=five-tuple,packet=306B -o csv > table.csv
+  wayleave benchmark --scenario whole -o csv > table.csv";
+
+/// Measure a simulated low-cost switch as a black box: throughput, delay and buffer by combination
+///
+/// The switch is a model of the Zodiac FX, calibrated to the two measurements that Loko's slides print. A table of a real
+/// switch has the same columns; `--loko-table` reads both.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct BenchmarkArgs {
+    /// What is measured: proof-of-concept, whole (12,096 combinations), or values such as entries=17,match=five-tuple
+    #[arg(long, value_name = "SCENARIO", default_value = "proof-of-concept", value_parser = parse_device_scenario)]
+    scenario: Scenario,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
+    /// Show progress even if the standard error is no terminal
+    #[arg(long)]
+    progress: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+enum Form {
+    /// The worst of the scenario, and what Loko would allocate
+    #[default]
+    Table,
+    /// Every combination, as --loko-table reads it
+    Csv,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &BenchmarkArgs) -> Result<Exit, Failure> {
+    let mut progress = Progress::new(args.scenario.cases().count(), args.progress);
+    let table = wayleave_workbench::benchmark(&SoftwareSwitch::ZODIAC_FX, &args.scenario, |_| progress.step());
+    drop(progress);
+    let table = table.map_err(|error| Failure::Usage(error.to_string()))?;
+    match args.output {
+        Form::Csv => {
+            let mut out = out();
+            out.write_all(write_benchmark(&table).as_bytes())?;
+            out.flush()?;
+        }
+        Form::Table => summary(&table, &args.scenario)?,
+    }
+    Ok(Exit::Fine)
+}
+
+fn summary(table: &Table, scenario: &Scenario) -> Result<(), Failure> {
+    let missing = |missing: wayleave_devices::Missing| Failure::Usage(missing.to_string());
+    let Worst { throughput, delay, buffer, .. } = table.worst(scenario).map_err(missing)?;
+    let model = Model::of(table, scenario).map_err(missing)?;
+    let mut out = out();
+    writeln!(out, "{} measured; the worst of each", count(table.iter().len(), "combination"))?;
+    let mut worst = plain_table(&["  what", "worst", "with"]);
+    let mut row = |what: &str, value: String, case: Case| {
+        worst.add_row([format!("  {what}"), value, case.to_string()]);
+    };
+    row("throughput, R", throughput.0.down(), throughput.1);
+    row("processing time, T", delay.0.up(), delay.1);
+    row("buffer", buffer.0.to_string(), buffer.1);
+    write_table(&mut out, &mut worst)?;
+    writeln!(out, "\nWhat Loko would allocate at every such switch")?;
+    let mut allocations = plain_table(&["  allocation", "rate", "burst", "delay"]);
+    for (name, share) in [("full rate", Share::FullRate), ("fifth rate", Share::FifthRate)] {
+        let cells = match Allocation::new(&model, share) {
+            Ok(Allocation { rate, burst, delay }) => [rate.down(), burst.to_string(), delay.up()],
+            Err(error) => ["-".to_owned(), "-".to_owned(), error.to_string()],
+        };
+        allocations.add_row([format!("  {name}")].into_iter().chain(cells));
+    }
+    write_table(&mut out, &mut allocations)?;
+    Ok(out.flush()?)
+}
