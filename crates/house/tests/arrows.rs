@@ -23,7 +23,7 @@ const ARROWS: &[(&str, Allowed)] = &[
     // The same, and it sees packets only.
     ("verify", Only(&["units", "topology", "scenarios", "sim"])),
     // Networks of small switches under the flows of a scheme.
-    ("workbench", Only(&["units", "topology", "scenarios", "devices", "sim", "policy", "schemes"])),
+    ("workbench", Only(&["units", "topology", "scenarios", "devices", "sim", "policy", "ledger", "schemes"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];

@@ -5,7 +5,9 @@
 //! model what it would say of a switch on a table.
 
 mod benchmark;
+mod comparison;
 mod experiment;
 
 pub use benchmark::{BenchError, benchmark, measure};
+pub use comparison::{ComparisonError, Fared, Filled, FlowSize, burst, compare, line, loko, requests, scalability};
 pub use experiment::{Counted, Trial, device, run};

@@ -89,3 +89,69 @@ fn qjumps_promises_hold_packet_by_packet() {
     assert!(sound.stdout.contains("of what was promised"), "{}", sound.stdout);
     run("--break buffers-gone").ends_with(4);
 }
+
+const LINE: &str = "line:switches=3,hosts=2,rate=100Mbit";
+
+fn small() -> String {
+    let item = |name: &str, ends: (u32, u32), rate: &str, burst: &str, deadline: &str| {
+        format!("name: {name}, from: h{}, to: h{}, rate: {rate}, burst: {burst}, deadline: {deadline}", ends.0, ends.1)
+    };
+    let items = [
+        item("far", (1, 6), "100kbit", "306B", "10ms"),
+        item("near", (3, 4), "1Mbit", "612B", "10ms"),
+        item("fast", (4, 1), "11Mbit", "306B", "10ms"),
+        item("soon", (2, 5), "100kbit", "306B", "3ms"),
+        item("burst", (3, 4), "100kbit", "1530B", "10ms"),
+    ];
+    file("loko.yaml", contracts(&items.each_ref().map(String::as_str)))
+}
+
+#[test]
+fn loko_plans_explains_and_verifies() {
+    let list = small();
+    let plan = wayleave(&format!("plan -t {LINE} -f {list} --scheme loko -o json")).ends_with(3).json();
+    let reasons: Vec<_> =
+        plan["requests"].as_array().unwrap().iter().map(|request| request["reason"].clone()).collect();
+    assert_eq!(reasons, [None, None, Some("RATE"), Some("LATENCY"), Some("BUFFER")].map(serde_json::Value::from));
+    for request in &plan["requests"].as_array().unwrap()[..2] {
+        let terms = request["terms"].as_array().unwrap();
+        let sum: u64 = terms.iter().map(|term| term["delay_ns"].as_u64().unwrap()).sum();
+        assert_eq!(Some(sum), request["bound_ns"].as_u64());
+    }
+    assert_eq!(plan["services"]["in_use"].as_array().unwrap().len(), 3);
+    let explain = |name: &str| wayleave(&format!("explain {name} -t {LINE} -f {list} --scheme loko")).stdout;
+    for (name, part) in [
+        ("far", "service of s2, with all that it accepts"),
+        ("far", "line h1->s1"),
+        ("fast", "Switch s2 has"),
+        ("burst", "of the burst that its buffer allows"),
+        ("soon", "longer than the deadline 3ms"),
+    ] {
+        let text = explain(name);
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    wayleave(&format!("verify -t {LINE} -f {list} --scheme loko --effort quick")).ends_with(0);
+    wayleave(&format!("verify -t {LINE} -f {list} --scheme loko --effort quick --break budget-halved")).ends_with(4);
+}
+
+#[test]
+fn a_benchmark_table_is_written_and_read_by_loko() {
+    let scenario = "entries=1+17,match=five-tuple,action=output,packet=306B";
+    let table = wayleave(&format!("benchmark --scenario {scenario} -o csv")).ends_with(0).stdout;
+    assert_eq!(table.lines().count(), 1 + 2 * 2 * 2);
+    let table = file("loko-table.csv", table);
+    let list = small();
+    let plan =
+        |more: &str| wayleave(&format!("plan -t {LINE} -f {list} --scheme loko --loko-table {table} {more} -o json"));
+    let [of_file, simulated] = [plan(""), wayleave(&format!("plan -t {LINE} -f {list} --scheme loko -o json"))];
+    let [of_file, simulated] = [of_file, simulated].map(|run| run.ends_with(3).json()["services"].clone());
+    assert_eq!(of_file, simulated);
+    let missing = plan("--loko-scenario whole").ends_with(2);
+    assert!(missing.stderr.contains("lacks 12088 combinations"), "{}", missing.stderr);
+    let summary = wayleave("benchmark").ends_with(0).stdout;
+    for part in ["11.83Mbit", "2.07kB", "1.861ms", "2.372kB", "2.066ms"] {
+        assert!(summary.contains(part), "{part}: {summary}");
+    }
+    let too_much = plan("--loko-allocation 12Mbit").ends_with(2);
+    assert!(too_much.stderr.contains("at most 11.83"), "{}", too_much.stderr);
+}
