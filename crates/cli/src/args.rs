@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{bench, completions, demo, explain, plan, requests, schema, sim, topology, trace, verify};
+use crate::commands::{bench, completions, demo, explain, plan, requests, schema, sim, topology, trace, tune, verify};
 use crate::exit;
 
 const START: &str = "\
@@ -29,6 +29,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Topology(topology::TopologyCommand),
     Requests(requests::RequestsArgs),
+    Tune(Box<tune::TuneArgs>),
     #[command(subcommand)]
     Bench(bench::BenchCommand),
     Sim(Box<sim::SimArgs>),

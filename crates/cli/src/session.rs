@@ -14,6 +14,7 @@ use wayleave_units::Time;
 
 use crate::failure::Failure;
 use crate::inputs::NetworkArgs;
+use crate::model_args::Base;
 use crate::model_args::ModelArgs;
 use crate::scheme_args::SchemeArgs;
 
@@ -34,6 +35,8 @@ pub(crate) struct Session {
     pub(crate) topology: String,
     pub(crate) network: Arc<Network>,
     pub(crate) model: Model,
+    /// What the model was made from.
+    pub(crate) base: Base,
     pub(crate) scheme: Scheme,
     /// Per flow, whose it is; indices of ended flows are used again.
     names: Vec<String>,
@@ -67,8 +70,8 @@ impl Session {
     pub(crate) fn open(args: &SessionArgs) -> Result<Self, Failure> {
         let model = args.model.model()?;
         let (topology, network) = args.network.read()?;
-        let scheme = args.scheme.scheme(&network, model)?;
-        let session = Self { topology, network, model, scheme, names: Vec::new() };
+        let scheme = args.scheme.scheme(&network, model, args.model.model)?;
+        let session = Self { topology, network, model, base: args.model.model, scheme, names: Vec::new() };
         session.warn_of_useless_ports();
         Ok(session)
     }

@@ -21,6 +21,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("recheck", Only(&["units", "topology"])),
     // The same, and it sees packets only.
     ("verify", Only(&["units", "topology", "scenarios", "sim"])),
+    // Fits parameters of admission; knows no files and prints nothing.
+    ("tune", Only(&["units", "topology", "contracts", "policy", "ledger", "schemes"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];

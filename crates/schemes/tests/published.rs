@@ -121,7 +121,7 @@ fn replay(name: &str, close: f64, scheme: impl FnOnce(Arc<Network>) -> Scheme) -
 }
 
 fn chameleon(network: Arc<Network>) -> Scheme {
-    Chameleon::new(network, Model::PUBLISHED, Params::default()).unwrap().into()
+    Chameleon::new(network, Model::PUBLISHED, Params::published()).unwrap().into()
 }
 
 impl Replay {

@@ -25,8 +25,9 @@ use wayleave_policy::{Admission, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, Network, Route};
 use wayleave_units::Time;
 
+use crate::costs::HopCost;
 use crate::placement::Placement;
-use crate::routing::{Found, HopCost, Query};
+use crate::routing::{Found, Query};
 
 /// Silo's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
