@@ -103,12 +103,12 @@ fn cuts_lose_nothing_of_protected_contracts_and_show_when_duplicates_are_off() {
 fn a_protected_contract_comes_changes_and_goes_as_one() {
     let event = |at: &str, what: &str| format!("    - {{ at: {at}, {what} }}\n");
     let events = [
-        event("0ns", &format!("add: {{ {} }}", ROBOT.replace("2Mbit", "450Mbit"))),
-        event("1ms", "add: { name: other, from: h1, to: h9, rate: 200Mbit, burst: 1500B, deadline: 3ms }"),
-        event("2ms", &format!("change: {{ {} }}", ROBOT.replace("2Mbit", "300Mbit"))),
-        event("9ms", "add: { name: third, from: h1, to: h9, rate: 200Mbit, burst: 1500B, deadline: 3ms }"),
+        event("0ns", &format!("add: {{ {} }}", ROBOT.replace("2Mbit", "300Mbit"))),
+        event("1ms", "add: { name: other, from: h1, to: h9, rate: 440Mbit, burst: 1500B, deadline: 3ms }"),
+        event("2ms", &format!("change: {{ {} }}", ROBOT.replace("2Mbit", "200Mbit"))),
+        event("9ms", "add: { name: third, from: h1, to: h9, rate: 440Mbit, burst: 1500B, deadline: 3ms }"),
         event("20ms", "release: robot"),
-        event("40ms", "add: { name: last, from: h1, to: h9, rate: 700Mbit, burst: 1500B, deadline: 3ms }"),
+        event("40ms", "add: { name: last, from: h1, to: h5, rate: 440Mbit, burst: 1500B, deadline: 3ms }"),
     ];
     let text = format!("apiVersion: wayleave/v1\nkind: Events\nspec:\n  events:\n{}", events.concat());
     let events = file("protection-events.yaml", text);
@@ -117,6 +117,6 @@ fn a_protected_contract_comes_changes_and_goes_as_one() {
     let json = run.json();
     let decisions: Vec<&str> =
         json["requests"].as_array().unwrap().iter().map(|request| request["decision"].as_str().unwrap()).collect();
-    // Two copies of 450 Mbit/s leave 100 on the host's link, two of 300 leave 400.
+    // Two copies of 300 Mbit/s leave 400 on the host's link, two of 200 leave 600.
     assert_eq!(decisions, ["admitted", "refused", "admitted", "admitted", "released", "admitted"]);
 }
