@@ -60,6 +60,11 @@ pub(crate) enum Term {
     Propagation(String, Time),
 }
 
+/// A contract's name, with the number of its route if it is a further one.
+pub(crate) fn route_name(contract: &str, route: usize) -> String {
+    if route == 0 { contract.to_owned() } else { format!("{contract}, route {}", route + 1) }
+}
+
 /// All routes of a decision.
 pub(crate) fn routes(decision: &Decision) -> Vec<Route> {
     std::iter::once(&decision.route).chain(decision.copies.iter().map(|copy| &copy.route)).cloned().collect()
@@ -120,6 +125,12 @@ impl Session {
     /// The contract that an admitted flow belongs to.
     pub(crate) fn name_of(&self, flow: FlowId) -> &str {
         self.names.get(flow.index()).map_or("", String::as_str)
+    }
+
+    /// The contract that an admitted flow belongs to, with the number of the route if it is a further one.
+    pub(crate) fn route_name(&self, flow: FlowId) -> String {
+        let routes = self.scheme.placement().routes_of(flow);
+        route_name(self.name_of(flow), routes.iter().position(|&one| one == flow).unwrap_or(0))
     }
 
     /// The contracts that are admitted, each by its flows: one for each of its routes.

@@ -10,7 +10,7 @@ use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{BestEffort, Ledger, Model};
 use wayleave_topology::{FlowId, Link, LinkId, Network, Route};
 use wayleave_units::{Bytes, Time};
-use wayleave_verify::{Background, Claim, Promise};
+use wayleave_verify::{Background, Claim, Duplication, Promise, Protected};
 
 use crate::session::Session;
 
@@ -22,10 +22,20 @@ pub(crate) fn of_session(session: &Session) -> Claim {
         .links()
         .map(|(link, _)| ledger.report(link).iter().map(|report| report.delay_bound()).collect())
         .collect();
-    let promises = ledger.flows().filter_map(|(flow, _)| promise(session, ledger, flow, &delays)).collect();
+    let (mut promises, mut protected) = (Vec::new(), Vec::new());
+    for flows in session.admitted() {
+        let first = promises.len();
+        promises.extend(flows.into_iter().filter_map(|flow| promise(session, ledger, flow, &delays)));
+        protected.extend(together(first..promises.len()));
+    }
     let largest = |link: &Link| ledger.model().largest_frame(link);
     let background = background(network, ledger.model().best_effort, largest);
-    Claim { network: network.clone(), background, promises }
+    Claim { network: network.clone(), background, promises, protected }
+}
+
+/// Several routes carry the same packets.
+fn together(routes: std::ops::Range<usize>) -> Option<Protected> {
+    (routes.len() > 1).then(|| Protected { routes: routes.collect(), duplication: Duplication::On })
 }
 
 fn promise(session: &Session, ledger: &Ledger, flow: FlowId, delays: &[Vec<Option<Time>>]) -> Option<Promise> {
@@ -34,7 +44,7 @@ fn promise(session: &Session, ledger: &Ledger, flow: FlowId, delays: &[Vec<Optio
     let waits = route.hops.iter().map(|hop| *delays.get(hop.link.index())?.get(usize::from(hop.queue))?);
     let waits: Option<Time> = waits.sum();
     Some(Promise {
-        name: session.name_of(flow).to_owned(),
+        name: session.route_name(flow),
         route: route.clone(),
         rate: demand.rate,
         burst: demand.burst,

@@ -156,6 +156,7 @@ impl Replay {
             deadline: Time::from_nanos(whole(&operation[5])),
             max_frame: None,
             route: (!operation[7].is_null()).then(|| route(&operation[7])),
+            protection: 1,
         };
         let outcome = self.scheme.admit(&request);
         self.flows.push(outcome.as_ref().ok().filter(|_| is_admitted).map(|decision| decision.flow));
