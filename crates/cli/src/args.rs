@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    bench, benchmark, completions, demo, explain, plan, requests, schema, sim, topology, trace, verify,
+    bench, benchmark, completions, demo, explain, plan, requests, schema, sim, topology, trace, tune, verify,
 };
 use crate::exit;
 
@@ -31,6 +31,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Topology(topology::TopologyCommand),
     Requests(requests::RequestsArgs),
+    Tune(Box<tune::TuneArgs>),
     Benchmark(benchmark::BenchmarkArgs),
     #[command(subcommand)]
     Bench(bench::BenchCommand),

@@ -22,6 +22,7 @@ mod report;
 mod scheme_args;
 mod session;
 mod sim;
+mod tune;
 mod verify;
 
 use std::process::ExitCode;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => commands::explain::run(args),
         Command::Topology(command) => commands::topology::run(command),
         Command::Requests(args) => commands::requests::run(args),
+        Command::Tune(args) => commands::tune::run(args),
         Command::Benchmark(args) => commands::benchmark::run(args),
         Command::Verify(args) => commands::verify::run(args),
         Command::Bench(command) => commands::bench::run(command),

@@ -59,13 +59,20 @@ pub(crate) fn claim(session: &Session) -> Option<Claim<'_>> {
         delay: report.delay_bound().unwrap_or(Time::ZERO),
         backlog: report.backlog_bound().unwrap_or(Bytes::ZERO),
     };
+    let (mut flows, mut disjoint) = (Vec::new(), Vec::new());
+    for routes in session.admitted() {
+        let first = flows.len();
+        flows.extend(routes.into_iter().filter_map(|flow| promise(session, placement, flow)));
+        disjoint.extend((flows.len() - first > 1).then(|| (first..flows.len()).collect()));
+    }
     Some(Claim {
         network,
         budgets: links().map(|link| ledger.budgets(link).collect()).collect(),
         max_frame: links().map(|link| ledger.largest_frame(link)).collect(),
         packetiser: PacketiserTerm::Subtracted,
         shaping: session.model.shaping == Shaping::InputLinks,
-        flows: ledger.flows().filter_map(|(flow, _)| promise(session, placement, flow)).collect(),
+        flows,
+        disjoint,
         claimed_queues: links().flat_map(|link| ledger.report(link)).map(claimed).collect(),
         exact_claims: session.model.residual == Residual::Full,
     })
@@ -75,10 +82,7 @@ fn promise(session: &Session, placement: &Placement, flow: FlowId) -> Option<Pro
     let reservation = placement.ledger().flow(flow)?;
     let (first, last) = (reservation.route.hops.first()?, reservation.route.hops.last()?);
     Some(PromisedFlow {
-        name: match placement.routes_of(flow).iter().position(|&one| one == flow) {
-            None | Some(0) => session.name_of(flow).to_owned(),
-            Some(copy) => format!("{}, route {}", session.name_of(flow), copy + 1),
-        },
+        name: session.route_name(flow),
         from: session.network.link(first.link).from,
         to: session.network.link(last.link).to,
         route: reservation.route.clone(),

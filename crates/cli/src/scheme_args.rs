@@ -5,6 +5,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Allocation, Chameleon, Moves, Params, Penalised, Rerouting, Routing, Search, Sort};
+use wayleave_schemes::costs::Scarcity;
 use wayleave_schemes::qjump::{self, Qjump, Reading};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::silo::{self, Silo};
@@ -13,6 +14,7 @@ use wayleave_units::{Bytes, Time};
 
 use crate::failure::Failure;
 use crate::loko_args::LokoArgs;
+use crate::model_args::Base;
 
 /// Which scheme decides, and with which parameters.
 #[derive(Args, Clone, Debug)]
@@ -35,9 +37,13 @@ pub(crate) struct SchemeArgs {
     pub(crate) qjump: QjumpArgs,
     #[command(flatten)]
     pub(crate) loko: LokoArgs,
-    /// How Chameleon finds a route
-    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
-    pub(crate) routing: RoutingName,
+    /// How Chameleon finds a route [default: scarcity, or least-delay with --model published]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) routing: Option<RoutingName>,
+    /// The cost of scarce resources: how steeply prices rise, the weight (0 to 1) of bursts that input lines hide, and
+    /// the share of a host's line from which on a flow takes the fastest queues [default: 24,0.3,0.06]
+    #[arg(long, value_name = "STEEPNESS,DORMANT,LARGE", value_parser = scarcity)]
+    pub(crate) scarcity: Option<Scarcity>,
     #[command(flatten)]
     pub(crate) reroute: RerouteArgs,
 }
@@ -87,6 +93,10 @@ pub(crate) struct RerouteArgs {
     /// What becomes of moves for a request that is refused in the end
     #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "reroute")]
     pub(crate) reroute_moves: MovesName,
+    /// Where that fails: how many flows into the receiver are put back into faster queues [default: 20 with --routing
+    /// scarcity, else 0]
+    #[arg(long, value_name = "COUNT", requires = "reroute")]
+    pub(crate) reroute_tighten: Option<usize>,
 }
 
 /// The schemes of the registry, as a choice.
@@ -113,10 +123,11 @@ pub(crate) enum ReadingName {
     Flat,
 }
 
-#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoutingName {
-    /// The route of least delay
-    #[default]
+    /// The route of least cost in scarce resources: fast queues are kept for those who need them
+    Scarcity,
+    /// The route of least delay, as in the paper
     LeastDelay,
     /// LARAC with the delay as cost
     LaracDelay,
@@ -194,12 +205,28 @@ fn budget(text: &str) -> Result<Time, String> {
     Ok(budget)
 }
 
+/// Three numbers.
+fn scarcity(text: &str) -> Result<Scarcity, String> {
+    let numbers: Vec<f64> = text.split(',').map_while(|number| number.trim().parse().ok()).collect();
+    match numbers[..] {
+        [steepness, dormant, large]
+            if text.split(',').count() == 3
+                && (0.1..=100.0).contains(&steepness)
+                && (0.0..=1.0).contains(&dormant)
+                && (0.0..=1.0).contains(&large) =>
+        {
+            Ok(Scarcity { steepness, dormant, large })
+        }
+        _ => Err("three numbers are expected, such as 24,0.3,0.06: a steepness from 0.1 to 100, a weight and a share from 0 to 1".into()),
+    }
+}
+
 impl SchemeArgs {
     /// The scheme, with nothing admitted.
-    pub(crate) fn scheme(&self, network: &Arc<Network>, model: Model) -> Result<Scheme, Failure> {
+    pub(crate) fn scheme(&self, network: &Arc<Network>, model: Model, base: Base) -> Result<Scheme, Failure> {
         self.check()?;
         let scheme = match self.scheme {
-            SchemeName::Chameleon => Chameleon::new(network.clone(), model, self.chameleon()).map(Scheme::from),
+            SchemeName::Chameleon => Chameleon::new(network.clone(), model, self.chameleon(base)).map(Scheme::from),
             SchemeName::Silo => Silo::new(network.clone(), model, self.silo()).map(Scheme::from),
             SchemeName::Qjump => Ok(Qjump::new(network.clone(), model, self.qjump.params()).into()),
             SchemeName::Loko => return self.loko.scheme(network),
@@ -213,7 +240,8 @@ impl SchemeArgs {
         let of_chameleon = [
             given("--budgets", self.budgets.is_some()),
             given("--host-budget", self.host_budget.is_some()),
-            given("--routing", !matches!(self.routing, RoutingName::LeastDelay)),
+            given("--routing", self.routing.is_some()),
+            given("--scarcity", self.scarcity.is_some()),
             given("--reroute", self.reroute.reroute),
         ];
         let of_silo = [given("--silo-budget", self.silo_budget.is_some())];
@@ -238,17 +266,26 @@ impl SchemeArgs {
         Ok(())
     }
 
+    /// How Chameleon finds a route: what admits most, unless the paper's way is asked for.
+    pub(crate) fn routing(&self, base: Base) -> RoutingName {
+        self.routing.unwrap_or(match base {
+            Base::Default => RoutingName::Scarcity,
+            Base::Published => RoutingName::LeastDelay,
+        })
+    }
+
     /// Chameleon's parameters.
-    pub(crate) fn chameleon(&self) -> Params {
+    pub(crate) fn chameleon(&self, base: Base) -> Params {
         let usual = Allocation::default();
         let host = self.host_budget.clone().unwrap_or(usual.host);
-        let routing = match self.routing {
+        let routing = match self.routing(base) {
+            RoutingName::Scarcity => Routing::Scarcity(self.scarcity.unwrap_or_default()),
             RoutingName::LeastDelay => Routing::LeastDelay,
             RoutingName::LaracDelay => Routing::LaracByDelay,
             RoutingName::LaracHops => Routing::LaracByHops,
         };
         let allocation = Allocation { switch: self.budgets.clone(), host };
-        Params { allocation, routing, rerouting: self.reroute.rerouting() }
+        Params { allocation, routing, rerouting: self.reroute.rerouting(self.routing(base)) }
     }
 
     /// Silo's parameters.
@@ -276,7 +313,13 @@ impl QjumpArgs {
 }
 
 impl RerouteArgs {
-    fn rerouting(&self) -> Option<Rerouting> {
+    /// How many flows are tightened.
+    pub(crate) fn tighten(&self, routing: RoutingName) -> usize {
+        let usual = if routing == RoutingName::Scarcity { Rerouting::with_tightening().tighten } else { 0 };
+        self.reroute_tighten.unwrap_or(usual)
+    }
+
+    fn rerouting(&self, routing: RoutingName) -> Option<Rerouting> {
         self.reroute.then_some(Rerouting {
             limit: self.reroute_limit,
             sort: match self.reroute_sort {
@@ -300,6 +343,7 @@ impl RerouteArgs {
                 MovesName::RolledBack => Moves::RolledBack,
                 MovesName::Kept => Moves::Kept,
             },
+            tighten: self.tighten(routing),
         })
     }
 }

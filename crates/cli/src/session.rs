@@ -15,6 +15,7 @@ use wayleave_topology::{FlowId, LinkId, Network, NodeKind, Route};
 
 use crate::failure::Failure;
 use crate::inputs::NetworkArgs;
+use crate::model_args::Base;
 use crate::model_args::ModelArgs;
 use crate::scheme_args::SchemeArgs;
 
@@ -35,6 +36,8 @@ pub(crate) struct Session {
     pub(crate) topology: String,
     pub(crate) network: Arc<Network>,
     pub(crate) model: Model,
+    /// What the model was made from.
+    pub(crate) base: Base,
     pub(crate) scheme: Scheme,
     /// Per flow, whose it is; indices of ended flows are used again.
     names: Vec<String>,
@@ -48,6 +51,11 @@ pub(crate) struct Verdict {
     pub(crate) time: Duration,
 }
 
+/// A contract's name, with the number of its route if it is a further one.
+pub(crate) fn route_name(contract: &str, route: usize) -> String {
+    if route == 0 { contract.to_owned() } else { format!("{contract}, route {}", route + 1) }
+}
+
 /// All routes of a decision.
 pub(crate) fn routes(decision: &Decision) -> Vec<Route> {
     std::iter::once(&decision.route).chain(decision.copies.iter().map(|copy| &copy.route)).cloned().collect()
@@ -58,8 +66,8 @@ impl Session {
     pub(crate) fn open(args: &SessionArgs) -> Result<Self, Failure> {
         let model = args.model.model()?;
         let (topology, network) = args.network.read()?;
-        let scheme = args.scheme.scheme(&network, model)?;
-        let session = Self { topology, network, model, scheme, names: Vec::new() };
+        let scheme = args.scheme.scheme(&network, model, args.model.model)?;
+        let session = Self { topology, network, model, base: args.model.model, scheme, names: Vec::new() };
         session.warn_of_useless_ports();
         Ok(session)
     }
@@ -110,10 +118,15 @@ impl Session {
         self.names.get(flow.index()).map_or("", String::as_str)
     }
 
+    /// The contract that an admitted flow belongs to, with the number of the route if it is a further one.
+    pub(crate) fn route_name(&self, flow: FlowId) -> String {
+        let routes = self.scheme.routes_of(flow);
+        route_name(self.name_of(flow), routes.iter().position(|&one| one == flow).unwrap_or(0))
+    }
+
     /// The contracts that are admitted, each by its flows: one for each of its routes.
     pub(crate) fn admitted(&self) -> impl Iterator<Item = Vec<FlowId>> {
-        let routes = |flow| self.scheme.queues().map_or_else(|| vec![flow], |placement| placement.routes_of(flow));
-        let flows = self.scheme.flows().into_iter().map(move |flow| (flow, routes(flow)));
+        let flows = self.scheme.flows().into_iter().map(|flow| (flow, self.scheme.routes_of(flow)));
         flows.filter(|(flow, routes)| routes.first() == Some(flow)).map(|(_, routes)| routes)
     }
 

@@ -14,7 +14,7 @@ use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::{Held, Standing};
 use wayleave_topology::{FlowId, Hop, Link, LinkId, Network, Route};
 use wayleave_units::{Bytes, Time};
-use wayleave_verify::{Background, Claim, Promise};
+use wayleave_verify::{Background, Claim, Duplication, Promise, Protected};
 
 use crate::session::Session;
 
@@ -25,13 +25,23 @@ pub(crate) fn of_session(session: &Session) -> Claim {
         let of = |(link, _)| ledger.report(link).iter().map(|report| report.delay_bound()).collect();
         network.links().map(of).collect()
     });
-    let flows = session.scheme.flows().into_iter();
-    let promises = flows.filter_map(|flow| Some(promise(session, flow, session.scheme.held(flow)?, &delays))).collect();
+    let (mut promises, mut protected) = (Vec::new(), Vec::new());
+    for flows in session.admitted() {
+        let first = promises.len();
+        let held = flows.into_iter().filter_map(|flow| Some((flow, session.scheme.held(flow)?)));
+        promises.extend(held.map(|(flow, held)| promise(session, flow, held, &delays)));
+        protected.extend(together(first..promises.len()));
+    }
     let services = services(session);
     // What shares a service has no queue of its own: nothing without a contract is let in.
     let best_effort = if services.is_empty() { session.model.best_effort } else { BestEffort::Dropped };
     let background = background(network, best_effort, |link| session.model.largest_frame(link));
-    Claim { network: network.clone(), background, promises, protected: Vec::new(), services }
+    Claim { network: network.clone(), background, promises, protected, services }
+}
+
+/// Several routes carry the same packets.
+fn together(routes: std::ops::Range<usize>) -> Option<Protected> {
+    (routes.len() > 1).then(|| Protected { routes: routes.collect(), duplication: Duplication::On })
 }
 
 /// Under Loko every switch is the shared service that was measured.
@@ -50,7 +60,7 @@ fn promise(session: &Session, flow: FlowId, held: Held<'_>, delays: &[Vec<Option
     let wait = |hop: &Hop| *delays.get(hop.link.index())?.get(usize::from(hop.queue))?;
     let waits: Option<Time> = route.hops.iter().map(wait).sum();
     Promise {
-        name: session.name_of(flow).to_owned(),
+        name: session.route_name(flow),
         route: route.clone(),
         rate: demand.rate,
         burst: demand.burst,

@@ -24,6 +24,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("verify", Only(&["units", "topology", "scenarios", "sim"])),
     // Networks of small switches under the flows of a scheme.
     ("workbench", Only(&["units", "topology", "scenarios", "devices", "sim", "policy", "ledger", "schemes"])),
+    // Fits parameters of admission; knows no files and prints nothing.
+    ("tune", Only(&["units", "topology", "contracts", "policy", "ledger", "schemes"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];

@@ -11,6 +11,7 @@ use crate::kernel::lines::{self, Bucket, Line};
 use crate::kernel::{AMOUNT_LIMIT, Denial};
 use crate::model::{Model, Shaping};
 use crate::port::{Gate, Input, Port, Queue, Share};
+use crate::strain::Gauge;
 
 /// What a flow has reserved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +95,8 @@ pub struct Ledger {
     gates: Vec<Gate>,
     /// Per queue, as [`Self::queues`].
     tolerances: Vec<Tolerance>,
+    /// Per queue, as [`Self::queues`].
+    gauges: Vec<Gauge>,
     ports: Vec<Port>,
     queues: Vec<Queue>,
     flows: Vec<Option<Reservation>>,
@@ -130,6 +133,7 @@ impl Ledger {
         Ok(Self {
             gates: ports.iter().map(Port::gate).collect(),
             tolerances: queues.iter().map(Queue::tolerance).collect(),
+            gauges: queues.iter().map(|queue| Gauge::of(queue, true)).collect(),
             network,
             model,
             ports,
@@ -164,6 +168,23 @@ impl Ledger {
     /// The rate reserved on a link, over all its queues.
     pub fn reserved(&self, link: LinkId) -> Rate {
         Rate::from_bits_per_second(self.ports[link.index()].reserved as u64)
+    }
+
+    /// How often anything changed on a link: as long as it is the same, so is all that its queues hold.
+    pub fn changes(&self, link: LinkId) -> u32 {
+        self.ports[link.index()].changes
+    }
+
+    /// How near the contract queues of a link are to the limit of what they promised, highest priority first.
+    pub fn gauges(&self, link: LinkId) -> &[Gauge] {
+        let gate = self.gates[link.index()];
+        &self.gauges[gate.first as usize..][..usize::from(gate.count)]
+    }
+
+    /// The share of a link's rate that is reserved, with `extra` bit/s more.
+    pub fn utilisation(&self, link: LinkId, extra: f64) -> f64 {
+        let port = &self.ports[link.index()];
+        (port.reserved as f64 + extra) / port.rate as f64
     }
 
     /// What a flow has reserved, or `None` if there is no such flow.
@@ -478,14 +499,17 @@ impl Ledger {
     fn refresh_port(&mut self, hop: Hop) {
         let port = &mut self.ports[hop.link.index()];
         let queues = &mut self.queues[port.first as usize..][..usize::from(port.count)];
-        port.endless = queues.iter().any(|queue| queue.endless);
+        port.changes = port.changes.wrapping_add(1);
+        let was_endless = std::mem::replace(&mut port.endless, queues.iter().any(|queue| queue.endless));
+        let turned = was_endless != port.endless;
         let changed = usize::from(hop.queue);
         let mut service = queues[changed].service;
         for queue in &mut queues[changed..] {
             queue.service = service;
             service = service.below(&queue.load);
         }
-        self.refresh_gate(hop.link, changed);
+        // Which kernel applies is a matter of the whole port.
+        self.refresh_gate(hop.link, if turned { 0 } else { changed });
     }
 
     /// Works out what every check reads, for the queues from the `from`-th down.
@@ -493,8 +517,10 @@ impl Ledger {
         let port = &self.ports[link.index()];
         self.gates[link.index()] = port.gate();
         let queues = port.first as usize + from..port.first as usize + usize::from(port.count);
-        for (queue, tolerance) in self.queues[queues.clone()].iter().zip(&mut self.tolerances[queues]) {
-            *tolerance = queue.tolerance();
+        let quick = self.gates[link.index()].quick;
+        for at in queues {
+            self.tolerances[at] = self.queues[at].tolerance();
+            self.gauges[at] = Gauge::of(&self.queues[at], quick);
         }
     }
 

@@ -10,16 +10,19 @@
 //! - [`Model`]: what is counted and compared (the default, and the publications' way for comparison);
 //! - `kernel`: the test of one port, in constant time where every input is at least as fast as the output, and by
 //!   exact integer lines elsewhere;
-//! - [`QueueReport`]: the same port again as exact curves, for people and for the recheck.
+//! - [`QueueReport`]: the same port again as exact curves, for people and for the recheck;
+//! - [`Gauge`]: how near each queue is to the limit of what it promised, for cost functions.
 
 mod kernel;
 mod ledger;
 mod model;
 mod port;
 mod report;
+mod strain;
 
 pub use kernel::{Denial, Limit};
 pub use ledger::{Ledger, LedgerError, Reservation};
 pub use model::{BestEffort, Comparison, Model, Residual, Shaping};
 pub use port::Input;
 pub use report::{InputReport, QueueReport};
+pub use strain::{Gauge, Strain};

@@ -75,6 +75,8 @@ pub(crate) struct Port {
     pub(crate) endless: bool,
     /// How often something was taken back here.
     pub(crate) releases: u32,
+    /// How often anything changed here.
+    pub(crate) changes: u32,
 }
 
 /// The part of a port that every check reads.
@@ -113,6 +115,7 @@ impl Port {
             uniform,
             endless: false,
             releases: 0,
+            changes: 0,
         }
     }
 }

@@ -287,3 +287,46 @@ fn line_rates_of_hundreds_of_fast_inputs_do_not_overflow_the_general_check() {
         assert!(admit(uplink, demand(1, 2000)), "a tiny flow beside an elephant");
     }
 }
+
+proptest! {
+    /// Gauges are what cost functions see of the same queues: shares of budget and buffer, now and with one flow more.
+    #[test]
+    fn gauges_agree_with_the_exact_curves(
+        flows in prop::collection::vec((0usize..3, 0u8..3, 1u64..30_000, 64u64..9_000), 1..12),
+        queue in 0u8..3, kbit in 1u64..20_000, bytes in 64u64..5_000,
+    ) {
+        let network = funnel([1000, 1000, 1000], 1000, 400_000);
+        let mut ledger = ledger(&network, Model::default(), &[300, 2000, 9000]);
+        let link = network.find_link("s->sink").unwrap();
+        let route = |input: usize, queue| Route {
+            hops: vec![Hop { link: network.find_link(&format!("h{input}->s")).unwrap(), queue: 0 }, Hop { link, queue }],
+        };
+        for (input, queue, kbit, bytes) in flows {
+            ledger.reserve(demand(kbit, bytes), route(input, queue));
+        }
+        let share = |report: &QueueReport| {
+            let of = |bound: Option<f64>, limit: f64| bound.map_or(16.0, |bound| bound / limit);
+            let delay = of(report.delay_bound().map(|time| time.as_nanos() as f64), report.budget.as_nanos() as f64);
+            let backlog = of(report.backlog_bound().map(|size| size.get() as f64), report.buffer.get() as f64);
+            delay.max(backlog)
+        };
+        let close = |seen: f64, exact: f64| (seen - exact).abs() < 1e-3 || seen > 1.0 && exact > 1.0;
+        for (gauge, report) in ledger.gauges(link).iter().zip(ledger.report(link)) {
+            prop_assert!(close(gauge.strain().now, share(&report)), "{:?} and {}", gauge.strain(), share(&report));
+            prop_assert!(gauge.strain().dormant >= gauge.strain().now - 1e-9);
+        }
+        // The last knee may move with the new flow, which only lowers the delay: a gauge never says less.
+        let (rate, burst) = ((kbit * 1000) as f64, (bytes * 8) as f64 * 1e9);
+        let before = ledger.gauges(link).to_vec();
+        let grown = demand(kbit, bytes);
+        ledger.reserve(grown, Route { hops: vec![Hop { link, queue }] });
+        for (at, (gauge, report)) in (0u8..).zip(before.iter().zip(ledger.report(link))) {
+            let exact = share(&report);
+            if at < queue || (at > queue && report.flows == 0) {
+                continue;
+            }
+            let seen = if at == queue { gauge.with_here(rate, burst) } else { gauge.with_above(rate, burst) };
+            prop_assert!(close(seen.now, exact), "queue {at}: {seen:?} and {exact}");
+        }
+    }
+}

@@ -9,6 +9,7 @@ use wayleave_units::{Bytes, Time};
 
 use crate::claim::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow};
 use crate::deviation::{backlog, delay};
+use crate::disjoint::check_disjoint;
 use crate::port::{Input, Line, Server, arrival};
 use crate::report::{FlowFinding, QueueFinding, Report};
 use crate::violation::{RouteFault, Violation};
@@ -35,6 +36,9 @@ pub fn check(claim: &Claim<'_>) -> Report {
             }
             Err(violation) => report.violations.push(violation),
         }
+    }
+    for routes in &claim.disjoint {
+        check_disjoint(claim, routes, &mut report);
     }
     for (&link, load) in &loads {
         check_link(claim, link, load, &mut report);

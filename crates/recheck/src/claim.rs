@@ -18,6 +18,8 @@ pub struct Claim<'a> {
     pub shaping: bool,
     /// The promises.
     pub flows: Vec<PromisedFlow>,
+    /// Flows, by their place, that carry the same packets over routes that were promised to be disjoint.
+    pub disjoint: Vec<Vec<usize>>,
     /// What was said about queues; those left out are derived all the same.
     pub claimed_queues: Vec<ClaimedQueue>,
     /// Whether a figure that is larger than the derived one, rounded up, is a violation too.

@@ -51,6 +51,7 @@
 //!         deadline: Time::from_millis(1),
 //!         promised_bound: Time::from_micros(100),
 //!     }],
+//!     disjoint: Vec::new(),
 //!     claimed_queues: vec![],
 //!     exact_claims: true,
 //! };
@@ -65,6 +66,7 @@
 mod check;
 mod claim;
 mod deviation;
+mod disjoint;
 mod polyline;
 mod port;
 mod report;

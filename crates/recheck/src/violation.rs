@@ -45,6 +45,15 @@ pub enum Violation {
         /// Derived, ns.
         bound_ns: u128,
     },
+    /// Two routes of one contract were promised to be disjoint, and are not.
+    NotDisjoint {
+        /// The flow.
+        flow: String,
+        /// The other.
+        other: String,
+        /// The cable or switch that both pass.
+        shared: String,
+    },
     /// The flows of a link exceed its line rate.
     LinkRate {
         /// The link.
@@ -137,6 +146,9 @@ impl fmt::Display for Violation {
             Self::PromisedBound { flow, promised, bound_ns } => {
                 let side = side(u128::from(promised.as_nanos()) < *bound_ns);
                 write!(f, "flow \"{flow}\" was promised {promised}, {side} its bound of {}", Nanos(*bound_ns))
+            }
+            Self::NotDisjoint { flow, other, shared } => {
+                write!(f, "flows \"{flow}\" and \"{other}\" both pass {shared}, and were promised to be disjoint")
             }
             Self::LinkRate { link, reserved_bits_per_second: reserved, rate } => match u64::try_from(*reserved) {
                 Ok(bits) => {

@@ -15,13 +15,14 @@
 //! | [`duplicates`] | removal of copies (IEEE 802.1CB-2017), for Chameleon's disjoint routes | host |
 //! | [`ecn`] | marks by threshold (DCTCP) and random early detection | switch |
 //!
-//! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`placement`],
-//! the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes; [`refine`], the nearest request
-//! that would fit; [`standing`], what every admission scheme says about what it admitted; [`registry`], those schemes by name;
-//! [`transports`], those of the packet path.
+//! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`costs`], what
+//! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
+//! [`refine`], the nearest request that would fit; [`standing`], what every admission scheme says about what it admitted;
+//! [`registry`], those schemes by name; [`transports`], those of the packet path.
 
 mod book;
 pub mod chameleon;
+pub mod costs;
 pub mod cubic;
 pub mod dctcp;
 pub mod duplicates;

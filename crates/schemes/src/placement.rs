@@ -9,9 +9,8 @@ use wayleave_policy::{Binding, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Time};
 
-use crate::routing::{
-    Cost, DelayCost, Denied, Detours, Found, Graph, Labels, LeastCost, LeastDelay, Query, Rules, Weigh, larac,
-};
+use crate::costs::{Cost, DelayCost, Scarcity};
+use crate::routing::{Denied, Detours, Found, Graph, Labels, LeastCost, LeastDelay, Query, Quiet, Rules, Weigh, larac};
 use crate::standing::{Held, Term};
 
 /// What a flow was promised beside its reservation.
@@ -39,6 +38,8 @@ pub struct Placement {
     by_cost: LeastCost,
     /// LARAC's own least-delay runs, so that they leave what [`Placement::would_help`] looks at.
     inner: LeastDelay,
+    /// Made when it is first used.
+    quiet: Option<Quiet>,
     /// Per flow; meaningless for vacant indices.
     terms: Vec<Terms>,
     /// By the first copy of a protected contract, the others.
@@ -53,6 +54,7 @@ impl Placement {
             by_delay: LeastDelay::new(&graph),
             by_cost: LeastCost::new(&graph),
             inner: LeastDelay::new(&graph),
+            quiet: None,
             terms: Vec::new(),
             copies: BTreeMap::new(),
             graph,
@@ -150,6 +152,13 @@ impl Placement {
         }
         // One label a link is exact only where less delay means less waiting.
         self.exact_least_delay(query, Detours::Allowed)
+    }
+
+    /// The route of least cost in scarce resources along one of the quietest ways; `None` says only that those have no
+    /// room.
+    pub fn quiet_route(&mut self, query: &Query, scarcity: Scarcity) -> Option<Found> {
+        let quiet = self.quiet.get_or_insert_with(|| Quiet::new(&self.ledger, scarcity));
+        quiet.search(&mut self.graph, &self.ledger, query)
     }
 
     /// The least-delay route with room, in time, among those that would take least time in an empty network: a faster

@@ -66,6 +66,20 @@ pub trait Standing {
 
     /// What adds up to the bound of an admitted flow, in the order of its way; nothing if there is no such flow.
     fn terms(&self, flow: FlowId) -> Vec<Term>;
+
+    /// The flows of the contract that a flow belongs to, one for each of its routes; nothing if there is no such flow.
+    fn routes_of(&self, flow: FlowId) -> Vec<FlowId> {
+        match self.queues() {
+            Some(placement) => placement.routes_of(flow),
+            // Only schemes with a ledger place disjoint routes.
+            None => self.held(flow).map(|_| flow).into_iter().collect(),
+        }
+    }
+
+    /// What was promised to the contract that a flow belongs to: the bound of its longest route.
+    fn promised(&self, flow: FlowId) -> Option<Time> {
+        self.routes_of(flow).into_iter().filter_map(|flow| Some(self.held(flow)?.bound)).max()
+    }
 }
 
 /// For schemes whose promises are those of their ledger.

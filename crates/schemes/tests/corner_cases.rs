@@ -8,10 +8,11 @@ use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{BestEffort, Ledger, Model, Shaping};
 use wayleave_policy::{Admission, Refusal, Request};
 use wayleave_schemes::chameleon::{Chameleon, Params, Rerouting};
-use wayleave_schemes::routing::{Cost, Query};
+use wayleave_schemes::costs::Cost;
+use wayleave_schemes::routing::Query;
 use wayleave_schemes::silo::{self, Silo};
 use wayleave_topology::{Hop, LinkId, LinkSpec, Network, NetworkBuilder, NodeKind, PortQueue, PortSpec, Route};
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Amount, Bytes, Rate, Time};
 
 /// From, to, propagation in us, budgets in us, MTU, Mbit/s. Names that begin with `h` are hosts.
 type Cable<'a> = (&'a str, &'a str, u64, &'a [u64], u64, u64);
@@ -64,7 +65,7 @@ fn least_delay_keeps_large_frames_off_the_first_link() {
 
 struct OfQueue([u64; 3]);
 impl Cost for OfQueue {
-    fn of(&self, _: &Ledger, _: LinkId, queue: u8) -> u64 {
+    fn of(&self, _: &Ledger, _: LinkId, queue: u8, _: Amount) -> u64 {
         self.0[usize::from(queue)]
     }
 }

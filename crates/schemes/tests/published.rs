@@ -122,7 +122,7 @@ fn replay(name: &str, close: f64, scheme: impl FnOnce(Arc<Network>) -> Scheme) -
 }
 
 fn chameleon(network: Arc<Network>) -> Scheme {
-    Chameleon::new(network, Model::PUBLISHED, Params::default()).unwrap().into()
+    Chameleon::new(network, Model::PUBLISHED, Params::published()).unwrap().into()
 }
 
 impl Replay {
@@ -157,6 +157,7 @@ impl Replay {
             deadline: Time::from_nanos(whole(&operation[5])),
             max_frame: None,
             route: (!operation[7].is_null()).then(|| route(&operation[7])),
+            protection: 1,
         };
         let outcome = self.scheme.admit(&request);
         self.flows.push(outcome.as_ref().ok().filter(|_| is_admitted).map(|decision| decision.flow));

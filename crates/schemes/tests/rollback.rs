@@ -12,6 +12,7 @@ use wayleave_contracts::{Demand, Mix};
 use wayleave_ledger::{Ledger, Model};
 use wayleave_policy::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::chameleon::{Chameleon, Moves, Params, Penalised, Rerouting, Routing, Search, Sort};
+use wayleave_schemes::costs::Scarcity;
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::routing::Query;
 use wayleave_topology::builders::{FatTree, build};
@@ -63,9 +64,11 @@ fn params(seed: u64, moves: Moves) -> Params {
         search: [Search::OneLabel, Search::LabelSetting, Search::Larac][turn % 3],
         limit: [20, 5, 50][turn / 3 % 3],
         moves,
+        tighten: [0, 20][turn / 2 % 2],
         ..Rerouting::default()
     };
-    let routing = [Routing::LeastDelay, Routing::LeastDelay, Routing::LaracByDelay, Routing::LaracByHops][turn % 4];
+    let scarcity = Routing::Scarcity(Scarcity::default());
+    let routing = [Routing::LeastDelay, scarcity, Routing::LaracByDelay, Routing::LaracByHops][turn % 4];
     Params { rerouting: Some(how), routing, ..Params::default() }
 }
 

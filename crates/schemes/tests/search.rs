@@ -19,8 +19,9 @@ use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{Input, Ledger, Model, Shaping};
 use wayleave_policy::{Admission, Refusal, Request};
 use wayleave_schemes::chameleon::{Chameleon, Params};
+use wayleave_schemes::costs::{Cost, DelayCost, HopCost};
 use wayleave_schemes::placement::Placement;
-use wayleave_schemes::routing::{Cost, DelayCost, Found, HopCost, Query};
+use wayleave_schemes::routing::{Found, Query};
 use wayleave_topology::{Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Time};
 
@@ -40,7 +41,7 @@ fn unshaped() -> Model {
 struct RandomCost(u64);
 
 impl Cost for RandomCost {
-    fn of(&self, _: &Ledger, link: LinkId, queue: u8) -> u64 {
+    fn of(&self, _: &Ledger, link: LinkId, queue: u8, _: Amount) -> u64 {
         let mixed = (self.0 << 32) ^ (u64::from(link.0) << 8) ^ u64::from(queue);
         (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) % 1000
     }
@@ -134,7 +135,7 @@ impl<'a> Exhaustive<'a> {
 }
 
 fn price(ledger: &Ledger, cost: &dyn Cost, route: &Route) -> u64 {
-    route.hops.iter().map(|hop| cost.of(ledger, hop.link, hop.queue)).sum()
+    route.hops.iter().map(|hop| cost.of(ledger, hop.link, hop.queue, Amount::ZERO)).sum()
 }
 
 /// How often a search found what there is, something worse, or nothing.
@@ -219,7 +220,7 @@ fn least_cost_with_loops(placement: &Placement, query: &Query, cost: &dyn Cost) 
             for (queue, budget) in (0u8..).zip(ledger.budgets(link)) {
                 let then = waited + budget.as_nanos();
                 if then <= query.deadline.as_nanos() && ledger.fits(link, queue, input, query.rate, burst) {
-                    open.push(Reverse((spent + cost.of(ledger, link, queue), then, Some(link))));
+                    open.push(Reverse((spent + cost.of(ledger, link, queue, Amount::ZERO), then, Some(link))));
                 }
             }
         }

@@ -86,7 +86,8 @@ impl<'c> Stage<'c> {
         // Copies over several routes are of one size.
         let longest = self.routes(&promise).iter().map(|&route| self.ways[route].hops.len()).max().unwrap_or(0);
         let tags = TAG * (longest as u64).saturating_sub(1);
-        let largest = terms.frame.get().min(terms.burst.get());
+        let carried = self.routes(&promise).iter().map(|&route| self.claim.promises[route].frame).min();
+        let largest = carried.unwrap_or(terms.frame).min(terms.burst).get();
         let frame = match frames {
             Frames::Largest => largest,
             Frames::Smallest => largest.min(SMALLEST_FRAME + tags),

@@ -12,7 +12,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_ledger::{BestEffort, Model, Shaping};
 use wayleave_policy::{Admission, Request};
-use wayleave_schemes::chameleon::{Allocation, Chameleon, Params, Rerouting};
+use wayleave_schemes::chameleon::{Allocation, Chameleon, Params, Rerouting, Routing};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::silo::{self, Silo};
 use wayleave_schemes::standing::Standing;
@@ -107,9 +107,10 @@ fn scheme(draw: &mut Draw, network: &Arc<Network>) -> Scheme {
     if draw.one_in(4) {
         return Silo::new(network.clone(), model, silo::Params { budget: switch[1] }).unwrap().into();
     }
-    let rerouting = draw.one_in(4).then(Rerouting::default);
+    let rerouting = draw.one_in(4).then(Rerouting::with_tightening);
+    let routing = if draw.one_in(3) { Routing::LeastDelay } else { Routing::default() };
     let allocation = Allocation { switch: Some(switch), host };
-    Chameleon::new(network.clone(), model, Params { allocation, rerouting, ..Params::default() }).unwrap().into()
+    Chameleon::new(network.clone(), model, Params { allocation, rerouting, routing }).unwrap().into()
 }
 
 fn request(draw: &mut Draw, network: &Network) -> Request {

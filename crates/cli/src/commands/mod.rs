@@ -11,4 +11,5 @@ pub(crate) mod schema;
 pub(crate) mod sim;
 pub(crate) mod topology;
 pub(crate) mod trace;
+pub(crate) mod tune;
 pub(crate) mod verify;

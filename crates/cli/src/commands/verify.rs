@@ -43,6 +43,10 @@ pub(crate) struct VerifyArgs {
     /// How hard to try
     #[arg(long, value_enum, default_value_t)]
     effort: EffortName,
+    /// How many failures of cables and switches are tried of each protected contract: all, none or a number [default:
+    /// 4, 8 or all, by --effort]
+    #[arg(long, value_name = "all|none|COUNT", value_parser = cuts, conflicts_with = "replay")]
+    cut: Option<u32>,
     /// Of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -84,6 +88,17 @@ pub(crate) enum FaultName {
     ShaperOff,
     /// The queues of switches hold two frames
     BuffersGone,
+    /// Packets of protected contracts go over one of their routes only
+    DuplicationOff,
+}
+
+/// `all`, `none` or a number.
+fn cuts(text: &str) -> Result<u32, String> {
+    match text {
+        "all" => Ok(u32::MAX),
+        "none" => Ok(0),
+        number => number.parse().map_err(|_| "all, none or a number such as 8 is expected".to_owned()),
+    }
 }
 
 /// Runs the command.
@@ -145,6 +160,7 @@ impl VerifyArgs {
             Some(FaultName::BudgetHalved) => claim.broken_by(Fault::BudgetHalved),
             Some(FaultName::ShaperOff) => claim.broken_by(Fault::ShaperOff),
             Some(FaultName::BuffersGone) => claim.broken_by(Fault::BuffersGone),
+            Some(FaultName::DuplicationOff) => claim.broken_by(Fault::DuplicationOff),
         };
         let broken = broken.map_err(|error| Failure::Internal(format!("the network cannot be rebuilt: {error}")))?;
         Ok((topology, broken))
@@ -156,7 +172,7 @@ impl VerifyArgs {
             EffortName::Usual => Effort::USUAL,
             EffortName::Long => Effort::LONG,
         };
-        Effort { seed: self.seed, ..usual }
+        Effort { seed: self.seed, cuts: self.cut.unwrap_or(usual.cuts), ..usual }
     }
 
     /// The number of the contract that was asked for.
@@ -228,5 +244,6 @@ pub(crate) fn fingerprint(claim: &Claim) -> String {
     network.links().for_each(|(id, link)| add(format!("{link:?} {:?}", network.queues(id))));
     add(format!("{:?}", claim.background));
     claim.promises.iter().for_each(|promise| add(format!("{promise:?}")));
+    claim.protected.iter().for_each(|protected| add(format!("{protected:?}")));
     format!("{hash:016x}")
 }

@@ -40,7 +40,7 @@ pub(crate) fn print(session: &Session, scheme: &SchemeArgs, explanation: &Explan
     let (refusal, refused) = (verdict.decision.as_ref().err(), explanation.refused.as_ref());
     let document = Document {
         wayleave: env!("CARGO_PKG_VERSION"),
-        scheme: SchemeShape::of(scheme),
+        scheme: SchemeShape::of(scheme, session.base),
         model: ModelShape::of(&session.model),
         topology: TopologyShape::of(session),
         before: Before { admitted: explanation.before.admitted, refused: explanation.before.refused },

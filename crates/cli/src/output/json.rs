@@ -8,6 +8,7 @@ use serde::Serialize;
 use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{BestEffort, Comparison, Model, Residual, Shaping};
 use wayleave_policy::{Decision, Refusal};
+use wayleave_schemes::costs::Scarcity;
 use wayleave_schemes::qjump::{self, Reading};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;
@@ -19,7 +20,8 @@ use super::shapes::{self, BindingShape, HopShape, TermShape};
 use super::words;
 use crate::failure::Failure;
 use crate::loko_args::LokoShape;
-use crate::scheme_args::{SchemeArgs, SchemeName};
+use crate::model_args::Base;
+use crate::scheme_args::{RoutingName, SchemeArgs, SchemeName};
 use crate::session::Session;
 use crate::session::routes;
 
@@ -34,7 +36,7 @@ impl<W: Write> Document<W> {
     pub(crate) fn begin(mut out: W, session: &Session, scheme: &SchemeArgs) -> Result<Self, Failure> {
         let head = Head {
             wayleave: env!("CARGO_PKG_VERSION"),
-            scheme: SchemeShape::of(scheme),
+            scheme: SchemeShape::of(scheme, session.base),
             model: ModelShape::of(&session.model),
             topology: TopologyShape::of(session),
         };
@@ -103,6 +105,8 @@ struct Head<'a> {
 pub(crate) enum SchemeShape {
     Chameleon {
         routing: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        scarcity: Option<ScarcityShape>,
         /// `None` for the table of section 4.1.2.
         budgets_ns: Option<Vec<u64>>,
         host_budgets_ns: Vec<u64>,
@@ -120,6 +124,20 @@ pub(crate) enum SchemeShape {
     Loko(LokoShape),
 }
 
+/// The cost of scarce resources.
+#[derive(Serialize)]
+pub(crate) struct ScarcityShape {
+    steepness: f64,
+    dormant: f64,
+    large: f64,
+}
+
+impl From<Scarcity> for ScarcityShape {
+    fn from(Scarcity { steepness, dormant, large }: Scarcity) -> Self {
+        Self { steepness, dormant, large }
+    }
+}
+
 #[derive(Serialize)]
 pub(crate) struct RerouteShape {
     limit: usize,
@@ -128,13 +146,14 @@ pub(crate) struct RerouteShape {
     avoid: String,
     search: String,
     moves: String,
+    tighten: usize,
 }
 
 impl SchemeShape {
     /// What the options describe, in their words.
-    pub(crate) fn of(args: &SchemeArgs) -> Self {
+    pub(crate) fn of(args: &SchemeArgs, base: Base) -> Self {
         match args.scheme {
-            SchemeName::Chameleon => Self::chameleon(args),
+            SchemeName::Chameleon => Self::chameleon(args, base),
             SchemeName::Silo => Self::Silo { budget_ns: args.silo().budget.as_nanos() },
             SchemeName::Loko => Self::Loko(args.loko.shape()),
             SchemeName::Qjump => {
@@ -150,11 +169,12 @@ impl SchemeShape {
         }
     }
 
-    fn chameleon(args: &SchemeArgs) -> Self {
-        let allocation = args.chameleon().allocation;
+    fn chameleon(args: &SchemeArgs, base: Base) -> Self {
+        let allocation = args.chameleon(base).allocation;
         let nanos = |times: Vec<Time>| times.into_iter().map(Time::as_nanos).collect();
         Self::Chameleon {
-            routing: word(args.routing),
+            routing: word(args.routing(base)),
+            scarcity: (args.routing(base) == RoutingName::Scarcity).then(|| args.scarcity.unwrap_or_default().into()),
             budgets_ns: allocation.switch.map(nanos),
             host_budgets_ns: nanos(allocation.host),
             reroute: args.reroute.reroute.then(|| RerouteShape {
@@ -164,6 +184,7 @@ impl SchemeShape {
                 avoid: word(args.reroute.reroute_avoid),
                 search: word(args.reroute.reroute_search),
                 moves: word(args.reroute.reroute_moves),
+                tighten: args.reroute.tighten(args.routing(base)),
             }),
         }
     }

@@ -1,5 +1,6 @@
 //! `verify` for people and programs: the worst that was seen of every promise.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use comfy_table::{Cell, Color};
@@ -45,7 +46,40 @@ impl Verified<'_> {
         order.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
         // False comes before true, and the sort is stable.
         order.sort_by_key(|&number| Some(number) != self.chosen);
+        // Of several routes the one that comes first stands for the contract.
+        let mut shown = BTreeSet::new();
+        order.retain(|&number| self.protected(number).is_none_or(|group| shown.insert(group)));
         order
+    }
+
+    /// The protected contract that a promise is a route of.
+    fn protected(&self, number: usize) -> Option<usize> {
+        self.claim.protected.iter().position(|protected| protected.routes.contains(&number))
+    }
+
+    /// How many contracts there are.
+    fn contracts(&self) -> usize {
+        let further: usize = self.claim.protected.iter().map(|protected| protected.routes.len() - 1).sum();
+        self.claim.promises.len() - further
+    }
+
+    /// How many cuts were tried of protected contracts, and what they cost others.
+    fn cuts(&self) -> Option<String> {
+        let tried: Vec<_> = self.report.protected.iter().filter(|finding| finding.cuts > 0).collect();
+        let cuts: u64 = tried.iter().map(|finding| finding.cuts).sum();
+        if tried.is_empty() {
+            return None;
+        }
+        let lost: u64 = tried.iter().map(|finding| finding.lost).sum();
+        let lost = if lost == 0 { "no packet lost".to_owned() } else { count(lost as usize, "packet") + " lost" };
+        let protected = count(tried.len(), "protected contract");
+        let mut text = format!("{protected}, cut {} while packets were on the way: {lost}", count_times(cuts));
+        let others = self.report.unprotected_losses;
+        if others > 0 {
+            let others = count(others as usize, "packet");
+            text += &format!(" ({others} of contracts without protection lost with what failed, as is to be expected)");
+        }
+        Some(text)
     }
 
     fn shares(&self) -> (f64, f64) {
@@ -53,6 +87,11 @@ impl Verified<'_> {
         let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
         (mean, shares.into_iter().fold(0.0, f64::max))
     }
+}
+
+/// `once`, `2 times`.
+fn count_times(number: u64) -> String {
+    if number == 1 { "once".to_owned() } else { format!("{number} times") }
 }
 
 /// A word as a shell takes it.
@@ -78,7 +117,10 @@ pub(crate) fn table(verified: &Verified<'_>, show_all: bool) -> Result<(), Failu
     let shown = if show_all { usize::MAX } else { SHOWN };
     let order = verified.order();
     if !order.is_empty() {
-        let headings = ["contract", "bound", "worst seen", "margin", "calculus", "seen of it", "drops", "by"];
+        let mut headings = vec!["contract", "bound", "worst seen", "margin", "calculus", "seen of it", "drops", "by"];
+        if !claim.protected.is_empty() {
+            headings.insert(7, "cuts");
+        }
         let mut table = plain_table(&headings);
         for &number in order.iter().take(shown) {
             table.add_row(row(verified, number));
@@ -94,7 +136,7 @@ pub(crate) fn table(verified: &Verified<'_>, show_all: bool) -> Result<(), Failu
         out,
         "{}{}, {runs}, {packets} of their packets: {}",
         if order.is_empty() { "" } else { "\n" },
-        count(claim.promises.len(), "contract"),
+        count(verified.contracts(), "contract"),
         match report.violations.len() {
             0 => "every promise held".to_owned(),
             broken => count(broken, "broken promise"),
@@ -113,6 +155,9 @@ pub(crate) fn table(verified: &Verified<'_>, show_all: bool) -> Result<(), Failu
             100.0 * most
         )?;
     }
+    if let Some(cuts) = verified.cuts() {
+        writeln!(out, "{cuts}")?;
+    }
     Ok(out.flush()?)
 }
 
@@ -122,7 +167,7 @@ fn row(verified: &Verified<'_>, number: usize) -> Vec<Cell> {
     let margin = Cell::new(format!("{left:.1} %"));
     let is_late = finding.delay_ps > promise.bound.as_nanos() * 1_000;
     let seen = finding.attack.is_some();
-    vec![
+    let mut cells = vec![
         Cell::new(shortened(&promise.name)),
         Cell::new(promise.bound.up()),
         Cell::new(if seen { finding.delay().up() } else { "nothing".to_owned() }),
@@ -131,7 +176,12 @@ fn row(verified: &Verified<'_>, number: usize) -> Vec<Cell> {
         Cell::new(format!("{:.1} %", 100.0 * verified.report.share(verified.claim, number))),
         Cell::new(finding.drops),
         Cell::new(finding.attack.as_ref().map_or_else(String::new, pattern)),
-    ]
+    ];
+    if !verified.claim.protected.is_empty() {
+        let protected = verified.protected(number).map(|group| verified.report.protected[group].cuts.to_string());
+        cells.insert(7, Cell::new(protected.unwrap_or_else(|| "-".to_owned())));
+    }
+    cells
 }
 
 /// An attack without its shifts, which -o json has.
@@ -174,6 +224,8 @@ struct EffortShape {
     victims: usize,
     rounds: u32,
     searched: usize,
+    /// Of each protected contract; `None` is all.
+    cuts: Option<u32>,
     packet_hops: u64,
 }
 
@@ -189,6 +241,19 @@ struct ContractShape<'a> {
     packets: u64,
     drops: u64,
     attack: Option<String>,
+    /// Of a protected contract; on each of its routes the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protected: Option<ProtectedShape>,
+}
+
+#[derive(Serialize)]
+struct ProtectedShape {
+    /// The number of its routes.
+    routes: usize,
+    /// Runs in which some of them were cut, and some were left.
+    cuts: u64,
+    /// Packets in these of which no copy arrived.
+    lost: u64,
 }
 
 #[derive(Serialize)]
@@ -207,12 +272,22 @@ struct SummaryShape {
     violations: usize,
     mean_share_of_calculus: f64,
     most_share_of_calculus: f64,
+    /// Packets lost where nothing was promised: what failed was the only route.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unprotected_losses: Option<u64>,
 }
 
 /// Prints one document, contracts in the order in which they were admitted.
 pub(crate) fn json(verified: &Verified<'_>) -> Result<(), Failure> {
     let Verified { claim, report, effort, .. } = verified;
-    let contracts = claim.promises.iter().zip(&report.findings).map(|(promise, finding)| ContractShape {
+    let protected = |number: usize| {
+        let group = verified.protected(number)?;
+        let finding = report.protected[group];
+        let routes = claim.protected[group].routes.len();
+        Some(ProtectedShape { routes, cuts: finding.cuts, lost: finding.lost })
+    };
+    let promises = claim.promises.iter().zip(&report.findings).enumerate();
+    let contracts = promises.map(|(number, (promise, finding))| ContractShape {
         name: &promise.name,
         bound_ns: promise.bound.as_nanos(),
         today_ns: promise.today.map(|today| today.as_nanos()),
@@ -221,6 +296,7 @@ pub(crate) fn json(verified: &Verified<'_>) -> Result<(), Failure> {
         packets: finding.packets,
         drops: finding.drops,
         attack: finding.attack.as_ref().map(ToString::to_string),
+        protected: protected(number),
     });
     let violations = report.violations.iter().map(|violation| ViolationShape {
         name: &claim.promises[violation.promise].name,
@@ -239,18 +315,20 @@ pub(crate) fn json(verified: &Verified<'_>) -> Result<(), Failure> {
             victims: effort.victims.min(claim.promises.len()),
             rounds: effort.rounds,
             searched: effort.searched,
+            cuts: Some(effort.cuts).filter(|&cuts| cuts < u32::MAX),
             packet_hops: effort.packet_hops,
         },
         broken: verified.fault.as_deref(),
         contracts: contracts.collect(),
         violations: violations.collect(),
         summary: SummaryShape {
-            contracts: claim.promises.len(),
+            contracts: verified.contracts(),
             runs: report.runs,
             packet_hops: report.packet_hops,
             violations: report.violations.len(),
             mean_share_of_calculus: mean,
             most_share_of_calculus: most,
+            unprotected_losses: Some(report.unprotected_losses).filter(|_| !claim.protected.is_empty()),
         },
     };
     let mut out = out();

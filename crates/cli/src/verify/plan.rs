@@ -10,8 +10,9 @@ use wayleave_topology::{Hop, LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_verify::{Claim, Promise};
 
-use super::{background, constant, frame, largest_of};
+use super::{background, constant, frame, largest_of, together};
 use crate::failure::Failure;
+use crate::session::route_name;
 
 #[derive(Deserialize)]
 struct Plan {
@@ -50,7 +51,15 @@ struct Entry {
     reserved: Option<Reserved>,
     route: Option<Vec<Step>>,
     #[serde(default)]
+    copies: Vec<Further>,
+    #[serde(default)]
     moved: Vec<Move>,
+}
+
+/// A further route of a protected contract.
+#[derive(Deserialize)]
+struct Further {
+    route: Vec<Step>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -94,7 +103,7 @@ pub(crate) fn read(file: &str, network: &Arc<Network>) -> Result<Claim, Failure>
     let admitted = plan.admitted(network).map_err(wrong)?;
     let Model { max_frame_bytes, tags, best_effort } = plan.model;
     let largest = |link: &wayleave_topology::Link| largest_of(max_frame_bytes, tags, link);
-    let promises = admitted.into_iter().map(|(name, reserved, route)| {
+    let promise = |name: String, reserved: Reserved, route: Route| {
         let of = |hop: &Hop| {
             let missing = || format!("queue {} of {} has no entry", hop.queue, network.link(hop.link).name);
             queues.get(&(hop.link, hop.queue)).copied().ok_or_else(missing)
@@ -111,14 +120,21 @@ pub(crate) fn read(file: &str, network: &Arc<Network>) -> Result<Claim, Failure>
             today: waits.map(|waits| waits + rest),
             route,
         })
-    });
-    let promises = promises.collect::<Result<_, String>>().map_err(wrong)?;
+    };
+    let (mut promises, mut protected) = (Vec::new(), Vec::new());
+    for (name, reserved, routes) in admitted {
+        let first = promises.len();
+        for (number, route) in routes.into_iter().enumerate() {
+            promises.push(promise(route_name(&name, number), reserved, route).map_err(wrong)?);
+        }
+        protected.extend(together(first..promises.len()));
+    }
     let best_effort = if best_effort { BestEffort::LowestQueue } else { BestEffort::Dropped };
     Ok(Claim {
         network: network.clone(),
         background: background(network, best_effort, largest),
         promises,
-        protected: Vec::new(),
+        protected,
         services: Vec::new(),
     })
 }
@@ -155,20 +171,23 @@ impl Plan {
     }
 
     /// Who holds what when the plan ends, in the order in which they were first admitted.
-    fn admitted(&self, network: &Network) -> Result<Vec<(String, Reserved, Route)>, String> {
+    fn admitted(&self, network: &Network) -> Result<Vec<(String, Reserved, Vec<Route>)>, String> {
         let mut order: Vec<&str> = Vec::new();
-        let mut held: HashMap<&str, (Reserved, Route)> = HashMap::new();
+        let mut held: HashMap<&str, (Reserved, Vec<Route>)> = HashMap::new();
         for entry in &self.requests {
             for moved in &entry.moved {
                 let route = route(network, &moved.to)?;
                 match held.get_mut(moved.name.as_str()) {
-                    Some(place) => place.1 = route,
+                    // Only contracts with one route are moved.
+                    Some(place) => place.1 = vec![route],
                     None => return Err(format!("\"{}\" is moved, and was not admitted before", moved.name)),
                 }
             }
             match (entry.decision.as_str(), entry.reserved, &entry.route) {
                 ("admitted", Some(reserved), Some(steps)) => {
-                    let is_new = held.insert(&entry.name, (reserved, route(network, steps)?)).is_none();
+                    let all = std::iter::once(steps).chain(entry.copies.iter().map(|copy| &copy.route));
+                    let routes = all.map(|steps| route(network, steps)).collect::<Result<_, String>>()?;
+                    let is_new = held.insert(&entry.name, (reserved, routes)).is_none();
                     order.extend(Some(entry.name.as_str()).filter(|_| is_new));
                 }
                 ("admitted", ..) => return Err(format!("\"{}\" has no route, or nothing is reserved", entry.name)),
@@ -179,7 +198,7 @@ impl Plan {
                 _ => {}
             }
         }
-        let take = |name: &str| held.remove(name).map(|(reserved, route)| (name.to_owned(), reserved, route));
+        let take = |name: &str| held.remove(name).map(|(reserved, routes)| (name.to_owned(), reserved, routes));
         Ok(order.into_iter().filter_map(take).collect())
     }
 }

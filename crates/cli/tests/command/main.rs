@@ -7,6 +7,7 @@ mod bench;
 mod explain;
 mod others;
 mod plan;
+mod protection;
 mod recheck;
 mod replay;
 mod schemes;

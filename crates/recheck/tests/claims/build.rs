@@ -106,6 +106,7 @@ pub(crate) fn claim<'a>(network: &'a Network, senders: &[Sender]) -> Claim<'a> {
         packetiser: PacketiserTerm::Omitted,
         shaping: true,
         flows: senders.iter().enumerate().map(flow).collect(),
+        disjoint: Vec::new(),
         claimed_queues: vec![],
         exact_claims: true,
     }

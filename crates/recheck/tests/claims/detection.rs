@@ -235,3 +235,61 @@ fn a_report_says_in_words_how_much_was_checked_and_what_is_wrong() {
         "4 queues and 3 flows checked: 1 violation\nflow \"f0\" was promised 0ns, below its bound of 5.1ms"
     );
 }
+
+/// Two hosts with two ways between their switches, and two flows of one contract over these nodes.
+fn two_routes(one: &[&str], other: &[&str]) -> Vec<Violation> {
+    let mut builder = NetworkBuilder::default();
+    for name in ["h1", "h2", "sa", "sb", "sc", "sd"] {
+        let kind = if name.starts_with('h') { NodeKind::Host } else { NodeKind::Switch };
+        builder.add_node(name, kind).unwrap();
+    }
+    let pairs = [("h1", "sa"), ("sa", "sb"), ("sb", "sd"), ("sa", "sc"), ("sc", "sd"), ("sc", "sb"), ("sd", "h2")];
+    for (from, to) in pairs {
+        let [from, to] = [from, to].map(|name| builder.find_node(name).unwrap());
+        let port = PortSpec::uniform(2, Bytes::new(500_000));
+        let (rate, propagation, mtu) = (Rate::from_gbit(1), Time::ZERO, Bytes::new(1500));
+        builder.add_cable(LinkSpec { from, to, rate, propagation, mtu, port: port.clone() }, port).unwrap();
+    }
+    let network = builder.build();
+    let budget = Time::from_millis(1);
+    let flow = |name: &str, nodes: &[&str]| {
+        let hop = |pair: &[&str]| Hop { link: network.find_link(&pair.join("->")).unwrap(), queue: 0 };
+        let route = wayleave_topology::Route { hops: nodes.windows(2).map(hop).collect() };
+        let promised_bound = Time::from_millis(route.hops.len() as u64);
+        wayleave_recheck::PromisedFlow {
+            name: name.to_owned(),
+            from: network.find_node("h1").unwrap(),
+            to: network.find_node("h2").unwrap(),
+            route,
+            rate: Rate::from_mbit(1),
+            burst: Bytes::new(1000),
+            deadline: Time::from_millis(10),
+            promised_bound,
+        }
+    };
+    let links = network.links().len();
+    let claim = Claim {
+        network: &network,
+        budgets: vec![vec![budget]; links],
+        max_frame: vec![Bytes::new(1562); links],
+        packetiser: wayleave_recheck::PacketiserTerm::Subtracted,
+        shaping: true,
+        flows: vec![flow("a", one), flow("a, route 2", other)],
+        disjoint: vec![vec![0, 1]],
+        claimed_queues: Vec::new(),
+        exact_claims: true,
+    };
+    check(&claim).violations
+}
+
+#[test]
+fn routes_that_share_what_they_need_not_are_found() {
+    let over_b = ["h1", "sa", "sb", "sd", "h2"];
+    assert_eq!(two_routes(&over_b, &["h1", "sa", "sc", "sd", "h2"]), []);
+    let texts = |violations: Vec<Violation>| violations.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let shared =
+        |what: &str| format!("flows \"a\" and \"a, route 2\" both pass {what}, and were promised to be disjoint");
+    let over_c_and_b = ["h1", "sa", "sc", "sb", "sd", "h2"];
+    assert_eq!(texts(two_routes(&over_b, &over_c_and_b)), [shared("sb->sd"), shared("sb")]);
+    assert_eq!(texts(two_routes(&over_b, &over_b)), [shared("sa->sb"), shared("sb->sd"), shared("sb")]);
+}

@@ -47,6 +47,7 @@ fn three_thousand_flows_on_640_servers_are_checked() {
         packetiser: PacketiserTerm::Subtracted,
         shaping: true,
         flows: (0..3000).filter(|&index| usable(index, index)).map(flow).collect(),
+        disjoint: Vec::new(),
         claimed_queues: vec![],
         exact_claims: false,
     };

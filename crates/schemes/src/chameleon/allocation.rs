@@ -44,6 +44,12 @@ impl Default for Allocation {
 }
 
 impl Allocation {
+    /// The delays that section 4.1.2 gives a port of so many queues; none beyond eight.
+    pub fn published(queues: usize) -> Vec<Time> {
+        let chosen = queues.checked_sub(1).and_then(|n| CHOSEN.get(n));
+        chosen.map(|chosen| chosen.iter().map(|&i| EIGHT[i]).collect()).unwrap_or_default()
+    }
+
     /// The budgets of every link's contract queues; a queue without one, and those below it, stay unused.
     pub fn budgets(&self, network: &Network, model: &Model) -> Vec<Vec<Time>> {
         let of_link = |link: &wayleave_topology::Link| {
@@ -51,10 +57,7 @@ impl Allocation {
             let table: Vec<Time> = match (network.node(link.from).kind, &self.switch) {
                 (NodeKind::Host, _) => self.host.clone(),
                 (NodeKind::Switch, Some(given)) => given.clone(),
-                (NodeKind::Switch, None) => {
-                    let chosen = queues.len().checked_sub(1).and_then(|n| CHOSEN.get(n));
-                    chosen.map(|chosen| chosen.iter().map(|&i| EIGHT[i]).collect()).unwrap_or_default()
-                }
+                (NodeKind::Switch, None) => Self::published(queues.len()),
             };
             let usable = model.contract_queues(network, link);
             let budget = |(q, queue): (usize, &wayleave_topology::PortQueue)| queue.budget.or(table.get(q).copied());

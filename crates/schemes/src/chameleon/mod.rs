@@ -14,7 +14,7 @@
 //! | 3.2.2 access control, 3.2.3 reservation | the ledger (`wayleave_ledger::Ledger::fits`, `reserve`) |
 //! | 3.3, 4.1.3 routing: least delay, LARAC | [`Routing`], [`crate::routing`] |
 //! | 3.4, Fig. 6 rerouting | `reroute` |
-//! | 4.1.4 cost function | [`crate::routing::DelayCost`] |
+//! | 4.1.4 cost function | [`crate::costs::DelayCost`] |
 //!
 //! Deviations, and what the paper leaves open:
 //! - Labels belong to (node, incoming link), since access depends on both; the published implementation keeps one
@@ -23,6 +23,9 @@
 //!   switches for the tag stack further on, a slower one with fewer is missed unless it is a shortest one (and the
 //!   refusal says so).
 //! - A flow whose route was pinned is not moved.
+//! - By default a route is not the one of least delay but the one of least cost in scarce resources
+//!   ([`Routing::Scarcity`], [`crate::costs`]), which admits more; [`Params::published`] is the paper's.
+//! - With it, rerouting can end by tightening: flows into the receiver go back to faster queues ([`Rerouting::tighten`]).
 //! - Budgets of queue counts other than 2, 4 and 8 are subsets of the eight (the paper's rule that more queues offer a
 //!   superset of the delays); one queue gets 0.1 ms.
 //! - Among rerouting candidates that share equally many links the least recently placed comes first, and a flow that

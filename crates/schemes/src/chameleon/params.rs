@@ -1,9 +1,10 @@
 //! What can be set, and where each default comes from.
 
 use super::Allocation;
+use crate::costs::Scarcity;
 
-/// Chameleon's parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+/// Chameleon's parameters; the default is what admits most, [`Params::published`] what the paper does.
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct Params {
     /// Delay budgets of the queues.
     pub allocation: Allocation,
@@ -14,6 +15,11 @@ pub struct Params {
 }
 
 impl Params {
+    /// The paper's method: the route of least delay, nothing moved.
+    pub fn published() -> Self {
+        Self { routing: Routing::LeastDelay, ..Self::default() }
+    }
+
     /// The same, with a refusal leaving everything as it was.
     pub(super) fn rolling_back(&self) -> Self {
         let rerouting = self.rerouting.map(|how| Rerouting { moves: Moves::RolledBack, ..how });
@@ -22,15 +28,22 @@ impl Params {
 }
 
 /// How a route is found (section 4.1.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Routing {
-    /// The route of least delay.
-    #[default]
+    /// The route of least delay, as in the paper (section 4.1.4).
     LeastDelay,
-    /// LARAC with the delay as cost (section 4.1.4).
+    /// LARAC with the delay as cost.
     LaracByDelay,
     /// LARAC with the number of links as cost.
     LaracByHops,
+    /// The queues of least cost in scarce resources along the quietest of the short ways, else the route of least delay.
+    Scarcity(Scarcity),
+}
+
+impl Default for Routing {
+    fn default() -> Self {
+        Self::Scarcity(Scarcity::default())
+    }
 }
 
 /// Fig. 6.
@@ -48,6 +61,15 @@ pub struct Rerouting {
     pub search: Search,
     /// What becomes of moves for a request that is refused in the end.
     pub moves: Moves,
+    /// How many flows into the receiver are put back into faster queues where that fails; none in the paper.
+    pub tighten: usize,
+}
+
+impl Rerouting {
+    /// What goes with [`Routing::Scarcity`]: Fig. 6, and then as many flows tightened as it tries.
+    pub fn with_tightening() -> Self {
+        Self { tighten: Self::default().limit, ..Self::default() }
+    }
 }
 
 impl Default for Rerouting {
@@ -59,6 +81,7 @@ impl Default for Rerouting {
             penalised: Penalised::NewFlow,
             search: Search::OneLabel,
             moves: Moves::RolledBack,
+            tighten: 0,
         }
     }
 }

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use wayleave_ledger::{Ledger, Reservation};
 use wayleave_policy::{Decision, Move, Request};
 use wayleave_topology::{FlowId, HopDistances, LinkId, Network, NodeId};
-use wayleave_units::Time;
+use wayleave_units::{Amount, Time};
 
 use super::admission::route;
 use super::{Moves, Penalised, Rerouting, Routing, Search, Sort};
+use crate::costs::Cost;
 use crate::placement::Placement;
-use crate::routing::{Cost, Found, Query};
+use crate::routing::{Found, Query};
 
 /// The memory of the search for candidates.
 pub(super) struct Rerouter {
@@ -37,7 +38,7 @@ struct Avoiding<'a> {
 }
 
 impl Cost for Avoiding<'_> {
-    fn of(&self, ledger: &Ledger, link: LinkId, queue: u8) -> u64 {
+    fn of(&self, ledger: &Ledger, link: LinkId, queue: u8, _: Amount) -> u64 {
         let hop = wayleave_topology::Hop { link, queue };
         let delay = ledger.budget(hop).as_nanos();
         // Its first link is the host's own: there is no other.
@@ -69,8 +70,9 @@ impl Rerouter {
             let Some(old) = placement.ledger().flow(flow).cloned() else { continue };
             let Some(found) = self.place_elsewhere(placement, how, flow, &old, &mut costs) else { continue };
             placement.move_to(flow, found.route);
-            // Without a denial that turns, the same search would fail in the same way.
-            let helps = routing != Routing::LeastDelay || placement.would_help(query, &old.route);
+            // Both end with a least-delay search, which would fail in the same way without a denial that turns.
+            let by_delay = matches!(routing, Routing::LeastDelay | Routing::Scarcity(_));
+            let helps = !by_delay || placement.would_help(query, &old.route);
             moved.push((flow, old));
             if !helps {
                 continue;
@@ -78,6 +80,9 @@ impl Rerouter {
             if let Some(found) = route(placement, routing, query) {
                 return Some(Room { found, moved });
             }
+        }
+        if let Some(found) = tighten(placement, how, routing, query, &mut moved) {
+            return Some(Room { found, moved });
         }
         if how.moves == Moves::RolledBack {
             undo(placement, moved);
@@ -170,6 +175,54 @@ fn sort(candidates: &mut Vec<Candidate>, placement: &Placement, how: Rerouting) 
     }
     candidates.truncate(how.limit);
     candidates.sort_unstable_by_key(key);
+}
+
+/// Beyond Fig. 6: flows into the new flow's receiver go back to faster queues, one after another, until the request
+/// fits. A cost other than the delay leaves them in slow queues while there is room, where their bursts have grown; where
+/// all ways end at one link, nothing else makes room there.
+fn tighten(
+    placement: &mut Placement,
+    how: Rerouting,
+    routing: Routing,
+    query: &Query,
+    moved: &mut Vec<(FlowId, Reservation)>,
+) -> Option<Found> {
+    for flow in loosest(placement, query.to, how.tighten) {
+        if moved.iter().any(|&(other, _)| other == flow) {
+            continue;
+        }
+        let Some(old) = placement.ledger().flow(flow).cloned() else { continue };
+        let Some(present) = placement.query_of(flow) else { continue };
+        let sooner = placement.bound(&old.route).saturating_sub(Time::from_nanos(1));
+        let faster = Query { deadline: present.deadline.min(sooner), ..present };
+        let Some(found) = placement.least_delay(&faster) else { continue };
+        placement.move_to(flow, found.route);
+        moved.push((flow, old));
+        if let Some(found) = route(placement, routing, query) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// The flows into a host whose bursts have grown most on their ways there.
+fn loosest(placement: &Placement, host: NodeId, limit: usize) -> Vec<FlowId> {
+    if limit == 0 {
+        return Vec::new();
+    }
+    let ledger = placement.ledger();
+    let grown = |flow: FlowId| {
+        let reservation = ledger.flow(flow)?;
+        let (_, before) = reservation.route.hops.split_last()?;
+        let waited: Time = before.iter().map(|&hop| ledger.budget(hop)).sum();
+        Some((std::cmp::Reverse(reservation.demand.rate * waited), flow))
+    };
+    let into = placement.network().links_into(host).iter().flat_map(|&link| ledger.flows_on(link));
+    let movable = into.map(|&(_, flow)| flow).filter(|&flow| placement.may_move(flow));
+    let mut flows: Vec<_> = movable.filter_map(grown).collect();
+    flows.sort_unstable();
+    flows.truncate(limit);
+    flows.into_iter().map(|(_, flow)| flow).collect()
 }
 
 /// The links to be avoided, and what it costs at least to reach a destination past them.

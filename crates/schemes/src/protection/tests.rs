@@ -149,13 +149,14 @@ fn too_few_routes_are_refused_with_what_parts_the_hosts() {
     let line = Arc::new(build::line(&Chain { switches: 3, ..Chain::default() }).unwrap());
     let spines = Arc::new(build::leaf_spine(&LeafSpine { spines: 2, ..LeafSpine::default() }).unwrap());
     let star = Arc::new(build::star(3, Cabling::default()).unwrap());
-    let cases: [(&Arc<Network>, &str, &str, u8, u8, &[&str]); 4] = [
-        (&line, "h1", "h3", 2, 1, &["s1->s2"]),
-        (&spines, "h1", "h16", 3, 2, &["leaf1->spine1", "leaf1->spine2"]),
-        (&star, "h1", "h2", 2, 1, &["s1"]),
-        (&trap(), "h1", "h2", 4, 2, &["s->b", "s->e"]),
+    type Case<'a> = (&'a Arc<Network>, [&'a str; 2], u8, u8, &'a [&'a str]);
+    let cases: [Case<'_>; 4] = [
+        (&line, ["h1", "h3"], 2, 1, &["s1->s2"]),
+        (&spines, ["h1", "h16"], 3, 2, &["leaf1->spine1", "leaf1->spine2"]),
+        (&star, ["h1", "h2"], 2, 1, &["s1"]),
+        (&trap(), ["h1", "h2"], 4, 2, &["s->b", "s->e"]),
     ];
-    for (network, from, to, asked, most, expected) in cases {
+    for (network, [from, to], asked, most, expected) in cases {
         let mut scheme = chameleon(network);
         let empty = scheme.placement().ledger().clone();
         let refusal = scheme.admit(&request(network, from, to, asked)).unwrap_err();

@@ -110,12 +110,12 @@ impl Closed {
     fn was_refused(&self, (ledger, query): (&Ledger, &Query), queue: usize, link: u32, waited: u64) -> bool {
         let refused = &self.refused[queue];
         query.rate >= refused.rate
-            && query.burst + query.rate * Time::from_nanos(waited) >= refused.burst
+            && query.burst_after(Time::from_nanos(waited)) >= refused.burst
             && ledger.releases(LinkId(link)) == refused.releases
     }
 
     fn refuse(&mut self, (ledger, query): (&Ledger, &Query), queue: usize, link: u32, waited: u64) {
-        let burst = query.burst + query.rate * Time::from_nanos(waited);
+        let burst = query.burst_after(Time::from_nanos(waited));
         self.refused[queue] = Refused { releases: ledger.releases(LinkId(link)), rate: query.rate, burst };
     }
 

@@ -14,6 +14,8 @@ pub struct Graph {
     levels: Vec<Level>,
     /// Per node: its number among the switches, or [`NO_SWITCH`].
     switches: Vec<u32>,
+    /// Per switch: its node.
+    nodes: Vec<NodeId>,
     /// Per switch: the least delay from every switch to it.
     bounds: Vec<Option<Box<[u64]>>>,
     /// Per switch: the least sum of budgets from it to every switch.
@@ -101,7 +103,8 @@ impl Graph {
         let processing = network.nodes().map(|(_, node)| node.processing.as_nanos()).collect();
         let max_switches = ledger.model().max_switches().unwrap_or(u32::MAX);
         let is_irregular = is_irregular(&edges, &levels);
-        Self { edges, levels, switches, bounds, waits, processing, max_switches, is_irregular }
+        let nodes = network.switches().collect();
+        Self { edges, levels, switches, nodes, bounds, waits, processing, max_switches, is_irregular }
     }
 
     pub(super) fn edge(&self, link: u32) -> Edge {
@@ -250,6 +253,11 @@ impl Graph {
         self.prepare(network, to);
         let fastest = self.towards(network, to).of_host(from);
         (fastest < Self::FAR).then(|| Time::from_nanos(fastest + self.start(from)))
+    }
+
+    /// The node of a switch.
+    pub(super) fn switch(&self, number: u32) -> NodeId {
+        self.nodes[number as usize]
     }
 
     /// The least delay from one switch to another, ns; [`u64::MAX`] if there is no way. Prepared targets only.

@@ -11,8 +11,9 @@ use wayleave_ledger::Ledger;
 use wayleave_units::Time;
 
 use super::graph::Graph;
-use super::least_cost::{Cost, Denied, Detours, Labels, LeastCost, Priced, Rules, Weigh};
+use super::least_cost::{Denied, Detours, Labels, LeastCost, Priced, Rules, Weigh};
 use super::{LeastDelay, Query};
+use crate::costs::Cost;
 
 /// The relaxation prices lateness instead of forbidding it.
 const RULES: Rules =
@@ -43,7 +44,12 @@ pub fn search(
     }
     // The least-delay route, if it is late, shows that there is none.
     let fastest = by_delay.search(graph, ledger, query)?;
-    let price = fastest.route.hops.iter().map(|hop| cost.of(ledger, hop.link, hop.queue)).sum();
+    let mut waited = Time::ZERO;
+    let mut price = 0;
+    for &hop in &fastest.route.hops {
+        price += cost.of(ledger, hop.link, hop.queue, query.burst_after(waited));
+        waited += ledger.budget(hop);
+    }
     let mut in_time = Priced { found: fastest, cost: price };
     for _ in 0..MAX_STEPS {
         let dearer = in_time.cost.saturating_sub(too_late.cost);

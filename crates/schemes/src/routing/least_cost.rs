@@ -16,32 +16,7 @@ use super::graph::{Graph, Level};
 use super::last_links::LastLinks;
 use super::outlook::Outlook;
 use super::{Found, Query, hop};
-
-/// What it costs a flow to use a queue (Chameleon, sections 3.4 and 4.1.4). Any unit; only sums are compared.
-pub trait Cost {
-    /// The cost of a queue for a flow that would be let in.
-    fn of(&self, ledger: &Ledger, link: LinkId, queue: u8) -> u64;
-}
-
-/// The queue's delay budget: the cost function of section 4.1.4, since bursts grow with it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DelayCost;
-
-impl Cost for DelayCost {
-    fn of(&self, ledger: &Ledger, link: LinkId, queue: u8) -> u64 {
-        ledger.budget(hop(link, queue)).as_nanos()
-    }
-}
-
-/// One for every link.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct HopCost;
-
-impl Cost for HopCost {
-    fn of(&self, _: &Ledger, _: LinkId, _: u8) -> u64 {
-        1
-    }
-}
+use crate::costs::Cost;
 
 /// How a search weighs a queue: `cost_factor x cost + delay_factor x delay`.
 pub struct Weigh<'a> {
@@ -186,7 +161,11 @@ impl LeastCost {
             return self.run(&run, None).ok().flatten();
         }
         self.run(&run, Some(PATIENCE)).unwrap_or_else(|Impatient| {
-            let cost = |link: u32, level: &Level| weigh.cost.of(ledger, LinkId(link), level.queue);
+            let source = query.from;
+            let cost = |link: u32, level: &Level| {
+                let waited = Time::from_nanos(graph.least_wait(ledger.network(), source, link));
+                weigh.cost.of(ledger, LinkId(link), level.queue, query.burst_after(waited))
+            };
             let floor = |switch| weigh.cost_bounds.get(switch as usize).copied().unwrap_or(0);
             self.outlook.look((graph, ledger, query), &self.last, cost, |_| 0, floor, &mut self.closed);
             self.run(&run, None).ok().flatten()
@@ -310,7 +289,8 @@ impl LeastCost {
         if cost_rest == u64::MAX {
             return None;
         }
-        let cost = run.weigh.cost.of(run.ledger, LinkId(link), queue);
+        let burst = run.query.burst_after(Time::from_nanos(before.waited));
+        let cost = run.weigh.cost.of(run.ledger, LinkId(link), queue, burst);
         let label = Label {
             weight: before.weight + run.weight(cost, taken),
             cost: before.cost + cost,

@@ -8,6 +8,7 @@
 //! - [`Graph`]: what is static: budgets, constants, lower bounds of the delay from every node to a destination;
 //! - [`LeastDelay`]: goal-directed search by delay, the hot path;
 //! - [`LeastCost`]: label-setting search by (cost, delay);
+//! - [`Quiet`]: the cheapest queues along the least used of the short ways;
 //! - [`larac`]: Lagrange relaxation over least-cost searches (Jüttner et al., INFOCOM 2001).
 
 mod buckets;
@@ -18,10 +19,13 @@ mod last_links;
 mod least_cost;
 mod least_delay;
 mod outlook;
+mod quiet;
+mod ways;
 
 pub use graph::{Graph, Towards};
-pub use least_cost::{Cost, DelayCost, Denied, Detours, HopCost, Labels, LeastCost, Priced, Rules, Weigh};
+pub use least_cost::{Denied, Detours, Labels, LeastCost, Priced, Rules, Weigh};
 pub use least_delay::LeastDelay;
+pub use quiet::Quiet;
 
 use std::sync::Arc;
 
@@ -71,14 +75,19 @@ impl Query {
         Some(Self { from, to, rate, burst: burst.into(), deadline, max_frame, closed: None })
     }
 
+    /// Its burst once it has waited in queues: it grows with the budgets.
+    pub(crate) fn burst_after(&self, waited: Time) -> Amount {
+        self.burst + self.rate * waited
+    }
+
     /// Whether the ledger lets the flow into a queue, having waited `waited` in the queues before.
     fn fits(&self, ledger: &Ledger, link: LinkId, queue: u8, input: Input, waited: Time) -> bool {
-        ledger.fits(link, queue, input, self.rate, self.burst + self.rate * waited)
+        ledger.fits(link, queue, input, self.rate, self.burst_after(waited))
     }
 
     /// Whether the ledger could let the flow in from anywhere.
     fn might_fit(&self, ledger: &Ledger, link: LinkId, queue: u8, waited: Time) -> bool {
-        ledger.might_fit(link, queue, self.rate, self.burst + self.rate * waited)
+        ledger.might_fit(link, queue, self.rate, self.burst_after(waited))
     }
 
     /// Whether the link is there for the flow, and carries its frames.

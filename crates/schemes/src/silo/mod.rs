@@ -25,8 +25,9 @@ use wayleave_policy::{Admission, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, Network, Route};
 use wayleave_units::Time;
 
+use crate::costs::HopCost;
 use crate::placement::Placement;
-use crate::routing::{Found, HopCost, Query};
+use crate::routing::{Found, Query};
 use crate::standing::stands_on_its_placement;
 
 /// Silo's parameters.

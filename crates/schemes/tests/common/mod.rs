@@ -70,6 +70,7 @@ pub(crate) fn claim(placement: &Placement) -> Claim<'_> {
         packetiser: PacketiserTerm::Subtracted,
         shaping: ledger.model().shaping == Shaping::InputLinks,
         flows: ledger.flows().map(promise).collect(),
+        disjoint: Vec::new(),
         claimed_queues: links().flat_map(|link| ledger.report(link)).map(claimed).collect(),
         exact_claims: ledger.model().residual == Residual::Full,
     }

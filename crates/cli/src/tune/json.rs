@@ -1,0 +1,104 @@
+//! `tune` for programs.
+
+use std::io::Write;
+
+use serde::Serialize;
+use wayleave_tune::{Objective, Summary};
+
+use super::{Report, options};
+use crate::failure::Failure;
+use crate::output::out;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    wayleave: &'static str,
+    topology: &'a str,
+    mix: &'a str,
+    objective: &'static str,
+    training_seeds: [u64; 2],
+    judging_seeds: [u64; 2],
+    list_times: usize,
+    /// Per judging seed.
+    most_until_refusal: &'a [Option<usize>],
+    candidates: Vec<Candidate<'a>>,
+    methods: Vec<MethodShape<'a>>,
+    recommended: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Candidate<'a> {
+    step: &'a str,
+    value: f64,
+    options: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MethodShape<'a> {
+    name: &'a str,
+    options: String,
+    was_refused: bool,
+    until_refusal: Mean,
+    flows: Mean,
+    rate_bps: Mean,
+    /// Of Table 1's categories, in its order.
+    admitted_shares: [f64; 4],
+}
+
+/// A mean with half the width of its 95 % confidence interval.
+#[derive(Serialize)]
+struct Mean {
+    mean: f64,
+    margin: Option<f64>,
+}
+
+impl From<(f64, f64)> for Mean {
+    fn from((mean, margin): (f64, f64)) -> Self {
+        Self { mean, margin: Some(margin).filter(|margin| margin.is_finite()) }
+    }
+}
+
+/// Prints the document.
+pub(crate) fn print(report: &Report) -> Result<(), Failure> {
+    let [(first, trained), (judging, judged)] = report.seeds;
+    let chosen = report.verdict.summaries.get(report.verdict.choice);
+    let document = Document {
+        wayleave: env!("CARGO_PKG_VERSION"),
+        topology: &report.topology,
+        mix: &report.mix,
+        objective: match report.objective {
+            Objective::UntilRefusal => "until-refusal",
+            Objective::Flows => "flows",
+            Objective::Rate => "rate",
+        },
+        training_seeds: [first, first + trained - 1],
+        judging_seeds: [judging, judging + judged - 1],
+        list_times: report.list,
+        most_until_refusal: &report.bounds,
+        candidates: report
+            .tried
+            .iter()
+            .map(|method| Candidate { step: &method.name, value: method.value, options: options(&method.params) })
+            .collect(),
+        methods: report.verdict.summaries.iter().map(shape).collect(),
+        recommended: chosen.map(|summary| summary.name.as_str()),
+    };
+    let mut out = out();
+    serde_json::to_writer_pretty(&mut out, &document).map_err(std::io::Error::from)?;
+    writeln!(out)?;
+    out.flush()?;
+    Ok(())
+}
+
+fn shape(summary: &Summary) -> MethodShape<'_> {
+    MethodShape {
+        name: &summary.name,
+        options: options(&summary.params),
+        was_refused: summary.was_refused,
+        until_refusal: summary.until_refusal.into(),
+        flows: summary.flows.into(),
+        rate_bps: summary.rate.into(),
+        admitted_shares: summary.shares,
+    }
+}

@@ -1,0 +1,67 @@
+//! `tune` for people.
+
+use std::io::Write;
+
+use wayleave_contracts::Category;
+use wayleave_tune::Objective;
+
+use super::{Report, options};
+use crate::failure::Failure;
+use crate::output::out;
+use crate::output::table::{plain_table, write_table};
+
+/// Prints the report.
+pub(crate) fn print(report: &Report) -> Result<(), Failure> {
+    let mut out = out();
+    let [(first, trained), (judging, judged)] = report.seeds;
+    writeln!(out, "{} on {}: {}", report.mix, report.topology, what(report.objective))?;
+    writeln!(
+        out,
+        "{} candidates on seeds {first} to {}, judged on seeds {judging} to {} (means, 95 % confidence)\n",
+        report.tried.len(),
+        first + trained - 1,
+        judging + judged - 1,
+    )?;
+    let of_list = format!("flows of a list {} times as long", report.list);
+    let mut head = vec!["method", "until refusal", of_list.as_str(), "Gbit/s of it"];
+    if report.has_categories {
+        head.extend(Category::ALL.map(Category::short));
+    }
+    let mut table = plain_table(&head);
+    for (at, summary) in report.verdict.summaries.iter().enumerate() {
+        let mark = if at == report.verdict.choice { " *" } else { "" };
+        let flows = |(mean, margin): (f64, f64)| format!("{mean:.0} ± {margin:.0}");
+        let until =
+            if summary.was_refused { flows(summary.until_refusal) } else { format!("all {:.0}", summary.flows.0) };
+        let rate = format!("{:.2} ± {:.2}", summary.rate.0 / 1e9, summary.rate.1 / 1e9);
+        let mut row = vec![format!("{}{mark}", summary.name), until, flows(summary.flows), rate];
+        if report.has_categories {
+            row.extend(summary.shares.map(|share| format!("{:.1} %", share * 100.0)));
+        }
+        table.add_row(row);
+    }
+    write_table(&mut out, &mut table)?;
+    let known: Vec<usize> = report.bounds.iter().copied().flatten().collect();
+    if !known.is_empty() {
+        let mean = known.iter().sum::<usize>() as f64 / known.len() as f64;
+        writeln!(out, "\nno method can admit more until the first refusal than {mean:.0}: link rates alone")?;
+    }
+    let chosen = report.verdict.summaries.get(report.verdict.choice);
+    if let Some(chosen) = chosen {
+        writeln!(
+            out,
+            "\n* recommended, with these options of plan, explain and verify:\n  {}",
+            options(&chosen.params)
+        )?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn what(objective: Objective) -> &'static str {
+    match objective {
+        Objective::UntilRefusal => "flows until the first refusal",
+        Objective::Flows => "flows of a long list",
+        Objective::Rate => "bit rate of a long list",
+    }
+}
