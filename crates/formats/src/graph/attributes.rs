@@ -129,11 +129,10 @@ impl<'o> Reader<'o> {
         let mut traits = Traits::default();
         let (mut longitude, mut latitude) = (None, None);
         for attribute in attributes {
-            let value = attribute.value.as_deref().map(str::trim).filter(|value| !value.is_empty());
+            let value = attribute.value.as_deref().filter(|value| !value.is_empty());
             let read = match (self.meaning(&attribute.key), value) {
-                (Meaning::Label, Some(_)) => {
-                    // The label itself, with its spaces.
-                    traits.label = traits.label.or(attribute.value.as_deref());
+                (Meaning::Label, Some(value)) => {
+                    traits.label = traits.label.or(Some(value));
                     true
                 }
                 (Meaning::Kind, Some(value)) => {
@@ -142,11 +141,11 @@ impl<'o> Reader<'o> {
                     kind.is_some()
                 }
                 (Meaning::Longitude, Some(value)) => {
-                    longitude = number::real(value);
+                    longitude = number::real(value.trim());
                     longitude.is_some()
                 }
                 (Meaning::Latitude, Some(value)) => {
-                    latitude = number::real(value);
+                    latitude = number::real(value.trim());
                     latitude.is_some()
                 }
                 (Meaning::Structure, _) => true,
