@@ -108,7 +108,7 @@ fn what_is_wrong_with_node_link_json_is_said_at_its_place() {
             r#"[["rome", "oslo"], ["oslo", "rome"]]}"#,
             "1:55 2 of 2 links have no rate: the first joins \"rome\" and \"oslo\", and has no attributes",
         ),
-        (r#"[{"source": "rome", "target": "oslo", "rate": 10}]}"#, "1:100 \"10\" has no unit"),
+        (r#"[{"source": "rome", "target": "oslo", "rate": 10}]}"#, "1:100 the rate \"10\" has no unit"),
         (
             r#"[{"source": "rome", "target": "oslo", "rate": "10mbps"}]}"#,
             "1:100 \"10mbps\" can mean bits or bytes (Linux tc and people differ): write 10Mbit if bits per second are meant",
@@ -144,6 +144,12 @@ fn what_is_wrong_with_node_link_json_is_said_at_its_place() {
 fn plain_numbers_are_read_in_the_unit_that_a_person_gives() {
     let text =
         r#"{"nodes": ["a", "b"], "edges": [{"source": "a", "target": "b", "capacity": 2.5, "latency": 0.0000001}]}"#;
+    assert_eq!(
+        wrong("x.json", text, &options()),
+        ["1:76 the rate \"2.5\" has no unit", "1:92 the delay \"0.0000001\" has no unit"]
+    );
+    let two = text.replace("]}", ", [\"b\", \"a\"], {\"source\": \"b\", \"target\": \"a\", \"capacity\": 1}]}");
+    assert_eq!(wrong("x.json", &two, &options())[0], "1:76 2 rates have no unit: the first is \"2.5\"");
     let options = ImportOptions { rate_unit: Some(RateUnit::Gbit), delay_unit: Some(DelayUnit::Ms), ..options() };
     // A tenth of a nanosecond is a nanosecond: delays are rounded up.
     assert_eq!(links(&read("x.json", text, &options).topology.network)[0], "a->b 2.5Gbit 1ns");
@@ -469,7 +475,7 @@ fn what_is_wrong_with_a_lab_is_said_at_its_place() {
         ("type: veth", "type: vteh", "21:13 unknown type of link \"vteh\", did you mean \"veth\"?"),
         ("node: pc1, interface: eth1", "interface: eth1", "22:54 an endpoint needs the key \"node\""),
         ("role: switch", "role: swtich", "17:39 the label wayleave.role is host or switch, not \"swtich\""),
-        ("rate: 10Gbps", "rate: 10", "20:21 \"10\" has no unit"),
+        ("rate: 10Gbps", "rate: 10", "20:21 the rate \"10\" has no unit"),
         ("\"pc2:eth1\", \"frr1:eth1\"", "\"pc2:eth1\"", "25:18 a link has two endpoints, not 1"),
         ("topology:", "topologie:", "1:1 the key \"topology\" is missing"),
         ("  nodes:", "  node:", "3:3 a topology needs the key \"nodes\", a mapping from names to nodes"),
@@ -488,6 +494,21 @@ fn what_a_graph_cannot_hold_is_said() {
     assert!(text.contains(r#"name "a &quot;b&quot; &amp; c""#), "{text}");
     let left_out: Vec<String> = left_out.iter().map(ToString::to_string).collect();
     assert_eq!(left_out, ["warning: a graph has no place for queues, buffers and delay budgets"]);
+}
+
+#[test]
+fn the_examples_of_the_documentation_are_read() {
+    let example = |name: &str, options: &ImportOptions| {
+        let path = format!("{}/../../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"));
+        read_network(&Source::read(path).unwrap(), options).unwrap_or_else(|errors| panic!("{errors}")).topology
+    };
+    let counts = |network: &Network| (network.hosts().count(), network.switches().count(), network.links().len());
+    let plant = example("plant.clab.yml", &options());
+    assert_eq!((plant.name.as_str(), counts(&plant.network)), ("plant", (3, 3, 10)));
+    assert_eq!(counts(&example("campus.json", &options()).network), (2, 3, 10));
+    let places = ImportOptions { delay_from_places: true, default_delay: "1ms".parse().ok(), ..with_rate() };
+    assert_eq!(counts(&example("coast.gml", &places).network), (5, 5, 20));
+    assert_eq!(counts(&example("coast.graphml", &with_rate()).network), (3, 3, 12));
 }
 
 #[test]
