@@ -186,7 +186,7 @@ impl Session {
         let smallest = (Rate::from_bits_per_second(1), Amount::from_nanobits(0));
         let out_of_reach = |id| {
             ledger.budgets(id).next()?;
-            ledger.denial(id, 0, Input::Local, smallest.0, smallest.1)
+            ledger.denial(id, 0, Input::LOCAL, smallest.0, smallest.1)
         };
         let mut slow = self.network.links().filter_map(|(id, link)| Some((link, out_of_reach(id)?)));
         let Some((link, Denial { limit: Limit::Delay { bound, budget }, .. })) = slow.next() else { return };
