@@ -26,10 +26,10 @@ fn promises_on_an_irregular_network_hold_packet_by_packet() {
     let list = wayleave(&format!("requests -t {coast} {hosts} --count 60 --seed 3")).ends_with(0).stdout;
     let list = file("graphs-coast.yaml", list);
     for how in ["", "--reroute", "--routing larac-delay", "--routing larac-hops --reroute"] {
-        let run = wayleave(&format!("plan -t {coast} {hosts} -f {list} {how} --recheck -o json")).ends_with(3);
+        let run = wayleave(&format!("plan -t {coast} {hosts} -f {list} {how} --recheck -o json")).ends_with(0);
         let plan = run.json();
         assert!(run.stderr.contains("sound, every promise holds"), "{how}: {}", run.stderr);
-        assert!(plan["summary"]["admitted"].as_u64() > Some(20), "{how}: {}", plan["summary"]);
+        assert_eq!(plan["summary"]["admitted"], 60, "{how}: {}", plan["summary"]);
         // What light needs is part of every bound.
         let requests = plan["requests"].as_array().unwrap();
         let far = |request: &&serde_json::Value| request["decision"] == "admitted" && request["from"] == "Kiel-h1";
@@ -78,7 +78,10 @@ fn options_that_would_do_nothing_are_refused() {
 
 #[test]
 fn links_too_slow_for_the_smallest_budget_are_warned_of() {
-    let list = file("graphs-slow.yaml", crate::contracts(&[]));
+    let list = file(
+        "graphs-slow.yaml",
+        crate::contracts(&["name: a, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 20ms"]),
+    );
     let run = wayleave(&format!("plan -t star:hosts=2,rate=100Mbit -f {list}")).ends_with(0);
     let expected = "warning: contracts cannot use the highest queue of s1->h1 and of one more port: with nothing else in it \
                     a packet may take 249.92us there, longer than the budget of 100us";
