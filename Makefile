@@ -6,6 +6,9 @@ FUZZ_CASES ?= 5000
 FUZZ_MS ?= 60000
 # Random networks in `make verify-long`; about 2 ms each.
 VERIFY_CASES ?= 1000000
+# The folder of `make try-topologies`, and what its files do not say.
+DIR ?=
+IMPORT ?= --default-rate 10Gbit --default-delay 1ms --delay-from-places
 # Passed on to the command: make bench ARGS="k4-q8-noreroute k12-q4-noreroute".
 ARGS ?=
 
@@ -17,11 +20,11 @@ endif
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format lint docs tests bench bench-sim fuzz verify-long toolchain components
+.PHONY: help demo build test format lint docs tests bench bench-sim fuzz verify-long try-topologies toolchain components
 
 help: ## list these targets
 	@printf 'Wayleave: latency contracts that a shared network can keep.\n\n'
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\nStart with: make demo\n'
 
 demo: build ## build, then run `wayleave demo`: no root, no network after the build
@@ -68,6 +71,10 @@ fuzz: toolchain ## long runs of the properties and of the fuzz targets (FUZZ_CAS
 verify-long: toolchain ## a million random networks with admitted contracts under attack (VERIFY_CASES)
 	$(call say,$(VERIFY_CASES) random networks under attack)
 	@VERIFY_CASES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave-verify --test random_sets
+
+try-topologies: build ## plan and verify random requests on every network file of a folder (DIR, IMPORT)
+	@[ -n "$(DIR)" ] || { printf 'make try-topologies DIR=FOLDER names a folder with .gml, .graphml, .json or .clab.yml files\n' >&2; exit 1; }
+	@.ci/try-topologies "$(WAYLEAVE)" "$(DIR)" $(IMPORT)
 
 toolchain:
 	@command -v $(CARGO) >/dev/null 2>&1 || { \

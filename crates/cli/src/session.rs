@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use wayleave_contracts::Contract;
-use wayleave_ledger::{BestEffort, Ledger, Model};
+use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model};
 use wayleave_policy::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::{Standing, Term};
 use wayleave_topology::{FlowId, LinkId, Network, NodeKind, Route};
+use wayleave_units::{Amount, Rate};
 
 use crate::failure::Failure;
 use crate::inputs::NetworkArgs;
@@ -69,6 +70,7 @@ impl Session {
         let scheme = args.scheme.scheme(&network, model, args.model.model)?;
         let session = Self { topology, network, model, base: args.model.model, scheme, names: Vec::new() };
         session.warn_of_useless_ports();
+        session.warn_of_slow_ports();
         Ok(session)
     }
 
@@ -164,5 +166,28 @@ impl Session {
             "none of its queues has a delay budget: give it one in the topology, or with --budgets or --host-budget"
         };
         eprintln!("warning: contracts cannot use {}: {what_to_do}", link.name);
+    }
+
+    /// A budget is a time, and frames take longer on slow links: there the highest queue may be out of reach for every
+    /// contract, also in an empty network.
+    fn warn_of_slow_ports(&self) {
+        let Some(ledger) = self.ledger() else { return };
+        let smallest = (Rate::from_bits_per_second(1), Amount::from_nanobits(0));
+        let out_of_reach = |id| {
+            ledger.budgets(id).next()?;
+            ledger.denial(id, 0, Input::LOCAL, smallest.0, smallest.1)
+        };
+        let mut slow = self.network.links().filter_map(|(id, link)| Some((link, out_of_reach(id)?)));
+        let Some((link, Denial { limit: Limit::Delay { bound, budget }, .. })) = slow.next() else { return };
+        let others = match slow.count() {
+            0 => String::new(),
+            1 => " and of one more port".to_owned(),
+            count => format!(" and of {count} more ports"),
+        };
+        eprintln!(
+            "warning: contracts cannot use the highest queue of {}{others}: with nothing else in it a packet may take \
+             {bound} there, longer than the budget of {budget} (slow links need larger budgets: --budgets)",
+            link.name
+        );
     }
 }

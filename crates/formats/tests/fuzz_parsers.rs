@@ -99,6 +99,83 @@ fn words_of_the_formats_are_read_or_refused() {
     });
 }
 
+/// Words of graphs, as [`WORDS`].
+const GRAPH_WORDS: [&str; 64] = [
+    "graph [ ",
+    "node [ id 0 ] ",
+    "node [ id 1 label \"",
+    "edge [ source 0 target 1 ",
+    "] ",
+    "[ ",
+    "\" ",
+    "id ",
+    "0 ",
+    "1 ",
+    "10000000000.0 ",
+    "LinkSpeedRaw ",
+    "LinkSpeed ",
+    "LinkSpeedUnits \"G\" ",
+    "Longitude ",
+    "Latitude ",
+    "&#246;",
+    "&quot;",
+    "# ",
+    "\n",
+    "directed 1 ",
+    "<graphml>",
+    "<graph edgedefault=\"directed\">",
+    "<node id=\"a\"/>",
+    "<node id=\"b\">",
+    "</node>",
+    "<edge source=\"a\" target=\"b\">",
+    "</edge>",
+    "<data key=\"d0\">",
+    "</data>",
+    "</graph></graphml>",
+    "<![CDATA[",
+    "]]>",
+    "<key id=\"d0\" for=\"edge\" attr.name=\"rate\">",
+    "</key>",
+    "<default>",
+    "</default>",
+    "<!--",
+    "-->",
+    "&lt;",
+    "topology:\n",
+    "  nodes:\n",
+    "    a:\n",
+    "    b: { kind: linux }\n",
+    "  links:\n",
+    "    - endpoints: [\"a:e\", \"b:e\"]\n",
+    "      vars: { rate: ",
+    " }\n",
+    "      type: veth\n",
+    "{\"nodes\": [",
+    "{\"id\": ",
+    "\"a\"",
+    "}",
+    "], \"edges\": [",
+    "]}",
+    ", ",
+    "{\"source\": \"a\", \"target\": ",
+    "\"bandwidth\": ",
+    "1e",
+    "-3",
+    "Gbps",
+    "ms",
+    "<<: ",
+    "hosts",
+];
+
+#[test]
+fn words_of_graphs_are_read_or_refused() {
+    let network = common::star();
+    bolero::check!().with_max_len(128).for_each(|bytes: &[u8]| {
+        let words: String = bytes.iter().map(|&byte| GRAPH_WORDS[usize::from(byte) % GRAPH_WORDS.len()]).collect();
+        check_everything(&words, &network);
+    });
+}
+
 #[test]
 fn words_in_a_document_are_read_or_refused() {
     let network = common::star();

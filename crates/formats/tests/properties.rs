@@ -11,11 +11,14 @@ use proptest::option;
 use proptest::prelude::*;
 use robust::check_everything;
 use wayleave_contracts::{Accounting, Contract};
-use wayleave_formats::{Source, read_contracts, read_topology, write_contracts, write_topology};
+use wayleave_formats::{
+    GraphFormat, HostRule, ImportOptions, Source, read_contracts, read_network, read_topology, write_contracts,
+    write_graph, write_topology,
+};
 use wayleave_topology::{LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortQueue, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
-const DOCUMENTS: [&str; 11] = [
+const DOCUMENTS: [&str; 17] = [
     include_str!("../../../schemas/examples/topology-builder.yaml"),
     include_str!("../../../schemas/examples/topology-links.yaml"),
     include_str!("../../../schemas/examples/contracts.yaml"),
@@ -26,6 +29,12 @@ const DOCUMENTS: [&str; 11] = [
     "4 2 3\n0 1\n0 1 40Gbps 1us 0\n0 2 1Gbps 1000ns 0.0\n1 3 1Gbps 0.001ms 0\n",
     "Nodes 9\nConnections 2\n0->3 id 1 start 1500 size 2000000\n3->8 start 0 size 9\n",
     "Nodes 4\nTiers 2\nPodsize 4\nTier 0\nDownlink_speed_Gbps 1\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 1\nTier 1\nDownlink_speed_Gbps 1\nRadix_Down 2\nDownlink_Latency_ns 1\n",
+    r#"{"directed":false,"graph":{"name":"x"},"nodes":[{"id":0},{"id":"a","kind":"host"}],"edges":[{"source":0,"target":"a","bandwidth":"10Gbit"}]}"#,
+    r#"{"end_systems":["a"],"switches":["s"],"links":[["a","s"]],"rate_bps":1e9}"#,
+    "graph [\n  node [ id 0 label \"K&#246;ln\" Longitude 6.9 Latitude 50.9 ]\n  node [ id 1 ]\n  edge [ source 0 target 1 LinkSpeedRaw 10000000000.0 ]\n]\n",
+    "<graphml><key id=\"d0\" for=\"edge\" attr.name=\"rate_bps\"><default>1e9</default></key><graph edgedefault=\"undirected\"><node id=\"a\"/><node id=\"b\"/><edge source=\"a\" target=\"b\"><data key=\"d0\">5</data></edge></graph></graphml>",
+    "name: lab\ntopology:\n  defaults: { kind: linux }\n  nodes:\n    s: { kind: bridge }\n    a:\n    b: { labels: { wayleave.role: host } }\n  links:\n    - endpoints: [\"s:e1\", \"a:e1\"]\n      vars: { rate: 10Gbps, delay: 1ms }\n    - { type: veth, endpoints: [{ node: s }, { node: b }], vars: { rate: 1Gbit } }\n",
+    "graph [ directed 1 node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 capacity_Gbps 1 delay_ms 0.1 ] ]",
     r#"{"apiVersion":"wayleave/v1","kind":"Contracts","spec":{"contracts":[{"name":"\u00e9\ud83d\ude00","from":"h1"}]}}"#,
 ];
 
@@ -130,6 +139,15 @@ fn description(network: &Network) -> Vec<String> {
     nodes.chain(links).collect()
 }
 
+/// What a graph can hold of a network.
+fn graph_of(network: &Network) -> Vec<String> {
+    let nodes = network.nodes().map(|(_, node)| format!("{} {:?}", node.name, node.kind));
+    let links = network.links().map(|(_, link)| {
+        format!("{} {:?} {:?} {} {} {}", link.name, link.from, link.to, link.rate, link.propagation, link.mtu)
+    });
+    nodes.chain(links).collect()
+}
+
 /// A contract on a star, apart from the ends.
 fn contract() -> impl Strategy<Value = Contract> {
     let star = common::star();
@@ -184,6 +202,21 @@ proptest! {
         let read = read_topology(&Source::new("x.yaml", text.clone())).unwrap_or_else(|e| panic!("{e}\n{text}"));
         prop_assert_eq!(&read.name, &called);
         prop_assert_eq!(description(&read.network), description(&network), "{}", text);
+    }
+
+    #[test]
+    fn a_network_reads_back_from_every_graph_format(network in network(), called in name()) {
+        for (format, file) in [
+            (GraphFormat::NodeLink, "x.json"),
+            (GraphFormat::Gml, "x.gml"),
+            (GraphFormat::GraphMl, "x.graphml"),
+        ] {
+            let (text, _) = write_graph(&network, &called, format);
+            let options = ImportOptions { hosts: HostRule::None, ..ImportOptions::default() };
+            let read = read_network(&Source::new(file, text.clone()), &options).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            prop_assert_eq!(&read.topology.name, &called, "{}", text);
+            prop_assert_eq!(graph_of(&read.topology.network), graph_of(&network), "{}", text);
+        }
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(crate) fn refusal(network: &Network, contract: &Contract, refusal: &Refusal)
             let fastest = fastest.up();
             format!(
                 "the deadline {deadline} can never be met: even in an empty network {from} -> {to} takes {fastest} \
-                 (the sum of the smallest budgets on its fastest route)"
+                 (the smallest budgets, propagation and processing of its fastest route)"
             )
         }
         Refusal::Deadline { deadline, .. } => {

@@ -103,8 +103,8 @@ fn a_deadline_that_no_empty_network_meets_is_refused_and_shown() {
         file("bad-deadline.yaml", contracts(&[GOOD, &GOOD.replace("2ms", "10us").replace("name: a", "name: b")]));
     let run = wayleave(&format!("plan -t fat-tree:k=4 -f {path} -o json")).ends_with(3);
     let expected = format!(
-        "{path}:6:72: the deadline 10us can never be met: even in an empty network h1 -> h9 takes 1ms (the sum of the \
-         smallest budgets on its fastest route)"
+        "{path}:6:72: the deadline 10us can never be met: even in an empty network h1 -> h9 takes 1ms (the \
+         smallest budgets, propagation and processing of its fastest route)"
     );
     assert!(run.stderr.contains(&expected), "{}", run.stderr);
     let plan = run.json();

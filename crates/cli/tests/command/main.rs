@@ -5,6 +5,7 @@
 mod bad_input;
 mod bench;
 mod explain;
+mod graphs;
 mod others;
 mod plan;
 mod protection;

@@ -8,6 +8,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::number::{self, DelayUnit, RateUnit};
 use super::places::Place;
 use super::{Attribute, ImportOptions};
+use crate::location::Span;
 use crate::problem::{ProblemKind, Problems};
 use crate::words::quoted;
 
@@ -48,11 +49,39 @@ pub(super) struct Traits<'g> {
     pub(super) place: Option<Place>,
 }
 
+/// Numbers without a unit: how many there are, and the first.
+#[derive(Default)]
+struct Plain {
+    count: usize,
+    first: Option<(String, Span)>,
+}
+
+impl Plain {
+    fn add(&mut self, value: &str, at: Span) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| (value.to_owned(), at));
+    }
+
+    fn report(&self, what: &str, option: &str, example: &str, problems: &mut Problems<'_>) {
+        let Some((value, at)) = &self.first else { return };
+        problems.report(ProblemKind::BadValue, *at, || {
+            let message = match self.count {
+                1 => format!("the {what} {} has no unit", quoted(value)),
+                count => format!("{count} {what}s have no unit: the first is {}", quoted(value)),
+            };
+            (message, format!("write {example}, or say with {option} what the plain numbers of this file count"))
+        });
+    }
+}
+
 /// Reads attributes, and remembers those that nobody reads.
 pub(super) struct Reader<'o> {
     options: &'o ImportOptions,
     /// Files repeat few names many times.
     meanings: HashMap<String, Meaning>,
+    /// Rates and delays without a unit: one answer is wanted for all of them.
+    plain_rates: Plain,
+    plain_delays: Plain,
     /// Names of attributes of links that are not read, in alphabetical order.
     pub(super) unread_of_links: BTreeSet<String>,
     /// The same of nodes.
@@ -62,7 +91,14 @@ pub(super) struct Reader<'o> {
 impl<'o> Reader<'o> {
     pub(super) fn new(options: &'o ImportOptions) -> Self {
         let (unread_of_links, unread_of_nodes) = (BTreeSet::new(), BTreeSet::new());
-        Self { options, meanings: HashMap::new(), unread_of_links, unread_of_nodes }
+        let (plain_rates, plain_delays) = (Plain::default(), Plain::default());
+        Self { options, meanings: HashMap::new(), plain_rates, plain_delays, unread_of_links, unread_of_nodes }
+    }
+
+    /// Reports numbers without a unit, once for all of them.
+    pub(super) fn report_plain(&self, problems: &mut Problems<'_>) {
+        self.plain_rates.report("rate", "--rate-unit", "10Gbit", problems);
+        self.plain_delays.report("delay", "--delay-unit", "500us", problems);
     }
 
     fn meaning(&mut self, key: &str) -> Meaning {
@@ -77,10 +113,11 @@ impl<'o> Reader<'o> {
         meaning
     }
 
-    /// Rate, delay and MTU of a link, or of all links if the attributes are those of the whole graph.
+    /// Rate, delay and MTU of a link, or of all links if the attributes are those of the whole graph; `None` if something
+    /// is wrong, which is reported now or by [`Self::report_plain`].
     pub(super) fn line(&mut self, attributes: &[Attribute<'_>], problems: &mut Problems<'_>) -> Option<Said> {
         let before = problems.mark();
-        let mut line = Said::default();
+        let (mut line, mut complete) = (Said::default(), true);
         let given =
             |attribute: &&Attribute<'_>| attribute.value.as_deref().is_some_and(|value| !value.trim().is_empty());
         let units = attributes.iter().filter(given).find(|one| self.meaning(&one.key) == Meaning::RateUnits);
@@ -103,9 +140,13 @@ impl<'o> Reader<'o> {
                     let message = format!("the unit in {name} can mean bits or bytes (Linux tc and people differ)");
                     (message, format!("call it rate_{instead} if bits per second are meant"))
                 }),
-                Meaning::Delay(unit) if line.delay.is_none() => {
-                    line.delay = number::delay(value, attribute.at, unit, self.options.delay_unit, problems);
-                }
+                Meaning::Delay(unit) if line.delay.is_none() => match unit.or(self.options.delay_unit) {
+                    None if number::is_plain(value) => {
+                        self.plain_delays.add(value, attribute.at);
+                        complete = false;
+                    }
+                    unit => line.delay = number::delay(value, attribute.at, unit, problems),
+                },
                 Meaning::Mtu => line.mtu = mtu(value, attribute, problems),
                 Meaning::RateUnits | Meaning::Structure => {}
                 _ => self.leave_out(attribute, &[]),
@@ -113,9 +154,15 @@ impl<'o> Reader<'o> {
         }
         if let Some((_, attribute, unit)) = rate {
             let value = attribute.value.as_deref().unwrap_or_default();
-            line.rate = number::rate(value, attribute.at, unit, self.options.rate_unit, problems);
+            match unit.or(self.options.rate_unit) {
+                None if number::is_plain(value) => {
+                    self.plain_rates.add(value, attribute.at);
+                    complete = false;
+                }
+                unit => line.rate = number::rate(value, attribute.at, unit, problems),
+            }
         }
-        (problems.mark() == before).then_some(line)
+        (complete && problems.mark() == before).then_some(line)
     }
 
     fn leave_out(&mut self, attribute: &Attribute<'_>, known: &[Meaning]) {
@@ -129,11 +176,10 @@ impl<'o> Reader<'o> {
         let mut traits = Traits::default();
         let (mut longitude, mut latitude) = (None, None);
         for attribute in attributes {
-            let value = attribute.value.as_deref().map(str::trim).filter(|value| !value.is_empty());
+            let value = attribute.value.as_deref().filter(|value| !value.is_empty());
             let read = match (self.meaning(&attribute.key), value) {
-                (Meaning::Label, Some(_)) => {
-                    // The label itself, with its spaces.
-                    traits.label = traits.label.or(attribute.value.as_deref());
+                (Meaning::Label, Some(value)) => {
+                    traits.label = traits.label.or(Some(value));
                     true
                 }
                 (Meaning::Kind, Some(value)) => {
@@ -142,11 +188,11 @@ impl<'o> Reader<'o> {
                     kind.is_some()
                 }
                 (Meaning::Longitude, Some(value)) => {
-                    longitude = number::real(value);
+                    longitude = number::real(value.trim());
                     longitude.is_some()
                 }
                 (Meaning::Latitude, Some(value)) => {
-                    latitude = number::real(value);
+                    latitude = number::real(value.trim());
                     latitude.is_some()
                 }
                 (Meaning::Structure, _) => true,

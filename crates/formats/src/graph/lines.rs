@@ -68,6 +68,7 @@ impl Lines {
             let (rate, delay) = (own.rate.or(rate).unwrap_or_default(), delay.unwrap_or_default());
             lines.of_edges.push(Line { rate, delay, mtu: own.mtu.or(usual.mtu) });
         }
+        reader.report_plain(problems);
         if let Some(first) = first_without_rate.filter(|_| rate.is_none()) {
             let count = lines.without_rate;
             problems.report(ProblemKind::MissingKey, first.of.at, || without_rate(first, traits, count, edges.len()));

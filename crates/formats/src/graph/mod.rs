@@ -129,6 +129,10 @@ pub fn read_network(source: &Source, options: &ImportOptions) -> Result<Imported
     };
     let mut problems = Problems::new(source);
     let imported = read(source.text(), options, &mut problems).and_then(|graph| {
+        // What is wrong with nodes makes edges wrong that are not.
+        if problems.mark() > 0 {
+            return None;
+        }
         let name = graph.name.as_deref().map_or_else(|| names::of_file(source.stem()), str::to_owned);
         let (network, remarks) = build::build(graph, options, &mut problems)?;
         Some(Imported { topology: Topology { name, network }, is_foreign: true, remarks })

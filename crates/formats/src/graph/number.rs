@@ -7,7 +7,7 @@ use wayleave_units::{Rate, Time};
 
 use crate::fields::Quantity;
 use crate::location::Span;
-use crate::problem::{Message, ProblemKind, Problems};
+use crate::problem::{ProblemKind, Problems};
 use crate::words::quoted;
 
 /// What a rate without a unit counts.
@@ -98,29 +98,20 @@ impl DelayUnit {
     }
 }
 
-/// A line rate from a text. `unit` is what its key says, `plain` what the person says that plain numbers are.
-pub(super) fn rate(
-    text: &str,
-    at: Span,
-    unit: Option<RateUnit>,
-    plain: Option<RateUnit>,
-    problems: &mut Problems<'_>,
-) -> Option<Rate> {
+/// Whether a text is a number without a unit.
+pub(super) fn is_plain(text: &str) -> bool {
     let (number, word) = split(text);
-    let unit = match word {
-        "" => unit.or(plain),
-        word => RateUnit::of_word(word),
-    };
-    let said = Said { text, number, word, at };
+    word.is_empty() && scale(number, 1, Rounding::Down).is_some()
+}
+
+/// A line rate from a text. `plain` is what it counts if it has no unit of its own.
+pub(super) fn rate(text: &str, at: Span, plain: Option<RateUnit>, problems: &mut Problems<'_>) -> Option<Rate> {
+    let (number, word) = split(text);
+    let unit = if word.is_empty() { plain } else { RateUnit::of_word(word) };
+    let said = Said { text, number, at };
     let worth = unit.map(RateUnit::worth);
-    let hint = "write 10Gbit, or say with --rate-unit what the plain numbers of this file count";
-    let rate = said.value::<Rate>(
-        worth,
-        Rounding::Down,
-        (Rate::MAX.bits_per_second(), Rate::MAX.to_string()),
-        hint,
-        problems,
-    )?;
+    let rate =
+        said.value::<Rate>(worth, Rounding::Down, (Rate::MAX.bits_per_second(), Rate::MAX.to_string()), problems)?;
     if rate == 0 {
         problems.report(ProblemKind::Impossible, at, || "a link needs a rate above zero, such as 10Gbit");
         return None;
@@ -129,22 +120,12 @@ pub(super) fn rate(
 }
 
 /// A delay from a text, with units as for [`rate`].
-pub(super) fn delay(
-    text: &str,
-    at: Span,
-    unit: Option<DelayUnit>,
-    plain: Option<DelayUnit>,
-    problems: &mut Problems<'_>,
-) -> Option<Time> {
+pub(super) fn delay(text: &str, at: Span, plain: Option<DelayUnit>, problems: &mut Problems<'_>) -> Option<Time> {
     let (number, word) = split(text);
-    let unit = match word {
-        "" => unit.or(plain),
-        word => DelayUnit::of_word(word),
-    };
-    let said = Said { text, number, word, at };
+    let unit = if word.is_empty() { plain } else { DelayUnit::of_word(word) };
+    let said = Said { text, number, at };
     let worth = unit.map(DelayUnit::worth);
-    let hint = "write 500us, or say with --delay-unit what the plain numbers of this file count";
-    said.value::<Time>(worth, Rounding::Up, (Time::MAX.as_nanos(), Time::MAX.to_string()), hint, problems)
+    said.value::<Time>(worth, Rounding::Up, (Time::MAX.as_nanos(), Time::MAX.to_string()), problems)
         .map(Time::from_nanos)
 }
 
@@ -154,11 +135,10 @@ pub(super) fn real(text: &str) -> Option<f64> {
     Some(text).filter(|_| plain).and_then(|text| text.parse().ok()).filter(|number: &f64| number.is_finite())
 }
 
-/// A text, and the number and the word that it consists of.
+/// A text, and the number that it begins with.
 struct Said<'t> {
     text: &'t str,
     number: &'t str,
-    word: &'t str,
     at: Span,
 }
 
@@ -169,7 +149,6 @@ impl Said<'_> {
         worth: Option<u64>,
         rounding: Rounding,
         (most, most_text): (u64, String),
-        hint: &str,
         problems: &mut Problems<'_>,
     ) -> Option<u64> {
         let value = worth.and_then(|worth| scale(self.number, worth, rounding));
@@ -179,13 +158,10 @@ impl Said<'_> {
         let text = self.text.trim();
         problems.report(ProblemKind::BadValue, self.at, || {
             if value.is_some() {
-                return Message::from(format!("{} is larger than the largest accepted, {most_text}", quoted(text)));
-            }
-            if self.word.is_empty() && scale(self.number, 1, rounding).is_some() {
-                return Message::from((format!("{} has no unit", quoted(text)), hint));
+                return format!("{} is larger than the largest accepted, {most_text}", quoted(text));
             }
             let error = text.parse::<T>().err().map(|error| error.to_string());
-            Message::from(error.unwrap_or_else(|| format!("{} cannot be read", quoted(text))))
+            error.unwrap_or_else(|| format!("{} cannot be read", quoted(text)))
         });
         None
     }

@@ -2,9 +2,9 @@
 
 use miette::Diagnostic;
 use wayleave_formats::{
-    InputErrors, MAX_PROBLEMS, Report, Source, parse_builder, read_contracts, read_events, read_flow_sizes,
-    read_hpcc_flows, read_hpcc_topology, read_htsim_flows, read_htsim_topology, read_scenario, read_topology,
-    write_contracts, write_topology,
+    GraphFormat, HostRule, ImportOptions, InputErrors, MAX_PROBLEMS, Report, Source, parse_builder, read_contracts,
+    read_events, read_flow_sizes, read_hpcc_flows, read_hpcc_topology, read_htsim_flows, read_htsim_topology,
+    read_network, read_scenario, read_topology, write_contracts, write_graph, write_topology,
 };
 use wayleave_topology::builders::Cabling;
 use wayleave_topology::{Network, NodeId};
@@ -41,6 +41,47 @@ pub(crate) fn check_everything(text: &str, network: &Network) {
     let scenario = read_scenario(&Source::new("x.yaml", text), &|name| Ok(Source::new(name, text)));
     check(text, scenario.map(|file| assert!(file.runs.iter().all(|run| run.scenario.validate().is_ok()))));
     check_imports(text, network);
+    check_graphs(text);
+}
+
+/// Reads a text as the graph of another tool; what can be read can be written in every format, and read again.
+fn check_graphs(text: &str) {
+    let bare = ImportOptions::default();
+    let rich = ImportOptions {
+        default_rate: "1Gbit".parse().ok(),
+        delay_from_places: true,
+        rate_unit: Some(wayleave_formats::RateUnit::Mbit),
+        delay_unit: Some(wayleave_formats::DelayUnit::Ms),
+        hosts: HostRule::Leaves,
+        ..bare
+    };
+    for name in ["x", "x.gml", "x.graphml", "x.clab.yml"] {
+        for options in [&bare, &rich] {
+            let read = read_network(&Source::new(name, text), options);
+            check(
+                text,
+                read.map(|read| {
+                    assert!(read.remarks.iter().all(|remark| !remark.to_string().chars().any(char::is_control)));
+                    let network = read.topology.network;
+                    let formats = [
+                        (GraphFormat::NodeLink, "x.json"),
+                        (GraphFormat::Gml, "x.gml"),
+                        (GraphFormat::GraphMl, "x.graphml"),
+                    ];
+                    for (format, name) in formats {
+                        let again = Source::new(name, write_graph(&network, "again", format).0);
+                        let options = ImportOptions { hosts: HostRule::None, ..ImportOptions::default() };
+                        // A topology document may have no nodes at all; a graph needs some.
+                        if network.nodes().len() > 0 {
+                            let read =
+                                read_network(&again, &options).unwrap_or_else(|e| panic!("{e}\n{}", again.text()));
+                            assert_eq!(read.topology.network.links().len(), network.links().len(), "{}", again.text());
+                        }
+                    }
+                }),
+            );
+        }
+    }
 }
 
 /// Reads a text as the files of other simulators.
