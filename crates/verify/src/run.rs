@@ -163,7 +163,7 @@ impl Stage<'_> {
             let terms = &self.claim.promises[burst.promise];
             let limit = nanos(terms.limit());
             // Where something fails, some more packets are sent afterwards.
-            let earning = sending(AFTER_A_CUT * terms.frame.get(), terms.rate).min(4 * limit);
+            let earning = sending(AFTER_A_CUT * terms.frame.get(), terms.rate).min(nanos(terms.bound));
             burst.start + limit + if attack.cuts.is_empty() { 0 } else { earning }
         };
         let end = bursts.iter().map(end_of).max().unwrap_or(lead) + SHORTEST;

@@ -12,6 +12,9 @@ use crate::report::Report;
 use crate::run::Seen;
 use crate::stage::{Stage, sending};
 
+/// Contracts that are attacked for one whose routes are cut: such runs are several, and longer.
+const VICTIMS_PER_CUT: usize = 4;
+
 /// Attacks on one contract before the search.
 const AIMED: usize = 4;
 
@@ -124,12 +127,14 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         patterns
     }
 
-    /// Failures while everybody sends, and while one protected contract is attacked: as many contracts as are attacked
-    /// otherwise.
+    /// Failures while everybody sends, and while one protected contract is attacked: of many contracts some, from all parts
+    /// of the list.
     fn cuts(&self) -> Vec<Attack> {
         let mut cuts = self.stage.cut_all(self.effort);
-        for group in (0..self.stage.claim.protected.len()).take(self.effort.victims) {
-            cuts.extend(self.stage.cut_one(group, self.effort));
+        let all = self.stage.claim.protected.len();
+        let most = if self.effort.cuts == u32::MAX { all } else { (self.effort.victims / VICTIMS_PER_CUT).max(1) };
+        for number in 0..all.min(most) {
+            cuts.extend(self.stage.cut_one(number * all / all.min(most), self.effort));
         }
         cuts
     }

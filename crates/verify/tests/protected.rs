@@ -89,7 +89,8 @@ fn every_single_failure_is_survived_and_contracts_without_protection_may_lose() 
     // Three cables and two switches on either way: each is cut once while its route is left alone, and once for all.
     let [finding] = report.protected[..] else { panic!("one protected contract") };
     assert_eq!((finding.cuts, finding.lost), (20, 0));
-    assert!(finding.packets > 100);
+    // A burst of four frames each, and what was earned afterwards.
+    assert!(finding.packets > 20 * 4, "{}", finding.packets);
     // What crosses a->b of its way has no other.
     assert!(report.unprotected_losses > 0);
 }

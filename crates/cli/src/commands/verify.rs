@@ -43,8 +43,8 @@ pub(crate) struct VerifyArgs {
     /// How hard to try
     #[arg(long, value_enum, default_value_t)]
     effort: EffortName,
-    /// How many failures of cables and switches are tried of each protected contract: all, none or a number [default:
-    /// 4, 8 or all, by --effort]
+    /// How many failures of cables and switches are tried of each protected contract: all, none or a number (of many
+    /// contracts only some are tried then) [default: 4, 8 or all, by --effort]
     #[arg(long, value_name = "all|none|COUNT", value_parser = cuts, conflicts_with = "replay")]
     cut: Option<u32>,
     /// Of all random numbers

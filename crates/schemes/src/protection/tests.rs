@@ -130,6 +130,31 @@ fn a_trap_is_left_by_choosing_paths_together() {
 }
 
 #[test]
+fn routes_that_cross_in_a_switch_are_not_disjoint() {
+    // Two short ways share the switch m and no cable; a longer one gets around it.
+    let network = plan(&[
+        ("h1", "s"),
+        ("s", "a"),
+        ("a", "m"),
+        ("m", "b"),
+        ("b", "t"),
+        ("s", "c"),
+        ("c", "m"),
+        ("m", "d"),
+        ("d", "t"),
+        ("s", "e"),
+        ("e", "f"),
+        ("f", "g"),
+        ("g", "k"),
+        ("k", "t"),
+        ("t", "h2"),
+    ]);
+    let decision = chameleon(&network).admit(&request(&network, "h1", "h2", 2)).unwrap();
+    assert_eq!(shared_names(&network, &decision), ["h1->s", "s", "t", "t->h2"]);
+    assert_eq!(routes(&decision).iter().map(|route| route.hops.len()).collect::<Vec<_>>(), [7, 6]);
+}
+
+#[test]
 fn the_promise_is_that_of_the_longest_route() {
     let network = plan(&[("h1", "s"), ("s", "t"), ("s", "a"), ("a", "t"), ("t", "h2")]);
     let mut scheme = chameleon(&network);
