@@ -10,9 +10,10 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("calculus", Only(&["units"])),
     ("topology", Only(&["units"])),
     ("contracts", Only(&["units", "topology"])),
+    ("lp", Only(&["units", "calculus"])),
     ("policy", Only(&["units", "topology"])),
     ("scenarios", Only(&["units", "topology"])),
-    ("formats", Only(&["units", "topology", "contracts", "scenarios"])),
+    ("formats", Only(&["units", "topology", "contracts", "scenarios", "calculus"])),
     ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
     ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy"])),
     // Drives the rooms; never the ledger: what it checks comes from outside.

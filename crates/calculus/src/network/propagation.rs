@@ -72,7 +72,7 @@ pub(crate) struct Propagation<'n> {
     pub(crate) delays: Vec<Result<Rational, NoBound>>,
 }
 
-/// The curves of the flows that come from one place.
+/// The curves of the flows that come over one line.
 type Groups = BTreeMap<Option<usize>, Vec<(usize, ArrivalCurve)>>;
 
 impl<'n> Propagation<'n> {
@@ -127,7 +127,7 @@ impl<'n> Propagation<'n> {
         let mut groups = Groups::new();
         for &flow in self.network.visitors(server) {
             let curve = self.flow_at(flow, server)?;
-            groups.entry(self.network.previous(flow, server)).or_default().push((flow, curve));
+            groups.entry(self.network.line_before(flow, server)).or_default().push((flow, curve));
         }
         Ok(groups)
     }
@@ -155,7 +155,7 @@ impl<'n> Propagation<'n> {
     }
 }
 
-/// What the line behind a server lets through of flows whose largest packet is given; `None` if nothing is shaped.
+/// What the line behind a server (the first of its port) lets through of flows whose largest packet is given; `None` if nothing is shaped.
 pub(crate) fn line(
     network: &PortNetwork,
     options: &Options,
