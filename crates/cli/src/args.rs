@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{bench, completions, demo, explain, plan, requests, schema, sim, topology, trace, verify};
+use crate::commands::{
+    analyze, bench, completions, demo, explain, plan, requests, schema, sim, topology, trace, verify,
+};
 use crate::exit;
 
 const START: &str = "\
@@ -26,6 +28,7 @@ pub(crate) enum Command {
     Plan(Box<plan::PlanArgs>),
     Explain(Box<explain::ExplainArgs>),
     Verify(Box<verify::VerifyArgs>),
+    Analyze(Box<analyze::AnalyzeArgs>),
     #[command(subcommand)]
     Topology(topology::TopologyCommand),
     Requests(requests::RequestsArgs),

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => commands::demo::run(args),
         Command::Plan(args) => commands::plan::run(args),
         Command::Explain(args) => commands::explain::run(args),
+        Command::Analyze(args) => commands::analyze::run(args),
         Command::Topology(command) => commands::topology::run(command),
         Command::Requests(args) => commands::requests::run(args),
         Command::Verify(args) => commands::verify::run(args),
