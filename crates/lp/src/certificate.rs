@@ -16,6 +16,7 @@ use core::fmt;
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem};
 use num_bigint::BigInt;
+use num_integer::Integer;
 use num_traits::{Signed, Zero};
 use wayleave_calculus::Rational;
 use wayleave_calculus::rational::to_f64;
@@ -27,6 +28,9 @@ pub const LOOSE: f64 = 1e-6;
 
 /// Relative distances within which a simpler fraction is looked for.
 const SIMPLER: [f64; 3] = [1e-11, 1e-9, 1e-7];
+
+/// The longest common denominator of simpler fractions.
+const MOST_BITS: u64 = 512;
 
 /// A maximum from above.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,9 +71,24 @@ pub fn maximize(program: &Program) -> Result<Certified, Unsolved> {
     let mut bound = bound_of(program, &exact);
     for tolerance in SIMPLER {
         let simple: Vec<Rational> = duals.iter().map(|&dual| simplest(dual, tolerance)).collect();
-        bound = bound.min(bound_of(program, &simple));
+        if have_a_denominator(&simple) {
+            bound = bound.min(bound_of(program, &simple));
+        }
     }
     Ok(Certified { bound, estimate })
+}
+
+/// Whether fractions have a common denominator of a size with which computing takes no time. If not, they are not those
+/// of a program with simple numbers.
+fn have_a_denominator(fractions: &[Rational]) -> bool {
+    let mut common = BigInt::from(1);
+    for fraction in fractions {
+        common = common.lcm(fraction.denom());
+        if common.bits() > MOST_BITS {
+            return false;
+        }
+    }
+    true
 }
 
 /// The right-hand side of the inequality above, for multipliers that are not negative.

@@ -43,7 +43,7 @@ use crate::certificate::{Unsolved, maximize};
 use crate::program::{Program, Variable};
 
 /// How many servers a tree has at most, beside those of the path.
-pub const MAX_SERVERS: usize = 16;
+pub const MAX_SERVERS: usize = 6;
 
 /// A bound of the delay of a flow.
 #[derive(Clone, Debug, PartialEq)]
