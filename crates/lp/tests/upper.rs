@@ -59,3 +59,35 @@ fn what_is_too_large_or_not_there_is_an_error() {
     assert!(matches!(error, UpperBoundError::TooLarge { variables } if variables > MAX_VARIABLES));
     assert!(error.to_string().contains("are solved at most"));
 }
+
+/// A fat tree of k = 4 with 40 hosts under each edge switch and two thousand demands between random hosts: no more than the
+/// links of edge switches upwards carry.
+#[test]
+fn a_fat_tree_with_thousands_of_demands_is_solved() {
+    let (cores, pods, hosts) = (4, 4, 40);
+    let (edge, aggregation) = (|pod: usize, n: usize| 4 + 4 * pod + n, |pod: usize, n: usize| 4 + 4 * pod + 2 + n);
+    let mut links = Vec::new();
+    let mut ends = Vec::new();
+    for pod in 0..pods {
+        for n in 0..2 {
+            links.extend((0..2).flat_map(|core| both(aggregation(pod, n), 2 * n + core, 1000)));
+            links.extend((0..2).flat_map(|up| both(edge(pod, n), aggregation(pod, up), 1000)));
+            for _ in 0..hosts {
+                let host = cores + 4 * pods + ends.len();
+                ends.push(host);
+                links.extend(both(host, edge(pod, n), 1000));
+            }
+        }
+    }
+    // A generator of its own: the demands only have to be many and different.
+    let mut state = 1u64;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let demands: Vec<Demand> =
+        (0..2000).map(|_| demand(ends[next(ends.len())], ends[next(ends.len())], [5, 10, 20][next(3)])).collect();
+    let bound = admitted_upper_bound(cores + 4 * pods + ends.len(), &links, &demands).unwrap();
+    assert!(!bound.is_loose);
+    assert!(bound.weight < whole(2000) && bound.weight > whole(1000), "{}", bound.weight);
+}
