@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    bench, benchmark, completions, demo, explain, plan, requests, schema, sim, topology, trace, tune, verify,
+    analyze, bench, benchmark, completions, demo, explain, plan, requests, schema, sim, topology, trace, tune, verify,
 };
 use crate::exit;
 
@@ -28,6 +28,7 @@ pub(crate) enum Command {
     Plan(Box<plan::PlanArgs>),
     Explain(Box<explain::ExplainArgs>),
     Verify(Box<verify::VerifyArgs>),
+    Analyze(Box<analyze::AnalyzeArgs>),
     #[command(subcommand)]
     Topology(topology::TopologyCommand),
     Requests(requests::RequestsArgs),

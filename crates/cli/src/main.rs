@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => commands::demo::run(args),
         Command::Plan(args) => commands::plan::run(args),
         Command::Explain(args) => commands::explain::run(args),
+        Command::Analyze(args) => commands::analyze::run(args),
         Command::Topology(command) => commands::topology::run(command),
         Command::Requests(args) => commands::requests::run(args),
         Command::Tune(args) => commands::tune::run(args),

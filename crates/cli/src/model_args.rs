@@ -34,7 +34,7 @@ pub(crate) struct ModelArgs {
     compare: Option<CompareArg>,
     /// Whether traffic counts as bounded by the line that it comes from
     #[arg(long, value_enum, value_name = "SWITCH")]
-    shaping: Option<Switch>,
+    pub(crate) shaping: Option<Switch>,
 }
 
 /// Where the options start from.
@@ -49,7 +49,7 @@ pub(crate) enum Base {
 
 /// On or off.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-enum Switch {
+pub(crate) enum Switch {
     On,
     Off,
 }

@@ -1,4 +1,5 @@
-//! Reading and writing topologies, contracts, events, scenarios and benchmark tables: all parsing of files that people write lives here.
+//! Reading and writing topologies, contracts, events, scenarios, benchmark tables and output-port networks: all parsing of
+//! files that people write lives here.
 //!
 //! Files are shaped as people know them (`apiVersion`, `kind`, `metadata`, `spec`), in YAML or JSON; contracts also in
 //! CSV. What is wrong comes back as [`InputErrors`]: up to [`MAX_PROBLEMS`] problems, each with file, line and column,
@@ -51,6 +52,7 @@ mod nodelink;
 mod problem;
 mod quote;
 mod rows;
+mod saihu;
 mod scenario;
 #[cfg(test)]
 mod shapes;
@@ -75,6 +77,7 @@ pub use hpcc::{read_hpcc_flows, read_hpcc_topology};
 pub use htsim::{read_htsim_flows, read_htsim_topology};
 pub use location::Location;
 pub use problem::{InputErrors, MAX_PROBLEMS, Problem, ProblemKind};
+pub use saihu::{PortNetworkFile, read_port_network};
 pub use scenario::{Run, ScenarioFile, beside, read_scenario};
 pub use sizes::read_flow_sizes;
 pub use source::{MAX_TEXT, Source};

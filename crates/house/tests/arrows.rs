@@ -10,10 +10,11 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("calculus", Only(&["units"])),
     ("topology", Only(&["units"])),
     ("contracts", Only(&["units", "topology"])),
+    ("lp", Only(&["units", "calculus"])),
     ("policy", Only(&["units", "topology"])),
     ("devices", Only(&["units"])),
     ("scenarios", Only(&["units", "topology"])),
-    ("formats", Only(&["units", "topology", "contracts", "scenarios", "devices"])),
+    ("formats", Only(&["units", "topology", "contracts", "scenarios", "devices", "calculus"])),
     ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
     ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "devices"])),
     // Drives the rooms; never the ledger: what it checks comes from outside.

@@ -56,4 +56,4 @@ pub use pmoo::pmoo;
 pub use propagation::{Multiplexing, Options, Packetizer, Shaping};
 pub use result::{NoBound, PathBounds, ServerBound};
 pub use sfa::sfa;
-pub use tfa::{Tfa, tfa};
+pub use tfa::{Tfa, busy_period, tfa};

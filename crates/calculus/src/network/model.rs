@@ -16,12 +16,14 @@ pub struct Server {
     pub service: ServiceCurve,
     /// What the line behind it lets through at most, before a packetizer; `None` if it does not shape.
     pub line: Option<TokenBucket>,
+    /// Servers with one number are queues of one port: what leaves them comes over one line, that of the first of them.
+    pub port: Option<usize>,
 }
 
 impl Server {
     /// Without a line that shapes.
     pub fn new(name: &str, service: ServiceCurve) -> Self {
-        Self { name: name.to_owned(), service, line: None }
+        Self { name: name.to_owned(), service, line: None, port: None }
     }
 
     /// With a line of `rate` bit/s.
@@ -60,6 +62,8 @@ pub struct PortNetwork {
     previous: Vec<HashMap<usize, Option<usize>>>,
     /// Per server: the flows that visit it, in order.
     visitors: Vec<Vec<usize>>,
+    /// Per server: the first one of its port.
+    first_of_port: Vec<usize>,
 }
 
 impl PortNetwork {
@@ -92,7 +96,13 @@ impl PortNetwork {
             }
             previous.push(tree);
         }
-        Ok(Self { servers, flows, previous, visitors })
+        let mut ports = HashMap::new();
+        let first_of_port = servers.iter().enumerate().map(|(index, server)| match server.port {
+            None => index,
+            Some(port) => *ports.entry(port).or_insert(index),
+        });
+        let first_of_port = first_of_port.collect();
+        Ok(Self { servers, flows, previous, visitors, first_of_port })
     }
 
     /// The servers, in their order.
@@ -118,6 +128,12 @@ impl PortNetwork {
     /// Where a flow comes from when it enters a server that it visits; `None` if it enters the network there.
     pub fn previous(&self, flow: usize, server: usize) -> Option<usize> {
         self.previous[flow].get(&server).copied().flatten()
+    }
+
+    /// The server whose line a flow comes over when it enters a server that it visits: the one before it, or the first of
+    /// its port. `None` if it enters the network there.
+    pub fn line_before(&self, flow: usize, server: usize) -> Option<usize> {
+        self.previous(flow, server).map(|before| self.first_of_port[before])
     }
 
     /// Every path: the flow and the index of its path.

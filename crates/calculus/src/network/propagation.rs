@@ -61,6 +61,14 @@ impl Options {
             Packetizer::On => service.less(&network.max_packet(server)),
         }
     }
+
+    /// What the line behind a server (the first of its port) lets through of flows whose largest packet is given; `None`
+    /// if nothing is shaped.
+    pub fn line(&self, network: &PortNetwork, server: usize, max_packet: &Rational) -> Option<TokenBucket> {
+        let line = network.servers()[server].line.as_ref().filter(|_| self.shaping == Shaping::On)?;
+        let packet = if self.packetizer == Packetizer::On { max_packet.clone() } else { Rational::zero() };
+        Some(TokenBucket { rate: line.rate.clone(), burst: &line.burst + packet })
+    }
 }
 
 /// Arrival curves throughout a network in which delays of servers are known.
@@ -72,7 +80,7 @@ pub(crate) struct Propagation<'n> {
     pub(crate) delays: Vec<Result<Rational, NoBound>>,
 }
 
-/// The curves of the flows that come from one place.
+/// The curves of the flows that come over one line.
 type Groups = BTreeMap<Option<usize>, Vec<(usize, ArrivalCurve)>>;
 
 impl<'n> Propagation<'n> {
@@ -127,7 +135,7 @@ impl<'n> Propagation<'n> {
         let mut groups = Groups::new();
         for &flow in self.network.visitors(server) {
             let curve = self.flow_at(flow, server)?;
-            groups.entry(self.network.previous(flow, server)).or_default().push((flow, curve));
+            groups.entry(self.network.line_before(flow, server)).or_default().push((flow, curve));
         }
         Ok(groups)
     }
@@ -139,7 +147,7 @@ impl<'n> Propagation<'n> {
 
     /// The aggregate of flows that come over one line.
     fn capped(&self, from: Option<usize>, sum: ArrivalCurve, max_packet: &Rational) -> ArrivalCurve {
-        match from.and_then(|from| line(self.network, &self.options, from, max_packet)) {
+        match from.and_then(|from| self.options.line(self.network, from, max_packet)) {
             Some(line) => sum.within(&line),
             None => sum,
         }
@@ -153,18 +161,6 @@ impl<'n> Propagation<'n> {
         let packets = flows.map(|flow| &self.network.flows()[flow].max_packet);
         packets.max().cloned().unwrap_or_else(Rational::zero)
     }
-}
-
-/// What the line behind a server lets through of flows whose largest packet is given; `None` if nothing is shaped.
-pub(crate) fn line(
-    network: &PortNetwork,
-    options: &Options,
-    server: usize,
-    max_packet: &Rational,
-) -> Option<TokenBucket> {
-    let line = network.servers()[server].line.as_ref().filter(|_| options.shaping == Shaping::On)?;
-    let packet = if options.packetizer == Packetizer::On { max_packet.clone() } else { Rational::zero() };
-    Some(TokenBucket { rate: line.rate.clone(), burst: &line.burst + packet })
 }
 
 /// The lower of two curves of the same traffic, where at least one is known.

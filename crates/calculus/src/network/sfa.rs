@@ -180,7 +180,7 @@ fn cross_from(state: &Propagation<'_>, curves: &Curves, server: usize) -> Result
     let mut groups = std::collections::BTreeMap::<_, Vec<_>>::new();
     for &flow in state.network.visitors(server) {
         let curve = curves[&(flow, server)].clone()?;
-        groups.entry(state.network.previous(flow, server)).or_default().push((flow, curve));
+        groups.entry(state.network.line_before(flow, server)).or_default().push((flow, curve));
     }
     Ok(state.cross_of(groups))
 }

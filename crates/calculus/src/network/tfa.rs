@@ -49,6 +49,14 @@ impl Tfa {
         self.propagation(network).flow_at(flow, server)
     }
 
+    /// What all flows of a server keep to together.
+    ///
+    /// # Errors
+    /// Why a server before it has no bound.
+    pub fn aggregate_at(&self, network: &PortNetwork, server: usize) -> Result<ArrivalCurve, NoBound> {
+        self.propagation(network).aggregate_at(server)
+    }
+
     /// Curves throughout the network, from these delays.
     pub(crate) fn propagation<'n>(&self, network: &'n PortNetwork) -> Propagation<'n> {
         let delays = self.servers.iter().map(|bound| bound.as_ref().map(|b| b.delay.clone()).map_err(Clone::clone));
@@ -107,8 +115,9 @@ pub(crate) fn delay_of(state: &Propagation<'_>, server: usize) -> Result<Rationa
     delay.ok_or(NoBound::Overload { server })
 }
 
-/// The longest time in ns until a strict service curve has caught up; `None` if it never does.
-fn busy_period(arrival: &ArrivalCurve, service: &ServiceCurve) -> Option<Rational> {
+/// The longest time in ns until a service curve has caught up with an arrival curve; `None` if it never does. With a strict
+/// service curve it bounds busy periods, and so delays in any order of service.
+pub fn busy_period(arrival: &ArrivalCurve, service: &ServiceCurve) -> Option<Rational> {
     if arrival.is_zero() {
         return Some(Rational::zero());
     }

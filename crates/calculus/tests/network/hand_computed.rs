@@ -117,6 +117,20 @@ fn a_line_keeps_bursts_apart_and_a_packetizer_gives_one_packet_back() {
     assert_eq!(bound(Shaping::Off, Packetizer::On).backlog, whole(72 + 2 * 2 + 3));
 }
 
+/// Two queues of one port, each with a flow that goes on to the same server: one line for both.
+#[test]
+fn queues_of_one_port_share_its_line() {
+    let queue = |name, port| Server { port, ..server(name, 10, 0).with_line(whole(10)) };
+    let delay = |port| {
+        let flows = vec![flow("f", 1, 30, &[0, 2]), flow("g", 1, 30, &[1, 2])];
+        let net = network(vec![queue("high", port), queue("low", port), server("next", 10, 2)], flows);
+        tfa(&net, &Options::default()).servers()[2].as_ref().unwrap().delay.clone()
+    };
+    assert_eq!(delay(Some(7)), whole(2));
+    // Two lines of 10: 20 t until each has let 33 + t through, at t = 11/3, when 220/3 - 110/3 waits.
+    assert_eq!(delay(None), whole(2) + frac(11, 3));
+}
+
 #[test]
 fn a_multicast_flow_counts_once_on_what_its_paths_share() {
     let servers = vec![server("root", 10, 1), server("left", 10, 1), server("right", 10, 1)];

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod analyze;
 pub(crate) mod bench;
 pub(crate) mod benchmark;
 pub(crate) mod completions;

@@ -4,7 +4,7 @@ use miette::Diagnostic;
 use wayleave_formats::{
     GraphFormat, HostRule, ImportOptions, InputErrors, MAX_PROBLEMS, Report, Source, parse_builder, read_contracts,
     read_events, read_flow_sizes, read_hpcc_flows, read_hpcc_topology, read_htsim_flows, read_htsim_topology,
-    read_network, read_scenario, read_topology, write_contracts, write_graph, write_topology,
+    read_network, read_port_network, read_scenario, read_topology, write_contracts, write_graph, write_topology,
 };
 use wayleave_topology::builders::Cabling;
 use wayleave_topology::{Network, NodeId};
@@ -93,6 +93,7 @@ fn check_imports(text: &str, network: &Network) {
     check(text, read_htsim_topology(&source, &cabling).map(drop));
     check(text, read_hpcc_flows(&source, network, &hosts).map(drop));
     check(text, read_htsim_flows(&source, network, &hosts).map(drop));
+    check(text, read_port_network(&source).map(drop));
     check(text, read_flow_sizes(&source).map(|sizes| assert!(sizes.validate().is_ok() && sizes.quantile(0.5) > 0)));
 }
 

@@ -1,0 +1,92 @@
+//! Admitted contracts as an output-port network: every queue that holds flows is a server.
+//!
+//! Its service curve is what the ledger's report gives for the queue: the line minus the traffic of the queues above it
+//! and a blocking packet. That traffic has bursts that have grown by budgets, not by delays; since every budget holds,
+//! the curve is valid, and it is what admission promised with. Queues are FIFO, but what priorities leave over is no
+//! strict service curve, so that analyses of arbitrary multiplexing do not apply.
+
+use std::collections::HashMap;
+
+use num_traits::Zero;
+use wayleave_calculus::network::{Flow, Options, PortNetwork, Server, Shaping};
+use wayleave_calculus::rational::{from_amount, from_rate, from_time};
+use wayleave_calculus::{ArrivalCurve, Rational, TokenBucket};
+use wayleave_ledger::Shaping as Lines;
+use wayleave_topology::Route;
+use wayleave_units::Amount;
+
+use super::Subject;
+use super::report::Extra;
+use crate::failure::Failure;
+use crate::inputs::Lists;
+use crate::output::human::count;
+use crate::progress::Progress;
+use crate::session::{Session, SessionArgs, Term};
+
+/// Admits contracts, and makes a network of what was admitted.
+pub(super) fn subject(args: &SessionArgs, files: &[String], is_forced: bool) -> Result<Subject, Failure> {
+    let mut session = Session::open(args)?;
+    let lists = Lists::read(files, &session.network)?;
+    let mut progress = Progress::new(lists.len(), is_forced);
+    let mut refused = 0;
+    for (_, contract) in lists.iter() {
+        refused += usize::from(session.admit(contract).decision.is_err());
+        progress.step();
+    }
+    drop(progress);
+    if refused > 0 {
+        let of = count(lists.len(), "contract");
+        eprintln!("refused of {of}: {refused} (`wayleave plan` says why); what was admitted is analysed");
+    }
+    let shaping = match session.model.shaping {
+        Lines::InputLinks => Shaping::On,
+        _ => Shaping::Off,
+    };
+    let network = network(&session)?;
+    let flows = session.ledger().flows();
+    let extras = flows.map(|(_, reservation)| extra(&session, &reservation.route)).collect();
+    let options = Options { shaping, ..Options::default() };
+    Ok(Subject { name: session.topology.clone(), network, options, extras: Some(extras) })
+}
+
+fn network(session: &Session) -> Result<PortNetwork, Failure> {
+    let ledger = session.ledger();
+    let mut servers = Vec::new();
+    let mut index = HashMap::new();
+    for (id, link) in session.network.links() {
+        for report in ledger.report(id).into_iter().filter(|report| report.flows > 0) {
+            index.insert((id, report.queue), servers.len());
+            let burst = from_amount(Amount::from(ledger.largest_frame(id)));
+            servers.push(Server {
+                name: format!("{} q{}", link.name, report.queue),
+                service: report.service,
+                line: Some(TokenBucket { rate: from_rate(link.rate), burst }),
+                port: Some(id.index()),
+            });
+        }
+    }
+    let flows = ledger.flows().map(|(id, reservation)| {
+        let hops = &reservation.route.hops;
+        let path = hops.iter().filter_map(|hop| index.get(&(hop.link, hop.queue)).copied()).collect();
+        let demand = &reservation.demand;
+        Flow::unicast(session.name_of(id), ArrivalCurve::token_bucket(demand.rate, demand.burst), path)
+    });
+    let flows: Vec<Flow> = flows.collect();
+    if flows.is_empty() {
+        return Err(Failure::Usage("no contract was admitted, so that there is nothing to analyse".to_owned()));
+    }
+    PortNetwork::new(servers, flows)
+        .map_err(|error| Failure::Internal(format!("the admitted contracts are no output-port network: {error}")))
+}
+
+/// What is not in the curves of queues.
+fn extra(session: &Session, route: &Route) -> Extra {
+    let mut extra = Extra { budgets: Rational::zero(), constants: Rational::zero() };
+    for term in session.terms(route) {
+        match term {
+            Term::Queue(_, budget) => extra.budgets += from_time(budget),
+            Term::Processing(_, time) | Term::Propagation(_, time) => extra.constants += from_time(time),
+        }
+    }
+    extra
+}

@@ -1,0 +1,308 @@
+//! Servers and flows of an output-port network.
+
+use std::collections::HashMap;
+
+use num_traits::{Signed, Zero};
+use wayleave_calculus::network::{Flow, Multiplexing, NetworkError, Options, Packetizer, PortNetwork, Server, Shaping};
+use wayleave_calculus::{ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket};
+
+use super::units::{Measure, Units};
+use crate::fields::{Fields, Shape};
+use crate::location::Span;
+use crate::problem::{InputErrors, ProblemKind, Problems};
+use crate::source::Source;
+use crate::tree::{Fault, Loader, Node};
+use crate::words::{MAX_NAMES, did_you_mean, did_you_mean_one_of, nearest, quoted};
+
+const ROOT: Shape =
+    Shape { what: "an output-port network", keys: &["network", "servers", "flows", "adjacency_matrix"] };
+const NETWORK: Shape = Shape {
+    what: "the network",
+    keys: &[
+        "name",
+        "packetizer",
+        "multiplexing",
+        "analysis_option",
+        "time_unit",
+        "data_unit",
+        "rate_unit",
+        "min_packet_length",
+        "max_packet_length",
+    ],
+};
+const SERVER: Shape =
+    Shape { what: "a server", keys: &["name", "service_curve", "capacity", "time_unit", "data_unit", "rate_unit"] };
+const FLOW: Shape = Shape {
+    what: "a flow",
+    keys: &[
+        "name",
+        "path",
+        "paths",
+        "arrival_curve",
+        "max_packet_length",
+        "min_packet_length",
+        "time_unit",
+        "data_unit",
+        "rate_unit",
+    ],
+};
+const SERVICE: Shape = Shape { what: "a service curve", keys: &["latencies", "rates"] };
+const ARRIVAL: Shape = Shape { what: "an arrival curve", keys: &["bursts", "rates"] };
+
+/// A network, and what its file says about how to analyse it.
+#[derive(Clone, Debug)]
+pub struct PortNetworkFile {
+    /// `network.name`, or the name of the file.
+    pub name: String,
+    /// Servers and flows.
+    pub network: PortNetwork,
+    /// `packetizer` and `multiplexing`; shaping is on unless `analysis_option` is given without `IS`.
+    pub options: Options,
+}
+
+/// Reads an output-port network of Saihu.
+///
+/// ```
+/// use wayleave_formats::{Source, read_port_network};
+/// let text = r#"{
+///   "network": { "name": "one port", "time_unit": "us", "data_unit": "B", "rate_unit": "Mbps" },
+///   "servers": [ { "name": "p", "service_curve": { "latencies": [10], "rates": [100] }, "capacity": 100 } ],
+///   "flows": [ { "name": "f", "path": ["p"], "arrival_curve": { "bursts": [1500], "rates": [1] } } ]
+/// }"#;
+/// let file = read_port_network(&Source::new("network.json", text))?;
+/// assert_eq!(file.network.servers()[0].service.to_string(), "100Mbit [t - 10us]+");
+/// assert_eq!(file.network.flows()[0].arrival.to_string(), "1.5kB + 1Mbit t");
+/// # Ok::<(), wayleave_formats::InputErrors>(())
+/// ```
+///
+/// # Errors
+/// Everything that is wrong with the file, in order of place.
+pub fn read_port_network(source: &Source) -> Result<PortNetworkFile, InputErrors> {
+    let mut problems = Problems::new(source);
+    let file = read(source, &mut problems);
+    problems.finish(file)
+}
+
+fn read(source: &Source, problems: &mut Problems<'_>) -> Option<PortNetworkFile> {
+    let root = match Loader::new(source.text(), ["", ""], &mut |_| {}).load() {
+        Ok(Some(root)) => root,
+        Ok(None) => {
+            let message = || "nothing is in it: an output-port network (network, servers, flows) is expected";
+            problems.report(ProblemKind::Empty, Span::default(), message);
+            return None;
+        }
+        Err(fault) => {
+            let Fault { kind, span, message } = *fault;
+            problems.report(kind, span, || message);
+            return None;
+        }
+    };
+    let fields = Fields::read(&root, &ROOT, problems)?;
+    fields.require_all(["servers", "flows"], problems);
+    let head = fields.get("network").and_then(|node| Fields::read(node, &NETWORK, problems));
+    let units = head.as_ref().map_or_else(Units::basic, |head| Units::basic().of(head, problems));
+    let options = head.as_ref().map_or_else(Options::default, |head| read_options(head, problems));
+    let name = head.as_ref().and_then(|head| head.text("name", problems)).unwrap_or_else(|| source.stem());
+    let largest = head.as_ref().and_then(|head| head.get("max_packet_length"));
+    let largest = largest.and_then(|node| units.read(Measure::Data, node, problems)).unwrap_or_else(Rational::zero);
+    let mut parts = Parts::default();
+    for node in fields.get("servers")?.expect_list("servers", problems)? {
+        parts.server(node, &units, problems);
+    }
+    for node in fields.get("flows")?.expect_list("flows", problems)? {
+        parts.flow(node, &units, &largest, problems);
+    }
+    let name = name.to_owned();
+    parts.build(problems).map(|network| PortNetworkFile { name, network, options })
+}
+
+fn read_options(head: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Options {
+    let packetizer = match head.text("packetizer", problems) {
+        None | Some("false") => Packetizer::Off,
+        Some("true") => Packetizer::On,
+        Some(other) => {
+            let span = head.value_span("packetizer");
+            let message = || format!("{} is not accepted: true or false is expected", quoted(other));
+            problems.report(ProblemKind::BadValue, span, message);
+            Packetizer::Off
+        }
+    };
+    let multiplexing = match head.text("multiplexing", problems) {
+        None => Multiplexing::Fifo,
+        Some(text) if text.eq_ignore_ascii_case("fifo") => Multiplexing::Fifo,
+        Some(text) if text.eq_ignore_ascii_case("arbitrary") => Multiplexing::Arbitrary,
+        Some(other) => {
+            let span = head.value_span("multiplexing");
+            let near = did_you_mean_one_of(other, &["FIFO", "ARBITRARY"]);
+            problems.report(ProblemKind::BadValue, span, || format!("unknown multiplexing {}{near}", quoted(other)));
+            Multiplexing::Fifo
+        }
+    };
+    let listed = head.get("analysis_option").and_then(|node| node.expect_list("options", problems));
+    let shaped = listed.is_none_or(|options| options.iter().any(|option| option.text() == Some("IS")));
+    let shaping = if shaped { Shaping::On } else { Shaping::Off };
+    Options { shaping, packetizer, multiplexing }
+}
+
+/// Servers and flows with their places.
+#[derive(Default)]
+struct Parts {
+    servers: Vec<(Server, Span)>,
+    index: HashMap<String, usize>,
+    flows: Vec<(Flow, Span)>,
+}
+
+impl Parts {
+    fn server(&mut self, node: &Node<'_>, units: &Units, problems: &mut Problems<'_>) -> Option<()> {
+        let mark = problems.mark();
+        let fields = Fields::read(node, &SERVER, problems)?;
+        fields.require_all(["name", "service_curve"], problems);
+        let units = units.of(&fields, problems);
+        let name = fields.text("name", problems);
+        let service = fields.get("service_curve").and_then(|curve| read_service(curve, &units, problems));
+        let capacity = fields.get("capacity").map(|capacity| units.read(Measure::Rate, capacity, problems));
+        if let Some(Some(rate)) = &capacity
+            && !rate.is_positive()
+        {
+            let message = || "a capacity of zero lets nothing through: a rate above zero is expected, or no capacity";
+            problems.report(ProblemKind::Impossible, fields.value_span("capacity"), message);
+        }
+        if let Some(name) = name {
+            problems.explain_since(mark, || format!("server {}", quoted(name)));
+            if let Some(&first) = self.index.get(name) {
+                let line = problems.source().line_of(self.servers[first].1);
+                let message = || format!("the name {} is taken: first on line {line}", quoted(name));
+                problems.report(ProblemKind::DuplicateName, fields.value_span("name"), message);
+            }
+        }
+        let (name, service) = (name?, service.unwrap_or_else(ServiceCurve::zero));
+        let mut server = Server::new(name, service);
+        if let Some(rate) = capacity.flatten() {
+            server = server.with_line(rate);
+        }
+        self.index.entry(name.to_owned()).or_insert(self.servers.len());
+        self.servers.push((server, fields.value_span("service_curve")));
+        Some(())
+    }
+
+    fn flow(&mut self, node: &Node<'_>, units: &Units, largest: &Rational, problems: &mut Problems<'_>) -> Option<()> {
+        let mark = problems.mark();
+        let fields = Fields::read(node, &FLOW, problems)?;
+        fields.require_all(["name", "arrival_curve"], problems);
+        let units = units.of(&fields, problems);
+        let name = fields.text("name", problems);
+        let arrival = fields.get("arrival_curve").and_then(|curve| read_arrival(curve, &units, problems));
+        let packet = fields.get("max_packet_length").map(|length| units.read(Measure::Data, length, problems));
+        let paths = self.paths(&fields, problems);
+        if let Some(name) = name {
+            problems.explain_since(mark, || format!("flow {}", quoted(name)));
+        }
+        let max_packet = packet.flatten().unwrap_or_else(|| largest.clone());
+        let flow = Flow { name: name?.to_owned(), arrival: arrival?, max_packet, paths: paths? };
+        self.flows.push((flow, node.span));
+        Some(())
+    }
+
+    fn paths(&self, fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Vec<Vec<usize>>> {
+        match (fields.get("path"), fields.get("paths")) {
+            (Some(path), None) => Some(vec![self.path(path, problems)?]),
+            (None, Some(paths)) => {
+                let paths = paths.expect_list("paths, each a list of servers,", problems)?;
+                paths.iter().map(|path| self.path(path, problems)).collect()
+            }
+            (None, None) => {
+                let message = || "a flow needs a path, or paths if it is multicast";
+                problems.report(ProblemKind::MissingKey, fields.at, message);
+                None
+            }
+            (Some(_), Some(_)) => {
+                let message = || "path and paths cannot both stand here: all paths of a flow stand in paths";
+                problems.report(ProblemKind::WrongType, fields.key_span("paths"), message);
+                None
+            }
+        }
+    }
+
+    fn path(&self, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Vec<usize>> {
+        let mut path = Some(Vec::new());
+        for server in node.expect_list("servers", problems)? {
+            let name = server.expect_text(problems)?;
+            match (self.index.get(name), &mut path) {
+                (Some(&index), Some(path)) => path.push(index),
+                (Some(_), None) => {}
+                (None, _) => {
+                    path = None;
+                    problems.report(ProblemKind::UnknownName, server.span, || {
+                        let near = nearest(name, self.index.keys().map(String::as_str).take(MAX_NAMES));
+                        format!("there is no server {}{}", quoted(name), did_you_mean(near))
+                    });
+                }
+            }
+        }
+        path
+    }
+
+    /// The network; what is wrong with its parts together stands at one of them.
+    fn build(self, problems: &mut Problems<'_>) -> Option<PortNetwork> {
+        let servers = self.servers.iter().map(|(server, _)| server.clone()).collect();
+        let flows = self.flows.iter().map(|(flow, _)| flow.clone()).collect();
+        let error = match PortNetwork::new(servers, flows) {
+            Ok(network) => return Some(network),
+            Err(error) => error,
+        };
+        let of_server = |name: &String| self.servers.iter().rfind(|(server, _)| server.name == *name).map(|of| of.1);
+        let of_flow = |name: &String| self.flows.iter().rfind(|(flow, _)| flow.name == *name).map(|of| of.1);
+        let span = match &error {
+            NetworkError::DuplicateServer { server } | NetworkError::NoService { server } => of_server(server),
+            NetworkError::DuplicateFlow { flow }
+            | NetworkError::NoPath { flow }
+            | NetworkError::EmptyPath { flow, .. }
+            | NetworkError::UnknownServer { flow, .. }
+            | NetworkError::RepeatedServer { flow, .. }
+            | NetworkError::RepeatedPath { flow, .. }
+            | NetworkError::NoTree { flow, .. } => of_flow(flow),
+        };
+        problems.report(ProblemKind::Impossible, span.unwrap_or_default(), || error.to_string());
+        None
+    }
+}
+
+fn read_service(node: &Node<'_>, units: &Units, problems: &mut Problems<'_>) -> Option<ServiceCurve> {
+    let pieces = read_pieces(node, &SERVICE, Measure::Time, units, problems)?;
+    let pieces = pieces.into_iter().map(|(latency, rate)| RateLatency::new(rate, &latency));
+    ServiceCurve::from_pieces(pieces).ok()
+}
+
+fn read_arrival(node: &Node<'_>, units: &Units, problems: &mut Problems<'_>) -> Option<ArrivalCurve> {
+    let pieces = read_pieces(node, &ARRIVAL, Measure::Data, units, problems)?;
+    ArrivalCurve::from_pieces(pieces.into_iter().map(|(burst, rate)| TokenBucket { rate, burst })).ok()
+}
+
+/// Two lists of the same length: the first key's, and rates.
+fn read_pieces(
+    node: &Node<'_>,
+    shape: &'static Shape,
+    first: Measure,
+    units: &Units,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<(Rational, Rational)>> {
+    let fields = Fields::read(node, shape, problems)?;
+    fields.require_all(shape.keys.iter().copied(), problems);
+    let (key, rates) = (shape.keys[0], fields.get("rates")?);
+    let firsts = fields.get(key)?.expect_list(key, problems)?;
+    let rates = rates.expect_list("rates", problems)?;
+    if firsts.len() != rates.len() || firsts.is_empty() {
+        problems.report(ProblemKind::Impossible, node.span, || {
+            let (firsts, rates) = (firsts.len(), rates.len());
+            format!("{firsts} {key} and {rates} rates: as many of both are expected, and at least one")
+        });
+        return None;
+    }
+    let pairs = firsts.iter().zip(rates).map(|(one, rate)| {
+        let one = units.read(first, one, problems);
+        let rate = units.read(Measure::Rate, rate, problems);
+        one.zip(rate)
+    });
+    // All of them are read, so that all problems are seen.
+    pairs.collect::<Vec<_>>().into_iter().collect()
+}
