@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{bench, completions, demo, explain, plan, requests, schema, sim, topology, trace, verify};
+use crate::commands::{
+    bench, completions, demo, explain, plan, reproduce, requests, schema, sim, topology, trace, verify,
+};
 use crate::exit;
 
 const START: &str = "\
@@ -32,6 +34,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Bench(bench::BenchCommand),
     Sim(Box<sim::SimArgs>),
+    Reproduce(reproduce::ReproduceArgs),
     #[command(subcommand)]
     Trace(trace::TraceCommand),
     Schema(schema::SchemaArgs),

@@ -13,7 +13,7 @@ mod mix;
 
 pub use demand::{Demand, WireOverhead};
 pub use event::{Action, Event};
-pub use mix::Mix;
+pub use mix::{Category, Mix};
 
 use std::fmt;
 

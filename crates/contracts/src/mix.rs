@@ -41,6 +41,44 @@ const TABLE_1: [&[FlowType]; 4] = [
     ],
 ];
 
+/// A category of Table 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Category {
+    /// Industrial applications (IA).
+    Industrial,
+    /// Clock synchronization (CS).
+    Clock,
+    /// Control plane synchronization (CPS).
+    ControlPlane,
+    /// Bandwidth-hungry applications (BH).
+    BandwidthHungry,
+}
+
+impl Category {
+    /// All, in the order of Table 1.
+    pub const ALL: [Self; 4] = [Self::Industrial, Self::Clock, Self::ControlPlane, Self::BandwidthHungry];
+
+    /// As Table 2 calls it.
+    pub const fn short(self) -> &'static str {
+        match self {
+            Self::Industrial => "IA",
+            Self::Clock => "CS",
+            Self::ControlPlane => "CPS",
+            Self::BandwidthHungry => "BH",
+        }
+    }
+
+    /// Of a contract that a [`Mix`] has drawn: its name says which row of Table 1 it is.
+    pub fn of(contract: &Contract) -> Option<Self> {
+        let (row, _) = contract.name.rsplit_once('-')?;
+        Self::ALL
+            .into_iter()
+            .zip(TABLE_1)
+            .find(|(_, rows)| rows.iter().any(|known| known.name == row))
+            .map(|(of, _)| of)
+    }
+}
+
 /// Table 2: the weight of each category in scenarios 1 to 8, in per cent (scenario 8 adds up to 100 as printed).
 const TABLE_2: [[u32; 4]; 8] = [
     [25, 25, 25, 25],

@@ -21,6 +21,10 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("recheck", Only(&["units", "topology"])),
     // The same, and it sees packets only.
     ("verify", Only(&["units", "topology", "scenarios", "sim"])),
+    (
+        "experiments",
+        Only(&["units", "topology", "contracts", "policy", "ledger", "schemes", "scenarios", "sim", "verify"]),
+    ),
     ("cli", Any),
     ("house", Only(&[])),
 ];
