@@ -7,8 +7,9 @@ use std::time::Instant;
 use wayleave_contracts::{Category, Mix};
 use wayleave_policy::Admission;
 use wayleave_schemes::registry::Scheme;
+use wayleave_schemes::standing::Standing;
 use wayleave_topology::builders::{Cabling, FatTree, build};
-use wayleave_topology::{FlowId, Network, NodeKind, PortSpec};
+use wayleave_topology::{FlowId, Link, LinkId, Network, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::system::System;
@@ -130,12 +131,13 @@ fn fill(case: &Case) -> Result<Filling, Failed> {
 
 /// Reserved share of each link between switches: the links of hosts are left out (5.1.4).
 fn utilisation(scheme: &Scheme, network: &Network) -> Vec<f64> {
-    let ledger = scheme.placement().ledger();
-    let is_inner = |link: &wayleave_topology::Link| {
-        [link.from, link.to].iter().all(|&node| network.node(node).kind == NodeKind::Switch)
-    };
-    let share = |(id, link): (wayleave_topology::LinkId, &wayleave_topology::Link)| {
-        ledger.reserved(id).bits_per_second() as f64 / link.rate.bits_per_second() as f64
-    };
+    let mut reserved = vec![0_u64; network.links().len()];
+    for held in scheme.flows().into_iter().filter_map(|flow| scheme.held(flow)) {
+        for hop in &held.route.hops {
+            reserved[hop.link.index()] += held.demand.rate.bits_per_second();
+        }
+    }
+    let is_inner = |link: &Link| [link.from, link.to].iter().all(|&node| network.node(node).kind == NodeKind::Switch);
+    let share = |(id, link): (LinkId, &Link)| reserved[id.index()] as f64 / link.rate.bits_per_second() as f64;
     network.links().filter(|(_, link)| is_inner(link)).map(share).collect()
 }

@@ -33,7 +33,7 @@ use crate::data::Figure;
 use crate::run::Run;
 use crate::stats::mean;
 use filling::{Case, Filling, Size};
-use system::{Silo, System};
+use system::{Fast, Qjump, Silo, System};
 
 /// The scenarios of Table 2.
 const SCENARIOS: std::ops::RangeInclusive<usize> = 1..=8;
@@ -58,6 +58,10 @@ fn small_settings(figure: Figure) -> Figure {
         .with("network", "fat tree, k = 4, 16 hosts, links at 1 Gbit/s (5.1)")
         .with("Chameleon", "8 queues of 97 kB a port (5.1.1), delays of 4.1.2, hosts 0.5 ms, rerouting limit 20")
         .with("Silo", "one queue of 590 kB a port, 0.1 ms a link, hosts included (5.1.1)")
+        .with(
+            "QJump",
+            "n = 32, P = 1500 B, epsilon = 4 us (5.1.1); a flow that asks for more than its share takes one place",
+        )
         .with("requests", "Table 1 in the mixes of Table 2, random hosts; until the first refusal (5.1.2)")
         .with(
             "model",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::filling::{Case, Filling, Size};
-use super::{Silo, System, accepted, fig9b};
+use super::{Qjump, Silo, System, accepted, fig9b};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
@@ -14,12 +14,13 @@ const FULL: &[u64] = &[4, 6, 8, 10, 12];
 /// What fits into a quick look.
 const QUICK: &[u64] = &[4, 6, 8];
 
-const SYSTEMS: [System; 6] = [
+const SYSTEMS: [System; 7] = [
     System::Chameleon,
     System::Rerouting,
     System::ReroutingNewest,
     System::Silo(Silo::SHAPED),
     System::Silo(Silo::UNSHAPED),
+    System::Qjump(Qjump::FLAT),
     System::Wayleave,
 ];
 
@@ -125,6 +126,7 @@ impl Grown {
                 ),
             )
             .with("Silo", "one queue of 590 kB a port, 0.1 ms a link, hosts included (5.1.1)")
+            .with("QJump", "n = 32, P = 1500 B, epsilon = 4 us (5.1.1)")
             .with("requests", "Table 1 in the mix of scenario 8 (5.2), random hosts; until the first refusal")
             .with(
                 "model",
@@ -141,23 +143,27 @@ fn flows(grown: &Grown) -> Result<Figure, Failed> {
     let series = |system| grown.series(system, |k, fillings| Point::of(k, accepted(fillings)));
     let all: Vec<Series> = SYSTEMS.iter().map(|&system| series(system)).collect();
     let at_end = |at: usize| all[at].points.last().map_or(f64::NAN, |point| point.summary.mean);
-    let [plain, oldest, newest, shaped, unshaped, _] = [0, 1, 2, 3, 4, 5].map(at_end);
+    let [plain, oldest, newest, shaped, unshaped] = [0, 1, 2, 3, 4].map(at_end);
     let k = grown.largest();
-    let mut statements = vec![Statement::within(
+    let mut statements = vec![growth(&all[0], &all[3], "Silo"), growth(&all[0], &all[4], "Silo without input lines")];
+    let over_silo = format!(
+        "at k = {k}: {:.1}x without, {:.1}x with rerouting; over Silo without input lines {:.0}x and {:.0}x",
+        plain / shaped,
+        oldest / shaped,
+        plain / unshaped,
+        oldest / unshaped
+    );
+    let more = Statement::claim(
         "5.2.1",
-        "up to 15x the flows of Silo",
-        0.0..=15.0,
-        &[plain / shaped, oldest / shaped],
-        format!(
-            "at k = {k}: {:.1}x without, {:.1}x with rerouting; over Silo without input lines {:.0}x and {:.0}x",
-            plain / shaped, oldest / shaped, plain / unshaped, oldest / unshaped
-        ),
+        "Chameleon admits more flows than Silo, without rerouting too",
+        plain > shaped && oldest > shaped,
+        over_silo.clone(),
     )
-    .remark(
-        "Neither reading of Silo gives 15: with input lines it holds more flows than the paper's, without them hardly any, \
-         since the bursts of 40 k/2 servers a rack then add up on every link.",
-    )];
-    statements.push(growth(&all[0], &all[3]));
+    .because(
+        "With input lines and one delay of 0.1 ms for every link, Silo fills its one queue as well as Chameleon's first two fill \
+         theirs; least delay keeps Chameleon in the fast queues (4.1.4).",
+    );
+    statements.push(more);
     if grown.queues == 4 && k == 12 {
         statements.push(
             Statement::within(
@@ -168,6 +174,13 @@ fn flows(grown: &Grown) -> Result<Figure, Failed> {
                 format!("{oldest:.0} with rerouting oldest first, {newest:.0} newest first, {plain:.0} without"),
             )
             .because("Neither order of equal candidates gives the paper's number between them."),
+        );
+        // What "up to 15x" allows, rounded as the text rounds.
+        statements.push(
+            Statement::within("5.2.1", "up to 15x the flows of Silo", 12.0..=18.0, &[oldest / shaped], over_silo).because(
+                "Neither reading of Silo gives 15: with input lines it holds more flows than the paper's seems to, without them \
+                 hardly any, since the bursts of 40 k/2 servers a rack then add up on every link.",
+            ),
         );
         statements.push(Statement::claim(
             "5.2.1",
@@ -190,18 +203,19 @@ fn flows(grown: &Grown) -> Result<Figure, Failed> {
     Ok(grown.settings(figure))
 }
 
-/// The benefit over Silo grows with the network.
-fn growth(chameleon: &Series, silo: &Series) -> Statement {
+/// The benefit grows with the network.
+fn growth(chameleon: &Series, other: &Series, name: &str) -> Statement {
     let ratio =
         |at: Option<(&Point, &Point)>| at.map_or(f64::NAN, |(one, other)| one.summary.mean / other.summary.mean);
-    let first = ratio(chameleon.points.first().zip(silo.points.first()));
-    let last = ratio(chameleon.points.last().zip(silo.points.last()));
+    let first = ratio(chameleon.points.first().zip(other.points.first()));
+    let last = ratio(chameleon.points.last().zip(other.points.last()));
     Statement::claim(
         "5.2.1",
-        "the benefit over the others grows with the network",
+        format!("the benefit over the others grows with the network; here over {name}"),
         last > first,
-        format!("without rerouting {first:.1}x in the smallest network, {last:.1}x in the largest"),
+        format!("without rerouting {first:.2}x in the smallest network, {last:.2}x in the largest"),
     )
+    .because("Silo's links admit about as many flows each in every size, and so do Chameleon's fast queues.")
 }
 
 fn runtimes(grown: &Grown) -> Result<Figure, Failed> {
@@ -225,8 +239,8 @@ fn runtimes(grown: &Grown) -> Result<Figure, Failed> {
             order.clone(),
         )
         .because(
-            "Silo's network has one queue a port and holds fewer flows, and both searches are directed by exact lower bounds \
-             here, so its constrained search costs hardly more. Rerouting's mean is that of its failing searches.",
+            "Rerouting's mean is that of its failing searches: nearly full networks, up to 20 candidates for a request. Without \
+             them it is faster, and so is its median.",
         ),
         Statement::claim(
             "5.2.2",
@@ -240,7 +254,10 @@ fn runtimes(grown: &Grown) -> Result<Figure, Failed> {
             format!("from k = {} to {}, the mean grows {:.1}x (Chameleon) and {:.1}x (with rerouting)",
                 grown.ks[0], grown.largest(), growth(&all[0]), growth(&all[1])),
         )
-        .remark("A search here touches the links of the two ends' pods only, so its time hardly depends on the size."),
+        .remark(
+            "Goal-directed searches touch few links, so most decisions take a few us at every size; the means are those of the \
+             searches that fail.",
+        ),
     ];
     if grown.largest() == 12 {
         statements.push(

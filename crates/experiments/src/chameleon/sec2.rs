@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use wayleave_ledger::{BestEffort, Model, Shaping};
 use wayleave_policy::{Admission, Decision, Request};
+use wayleave_schemes::qjump::{self, Epoch};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::routing::Query;
+use wayleave_schemes::standing::Standing;
 use wayleave_schemes::{silo, survey};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{FlowId, LinkSpec, Network, NetworkBuilder, PortQueue, PortSpec};
@@ -19,7 +21,9 @@ use crate::statement::Statement;
 
 /// Measures it: nothing here is random, so it needs no seeds.
 pub(crate) fn measure(_: &Run) -> Result<Figure, Failed> {
-    let mut statements = silo_delays()?;
+    let mut statements = qjump_rates();
+    statements.extend(qjump_flows()?);
+    statements.extend(silo_delays()?);
     statements.push(four_hops()?);
     statements.extend(figure_1()?);
     let row = |statement: &Statement| {
@@ -55,6 +59,77 @@ fn request(network: &Network, from: &str, to: &str, deadline: Time) -> Result<Re
 
 fn refused(refusal: wayleave_policy::Refusal) -> Failed {
     Failed::broken(format!("a request of an example was refused: {refusal:?}"))
+}
+
+/// Section 2.1.1: 300 B packets on links of 10 Gbit/s.
+fn qjump_of(applications: u32) -> qjump::Params {
+    let (packet, epsilon) = (Bytes::new(300), Time::from_micros(4));
+    qjump::Params { applications, packet, epsilon, reading: qjump::Reading::Refused }
+}
+
+fn qjump_rates() -> Vec<Statement> {
+    let of = |applications: u32, says: &str, latency: Time, mbit: f64| {
+        let epoch = Epoch::new(&qjump_of(applications), Rate::from_gbit(10));
+        let unit = epoch.unit().bits_per_second() as f64 / 1e6;
+        // The text rounds to three digits.
+        let is_so = epoch.length() == latency && (unit - mbit).abs() < 0.005 * mbit;
+        Statement::claim("2.1.1", says, is_so, format!("{}, {unit:.2} Mbit/s", epoch.length()))
+    };
+    vec![
+        of(160, "QJump with n = 160 guarantees 80.8 us at up to 29.7 Mbit/s", Time::from_nanos(80_800), 29.7),
+        of(1600, "with n = 1600, 772 us at 3.11 Mbit/s", Time::from_micros(772), 3.11),
+    ]
+}
+
+/// Sections 2.1.1 and 2.2: what QJump refuses on an empty network, and on half of a network.
+fn qjump_flows() -> Result<Vec<Statement>, Failed> {
+    // The text leaves buffers aside: large enough for two packets of each of 1600 applications.
+    let switch_port = PortSpec::uniform(8, Bytes::new(1_000_000));
+    let cabling = Cabling { rate: Rate::from_gbit(10), switch_port, ..Cabling::default() };
+    let spec = FatTree { cabling, ..FatTree::default() };
+    let network = Arc::new(build::fat_tree(&spec).map_err(Failed::broken)?);
+    // Half of the servers: those of the two leftmost pods.
+    let from_left = |number: u32, deadline: Time| -> Result<Request, Failed> {
+        let (from, to) = (number % 8 + 1, (number + 1 + number / 8 % 7) % 8 + 1);
+        let wanted = request(&network, &format!("h{from}"), &format!("h{to}"), deadline)?;
+        Ok(Request { rate: Rate::from_bits_per_second(3_100_000), ..wanted })
+    };
+    let scheme = |applications| qjump::Qjump::new(network.clone(), Model::PUBLISHED, qjump_of(applications));
+    let tight = !scheme(160).would_admit(&request(&network, "h1", "h16", Time::from_micros(50))?);
+    let plain = request(&network, "h1", "h16", Time::from_millis(1))?;
+    let fast = !scheme(160).would_admit(&Request { rate: Rate::from_mbit(50), ..plain.clone() });
+    let count = |applications: u32| -> Result<(u32, qjump::Qjump), Failed> {
+        let mut scheme = scheme(applications);
+        let mut admitted = 0;
+        while scheme.admit(&from_left(admitted, Time::from_micros(772))?).is_ok() {
+            admitted += 1;
+        }
+        Ok((admitted, scheme))
+    };
+    let ((few, mut full), (many, _)) = (count(160)?, count(1600)?);
+    let elsewhere =
+        !full.would_admit(&Request { rate: Rate::from_mbit(1), ..request(&network, "h9", "h16", plain.deadline)? });
+    let refused = |is_so: bool| if is_so { "refused" } else { "admitted" };
+    Ok(vec![
+        Statement::claim(
+            "2.1.1",
+            "on an unused network, QJump rejects a latency of 50 us, and a rate of 50 Mbit/s",
+            tight && fast,
+            format!("{}; {}", refused(tight), refused(fast)),
+        ),
+        Statement::claim(
+            "2.1.1",
+            "of flows of 3.11 Mbit/s that tolerate 772 us it accepts 160, and would accept 1600 with n = 1600",
+            (few, many) == (160, 1600),
+            format!("{few} and {many}"),
+        ),
+        Statement::claim(
+            "2.2",
+            "with 160 flows in the two leftmost pods it rejects any other, though half of the network is unused",
+            elsewhere,
+            refused(elsewhere),
+        ),
+    ])
 }
 
 /// Section 2.1.2: 20 us for rack links, 50 us within pods, 80 us to the cores; the rate is not given, and matters not.
@@ -127,7 +202,7 @@ fn four_hops() -> Result<Statement, Failed> {
     };
     // The host's own link has 0.5 ms; four links between switches are those between two pods.
     let decision = admitted("h16")?;
-    let scheme = scheme.placement().ledger();
+    let scheme = scheme.queues().ok_or_else(|| Failed::broken("no ledger"))?.ledger();
     let between = decision.route.hops.get(1..5).unwrap_or_default();
     let least: Time = between.iter().map(|&hop| scheme.budget(hop)).sum();
     Ok(Statement::claim(
@@ -169,7 +244,8 @@ fn embed(scheme: &mut Scheme, network: &Network, path: &[&str], size: Size) -> R
     let wanted = flow(network, (from, to), size)?;
     let link = |pair: &[&str]| network.find_link(&pair.join("->"));
     let links: Vec<_> = path.windows(2).map(link).collect::<Option<_>>().ok_or_else(no_path)?;
-    let survey = survey::paths(scheme.placement(), &Query::of(&wanted), 100);
+    let placement = scheme.queues().ok_or_else(no_path)?;
+    let survey = survey::paths(placement, &Query::of(&wanted), 100);
     let tried = survey.paths.into_iter().find(|tried| tried.links == links).ok_or_else(no_path)?;
     let survey::PathOutcome::Open { route, .. } = tried.outcome else { return Err(no_path()) };
     Ok(scheme.admit(&Request { route: Some(route), ..wanted }).map_err(refused)?.flow)

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use wayleave_ledger::{Model, Shaping};
 use wayleave_schemes::chameleon::{Allocation, Chameleon, Moves, Params, Penalised, Rerouting, Routing, Search, Sort};
 use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::silo;
+use wayleave_schemes::{qjump, silo};
 use wayleave_topology::Network;
-use wayleave_units::Time;
+use wayleave_units::{Bytes, Time};
 
 use crate::run::Failed;
 
@@ -23,6 +23,8 @@ pub(crate) enum System {
     ReroutingNewest,
     /// Silo.
     Silo(Silo),
+    /// QJump.
+    Qjump(Qjump),
     /// What `wayleave` does by itself: its own model, its own defaults.
     Wayleave,
 }
@@ -43,6 +45,47 @@ impl Silo {
     pub(crate) const UNSHAPED: Self = Self { budget_us: 100, is_shaped: false };
 }
 
+/// How QJump is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Qjump {
+    /// n: how many applications may send.
+    pub(crate) applications: u32,
+    /// What becomes of a flow that asks for more than its share of the rate.
+    pub(crate) fast: Fast,
+}
+
+/// What QJump does with a flow that asks for more than its share of the rate; the text does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Fast {
+    /// It takes one of the n places all the same: closest to "a maximum of n = 32 flows" (5.1.3).
+    Flat,
+    /// It is refused (2.1.1).
+    Refused,
+    /// It takes as many places as it needs.
+    Charged,
+}
+
+impl Qjump {
+    /// With n = 32 (5.1.1), the best (footnote 3).
+    pub(crate) const FLAT: Self = Self { applications: 32, fast: Fast::Flat };
+    /// All readings of it.
+    pub(crate) const READINGS: [Self; 3] =
+        [Self::FLAT, Self { fast: Fast::Refused, ..Self::FLAT }, Self { fast: Fast::Charged, ..Self::FLAT }];
+
+    fn params(self) -> qjump::Params {
+        qjump::Params {
+            applications: self.applications,
+            packet: Bytes::new(1500),
+            epsilon: Time::from_micros(4),
+            reading: match self.fast {
+                Fast::Flat => qjump::Reading::Flat,
+                Fast::Refused => qjump::Reading::Refused,
+                Fast::Charged => qjump::Reading::Charged,
+            },
+        }
+    }
+}
+
 impl System {
     /// In legends.
     pub(crate) fn name(self) -> String {
@@ -52,6 +95,9 @@ impl System {
             Self::ReroutingNewest => "Chameleon, rerouting newest first".to_owned(),
             Self::Silo(Silo { is_shaped: true, .. }) => "Silo".to_owned(),
             Self::Silo(Silo { is_shaped: false, .. }) => "Silo without input lines".to_owned(),
+            Self::Qjump(Qjump { fast: Fast::Flat, .. }) => "QJump".to_owned(),
+            Self::Qjump(Qjump { fast: Fast::Refused, .. }) => "QJump, fast flows refused".to_owned(),
+            Self::Qjump(Qjump { fast: Fast::Charged, .. }) => "QJump, fast flows charged".to_owned(),
             Self::Wayleave => "Wayleave (beyond the paper)".to_owned(),
         }
     }
@@ -90,6 +136,7 @@ impl System {
                 let params = silo::Params { budget: Time::from_micros(budget_us) };
                 silo::Silo::new(network, model, params).map(Scheme::from)
             }
+            Self::Qjump(of) => Ok(qjump::Qjump::new(network, model, of.params()).into()),
             Self::Wayleave => Chameleon::new(network, model, Params::default()).map(Scheme::from),
         };
         scheme.map_err(Failed::broken)
