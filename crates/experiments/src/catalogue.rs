@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::chameleon::{fig8a, fig8b, fig9a, fig9b, scaling, sec2};
+use crate::chameleon::{fig8a, fig8b, fig9a, fig9b, scaling, sec2, table5};
 use crate::data::Figure;
 use crate::run::{Failed, Run};
 
@@ -134,6 +134,16 @@ pub const CATALOGUE: &[Entry] = &[
         full_seconds: 300,
         quick_seconds: 20,
         measure: scaling::fig11b,
+    },
+    Entry {
+        id: "table5",
+        runs: "Table 5",
+        paper: &CHAMELEON,
+        place: "Table 5",
+        title: "Who guarantees what, and who conserves work",
+        full_seconds: 5,
+        quick_seconds: 5,
+        measure: table5::measure,
     },
 ];
 

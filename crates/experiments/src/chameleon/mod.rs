@@ -6,6 +6,7 @@
 //! | Fig. 8a, footnotes 2 and 3 | `fig8a.rs` |
 //! | Fig. 8b | `fig8b.rs` |
 //! | Fig. 9a, 9b | `fig9a.rs`, `fig9b.rs` |
+//! | Table 5 | `table5.rs`, `table5_rows.rs` |
 //! | Fig. 10a, 10b, 11a, 11b | `scaling.rs` |
 //!
 //! All of section 5.1 and 5.2 is one experiment, a network that is filled until the first refusal ([`filling`]), with
@@ -26,6 +27,8 @@ mod filling;
 pub(crate) mod scaling;
 pub(crate) mod sec2;
 mod system;
+pub(crate) mod table5;
+mod table5_rows;
 
 pub(crate) use filling::Fillings;
 

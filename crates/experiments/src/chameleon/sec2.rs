@@ -54,6 +54,7 @@ fn request(network: &Network, from: &str, to: &str, deadline: Time) -> Result<Re
         deadline,
         max_frame: None,
         route: None,
+        protection: 1,
     })
 }
 
