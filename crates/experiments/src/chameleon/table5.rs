@@ -229,22 +229,25 @@ fn transport(name: &'static str, congestion: Congestion) -> Result<Seen, Failed>
         scenario.switches.ecn = Some(Ecn::Threshold(THRESHOLD));
         let pairs = Ends::Pairs(senders.iter().map(|&from| (from, hosts[0])).collect());
         let flows = Reliable { arrivals: Arrivals::Once, sizes: None, deadline: None, transport: None };
-        scenario.traffic.push(Traffic::new("flows", pairs, Workload::Flows(flows)));
+        // Nobody is a way to hear the probe alone.
+        if !senders.is_empty() {
+            scenario.traffic.push(Traffic::new("flows", pairs, Workload::Flows(flows)));
+        }
         let probe = Ends::Pairs(vec![(hosts[15], hosts[0])]);
         let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(1) };
         scenario.traffic.push(Traffic::packets("probe", probe, kind, Bytes::new(300)));
         wayleave_sim::run(&scenario, 1, |_| true).map_err(Failed::broken)
     };
     let gbit = Rate::from_gbit(1);
-    let of = |outcome: &wayleave_sim::Outcome, traffic: usize| -> Vec<wayleave_sim::FlowOutcome> {
-        outcome.flows.iter().filter(|flow| flow.traffic == traffic).cloned().collect()
+    let of = |outcome: &wayleave_sim::Outcome, name: &str| -> Vec<wayleave_sim::FlowOutcome> {
+        outcome.flows.iter().filter(|flow| outcome.traffic[flow.traffic].name == name).cloned().collect()
     };
-    let lone: f64 = of(&run(&hosts[1..2])?, 0).iter().map(|flow| share(flow.payload, gbit)).sum();
+    let lone: f64 = of(&run(&hosts[1..2])?, "flows").iter().map(|flow| share(flow.payload, gbit)).sum();
     let crowd = run(&hosts[4..12])?;
-    let least = of(&crowd, 0).iter().map(|flow| share(flow.payload, gbit)).fold(1.0, f64::min);
-    let probe = of(&crowd, 1);
+    let least = of(&crowd, "flows").iter().map(|flow| share(flow.payload, gbit)).fold(1.0, f64::min);
+    let probe = of(&crowd, "probe");
     let slowest = probe.iter().filter_map(|flow| flow.delay.max()).max().unwrap_or(0);
-    let idle = of(&run(&[])?, 1).iter().filter_map(|flow| flow.delay.max()).max().unwrap_or(0);
+    let idle = of(&run(&[])?, "probe").iter().filter_map(|flow| flow.delay.max()).max().unwrap_or(0);
     let drops: u64 = crowd.flows.iter().map(|flow| flow.drops).sum();
     Ok(Seen {
         name,
