@@ -219,7 +219,7 @@ fn growth(chameleon: &Series, other: &Series, name: &str) -> Statement {
 }
 
 fn runtimes(grown: &Grown) -> Result<Figure, Failed> {
-    let series = |system| grown.series(system, |k, fillings| Point::pooled(k, &fig9b::times(fillings)));
+    let series = |system| grown.series(system, |k, fillings| Point::pooled(k.to_string(), &fig9b::times(fillings)));
     let all: Vec<Series> = SYSTEMS.iter().map(|&system| series(system)).collect();
     let end = |at: usize| -> Option<Summary> { all[at].points.last().map(|point| point.summary) };
     let (Some(plain), Some(rerouting), Some(silo)) = (end(0), end(1), end(3)) else {
@@ -269,7 +269,10 @@ fn runtimes(grown: &Grown) -> Result<Figure, Failed> {
             .remark("Another program (Java) on another machine."),
         );
     }
+    // Side by side: the whiskers of several systems reach over the same times.
     let panel = Panel {
+        x: Axis::categories("k of the fat tree"),
+        form: Form::Apart,
         centre: Centre::Median,
         is_timing: true,
         ..grown.panel("time", "Time of one decision", Axis::logarithmic("time of one decision", "us"), all)

@@ -9,7 +9,7 @@
 //! - work conservation: a lone sender gets most of an idle link.
 //!
 //! Congestion control promises nothing, so there is nothing to keep; its crosses are shown by what a small packet and a
-//! flow saw beside eight others.
+//! flow saw beside eight others (bandwidth: whether one of eight flows could have half of the link).
 
 use std::sync::Arc;
 
@@ -83,8 +83,10 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let wayleave = seen.iter().filter(|seen| seen.name == WAYLEAVE);
     for seen in wayleave {
         rows.push(cells("Wayleave (today)", seen.ticks, "PQ, VLAN/MPLS or similar", true));
+        let is_so = seen.ticks == [Tick::Yes, Tick::Yes, Tick::Yes, Tick::No];
+        let says = "not in the paper: Wayleave today has the ticks of Chameleon, and conserves no work either";
         statements.push(
-            Statement::claim("-", "Wayleave today, of which the paper says nothing", true, seen.how.join("; ")).remark(
+            Statement::claim("-", says, is_so, seen.how.join("; ")).remark(
                 "Contracts are as Chameleon's. What they leave idle goes to best effort below them, not to themselves; bandwidth \
                  contracts that conserve work are planned.",
             ),
