@@ -20,7 +20,8 @@ endif
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format lint docs tests bench bench-sim fuzz verify-long try-topologies toolchain components
+.PHONY: help demo build test format lint docs tests bench bench-sim reproduce fuzz verify-long try-topologies toolchain \
+	components
 
 help: ## list these targets
 	@printf 'Wayleave: latency contracts that a shared network can keep.\n\n'
@@ -58,6 +59,10 @@ tests: toolchain | docs
 bench: build ## times of decisions and flows admitted, one JSON object a line
 	$(call say,wayleave bench admission)
 	@$(WAYLEAVE) bench admission $(ARGS)
+
+reproduce: build ## figures of the publications measured again, into wayleave-reproduce (ARGS="--quick")
+	$(call say,wayleave reproduce all)
+	@$(WAYLEAVE) reproduce all $(ARGS)
 
 bench-sim: build ## packets that the simulator moves in a second, one JSON object a line
 	$(call say,wayleave bench sim)

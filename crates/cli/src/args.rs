@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    analyze, bench, benchmark, completions, demo, explain, plan, requests, schema, sim, topology, trace, tune, verify,
+    analyze, bench, benchmark, completions, demo, explain, plan, reproduce, requests, schema, sim, topology, trace,
+    tune, verify,
 };
 use crate::exit;
 
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Bench(bench::BenchCommand),
     Sim(Box<sim::SimArgs>),
+    Reproduce(reproduce::ReproduceArgs),
     #[command(subcommand)]
     Trace(trace::TraceCommand),
     Schema(schema::SchemaArgs),

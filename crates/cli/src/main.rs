@@ -19,6 +19,7 @@ mod progress;
 mod recheck;
 mod replay;
 mod report;
+mod reproduce;
 mod scheme_args;
 mod session;
 mod sim;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => commands::verify::run(args),
         Command::Bench(command) => commands::bench::run(command),
         Command::Schema(args) => commands::schema::run(args),
+        Command::Reproduce(args) => commands::reproduce::run(args),
         Command::Sim(args) => commands::sim::run(args),
         Command::Trace(command) => commands::trace::run(command),
         Command::Completions(args) => commands::completions::run(args),

@@ -140,6 +140,8 @@ pub(crate) enum SortName {
     /// Those that share most links with the shortest paths of the new flow
     #[default]
     SharedLinks,
+    /// The same, newest first among equals
+    SharedLinksNewest,
     /// The fastest
     Rate,
     /// Those with the largest burst
@@ -324,6 +326,7 @@ impl RerouteArgs {
             limit: self.reroute_limit,
             sort: match self.reroute_sort {
                 SortName::SharedLinks => Sort::SharedLinks,
+                SortName::SharedLinksNewest => Sort::SharedLinksNewest,
                 SortName::Rate => Sort::Rate,
                 SortName::Burst => Sort::Burst,
                 SortName::Deadline => Sort::Deadline,

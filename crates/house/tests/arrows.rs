@@ -27,6 +27,10 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("workbench", Only(&["units", "topology", "scenarios", "devices", "sim", "policy", "ledger", "schemes"])),
     // Fits parameters of admission; knows no files and prints nothing.
     ("tune", Only(&["units", "topology", "contracts", "policy", "ledger", "schemes"])),
+    (
+        "experiments",
+        Only(&["units", "topology", "contracts", "policy", "ledger", "schemes", "scenarios", "sim", "verify"]),
+    ),
     ("cli", Any),
     ("house", Only(&[])),
 ];

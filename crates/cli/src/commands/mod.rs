@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod plan;
+pub(crate) mod reproduce;
 pub(crate) mod requests;
 pub(crate) mod schema;
 pub(crate) mod sim;

@@ -12,6 +12,7 @@
 //! | [`markup`], [`svg`], [`palette`], [`scale`] | elements, shapes, colours, axes |
 //! | [`fat_tree`] | where the nodes and lanes of a fat tree are drawn |
 //! | [`network_figure`], [`queue_figure`], [`verified_figure`] | the pictures |
+//! | [`plot`] | lines and points over two axes, bars: for the reports of `wayleave sim` and the figures of `reproduce` |
 //! | [`tables`], [`page`] | `report.html` |
 
 pub(crate) mod fat_tree;
@@ -20,6 +21,7 @@ pub(crate) mod markup;
 pub(crate) mod network_figure;
 pub(crate) mod page;
 pub(crate) mod palette;
+pub(crate) mod plot;
 pub(crate) mod queue_figure;
 pub(crate) mod scale;
 pub(crate) mod sim;

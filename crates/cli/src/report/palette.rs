@@ -43,15 +43,19 @@ pub(crate) const STEPS: [Colour; 5] = [
     colour("#06305c", "#d8ebfb"),
 ];
 
-/// Lines that are told apart; the stylesheet of plots gives each its own dashes too, for those who see no colours.
-pub(crate) const LINES: [Colour; 6] = [
+/// Lines that are told apart; each has its own dashes and marks too, for those who see no colours.
+pub(crate) const LINES: [Colour; 8] = [
     colour("#0b5cad", "#7ab8f5"),
     colour("#b34700", "#f2a65a"),
     colour("#1a7a3c", "#6cc98a"),
     colour("#8a3ab9", "#c9a0ee"),
     colour("#b0256b", "#f08bbd"),
     colour("#5f6b76", "#b6c2cc"),
+    colour("#00737d", "#5fc7d0"),
+    colour("#7a5b00", "#d9b84a"),
 ];
+/// The ground of a range that a text names.
+pub(crate) const BAND: Colour = colour("#f4ead2", "#3a3320");
 
 /// The rules that do not depend on the scheme.
 const SHAPES: &str = "\
@@ -63,6 +67,16 @@ svg text.label { font-size: 10.5px; }
 svg text.strong { font-weight: 600; }
 svg line { stroke-linecap: butt; }
 svg .node { stroke-width: 1; }
+svg path.line { fill: none; stroke-width: 2; stroke-linejoin: round; }
+svg path.spread { fill: none; stroke-width: 1.2; opacity: 0.75; }
+svg path.interval { fill: none; stroke-width: 3.6; }
+svg path.line.s1 { stroke-dasharray: 7 3; }
+svg path.line.s2 { stroke-dasharray: 2 3; }
+svg path.line.s3 { stroke-dasharray: 9 3 2 3; }
+svg path.line.s4 { stroke-dasharray: 4 2; }
+svg path.line.s5 { stroke-dasharray: 12 4; }
+svg path.line.s6 { stroke-dasharray: 3 3 8 3; }
+svg path.line.s7 { stroke-dasharray: 1 2; }
 ";
 
 /// Class, property and colour of everything that is drawn.
@@ -72,6 +86,7 @@ fn rules() -> Vec<(String, &'static str, Colour)> {
         ("rect.node", "fill", NODE),
         ("rect.node", "stroke", QUIET),
         ("rect.pod", "fill", POD),
+        ("rect.band", "fill", BAND),
         ("rect.pipe", "fill", PIPE),
         ("line.pipe", "stroke", PIPE),
         ("line.rule", "stroke", RULE),
@@ -86,7 +101,7 @@ fn rules() -> Vec<(String, &'static str, Colour)> {
     }
     for (line, &colour) in LINES.iter().enumerate() {
         rules.push((format!("path.s{line}"), "stroke", colour));
-        rules.push((format!("circle.s{line}"), "fill", colour));
+        rules.push((format!("path.mark.s{line}"), "fill", colour));
     }
     rules
 }
@@ -127,7 +142,7 @@ mod tests {
     #[test]
     fn every_text_has_a_contrast_of_at_least_4_5_on_every_ground() {
         for text in [INK, QUIET] {
-            for ground in [PAPER, NODE, POD] {
+            for ground in [PAPER, NODE, POD, BAND] {
                 assert!(contrast(text.light, ground.light) >= 4.5, "{text:?} on {ground:?}");
                 assert!(contrast(text.dark, ground.dark) >= 4.5, "{text:?} on {ground:?}");
             }

@@ -91,6 +91,8 @@ impl Default for Rerouting {
 pub enum Sort {
     /// By how many links they share with the shortest paths of the new flow, most first (section 4.1.3).
     SharedLinks,
+    /// The same, but the most recently placed first among equals: the paper does not say which.
+    SharedLinksNewest,
     /// By rate, highest first.
     Rate,
     /// By burst, largest first.

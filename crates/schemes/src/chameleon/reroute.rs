@@ -163,13 +163,17 @@ impl Rerouter {
 fn sort(candidates: &mut Vec<Candidate>, placement: &Placement, how: Rerouting) {
     let demand = |candidate: &Candidate| placement.ledger().flow(candidate.flow).map(|flow| flow.demand);
     let rank = |candidate: &Candidate| match how.sort {
-        Sort::SharedLinks => u64::from(candidate.shared),
+        Sort::SharedLinks | Sort::SharedLinksNewest => u64::from(candidate.shared),
         Sort::Rate => demand(candidate).map_or(0, |demand| demand.rate.bits_per_second()),
         Sort::Burst => demand(candidate).map_or(0, |demand| demand.burst.get()),
         Sort::Deadline => placement.deadline(candidate.flow).map_or(0, Time::as_nanos),
         Sort::Placement => 0,
     };
-    let key = |candidate: &Candidate| (std::cmp::Reverse(rank(candidate)), candidate.placed);
+    let age = |candidate: &Candidate| match how.sort {
+        Sort::SharedLinksNewest => u64::MAX - candidate.placed,
+        _ => candidate.placed,
+    };
+    let key = |candidate: &Candidate| (std::cmp::Reverse(rank(candidate)), age(candidate));
     if candidates.len() > how.limit && how.limit > 0 {
         candidates.select_nth_unstable_by_key(how.limit - 1, key);
     }

@@ -1,8 +1,9 @@
 //! Which lines are drawn of a run.
 
-use super::axis::Axis;
-use super::plot::{Dot, Join, Line, MOST_LINES, Plot, bars};
 use crate::report::markup::Element;
+use crate::report::plot::axis::Axis;
+use crate::report::plot::bars::bars;
+use crate::report::plot::{Dot, Join, Line, MOST_LINES, Plot, WIDTH};
 use crate::report::scale::Share;
 use crate::sim::result::{Distribution, QueueResult, RunResult, TrafficResult};
 use crate::sim::summary::busiest;
@@ -38,6 +39,10 @@ fn distributions(id: &str, title: &str, x_name: &str, named: Vec<(String, &Distr
         x_marks: x.marks.iter().map(|&mark| text::mean_time(mark)).collect(),
         x_name: x_name.to_owned(),
         y_marks: y.marks.iter().map(|mark| format!("{:.0} %", mark * 100.0)).collect(),
+        y_name: String::new(),
+        bands: Vec::new(),
+        width: WIDTH,
+        styles: Vec::new(),
         join: Join::Steps,
         lines: known.into_iter().take(MOST_LINES).map(|(name, of)| Line { name, points: points(of) }).collect(),
         x,
@@ -110,6 +115,10 @@ fn slowdown(index: usize, traffic: &TrafficResult) -> Option<Element> {
         x_name: "flows up to this size, above the one before".to_owned(),
         y_marks: y.marks.iter().map(|mark| format!("{mark}")).collect(),
         y,
+        y_name: String::new(),
+        bands: Vec::new(),
+        width: WIDTH,
+        styles: Vec::new(),
         join: Join::Dots,
         lines: vec![line("99 % of the flows are no slower", |of| of.p99 as f64), line("mean", |of| of.mean)],
     };
@@ -183,6 +192,10 @@ fn over_time(
         x_marks: x.marks.iter().map(|&mark| text::mean_time(mark)).collect(),
         x_name: x_name.to_owned(),
         y_marks: y.marks.iter().map(|&mark| show(mark)).collect(),
+        y_name: String::new(),
+        bands: Vec::new(),
+        width: WIDTH,
+        styles: Vec::new(),
         join: Join::Straight,
         lines,
         x,

@@ -2,17 +2,13 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`axis`] | scales with round numbers on them, linear and logarithmic |
-//! | [`plot`] | lines over two axes; bars |
 //! | [`figures`] | which lines are drawn of a run |
 //! | [`tables`] | the tables of a run |
 //! | [`sweep`] | figures and tables of a sweep |
 //! | [`page`] | `report.html` |
 
-pub(crate) mod axis;
 pub(crate) mod figures;
 pub(crate) mod page;
-pub(crate) mod plot;
 pub(crate) mod sweep;
 pub(crate) mod tables;
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Figures and tables of a sweep: the main figures against what varies, with the spread over seeds.
 
-use super::axis::Axis;
-use super::plot::{Dot, Join, Line, MOST_LINES, Plot};
 use crate::report::markup::Element;
+use crate::report::plot::axis::Axis;
+use crate::report::plot::{Dot, Join, Line, MOST_LINES, Plot, WIDTH};
 use crate::report::tables::Column::{Number, Text};
 use crate::report::tables::{boxed, table};
 use crate::sim::measure::{Group, Measure, traffic_names};
@@ -95,7 +95,7 @@ fn figure(
     let mut lines: Vec<Line> = Vec::new();
     for group in groups {
         let Some((place, spread)) = varied.place(group).zip(group.spread(&traffic.name, measure)) else { continue };
-        let dot = Dot { x: place, y: spread.mean, spread: Some((spread.lowest, spread.highest)) };
+        let dot = Dot { x: place, y: spread.mean, spread: Some((spread.lowest, spread.highest)), interval: None };
         let name = name_of(group.parameters, varied);
         match lines.iter_mut().find(|line| line.name == name) {
             Some(line) => line.points.push(dot),
@@ -120,6 +120,10 @@ fn figure(
         x_name: varied.path.clone(),
         y_marks: y.marks.iter().map(|&mark| measure.show(mark)).collect(),
         y,
+        y_name: String::new(),
+        bands: Vec::new(),
+        width: WIDTH,
+        styles: Vec::new(),
         join: Join::Dots,
         lines,
     };

@@ -1,0 +1,115 @@
+//! A table as a part of a picture: text that is wrapped into cells.
+
+use wayleave_experiments::Table;
+
+use crate::report::markup::Element;
+use crate::report::svg::{self, Anchor, Point};
+
+/// A line of text.
+const LINE: f64 = 17.0;
+/// The space around the text of a cell.
+const PAD: f64 = 8.0;
+/// The mean width of a character, generously: text is wrapped by it.
+const CHARACTER: f64 = 6.9;
+/// The space of the title and the heads.
+const HEAD: f64 = 52.0;
+
+/// A table that is laid out.
+pub(super) struct Grid {
+    /// Its height.
+    pub(super) height: f64,
+    /// What it consists of.
+    pub(super) parts: Vec<Element>,
+}
+
+/// Lays a table out in a width.
+pub(super) fn lay(table: &Table, width: f64) -> Grid {
+    let widths = widths(table, width);
+    let lefts: Vec<f64> = widths
+        .iter()
+        .scan(0.0, |at, width| {
+            let left = *at;
+            *at += width;
+            Some(left)
+        })
+        .collect();
+    let mut parts = vec![svg::text(Point { x: 0.0, y: 16.0 }, Anchor::Start, "head", &table.title)];
+    for (&x, head) in lefts.iter().zip(&table.columns) {
+        parts.push(svg::text(Point { x, y: HEAD - 10.0 }, Anchor::Start, "strong", head));
+    }
+    let mut top = HEAD;
+    for row in &table.rows {
+        parts.push(svg::line(Point { x: 0.0, y: top - 4.0 }, Point { x: width, y: top - 4.0 }, 1.0, "rule"));
+        let cells: Vec<Vec<String>> =
+            row.iter().zip(&widths).map(|(text, width)| wrapped(text, ((width - PAD) / CHARACTER) as usize)).collect();
+        for (&x, lines) in lefts.iter().zip(&cells) {
+            for (at, line) in (0..).zip(lines) {
+                let y = top + 11.0 + f64::from(at) * LINE;
+                parts.push(svg::text(Point { x, y }, Anchor::Start, "", line));
+            }
+        }
+        top += cells.iter().map(Vec::len).max().unwrap_or(1) as f64 * LINE + 6.0;
+    }
+    Grid { height: top, parts }
+}
+
+/// Columns as wide as their longest cell, if there is room; the widest give way first.
+fn widths(table: &Table, width: f64) -> Vec<f64> {
+    let longest = |at: usize| {
+        let cells = std::iter::once(&table.columns).chain(&table.rows).filter_map(|row| row.get(at));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0) as f64 * CHARACTER + 2.0 * PAD
+    };
+    let mut widths: Vec<f64> = (0..table.columns.len()).map(longest).collect();
+    let wanted: f64 = widths.iter().sum();
+    if wanted > width {
+        // What is narrow stays; the others share what is left, by what they want.
+        let fair = width / widths.len().max(1) as f64;
+        let narrow: f64 = widths.iter().filter(|&&of| of <= fair).sum();
+        let wide = wanted - narrow;
+        widths.iter_mut().filter(|of| **of > fair).for_each(|of| *of *= (width - narrow) / wide);
+    }
+    widths
+}
+
+/// A text in lines of so many characters.
+pub(super) fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let Some(line) = lines.last_mut() else { continue };
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > most {
+            lines.push(word.to_owned());
+            continue;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_wrapped_between_words_and_nothing_is_lost() {
+        assert_eq!(wrapped("one two three four", 9), ["one two", "three", "four"]);
+        assert_eq!(wrapped("", 9), [""]);
+        assert_eq!(wrapped("unbreakable", 4), ["", "unbreakable"][1..]);
+    }
+
+    #[test]
+    fn narrow_columns_stay_and_wide_ones_share_what_is_left() {
+        let cell = |length: usize| "x".repeat(length);
+        let table = Table {
+            name: "t".to_owned(),
+            title: "t".to_owned(),
+            columns: vec![cell(3), cell(4), cell(4)],
+            rows: vec![vec![cell(3), cell(200), cell(100)]],
+        };
+        let widths = widths(&table, 600.0);
+        assert!((widths.iter().sum::<f64>() - 600.0).abs() < 1e-6, "{widths:?}");
+        assert!(widths[0] < 40.0 && widths[1] > 1.8 * widths[2], "{widths:?}");
+    }
+}

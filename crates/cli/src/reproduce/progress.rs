@@ -1,0 +1,107 @@
+//! How far figures have come, on the standard error, with an estimate of the time that is left.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use wayleave_experiments::Entry;
+
+use crate::progress::{PATIENCE, Show};
+
+/// Parts of the whole that a bar tells apart.
+const PARTS: u64 = 1_000;
+
+/// What is shown, told by whichever thread has finished a job.
+#[derive(Clone)]
+pub(crate) struct Progress(Arc<Mutex<State>>);
+
+struct State {
+    started: Instant,
+    next: Instant,
+    show: Show,
+    /// Figures with how long they are expected to take, in seconds.
+    figures: Vec<(&'static str, f64)>,
+    /// The number of the figure that is under way.
+    current: usize,
+}
+
+impl Progress {
+    /// Of these figures, one after another; `is_forced` shows it where no terminal is.
+    pub(crate) fn new(entries: &[&'static Entry], seconds: fn(&Entry) -> u32, is_forced: bool) -> Self {
+        let weight = |(at, entry): (usize, &&'static Entry)| {
+            // Figures of the same runs cost nothing once one of them is there.
+            let is_shared = entries[..at].iter().any(|other| other.runs == entry.runs);
+            (entry.id, if is_shared { 0.1 } else { f64::from(seconds(entry)) })
+        };
+        let figures = entries.iter().enumerate().map(weight).collect();
+        let started = Instant::now();
+        let show = Show::choose(is_forced);
+        Self(Arc::new(Mutex::new(State { started, next: started + PATIENCE, show, figures, current: 0 })))
+    }
+
+    /// The figure of this number begins.
+    pub(crate) fn begin(&self, current: usize) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).current = current;
+    }
+
+    /// So many of so many jobs that are under way together are done.
+    pub(crate) fn tick(&self, done: usize, of: usize) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).tick(done as f64 / of.max(1) as f64);
+    }
+}
+
+impl State {
+    fn tick(&mut self, share: f64) {
+        let now = Instant::now();
+        if now < self.next {
+            return;
+        }
+        let sum = |figures: &[(&str, f64)]| figures.iter().map(|figure| figure.1).sum::<f64>();
+        let Some(&(name, weight)) = self.figures.get(self.current) else { return };
+        let done = (sum(&self.figures[..self.current]) + share * weight) / sum(&self.figures);
+        let text = describe(name, (self.current, self.figures.len()), now - self.started, done);
+        match &mut self.show {
+            Show::Never => {}
+            Show::Bar(bar) => {
+                let bar = bar.get_or_insert_with(bar_of_parts);
+                bar.set_position((done * PARTS as f64) as u64);
+                bar.set_message(text);
+                self.next = now + PATIENCE / 10;
+            }
+            Show::Lines => {
+                eprintln!("{text}");
+                self.next = now + PATIENCE;
+            }
+        }
+    }
+}
+
+fn bar_of_parts() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(PARTS), ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// `chameleon-fig8a, 2 of 9 figures, about 2 minutes left`.
+fn describe(name: &str, (current, all): (usize, usize), elapsed: Duration, done: f64) -> String {
+    let figures = if all > 1 { format!("{name}, {} of {all} figures", current + 1) } else { name.to_owned() };
+    // What would take longer than a Duration can say is not estimated.
+    match Duration::try_from_secs_f64(elapsed.as_secs_f64() * (1.0 - done) / done) {
+        Ok(left) => format!("{figures}, about {} left", HumanDuration(left)),
+        Err(_) => figures,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_estimate_goes_on_as_it_went() {
+        let text = describe("fig8a", (1, 9), Duration::from_secs(60), 0.25);
+        assert_eq!(text, "fig8a, 2 of 9 figures, about 3 minutes left");
+        assert_eq!(describe("fig8a", (0, 1), Duration::from_secs(60), 0.0), "fig8a");
+    }
+}

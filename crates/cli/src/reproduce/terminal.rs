@@ -1,0 +1,77 @@
+//! What people see on the terminal: the measured values, and what the text says beside them.
+
+use std::io::Write;
+
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, Width};
+use wayleave_experiments::{Form, Panel, Table};
+
+use super::Measured;
+use super::values::{axis_name, centre, place, with_unit};
+use crate::failure::Failure;
+use crate::output::table::{plain_table, write_table};
+
+/// A table with more columns is no table.
+const MOST_COLUMNS: usize = 9;
+
+/// Prints a figure.
+pub(crate) fn write(out: &mut impl Write, measured: &Measured) -> Result<(), Failure> {
+    let Measured { entry, figure, .. } = measured;
+    writeln!(out, "{}: {} ({})", entry.id, entry.title, entry.paper.name)?;
+    for panel in &figure.panels {
+        write_panel(out, panel)?;
+    }
+    // Statements that are a figure's table stand below.
+    for table in figure.tables.iter().filter(|table| table.rows.len() != figure.statements.len()) {
+        write_rows(out, table)?;
+    }
+    write_statements(out, measured)
+}
+
+fn write_panel(out: &mut impl Write, panel: &Panel) -> Result<(), Failure> {
+    let first = panel.series.first().map_or(&[][..], |series| &series.points);
+    // The shape of a distribution is for the picture.
+    if panel.form == Form::Steps || first.is_empty() || first.len() > MOST_COLUMNS {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let head = format!("{}: {}", panel.title, axis_name(&panel.x));
+    let places: Vec<String> = first.iter().map(|point| place(&point.x)).collect();
+    let heads: Vec<&str> = std::iter::once(head.as_str()).chain(places.iter().map(String::as_str)).collect();
+    let mut table = plain_table(&heads);
+    for series in &panel.series {
+        let cells = series
+            .points
+            .iter()
+            .map(|point| Cell::new(with_unit(centre(panel, point), &panel.y)).set_alignment(CellAlignment::Right));
+        table.add_row(std::iter::once(Cell::new(&series.name)).chain(cells));
+    }
+    write_table(out, &mut table)
+}
+
+fn write_rows(out: &mut impl Write, rows: &Table) -> Result<(), Failure> {
+    writeln!(out, "\n{}", rows.title)?;
+    let heads: Vec<&str> = rows.columns.iter().map(String::as_str).collect();
+    let mut table = plain_table(&heads);
+    for row in &rows.rows {
+        table.add_row(row);
+    }
+    write_table(out, &mut table)
+}
+
+fn write_statements(out: &mut impl Write, measured: &Measured) -> Result<(), Failure> {
+    writeln!(out)?;
+    let mut table = plain_table(&["verdict", "section", "the text says", "measured"]);
+    // Two columns are broken into lines here.
+    if let Some(says) = table.column_mut(2) {
+        says.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(36)));
+    }
+    for statement in &measured.figure.statements {
+        let seen = if statement.why.is_empty() {
+            statement.measured.clone()
+        } else {
+            format!("{}\n{}", statement.measured, statement.why)
+        };
+        table.add_row([statement.verdict.name(), statement.section, &statement.says, &seen]);
+    }
+    write_table(out, &mut table)
+}

@@ -1,0 +1,166 @@
+//! Every figure by name: one line each.
+
+use serde::Serialize;
+
+use crate::chameleon::{fig8a, fig8b, fig9a, fig9b, scaling, sec2, table5};
+use crate::data::Figure;
+use crate::run::{Failed, Run};
+
+/// A publication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Paper {
+    /// As people call it.
+    pub name: &'static str,
+    /// Who, what, where.
+    pub citation: &'static str,
+}
+
+/// Chameleon.
+pub const CHAMELEON: Paper = Paper {
+    name: "Chameleon, CoNEXT 2020",
+    citation: "A. Van Bemten, N. Đerić, A. Varasteh, S. Schmid, C. Mas-Machuca, A. Blenk, W. Kellerer, \"Chameleon: \
+               Predictable Latency and High Utilization with Queue-Aware and Adaptive Source Routing\", CoNEXT 2020",
+};
+
+/// A figure that can be measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// As it is called on the command line.
+    pub id: &'static str,
+    /// Where it stands.
+    pub paper: &'static Paper,
+    /// What the paper calls it.
+    pub place: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// Figures of the same runs share them: what the runs are called.
+    pub runs: &'static str,
+    /// About how long it takes on two cores, in seconds.
+    pub full_seconds: u32,
+    /// The same for a quick look.
+    pub quick_seconds: u32,
+    /// Measures it.
+    pub measure: fn(&Run) -> Result<Figure, Failed>,
+}
+
+/// Every figure, in the order of the papers.
+pub const CATALOGUE: &[Entry] = &[
+    Entry {
+        id: "sec2-examples",
+        runs: "section 2",
+        paper: &CHAMELEON,
+        place: "section 2, Fig. 1",
+        title: "Worked examples of QJump and Silo, and the flow that only rerouting admits",
+        full_seconds: 1,
+        quick_seconds: 1,
+        measure: sec2::measure,
+    },
+    Entry {
+        id: "chameleon-fig8a",
+        runs: "section 5.1",
+        paper: &CHAMELEON,
+        place: "Fig. 8a",
+        title: "Flows admitted until the first refusal",
+        full_seconds: 30,
+        quick_seconds: 5,
+        measure: fig8a::measure,
+    },
+    Entry {
+        id: "chameleon-fig8b",
+        runs: "section 5.1",
+        paper: &CHAMELEON,
+        place: "Fig. 8b",
+        title: "Which flows are reconfigured",
+        full_seconds: 15,
+        quick_seconds: 2,
+        measure: fig8b::measure,
+    },
+    Entry {
+        id: "chameleon-fig9a",
+        runs: "section 5.1",
+        paper: &CHAMELEON,
+        place: "Fig. 9a",
+        title: "Utilisation of the links between switches",
+        full_seconds: 20,
+        quick_seconds: 3,
+        measure: fig9a::measure,
+    },
+    Entry {
+        id: "chameleon-fig9b",
+        runs: "section 5.1",
+        paper: &CHAMELEON,
+        place: "Fig. 9b",
+        title: "Time to embed one flow",
+        full_seconds: 20,
+        quick_seconds: 3,
+        measure: fig9b::measure,
+    },
+    Entry {
+        id: "chameleon-fig10a",
+        runs: "two queues",
+        paper: &CHAMELEON,
+        place: "Fig. 10a",
+        title: "Flows admitted by network size, two queues",
+        full_seconds: 60,
+        quick_seconds: 5,
+        measure: scaling::fig10a,
+    },
+    Entry {
+        id: "chameleon-fig10b",
+        runs: "two queues",
+        paper: &CHAMELEON,
+        place: "Fig. 10b",
+        title: "Time to embed one flow by network size, two queues",
+        full_seconds: 60,
+        quick_seconds: 5,
+        measure: scaling::fig10b,
+    },
+    Entry {
+        id: "chameleon-fig11a",
+        runs: "four queues",
+        paper: &CHAMELEON,
+        place: "Fig. 11a",
+        title: "Flows admitted by network size, four queues",
+        full_seconds: 180,
+        quick_seconds: 8,
+        measure: scaling::fig11a,
+    },
+    Entry {
+        id: "chameleon-fig11b",
+        runs: "four queues",
+        paper: &CHAMELEON,
+        place: "Fig. 11b",
+        title: "Time to embed one flow by network size, four queues",
+        full_seconds: 180,
+        quick_seconds: 8,
+        measure: scaling::fig11b,
+    },
+    Entry {
+        id: "table5",
+        runs: "Table 5",
+        paper: &CHAMELEON,
+        place: "Table 5",
+        title: "Who guarantees what, and who conserves work",
+        full_seconds: 5,
+        quick_seconds: 5,
+        measure: table5::measure,
+    },
+];
+
+/// The figure of this name.
+pub fn find(id: &str) -> Option<&'static Entry> {
+    CATALOGUE.iter().find(|entry| entry.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_fit_file_names() {
+        for (at, entry) in CATALOGUE.iter().enumerate() {
+            assert!(entry.id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'), "{}", entry.id);
+            assert!(CATALOGUE[..at].iter().all(|other| other.id != entry.id), "{}", entry.id);
+        }
+    }
+}

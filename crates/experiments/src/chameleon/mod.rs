@@ -1,0 +1,84 @@
+//! Chameleon's evaluation: A. Van Bemten et al., CoNEXT 2020, sections 2 and 5.
+//!
+//! | figure | here |
+//! |---|---|
+//! | section 2.1, Fig. 1 | `sec2.rs` |
+//! | Fig. 8a, footnotes 2 and 3 | `fig8a.rs` |
+//! | Fig. 8b | `fig8b.rs` |
+//! | Fig. 9a, 9b | `fig9a.rs`, `fig9b.rs` |
+//! | Table 5 | `table5.rs`, `table5_rows.rs` |
+//! | Fig. 10a, 10b, 11a, 11b | `scaling.rs` |
+//!
+//! All of section 5.1 and 5.2 is one experiment, a network that is filled until the first refusal ([`filling`]), with
+//! systems that are set up in one place ([`system`]). Figures of the same fillings share them.
+//!
+//! What the text leaves open, and what is taken here:
+//! - The order of equal rerouting candidates: oldest first; newest first is shown beside it.
+//! - Whether Silo's arrival curves are capped by their input lines: both are shown.
+//! - What QJump does with a flow that asks for more than its share of the rate: both readings are shown.
+//! - Whether the host links that Fig. 9a leaves out are those of both directions: both are left out.
+//! - Requests are drawn by this project's own generator, so no run has the paper's requests.
+
+pub(crate) mod fig8a;
+pub(crate) mod fig8b;
+pub(crate) mod fig9a;
+pub(crate) mod fig9b;
+mod filling;
+pub(crate) mod scaling;
+pub(crate) mod sec2;
+mod system;
+pub(crate) mod table5;
+mod table5_rows;
+
+pub(crate) use filling::Fillings;
+
+use crate::data::Figure;
+use crate::run::Run;
+use crate::stats::mean;
+use filling::{Case, Filling, Size};
+use system::{Fast, Qjump, Silo, System};
+
+/// The scenarios of Table 2.
+const SCENARIOS: std::ops::RangeInclusive<usize> = 1..=8;
+
+/// The network of section 5.1: k = 4, 16 hosts, 8 queues.
+const SMALL: Size = Size { k: 4, hosts_per_edge: 2, queues: 8 };
+
+/// The seeds of section 5.1: 100 runs (5.1.2).
+fn small_seeds(run: &Run) -> Vec<u64> {
+    run.seeds(100, 10)
+}
+
+/// A case for every scenario and seed of section 5.1, seeds innermost.
+fn small_cases(system: System, seeds: &[u64]) -> Vec<Case> {
+    let of = |scenario| seeds.iter().map(move |&seed| Case { size: SMALL, system, scenario, seed });
+    SCENARIOS.flat_map(of).collect()
+}
+
+/// What every figure of section 5.1 was measured with.
+fn small_settings(figure: Figure) -> Figure {
+    figure
+        .with("network", "fat tree, k = 4, 16 hosts, links at 1 Gbit/s (5.1)")
+        .with("Chameleon", "8 queues of 97 kB a port (5.1.1), delays of 4.1.2, hosts 0.5 ms, rerouting limit 20")
+        .with("Silo", "one queue of 590 kB a port, 0.1 ms a link, hosts included (5.1.1)")
+        .with(
+            "QJump",
+            "n = 32, P = 1500 B, epsilon = 4 us (5.1.1); a flow that asks for more than its share takes one place",
+        )
+        .with("requests", "Table 1 in the mixes of Table 2, random hosts; until the first refusal (5.1.2)")
+        .with(
+            "model",
+            "that of the published controller; \"Wayleave\" has Wayleave's own, which is sound on real networks",
+        )
+}
+
+fn accepted(fillings: &[std::sync::Arc<Filling>]) -> Vec<f64> {
+    fillings.iter().map(|filling| filling.accepted as f64).collect()
+}
+
+/// `mean 723 (lowest to highest 502 to 977)`.
+fn spread(values: &[f64]) -> String {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    format!("{:.0} on average, {low:.0} to {high:.0}", mean(values))
+}

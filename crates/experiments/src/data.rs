@@ -1,0 +1,213 @@
+//! What a figure consists of. Everything here is plain data; who prints or draws it is somebody else.
+
+use serde::Serialize;
+
+use crate::statement::Statement;
+use crate::stats::Summary;
+
+/// A figure or table of a paper, measured again.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Figure {
+    /// What the paper's text says, beside what was measured.
+    pub statements: Vec<Statement>,
+    /// What is drawn.
+    pub panels: Vec<Panel>,
+    /// What is told in words and numbers.
+    pub tables: Vec<Table>,
+    /// How it was measured.
+    pub settings: Vec<Setting>,
+    /// The seed of each run, in the order of the values of every point.
+    pub seeds: Vec<u64>,
+    /// What a reader should know before believing it: readings, deviations.
+    pub notes: Vec<String>,
+}
+
+/// One name with its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// Of what.
+    pub name: String,
+    /// As people write it, with its unit.
+    pub value: String,
+}
+
+/// Series over two axes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Panel {
+    /// Unique in its figure; part of file names.
+    pub name: String,
+    /// Above it.
+    pub title: String,
+    /// To the right.
+    pub x: Axis,
+    /// Upwards.
+    pub y: Axis,
+    /// How points are joined.
+    pub form: Form,
+    /// What stands for a point's values.
+    pub centre: Centre,
+    /// Whether the values are times on a clock: those differ from run to run, and with the number of threads.
+    pub is_timing: bool,
+    /// Ranges of `y` that the text names.
+    pub bands: Vec<Band>,
+    /// What is drawn over one another.
+    pub series: Vec<Series>,
+}
+
+/// One axis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Axis {
+    /// What it is.
+    pub name: String,
+    /// `us`, `%`, `flows`; empty for categories.
+    pub unit: String,
+    /// How values become places.
+    pub scale: Scale,
+}
+
+impl Axis {
+    /// From zero on, in even steps.
+    pub fn linear(name: &str, unit: &str) -> Self {
+        Self { name: name.to_owned(), unit: unit.to_owned(), scale: Scale::Linear }
+    }
+
+    /// In even factors.
+    pub fn logarithmic(name: &str, unit: &str) -> Self {
+        Self { name: name.to_owned(), unit: unit.to_owned(), scale: Scale::Logarithmic }
+    }
+
+    /// Names side by side.
+    pub fn categories(name: &str) -> Self {
+        Self { name: name.to_owned(), unit: String::new(), scale: Scale::Categories }
+    }
+}
+
+/// How values become places on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// In even steps.
+    Linear,
+    /// In even factors.
+    Logarithmic,
+    /// Names side by side.
+    Categories,
+}
+
+/// How the points of a series are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// Not at all; series stand side by side at each place.
+    Apart,
+    /// By straight lines.
+    Joined,
+    /// Along the axes, as distributions are.
+    Steps,
+}
+
+/// What stands for the values of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Centre {
+    /// Their mean, with its confidence interval.
+    Mean,
+    /// Their median.
+    Median,
+}
+
+/// A range of values that the text names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Band {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// What the text says, in a few words.
+    pub label: String,
+}
+
+/// One system, or one way to read the paper.
+#[derive(Clone, Debug, Serialize)]
+pub struct Series {
+    /// In the legend.
+    pub name: String,
+    /// From left to right.
+    pub points: Vec<Point>,
+}
+
+/// What was measured at one place.
+#[derive(Clone, Debug, Serialize)]
+pub struct Point {
+    /// Where.
+    pub x: X,
+    /// One value for each seed; the mean, where a run has many.
+    pub values: Vec<f64>,
+    /// Of everything that was measured there.
+    pub summary: Summary,
+}
+
+impl Point {
+    /// From one value for each seed.
+    pub fn of(x: impl Into<X>, values: Vec<f64>) -> Self {
+        let summary = Summary::of_runs(&values);
+        Self { x: x.into(), values, summary }
+    }
+
+    /// From many samples for each seed: percentiles are those of all samples together, the confidence interval is that
+    /// of the means of the runs.
+    pub fn pooled(x: impl Into<X>, runs: &[Vec<f64>]) -> Self {
+        let (values, summary) = Summary::pooled(runs);
+        Self { x: x.into(), values, summary }
+    }
+}
+
+/// A place on the axis to the right.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum X {
+    /// One of several names.
+    Name(String),
+    /// A number.
+    Number(f64),
+}
+
+impl From<f64> for X {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<String> for X {
+    fn from(name: String) -> Self {
+        Self::Name(name)
+    }
+}
+
+impl From<&str> for X {
+    fn from(name: &str) -> Self {
+        Self::Name(name.to_owned())
+    }
+}
+
+/// Rows of text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Table {
+    /// Unique in its figure; part of file names.
+    pub name: String,
+    /// Above it.
+    pub title: String,
+    /// The heads of the columns.
+    pub columns: Vec<String>,
+    /// As many cells as there are columns.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Figure {
+    /// With a setting more.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.settings.push(Setting { name: name.to_owned(), value: value.into() });
+        self
+    }
+}

@@ -1,0 +1,37 @@
+//! The figures and tables of the publications, measured again.
+//!
+//! A figure is data ([`Figure`]): what was measured, for each seed; what the paper's text says about it, beside what came
+//! out; the settings. Only texts of the papers are compared: a curve that stands only in a picture is not in here, and
+//! no number of one is invented.
+//!
+//! | | |
+//! |---|---|
+//! | [`catalogue`](CATALOGUE) | every figure by name, with its paper and how long it takes |
+//! | `data.rs`, `statement.rs` | what a figure consists of; what a text says and whether that was seen |
+//! | `stats.rs` | means, percentiles, confidence intervals over seeds |
+//! | `run.rs` | runs on several threads, with the same results whatever their number |
+//! | `chameleon/` | Chameleon (CoNEXT 2020), one file per figure |
+//!
+//! The seeds are fixed in advance and the same for all figures ([`seeds`]); every figure of a paper uses the one set of
+//! settings that the paper gives, and none has a parameter of its own.
+//!
+//! ```
+//! use wayleave_experiments::{Effort, Run, find};
+//! let entry = find("sec2-examples").ok_or("no such figure")?;
+//! let figure = (entry.measure)(&Run::new(Effort::Quick))?;
+//! assert!(figure.statements.iter().all(|statement| statement.is_held()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod catalogue;
+mod chameleon;
+mod data;
+mod run;
+mod statement;
+mod stats;
+
+pub use catalogue::{CATALOGUE, CHAMELEON, Entry, Paper, find};
+pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
+pub use run::{Effort, Failed, Run, Watch, seeds};
+pub use statement::{Statement, Verdict};
+pub use stats::Summary;

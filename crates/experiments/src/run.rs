@@ -1,0 +1,184 @@
+//! Runs on several threads. Each job is the work of one thread and shares nothing with the others, and results are kept
+//! in the order of the jobs; so what comes out does not depend on how many threads there are. (Times on a clock do.)
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use crate::chameleon::Fillings;
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// As many runs, and networks as large, as in the paper.
+    Full,
+    /// A tenth of the runs and smaller networks: shapes show, digits do not.
+    Quick,
+}
+
+/// The seeds of so many runs: 1, 2, 3 and so on, for every figure.
+pub fn seeds(runs: usize) -> Vec<u64> {
+    (1..).take(runs).collect()
+}
+
+/// Why a figure could not be measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// Somebody stopped it.
+    Stopped,
+    /// Something that should work did not.
+    Broken(String),
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stopped => f.write_str("stopped before the end"),
+            Self::Broken(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Failed {}
+
+impl Failed {
+    /// Whatever it was, as text.
+    pub fn broken(error: impl fmt::Display) -> Self {
+        Self::Broken(error.to_string())
+    }
+}
+
+/// Told after every job: how many of how many are done, of the jobs that are under way together. False stops the run.
+pub type Watch = Box<dyn Fn(usize, usize) -> bool + Sync>;
+
+/// How figures are measured, and what they share.
+pub struct Run {
+    /// How much is measured.
+    pub effort: Effort,
+    runs: Option<NonZeroUsize>,
+    threads: NonZeroUsize,
+    watch: Option<Watch>,
+    pub(crate) fillings: Fillings,
+}
+
+impl Run {
+    /// On one thread, with as many runs as the figures want, unwatched.
+    pub fn new(effort: Effort) -> Self {
+        Self { effort, runs: None, threads: NonZeroUsize::MIN, watch: None, fillings: Fillings::default() }
+    }
+
+    /// With so many runs of everything, whatever the figures want.
+    #[must_use]
+    pub fn with_runs(self, runs: Option<NonZeroUsize>) -> Self {
+        Self { runs, ..self }
+    }
+
+    /// On so many threads.
+    #[must_use]
+    pub fn with_threads(self, threads: NonZeroUsize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Watched.
+    #[must_use]
+    pub fn watched(self, watch: Watch) -> Self {
+        Self { watch: Some(watch), ..self }
+    }
+
+    /// One of two, by how much is measured.
+    pub fn choose<T>(&self, full: T, quick: T) -> T {
+        match self.effort {
+            Effort::Full => full,
+            Effort::Quick => quick,
+        }
+    }
+
+    /// The seeds of a figure that wants so many runs.
+    pub fn seeds(&self, full: usize, quick: usize) -> Vec<u64> {
+        seeds(self.runs.map_or_else(|| self.choose(full, quick), NonZeroUsize::get))
+    }
+
+    /// Does all jobs, and returns what each found out, in their order.
+    ///
+    /// # Errors
+    /// The first error of a job; or that somebody stopped the run.
+    pub fn map<J: Sync, R: Send>(
+        &self,
+        jobs: &[J],
+        work: impl Fn(&J) -> Result<R, Failed> + Sync,
+    ) -> Result<Vec<R>, Failed> {
+        let (next, done, stopped) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+        let results: Vec<Mutex<Option<Result<R, Failed>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+        let go = || {
+            while !stopped.load(Ordering::Relaxed) {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(job) = jobs.get(at) else { return };
+                let result = work(job);
+                let is_broken = result.is_err();
+                if let Ok(mut place) = results[at].lock() {
+                    *place = Some(result);
+                }
+                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                if is_broken || self.watch.as_ref().is_some_and(|watch| !watch(done, jobs.len())) {
+                    stopped.store(true, Ordering::Relaxed);
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..self.threads.get().min(jobs.len()) {
+                scope.spawn(go);
+            }
+            go();
+        });
+        let results: Vec<Option<Result<R, Failed>>> =
+            results.into_iter().map(|place| place.into_inner().ok().flatten()).collect();
+        // An error says more than that others were not begun because of it.
+        if let Some(Err(failed)) = results.iter().flatten().find(|result| result.is_err()) {
+            return Err(failed.clone());
+        }
+        results.into_iter().map(|result| result.unwrap_or(Err(Failed::Stopped))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on(threads: usize) -> Run {
+        Run::new(Effort::Quick).with_threads(NonZeroUsize::new(threads).unwrap())
+    }
+
+    #[test]
+    fn results_stand_in_the_order_of_the_jobs_whatever_the_number_of_threads() {
+        let jobs: Vec<u64> = (0..500).collect();
+        for threads in [1, 2, 7] {
+            let results = on(threads).map(&jobs, |&job| Ok(job * job)).unwrap();
+            assert!(results.iter().zip(&jobs).all(|(result, job)| *result == job * job), "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn the_error_of_a_job_is_that_of_the_run() {
+        let jobs: Vec<u64> = (0..50).collect();
+        let work = |&job: &u64| if job == 13 { Err(Failed::Broken("13".to_owned())) } else { Ok(job) };
+        assert_eq!(on(2).map(&jobs, work), Err(Failed::Broken("13".to_owned())));
+    }
+
+    #[test]
+    fn a_watcher_can_stop_it() {
+        let run = on(1).watched(Box::new(|done, of| {
+            assert_eq!(of, 9);
+            done < 3
+        }));
+        assert_eq!(run.map(&[0; 9], |job| Ok(*job)), Err(Failed::Stopped));
+    }
+
+    #[test]
+    fn seeds_are_the_same_for_all_figures_and_a_given_number_goes_first() {
+        let run = Run::new(Effort::Quick);
+        assert_eq!((run.seeds(100, 3), seeds(5)), (vec![1, 2, 3], vec![1, 2, 3, 4, 5]));
+        assert_eq!(run.with_runs(NonZeroUsize::new(2)).seeds(100, 3), [1, 2]);
+    }
+}
