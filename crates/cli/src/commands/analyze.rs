@@ -168,14 +168,21 @@ impl AnalyzeArgs {
         if self.flows.is_empty() {
             return Ok((0..flows.len()).collect());
         }
-        let find = |name: &String| {
-            flows.iter().position(|flow| flow.name == *name).ok_or_else(|| {
+        let is_named = |flow: &str, name: &str| {
+            flow.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(admitted::ROUTE))
+        };
+        let mut chosen = Vec::new();
+        for name in &self.flows {
+            let before = chosen.len();
+            chosen.extend((0..flows.len()).filter(|&flow| is_named(&flows[flow].name, name)));
+            if chosen.len() == before {
                 let near = words::nearest(name, flows.iter().map(|flow| flow.name.as_str()));
                 let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
                 let count = crate::output::human::count(flows.len(), "flow");
-                Failure::Usage(format!("there is no flow \"{name}\" among the {count} that are analysed{near}"))
-            })
-        };
-        self.flows.iter().map(find).collect()
+                let message = format!("there is no flow \"{name}\" among the {count} that are analysed{near}");
+                return Err(Failure::Usage(message));
+            }
+        }
+        Ok(chosen)
     }
 }

@@ -12,6 +12,8 @@ use wayleave_calculus::network::{Flow, Options, PortNetwork, Server, Shaping};
 use wayleave_calculus::rational::{from_amount, from_rate, from_time};
 use wayleave_calculus::{ArrivalCurve, Rational, TokenBucket};
 use wayleave_ledger::Shaping as Lines;
+use wayleave_schemes::placement::Placement;
+use wayleave_schemes::standing::{Standing, Term};
 use wayleave_topology::Route;
 use wayleave_units::Amount;
 
@@ -21,7 +23,10 @@ use crate::failure::Failure;
 use crate::inputs::Lists;
 use crate::output::human::count;
 use crate::progress::Progress;
-use crate::session::{Session, SessionArgs, Term};
+use crate::session::{Session, SessionArgs};
+
+/// What stands between the name of a contract and the number of its route, from the second on.
+pub(super) const ROUTE: &str = " (route ";
 
 /// Admits contracts, and makes a network of what was admitted.
 pub(super) fn subject(args: &SessionArgs, files: &[String], is_forced: bool) -> Result<Subject, Failure> {
@@ -42,15 +47,21 @@ pub(super) fn subject(args: &SessionArgs, files: &[String], is_forced: bool) -> 
         Lines::InputLinks => Shaping::On,
         _ => Shaping::Off,
     };
-    let network = network(&session)?;
-    let flows = session.ledger().flows();
-    let extras = flows.map(|(_, reservation)| extra(&session, &reservation.route)).collect();
+    let Some(placement) = session.scheme.queues() else {
+        let scheme = session.scheme.name();
+        return Err(Failure::Usage(format!(
+            "{scheme} keeps no queues that could be analysed: --scheme chameleon or silo does"
+        )));
+    };
+    let network = network(&session, placement)?;
+    let flows = placement.ledger().flows();
+    let extras = flows.map(|(_, reservation)| extra(placement, &reservation.route)).collect();
     let options = Options { shaping, ..Options::default() };
     Ok(Subject { name: session.topology.clone(), network, options, extras: Some(extras) })
 }
 
-fn network(session: &Session) -> Result<PortNetwork, Failure> {
-    let ledger = session.ledger();
+fn network(session: &Session, placement: &Placement) -> Result<PortNetwork, Failure> {
+    let ledger = placement.ledger();
     let mut servers = Vec::new();
     let mut index = HashMap::new();
     for (id, link) in session.network.links() {
@@ -65,11 +76,19 @@ fn network(session: &Session) -> Result<PortNetwork, Failure> {
             });
         }
     }
+    // A protected contract has a flow for each of its routes.
+    let mut routes: HashMap<&str, usize> = HashMap::new();
     let flows = ledger.flows().map(|(id, reservation)| {
+        let number = routes.entry(session.name_of(id)).or_default();
+        *number += 1;
+        let name = match *number {
+            1 => session.name_of(id).to_owned(),
+            number => format!("{}{ROUTE}{number})", session.name_of(id)),
+        };
         let hops = &reservation.route.hops;
         let path = hops.iter().filter_map(|hop| index.get(&(hop.link, hop.queue)).copied()).collect();
         let demand = &reservation.demand;
-        Flow::unicast(session.name_of(id), ArrivalCurve::token_bucket(demand.rate, demand.burst), path)
+        Flow::unicast(&name, ArrivalCurve::token_bucket(demand.rate, demand.burst), path)
     });
     let flows: Vec<Flow> = flows.collect();
     if flows.is_empty() {
@@ -80,12 +99,14 @@ fn network(session: &Session) -> Result<PortNetwork, Failure> {
 }
 
 /// What is not in the curves of queues.
-fn extra(session: &Session, route: &Route) -> Extra {
+fn extra(placement: &Placement, route: &Route) -> Extra {
     let mut extra = Extra { budgets: Rational::zero(), constants: Rational::zero() };
-    for term in session.terms(route) {
+    for term in placement.terms(route) {
         match term {
             Term::Queue(_, budget) => extra.budgets += from_time(budget),
             Term::Processing(_, time) | Term::Propagation(_, time) => extra.constants += from_time(time),
+            // Of schemes without queues.
+            _ => {}
         }
     }
     extra
