@@ -135,6 +135,26 @@ pub(crate) enum RoutingName {
     LaracHops,
 }
 
+impl RoutingName {
+    /// What was asked for; else what admits most, or the paper's way with its model.
+    pub(crate) fn or_usual(asked: Option<Self>, base: Base) -> Self {
+        asked.unwrap_or(match base {
+            Base::Default => Self::Scarcity,
+            Base::Published => Self::LeastDelay,
+        })
+    }
+
+    /// With these prices, where they matter.
+    pub(crate) fn routing(self, scarcity: Option<Scarcity>) -> Routing {
+        match self {
+            Self::Scarcity => Routing::Scarcity(scarcity.unwrap_or_default()),
+            Self::LeastDelay => Routing::LeastDelay,
+            Self::LaracDelay => Routing::LaracByDelay,
+            Self::LaracHops => Routing::LaracByHops,
+        }
+    }
+}
+
 #[derive(ValueEnum, Clone, Copy, Debug, Default)]
 pub(crate) enum SortName {
     /// Those that share most links with the shortest paths of the new flow
@@ -227,6 +247,9 @@ impl SchemeArgs {
     /// The scheme, with nothing admitted.
     pub(crate) fn scheme(&self, network: &Arc<Network>, model: Model, base: Base) -> Result<Scheme, Failure> {
         self.check()?;
+        if self.scarcity.is_some() && self.routing(base) != RoutingName::Scarcity {
+            return Err(Failure::Usage("--scarcity is an option of --routing scarcity".into()));
+        }
         let scheme = match self.scheme {
             SchemeName::Chameleon => Chameleon::new(network.clone(), model, self.chameleon(base)).map(Scheme::from),
             SchemeName::Silo => Silo::new(network.clone(), model, self.silo()).map(Scheme::from),
@@ -270,22 +293,14 @@ impl SchemeArgs {
 
     /// How Chameleon finds a route: what admits most, unless the paper's way is asked for.
     pub(crate) fn routing(&self, base: Base) -> RoutingName {
-        self.routing.unwrap_or(match base {
-            Base::Default => RoutingName::Scarcity,
-            Base::Published => RoutingName::LeastDelay,
-        })
+        RoutingName::or_usual(self.routing, base)
     }
 
     /// Chameleon's parameters.
     pub(crate) fn chameleon(&self, base: Base) -> Params {
         let usual = Allocation::default();
         let host = self.host_budget.clone().unwrap_or(usual.host);
-        let routing = match self.routing(base) {
-            RoutingName::Scarcity => Routing::Scarcity(self.scarcity.unwrap_or_default()),
-            RoutingName::LeastDelay => Routing::LeastDelay,
-            RoutingName::LaracDelay => Routing::LaracByDelay,
-            RoutingName::LaracHops => Routing::LaracByHops,
-        };
+        let routing = self.routing(base).routing(self.scarcity);
         let allocation = Allocation { switch: self.budgets.clone(), host };
         Params { allocation, routing, rerouting: self.reroute.rerouting(self.routing(base)) }
     }

@@ -51,10 +51,16 @@ pub fn climb(
     effort: Effort,
     mut seen: impl FnMut(usize, &Method),
 ) -> Result<Vec<Method>, LedgerError> {
-    let length = if objective.needs_whole_list() { Length::Times(effort.list) } else { Length::FirstRefusal };
+    let starts = methods();
+    let (length, samples) = if objective.needs_whole_list() {
+        let params = starts.iter().map(|(_, params)| params);
+        (Length::Whole, Sample::cut_to(samples, params, effort.list, effort.threads)?)
+    } else {
+        (Length::FirstRefusal, samples.to_vec())
+    };
     let mut tried: Vec<Method> = Vec::new();
     let mut attempt = |name: String, params: Params, tried: &mut Vec<Method>| -> Result<f64, LedgerError> {
-        let scores = fill_all(samples, &params, length, effort.threads)?;
+        let scores = fill_all(&samples, &params, length, effort.threads)?;
         let value = mean(&scores, objective);
         tried.push(Method { name, params, value });
         if let Some(method) = tried.last() {
@@ -62,7 +68,7 @@ pub fn climb(
         }
         Ok(value)
     };
-    for (name, params) in methods() {
+    for (name, params) in starts {
         attempt(name.to_owned(), params, &mut tried)?;
     }
     let Some(network) = samples.first().map(|sample| &sample.network) else { return Ok(tried) };

@@ -21,6 +21,30 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// Lists for comparing methods: each as long as `times` what the best of them admits until its first refusal, so that
+    /// all are offered the same.
+    ///
+    /// # Errors
+    /// If the budgets of a method do not fit the network.
+    pub fn cut_to<'a>(
+        samples: &[Self],
+        methods: impl Iterator<Item = &'a Params>,
+        times: usize,
+        threads: usize,
+    ) -> Result<Vec<Self>, LedgerError> {
+        let mut most = vec![0; samples.len()];
+        for params in methods {
+            for (most, score) in most.iter_mut().zip(fill_all(samples, params, Length::FirstRefusal, threads)?) {
+                *most = score.until_refusal.max(*most);
+            }
+        }
+        let first = |(sample, most): (&Self, usize)| {
+            let count = (most + 1).saturating_mul(times).min(sample.requests.len());
+            Self { requests: sample.requests[..count].to_vec(), ..sample.clone() }
+        };
+        Ok(samples.iter().zip(most).map(first).collect())
+    }
+
     /// Of a list of contracts.
     pub fn new(network: Arc<Network>, model: Model, contracts: impl Iterator<Item = Contract>) -> Self {
         let asked = |contract: Contract| (wayleave_schemes::request(&contract, &model), Category::of(&contract));
@@ -100,8 +124,8 @@ impl Objective {
 pub enum Length {
     /// Up to the first refusal.
     FirstRefusal,
-    /// This many times as many as were admitted until then, as far as the list goes.
-    Times(usize),
+    /// All of it.
+    Whole,
 }
 
 /// Offers a sample's requests in order.
@@ -113,11 +137,6 @@ pub fn fill(sample: &Sample, params: &Params, length: Length) -> Result<Score, L
     let mut score =
         Score { until_refusal: 0, was_refused: false, all: Tally::default(), categories: Default::default() };
     for (request, category) in &sample.requests {
-        if let (true, Length::Times(times)) = (score.was_refused, length)
-            && score.all.offered >= times * score.until_refusal.max(1)
-        {
-            break;
-        }
         let is_admitted = scheme.admit(request).is_ok();
         score.all.count(request, is_admitted);
         if let Some(category) = category {

@@ -44,11 +44,12 @@ pub fn judge(
     (list, threads): (usize, usize),
     mut seen: impl FnMut(&str),
 ) -> Result<Verdict, LedgerError> {
+    let samples = Sample::cut_to(samples, candidates.iter().map(|(_, params)| params), list, threads)?;
     let mut summaries = Vec::new();
     let mut values = Vec::new();
     for (name, params) in candidates {
         seen(&name);
-        let scores = fill_all(samples, &params, Length::Times(list), threads)?;
+        let scores = fill_all(&samples, &params, Length::Whole, threads)?;
         values.push(scores.iter().map(|score| objective.of(score)).sum::<f64>());
         summaries.push(summary(name, params, &scores));
     }

@@ -69,7 +69,7 @@ fn cuts_count_what_crosses_them() {
 fn threads_do_not_show() {
     let network = fat_tree();
     let samples = samples(&network, 8, 1..=3, 1500);
-    let on = |threads| fill_all(&samples, &Params::default(), Length::Times(2), threads).unwrap();
+    let on = |threads| fill_all(&samples, &Params::default(), Length::Whole, threads).unwrap();
     assert_eq!(on(1), on(3));
     assert!(on(1).iter().all(|score| score.all.offered >= score.until_refusal));
 }

@@ -21,6 +21,9 @@ pub enum Fault {
     DuplicationOff,
 }
 
+/// What a service holds that has lost its buffer.
+const SMALL_PACKET: Bytes = Bytes::new(64);
+
 impl Claim {
     /// The same claim with something wrong.
     ///
@@ -36,7 +39,10 @@ impl Claim {
                     promise.burst = promise.burst * 2;
                 }
             }
-            Fault::BuffersGone => claim.network = Arc::new(with_small_buffers(&self.network)?),
+            Fault::BuffersGone => {
+                claim.network = Arc::new(with_small_buffers(&self.network)?);
+                claim.services.iter_mut().for_each(|service| service.buffer = SMALL_PACKET);
+            }
             Fault::DuplicationOff => {
                 claim.protected.iter_mut().for_each(|protected| protected.duplication = Duplication::Off);
             }

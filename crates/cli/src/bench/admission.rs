@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use wayleave_contracts::Mix;
 use wayleave_ledger::Model;
 use wayleave_policy::{Admission, Request};
-use wayleave_schemes::chameleon::{Chameleon, Params, Rerouting};
+use wayleave_schemes::chameleon::{Allocation, Chameleon, Params, Rerouting, Routing};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Network, PortSpec};
+use wayleave_units::Time;
 
 use super::{Metric, peak_rss_mb};
 
@@ -21,10 +22,20 @@ pub(crate) struct Case {
     hosts_per_edge: u64,
     queues: usize,
     rerouting: bool,
+    budgets: Budgets,
+}
+
+/// Delay budgets of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Budgets {
+    /// Section 4.1.2 of Chameleon.
+    Published,
+    /// What `wayleave tune` found for scenario 8 at k = 12.
+    Tuned,
 }
 
 const fn case(name: &'static str, k: u64, hosts_per_edge: u64, queues: usize, rerouting: bool) -> Case {
-    Case { name, k, hosts_per_edge, queues, rerouting }
+    Case { name, k, hosts_per_edge, queues, rerouting, budgets: Budgets::Published }
 }
 
 /// 40 k/2 servers per edge switch, as in Chameleon, section 5.2; `k4-q8` is the 16-host network of section 5.1.
@@ -43,6 +54,7 @@ pub(crate) const CASES: &[Case] = &[
     case("k12-q2-reroute", 12, 240, 2, true),
     case("k12-q4-noreroute", 12, 240, 4, false),
     case("k12-q4-reroute", 12, 240, 4, true),
+    Case { budgets: Budgets::Tuned, ..case("k12-q4-tuned", 12, 240, 4, false) },
     case("k16-q4-noreroute", 16, 320, 4, false),
     case("k16-q4-reroute", 16, 320, 4, true),
 ];
@@ -56,14 +68,23 @@ pub(crate) struct Setting {
     pub(crate) seed: u64,
     /// The network model.
     pub(crate) model: Model,
+    /// How routes are found.
+    pub(crate) routing: Routing,
 }
 
 /// Fills one network until the first refusal, then releases and admits at nine tenths of that.
 pub(crate) fn run(case: Case, setting: Setting) -> Result<Vec<Metric>, String> {
     let started = Instant::now();
     let network = Arc::new(network(case)?);
-    let rerouting = case.rerouting.then(Rerouting::default);
-    let params = Params { rerouting, ..Params::default() };
+    let how = match setting.routing {
+        Routing::Scarcity(_) => Rerouting::with_tightening(),
+        _ => Rerouting::default(),
+    };
+    let allocation = match case.budgets {
+        Budgets::Published => Allocation::default(),
+        Budgets::Tuned => tuned(),
+    };
+    let params = Params { allocation, routing: setting.routing, rerouting: case.rerouting.then_some(how) };
     let mut scheme = Chameleon::new(network.clone(), setting.model, params).map_err(|error| error.to_string())?;
     let setup = started.elapsed();
     let mut requests = Mix::new(&network, setting.scenario, setting.seed)
@@ -84,6 +105,12 @@ pub(crate) fn run(case: Case, setting: Setting) -> Result<Vec<Metric>, String> {
     metrics.extend(churn(&mut scheme, admitted, &mut requests));
     metrics.push(Metric::new("rss_mb", peak_rss_mb().unwrap_or(f64::NAN), "MB"));
     Ok(metrics)
+}
+
+/// 0.2, 1, 4 and 20 ms for switches, 0.2 ms for hosts.
+fn tuned() -> Allocation {
+    let switch = [200, 1_000, 4_000, 20_000].map(Time::from_micros).to_vec();
+    Allocation { switch: Some(switch), host: vec![Time::from_micros(200)] }
 }
 
 fn network(case: Case) -> Result<Network, String> {

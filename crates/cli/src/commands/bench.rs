@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::model_args::ModelArgs;
 use crate::output::out;
+use crate::scheme_args::RoutingName;
 
 /// Measure how long things take, as one JSON object a line
 #[derive(Subcommand, Clone, Debug)]
@@ -43,6 +44,9 @@ pub(crate) struct AdmissionArgs {
     /// Run this one here: what each case's own process is told
     #[arg(long, hide = true, value_name = "CASE")]
     only: Option<String>,
+    /// How routes are found [default: scarcity, or least-delay with --model published]
+    #[arg(long, value_enum, value_name = "HOW")]
+    routing: Option<RoutingName>,
     #[command(flatten)]
     model: ModelArgs,
 }
@@ -132,7 +136,9 @@ fn chosen(names: &[String], all: &[&'static str], usual: Vec<&'static str>) -> R
 fn run_here(args: &AdmissionArgs, name: &str) -> Result<Exit, Failure> {
     let case = admission::CASES.iter().find(|case| case.name == name);
     let case = case.ok_or_else(|| Failure::Usage(format!("there is no case \"{name}\"")))?;
-    let setting = admission::Setting { scenario: args.scenario as usize, seed: args.seed, model: args.model.model()? };
+    let routing = RoutingName::or_usual(args.routing, args.model.model).routing(None);
+    let (scenario, model) = (args.scenario as usize, args.model.model()?);
+    let setting = admission::Setting { scenario, seed: args.seed, model, routing };
     let metrics = admission::run(*case, setting).map_err(Failure::Internal)?;
     print("admission", name, &metrics).map_err(Failure::Internal)?;
     Ok(Exit::Fine)

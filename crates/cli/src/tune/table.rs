@@ -22,8 +22,7 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
         first + trained - 1,
         judging + judged - 1,
     )?;
-    let of_list = format!("flows of a list {} times as long", report.list);
-    let mut head = vec!["method", "until refusal", of_list.as_str(), "Gbit/s of it"];
+    let mut head = vec!["method", "until refusal", "of a long list", "its Gbit/s"];
     if report.has_categories {
         head.extend(Category::ALL.map(Category::short));
     }
@@ -41,10 +40,15 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
         table.add_row(row);
     }
     write_table(&mut out, &mut table)?;
+    writeln!(
+        out,
+        "\nthe long list is the same for all: {} times what the best of them admits until its first refusal",
+        report.list
+    )?;
     let known: Vec<usize> = report.bounds.iter().copied().flatten().collect();
     if !known.is_empty() {
         let mean = known.iter().sum::<usize>() as f64 / known.len() as f64;
-        writeln!(out, "\nno method can admit more until the first refusal than {mean:.0}: link rates alone")?;
+        writeln!(out, "no method can admit more until the first refusal than {mean:.0}: link rates alone")?;
     }
     let chosen = report.verdict.summaries.get(report.verdict.choice);
     if let Some(chosen) = chosen {

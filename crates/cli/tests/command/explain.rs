@@ -69,7 +69,7 @@ fn with_field(list: &str, name: &str, key: &str, value: &str) -> Option<i32> {
 
 #[test]
 fn the_nearest_request_fits_and_one_step_more_does_not() {
-    let list = requests("explain-nearest.yaml", K4, 8, 1500);
+    let list = requests("explain-nearest.yaml", K4, 1, 400);
     let plan = wayleave(&format!("plan -t {K4} -f {list} -o json")).json();
     let refused = |request: &&Value| request["decision"] == "refused";
     let names: Vec<&str> = plan["requests"]

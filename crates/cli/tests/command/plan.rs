@@ -15,7 +15,9 @@ fn an_admitted_list_ends_with_0_and_shows_route_and_bound() {
     let list = file("plan-good.yaml", contracts(&[GOOD]));
     let run = wayleave(&format!("plan -t {K4} -f {list}")).ends_with(0);
     assert!(run.stdout.contains("h1 -[0]- pod1-edge1"), "{}", run.stdout);
-    assert!(run.stdout.contains("1ms / 2ms"), "{}", run.stdout);
+    assert!(run.stdout.contains("1.8ms / 2ms"), "{}", run.stdout);
+    let published = wayleave(&format!("plan -t {K4} -f {list} --routing least-delay")).ends_with(0);
+    assert!(published.stdout.contains(" 1ms / 2ms"), "{}", published.stdout);
     assert!(run.stdout.contains("1 admitted, 0 refused"), "{}", run.stdout);
     assert_eq!(run.stderr, "");
 }
@@ -109,7 +111,7 @@ spec:
 ",
     );
     let list = file("plan-constants-list.yaml", contracts(&[GOOD]));
-    let run = wayleave(&format!("plan -t {network} -f {list} -o json --recheck")).ends_with(0);
+    let run = wayleave(&format!("plan -t {network} -f {list} -o json --recheck --routing least-delay")).ends_with(0);
     let request = &run.json()["requests"][0];
     let kinds: Vec<String> = request["terms"].as_array().unwrap().iter().map(|term| term["kind"].to_string()).collect();
     let expected = ["processing", "queue", "propagation", "processing", "queue", "propagation"];
@@ -122,8 +124,9 @@ spec:
 #[test]
 fn rerouting_admits_more_and_names_what_moved() {
     let list = requests("plan-reroute.yaml", K4, 8, 1200);
-    let without = wayleave(&format!("plan -t {K4} -f {list} -o json")).json();
-    let with = wayleave(&format!("plan -t {K4} -f {list} -o json --reroute")).json();
+    let paper = "--routing least-delay";
+    let without = wayleave(&format!("plan -t {K4} -f {list} -o json {paper}")).json();
+    let with = wayleave(&format!("plan -t {K4} -f {list} -o json --reroute {paper}")).json();
     let admitted = |plan: &Value| plan["summary"]["admitted"].as_u64().unwrap();
     assert!(admitted(&with) > admitted(&without));
     let requests = with["requests"].as_array().unwrap();
@@ -132,7 +135,7 @@ fn rerouting_admits_more_and_names_what_moved() {
     assert!(requests.iter().any(|request| request["name"] == moved["name"]));
     assert_ne!(moved["from"], moved["to"]);
     assert!(mover.unwrap()["activate_after_ns"].as_u64() > Some(0));
-    let table = wayleave(&format!("plan -t {K4} -f {list} --reroute --all"));
+    let table = wayleave(&format!("plan -t {K4} -f {list} --reroute --all {paper}"));
     assert!(table.stdout.contains("(moved since)") && table.stdout.contains(" of admitted flows"));
 }
 

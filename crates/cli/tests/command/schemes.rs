@@ -131,7 +131,7 @@ fn loko_plans_explains_and_verifies() {
         assert!(text.contains(part), "{part}: {text}");
     }
     wayleave(&format!("verify -t {LINE} -f {list} --scheme loko --effort quick")).ends_with(0);
-    wayleave(&format!("verify -t {LINE} -f {list} --scheme loko --effort quick --break budget-halved")).ends_with(4);
+    wayleave(&format!("verify -t {LINE} -f {list} --scheme loko --effort quick --break buffers-gone")).ends_with(4);
 }
 
 #[test]

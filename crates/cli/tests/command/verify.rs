@@ -42,7 +42,7 @@ fn bursts_that_collide_come_close_to_what_the_calculus_says() {
 #[test]
 fn a_plan_is_verified_as_the_contracts_that_it_was_made_of() {
     let list = requests("verify-plan.yaml", "fat-tree:k=4", 8, 1500);
-    let plan = wayleave(&format!("plan -t fat-tree:k=4 -f {list} --reroute -o json"));
+    let plan = wayleave(&format!("plan -t fat-tree:k=4 -f {list} --reroute --routing least-delay -o json"));
     assert!(
         plan.json()["summary"]["moved"].as_u64() > Some(0),
         "no flow was moved: the test shows less than it should"
@@ -50,7 +50,9 @@ fn a_plan_is_verified_as_the_contracts_that_it_was_made_of() {
     let plan = file("verify-plan.json", plan.stdout);
     let options = "--effort quick -o json";
     let from_plan = wayleave(&format!("verify -t fat-tree:k=4 --plan {plan} {options}")).ends_with(0).json();
-    let from_list = wayleave(&format!("verify -t fat-tree:k=4 -f {list} --reroute {options}")).ends_with(0).json();
+    let from_list = wayleave(&format!("verify -t fat-tree:k=4 -f {list} --reroute --routing least-delay {options}"))
+        .ends_with(0)
+        .json();
     let bounds = |json: &serde_json::Value| {
         let contracts = json["contracts"].as_array().unwrap().iter();
         let of = |contract: &serde_json::Value| ["name", "bound_ns", "today_ns"].map(|key| contract[key].to_string());
