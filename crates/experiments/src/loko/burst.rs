@@ -29,16 +29,16 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let multiplier = || Axis::linear("burst multiplier", "");
     let mut delays = panel(
         "delay",
-        "The longest delay of a packet, as a share of its guarantee",
+        "Longest delay, of its guarantee",
         (multiplier(), Axis::linear("longest delay", "%")),
         Form::Joined,
         longest,
     );
     delays.bands.push(Band { low: 0.0, high: 100.0, label: "within the latency guarantee".to_owned() });
-    let packets_axis = (multiplier(), Axis::linear("packets", "packets"));
+    let packets_axis = (multiplier(), Axis::linear("packets in a run", ""));
     let figure = Figure {
         statements: statements(&runs),
-        panels: vec![delays, panel("packets", "Packets late and lost in a run", packets_axis, Form::Joined, counts)],
+        panels: vec![delays, panel("packets", "Packets late and lost", packets_axis, Form::Joined, counts)],
         seeds,
         notes: vec![
             "Flows hand over their multiplied burst once, all at the same time, and go on at their rate. So counts are those of \

@@ -91,7 +91,11 @@ fn series(name: &str, runs: &[Vec<Filled>], of: impl Fn(&Filled) -> f64) -> Seri
 }
 
 fn row(values: &[f64]) -> String {
-    values.iter().map(|value| format!("{value:.0}")).collect::<Vec<_>>().join(", ")
+    values
+        .iter()
+        .map(|value| if *value < 10.0 { format!("{value:.1}") } else { format!("{value:.0}") })
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn judge(part: &Part, rate: &Series, burst: &Series) -> [Statement; 2] {
