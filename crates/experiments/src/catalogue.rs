@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::chameleon::{fig8a, fig8b, fig9a, fig9b, scaling, sec2, table5};
 use crate::data::Figure;
+use crate::loko::{burst, comparison, scalability, zodiac_fx};
 use crate::run::{Failed, Run};
 
 /// A publication.
@@ -20,6 +21,12 @@ pub const CHAMELEON: Paper = Paper {
     name: "Chameleon, CoNEXT 2020",
     citation: "A. Van Bemten, N. Đerić, A. Varasteh, S. Schmid, C. Mas-Machuca, A. Blenk, W. Kellerer, \"Chameleon: \
                Predictable Latency and High Utilization with Queue-Aware and Adaptive Source Routing\", CoNEXT 2020",
+};
+
+/// Loko.
+pub const LOKO: Paper = Paper {
+    name: "Loko, CoNEXT 2019",
+    citation: "A. Van Bemten and others, \"Loko: Predictable Latency in Small Networks\", CoNEXT 2019, slides",
 };
 
 /// A figure that can be measured.
@@ -144,6 +151,46 @@ pub const CATALOGUE: &[Entry] = &[
         full_seconds: 5,
         quick_seconds: 5,
         measure: table5::measure,
+    },
+    Entry {
+        id: "loko-zodiac-fx",
+        runs: "Zodiac FX",
+        paper: &LOKO,
+        place: "proof of concept",
+        title: "Benchmark and allocations of a simulated Zodiac FX",
+        full_seconds: 1,
+        quick_seconds: 1,
+        measure: zodiac_fx::measure,
+    },
+    Entry {
+        id: "loko-comparison",
+        runs: "comparison",
+        paper: &LOKO,
+        place: "evaluation",
+        title: "Silo, QJump and Loko on switches that share a service",
+        full_seconds: 90,
+        quick_seconds: 3,
+        measure: comparison::measure,
+    },
+    Entry {
+        id: "loko-burst",
+        runs: "bursts",
+        paper: &LOKO,
+        place: "burst multiplier",
+        title: "Flows that send more at once than they may",
+        full_seconds: 5,
+        quick_seconds: 1,
+        measure: burst::measure,
+    },
+    Entry {
+        id: "loko-scalability",
+        runs: "scalability",
+        paper: &LOKO,
+        place: "scalability analysis",
+        title: "What is used up first, by network size",
+        full_seconds: 5,
+        quick_seconds: 2,
+        measure: scalability::measure,
     },
 ];
 

@@ -11,6 +11,7 @@
 //! | `stats.rs` | means, percentiles, confidence intervals over seeds |
 //! | `run.rs` | runs on several threads, with the same results whatever their number |
 //! | `chameleon/` | Chameleon (CoNEXT 2020), one file per figure |
+//! | `loko/` | Loko (CoNEXT 2019), one file per figure |
 //!
 //! The seeds are fixed in advance and the same for all figures ([`seeds`]); every figure of a paper uses the one set of
 //! settings that the paper gives, and none has a parameter of its own.
@@ -26,11 +27,12 @@
 mod catalogue;
 mod chameleon;
 mod data;
+mod loko;
 mod run;
 mod statement;
 mod stats;
 
-pub use catalogue::{CATALOGUE, CHAMELEON, Entry, Paper, find};
+pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, Paper, find};
 pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
 pub use run::{Effort, Failed, Run, Watch, seeds};
 pub use statement::{Statement, Verdict};

@@ -207,7 +207,7 @@ fn trial(scheme: &impl Standing, packets: u64, burst_multiplier: u64, seed: u64)
     let held = scheme.flows().into_iter().filter_map(|flow| Some(scheme.held(flow)?.demand.rate));
     let rate: u64 = held.map(Rate::bits_per_second).sum();
     let nanos = u128::from(packets) * u128::from(case.packet.bits()) * 1_000_000_000 / u128::from(rate.max(1));
-    let duration = Time::from_nanos(u64::try_from(nanos).map_or(u64::MAX, |nanos| nanos.min(3_600_000_000_000)));
+    let duration = Time::from_nanos(u64::try_from(nanos).map_or(u64::MAX, |nanos| nanos.min(86_400_000_000_000)));
     let device = SoftwareSwitch::ZODIAC_FX;
     Ok(Trial { device, case, burst_multiplier, phase: Phase::Together, duration, seed })
 }

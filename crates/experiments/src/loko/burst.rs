@@ -1,0 +1,85 @@
+//! Flows that send more at once than they may: the burst multiplier.
+
+use wayleave_workbench::{Counted, burst};
+
+use super::{SWITCHES, few_seeds, panel, settings};
+use crate::data::{Axis, Band, Figure, Form, Point, Series};
+use crate::run::{Failed, Run};
+use crate::statement::Statement;
+
+const SLIDE: &str = "slide \"Proof-of-Concept\", burst multiplier";
+
+/// One entry for each multiplier.
+type Trials = Vec<(u64, Counted)>;
+
+/// Measures it.
+pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
+    let seeds = few_seeds(run);
+    let packets = run.choose(200_000, 20_000);
+    let runs = run.map(&seeds, |&seed| burst(SWITCHES, seed, packets).map_err(Failed::broken))?;
+    let series = |name: &str, of: &dyn Fn(&Counted) -> f64| {
+        let multipliers = runs.first().into_iter().flatten().map(|(multiplier, _)| *multiplier).enumerate();
+        let point = |(at, multiplier): (usize, u64)| {
+            Point::of(multiplier as f64, runs.iter().map(|trials| of(&trials[at].1)).collect())
+        };
+        Series { name: name.to_owned(), points: multipliers.map(point).collect() }
+    };
+    let counts = vec![series("lost", &|counted| counted.lost as f64), series("late", &|counted| counted.late as f64)];
+    let longest = vec![series("longest delay", &|counted| counted.longest_share as f64 / 10.0)];
+    let multiplier = || Axis::linear("burst multiplier", "");
+    let mut delays = panel(
+        "delay",
+        "Longest delay, of its guarantee",
+        (multiplier(), Axis::linear("longest delay", "%")),
+        Form::Joined,
+        longest,
+    );
+    delays.bands.push(Band { low: 0.0, high: 100.0, label: "within the latency guarantee".to_owned() });
+    let packets_axis = (multiplier(), Axis::linear("packets in a run", ""));
+    let figure = Figure {
+        statements: statements(&runs),
+        panels: vec![delays, panel("packets", "Packets late and lost", packets_axis, Form::Joined, counts)],
+        seeds,
+        notes: vec![
+            "Flows hand over their multiplied burst once, all at the same time, and go on at their rate. So counts are those of \
+             the beginning of a run, however long it is."
+                .to_owned(),
+        ],
+        ..Figure::default()
+    };
+    Ok(settings(figure)
+        .with("line", format!("{SWITCHES} switches"))
+        .with("packets", format!("about {packets} for each multiplier and seed")))
+}
+
+/// The first multiplier of each seed at which something is seen, as text.
+fn first(runs: &[Trials], is_seen: impl Fn(&Counted) -> bool) -> String {
+    let of = |trials: &Trials| trials.iter().find(|(_, counted)| is_seen(counted)).map(|(multiplier, _)| *multiplier);
+    let text = |trials| of(trials).map_or_else(|| "never".to_owned(), |multiplier| multiplier.to_string());
+    runs.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn statements(runs: &[Trials]) -> Vec<Statement> {
+    let is_kept = |(_, counted): &(u64, Counted)| counted.late == 0 && counted.lost == 0;
+    let within: Vec<&(u64, Counted)> = runs.iter().filter_map(|trials| trials.first()).collect();
+    let longest = within.iter().map(|(_, counted)| counted.longest_share).max().unwrap_or(0) as f64 / 10.0;
+    let guarantee = Statement::claim(
+        SLIDE,
+        "at multiplier 1 the guarantee holds, and nothing is lost",
+        !within.is_empty() && within.iter().all(|trial| is_kept(trial)),
+        format!("longest delay {longest:.1} % of the guarantee"),
+    );
+    let violated = |is_seen: fn(&Counted) -> bool, says: &str, what: &str| {
+        let is_so =
+            runs.iter().all(|trials| trials.iter().any(|(multiplier, counted)| *multiplier > 1 && is_seen(counted)));
+        Statement::claim(SLIDE, says, is_so, format!("first {what} at multipliers {} (by seed)", first(runs, is_seen)))
+            .remark(
+                "At which multiplier stands only in the slide's picture, and depends on flows that it does not print.",
+            )
+    };
+    vec![
+        guarantee,
+        violated(|counted| counted.lost > 0, "beyond, packets are lost", "loss"),
+        violated(|counted| counted.late > 0, "beyond, delays exceed the guarantee", "late packet"),
+    ]
+}
