@@ -6,9 +6,9 @@
 //!
 //! | text | here |
 //! |---|---|
-//! | 3.3 run the routing n times, remove links and nodes of the found paths | [`one_by_one`] |
-//! | 3.3 all queues of the traversed physical links are removed | [`Detached`]: cables, both directions, and switches |
-//! | 3.3 algorithms for disjoint paths are research | [`along_disjoint_paths`]: n paths of least sum on the physical graph |
+//! | 3.3 run the routing n times, remove links and nodes of the found paths | `one_by_one` |
+//! | 3.3 all queues of the traversed physical links are removed | `Detached`: cables, both directions, and switches |
+//! | 3.3 algorithms for disjoint paths are research | `along_disjoint_paths`: n paths of least sum on the physical graph |
 //! | 4.2.2 copies | each has a reservation of its own; a host's only link carries all of them |
 //!
 //! Deviations, and what the paper leaves open:
@@ -18,7 +18,7 @@
 //! - Removing paths one by one can run into a trap: the first path takes what two others would need. Then paths are chosen
 //!   together (successive shortest paths with unit capacities, after Suurballe, "Disjoint paths in a network", 1974, and
 //!   Bhandari, "Survivable networks", 1999), and the best queues are found on each of them. If a link of one of them lets the
-//!   flow in nowhere, it is left out and they are chosen anew, [`MAX_CHOICES`] times. That is still incomplete: paths of least
+//!   flow in nowhere, it is left out and they are chosen anew, `MAX_CHOICES` times. That is still incomplete: paths of least
 //!   sum need not be those that all meet the deadline (to find these is NP-hard), and the order of the copies can matter.
 //! - Flows are moved out of the way as for other requests, but whatever [`crate::chameleon::Moves`] says a refusal
 //!   takes everything back. The copies themselves are not moved later: a route that is disjoint today could be lost.
