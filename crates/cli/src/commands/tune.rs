@@ -4,21 +4,25 @@
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use num_traits::ToPrimitive;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use wayleave_contracts::{Contract, Mix};
 use wayleave_ledger::Model;
+use wayleave_lp::{CapacityLink, Demand, admitted_upper_bound};
+use wayleave_policy::Request;
 use wayleave_topology::Network;
 use wayleave_tune::bound::Cuts;
 use wayleave_tune::{Effort, Objective, Sample, climb, judge, methods};
+use wayleave_units::Rate;
 
 use crate::args::OutputFormat;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{Lists, NetworkArgs};
 use crate::model_args::ModelArgs;
-use crate::tune::{Report, json, table};
+use crate::tune::{Ceiling, Report, json, table};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -107,6 +111,9 @@ pub(crate) fn run(args: &TuneArgs) -> Result<Exit, Failure> {
     if let Some(best) = tried.first().filter(|best| candidates.iter().all(|(_, params)| *params != best.params)) {
         candidates.push(("tuned".to_owned(), best.params.clone()));
     }
+    let params = candidates.iter().map(|(_, params)| params);
+    let first = Sample::cut_to(&judging[..1], params, list, threads).map_err(fits)?;
+    let ceiling = first.first().and_then(|sample| ceiling(&network, sample));
     let verdict =
         judge(&judging, candidates, objective, (list, threads), |name| progress.judging(name)).map_err(fits)?;
     drop(progress);
@@ -121,6 +128,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<Exit, Failure> {
         seeds: [(args.seed, args.train), (args.seed + args.train, args.judge)],
         list,
         bounds: bounds.collect(),
+        ceiling,
         tried,
         verdict,
         has_categories: judging.iter().any(|sample| sample.requests.iter().any(|(_, category)| category.is_some())),
@@ -160,6 +168,29 @@ fn draw(args: &TuneArgs, network: &Arc<Network>, model: Model, own: Option<&[Con
             Sample::new(network.clone(), model, mix().take(length))
         }
     }
+}
+
+/// What link rates let in of a list at most, with any split of any flow over any routes; `None` where the linear program
+/// would be too large.
+fn ceiling(network: &Network, sample: &Sample) -> Option<Ceiling> {
+    let capacity = |(_, link): (_, &wayleave_topology::Link)| CapacityLink {
+        from: link.from.index(),
+        to: link.to.index(),
+        capacity: link.rate,
+    };
+    let links: Vec<CapacityLink> = network.links().map(capacity).collect();
+    let most = |weigh: fn(Rate) -> u64| {
+        let demand = |(request, _): &(Request, _)| Demand {
+            source: request.from.index(),
+            sink: request.to.index(),
+            rate: request.rate,
+            weight: weigh(request.rate),
+        };
+        let demands: Vec<Demand> = sample.requests.iter().map(demand).collect();
+        admitted_upper_bound(network.nodes().count(), &links, &demands).ok()?.weight.to_f64()
+    };
+    let (flows, rate) = (most(|_| 1)?, most(|rate| rate.bits_per_second())?);
+    Some(Ceiling { offered: sample.requests.len(), flows, rate })
 }
 
 impl ObjectiveName {

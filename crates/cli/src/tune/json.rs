@@ -5,7 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 use wayleave_tune::{Objective, Summary};
 
-use super::{Report, options};
+use super::{Ceiling, Report, options};
 use crate::failure::Failure;
 use crate::output::out;
 
@@ -21,9 +21,19 @@ struct Document<'a> {
     list_times: usize,
     /// Per judging seed.
     most_until_refusal: &'a [Option<usize>],
+    /// Of the first judging seed's long list, by link rates as a linear program.
+    most_of_list: Option<CeilingShape>,
     candidates: Vec<Candidate<'a>>,
     methods: Vec<MethodShape<'a>>,
     recommended: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CeilingShape {
+    offered: usize,
+    flows: f64,
+    rate_bps: f64,
 }
 
 #[derive(Serialize)]
@@ -76,6 +86,11 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
         judging_seeds: [judging, judging + judged - 1],
         list_times: report.list,
         most_until_refusal: &report.bounds,
+        most_of_list: report.ceiling.map(|Ceiling { offered, flows, rate }| CeilingShape {
+            offered,
+            flows,
+            rate_bps: rate,
+        }),
         candidates: report
             .tried
             .iter()

@@ -25,12 +25,24 @@ pub(crate) struct Report {
     pub(crate) list: usize,
     /// Per judging seed, the requests that the rates of links alone let in before one must be refused.
     pub(crate) bounds: Vec<Option<usize>>,
+    /// What link rates let in of the long list of the first judging seed; `None` where that is too large to solve.
+    pub(crate) ceiling: Option<Ceiling>,
     /// Every candidate, best first.
     pub(crate) tried: Vec<Method>,
     /// The judgement.
     pub(crate) verdict: Verdict,
     /// Whether the contracts are of Table 1's categories.
     pub(crate) has_categories: bool,
+}
+
+/// What link rates let in of the first judging seed's long list, as a linear program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ceiling {
+    /// How long that list is.
+    pub(crate) offered: usize,
+    /// The most flows, and the most bit/s.
+    pub(crate) flows: f64,
+    pub(crate) rate: f64,
 }
 
 /// The options of `plan` that set parameters.

@@ -5,7 +5,7 @@ use std::io::Write;
 use wayleave_contracts::Category;
 use wayleave_tune::Objective;
 
-use super::{Report, options};
+use super::{Ceiling, Report, options};
 use crate::failure::Failure;
 use crate::output::out;
 use crate::output::table::{plain_table, write_table};
@@ -49,6 +49,14 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
     if !known.is_empty() {
         let mean = known.iter().sum::<usize>() as f64 / known.len() as f64;
         writeln!(out, "no method can admit more until the first refusal than {mean:.0}: link rates alone")?;
+    }
+    if let Some(Ceiling { offered, flows, rate }) = report.ceiling {
+        writeln!(
+            out,
+            "nor of the {offered} requests of seed {judging} more than {:.0}, or {:.2} Gbit/s: the same as a linear program",
+            flows.floor(),
+            rate / 1e9
+        )?;
     }
     let chosen = report.verdict.summaries.get(report.verdict.choice);
     if let Some(chosen) = chosen {

@@ -15,6 +15,7 @@ mod replay;
 mod schemes;
 mod sim;
 mod topology;
+mod tune;
 mod verify;
 
 use std::io::Write;
