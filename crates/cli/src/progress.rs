@@ -40,6 +40,36 @@ impl Show {
     }
 }
 
+impl Show {
+    /// Shows a share (0 to 1) with what is said about it; when to show the next.
+    pub(crate) fn draw(&mut self, share: f64, text: String, now: Instant) -> Instant {
+        match self {
+            Self::Never => now,
+            Self::Bar(bar) => {
+                let bar = bar.get_or_insert_with(bar_of_parts);
+                bar.set_position((share * PARTS as f64) as u64);
+                bar.set_message(text);
+                now + PATIENCE / 10
+            }
+            Self::Lines => {
+                eprintln!("{text}");
+                now + PATIENCE
+            }
+        }
+    }
+}
+
+/// Steps of a bar that shows a share.
+const PARTS: u64 = 1_000;
+
+fn bar_of_parts() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(PARTS), ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
 impl Drop for Show {
     fn drop(&mut self) {
         if let Self::Bar(Some(bar)) = self {

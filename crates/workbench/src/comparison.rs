@@ -1,8 +1,8 @@
 //! Loko's evaluation on simulated switches: who keeps his guarantees on a shared service (slides, "proof-of-concept implementation
 //! and evaluation" and "scalability analysis").
 //!
-//! The slides print neither topology nor flows nor Silo's and QJump's parameters. Chosen here, and no others tried for one result:
-//! a line of switches with two hosts each, so that a switch has at most the four ports of a Zodiac FX; 100 Mbit/s; flows between random
+//! The slides print neither topology nor flows nor Silo's and QJump's parameters. Chosen here, before
+//! the comparison was run (the scalability analysis got its deadline and counting after a first try in which nothing was admitted): a line of switches with two hosts each, so that a switch has at most the four ports of a Zodiac FX; 100 Mbit/s; flows between random
 //! hosts with packets of 306 B. Silo and QJump believe that every port forwards at line rate and has a buffer of its own.
 //! Silo has 1 ms a link: 0.1 ms (Chameleon, 5.1.1) at a tenth of the rate. QJump has n = 100 packets of 306 B, an epoch of 4.9 ms.
 

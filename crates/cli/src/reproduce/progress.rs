@@ -3,13 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::HumanDuration;
 use wayleave_experiments::Entry;
 
 use crate::progress::{PATIENCE, Show};
-
-/// Parts of the whole that a bar tells apart.
-const PARTS: u64 = 1_000;
 
 /// What is shown, told by whichever thread has finished a job.
 #[derive(Clone)]
@@ -60,28 +57,8 @@ impl State {
         let Some(&(name, weight)) = self.figures.get(self.current) else { return };
         let done = (sum(&self.figures[..self.current]) + share * weight) / sum(&self.figures);
         let text = describe(name, (self.current, self.figures.len()), now - self.started, done);
-        match &mut self.show {
-            Show::Never => {}
-            Show::Bar(bar) => {
-                let bar = bar.get_or_insert_with(bar_of_parts);
-                bar.set_position((done * PARTS as f64) as u64);
-                bar.set_message(text);
-                self.next = now + PATIENCE / 10;
-            }
-            Show::Lines => {
-                eprintln!("{text}");
-                self.next = now + PATIENCE;
-            }
-        }
+        self.next = self.show.draw(done, text, now);
     }
-}
-
-fn bar_of_parts() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(PARTS), ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}") {
-        bar.set_style(style);
-    }
-    bar
 }
 
 /// `chameleon-fig8a, 2 of 9 figures, about 2 minutes left`.

@@ -3,12 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::HumanDuration;
 
 use crate::progress::{PATIENCE, Show};
-
-/// Parts of the whole that a bar tells apart.
-const PARTS: u64 = 1_000;
 
 /// How far each run has come: told by the threads that run them, read by the one that shows it.
 #[derive(Debug)]
@@ -58,28 +55,8 @@ impl Progress {
         }
         let (done, all) = clocks.sum();
         let text = describe(now - self.started, (done, all), (finished, clocks.runs.len()));
-        match &mut self.show {
-            Show::Never => {}
-            Show::Bar(bar) => {
-                let bar = bar.get_or_insert_with(bar_of_parts);
-                bar.set_position((done * u128::from(PARTS) / all.max(1)) as u64);
-                bar.set_message(text);
-                self.next = now + PATIENCE / 10;
-            }
-            Show::Lines => {
-                eprintln!("{text}");
-                self.next = now + PATIENCE;
-            }
-        }
+        self.next = self.show.draw(done as f64 / all.max(1) as f64, text, now);
     }
-}
-
-fn bar_of_parts() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(PARTS), ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}") {
-        bar.set_style(style);
-    }
-    bar
 }
 
 /// `3 of 40 runs, 21.4 % of the time simulated, about 2 minutes left`.
