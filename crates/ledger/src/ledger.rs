@@ -8,7 +8,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use crate::kernel::fast::{self, Knee, Load, Service, Tolerance};
 use crate::kernel::lines::{self, Bucket, Line};
-use crate::kernel::{AMOUNT_LIMIT, Denial};
+use crate::kernel::{AMOUNT_LIMIT, Denial, Limit};
 use crate::model::{Model, Shaping};
 use crate::port::{Gate, Input, Port, Queue, Share};
 use crate::strain::Gauge;
@@ -229,6 +229,30 @@ impl Ledger {
         self.fits_lines(queues, usize::from(queue), port, input, rate, burst)
     }
 
+    /// Lets nothing more into a link, because it is down or is to be emptied. What is reserved there stays.
+    pub fn close(&mut self, link: LinkId) {
+        self.turn(link, true);
+    }
+
+    /// Lets flows into a link again.
+    pub fn open(&mut self, link: LinkId) {
+        self.turn(link, false);
+    }
+
+    /// Whether nothing more is let into a link.
+    pub fn is_closed(&self, link: LinkId) -> bool {
+        self.ports[link.index()].closed
+    }
+
+    fn turn(&mut self, link: LinkId, closed: bool) {
+        let port = &mut self.ports[link.index()];
+        port.closed = closed;
+        // What searches remember of this link is true no longer.
+        port.changes = port.changes.wrapping_add(1);
+        port.releases = port.releases.wrapping_add(1);
+        self.gates[link.index()] = port.gate();
+    }
+
     /// Whether the line has `rate` to spare, whatever the queue.
     pub fn has_rate(&self, link: LinkId, rate: Rate) -> bool {
         rate.bits_per_second() <= self.gates[link.index()].spare
@@ -346,6 +370,9 @@ impl Ledger {
         if self.fits(link, queue, input, rate, burst) {
             return None;
         }
+        if self.is_closed(link) {
+            return Some(Denial { queue, limit: Limit::Closed });
+        }
         self.quick_denial(link, queue, input, rate, burst)
             .or_else(|| crate::report::denial(self, link, queue, (input, rate, burst)))
     }
@@ -376,14 +403,28 @@ impl Ledger {
 
     /// Reserves a route without asking whether it fits: that is the scheme's to know.
     pub fn reserve(&mut self, demand: Demand, route: Route) -> FlowId {
-        let id = self.vacant.pop().unwrap_or(FlowId(self.flows.len() as u32));
-        if id.index() == self.flows.len() {
+        let placed = self.next_placement();
+        let flow = self.reserve_as(&demand, &route, placed);
+        self.flows[flow.index()] = Some(Reservation { demand, route, placed });
+        flow
+    }
+
+    fn reserve_as(&mut self, demand: &Demand, route: &Route, placed: u64) -> FlowId {
+        let flow = self.vacant.pop().unwrap_or(FlowId(self.flows.len() as u32));
+        if flow.index() == self.flows.len() {
             self.flows.push(None);
         }
-        let placed = self.next_placement();
-        self.occupy(id, &demand, &route, placed);
-        self.flows[id.index()] = Some(Reservation { demand, route, placed });
-        id
+        self.occupy(flow, demand, route, placed);
+        flow
+    }
+
+    /// Puts back a reservation of earlier, of a ledger that is gone or of a flow that has ended, in its place of the order.
+    pub fn reserve_again(&mut self, earlier: Reservation) -> FlowId {
+        let placed = earlier.placed;
+        self.placements = self.placements.max(placed);
+        let flow = self.reserve_as(&earlier.demand, &earlier.route, placed);
+        self.flows[flow.index()] = Some(earlier);
+        flow
     }
 
     /// Takes back what a flow has reserved; `None` if there is no such flow.

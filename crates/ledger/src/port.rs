@@ -73,6 +73,8 @@ pub(crate) struct Port {
     pub(crate) uniform: bool,
     /// Some queue has an input that never leaves its line.
     pub(crate) endless: bool,
+    /// Out of order: nothing more is let in; what is reserved stays until it is taken back.
+    pub(crate) closed: bool,
     /// How often something was taken back here.
     pub(crate) releases: u32,
     /// How often anything changed here.
@@ -82,7 +84,7 @@ pub(crate) struct Port {
 /// The part of a port that every check reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gate {
-    /// bit/s that are not reserved.
+    /// bit/s that are not reserved; none where the port is closed, so that no search has to ask for more.
     pub(crate) spare: u64,
     pub(crate) first: u32,
     pub(crate) count: u8,
@@ -114,6 +116,7 @@ impl Port {
             count,
             uniform,
             endless: false,
+            closed: false,
             releases: 0,
             changes: 0,
         }
@@ -128,7 +131,7 @@ impl Port {
 
     pub(crate) fn gate(&self) -> Gate {
         Gate {
-            spare: u64::try_from(self.rate - self.reserved).unwrap_or(0),
+            spare: if self.closed { 0 } else { u64::try_from(self.rate - self.reserved).unwrap_or(0) },
             first: self.first,
             count: self.count,
             quick: self.uniform && !self.endless,

@@ -288,6 +288,48 @@ fn line_rates_of_hundreds_of_fast_inputs_do_not_overflow_the_general_check() {
     }
 }
 
+/// What was reserved stays when a link is closed, and can be taken back; nothing more is let in until it is opened.
+#[test]
+fn a_closed_link_lets_nothing_in_and_keeps_what_it_has() {
+    let network = funnel([1000, 1000, 1000], 1000, 400_000);
+    let mut ledger = ledger(&network, Model::default(), &[300, 2000, 9000]);
+    let (link, small) = (network.find_link("s->sink").unwrap(), demand(100, 64));
+    let route = Route { hops: vec![Hop { link, queue: 1 }] };
+    let flow = ledger.reserve(small, route.clone());
+    let asked = |ledger: &Ledger| ledger.denial(link, 1, Input::LOCAL, small.rate, small.burst.into());
+    let before = (ledger.changes(link), ledger.releases(link));
+    ledger.close(link);
+    assert!(before.0 != ledger.changes(link) && before.1 != ledger.releases(link), "memories of searches are void");
+    assert_eq!(asked(&ledger).map(|denial| denial.limit), Some(Limit::Closed));
+    assert!(!ledger.might_fit(link, 0, small.rate, small.burst.into()));
+    assert_eq!(ledger.reserved(link), small.rate);
+    assert!(ledger.release(flow).is_some());
+    assert!(asked(&ledger).is_some(), "an empty link is closed all the same");
+    ledger.open(link);
+    assert_eq!(asked(&ledger), None);
+}
+
+/// A ledger that is filled from what another one held is the same, in the order of placement too.
+#[test]
+fn reservations_put_back_keep_their_order() {
+    let network = funnel([1000, 1000, 1000], 1000, 400_000);
+    let mut first = ledger(&network, Model::default(), &[300, 2000, 9000]);
+    let link = network.find_link("s->sink").unwrap();
+    let route = |queue| Route { hops: vec![Hop { link, queue }] };
+    let flows: Vec<FlowId> =
+        (0..3u8).map(|queue| first.reserve(demand(100, 64 + u64::from(queue)), route(queue))).collect();
+    first.also_reserve(flows[0], route(2)).map(|old| first.leave(flows[0], &old)).unwrap();
+    let mut second = ledger(&network, Model::default(), &[300, 2000, 9000]);
+    for (_, held) in first.flows() {
+        second.reserve_again(held.clone());
+    }
+    assert!(first == second);
+    let order = |ledger: &Ledger| ledger.flows_on(link).iter().map(|&(placed, _)| placed).collect::<Vec<_>>();
+    assert_eq!(order(&first), order(&second));
+    assert_eq!(first.reserve(demand(1, 64), route(0)).index(), second.reserve(demand(1, 64), route(0)).index());
+    assert_eq!(order(&first), order(&second), "what comes later is placed later");
+}
+
 proptest! {
     /// Gauges are what cost functions see of the same queues: shares of budget and buffer, now and with one flow more.
     #[test]

@@ -40,6 +40,13 @@ impl Reason {
 /// A promise that the request would break at one queue of its best route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Binding {
+    /// A link that is down.
+    Down {
+        /// The link.
+        link: LinkId,
+        /// The queue that would be entered.
+        queue: u8,
+    },
     /// The rate left at a queue.
     Rate {
         /// The link.
@@ -79,20 +86,27 @@ impl Binding {
     /// The link where it binds.
     pub const fn link(&self) -> LinkId {
         match *self {
-            Self::Rate { link, .. } | Self::Delay { link, .. } | Self::Buffer { link, .. } => link,
+            Self::Down { link, .. }
+            | Self::Rate { link, .. }
+            | Self::Delay { link, .. }
+            | Self::Buffer { link, .. } => link,
         }
     }
 
     /// The queue whose promise would break.
     pub const fn queue(&self) -> u8 {
         match *self {
-            Self::Rate { queue, .. } | Self::Delay { queue, .. } | Self::Buffer { queue, .. } => queue,
+            Self::Down { queue, .. }
+            | Self::Rate { queue, .. }
+            | Self::Delay { queue, .. }
+            | Self::Buffer { queue, .. } => queue,
         }
     }
 
     /// Its code.
     pub const fn reason(&self) -> Reason {
         match self {
+            Self::Down { .. } => Reason::NoPath,
             Self::Rate { .. } => Reason::Rate,
             Self::Delay { .. } => Reason::Latency,
             Self::Buffer { .. } => Reason::Buffer,

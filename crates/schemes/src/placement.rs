@@ -313,6 +313,32 @@ impl Placement {
         first
     }
 
+    /// Puts back what a contract had: the reservation of each of its routes, the longest first, with its deadline, and
+    /// whether its route was given. Whether it fits is not asked: it did.
+    pub fn put_back(&mut self, routes: Vec<Reservation>, deadline: Time, is_pinned: bool) -> Option<FlowId> {
+        let mobility = if is_pinned || routes.len() > 1 { Mobility::Fixed } else { Mobility::Free };
+        let mut flows = Vec::with_capacity(routes.len());
+        for reservation in routes {
+            let flow = self.ledger.reserve_again(reservation);
+            self.remember(flow, Terms { deadline, mobility, first: flow });
+            flows.push(flow);
+        }
+        if flows.len() > 1 {
+            self.join(&flows);
+        }
+        flows.first().copied()
+    }
+
+    /// Lets nothing more into a link, because it is down.
+    pub fn close(&mut self, link: LinkId) {
+        self.ledger.close(link);
+    }
+
+    /// Lets flows into a link again.
+    pub fn open(&mut self, link: LinkId) {
+        self.ledger.open(link);
+    }
+
     /// These flows carry copies of the same packets: what is said of one holds for all from now on.
     pub(crate) fn join(&mut self, flows: &[FlowId]) {
         let [first, others @ ..] = flows else { return };
@@ -394,6 +420,7 @@ impl Placement {
 fn binding(link: LinkId, denial: Denial) -> Binding {
     let queue = denial.queue;
     match denial.limit {
+        Limit::Closed => Binding::Down { link, queue },
         Limit::Rate { asked, left } => Binding::Rate { link, queue, asked, left },
         Limit::Delay { bound, budget } => Binding::Delay { link, queue, bound, budget },
         Limit::Buffer { backlog, buffer } => Binding::Buffer { link, queue, backlog, buffer },

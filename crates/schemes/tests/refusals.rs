@@ -95,6 +95,7 @@ fn assert_binding(placement: &Placement, binding: &Binding) {
             assert!(backlog > buffer && buffer == has, "{binding:?}");
         }
         Binding::Rate { asked, left, .. } => assert!(asked > left, "{binding:?}"),
+        Binding::Down { link, .. } => assert!(placement.ledger().is_closed(link), "{binding:?}"),
     }
 }
 

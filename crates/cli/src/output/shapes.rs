@@ -61,6 +61,7 @@ pub(crate) struct BindingShape<'a> {
 #[derive(Serialize)]
 #[serde(tag = "limit", rename_all = "lowercase")]
 enum LimitShape {
+    Down,
     Rate { asked_bps: u64, left_bps: u64 },
     Delay { bound_ns: u64, budget_ns: u64 },
     Buffer { backlog_bytes: u64, buffer_bytes: u64 },
@@ -69,6 +70,7 @@ enum LimitShape {
 /// A promise that would break, with what was asked and what is left.
 pub(crate) fn binding<'a>(network: &'a Network, binding: &Binding) -> BindingShape<'a> {
     let limit = match *binding {
+        Binding::Down { .. } => LimitShape::Down,
         Binding::Rate { asked, left, .. } => {
             LimitShape::Rate { asked_bps: asked.bits_per_second(), left_bps: left.bits_per_second() }
         }

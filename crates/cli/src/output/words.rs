@@ -234,12 +234,16 @@ pub(crate) fn entered(route: &Route, binding: &Binding) -> u8 {
 
 /// The broken promise alone.
 pub(crate) fn promise(network: &Network, binding: &Binding) -> String {
-    format!("{} {}", queue(network, binding.link(), binding.queue()), shortfall(binding))
+    match binding {
+        Binding::Down { link, .. } => format!("link {} is down", network.link(*link).name),
+        _ => format!("{} {}", queue(network, binding.link(), binding.queue()), shortfall(binding)),
+    }
 }
 
 /// What a queue lacks: `could delay packets by 132us, longer than its budget of 100us`.
 pub(crate) fn shortfall(binding: &Binding) -> String {
     match binding {
+        Binding::Down { .. } => "is down".to_owned(),
         Binding::Rate { asked, left, .. } => format!("has {} left, and {} would be needed", left.down(), asked.up()),
         Binding::Delay { bound, budget, .. } if bound > budget => {
             format!("could delay packets by {}, longer than its budget of {budget}", bound.up())

@@ -29,6 +29,8 @@ pub struct Denial {
 /// A promise that would break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
+    /// The link is closed ([`Ledger::close`](crate::Ledger::close)).
+    Closed,
     /// The long-term rate of the queue would exceed what the queues above leave.
     Rate {
         /// What the queue would carry.

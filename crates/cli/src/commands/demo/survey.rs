@@ -73,6 +73,7 @@ pub(super) fn obstacle(session: &Session, contract: &Contract, refusal: &Refusal
     };
     let (link, queue) = (&session.network.link(binding.link()).name, binding.queue());
     let broken = match *binding {
+        Binding::Down { .. } => return format!("no way is free: {link} is down"),
         Binding::Rate { asked, left, .. } => {
             format!("has {} left, and {} would be needed", words::rate_left(left), words::rate_needed(asked))
         }
