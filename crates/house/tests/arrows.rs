@@ -43,6 +43,8 @@ const ARROWS: &[(&str, Allowed)] = &[
             "workbench",
         ]),
     ),
+    // A pure state machine; the server and the tests' world drive it.
+    ("controller", Only(&["units", "topology", "contracts", "ledger", "policy", "schemes"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];

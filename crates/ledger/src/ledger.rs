@@ -365,6 +365,17 @@ impl Ledger {
         target.load.burst + burst <= AMOUNT_LIMIT && self.fits_fast(queues, usize::from(queue), load)
     }
 
+    /// Whether every queue of a link that holds flows keeps its budget and its buffer: for whoever has filled a ledger without
+    /// asking.
+    pub fn keeps(&self, link: LinkId) -> bool {
+        let (line, reserved) = (self.network.link(link).rate, self.reserved(link));
+        // Nothing more from nobody, into the highest queue in use: it is checked, and all below it.
+        match (0u8..).zip(self.queues_of(link)).find(|(_, queue)| queue.flows > 0) {
+            Some((queue, _)) => reserved <= line && self.fits(link, queue, Input::LOCAL, Rate::ZERO, Amount::from_nanobits(0)),
+            None => true,
+        }
+    }
+
     /// Why [`Self::fits`] says no; `None` if it says yes.
     pub fn denial(&self, link: LinkId, queue: u8, input: Input, rate: Rate, burst: Amount) -> Option<Denial> {
         if self.fits(link, queue, input, rate, burst) {

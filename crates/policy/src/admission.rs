@@ -73,6 +73,8 @@ pub struct Move {
     pub from: Route,
     /// The route that it takes.
     pub to: Route,
+    /// When it had been placed on the route that it leaves: who takes the move back puts it there in its old order.
+    pub placed: u64,
 }
 
 /// Admits, refuses, changes and releases: a plain function over what is reserved.

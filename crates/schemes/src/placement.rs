@@ -329,6 +329,15 @@ impl Placement {
         flows.first().copied()
     }
 
+    /// From now on a flow, with the copies of its packets, is moved for nobody, or may be moved; copies never are.
+    pub fn pin(&mut self, flow: FlowId, is_pinned: bool) {
+        let routes = self.routes_of(flow);
+        let mobility = if is_pinned || routes.len() > 1 { Mobility::Fixed } else { Mobility::Free };
+        for flow in routes {
+            self.terms[flow.index()].mobility = mobility;
+        }
+    }
+
     /// Lets nothing more into a link, because it is down.
     pub fn close(&mut self, link: LinkId) {
         self.ledger.close(link);
@@ -366,6 +375,15 @@ impl Placement {
     /// Puts a flow back where it was.
     pub fn undo(&mut self, flow: FlowId, earlier: Reservation) {
         self.ledger.restore(flow, earlier);
+    }
+
+    /// Takes a decision back that nothing was decided after: everything is as it was before.
+    pub fn take_back(&mut self, decision: &Decision) {
+        self.release(decision.flow);
+        for moved in decision.moved.iter().rev() {
+            let Some(demand) = self.ledger.flow(moved.flow).map(|reservation| reservation.demand) else { continue };
+            self.undo(moved.flow, Reservation { demand, route: moved.from.clone(), placed: moved.placed });
+        }
     }
 
     /// Ends a flow, with all copies of its packets; the reservation of the first.

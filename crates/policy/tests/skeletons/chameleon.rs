@@ -85,7 +85,7 @@ impl Controller {
 impl Admission for Controller {
     fn admit(&mut self, request: &Request) -> Result<Decision, Refusal> {
         let route = self.route();
-        let moved = |from: &Route| Move { flow: FlowId(0), from: from.clone(), to: route.clone() };
+        let moved = |from: &Route| Move { flow: FlowId(0), from: from.clone(), to: route.clone(), placed: 0 };
         let moved: Vec<_> = self.admitted.first().map(moved).into_iter().collect();
         let activate_after = if moved.is_empty() { Time::ZERO } else { Time::from_millis(3) };
         self.admitted.push(route.clone());

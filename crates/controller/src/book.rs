@@ -1,0 +1,128 @@
+//! The scheme that decides, and whose each of its flows is.
+
+use wayleave_ledger::{Ledger, Reservation};
+use wayleave_policy::{Admission, Decision, Refusal, Request};
+use wayleave_schemes::placement::Placement;
+use wayleave_schemes::registry::Scheme;
+use wayleave_schemes::standing::Standing;
+use wayleave_topology::{FlowId, LinkId};
+use wayleave_units::Time;
+
+/// Who owns a flow that nobody owns.
+const NOBODY: u64 = 0;
+
+/// A scheme with the owners of its flows: the serial numbers of contracts.
+pub(crate) struct Book {
+    pub(crate) scheme: Scheme,
+    owners: Vec<u64>,
+}
+
+/// What a contract had reserved, and what puts it back.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// One for each route, the longest first.
+    pub(crate) reservations: Vec<Reservation>,
+    pub(crate) deadline: Time,
+    pub(crate) is_pinned: bool,
+}
+
+impl Book {
+    /// Around a scheme that keeps a ledger of queues; `None` for others.
+    pub(crate) fn new(scheme: Scheme) -> Option<Self> {
+        scheme.queues()?;
+        Some(Self { scheme, owners: Vec::new() })
+    }
+
+    pub(crate) fn placement(&self) -> &Placement {
+        let Some(placement) = self.scheme.queues() else { unreachable!("a book is made of nothing else") };
+        placement
+    }
+
+    fn placement_mut(&mut self) -> &mut Placement {
+        let Some(placement) = self.scheme.queues_mut() else { unreachable!("a book is made of nothing else") };
+        placement
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        self.placement().ledger()
+    }
+
+    pub(crate) fn admit(&mut self, request: &Request) -> Result<Decision, Refusal> {
+        self.scheme.admit(request)
+    }
+
+    /// Takes back what nothing was decided after.
+    pub(crate) fn take_back(&mut self, decision: &Decision) {
+        self.placement_mut().take_back(decision);
+    }
+
+    pub(crate) fn release(&mut self, flow: FlowId) {
+        self.scheme.release(flow);
+    }
+
+    /// What a contract has reserved.
+    pub(crate) fn place(&self, flow: FlowId, is_pinned: bool) -> Option<Place> {
+        let placement = self.placement();
+        let routes = placement.routes_of(flow);
+        let reservations = routes.into_iter().filter_map(|flow| placement.ledger().flow(flow).cloned()).collect();
+        Some(Place { reservations, deadline: placement.deadline(flow)?, is_pinned })
+    }
+
+    /// Puts back what a contract had.
+    pub(crate) fn put_back(&mut self, place: Place, owner: u64) -> Option<FlowId> {
+        let flow = self.placement_mut().put_back(place.reservations, place.deadline, place.is_pinned)?;
+        self.own(flow, owner);
+        Some(flow)
+    }
+
+    /// The same if it still fits, links that are down included.
+    pub(crate) fn put_back_if_it_fits(&mut self, place: Place, query: &Request, owner: u64) -> Option<FlowId> {
+        let links = place.reservations.iter().flat_map(|one| one.route.hops.iter().map(|hop| hop.link));
+        let closed: Vec<LinkId> = links.filter(|&link| self.ledger().is_closed(link)).collect();
+        closed.iter().for_each(|&link| self.placement_mut().open(link));
+        let query = wayleave_schemes::routing::Query::of(query);
+        let mut flows: Vec<FlowId> = Vec::new();
+        // One after another, since several routes can share a host's link.
+        let fits = place.reservations.iter().all(|reservation| {
+            let fits = self.placement().check(&query, &reservation.route).is_ok();
+            if fits {
+                let alone = Place { reservations: vec![reservation.clone()], ..place };
+                flows.extend(self.put_back(alone, NOBODY));
+            }
+            fits
+        });
+        flows.into_iter().rev().for_each(|flow| self.release(flow));
+        closed.into_iter().for_each(|link| self.placement_mut().close(link));
+        if fits { self.put_back(place, owner) } else { None }
+    }
+
+    /// From now on the flows of a contract are this one's.
+    pub(crate) fn own(&mut self, flow: FlowId, owner: u64) {
+        for flow in self.placement().routes_of(flow) {
+            if self.owners.len() <= flow.index() {
+                self.owners.resize(flow.index() + 1, NOBODY);
+            }
+            self.owners[flow.index()] = owner;
+        }
+    }
+
+    /// Whose a flow is.
+    pub(crate) fn owner(&self, flow: FlowId) -> u64 {
+        self.owners.get(flow.index()).copied().unwrap_or(NOBODY)
+    }
+
+    /// From now on the flows of a contract are moved for nobody, or may be moved.
+    pub(crate) fn pin(&mut self, flow: FlowId, is_pinned: bool) {
+        self.placement_mut().pin(flow, is_pinned);
+    }
+
+    /// What was promised to a contract.
+    pub(crate) fn promised(&self, flow: FlowId) -> Time {
+        self.placement().promised(flow).unwrap_or(Time::ZERO)
+    }
+
+    /// Lets nothing more into a link, or flows again.
+    pub(crate) fn turn(&mut self, link: LinkId, closed: bool) {
+        if closed { self.placement_mut().close(link) } else { self.placement_mut().open(link) }
+    }
+}

@@ -1,0 +1,271 @@
+//! What a controller is asked to do, and what it answers at once.
+
+use std::fmt;
+
+use wayleave_contracts::{Order, Quota};
+
+use crate::id::Id;
+use crate::message::Measured;
+use crate::tokens::Role;
+use crate::vms::VmWish;
+
+/// What is asked. Who may ask it is the driver's to know; what belongs to whom is in the command.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Creates a tenant, or gives it another quota.
+    PutTenant {
+        /// Its name.
+        name: String,
+        /// What it may have at most.
+        quota: Quota,
+        /// Under which condition.
+        check: Check,
+    },
+    /// Ends a tenant that has nothing left.
+    DeleteTenant {
+        /// Its name.
+        name: String,
+        /// Under which condition.
+        check: Check,
+    },
+    /// Lets the holder of a secret act.
+    PutToken {
+        /// What the token is called; never the secret.
+        id: String,
+        /// SHA-256 of the secret, in hexadecimal digits.
+        hash: String,
+        /// As whom.
+        role: Role,
+        /// What it is for.
+        label: String,
+    },
+    /// Lets it act no longer.
+    DeleteToken {
+        /// What the token is called.
+        id: String,
+    },
+    /// Creates a VM, or finds it where it is.
+    PutVm {
+        /// Which.
+        id: Id,
+        /// Where it should be.
+        wish: VmWish,
+        /// Under which condition.
+        check: Check,
+    },
+    /// Ends a VM that no contract needs.
+    DeleteVm {
+        /// Which.
+        id: Id,
+        /// Under which condition.
+        check: Check,
+    },
+    /// Creates contracts, or gives them other terms.
+    Apply {
+        /// Each with its condition, in order.
+        orders: Vec<(Order, Check)>,
+        /// All or none, or each for itself.
+        mode: Mode,
+        /// Whether everything stays as it is.
+        standing: Standing,
+    },
+    /// Ends contracts. Ending one that is not there does nothing.
+    Delete {
+        /// Each with its condition.
+        ids: Vec<(Id, Check)>,
+    },
+    /// Ends the hold of a contract that was deleted, although its sender has not confirmed that it stopped. Only a person can
+    /// know that it has.
+    Forget {
+        /// Which.
+        id: Id,
+    },
+    /// A link or a node is down, or up again.
+    SetElement {
+        /// Which.
+        element: ElementName,
+        /// Why it is down; `None` if it is up.
+        down: Option<String>,
+    },
+    /// The agent of a node begins to listen. What it says is installed is what is.
+    Begin {
+        /// The host or switch.
+        node: String,
+        /// Serial and version of every rule.
+        installed: Vec<(u64, u64)>,
+    },
+    /// The agent of a node has carried out operations.
+    Confirm {
+        /// The host or switch.
+        node: String,
+        /// Of its session.
+        epoch: u64,
+        /// Serial and version; for the set-up of a switch, serial 0.
+        done: Vec<(u64, u64)>,
+    },
+    /// What the agent of a host has measured.
+    Measure {
+        /// The host.
+        node: String,
+        /// Of its session.
+        epoch: u64,
+        /// Of each contract that arrives there.
+        measured: Vec<Measured>,
+    },
+}
+
+/// Under which condition something is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Check {
+    /// Under any.
+    #[default]
+    None,
+    /// If it is not there yet (`If-None-Match: *`).
+    Absent,
+    /// If it is there (`If-Match: *`).
+    Present,
+    /// If nothing has changed it since (`If-Match`).
+    Revision(u64),
+}
+
+/// What becomes of a list of which one item is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The others are done.
+    #[default]
+    Each,
+    /// None is.
+    AllOrNothing,
+}
+
+/// Whether what is decided stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// It does.
+    #[default]
+    ForGood,
+    /// It is taken back: only the answer was wanted.
+    Trial,
+}
+
+/// Something that can be down.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ElementName {
+    /// Both directions of a cable, by the name of either.
+    Link(String),
+    /// A host or a switch, with all its links.
+    Node(String),
+}
+
+impl fmt::Display for ElementName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Link(name) => write!(f, "link {name}"),
+            Self::Node(name) => write!(f, "node {name}"),
+        }
+    }
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// It, with the revision of the object that it left.
+    Done {
+        /// What became of the object.
+        outcome: Outcome,
+        /// Its revision.
+        revision: u64,
+    },
+    /// Each of a list, in its order.
+    Each(Vec<Applied>),
+    /// A session has begun.
+    Begun {
+        /// Its number: only its own confirmations count from now on.
+        epoch: u64,
+    },
+    /// What an element's state has changed.
+    Changed {
+        /// Contracts that go another way now.
+        rerouted: Vec<Id>,
+        /// Contracts that are kept no longer.
+        degraded: Vec<Id>,
+        /// Contracts that are kept again.
+        restored: Vec<Id>,
+    },
+}
+
+/// What became of one contract of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// Which.
+    pub id: Id,
+    /// What.
+    pub result: Result<Outcome, Fault>,
+    /// The decision that was made for it, if one was.
+    pub decision: Option<u64>,
+}
+
+/// What became of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is new.
+    Created,
+    /// It has other terms.
+    Changed,
+    /// It was so already.
+    Unchanged,
+    /// It is ended.
+    Deleted,
+    /// It is not there, and was not.
+    Absent,
+}
+
+/// Why something was not done. Nothing is half done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// There is no such thing.
+    NotFound {
+        /// `tenant`, `vm`, `host`, ...
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// It has another revision than was asked for.
+    Precondition {
+        /// The revision; `None` if it is not there.
+        revision: Option<u64>,
+    },
+    /// A field does not make sense.
+    Invalid {
+        /// The field.
+        field: &'static str,
+        /// What is wrong, and what is expected.
+        message: String,
+    },
+    /// Something else still needs it.
+    InUse {
+        /// What is to be ended.
+        what: String,
+        /// By what.
+        by: String,
+    },
+    /// It is not the tenant's to use.
+    Forbidden {
+        /// What.
+        message: String,
+    },
+    /// A contract was refused; the decision says why.
+    Refused {
+        /// [`Controller::decision`](crate::Controller::decision).
+        decision: u64,
+        /// The stable code.
+        reason: &'static str,
+    },
+    /// Another of a list that is done as a whole was refused.
+    WithOthers,
+    /// An agent speaks for a session that is over.
+    StaleEpoch {
+        /// The session that counts; `None` if none does.
+        current: Option<u64>,
+    },
+}

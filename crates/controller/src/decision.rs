@@ -1,0 +1,92 @@
+//! What was decided, for who asks why.
+
+use std::collections::VecDeque;
+
+use wayleave_contracts::Order;
+use wayleave_policy::{Refusal, Request};
+use wayleave_units::{Time, WallTime};
+
+use crate::id::Id;
+
+/// How many decisions are remembered. They are for people who ask soon; what was admitted is explained from the contract.
+const MEMORY: usize = 10_000;
+
+/// A decision.
+#[derive(Clone, Debug)]
+pub struct DecisionRecord {
+    /// Its number.
+    pub number: u64,
+    /// When it was made.
+    pub at: WallTime,
+    /// For which contract.
+    pub id: Id,
+    /// What was asked.
+    pub order: Order,
+    /// The same as the scheme was asked.
+    pub request: Request,
+    /// What was decided.
+    pub decided: Decided,
+}
+
+/// What was decided.
+#[derive(Clone, Debug)]
+pub enum Decided {
+    /// Yes.
+    Admitted {
+        /// No packet takes longer.
+        bound: Time,
+        /// The contracts that were moved to make room.
+        moved: Vec<Id>,
+    },
+    /// No: a promise would break.
+    Refused(Refusal),
+    /// No: the tenant has as much as it may have.
+    Quota(QuotaShort),
+}
+
+impl Decided {
+    /// The stable code of a refusal.
+    pub fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::Admitted { .. } => None,
+            Self::Refused(refusal) => Some(refusal.reason().code()),
+            Self::Quota(_) => Some(wayleave_policy::Reason::Quota.code()),
+        }
+    }
+}
+
+/// What a quota leaves no room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuotaShort {
+    /// `rate` (bit/s), `burst` (bytes) or `contracts`.
+    pub what: &'static str,
+    /// What the tenant would have.
+    pub asked: u128,
+    /// What it may have.
+    pub most: u64,
+}
+
+/// The last decisions.
+#[derive(Default)]
+pub(crate) struct Decisions {
+    ring: VecDeque<DecisionRecord>,
+}
+
+impl Decisions {
+    pub(crate) fn push(&mut self, decision: DecisionRecord) {
+        if self.ring.len() == MEMORY {
+            self.ring.pop_front();
+        }
+        self.ring.push_back(decision);
+    }
+
+    pub(crate) fn find(&self, number: u64) -> Option<&DecisionRecord> {
+        let at = self.ring.binary_search_by_key(&number, |decision| decision.number).ok()?;
+        self.ring.get(at)
+    }
+
+    /// The latest last.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &DecisionRecord> {
+        self.ring.iter()
+    }
+}

@@ -1,0 +1,77 @@
+//! What watchers hear.
+
+use wayleave_units::WallTime;
+
+/// Something that has happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its number; events are told in this order.
+    pub number: u64,
+    /// When.
+    pub at: WallTime,
+    /// What.
+    pub kind: EventKind,
+    /// To what: `tenant:name` of a contract or VM, the name of a tenant, node or link.
+    pub object: String,
+    /// Whose that is.
+    pub tenant: Option<String>,
+    /// The revision of the object.
+    pub revision: u64,
+    /// Why, for people.
+    pub detail: String,
+}
+
+/// What has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EventKind {
+    /// A contract was admitted, and waits until its packets may be sent.
+    Pending,
+    /// A contract was admitted, and its sender is being told.
+    Admitted,
+    /// The sender of a contract keeps to it.
+    Enforced,
+    /// A contract is not kept.
+    Degraded,
+    /// A packet came too late.
+    Violated,
+    /// A contract is ended; what it had is held until its last packets have left.
+    Released,
+    /// What a contract had is free.
+    Gone,
+    /// A contract was refused.
+    Refused,
+    /// A contract goes another way.
+    Rerouted,
+    /// A link or node is down.
+    Down,
+    /// A link or node is up again.
+    Up,
+    /// A tenant, VM or token was created or changed.
+    Put,
+    /// A tenant, VM or token is no more.
+    Deleted,
+    /// An agent has begun a session.
+    AgentUp,
+}
+
+impl EventKind {
+    /// As it appears in interfaces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Admitted => "admitted",
+            Self::Enforced => "enforced",
+            Self::Degraded => "degraded",
+            Self::Violated => "violated",
+            Self::Released => "released",
+            Self::Gone => "gone",
+            Self::Refused => "refused",
+            Self::Rerouted => "rerouted",
+            Self::Down => "down",
+            Self::Up => "up",
+            Self::Put => "put",
+            Self::Deleted => "deleted",
+            Self::AgentUp => "agent-up",
+        }
+    }
+}

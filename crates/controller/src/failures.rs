@@ -1,0 +1,260 @@
+//! What fails, what goes another way then, and what comes back.
+//!
+//! Contracts that lose all their routes give up their places and look for others, those of higher priority first (among equals the
+//! older). Who finds none gets its old place back if that still fits beside those who found one: then it comes back
+//! for certain when what failed is repaired. Protected contracts with a route left need nothing.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use wayleave_policy::Decision;
+use wayleave_topology::{LinkId, NodeId, NodeKind};
+
+use crate::apply::routes;
+use crate::book::Place;
+use crate::command::{ElementName, Fault, Reply};
+use crate::controller::{Controller, Dirty};
+use crate::decision::Decided;
+use crate::event::EventKind;
+use crate::grant::{Grant, Trouble};
+use crate::id::Id;
+use crate::leaving::rejoins;
+use crate::timers::Due;
+
+/// A contract that lost its routes.
+struct Homeless {
+    serial: u64,
+    /// What it had.
+    place: Place,
+    /// The version of its sender at which that is not used any more.
+    until: u64,
+    /// What it leaves, if it was used.
+    leaving: Option<u64>,
+}
+
+impl Controller {
+    pub(crate) fn set_element(&mut self, element: ElementName, down: Option<String>) -> Result<Reply, Fault> {
+        let element = self.one_name(element)?;
+        let (mut rerouted, mut degraded, mut restored) = (Vec::new(), Vec::new(), Vec::new());
+        let is_down = down.is_some();
+        let was_down = match down {
+            Some(why) => self.down.insert(element.clone(), why).is_some(),
+            None => self.down.remove(&element).is_some(),
+        };
+        self.mark(Dirty::Down(element.clone()));
+        if was_down == is_down {
+            return Ok(Reply::Changed { rerouted, degraded, restored });
+        }
+        let revision = self.next_revision();
+        let (kind, why) =
+            if is_down { (EventKind::Down, self.down[&element].clone()) } else { (EventKind::Up, String::new()) };
+        self.event(kind, &element.to_string(), None, revision, why);
+        let turned = self.turn_links(&element);
+        if is_down {
+            if let ElementName::Node(name) = &element
+                && let Some(node) = self.network.find_node(name)
+            {
+                self.silence(node);
+            }
+            let homeless = self.evict(&turned);
+            self.rehouse(homeless, &element, &mut rerouted, &mut degraded);
+        } else {
+            self.bring_back(&mut restored);
+        }
+        Ok(Reply::Changed { rerouted, degraded, restored })
+    }
+
+    /// A cable has one name, whichever direction was meant.
+    fn one_name(&self, element: ElementName) -> Result<ElementName, Fault> {
+        match element {
+            ElementName::Node(name) => self.node(&name).map(|_| ElementName::Node(name)),
+            ElementName::Link(name) => match self.network.find_link(&name) {
+                Some(link) => Ok(ElementName::Link(self.network.link(self.network.cable(link)).name.clone())),
+                None => Err(Fault::NotFound { what: "link", name }),
+            },
+        }
+    }
+
+    /// The directed links of an element.
+    pub(crate) fn links_of(&self, element: &ElementName) -> Vec<LinkId> {
+        match element {
+            ElementName::Link(name) => {
+                let link = self.network.find_link(name);
+                link.into_iter().flat_map(|link| [Some(link), self.network.reverse(link)]).flatten().collect()
+            }
+            ElementName::Node(name) => {
+                let of_node = |node: NodeId| [self.network.links_from(node), self.network.links_into(node)].concat();
+                self.network.find_node(name).map(of_node).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Closes and opens the links of an element, as all that is down asks for; which of them turned.
+    pub(crate) fn turn_links(&mut self, element: &ElementName) -> Vec<LinkId> {
+        let down: BTreeSet<LinkId> = self.down.keys().flat_map(|element| self.links_of(element)).collect();
+        let mut turned = Vec::new();
+        for link in self.links_of(element) {
+            let is_closed = down.contains(&link);
+            if self.book.ledger().is_closed(link) != is_closed {
+                self.book.turn(link, is_closed);
+                turned.push(link);
+            }
+        }
+        turned
+    }
+
+    /// Whether a contract has a place with no route that is open from end to end.
+    fn is_cut(&self, grant: &Grant) -> bool {
+        let ledger = self.book.ledger();
+        let routes = self.routes(grant);
+        let is_open = |route: &wayleave_topology::Route| route.hops.iter().all(|hop| !ledger.is_closed(hop.link));
+        !routes.iter().any(|(_, route)| is_open(route))
+    }
+
+    /// Contracts that these links have cut give up their places, in the order in which they are placed anew.
+    fn evict(&mut self, closed: &[LinkId]) -> Vec<Homeless> {
+        let ledger = self.book.ledger();
+        let flows = closed.iter().flat_map(|&link| ledger.flows_on(link).iter().map(|&(_, flow)| flow));
+        let serials: BTreeSet<u64> = flows.map(|flow| self.book.owner(flow)).collect();
+        let cut = |grant: &&Grant| !grant.is_ended && grant.flow.is_some() && self.is_cut(grant);
+        let mut cut: Vec<&Grant> = serials.iter().filter_map(|serial| self.grants.get(serial)).filter(cut).collect();
+        cut.sort_by_key(|grant| (Reverse(grant.order.priority), grant.serial));
+        let cut: Vec<u64> = cut.into_iter().map(|grant| grant.serial).collect();
+        cut.into_iter().filter_map(|serial| self.evict_one(serial)).collect()
+    }
+
+    fn evict_one(&mut self, serial: u64) -> Option<Homeless> {
+        let grant = self.grants.get_mut(&serial)?;
+        let flow = grant.flow.take()?;
+        let ran = grant.sender.run.take();
+        let until = grant.sender.next_version();
+        let is_pinned = grant.order.contract.route.is_some();
+        let place = self.book.place(flow, is_pinned)?;
+        let leaving = self.leave(serial, ran, place.clone(), until);
+        self.book.release(flow);
+        Some(Homeless { serial, place, until, leaving })
+    }
+
+    /// Looks for other places; who finds none keeps the old one if it still fits, and is degraded.
+    fn rehouse(
+        &mut self,
+        homeless: Vec<Homeless>,
+        element: &ElementName,
+        rerouted: &mut Vec<Id>,
+        degraded: &mut Vec<Id>,
+    ) {
+        let mut without = Vec::new();
+        for one in homeless {
+            let Some(grant) = self.grants.get(&one.serial) else { continue };
+            let (id, request) = (grant.id.clone(), wayleave_schemes::request(&grant.order.contract, &self.model));
+            match self.book.admit(&request) {
+                Ok(decision) => {
+                    let stop = one.leaving.filter(|_| {
+                        let new: Vec<_> = routes(&decision).cloned().collect();
+                        rejoins(&one.place.reservations, &new)
+                    });
+                    self.settle(one.serial, &decision, stop.map(|own| (one.until, own)));
+                    let revision = self.grants.get(&one.serial).map_or(0, |grant| grant.revision);
+                    let detail = format!("{element} is down; bound {}", decision.bound);
+                    self.event(EventKind::Rerouted, &id.to_string(), Some(id.tenant.clone()), revision, detail);
+                    rerouted.push(id);
+                }
+                Err(refusal) => without.push((one, id, request, refusal)),
+            }
+        }
+        for (one, id, request, refusal) in without {
+            let why = refusal.reason().code().to_owned();
+            let flow = self.book.put_back_if_it_fits(one.place, &request, one.serial);
+            if let Some(flow) = flow {
+                // It is not in force: moving it would help nobody.
+                self.book.pin(flow, true);
+            }
+            let Some(grant) = self.grants.get_mut(&one.serial) else { continue };
+            grant.flow = flow;
+            grant.sender.stop = Some(one.until);
+            grant.trouble = Some(Trouble::Failed { element: element.to_string(), keeps_place: flow.is_some(), why });
+            let order = grant.order.clone();
+            self.record(&id, order, request, Decided::Refused(refusal));
+            self.touch(one.serial);
+            self.advance(one.serial);
+            degraded.push(id);
+        }
+        self.retry_later();
+    }
+
+    /// A contract without a place has found one; it stops first, and waits for what it leaves, if that meets the new one.
+    fn settle(&mut self, serial: u64, decision: &Decision, stop: Option<(u64, u64)>) {
+        self.book_moves(decision);
+        self.book.own(decision.flow, serial);
+        let mut waits_for = self.gates(serial, routes(decision));
+        waits_for.extend(stop.map(|(_, own)| own));
+        if let Some(grant) = self.grants.get_mut(&serial) {
+            (grant.flow, grant.bound, grant.trouble) = (Some(decision.flow), decision.bound, None);
+        }
+        self.run(serial, stop.map(|(version, _)| version), waits_for);
+        self.advance(serial);
+    }
+
+    /// Contracts that something failing has degraded, in the order in which they are helped.
+    fn failed(&self) -> Vec<u64> {
+        let is_failed = |grant: &&Grant| matches!(grant.trouble, Some(Trouble::Failed { .. })) && !grant.is_ended;
+        let mut failed: Vec<&Grant> = self.grants.values().filter(is_failed).collect();
+        failed.sort_by_key(|grant| (Reverse(grant.order.priority), grant.serial));
+        failed.into_iter().map(|grant| grant.serial).collect()
+    }
+
+    /// Something is up again, or has been released: who kept its place goes back to it, and who lost it looks for one.
+    fn bring_back(&mut self, restored: &mut Vec<Id>) {
+        let failed = self.failed();
+        // Places that were kept come first: they need nobody's leave.
+        for &serial in &failed {
+            let Some(grant) = self.grants.get(&serial) else { continue };
+            let Some(flow) = grant.flow.filter(|_| !self.is_cut(grant)) else { continue };
+            let (id, is_pinned) = (grant.id.clone(), grant.order.contract.route.is_some());
+            self.book.pin(flow, is_pinned);
+            let routes: Vec<_> = self.routes(grant).into_iter().map(|(_, route)| route).collect();
+            let (waits_for, stop) = (self.gates(serial, routes.iter()), grant.sender.stop);
+            if let Some(grant) = self.grants.get_mut(&serial) {
+                grant.trouble = None;
+            }
+            self.run(serial, stop, waits_for);
+            self.advance(serial);
+            restored.push(id);
+        }
+        for serial in failed {
+            let Some(grant) = self.grants.get(&serial).filter(|grant| grant.trouble.is_some()) else { continue };
+            let (id, kept) = (grant.id.clone(), grant.flow);
+            let request = wayleave_schemes::request(&grant.order.contract, &self.model);
+            let stop = grant.sender.stop.zip(self.leavings.of(serial).map(|(number, _)| number).last());
+            if let Ok(decision) = self.book.admit(&request) {
+                if let Some(flow) = kept {
+                    self.book.release(flow);
+                }
+                self.settle(serial, &decision, stop);
+                restored.push(id);
+            }
+        }
+    }
+
+    /// Degraded contracts are tried again.
+    pub(crate) fn retry(&mut self) {
+        self.bring_back(&mut Vec::new());
+        self.retry_later();
+    }
+
+    pub(crate) fn retry_later(&mut self) {
+        if !self.failed().is_empty() && !self.timers.has(Due::Retry) {
+            self.timers.at(self.now.steady + self.timing.retry_every, Due::Retry);
+        }
+    }
+
+    /// Whether a switch or host is down itself, not only its links.
+    pub fn is_down(&self, node: NodeId) -> bool {
+        self.down.contains_key(&ElementName::Node(self.network.node(node).name.clone()))
+    }
+
+    /// Whether a node is a switch.
+    pub fn is_switch(&self, node: NodeId) -> bool {
+        self.network.node(node).kind == NodeKind::Switch
+    }
+}

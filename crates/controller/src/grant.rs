@@ -1,0 +1,192 @@
+//! An admitted contract, until its last packet has left.
+
+use wayleave_contracts::Order;
+use wayleave_topology::{FlowId, NodeId};
+use wayleave_units::{Time, WallTime};
+
+use crate::id::Id;
+
+/// An admitted contract.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    /// Which.
+    pub id: Id,
+    /// Its number, which no other contract ever has.
+    pub serial: u64,
+    /// What was asked.
+    pub order: Order,
+    /// Its revision: that of its terms and its state.
+    pub revision: u64,
+    /// When it was first admitted.
+    pub created: WallTime,
+    /// The decision that admitted it as it is.
+    pub decision: u64,
+    /// No packet takes longer.
+    pub bound: Time,
+    /// The state that was last announced.
+    pub state: State,
+    /// Why it is degraded, if it is.
+    pub trouble: Option<Trouble>,
+    /// The packets that came too late, if some did.
+    pub violation: Option<Violation>,
+    /// What it has reserved; nothing if it is degraded and its place was given away, or if it is released.
+    pub(crate) flow: Option<FlowId>,
+    /// It was deleted.
+    pub(crate) is_ended: bool,
+    pub(crate) sender: Sender,
+}
+
+/// Where an admitted contract stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Admitted by proof, but its packets may not be sent yet: others have to move first, or its time has not come.
+    Pending,
+    /// Its sender is being told; without agents, this is as far as a contract gets.
+    Admitted,
+    /// Its sender keeps to it.
+    Enforced,
+    /// It is not kept: something failed, or the sender does not answer.
+    Degraded,
+    /// A packet came too late.
+    Violated,
+    /// Deleted; what it had is held until its last packets have left.
+    Released,
+}
+
+impl State {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Pending, Self::Admitted, Self::Enforced, Self::Degraded, Self::Violated, Self::Released];
+
+    /// As it appears in interfaces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Admitted => "admitted",
+            Self::Enforced => "enforced",
+            Self::Degraded => "degraded",
+            Self::Violated => "violated",
+            Self::Released => "released",
+        }
+    }
+}
+
+/// Why a contract is not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// What failed is on all its routes, and there is no other.
+    Failed {
+        /// What failed.
+        element: String,
+        /// Whether its place is kept, so that it comes back for certain once that is repaired.
+        keeps_place: bool,
+        /// Why no other route was found.
+        why: String,
+    },
+    /// Its sender has not confirmed in time.
+    Unconfirmed,
+}
+
+impl Trouble {
+    /// A stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Failed { .. } => "FAILURE",
+            Self::Unconfirmed => "UNCONFIRMED",
+        }
+    }
+}
+
+/// Packets that came too late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// When that was last reported.
+    pub at: WallTime,
+    /// How many, since the contract is there.
+    pub packets: u64,
+    /// The longest delay.
+    pub worst: Time,
+}
+
+/// What the sender of a contract is to do, and what it is known to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sender {
+    /// The last version that was given out.
+    pub(crate) version: u64,
+    /// The version to stop at, before anything else is sent.
+    pub(crate) stop: Option<u64>,
+    /// The version to run.
+    pub(crate) run: Option<u64>,
+    /// The routes that have to be empty before that may begin.
+    pub(crate) waits_for: Vec<u64>,
+    /// What it was told last; it may have done that, or not.
+    pub(crate) told: Option<Told>,
+    /// What it has confirmed last.
+    pub(crate) confirmed: Option<Told>,
+    /// Since when a confirmation is waited for.
+    pub(crate) asked: Option<Time>,
+}
+
+/// What a sender was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) version: u64,
+    pub(crate) runs: bool,
+}
+
+impl Sender {
+    pub(crate) fn next_version(&mut self) -> u64 {
+        self.version += 1;
+        self.version
+    }
+
+    /// Whether packets may be under way, or may come at any moment, by the rule of this version.
+    pub(crate) fn may_run(&self, version: u64) -> bool {
+        self.told == Some(Told { version, runs: true })
+    }
+
+    /// Whether it has still to confirm something.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.told.is_some() && self.told != self.confirmed
+    }
+}
+
+impl Grant {
+    /// The host that sends.
+    pub fn sender(&self) -> NodeId {
+        self.order.contract.from
+    }
+
+    /// The version of the rule that is to be kept, and the one that the sender has confirmed.
+    pub fn versions(&self) -> (Option<u64>, Option<u64>) {
+        (self.sender.run, self.sender.confirmed.filter(|told| told.runs).map(|told| told.version))
+    }
+
+    /// Whether it was deleted.
+    pub fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
+    /// Where it stands, if senders confirm or not.
+    pub(crate) fn state_now(&self, confirm: bool) -> State {
+        if self.is_ended {
+            return State::Released;
+        }
+        if self.trouble.is_some() {
+            return State::Degraded;
+        }
+        if self.violation.is_some() {
+            return State::Violated;
+        }
+        let kept = if confirm { State::Enforced } else { State::Admitted };
+        let Sender { told, confirmed, run, .. } = &self.sender;
+        match (told, confirmed) {
+            (Some(told), _) if told.runs && Some(told.version) == *run && Some(told) != confirmed.as_ref() => {
+                State::Admitted
+            }
+            // Also by the rule before the one that is to come: until then it keeps its promise on the old route.
+            (Some(told), Some(confirmed)) if told == confirmed && told.runs => kept,
+            _ => State::Pending,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What a controller gives its driver to do.
+
+use crate::event::Event;
+
+/// What came of the commands since the last time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Output {
+    /// To be put on disk, all or none, before any answer is given.
+    pub changes: Vec<Change>,
+    /// To be told once that is done.
+    pub events: Vec<Event>,
+}
+
+/// A record that has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Of what.
+    pub kind: Kind,
+    /// Which, among its kind.
+    pub key: String,
+    /// JSON; `None` if it is no more.
+    pub body: Option<String>,
+}
+
+/// What a record is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The controller: counters that never go back.
+    Controller,
+    /// A tenant.
+    Tenant,
+    /// A token.
+    Token,
+    /// A VM.
+    Vm,
+    /// A contract.
+    Contract,
+    /// A route that may still carry packets of a contract.
+    Leaving,
+    /// A link or node that is down.
+    Down,
+    /// The session of a node.
+    Node,
+    /// The answer to a request that may be repeated.
+    Answer,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Controller,
+        Self::Tenant,
+        Self::Token,
+        Self::Vm,
+        Self::Contract,
+        Self::Leaving,
+        Self::Down,
+        Self::Node,
+        Self::Answer,
+    ];
+
+    /// As it stands on disk.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Controller => "controller",
+            Self::Tenant => "tenant",
+            Self::Token => "token",
+            Self::Vm => "vm",
+            Self::Contract => "contract",
+            Self::Leaving => "leaving",
+            Self::Down => "down",
+            Self::Node => "node",
+            Self::Answer => "answer",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}

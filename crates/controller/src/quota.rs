@@ -1,0 +1,65 @@
+//! What a tenant has, against what it may have.
+
+use wayleave_contracts::{Contract, Quota};
+use wayleave_units::{Bytes, Rate};
+
+use crate::decision::QuotaShort;
+
+/// What all contracts of a tenant ask for together, as the contracts count it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// bit/s.
+    pub(crate) rate: u128,
+    /// Bytes.
+    pub(crate) burst: u128,
+    /// How many.
+    pub(crate) contracts: u64,
+}
+
+impl Usage {
+    /// The sum of rates.
+    pub fn rate(&self) -> Rate {
+        Rate::from_bits_per_second(u64::try_from(self.rate).unwrap_or(u64::MAX))
+    }
+
+    /// The sum of bursts.
+    pub fn burst(&self) -> Bytes {
+        Bytes::new(u64::try_from(self.burst).unwrap_or(u64::MAX))
+    }
+
+    /// How many contracts there are.
+    pub fn contracts(&self) -> u64 {
+        self.contracts
+    }
+
+    /// Every copy of a packet is counted: each takes room of its own.
+    fn of(contract: &Contract) -> Self {
+        let copies = u128::from(contract.protection);
+        let rate = u128::from(contract.rate.bits_per_second()) * copies;
+        Self { rate, burst: u128::from(contract.burst.get()) * copies, contracts: 1 }
+    }
+
+    pub(crate) fn add(&mut self, contract: &Contract) {
+        let more = Self::of(contract);
+        self.rate += more.rate;
+        self.burst += more.burst;
+        self.contracts += more.contracts;
+    }
+
+    pub(crate) fn subtract(&mut self, contract: &Contract) {
+        let less = Self::of(contract);
+        self.rate -= less.rate;
+        self.burst -= less.burst;
+        self.contracts -= less.contracts;
+    }
+
+    /// What is missing of a quota.
+    pub(crate) fn beyond(&self, quota: &Quota) -> Option<QuotaShort> {
+        let over = |what, asked: u128, most: Option<u64>| {
+            most.filter(|&most| asked > u128::from(most)).map(|most| QuotaShort { what, asked, most })
+        };
+        over("contracts", u128::from(self.contracts), quota.contracts)
+            .or_else(|| over("rate", self.rate, quota.rate.map(Rate::bits_per_second)))
+            .or_else(|| over("burst", self.burst, quota.burst.map(Bytes::get)))
+    }
+}

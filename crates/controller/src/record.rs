@@ -1,0 +1,426 @@
+//! What stands on disk: JSON with names instead of indices and numbers in whole units, so that a record means the same when the
+//! topology file lists its links in another order, and so that a person can read it.
+
+use serde::{Deserialize, Serialize};
+use wayleave_contracts::{Accounting, Contract, Demand, Match, Order, Priority, Protocol, Quota};
+use wayleave_ledger::Reservation;
+use wayleave_topology::{Hop, Network, NodeId, Route};
+use wayleave_units::{Bytes, Rate, Time, WallTime};
+
+use crate::book::Place;
+use crate::command::ElementName;
+use crate::controller::{Controller, Dirty};
+use crate::grant::{Grant, Sender, Told, Trouble, Violation};
+use crate::leaving::Leaving;
+use crate::output::{Change, Kind};
+
+/// A tenant.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct TenantRecord {
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    rate_bps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    burst_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    contracts: Option<u64>,
+    pub(crate) revision: u64,
+}
+
+impl TenantRecord {
+    pub(crate) fn quota(&self) -> Quota {
+        Quota {
+            rate: self.rate_bps.map(Rate::from_bits_per_second),
+            burst: self.burst_bytes.map(Bytes::new),
+            contracts: self.contracts,
+        }
+    }
+}
+
+/// A VM.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct VmRecord {
+    pub(crate) host: String,
+    pub(crate) revision: u64,
+}
+
+/// The session of a node.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct NodeRecord {
+    pub(crate) epoch: u64,
+    pub(crate) set_up: bool,
+}
+
+/// Something that is down.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct DownRecord {
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) link: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) node: Option<String>,
+    pub(crate) why: String,
+}
+
+/// What was reserved on one route.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct RouteRecord {
+    /// Link and queue, hop by hop.
+    hops: Vec<(String, u8)>,
+    placed: u64,
+    rate_bps: u64,
+    burst_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    max_frame_bytes: Option<u64>,
+}
+
+/// A contract.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ContractRecord {
+    pub(crate) tenant: String,
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    implied_tenant: bool,
+    from: String,
+    to: String,
+    from_host: String,
+    to_host: String,
+    rate_bps: u64,
+    burst_bytes: u64,
+    deadline_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    min_frame_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    max_frame_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    route: Option<Vec<(String, u8)>>,
+    protection: u8,
+    priority: u8,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    starts: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    ends: Option<u64>,
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
+    matching: Option<MatchRecord>,
+    pub(crate) revision: u64,
+    pub(crate) created: u64,
+    pub(crate) decision: u64,
+    pub(crate) bound_ns: u64,
+    pub(crate) places: Vec<RouteRecord>,
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub(crate) ended: bool,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    trouble: Option<TroubleRecord>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    violation: Option<(u64, u64, u64)>,
+    sender: SenderRecord,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MatchRecord {
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    protocol: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    source_address: Option<std::net::IpAddr>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    source_port: Option<std::num::NonZeroU16>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    destination_address: Option<std::net::IpAddr>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    destination_port: Option<std::num::NonZeroU16>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "kind")]
+enum TroubleRecord {
+    Failed { element: String, keeps_place: bool, why: String },
+    Unconfirmed,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SenderRecord {
+    version: u64,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    stop: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    run: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    waits_for: Vec<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    told: Option<(u64, bool)>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    confirmed: Option<(u64, bool)>,
+}
+
+/// A route that is being left.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct LeavingRecord {
+    pub(crate) serial: u64,
+    pub(crate) node: String,
+    pub(crate) places: Vec<RouteRecord>,
+    pub(crate) deadline_ns: u64,
+    pub(crate) pinned: bool,
+    pub(crate) until: u64,
+    pub(crate) drain_ns: u64,
+    /// Whether the sender has stopped there: what is left is to wait.
+    pub(crate) stopped: bool,
+    /// Whether the ledger still holds it.
+    pub(crate) held: bool,
+}
+
+/// The key of a numbered record: as wide as any, so that keys sort as numbers do.
+fn key(number: u64) -> String {
+    format!("{number:020}")
+}
+
+/// The record of something, as it is now.
+pub(crate) fn change(controller: &Controller, dirty: &Dirty) -> Change {
+    match dirty {
+        Dirty::Counters => put(Kind::Controller, "counters".to_owned(), Some(&controller.counters)),
+        Dirty::Tenant(name) => {
+            let of = |tenant: &crate::tenants::TenantState| TenantRecord {
+                rate_bps: tenant.quota.rate.map(Rate::bits_per_second),
+                burst_bytes: tenant.quota.burst.map(Bytes::get),
+                contracts: tenant.quota.contracts,
+                revision: tenant.revision,
+            };
+            put(Kind::Tenant, name.clone(), controller.tenants.get(name).map(of).as_ref())
+        }
+        Dirty::Token(id) => put(Kind::Token, id.clone(), controller.tokens.get(id)),
+        Dirty::Vm(id) => {
+            let host = |host| controller.network.node(host).name.clone();
+            let record = controller.vms.get(id).map(|vm| VmRecord { host: host(vm.host), revision: vm.revision });
+            put(Kind::Vm, id.to_string(), record.as_ref())
+        }
+        Dirty::Contract(serial) => {
+            let record = controller.grants.get(serial).map(|grant| ContractRecord::of(controller, grant));
+            put(Kind::Contract, key(*serial), record.as_ref())
+        }
+        Dirty::Leaving(number) => {
+            let record =
+                controller.leavings.get(*number).map(|leaving| LeavingRecord::of(&controller.network, leaving));
+            put(Kind::Leaving, key(*number), record.as_ref())
+        }
+        Dirty::Down(element) => {
+            let record = controller.down.get(element).map(|why| match element.clone() {
+                ElementName::Link(link) => DownRecord { link: Some(link), node: None, why: why.clone() },
+                ElementName::Node(node) => DownRecord { link: None, node: Some(node), why: why.clone() },
+            });
+            put(Kind::Down, element.to_string(), record.as_ref())
+        }
+        Dirty::Node(node) => {
+            let of = |state: &crate::agents::NodeState| NodeRecord { epoch: state.epoch, set_up: state.is_set_up };
+            put(Kind::Node, controller.network.node(*node).name.clone(), controller.nodes.get(node).map(of).as_ref())
+        }
+        Dirty::Answer(key) => put(Kind::Answer, key.clone(), controller.memory.get(key)),
+    }
+}
+
+fn put<T: Serialize>(kind: Kind, key: String, record: Option<&T>) -> Change {
+    let json = |record| {
+        let Ok(body) = serde_json::to_string(record) else { unreachable!("records have text keys and finite numbers") };
+        body
+    };
+    Change { kind, key, body: record.map(json) }
+}
+
+fn hops(network: &Network, route: &Route) -> Vec<(String, u8)> {
+    route.hops.iter().map(|hop| (network.link(hop.link).name.clone(), hop.queue)).collect()
+}
+
+/// The route of these names, or the link that the network does not have.
+fn route(network: &Network, hops: &[(String, u8)]) -> Result<Route, Missing> {
+    let hop = |(name, queue): &(String, u8)| match network.find_link(name) {
+        Some(link) => Ok(Hop { link, queue: *queue }),
+        None => Err(Missing { what: "link", name: name.clone() }),
+    };
+    Ok(Route { hops: hops.iter().map(hop).collect::<Result<_, _>>()? })
+}
+
+fn node(network: &Network, name: &str) -> Result<NodeId, Missing> {
+    network.find_node(name).ok_or_else(|| Missing { what: "node", name: name.to_owned() })
+}
+
+/// What a record needs and the network does not have.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Missing {
+    pub(crate) what: &'static str,
+    pub(crate) name: String,
+}
+
+impl RouteRecord {
+    fn of(network: &Network, reservation: &Reservation) -> Self {
+        let Demand { rate, burst, max_frame } = reservation.demand;
+        Self {
+            hops: hops(network, &reservation.route),
+            placed: reservation.placed,
+            rate_bps: rate.bits_per_second(),
+            burst_bytes: burst.get(),
+            max_frame_bytes: max_frame.map(Bytes::get),
+        }
+    }
+
+    fn reservation(&self, network: &Network) -> Result<Reservation, Missing> {
+        let demand = Demand {
+            rate: Rate::from_bits_per_second(self.rate_bps),
+            burst: Bytes::new(self.burst_bytes),
+            max_frame: self.max_frame_bytes.map(Bytes::new),
+        };
+        Ok(Reservation { demand, route: route(network, &self.hops)?, placed: self.placed })
+    }
+}
+
+/// What these routes had.
+pub(crate) fn place(
+    network: &Network,
+    places: &[RouteRecord],
+    deadline: Time,
+    is_pinned: bool,
+) -> Result<Place, Missing> {
+    let reservations = places.iter().map(|place| place.reservation(network)).collect::<Result<_, _>>()?;
+    Ok(Place { reservations, deadline, is_pinned })
+}
+
+impl LeavingRecord {
+    fn of(network: &Network, leaving: &Leaving) -> Self {
+        Self {
+            serial: leaving.serial,
+            node: network.node(leaving.node).name.clone(),
+            places: leaving.place.reservations.iter().map(|one| RouteRecord::of(network, one)).collect(),
+            deadline_ns: leaving.place.deadline.as_nanos(),
+            pinned: leaving.place.is_pinned,
+            until: leaving.until,
+            drain_ns: leaving.drain.as_nanos(),
+            stopped: leaving.phase != crate::leaving::Phase::Waiting,
+            held: leaving.held.is_some(),
+        }
+    }
+
+    pub(crate) fn sender(&self, network: &Network) -> Result<NodeId, Missing> {
+        node(network, &self.node)
+    }
+}
+
+impl ContractRecord {
+    fn of(controller: &Controller, grant: &Grant) -> Self {
+        let (network, order) = (&*controller.network, &grant.order);
+        let contract = &order.contract;
+        let place = grant.flow.and_then(|flow| controller.book.place(flow, false));
+        let told = |told: Option<Told>| told.map(|told| (told.version, told.runs));
+        let matching = |one: Match| MatchRecord {
+            protocol: one.protocol.map(Protocol::number),
+            source_address: one.source_address,
+            source_port: one.source_port,
+            destination_address: one.destination_address,
+            destination_port: one.destination_port,
+        };
+        let trouble = |trouble: &Trouble| match trouble.clone() {
+            Trouble::Failed { element, keeps_place, why } => TroubleRecord::Failed { element, keeps_place, why },
+            Trouble::Unconfirmed => TroubleRecord::Unconfirmed,
+        };
+        Self {
+            tenant: grant.id.tenant.clone(),
+            name: grant.id.name.clone(),
+            implied_tenant: contract.tenant.is_none(),
+            from: order.from.clone(),
+            to: order.to.clone(),
+            from_host: network.node(contract.from).name.clone(),
+            to_host: network.node(contract.to).name.clone(),
+            rate_bps: contract.rate.bits_per_second(),
+            burst_bytes: contract.burst.get(),
+            deadline_ns: contract.deadline.as_nanos(),
+            min_frame_bytes: match contract.accounting {
+                Accounting::Wire => None,
+                Accounting::Frame { min_frame } => Some(min_frame.get()),
+            },
+            max_frame_bytes: contract.max_frame.map(Bytes::get),
+            route: contract.route.as_ref().map(|route| hops(network, route)),
+            protection: contract.protection,
+            priority: order.priority.get(),
+            starts: order.starts.map(WallTime::as_nanos),
+            ends: order.ends.map(WallTime::as_nanos),
+            matching: order.matching.map(matching),
+            revision: grant.revision,
+            created: grant.created.as_nanos(),
+            decision: grant.decision,
+            bound_ns: grant.bound.as_nanos(),
+            places: place
+                .iter()
+                .flat_map(|place| &place.reservations)
+                .map(|one| RouteRecord::of(network, one))
+                .collect(),
+            ended: grant.is_ended,
+            trouble: grant.trouble.as_ref().map(trouble),
+            violation: grant.violation.map(|one| (one.at.as_nanos(), one.packets, one.worst.as_nanos())),
+            sender: SenderRecord {
+                version: grant.sender.version,
+                stop: grant.sender.stop,
+                run: grant.sender.run,
+                waits_for: grant.sender.waits_for.clone(),
+                told: told(grant.sender.told),
+                confirmed: told(grant.sender.confirmed),
+            },
+        }
+    }
+
+    /// What was asked.
+    pub(crate) fn order(&self, network: &Network) -> Result<Order, Missing> {
+        let matching = |one: &MatchRecord| Match {
+            protocol: one.protocol.map(Protocol::new),
+            source_address: one.source_address,
+            source_port: one.source_port,
+            destination_address: one.destination_address,
+            destination_port: one.destination_port,
+        };
+        let frame = |min: u64| Accounting::Frame { min_frame: Bytes::new(min) };
+        let contract = Contract {
+            name: self.name.clone(),
+            tenant: Some(self.tenant.clone()).filter(|_| !self.implied_tenant),
+            from: node(network, &self.from_host)?,
+            to: node(network, &self.to_host)?,
+            rate: Rate::from_bits_per_second(self.rate_bps),
+            burst: Bytes::new(self.burst_bytes),
+            deadline: Time::from_nanos(self.deadline_ns),
+            accounting: self.min_frame_bytes.map_or(Accounting::Wire, frame),
+            max_frame: self.max_frame_bytes.map(Bytes::new),
+            route: self.route.as_ref().map(|hops| route(network, hops)).transpose()?,
+            protection: self.protection,
+        };
+        Ok(Order {
+            contract,
+            from: self.from.clone(),
+            to: self.to.clone(),
+            priority: Priority::new(self.priority).unwrap_or_default(),
+            starts: self.starts.map(WallTime::from_nanos),
+            ends: self.ends.map(WallTime::from_nanos),
+            matching: self.matching.as_ref().map(matching),
+        })
+    }
+
+    pub(crate) fn trouble(&self) -> Option<Trouble> {
+        let trouble = |trouble: &TroubleRecord| match trouble {
+            TroubleRecord::Failed { element, keeps_place, why } => {
+                Trouble::Failed { element: element.clone(), keeps_place: *keeps_place, why: why.clone() }
+            }
+            TroubleRecord::Unconfirmed => Trouble::Unconfirmed,
+        };
+        self.trouble.as_ref().map(trouble)
+    }
+
+    pub(crate) fn violation(&self) -> Option<Violation> {
+        let (at, packets, worst) = self.violation?;
+        Some(Violation { at: WallTime::from_nanos(at), packets, worst: Time::from_nanos(worst) })
+    }
+
+    pub(crate) fn sender(&self) -> Sender {
+        let told = |told: Option<(u64, bool)>| told.map(|(version, runs)| Told { version, runs });
+        let sender = &self.sender;
+        Sender {
+            version: sender.version,
+            stop: sender.stop,
+            run: sender.run,
+            waits_for: sender.waits_for.clone(),
+            told: told(sender.told),
+            confirmed: told(sender.confirmed),
+            asked: None,
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! What senders are told, in an order that never breaks a promise.
+//!
+//! | what changes | what the sender is told | what waits |
+//! |---|---|---|
+//! | a new contract | run | until what was on its links, and is free in the ledger, is empty |
+//! | it is moved | run the new rule | what it leaves is free at once; who needs it waits until it is empty |
+//! | other terms, beside the old ones | the same | the same |
+//! | other terms in place of the old ones | stop; when the old route is empty, run | the same, and its own new rule |
+//! | it is deleted | stop | its reservation, until its route is empty |
+//! | what it needs is down, another route is found | run the new rule; stop first if the routes meet again | as with a move |
+//! | no other route is found | stop | the same |
+
+use std::collections::BTreeSet;
+
+use wayleave_topology::{NodeKind, Route};
+
+use crate::book::Place;
+use crate::controller::{Controller, Dirty, Southbound};
+use crate::event::EventKind;
+use crate::grant::{State, Told, Trouble};
+use crate::leaving::{Leaving, Phase};
+use crate::timers::Due;
+
+impl Controller {
+    /// Whether senders say what they have done.
+    pub(crate) fn confirms(&self) -> bool {
+        self.southbound != Southbound::Assumed
+    }
+
+    /// A contract leaves a place: nothing is sent there any more once its sender has the version `until`. Says nothing if
+    /// nothing was ever sent there.
+    pub(crate) fn leave(&mut self, serial: u64, ran: Option<u64>, place: Place, until: u64) -> Option<u64> {
+        let grant = self.grants.get(&serial)?;
+        if !ran.is_some_and(|version| grant.sender.may_run(version)) {
+            return None;
+        }
+        let bound = |route: &Route| self.book.placement().bound(route);
+        let drain = place.reservations.iter().map(|one| bound(&one.route)).max()?;
+        let node = grant.sender();
+        self.counters.leaving += 1;
+        let number = self.counters.leaving;
+        self.leavings.insert(number, Leaving { serial, node, place, until, drain, phase: Phase::Waiting, held: None });
+        self.mark(Dirty::Counters);
+        self.mark(Dirty::Leaving(number));
+        Some(number)
+    }
+
+    /// Gives a contract something else to run, once some routes are empty.
+    pub(crate) fn run(&mut self, serial: u64, stop: Option<u64>, waits_for: BTreeSet<u64>) {
+        let Some(grant) = self.grants.get_mut(&serial) else { return };
+        let version = grant.sender.next_version();
+        grant.sender.stop = stop;
+        grant.sender.run = Some(version);
+        grant.sender.waits_for = waits_for.iter().copied().collect();
+        for number in waits_for {
+            self.waiters.entry(number).or_default().insert(serial);
+        }
+        self.touch(serial);
+    }
+
+    /// The contract has changed: a new revision, and its record is to be written.
+    pub(crate) fn touch(&mut self, serial: u64) {
+        let revision = self.next_revision();
+        if let Some(grant) = self.grants.get_mut(&serial) {
+            grant.revision = revision;
+        }
+        self.mark(Dirty::Contract(serial));
+    }
+
+    /// Tells the sender of a contract what can be told now, and announces what state the contract is in.
+    pub(crate) fn advance(&mut self, serial: u64) {
+        while let Some(told) = self.next_step(serial) {
+            let Some(grant) = self.grants.get_mut(&serial) else { return };
+            grant.sender.told = Some(told);
+            self.mark(Dirty::Contract(serial));
+            if self.confirms() {
+                let now = self.now.steady;
+                if let Some(grant) = self.grants.get_mut(&serial) {
+                    grant.sender.asked = Some(now);
+                }
+                let node = self.grants.get(&serial).map(crate::grant::Grant::sender);
+                if let Some(node) = node {
+                    self.nodes.entry(node).or_default().waiting.insert(serial);
+                }
+                self.timers.at(now + self.timing.confirm_within, Due::Confirmed(serial, told.version));
+            } else {
+                self.has_done(serial, told.version);
+            }
+        }
+        self.finish(serial);
+        self.announce(serial);
+    }
+
+    /// What the sender of a contract can be told now, if anything.
+    fn next_step(&mut self, serial: u64) -> Option<Told> {
+        let grant = self.grants.get_mut(&serial)?;
+        let sender = &mut grant.sender;
+        if let Some(stop) = sender.stop {
+            match sender.told {
+                // It was never told to send: there is nothing to stop.
+                None => sender.stop = None,
+                Some(told) if told.version < stop => return Some(Told { version: stop, runs: false }),
+                Some(_) => {}
+            }
+        }
+        let grant = self.grants.get(&serial)?;
+        let sender = &grant.sender;
+        let run = sender.run.filter(|&run| sender.told.is_none_or(|told| told.version < run))?;
+        let has_come = grant.order.starts.is_none_or(|starts| starts <= self.now.wall);
+        let may = sender.waits_for.is_empty() && has_come && self.switches_are_set_up(serial);
+        may.then_some(Told { version: run, runs: true })
+    }
+
+    /// Whether every switch on the way of a contract forwards by tags.
+    fn switches_are_set_up(&self, serial: u64) -> bool {
+        if self.southbound != Southbound::HostsAndSwitches {
+            return true;
+        }
+        let Some(grant) = self.grants.get(&serial) else { return false };
+        let routes = self.routes(grant);
+        let mut ends = routes.iter().flat_map(|(_, route)| route.hops.iter().map(|hop| self.network.link(hop.link).to));
+        ends.all(|node| {
+            let is_set_up = || self.nodes.get(&node).is_some_and(|state| state.is_set_up);
+            self.network.node(node).kind == NodeKind::Host || is_set_up()
+        })
+    }
+
+    /// The sender of a contract has carried out a version.
+    pub(crate) fn has_done(&mut self, serial: u64, version: u64) {
+        let Some(grant) = self.grants.get_mut(&serial) else { return };
+        let Some(told) = grant.sender.told else { return };
+        if told.version == version && grant.sender.confirmed != Some(told) {
+            grant.sender.confirmed = Some(told);
+            grant.sender.asked = None;
+            if grant.trouble == Some(Trouble::Unconfirmed) {
+                grant.trouble = None;
+            }
+            let node = grant.sender();
+            if let Some(state) = self.nodes.get_mut(&node) {
+                state.waiting.remove(&serial);
+            }
+            self.mark(Dirty::Contract(serial));
+        }
+        let left: Vec<u64> =
+            self.leavings.of(serial).filter(|(_, one)| one.until <= version).map(|(number, _)| number).collect();
+        self.stopped(&left);
+    }
+
+    /// Nobody sends on these routes any more: what is under way there will have arrived in a while.
+    pub(crate) fn stopped(&mut self, left: &[u64]) {
+        for &number in left {
+            let Some(leaving) = self.leavings.get(number).filter(|leaving| leaving.phase == Phase::Waiting) else {
+                continue;
+            };
+            let empty = self.now.steady + leaving.drain;
+            self.leavings.set_phase(number, Phase::Draining(empty));
+            self.timers.at(empty, Due::Empty(number));
+            self.mark(Dirty::Leaving(number));
+        }
+    }
+
+    /// A route is empty: what it had is free, and who waited for it need not wait longer.
+    pub(crate) fn emptied(&mut self, number: u64) {
+        let Some(leaving) = self.leavings.remove(number) else { return };
+        self.mark(Dirty::Leaving(number));
+        if let Some(flow) = leaving.held {
+            self.book.release(flow);
+        }
+        for serial in self.waiters.remove(&number).into_iter().flatten() {
+            if let Some(grant) = self.grants.get_mut(&serial) {
+                grant.sender.waits_for.retain(|&other| other != number);
+                self.mark(Dirty::Contract(serial));
+            }
+            self.advance(serial);
+        }
+        self.advance(leaving.serial);
+    }
+
+    /// Forgets a contract that was deleted, once nothing of it is left.
+    fn finish(&mut self, serial: u64) {
+        let Some(grant) = self.grants.get(&serial) else { return };
+        if !grant.is_ended || grant.sender.is_waited_for() || self.leavings.of(serial).next().is_some() {
+            return;
+        }
+        let (id, revision) = (grant.id.clone(), grant.revision);
+        for number in grant.sender.waits_for.clone() {
+            if let Some(waiters) = self.waiters.get_mut(&number) {
+                waiters.remove(&serial);
+            }
+        }
+        self.grants.remove(&serial);
+        if self.by_id.get(&id) == Some(&serial) {
+            self.by_id.remove(&id);
+        }
+        self.mark(Dirty::Contract(serial));
+        self.event(EventKind::Gone, &id.to_string(), Some(id.tenant.clone()), revision, String::new());
+    }
+
+    /// Tells watchers of the state of a contract, if it is another one.
+    pub(crate) fn announce(&mut self, serial: u64) {
+        let confirm = self.confirms();
+        let Some(grant) = self.grants.get_mut(&serial) else { return };
+        let state = grant.state_now(confirm);
+        if state == grant.state {
+            return;
+        }
+        grant.state = state;
+        self.touch(serial);
+        let Some(grant) = self.grants.get(&serial) else { return };
+        let (kind, detail) = match state {
+            State::Pending => (EventKind::Pending, pending(grant)),
+            State::Admitted => (EventKind::Admitted, format!("bound {}", grant.bound)),
+            State::Enforced => (EventKind::Enforced, format!("bound {}", grant.bound)),
+            State::Degraded => (EventKind::Degraded, grant.trouble.as_ref().map(trouble).unwrap_or_default()),
+            State::Violated => (EventKind::Violated, grant.violation.map(violation).unwrap_or_default()),
+            State::Released => (EventKind::Released, String::new()),
+        };
+        let (id, revision) = (grant.id.clone(), grant.revision);
+        self.event(kind, &id.to_string(), Some(id.tenant.clone()), revision, detail);
+    }
+
+    /// A sender has not confirmed a version in time.
+    pub(crate) fn overdue(&mut self, serial: u64, version: u64) {
+        let Some(grant) = self.grants.get_mut(&serial) else { return };
+        let is_late = grant.sender.is_waited_for() && grant.sender.told.is_some_and(|told| told.version == version);
+        if !is_late || grant.is_ended || grant.trouble.is_some() {
+            return;
+        }
+        grant.trouble = Some(Trouble::Unconfirmed);
+        self.mark(Dirty::Contract(serial));
+        self.announce(serial);
+    }
+}
+
+fn pending(grant: &crate::grant::Grant) -> String {
+    match grant.sender.waits_for.len() {
+        0 => grant.order.starts.map_or_else(String::new, |starts| format!("starts at {starts}")),
+        1 => "a route that was left has to be empty first".to_owned(),
+        many => format!("{many} routes that were left have to be empty first"),
+    }
+}
+
+fn trouble(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Failed { element, why, .. } => format!("{element} is down: {why}"),
+        Trouble::Unconfirmed => "its host has not confirmed its rule in time".to_owned(),
+    }
+}
+
+fn violation(violation: crate::grant::Violation) -> String {
+    format!("{} packets came too late, the latest after {}", violation.packets, violation.worst)
+}

@@ -1,0 +1,147 @@
+//! The life of a contract, step by step.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+use std::sync::Arc;
+
+use wayleave_contracts::{Accounting, Contract, Order};
+use wayleave_controller::{
+    Applied, Check, Command, Controller, ElementName, Id, Kind, Mode, Now, Operation, Outcome, Reply, Setup,
+    Southbound, Standing, State, Timing, Work,
+};
+use wayleave_ledger::Model;
+use wayleave_schemes::chameleon::{Chameleon, Params};
+use wayleave_topology::Network;
+use wayleave_topology::builders::{FatTree, build};
+use wayleave_units::{Bytes, Rate, Time, WallTime};
+
+fn setup(southbound: Southbound) -> Setup {
+    let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
+    let of = network.clone();
+    Setup {
+        scheme: Arc::new(move || Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into()),
+        network,
+        model: Model::default(),
+        southbound,
+        timing: Timing::default(),
+    }
+}
+
+fn at(ms: u64) -> Now {
+    Now { steady: Time::from_millis(ms), wall: WallTime::from_nanos(1_700_000_000_000_000_000 + ms * 1_000_000) }
+}
+
+fn order(network: &Network, name: &str, from: &str, to: &str) -> Order {
+    let contract = Contract {
+        name: name.to_owned(),
+        tenant: None,
+        from: network.find_node(from).unwrap(),
+        to: network.find_node(to).unwrap(),
+        rate: Rate::from_mbit(10),
+        burst: Bytes::new(3000),
+        deadline: Time::from_millis(5),
+        accounting: Accounting::Wire,
+        max_frame: None,
+        route: None,
+        protection: 1,
+    };
+    Order::plain(contract, from, to)
+}
+
+fn apply(controller: &mut Controller, now: Now, order: Order) -> Applied {
+    let command = Command::Apply { orders: vec![(order, Check::None)], mode: Mode::Each, standing: Standing::ForGood };
+    let Ok(Reply::Each(mut applied)) = controller.handle(now, command) else { panic!("an answer for each") };
+    applied.remove(0)
+}
+
+fn reload(controller: &Controller, setup: &Setup) -> Controller {
+    let records: Vec<(Kind, String, String)> =
+        controller.records().into_iter().filter_map(|change| Some((change.kind, change.key, change.body?))).collect();
+    let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), body.as_str()));
+    Controller::load(setup, at(0).wall, records).unwrap()
+}
+
+fn installs(operations: &[Operation]) -> Vec<(u64, u64)> {
+    let installs = operations.iter().filter(|one| matches!(one.work, Work::Install(_)));
+    installs.map(|one| (one.serial, one.version)).collect()
+}
+
+#[test]
+fn a_contract_is_admitted_enforced_released_and_gone() {
+    let setup = setup(Southbound::Hosts);
+    let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
+    let empty = controller.ledger().clone();
+    let id = Id::new("default", "a");
+    let applied = apply(&mut controller, at(1), order(&setup.network, "a", "h1", "h16"));
+    assert_eq!(applied.result, Ok(Outcome::Created));
+    assert_eq!(controller.grant(&id).unwrap().state, State::Admitted);
+    let Ok(Reply::Begun { epoch }) = controller.handle(at(2), Command::Begin { node: "h1".into(), installed: vec![] })
+    else {
+        panic!()
+    };
+    let work = installs(&controller.outbox("h1"));
+    assert_eq!(work, [(1, 1)]);
+    let confirm = |epoch, done| Command::Confirm { node: "h1".into(), epoch, done };
+    assert!(controller.handle(at(2), confirm(epoch + 1, work.clone())).is_err(), "a session that never was");
+    controller.handle(at(3), confirm(epoch, work)).unwrap();
+    assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
+    let bound = controller.grant(&id).unwrap().bound;
+
+    let mut controller = reload(&controller, &setup);
+    assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
+    controller.handle(at(4), Command::Delete { ids: vec![(id.clone(), Check::None)] }).unwrap();
+    assert_eq!(controller.grant(&id).unwrap().state, State::Released);
+    assert!(*controller.ledger() != empty, "its sender may still send");
+    let Ok(Reply::Begun { epoch }) =
+        controller.handle(at(5), Command::Begin { node: "h1".into(), installed: vec![(1, 1)] })
+    else {
+        panic!()
+    };
+    let work: Vec<(u64, u64)> = controller.outbox("h1").iter().map(|one| (one.serial, one.version)).collect();
+    assert_eq!(work, [(1, 2)], "it is to be removed");
+    controller.handle(at(6), confirm(epoch, work)).unwrap();
+    assert!(*controller.ledger() != empty, "packets are under way");
+    let later = Now { steady: at(6).steady + bound, ..at(6) };
+    assert_eq!(controller.due().0, Some(later.steady));
+    controller.tick(later);
+    assert!(*controller.ledger() == empty && controller.grant(&id).is_none());
+    assert!(reload(&controller, &setup).grants().next().is_none());
+}
+
+#[test]
+fn what_fails_is_rerouted_or_degraded_and_comes_back() {
+    let setup = setup(Southbound::Assumed);
+    let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
+    for name in ["a", "b"] {
+        assert!(apply(&mut controller, at(1), order(&setup.network, name, "h1", "h16")).result.is_ok());
+    }
+    let id = Id::new("default", "a");
+    let route = |controller: &Controller| controller.routes(controller.grant(&id).unwrap())[0].1.clone();
+    let old = route(&controller);
+    let core = setup.network.link(old.hops[2].link).name.clone();
+    let set = |element, down: Option<&str>| Command::SetElement { element, down: down.map(str::to_owned) };
+    let Ok(Reply::Changed { rerouted, .. }) =
+        controller.handle(at(2), set(ElementName::Link(core.clone()), Some("cut")))
+    else {
+        panic!()
+    };
+    assert!(rerouted.contains(&id));
+    assert_ne!(route(&controller), old);
+    let mut controller = reload(&controller, &setup);
+    let uplink = setup.network.link(old.hops[0].link).name.clone();
+    let Ok(Reply::Changed { degraded, .. }) =
+        controller.handle(at(3), set(ElementName::Link(uplink.clone()), Some("unplugged")))
+    else {
+        panic!()
+    };
+    assert_eq!(degraded.len(), 2);
+    assert_eq!(controller.grant(&id).unwrap().state, State::Degraded);
+    let mut controller = reload(&controller, &setup);
+    let Ok(Reply::Changed { restored, .. }) = controller.handle(at(4), set(ElementName::Link(uplink), None)) else {
+        panic!()
+    };
+    assert_eq!(restored.len(), 2);
+    assert_eq!(controller.grant(&id).unwrap().state, State::Pending, "the other one's last packets may be under way");
+    controller.tick(at(100));
+    assert_eq!(controller.grant(&id).unwrap().state, State::Admitted);
+    assert_eq!(route(&controller).hops[0], old.hops[0]);
+}
