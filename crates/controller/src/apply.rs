@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use wayleave_contracts::{Contract, Order};
+use wayleave_contracts::{Contract, Demand, Order};
+use wayleave_ledger::Reservation;
 use wayleave_policy::{Decision, Refusal, Request};
 use wayleave_topology::{FlowId, NodeId, NodeKind, Route};
 
@@ -51,7 +52,10 @@ impl Controller {
         let book_at_once = mode == Mode::Each && standing == Standing::ForGood;
         for (order, check) in orders {
             let id = id_of(&order);
-            let drafted = self.draft(&id, order, check, standing);
+            let drafted = match drafts.iter().any(|draft| draft.id == id) {
+                true => Err((twice(&id), None)),
+                false => self.draft(&id, order, check, standing),
+            };
             let (result, decision) = match drafted {
                 Ok(draft) if book_at_once => self.book(draft),
                 Ok(draft) => {
@@ -61,7 +65,7 @@ impl Controller {
                 }
                 Err((fault, decision)) => (Err(fault), decision),
             };
-            applied.push(Applied { id, result: result.map(|outcome: Outcome| outcome), decision });
+            applied.push(Applied { id, result, decision });
         }
         let is_whole = applied.iter().all(|one| one.result.is_ok());
         if standing == Standing::ForGood && (mode == Mode::Each || is_whole) {
@@ -313,7 +317,7 @@ impl Controller {
         grant.order = order;
         self.book.own(decision.flow, serial);
         let mut waits_for = self.gates(serial, routes(decision));
-        let mut stop = self.grants.get(&serial).and_then(|grant| grant.sender.stop);
+        let stop = self.grants.get(&serial).and_then(|grant| grant.sender.stop);
         match before {
             Some(Before::Beside(flow)) => {
                 if let Some(place) = self.book.place(flow, is_pinned) {
@@ -322,10 +326,8 @@ impl Controller {
                 self.book.release(flow);
             }
             Some(Before::Instead(place)) => {
-                if let Some(own) = self.leave(serial, ran, place, next) {
-                    stop = self.grants.get_mut(&serial).map(|grant| grant.sender.next_version());
-                    waits_for.insert(own);
-                }
+                self.leave(serial, ran, place, next);
+                waits_for.extend(self.leavings.of(serial).map(|(number, _)| number));
             }
             None => {}
         }
@@ -367,29 +369,26 @@ impl Controller {
         let mut moved: Vec<Id> = Vec::new();
         for one in &decision.moved {
             let serial = self.book.owner(one.flow);
-            let demand = self.book.ledger().flow(one.flow).map(|reservation| reservation.demand);
-            let (Some(grant), Some(demand)) = (self.grants.get(&serial), demand) else { continue };
+            let Some(grant) = self.grants.get(&serial) else { continue };
             let (ran, next, stop, id) =
                 (grant.sender.run, grant.sender.version + 1, grant.sender.stop, grant.id.clone());
-            let reservation = wayleave_ledger::Reservation { demand, route: one.from.clone(), placed: one.placed };
-            let deadline = grant.order.contract.deadline;
+            // Not from the ledger: in a list that is decided together, the flow may have got other terms after its move.
+            let request = wayleave_schemes::request(&grant.order.contract, &self.model);
+            let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
+            let reservation = Reservation { demand, route: one.from.clone(), placed: one.placed };
             let waits_for = self.gates(serial, std::iter::once(&one.to));
-            self.leave(serial, ran, Place { reservations: vec![reservation], deadline, is_pinned: false }, next);
-            let bound = self.book.promised(one.flow);
-            if let Some(grant) = self.grants.get_mut(&serial) {
+            let place = Place { reservations: vec![reservation], deadline: request.deadline, is_pinned: false };
+            self.leave(serial, ran, place, next);
+            if let Some(bound) = self.book.placement().promised(one.flow)
+                && let Some(grant) = self.grants.get_mut(&serial)
+            {
                 grant.bound = bound;
             }
             self.run(serial, stop, waits_for);
             self.advance(serial);
             if let Some(grant) = self.grants.get(&serial) {
-                let revision = grant.revision;
-                self.event(
-                    EventKind::Rerouted,
-                    &id.to_string(),
-                    Some(id.tenant.clone()),
-                    revision,
-                    format!("bound {bound}"),
-                );
+                let (revision, detail) = (grant.revision, format!("bound {}", grant.bound));
+                self.event(EventKind::Rerouted, &id.to_string(), Some(id.tenant.clone()), revision, detail);
             }
             if !moved.contains(&id) {
                 moved.push(id);
@@ -412,6 +411,11 @@ impl Draft {
 /// All routes of a decision.
 pub(crate) fn routes(decision: &Decision) -> impl Iterator<Item = &Route> {
     std::iter::once(&decision.route).chain(decision.copies.iter().map(|copy| &copy.route))
+}
+
+/// What is decided together can name a contract only once.
+fn twice(id: &Id) -> Fault {
+    Fault::Invalid { field: "name", message: format!("contract {id} is in the list twice") }
 }
 
 fn id_of(order: &Order) -> Id {

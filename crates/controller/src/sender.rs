@@ -45,9 +45,16 @@ impl Controller {
         Some(number)
     }
 
-    /// Gives a contract something else to run, once some routes are empty.
+    /// Gives a contract something else to run, once some routes are empty. If it has to leave one of them itself, it stops
+    /// first.
     pub(crate) fn run(&mut self, serial: u64, stop: Option<u64>, waits_for: BTreeSet<u64>) {
+        let is_there =
+            |(number, leaving): (u64, &Leaving)| leaving.phase == Phase::Waiting && waits_for.contains(&number);
+        let stops_first = self.leavings.of(serial).any(is_there);
         let Some(grant) = self.grants.get_mut(&serial) else { return };
+        // A stop that was told already is done with.
+        let stop = stop.filter(|&stop| grant.sender.told.is_some_and(|told| told.version < stop));
+        let stop = stop.or_else(|| stops_first.then(|| grant.sender.next_version()));
         let version = grant.sender.next_version();
         grant.sender.stop = stop;
         grant.sender.run = Some(version);
