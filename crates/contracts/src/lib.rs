@@ -6,14 +6,24 @@
 //!
 //! Rates and bursts count wire bytes, exactly as the shaper charges them, unless the contract says
 //! [`Accounting::Frame`]; [`Contract::demand`] turns either into what has to be reserved.
+//!
+//! An [`Order`] is a contract as a controller gets it: with ends that may be VMs, a priority, times and a [`Match`].
 
 mod demand;
 mod event;
+mod matching;
 mod mix;
+mod names;
+mod order;
+mod tenant;
 
 pub use demand::{Demand, WireOverhead};
 pub use event::{Action, Event};
+pub use matching::{Match, MatchError, Protocol, UnknownProtocol};
 pub use mix::{Category, Mix};
+pub use names::{MAX_NAME, MAX_TENANT, NameError, Named};
+pub use order::{Order, OrderError, Priority, check_times};
+pub use tenant::{Quota, Tenant, Vm, VmPlacement};
 
 use std::fmt;
 

@@ -23,9 +23,11 @@ extern crate alloc;
 
 mod amount;
 mod parse;
+mod wall;
 
 pub use amount::Amount;
 pub use parse::{ParseUnitError, ParseUnitErrorKind};
+pub use wall::{ParseWallTimeError, ParseWallTimeErrorKind, WallTime};
 
 use core::fmt;
 use core::iter::Sum;

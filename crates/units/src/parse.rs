@@ -189,7 +189,7 @@ fn differs_by_one(a: &str, b: &str) -> bool {
     }
 }
 
-fn shorten(text: &str) -> String {
+pub(crate) fn shorten(text: &str) -> String {
     let clean: String = text.chars().take(40).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if text.chars().count() > 40 { clean + "…" } else { clean }
 }

@@ -1,0 +1,66 @@
+//! What tenants, contracts and VMs may be called where a controller knows them by name.
+//!
+//! Names stand in addresses (`tenant:name`), in logs and on command lines, so they are short and plain. The commands
+//! that only plan take any name.
+
+use std::fmt;
+
+/// The longest name of a contract or VM.
+pub const MAX_NAME: usize = 100;
+/// The longest name of a tenant.
+pub const MAX_TENANT: usize = 63;
+
+/// What a name is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// A contract: letters, digits, `.`, `_`, `-`.
+    Contract,
+    /// A VM: the same.
+    Vm,
+    /// A tenant: lower-case letters, digits, `-`.
+    Tenant,
+}
+
+impl Named {
+    /// Checks a name.
+    ///
+    /// ```
+    /// use wayleave_contracts::Named;
+    /// assert!(Named::Contract.check("ptp-1.backup").is_ok());
+    /// assert!(Named::Tenant.check("ACME").unwrap_err().to_string().contains("[a-z0-9-]"));
+    /// ```
+    ///
+    /// # Errors
+    /// If it is empty, too long or has other characters.
+    pub fn check(self, name: &str) -> Result<(), NameError> {
+        let (most, accepted): (usize, fn(u8) -> bool) = match self {
+            Self::Tenant => (MAX_TENANT, |byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'),
+            _ => (MAX_NAME, |byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte)),
+        };
+        let good = (1..=most).contains(&name.len()) && name.bytes().all(accepted);
+        if good { Ok(()) } else { Err(NameError { of: self, name: name.to_owned() }) }
+    }
+}
+
+/// A name that cannot stand in an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameError {
+    /// What it should have been the name of.
+    pub of: Named,
+    /// The name.
+    pub name: String,
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, most, characters) = match self.of {
+            Named::Contract => ("a contract", MAX_NAME, "[A-Za-z0-9._-]"),
+            Named::Vm => ("a VM", MAX_NAME, "[A-Za-z0-9._-]"),
+            Named::Tenant => ("a tenant", MAX_TENANT, "[a-z0-9-]"),
+        };
+        // The name itself is not repeated: it may be long, and messages stand beside its place.
+        write!(f, "this is no name of {what}: 1 to {most} characters of {characters} are expected")
+    }
+}
+
+impl std::error::Error for NameError {}
