@@ -153,9 +153,7 @@ impl Match {
             return Err(MatchError::Port { field, protocol: self.protocol });
         }
         match (self.source_address, self.destination_address) {
-            (Some(source), Some(destination)) if source.is_ipv4() != destination.is_ipv4() => {
-                Err(MatchError::Families)
-            }
+            (Some(source), Some(destination)) if source.is_ipv4() != destination.is_ipv4() => Err(MatchError::Families),
             _ => Ok(()),
         }
     }

@@ -104,10 +104,7 @@ fn a_match_says_something_that_packets_can_be() {
     let no_protocol = Match { source_port: port(1), ..Match::default() };
     assert_eq!(no_protocol.validate(), Err(MatchError::Port { field: "sourcePort", protocol: None }));
     let icmp = Match { protocol: Some(Protocol::ICMP), destination_port: port(1), ..Match::default() };
-    assert_eq!(
-        icmp.validate(),
-        Err(MatchError::Port { field: "destinationPort", protocol: Some(Protocol::ICMP) })
-    );
+    assert_eq!(icmp.validate(), Err(MatchError::Port { field: "destinationPort", protocol: Some(Protocol::ICMP) }));
     let mixed = Match { source_address: address("::1"), destination_address: address("10.0.0.2"), ..tcp };
     assert_eq!(mixed.validate(), Err(MatchError::Families));
     let order = Order { matching: Some(mixed), ..order() };

@@ -3,6 +3,7 @@
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
 use crate::problem::{ProblemKind, Problems};
+use crate::source::Source;
 use crate::tree::{Fault, Loader, Node, Value};
 use crate::words::{did_you_mean_one_of, quoted};
 
@@ -23,11 +24,13 @@ pub enum Kind {
     Events,
     /// What is simulated.
     Scenario,
+    /// Tenants with their quotas, and VMs.
+    Tenants,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Topology, Self::Contracts, Self::Events, Self::Scenario];
+    pub const ALL: [Self; 5] = [Self::Topology, Self::Contracts, Self::Events, Self::Scenario, Self::Tenants];
 
     /// As it stands after `kind:`.
     pub const fn name(self) -> &'static str {
@@ -36,6 +39,7 @@ impl Kind {
             Self::Contracts => "Contracts",
             Self::Events => "Events",
             Self::Scenario => "Scenario",
+            Self::Tenants => "Tenants",
         }
     }
 
@@ -49,7 +53,7 @@ impl Kind {
     const fn list(self) -> [&'static str; 2] {
         match self {
             // No key of any document: these are read as a whole.
-            Self::Topology | Self::Scenario => ["spec", ""],
+            Self::Topology | Self::Scenario | Self::Tenants => ["spec", ""],
             Self::Contracts => ["spec", "contracts"],
             Self::Events => ["spec", "events"],
         }
@@ -94,6 +98,44 @@ pub(crate) fn read<'a>(
             None
         }
     }
+}
+
+/// Reads a text that is one item of such a list, without a document around it; `what` it is, with an article.
+pub(crate) fn read_bare<'a>(text: &'a str, what: &str, problems: &mut Problems<'_>) -> Option<Node<'a>> {
+    let root = match Loader::new(text, ["", ""], &mut |_| {}).load() {
+        Ok(root) => root.filter(|root| !matches!(root.value, Value::Null)),
+        Err(fault) => {
+            problems.report(fault.kind, fault.span, || fault.message);
+            return None;
+        }
+    };
+    if root.is_none() {
+        problems.report(ProblemKind::Empty, Span::default(), || format!("the text is empty: {what} is expected"));
+    }
+    let root = root?;
+    if let Value::Mapping(entries) = &root.value
+        && let Some(head) = entries.iter().find(|entry| entry.key.text() == Some("apiVersion"))
+    {
+        problems.report(ProblemKind::WrongKind, head.key.span, || {
+            let message = format!("this is a whole document, and {what} alone is expected here");
+            (message, "leave out apiVersion, kind and spec, or send the document to where documents are read")
+        });
+        return None;
+    }
+    Some(root)
+}
+
+/// What kind of document a text says that it is, if it can be read so far and says so.
+///
+/// ```
+/// use wayleave_formats::{Kind, Source, kind_of};
+/// assert_eq!(kind_of(&Source::new("a.yaml", "kind: Events\nspec: {}\n")), Some(Kind::Events));
+/// assert_eq!(kind_of(&Source::new("a.csv", "name,from,to\n")), None);
+/// ```
+pub fn kind_of(source: &Source) -> Option<Kind> {
+    let root = Loader::new(source.text(), Kind::Contracts.list(), &mut |_| {}).load().ok()??;
+    let kind = take(root, "kind")?;
+    Kind::ALL.into_iter().find(|known| kind.text() == Some(known.name()))
 }
 
 fn head<'a>(root: Node<'a>, kind: Kind, problems: &mut Problems<'_>) -> Option<Document<'a>> {

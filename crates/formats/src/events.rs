@@ -6,7 +6,7 @@ use wayleave_contracts::{Action, Contract, Event};
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
-use crate::contracts::{ContractField, FieldSpans, Terms, finding};
+use crate::contracts::{Addressed, ContractField, FieldSpans, Terms, finding};
 use crate::document::{self, Kind};
 use crate::fields::{Fields, Shape};
 use crate::location::{Location, Span};
@@ -224,8 +224,8 @@ impl Collector<'_> {
             return None;
         }
         let name = node.expect_text(problems)?.to_owned();
-        let mut spans = FieldSpans { whole: node.span, fields: [None; ContractField::COUNT] };
-        spans.fields[ContractField::Name as usize] = Some(node.span);
+        let mut spans = FieldSpans::new(node.span);
+        spans.set(ContractField::Name, node.span);
         let action = Some(Action::Release(name.clone()));
         Some(Draft { action, verb: Verb::Release, name: Some((name, node.span)), spans })
     }
@@ -238,7 +238,7 @@ impl Collector<'_> {
         problems: &mut Problems<'_>,
     ) -> Option<Draft> {
         let mark = problems.mark();
-        let terms = Terms::from_node(node, problems)?;
+        let terms = Terms::from_node(node, Addressed::default(), problems)?;
         let action = terms.check(self.network, problems).map(|contract| action(Box::new(contract)));
         problems.explain_since(mark, || terms.context("event", self.seen));
         let name = terms.get(ContractField::Name).map(|name| (name.text.clone().into_owned(), name.span));

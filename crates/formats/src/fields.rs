@@ -1,8 +1,7 @@
 //! Reading a mapping: which keys it may have, which it must have, and what their values are.
 
+use std::fmt::Display;
 use std::str::FromStr;
-
-use wayleave_units::ParseUnitError;
 
 use crate::location::Span;
 use crate::problem::{ProblemKind, Problems};
@@ -155,11 +154,12 @@ impl<'n, 'a> Fields<'n, 'a> {
     }
 }
 
-/// A rate, a time or a size.
-pub(crate) trait Quantity: FromStr<Err = ParseUnitError> {}
+/// A rate, a time, a size or a date.
+pub(crate) trait Quantity: FromStr<Err: Display> {}
 impl Quantity for wayleave_units::Rate {}
 impl Quantity for wayleave_units::Time {}
 impl Quantity for wayleave_units::Bytes {}
+impl Quantity for wayleave_units::WallTime {}
 
 /// Reads a quantity from its text.
 pub(crate) fn quantity<T: Quantity>(text: &str, span: Span, problems: &mut Problems<'_>) -> Option<T> {

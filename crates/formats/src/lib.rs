@@ -59,15 +59,18 @@ mod shapes;
 mod sizes;
 mod source;
 mod syntax;
+mod tenants;
 mod topology;
 mod tree;
 mod words;
 mod write;
 
 pub use benchmark::{parse_device_scenario, read_benchmark, write_benchmark};
-pub use contracts::{ContractField, ContractList, read_contracts};
+pub use contracts::{
+    Addressed, ContractField, ContractList, Listed, OrderList, Places, read_contracts, read_order, read_orders,
+};
 pub use diagnostic::Report;
-pub use document::{API_VERSION, Kind};
+pub use document::{API_VERSION, Kind, kind_of};
 pub use events::{EventList, read_events};
 pub use graph::{
     DelayUnit, GraphFormat, HostRule, ImportOptions, Imported, MAX_HOSTS_PER_NODE, RateUnit, Remark, read_network,
@@ -81,5 +84,6 @@ pub use saihu::{PortNetworkFile, read_port_network};
 pub use scenario::{Run, ScenarioFile, beside, read_scenario};
 pub use sizes::read_flow_sizes;
 pub use source::{MAX_TEXT, Source};
+pub use tenants::{TenantList, read_tenants};
 pub use topology::{Topology, parse_builder, read_topology};
-pub use write::{write_contracts, write_topology};
+pub use write::{write_contracts, write_order, write_orders, write_topology};

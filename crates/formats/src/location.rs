@@ -17,6 +17,11 @@ impl Span {
         Self { start, length: clamp(range.end).saturating_sub(start) }
     }
 
+    /// A place in no text.
+    pub(crate) const fn nowhere() -> Self {
+        Self { start: u32::MAX, length: u32::MAX }
+    }
+
     pub(crate) fn start(self) -> usize {
         self.start as usize
     }

@@ -16,6 +16,24 @@ pub(crate) fn unknown_node(name: &str, network: &Network) -> Message {
     }
 }
 
+/// A contract's end that is neither a VM nor a node.
+pub(crate) fn unknown_end(name: &str, network: &Network, vms: &[String]) -> Message {
+    let nodes = network.nodes().map(|(_, node)| node.name.as_str()).take(MAX_NAMES);
+    let near = nearest(name, vms.iter().map(String::as_str).take(MAX_NAMES).chain(nodes));
+    let near = near.filter(|near| !differs_by_number_only(name, near));
+    let message = format!("there is no VM and no host {}{}", quoted(name), did_you_mean(near));
+    let shown: Vec<String> = vms.iter().take(3).map(|name| shortened(name)).collect();
+    match (near, vms.len()) {
+        (Some(_), _) => message.into(),
+        (None, 0) => (message, hosts_of(network)).into(),
+        (None, 1..=3) => (message, format!("the tenant's VMs are {}; {}", shown.join(", "), hosts_of(network))).into(),
+        (None, count) => {
+            let vms = format!("the tenant has {count} VMs: {} ...", shown.join(", "));
+            (message, format!("{vms}; {}", hosts_of(network))).into()
+        }
+    }
+}
+
 /// A hop's link that does not exist.
 pub(crate) fn unknown_link(name: &str, network: &Network) -> Message {
     let near = nearest(name, network.links().map(|(_, link)| link.name.as_str()).take(MAX_NAMES));

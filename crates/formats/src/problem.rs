@@ -43,6 +43,8 @@ pub enum ProblemKind {
     Impossible,
     /// An event that cannot happen at its place.
     BadOrder,
+    /// The text says something else than the request that it came with.
+    Contradiction,
     /// Found later, by whoever used the contracts: see `ContractList::finding`.
     Finding,
 }

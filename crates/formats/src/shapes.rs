@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use crate::contracts::{CONTRACT, CONTRACTS_SPEC, ContractField};
+use crate::contracts::{CONTRACT, CONTRACTS_SPEC, ContractField, MATCH};
 use crate::document::{DOCUMENT, METADATA};
 use crate::events::{EVENT, EVENTS_SPEC};
 use crate::fields::{MAX_KEYS, Shape};
 use crate::scenario as sc;
+use crate::tenants as te;
 use crate::topology::{BUILDERS, DEFAULTS, LINK, NODE, QUEUE, TOPOLOGY_SPEC};
 
 fn schema(kind: &str) -> Value {
@@ -46,11 +47,34 @@ fn the_schemas_have_the_keys_that_are_read() {
     assert_same_keys(&contracts, "/$defs/contract", &CONTRACT);
     assert_same_keys(&events, "/$defs/contract", &CONTRACT);
     assert_same_keys(&events, "/$defs/event", &EVENT);
+    for schema in [&contracts, &events] {
+        assert_same_keys(schema, "/$defs/match", &MATCH);
+    }
     for (kind, shape, _) in &BUILDERS {
         assert_same_keys(&topology, &format!("/$defs/builder-{kind}"), shape);
     }
     let builders = topology["properties"]["spec"]["properties"]["builder"]["oneOf"].as_array().unwrap();
     assert_eq!(builders.len(), BUILDERS.len());
+}
+
+#[test]
+fn the_schema_of_tenants_has_the_keys_that_are_read() {
+    let tenants = schema("tenants");
+    assert_same_keys(&tenants, "", &DOCUMENT);
+    assert_same_keys(&tenants, "/properties/metadata", &METADATA);
+    assert_same_keys(&tenants, "/properties/spec", &te::TENANTS_SPEC);
+    for (name, shape) in [("tenant", &te::TENANT), ("quota", &te::QUOTA), ("vm", &te::VM)] {
+        assert_same_keys(&tenants, &format!("/$defs/{name}"), shape);
+    }
+}
+
+/// A schema stands alone: what contracts and events share is a copy.
+#[test]
+fn contracts_inside_of_events_have_the_schema_of_contracts() {
+    let (contracts, events) = (schema("contracts"), schema("events"));
+    for name in ["contract", "match", "instant", "rate", "size", "time"] {
+        assert_eq!(contracts["$defs"][name], events["$defs"][name], "{name}");
+    }
 }
 
 #[test]

@@ -4,8 +4,10 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::hash::Hash;
+use std::net::IpAddr;
+use std::num::NonZeroU16;
 
-use wayleave_contracts::{Accounting, Contract};
+use wayleave_contracts::{Accounting, Contract, Match, Order, Priority};
 use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind, PortQueue};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -59,14 +61,66 @@ pub fn write_contracts(contracts: &[Contract], network: &Network, name: &str) ->
     text
 }
 
+/// A contracts document of orders, with the names of their ends as they were written.
+///
+/// # Panics
+/// If an order names links that the network does not have.
+pub fn write_orders(orders: &[Order], network: &Network, name: &str) -> String {
+    let mut text = head(Kind::Contracts, name);
+    push_list(&mut text, "contracts", orders.iter().map(|order| order_line(order, network)));
+    text
+}
+
+/// One order alone, as [`read_order`](crate::read_order) reads it.
+///
+/// # Panics
+/// If the order names links that the network does not have.
+pub fn write_order(order: &Order, network: &Network) -> String {
+    format!("{{ {} }}\n", order_line(order, network))
+}
+
 /// One contract as the inside of a flow mapping: `name: a, from: h1, ...`.
 fn contract_line(contract: &Contract, network: &Network) -> String {
-    let node = |id: NodeId| scalar(&network.node(id).name);
+    let node = |id: NodeId| network.node(id).name.as_str();
+    terms_line(contract, [node(contract.from), node(contract.to)], network)
+}
+
+fn order_line(order: &Order, network: &Network) -> String {
+    let mut line = terms_line(&order.contract, [&order.from, &order.to], network);
+    if order.priority != Priority::default() {
+        push(&mut line, format_args!(", priority: {}", order.priority));
+    }
+    for (key, time) in [("starts", order.starts), ("ends", order.ends)] {
+        if let Some(time) = time {
+            push(&mut line, format_args!(", {key}: \"{time}\""));
+        }
+    }
+    if let Some(matching) = &order.matching {
+        push(&mut line, format_args!(", match: {{ {} }}", match_line(matching)));
+    }
+    line
+}
+
+/// The inside of a match; addresses have colons and so stand in quotation marks.
+fn match_line(matching: &Match) -> String {
+    let address = |key: &str, address: Option<IpAddr>| address.map(|address| format!("{key}: \"{address}\""));
+    let port = |key: &str, port: Option<NonZeroU16>| port.map(|port| format!("{key}: {port}"));
+    let parts = [
+        matching.protocol.map(|protocol| format!("protocol: {protocol}")),
+        address("sourceAddress", matching.source_address),
+        port("sourcePort", matching.source_port),
+        address("destinationAddress", matching.destination_address),
+        port("destinationPort", matching.destination_port),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn terms_line(contract: &Contract, [from, to]: [&str; 2], network: &Network) -> String {
     let mut line = format!("name: {}", scalar(&contract.name));
     if let Some(tenant) = &contract.tenant {
         push(&mut line, format_args!(", tenant: {}", scalar(tenant)));
     }
-    push(&mut line, format_args!(", from: {}, to: {}", node(contract.from), node(contract.to)));
+    push(&mut line, format_args!(", from: {}, to: {}", scalar(from), scalar(to)));
     let (rate, burst, deadline) = (contract.rate, contract.burst, contract.deadline);
     push(&mut line, format_args!(", rate: {rate}, burst: {burst}, deadline: {deadline}"));
     if let Accounting::Frame { min_frame } = contract.accounting {

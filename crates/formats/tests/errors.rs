@@ -45,7 +45,7 @@ fn several_problems_are_shown_in_order_of_place_with_hints() {
    5 |     - { name: a, form: h1, to: h77, rate: 1Mbit, burst: 1500B, deadline: 2ms }
      |                  ^^^^
   in contract \"a\"
-  hint: the keys of a contract: name, tenant, from, to, rate, burst, deadline, accounting, minFrame, maxFrame, route, protection
+  hint: the keys of a contract: name, tenant, from, to, rate, burst, deadline, accounting, minFrame, maxFrame, route, protection, priority, starts, ends, match
 
 contracts.yaml:5:32: there is no node \"h77\"
    5 |     - { name: a, form: h1, to: h77, rate: 1Mbit, burst: 1500B, deadline: 2ms }
@@ -238,10 +238,10 @@ fn an_unknown_key_is_compared_with_the_known_ones() {
         )],
     );
     assert_problems(
-        one(&with("2ms", "2ms, min_frame: 64B, priority: 3")),
+        one(&with("2ms", "2ms, min_frame: 64B, weather: 3")),
         &[
             (UnknownKey, "5:78", "\"min_frame\", did you mean \"minFrame\"?"),
-            (UnknownKey, "5:94", "unknown key \"priority\""),
+            (UnknownKey, "5:94", "unknown key \"weather\""),
         ],
     );
     assert_problems(one(&with("name", "<<: { to: h3 }, name")), &[(UnknownKey, "5:9", "merge keys (<<) are not read")]);

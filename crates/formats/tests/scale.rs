@@ -8,7 +8,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use wayleave_formats::{Source, parse_builder, read_contracts, read_events};
+use wayleave_formats::{Addressed, Source, parse_builder, read_contracts, read_events, read_order};
 use wayleave_topology::Network;
 
 fn count() -> usize {
@@ -127,4 +127,34 @@ fn a_long_list_of_events_is_read() {
     let network = network();
     let (list, _) = timed("events", source.text().len(), || read_events(&source, &network).unwrap());
     assert_eq!(list.events().len(), count() / 2 * 2);
+}
+
+/// A server reads one contract a request: `cargo test --release -p wayleave-formats --test scale -- --ignored --nocapture`.
+#[test]
+#[ignore = "prints a time; nothing is asserted about it"]
+fn one_contract_alone_is_read_in_microseconds() {
+    let network = network();
+    let bodies: [(&str, &str); 3] = [
+        (
+            "JSON",
+            r#"{"name":"ptp-000123","tenant":"acme","from":"h1","to":"h9","rate":"220kbit","burst":"300B","deadline":"2ms"}"#,
+        ),
+        (
+            "JSON with everything",
+            r#"{"name":"ptp-000123","tenant":"acme","from":"h1","to":"h9","rate":"220kbit","burst":"3000B","deadline":"2ms",
+            "accounting":"frame","minFrame":"64B","maxFrame":"1500B","protection":2,"priority":80,
+            "starts":"2026-11-21T08:00:00Z","ends":"2026-11-21T09:00:00Z",
+            "match":{"protocol":"tcp","sourceAddress":"10.0.0.1","destinationAddress":"10.0.0.2","destinationPort":443}}"#,
+        ),
+        ("YAML", "{ name: ptp-1, tenant: acme, from: h1, to: h9, rate: 220kbit, burst: 300B, deadline: 2ms }"),
+    ];
+    for (what, body) in bodies {
+        let rounds = 100_000;
+        let start = Instant::now();
+        for _ in 0..rounds {
+            let source = Source::new("body", body);
+            read_order(&source, &network, &network, Addressed::default()).unwrap();
+        }
+        println!("{what}: {:.2} us", start.elapsed().as_secs_f64() * 1e6 / f64::from(rounds));
+    }
 }

@@ -24,6 +24,8 @@ fn the_examples_validate_against_their_schemas() {
         ("topology-builder", "topology"),
         ("topology-links", "topology"),
         ("contracts", "contracts"),
+        ("contracts-controller", "contracts"),
+        ("tenants", "tenants"),
         ("events", "events"),
         ("scenario", "scenario"),
         ("scenario-short", "scenario"),
@@ -35,7 +37,7 @@ fn the_examples_validate_against_their_schemas() {
 
 #[test]
 fn the_schemas_are_schemas() {
-    for kind in ["topology", "contracts", "events", "scenario"] {
+    for kind in ["topology", "contracts", "events", "scenario", "tenants"] {
         let text = std::fs::read_to_string(format!("{}/{kind}.schema.json", folder())).unwrap();
         assert!(jsonschema::meta::is_valid(&serde_json::from_str(&text).unwrap()), "{kind}");
     }
@@ -52,6 +54,25 @@ fn a_schema_refuses_what_its_reader_refuses() {
     assert!(with("rate", json!("1.5Gbit/s")) && with("burst", json!("64KiB")) && with("deadline", json!("2 ms")));
     assert!(!with("rate", json!("10mbps")) && !with("rate", json!(10)) && !with("burst", json!("1500")));
     assert!(!with("burts", json!("1500B")) && !with("minFrame", json!("64B")) && !with("accounting", json!("frame")));
+
+    assert!(with("priority", json!(0)) && !with("priority", json!(101)));
+    assert!(with("starts", json!("2026-11-21T08:00:00Z")) && !with("starts", json!("2026-11-21T08:00:00")));
+    assert!(with("match", json!({ "protocol": "udp", "sourcePort": 53 })));
+    assert!(with("match", json!({ "protocol": 47, "destinationAddress": "::1" })));
+    assert!(!with("match", json!({})) && !with("match", json!({ "sourcePort": 53 })));
+    assert!(!with("match", json!({ "protocol": "udp", "port": 53 })));
+
+    let tenants = validator("tenants");
+    let with = |pointer: &str, value: Value| {
+        let mut document = example("tenants");
+        *document.pointer_mut(pointer).unwrap() = value;
+        tenants.is_valid(&document)
+    };
+    assert!(with("/spec/vms/0", json!({ "name": "a", "host": "h1" })));
+    assert!(!with("/spec/vms/0", json!({ "name": "a", "host": "h1", "placement": "fit" })));
+    assert!(!with("/spec/vms/0", json!({ "name": "a" })));
+    assert!(!with("/spec/tenants/0/name", json!("ACME")));
+    assert!(!with("/spec/tenants/0/quota/rate", json!("10mbps")));
 
     let topology = validator("topology");
     let with = |pointer: &str, value: Value| {

@@ -27,6 +27,7 @@ enum KindName {
     Contracts,
     Events,
     Scenario,
+    Tenants,
 }
 
 /// Runs the command.
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &SchemaArgs) -> Result<Exit, Failure> {
         KindName::Contracts => include_str!("../../../../schemas/contracts.schema.json"),
         KindName::Events => include_str!("../../../../schemas/events.schema.json"),
         KindName::Scenario => include_str!("../../../../schemas/scenario.schema.json"),
+        KindName::Tenants => include_str!("../../../../schemas/tenants.schema.json"),
     };
     let mut out = out();
     out.write_all(text.as_bytes())?;

@@ -28,7 +28,7 @@ fn completions_and_schemas_are_written_for_every_shell_and_kind() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(wayleave(&format!("completions {shell}")).ends_with(0).stdout.contains("explain"));
     }
-    for kind in ["topology", "contracts", "events"] {
+    for kind in ["topology", "contracts", "events", "scenario", "tenants"] {
         let schema = wayleave(&format!("schema {kind}")).ends_with(0).json();
         assert!(schema["$schema"].as_str().unwrap().contains("json-schema.org"));
     }

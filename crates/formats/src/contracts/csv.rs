@@ -14,10 +14,10 @@ use crate::words::{did_you_mean, nearest, quoted};
 const HEADER: &str = "name,from,to,rate,burst,deadline";
 
 /// Reads all rows; the result is the name of the list.
-pub(super) fn read<'a>(
+pub(super) fn read<'a, T>(
     source: &'a Source,
     problems: &mut Problems<'_>,
-    collector: &mut Collector<'a, '_>,
+    collector: &mut Collector<'a, '_, T>,
 ) -> Option<String> {
     let mut rows = Rows::new(source.text());
     read_rows(&mut rows, problems, collector);
@@ -28,7 +28,7 @@ pub(super) fn read<'a>(
     Some(source.stem().to_owned())
 }
 
-fn read_rows<'a>(rows: &mut Rows<'a>, problems: &mut Problems<'_>, collector: &mut Collector<'a, '_>) {
+fn read_rows<'a, T>(rows: &mut Rows<'a>, problems: &mut Problems<'_>, collector: &mut Collector<'a, '_, T>) {
     let mut row = Vec::new();
     if !rows.next(&mut row) {
         problems.report(ProblemKind::Empty, Span::default(), || {
@@ -54,12 +54,8 @@ fn columns(header: &[Text<'_>], problems: &mut Problems<'_>) -> Option<Vec<Contr
     let mark = problems.mark();
     let mut columns = Vec::new();
     for cell in header {
-        let Some(field) = ContractField::from_key(&cell.text) else {
-            problems.report(ProblemKind::UnknownKey, cell.span, || {
-                let near = nearest(&cell.text, ContractField::ALL.map(ContractField::key));
-                let message = format!("unknown column {}{}", quoted(&cell.text), did_you_mean(near));
-                (message, format!("the columns are {}", ContractField::ALL.map(ContractField::key).join(", ")))
-            });
+        let Some(field) = ContractField::columns().find(|field| field.key() == cell.text) else {
+            problems.report(ProblemKind::UnknownKey, cell.span, || unknown_column(&cell.text));
             continue;
         };
         if columns.contains(&field) {
@@ -78,11 +74,22 @@ fn columns(header: &[Text<'_>], problems: &mut Problems<'_>) -> Option<Vec<Contr
     (problems.mark() == mark).then_some(columns)
 }
 
-fn read_row<'a>(
+fn unknown_column(name: &str) -> (String, String) {
+    if name == ContractField::Match.key() {
+        let message = "a match is a mapping and cannot be a column".to_owned();
+        return (message, "write the contracts as YAML or JSON".to_owned());
+    }
+    let keys: Vec<&str> = ContractField::columns().map(ContractField::key).collect();
+    let near = nearest(name, keys.iter().copied());
+    let message = format!("unknown column {}{}", quoted(name), did_you_mean(near));
+    (message, format!("the columns are {}", keys.join(", ")))
+}
+
+fn read_row<'a, T>(
     row: &[Text<'a>],
     columns: &[ContractField],
     problems: &mut Problems<'_>,
-    collector: &mut Collector<'a, '_>,
+    collector: &mut Collector<'a, '_, T>,
 ) {
     let (Some(first), Some(last)) = (row.first(), row.last()) else { return };
     let whole = first.span.to(last.span);
@@ -93,7 +100,7 @@ fn read_row<'a>(
         return;
     }
     let mark = problems.mark();
-    let mut terms = Terms::new(whole);
+    let mut terms = Terms::new(whole, collector.given);
     for (cell, &field) in row.iter().zip(columns) {
         if cell.text.is_empty() {
             if field.is_required() {

@@ -1,6 +1,6 @@
 //! Contracts with the places that they were read from.
 
-use wayleave_contracts::Contract;
+use wayleave_contracts::{Contract, Order};
 
 use crate::location::{Location, Span};
 use crate::problem::{Problem, ProblemKind};
@@ -23,10 +23,14 @@ pub enum ContractField {
     MaxFrame,
     Route,
     Protection,
+    Priority,
+    Starts,
+    Ends,
+    Match,
 }
 
 impl ContractField {
-    pub(crate) const COUNT: usize = 12;
+    pub(crate) const COUNT: usize = 16;
     /// All of them.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Name,
@@ -41,6 +45,10 @@ impl ContractField {
         Self::MaxFrame,
         Self::Route,
         Self::Protection,
+        Self::Priority,
+        Self::Starts,
+        Self::Ends,
+        Self::Match,
     ];
 
     /// As it stands in files (`minFrame`).
@@ -58,6 +66,10 @@ impl ContractField {
             Self::MaxFrame => "maxFrame",
             Self::Route => "route",
             Self::Protection => "protection",
+            Self::Priority => "priority",
+            Self::Starts => "starts",
+            Self::Ends => "ends",
+            Self::Match => "match",
         }
     }
 
@@ -65,36 +77,59 @@ impl ContractField {
     pub fn from_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|field| field.key() == key)
     }
+
+    /// Those that can be columns of a CSV file: a match is a mapping and fits into no cell.
+    pub(crate) fn columns() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|field| *field != Self::Match)
+    }
 }
 
-/// Where the fields of one contract stand: 96 bytes, so that a million contracts can be pointed at.
+/// Where the fields of one contract stand: 136 bytes, so that a million contracts can be pointed at.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldSpans {
-    pub(crate) whole: Span,
-    /// By [`ContractField`]; empty where the field is absent.
-    pub(crate) fields: [Option<Span>; ContractField::COUNT],
+    whole: Span,
+    /// By [`ContractField`]; [`ABSENT`] where a contract does not have it.
+    fields: [Span; ContractField::COUNT],
 }
 
+/// No place: an `Option` would need half as much again.
+const ABSENT: Span = Span::nowhere();
+
 impl FieldSpans {
+    /// Of a contract that has no fields.
+    pub(crate) fn new(whole: Span) -> Self {
+        Self { whole, fields: [ABSENT; ContractField::COUNT] }
+    }
+
+    pub(crate) fn set(&mut self, field: ContractField, span: Span) {
+        self.fields[field as usize] = span;
+    }
+
     /// The value of a field; the contract's name where the field is absent or no field.
     pub(crate) fn of(&self, key: &str) -> Span {
-        let span = |field: ContractField| self.fields[field as usize];
+        let span = |field: ContractField| Some(self.fields[field as usize]).filter(|span| *span != ABSENT);
         ContractField::from_key(key).and_then(span).or_else(|| span(ContractField::Name)).unwrap_or(self.whole)
     }
 }
 
-/// The contracts of a file, in its order, and where each of their fields stands.
+/// What a file lists, in its order, and where the fields of each item stand.
 #[derive(Clone, Debug)]
-pub struct ContractList {
+pub struct Listed<T> {
     name: String,
     source: Source,
-    contracts: Vec<Contract>,
+    items: Vec<T>,
     spans: Vec<FieldSpans>,
 }
 
-impl ContractList {
-    pub(crate) fn new(name: String, source: Source, contracts: Vec<Contract>, spans: Vec<FieldSpans>) -> Self {
-        Self { name, source, contracts, spans }
+/// The contracts of a file.
+pub type ContractList = Listed<Contract>;
+
+/// The orders of a file: contracts with everything that a controller needs.
+pub type OrderList = Listed<Order>;
+
+impl<T> Listed<T> {
+    pub(crate) fn new(name: String, source: Source, items: Vec<T>, spans: Vec<FieldSpans>) -> Self {
+        Self { name, source, items, spans }
     }
 
     /// `metadata.name`, or the name of the file.
@@ -107,16 +142,6 @@ impl ContractList {
         &self.source
     }
 
-    /// The contracts, in order of the file.
-    pub fn contracts(&self) -> &[Contract] {
-        &self.contracts
-    }
-
-    /// The contracts, without their places.
-    pub fn into_contracts(self) -> Vec<Contract> {
-        self.contracts
-    }
-
     /// Where a field of the contract with this index stands: `field` is a key of the file, such as what
     /// `ContractError::field` returns. If the contract does not have the field, where its name stands.
     ///
@@ -126,13 +151,49 @@ impl ContractList {
         Location::new(self.source.text(), self.spans[index].of(field))
     }
 
+    fn problem(&self, index: usize, field: &str, message: &str, name: &str) -> Problem {
+        finding(&self.source, &self.spans[index], field, message, name)
+    }
+}
+
+impl ContractList {
+    /// The contracts, in order of the file.
+    pub fn contracts(&self) -> &[Contract] {
+        &self.items
+    }
+
+    /// The contracts, without their places.
+    pub fn into_contracts(self) -> Vec<Contract> {
+        self.items
+    }
+
     /// Something that was found out about a contract after it was read (an impossible deadline, say), as a problem at
     /// its place in the file.
     ///
     /// # Panics
     /// If there is no contract with this index.
     pub fn finding(&self, index: usize, field: &str, message: &str) -> Problem {
-        finding(&self.source, &self.spans[index], field, message, &self.contracts[index].name)
+        self.problem(index, field, message, &self.items[index].name)
+    }
+}
+
+impl OrderList {
+    /// The orders, in order of the file.
+    pub fn orders(&self) -> &[Order] {
+        &self.items
+    }
+
+    /// The orders, without their places.
+    pub fn into_orders(self) -> Vec<Order> {
+        self.items
+    }
+
+    /// Something that was found out about an order after it was read, as a problem at its place in the file.
+    ///
+    /// # Panics
+    /// If there is no order with this index.
+    pub fn finding(&self, index: usize, field: &str, message: &str) -> Problem {
+        self.problem(index, field, message, &self.items[index].contract.name)
     }
 }
 

@@ -2,10 +2,15 @@
 
 mod csv;
 mod list;
+mod matching;
+mod places;
 mod terms;
 
-pub use list::{ContractField, ContractList};
+pub use list::{ContractField, ContractList, Listed, OrderList};
 pub(crate) use list::{FieldSpans, finding};
+#[cfg(test)]
+pub(crate) use matching::MATCH;
+pub use places::{Addressed, Places};
 #[cfg(test)]
 pub(crate) use terms::CONTRACT;
 pub(crate) use terms::{Terms, Text, hop, text_of};
@@ -13,7 +18,7 @@ pub(crate) use terms::{Terms, Text, hop, text_of};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use wayleave_contracts::Contract;
+use wayleave_contracts::Order;
 use wayleave_topology::Network;
 
 use crate::document::{self, Kind};
@@ -28,6 +33,9 @@ pub(crate) const CONTRACTS_SPEC: Shape = Shape { what: "the spec of Contracts", 
 
 /// Reads contracts: CSV if the name of the source ends in `.csv`, otherwise YAML or JSON.
 ///
+/// What only a controller needs (priority, times, match) is checked and left out: contracts are decided as if all were
+/// there at once. [`read_orders`] keeps it.
+///
 /// ```
 /// use wayleave_formats::{Source, parse_builder, read_contracts};
 /// let network = parse_builder("star:hosts=2")?.network;
@@ -41,21 +49,74 @@ pub(crate) const CONTRACTS_SPEC: Shape = Shape { what: "the spec of Contracts", 
 /// # Errors
 /// Everything that is wrong with the file, in order of place.
 pub fn read_contracts(source: &Source, network: &Network) -> Result<ContractList, InputErrors> {
+    let check = |terms: &Terms<'_>, problems: &mut Problems<'_>| terms.check(network, problems);
+    read_list(source, Addressed::default(), Scope::File, &check)
+}
+
+/// Reads the same file for a controller: ends may be VMs, names can stand in addresses, and names are unique for each
+/// tenant rather than in the file. `given` may say whose the contracts are.
+///
+/// # Errors
+/// Everything that is wrong with the file, in order of place.
+pub fn read_orders(
+    source: &Source,
+    network: &Network,
+    places: &dyn Places,
+    given: Addressed<'_>,
+) -> Result<OrderList, InputErrors> {
+    let check = |terms: &Terms<'_>, problems: &mut Problems<'_>| terms.order(network, places, problems);
+    read_list(source, Addressed { name: None, ..given }, Scope::Tenant, &check)
+}
+
+/// Reads one contract that stands alone, without a document around it, in JSON or YAML.
+///
+/// ```
+/// use wayleave_formats::{Addressed, Source, parse_builder, read_order};
+/// let network = parse_builder("star:hosts=2")?.network;
+/// let body = r#"{"from": "h1", "to": "h2", "rate": "1Mbit", "burst": "1500B", "deadline": "2ms", "priority": 80}"#;
+/// let given = Addressed { tenant: Some("acme"), name: Some("ptp-1") };
+/// let order = read_order(&Source::new("body", body), &network, &network, given)?;
+/// assert_eq!((order.contract.name.as_str(), order.priority.get()), ("ptp-1", 80));
+/// # Ok::<(), wayleave_formats::InputErrors>(())
+/// ```
+///
+/// # Errors
+/// Everything that is wrong with the text, in order of place.
+pub fn read_order(
+    source: &Source,
+    network: &Network,
+    places: &dyn Places,
+    given: Addressed<'_>,
+) -> Result<Order, InputErrors> {
     let mut problems = Problems::new(source);
-    let mut collector = Collector::new(network);
+    let terms = document::read_bare(source.text(), "a contract", &mut problems)
+        .and_then(|node| Terms::from_node(&node, given, &mut problems));
+    let order = terms.and_then(|terms| terms.order(network, places, &mut problems));
+    problems.finish(order)
+}
+
+fn read_list<'a, T>(
+    source: &'a Source,
+    given: Addressed<'a>,
+    scope: Scope,
+    check: &Check<'a, '_, T>,
+) -> Result<Listed<T>, InputErrors> {
+    let mut problems = Problems::new(source);
+    let (items, spans, names) = (Vec::new(), Vec::new(), HashMap::new());
+    let mut collector = Collector { check, given, scope, items, spans, names, seen: 0 };
     let name = if source.ends_in("csv") {
         csv::read(source, &mut problems, &mut collector)
     } else {
         read_document(source, &mut problems, &mut collector)
     };
-    let list = name.map(|name| ContractList::new(name, source.clone(), collector.contracts, collector.spans));
+    let list = name.map(|name| Listed::new(name, source.clone(), collector.items, collector.spans));
     problems.finish(list)
 }
 
-fn read_document<'a>(
+fn read_document<'a, T>(
     source: &'a Source,
     problems: &mut Problems<'_>,
-    collector: &mut Collector<'a, '_>,
+    collector: &mut Collector<'a, '_, T>,
 ) -> Option<String> {
     let document = document::read(source.text(), Kind::Contracts, problems, |item, problems| {
         collector.add_node(&item, problems);
@@ -71,24 +132,34 @@ fn read_document<'a>(
     Some(document.name)
 }
 
+/// Where the name of a contract is unique.
+#[derive(Clone, Copy)]
+enum Scope {
+    /// In the file.
+    File,
+    /// Among the contracts of its tenant.
+    Tenant,
+}
+
+/// Makes what is listed of the terms of a contract.
+type Check<'a, 'c, T> = dyn Fn(&Terms<'a>, &mut Problems<'_>) -> Option<T> + 'c;
+
 /// Checks contracts one by one and keeps those that are right.
-pub(crate) struct Collector<'a, 'n> {
-    network: &'n Network,
-    contracts: Vec<Contract>,
+struct Collector<'a, 'c, T> {
+    check: &'c Check<'a, 'c, T>,
+    given: Addressed<'a>,
+    scope: Scope,
+    items: Vec<T>,
     spans: Vec<FieldSpans>,
     names: HashMap<Cow<'a, str>, Span>,
     /// How many were looked at, right or wrong.
     seen: usize,
 }
 
-impl<'a, 'n> Collector<'a, 'n> {
-    fn new(network: &'n Network) -> Self {
-        Self { network, contracts: Vec::new(), spans: Vec::new(), names: HashMap::new(), seen: 0 }
-    }
-
+impl<'a, T> Collector<'a, '_, T> {
     fn add_node(&mut self, node: &Node<'a>, problems: &mut Problems<'_>) {
         let mark = problems.mark();
-        match Terms::from_node(node, problems) {
+        match Terms::from_node(node, self.given, problems) {
             Some(terms) => self.add(&terms, problems, mark),
             None => self.seen += 1,
         }
@@ -98,8 +169,8 @@ impl<'a, 'n> Collector<'a, 'n> {
     fn add(&mut self, terms: &Terms<'a>, problems: &mut Problems<'_>, mark: usize) {
         self.seen += 1;
         self.check_name(terms, problems);
-        if let Some(contract) = terms.check(self.network, problems) {
-            self.contracts.push(contract);
+        if let Some(item) = (self.check)(terms, problems) {
+            self.items.push(item);
             self.spans.push(terms.spans());
         }
         if problems.mark() > mark {
@@ -109,14 +180,19 @@ impl<'a, 'n> Collector<'a, 'n> {
 
     fn check_name(&mut self, terms: &Terms<'a>, problems: &mut Problems<'_>) {
         let Some(name) = terms.get(ContractField::Name) else { return };
-        if let Some(&first) = self.names.get(&*name.text) {
+        let key = match self.scope {
+            Scope::File => name.text.clone(),
+            // No tenant has a line end in its name.
+            Scope::Tenant => Cow::Owned(format!("{}\n{}", terms.tenant().unwrap_or_default(), name.text)),
+        };
+        if let Some(&first) = self.names.get(&key) {
             let source = problems.source();
             problems.report(ProblemKind::DuplicateName, name.span, || {
                 let line = source.line_of(first);
                 format!("the name {} is taken: the first stands on line {line}", quoted(&name.text))
             });
         } else {
-            self.names.insert(name.text.clone(), name.span);
+            self.names.insert(key, name.span);
         }
     }
 }

@@ -2,13 +2,18 @@
 
 use std::borrow::Cow;
 
-use wayleave_contracts::{Accounting, Contract, ContractError, MAX_PROTECTION};
+use wayleave_contracts::{
+    Accounting, Contract, ContractError, MAX_PROTECTION, Match, Named, Order, OrderError, Priority, check_times,
+};
 use wayleave_topology::{Hop, Network, NodeId, Route, RouteError};
+use wayleave_units::WallTime;
 
 use super::list::{ContractField, FieldSpans};
+use super::matching;
+use super::places::{Addressed, Places};
 use crate::fields::{Fields, Quantity, Shape, quantity};
 use crate::location::Span;
-use crate::names::{unknown_link, unknown_node};
+use crate::names::{unknown_end, unknown_link, unknown_node};
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
 use crate::words::{did_you_mean_one_of, quoted};
@@ -29,6 +34,10 @@ pub(crate) const CONTRACT: Shape = Shape {
         "maxFrame",
         "route",
         "protection",
+        "priority",
+        "starts",
+        "ends",
+        "match",
     ],
 };
 
@@ -45,18 +54,30 @@ pub(crate) struct Terms<'a> {
     whole: Span,
     texts: [Option<Text<'a>>; ContractField::COUNT],
     hops: Vec<Text<'a>>,
+    /// What stands under `match`, unless something is wrong with it.
+    matching: Option<Match>,
+    given: Addressed<'a>,
+}
+
+/// What a contract has that admission alone does not look at.
+struct Wishes {
+    priority: Priority,
+    starts: Option<WallTime>,
+    ends: Option<WallTime>,
+    matching: Option<Match>,
 }
 
 impl<'a> Terms<'a> {
-    pub(crate) fn new(whole: Span) -> Self {
-        Self { whole, texts: [const { None }; ContractField::COUNT], hops: Vec::new() }
+    pub(crate) fn new(whole: Span, given: Addressed<'a>) -> Self {
+        Self { whole, texts: [const { None }; ContractField::COUNT], hops: Vec::new(), matching: None, given }
     }
 
     /// From a mapping; `None` if it is none.
-    pub(crate) fn from_node(node: &Node<'a>, problems: &mut Problems<'_>) -> Option<Self> {
+    pub(crate) fn from_node(node: &Node<'a>, given: Addressed<'a>, problems: &mut Problems<'_>) -> Option<Self> {
         let fields = Fields::read(node, &CONTRACT, problems)?;
-        let mut terms = Self::new(node.span);
+        let mut terms = Self::new(node.span, given);
         let required = ContractField::ALL.into_iter().filter(|field| field.is_required());
+        let required = required.filter(|field| *field != ContractField::Name || given.name.is_none());
         fields.require_all(required.map(ContractField::key), problems);
         for field in ContractField::ALL {
             let Some(value) = fields.get(field.key()) else {
@@ -65,6 +86,9 @@ impl<'a> Terms<'a> {
             if field == ContractField::Route {
                 let Some(hops) = value.expect_list("hops (LINK:QUEUE)", problems) else { continue };
                 terms.hops = hops.iter().filter_map(|hop| text_of(hop, problems)).collect();
+                terms.set(field, Text { text: Cow::Borrowed(""), span: value.span });
+            } else if field == ContractField::Match {
+                terms.matching = matching::read(value, problems);
                 terms.set(field, Text { text: Cow::Borrowed(""), span: value.span });
             } else if let Some(text) = text_of(value, problems) {
                 terms.set(field, text);
@@ -86,12 +110,22 @@ impl<'a> Terms<'a> {
     }
 
     pub(crate) fn name(&self) -> Option<&str> {
-        self.get(ContractField::Name).map(|name| &*name.text)
+        self.get(ContractField::Name).map(|name| &*name.text).or(self.given.name)
+    }
+
+    /// Whose it is, as it is written or as it is known otherwise.
+    pub(crate) fn tenant(&self) -> Option<&str> {
+        self.get(ContractField::Tenant).map(|tenant| &*tenant.text).or(self.given.tenant)
     }
 
     pub(crate) fn spans(&self) -> FieldSpans {
-        let fields = ContractField::ALL.map(|field| self.get(field).map(|text| text.span));
-        FieldSpans { whole: self.whole, fields }
+        let mut spans = FieldSpans::new(self.whole);
+        for field in ContractField::ALL {
+            if let Some(text) = self.get(field) {
+                spans.set(field, text.span);
+            }
+        }
+        spans
     }
 
     /// What messages call it; without a name, what it is the how-manieth of.
@@ -106,6 +140,37 @@ impl<'a> Terms<'a> {
     pub(crate) fn check(&self, network: &Network, problems: &mut Problems<'_>) -> Option<Contract> {
         let from = self.host(ContractField::From, network, problems);
         let to = self.host(ContractField::To, network, problems);
+        let wishes = self.wishes(problems);
+        let contract = self.contract([from, to], network, problems)?;
+        wishes.and_then(|_| self.validated(contract, network, problems))
+    }
+
+    /// The same as an order, with ends that may be VMs, and names that can stand in addresses.
+    pub(crate) fn order(&self, network: &Network, places: &dyn Places, problems: &mut Problems<'_>) -> Option<Order> {
+        let named = self.check_names(problems);
+        let from = self.end(ContractField::From, network, places, problems);
+        let to = self.end(ContractField::To, network, places, problems);
+        let wishes = self.wishes(problems);
+        let contract = self.contract([from, to], network, problems)?;
+        let text = |field| self.get(field).map(|text| text.text.clone().into_owned()).unwrap_or_default();
+        let (from, to) = (text(ContractField::From), text(ContractField::To));
+        let Wishes { priority, starts, ends, matching } = wishes?;
+        let order = Order { contract, from, to, priority, starts, ends, matching };
+        if let Err(error) = named.then(|| order.validate())? {
+            self.report(&error, problems);
+            return None;
+        }
+        let Order { contract, .. } = order;
+        let contract = self.validated(contract, network, problems)?;
+        Some(Order { contract, ..order })
+    }
+
+    fn contract(
+        &self,
+        [from, to]: [Option<NodeId>; 2],
+        network: &Network,
+        problems: &mut Problems<'_>,
+    ) -> Option<Contract> {
         let rate = self.quantity(ContractField::Rate, problems);
         let burst = self.quantity(ContractField::Burst, problems);
         let deadline = self.quantity(ContractField::Deadline, problems);
@@ -113,9 +178,9 @@ impl<'a> Terms<'a> {
         let accounting = self.accounting(problems);
         let route = self.route(network, problems);
         let protection = self.protection(problems);
-        let contract = Contract {
+        Some(Contract {
             name: self.name()?.to_owned(),
-            tenant: self.get(ContractField::Tenant).map(|tenant| tenant.text.clone().into_owned()),
+            tenant: self.tenant().map(str::to_owned),
             from: from?,
             to: to?,
             rate: rate?,
@@ -125,7 +190,10 @@ impl<'a> Terms<'a> {
             max_frame: max_frame?,
             route: route?,
             protection: protection?,
-        };
+        })
+    }
+
+    fn validated(&self, contract: Contract, network: &Network, problems: &mut Problems<'_>) -> Option<Contract> {
         match contract.validate(network) {
             Ok(()) => Some(contract),
             Err(error) => {
@@ -134,6 +202,64 @@ impl<'a> Terms<'a> {
                 None
             }
         }
+    }
+
+    fn report(&self, error: &OrderError, problems: &mut Problems<'_>) {
+        problems.report(ProblemKind::Impossible, self.spans().of(error.field()), || error.to_string());
+    }
+
+    /// Whether the names can stand in addresses, and are those of the address if they are known from there.
+    fn check_names(&self, problems: &mut Problems<'_>) -> bool {
+        let names = [
+            (ContractField::Name, Named::Contract, self.given.name),
+            (ContractField::Tenant, Named::Tenant, self.given.tenant),
+        ];
+        let mark = problems.mark();
+        for (field, named, given) in names {
+            let Some(written) = self.get(field) else { continue };
+            if let Err(error) = named.check(&written.text) {
+                problems.report(ProblemKind::BadValue, written.span, || error.to_string());
+            } else if let Some(given) = given.filter(|given| *given != written.text) {
+                problems.report(ProblemKind::Contradiction, written.span, || {
+                    let message = format!(
+                        "the {} is {} here and {} in the request",
+                        field.key(),
+                        quoted(&written.text),
+                        quoted(given)
+                    );
+                    (message, format!("leave out {} here, or write the same", field.key()))
+                });
+            }
+        }
+        problems.mark() == mark
+    }
+
+    /// What the contract has beyond its terms; `None` if something is wrong with it.
+    fn wishes(&self, problems: &mut Problems<'_>) -> Option<Wishes> {
+        let priority = self.priority(problems);
+        let starts: Option<Option<WallTime>> = self.optional_quantity(ContractField::Starts, problems);
+        let ends = self.optional_quantity(ContractField::Ends, problems);
+        let (priority, starts, ends) = (priority?, starts?, ends?);
+        if let Err(error) = check_times(starts, ends) {
+            self.report(&error, problems);
+            return None;
+        }
+        let wrong = self.matching.is_none() && self.get(ContractField::Match).is_some();
+        (!wrong).then_some(Wishes { priority, starts, ends, matching: self.matching })
+    }
+
+    fn priority(&self, problems: &mut Problems<'_>) -> Option<Priority> {
+        let Some(given) = self.get(ContractField::Priority) else { return Some(Priority::default()) };
+        let digits = given.text.bytes().all(|byte| byte.is_ascii_digit());
+        let priority = Some(&given.text).filter(|_| digits).and_then(|text| Priority::new(text.parse().ok()?));
+        if priority.is_none() {
+            problems.report(ProblemKind::BadValue, given.span, || {
+                let message =
+                    format!("{} is no priority: a whole number from 0 to 100 is expected", quoted(&given.text));
+                (message, "contracts of higher priority are kept longer when something fails; 50 is the default")
+            });
+        }
+        priority
     }
 
     /// The hop that an error is about, if it is one.
@@ -167,6 +293,24 @@ impl<'a> Terms<'a> {
         let node = network.find_node(&name.text);
         if node.is_none() {
             problems.report(ProblemKind::UnknownName, name.span, || unknown_node(&name.text, network));
+        }
+        node
+    }
+
+    /// A VM, or else a node.
+    fn end(
+        &self,
+        field: ContractField,
+        network: &Network,
+        places: &dyn Places,
+        problems: &mut Problems<'_>,
+    ) -> Option<NodeId> {
+        let name = self.get(field)?;
+        let node = places.host_of(self.tenant(), &name.text).or_else(|| network.find_node(&name.text));
+        if node.is_none() {
+            problems.report(ProblemKind::UnknownName, name.span, || {
+                unknown_end(&name.text, network, &places.names(self.tenant()))
+            });
         }
         node
     }
