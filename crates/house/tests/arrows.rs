@@ -43,6 +43,10 @@ const ARROWS: &[(&str, Allowed)] = &[
             "workbench",
         ]),
     ),
+    // Records on disk; knows nothing of networks.
+    ("store", Only(&[])),
+    // Makes writes of a program fail, for tests.
+    ("faults", Only(&[])),
     ("cli", Any),
     ("house", Only(&[])),
 ];
