@@ -45,6 +45,10 @@ const ARROWS: &[(&str, Allowed)] = &[
     ),
     // A pure state machine; the server and the tests' world drive it.
     ("controller", Only(&["units", "topology", "contracts", "ledger", "policy", "schemes"])),
+    // Records on disk; knows nothing of networks.
+    ("store", Only(&[])),
+    // Makes writes of a program fail, for tests.
+    ("faults", Only(&[])),
     ("cli", Any),
     ("house", Only(&[])),
 ];

@@ -1,0 +1,103 @@
+//! Makes the writes and syncs of any program fail, for tests: a small C library that is preloaded into it.
+//!
+//! [`Shim::build`] compiles it with `cc`; [`Shim::preload`] arms a command. Paths are matched by a text that they contain.
+//! Counted are `write`, `pwrite`, `fsync`, `fdatasync`, `ftruncate`, `unlink`, `rename` and the creation of files.
+//!
+//! ```no_run
+//! use std::process::Command;
+//! use wayleave_faults::{Fault, Shim};
+//!
+//! let shim = Shim::build(std::env::temp_dir())?;
+//! let mut command = Command::new("wayleave");
+//! shim.preload(command.arg("serve"), "ledger.db", &Fault::KillAfter(17));
+//! # Ok::<(), String>(())
+//! ```
+
+mod trace;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub use trace::{Call, Step, read};
+
+/// What the system says when a call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errno {
+    /// The disk is full.
+    NoSpace,
+    /// The disk cannot be read or written.
+    Io,
+    /// The file system has become read-only.
+    ReadOnly,
+}
+
+/// What happens to a program. Calls on watched files are counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing, but every call is appended to this file; [`read`] reads it.
+    Trace(PathBuf),
+    /// It is killed before this call.
+    KillBefore(u64),
+    /// It is killed when half of this write is done (before it, if it is no write).
+    KillHalf(u64),
+    /// It is killed after this call.
+    KillAfter(u64),
+    /// This call and all later ones fail.
+    Fail(u64, Errno),
+}
+
+/// The compiled library.
+#[derive(Debug)]
+pub struct Shim {
+    library: PathBuf,
+}
+
+impl Shim {
+    /// Compiles the library into a directory, which has to stay while it is used.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, where there is no C compiler or it does not like the library.
+    pub fn build(directory: impl AsRef<Path>) -> Result<Self, String> {
+        let directory = directory.as_ref();
+        // Each process builds its own: tests of several crates run at once.
+        let name = |end: &str| directory.join(format!("wayleave-faults-{}{end}", std::process::id()));
+        let (source, library) = (name(".c"), name(".so"));
+        fs::write(&source, include_str!("shim.c")).map_err(|error| format!("writing {}: {error}", source.display()))?;
+        let compiler = std::env::var_os("CC").unwrap_or_else(|| OsStr::new("cc").to_owned());
+        let mut command = Command::new(&compiler);
+        command.args(["-shared", "-fPIC", "-O1", "-Wall", "-o"]).arg(&library).arg(&source).args(["-ldl", "-lpthread"]);
+        let output = command.output().map_err(|error| {
+            format!("{} does not run ({error}): tests with faults need a C compiler", compiler.display())
+        })?;
+        drop(fs::remove_file(&source));
+        if output.status.success() {
+            Ok(Self { library })
+        } else {
+            Err(format!("compiling the library for faults failed:\n{}", String::from_utf8_lossy(&output.stderr)))
+        }
+    }
+
+    /// Arms a command: this fault happens to calls on files whose path contains this text.
+    pub fn preload<'a>(&self, command: &'a mut Command, watch: &str, fault: &Fault) -> &'a mut Command {
+        command.env("LD_PRELOAD", &self.library).env("WAYLEAVE_FAULTS_WATCH", watch);
+        let (at, what) = match fault {
+            Fault::Trace(path) => return command.env("WAYLEAVE_FAULTS_TRACE", path),
+            Fault::KillBefore(at) => (at, "before"),
+            Fault::KillHalf(at) => (at, "half"),
+            Fault::KillAfter(at) => (at, "after"),
+            Fault::Fail(at, Errno::NoSpace) => (at, "ENOSPC"),
+            Fault::Fail(at, Errno::Io) => (at, "EIO"),
+            Fault::Fail(at, Errno::ReadOnly) => (at, "EROFS"),
+        };
+        command.env("WAYLEAVE_FAULTS_AT", at.to_string()).env("WAYLEAVE_FAULTS_DO", what)
+    }
+}
+
+impl Drop for Shim {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.library));
+    }
+}

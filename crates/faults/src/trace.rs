@@ -1,0 +1,76 @@
+//! What a program did to its files, call by call.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One call on a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The file or, for a sync, perhaps the directory.
+    pub path: PathBuf,
+    /// What was done.
+    pub call: Call,
+}
+
+/// What a call did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// The file was created.
+    Create,
+    /// These bytes were written from this offset on.
+    Write(u64, Vec<u8>),
+    /// Everything before was put on disk.
+    Sync,
+    /// The file was cut, or grown by zeros, to this length.
+    Truncate(u64),
+    /// The file was removed.
+    Unlink,
+    /// The file has this name now.
+    Rename(PathBuf),
+}
+
+/// Reads a trace. What is cut off at its end (the program was killed) is left out.
+///
+/// # Errors
+///
+/// A sentence, if the file cannot be read or is no trace.
+pub fn read(path: &Path) -> Result<Vec<Step>, String> {
+    let bytes = fs::read(path).map_err(|error| format!("reading {}: {error}", path.display()))?;
+    let mut rest = &bytes[..];
+    let mut steps = Vec::new();
+    while let Some((kind, name, offset, data)) = next(&mut rest) {
+        let call = match kind {
+            b'c' => Call::Create,
+            b'w' => Call::Write(offset, data.to_vec()),
+            b's' => Call::Sync,
+            b't' => Call::Truncate(offset),
+            b'u' => Call::Unlink,
+            b'r' => Call::Rename(text(data)),
+            other => return Err(format!("{} is no trace: a call {other}", path.display())),
+        };
+        steps.push(Step { path: text(name), call });
+    }
+    Ok(steps)
+}
+
+fn text(bytes: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(bytes).into_owned().into()
+}
+
+type Parts<'a> = (u8, &'a [u8], u64, &'a [u8]);
+
+fn next<'a>(rest: &mut &'a [u8]) -> Option<Parts<'a>> {
+    let (kind, after) = rest.split_first()?;
+    let (name, after) = number(after)?;
+    let (offset, after) = number(after)?;
+    let (length, after) = number(after)?;
+    let (name, after) = after.split_at_checked(usize::try_from(name).ok()?)?;
+    let (data, after) = after.split_at_checked(usize::try_from(length).ok()?)?;
+    *rest = after;
+    Some((*kind, name, offset, data))
+}
+
+fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (number, rest) = bytes.split_first_chunk()?;
+    Some((u64::from_le_bytes(*number), rest))
+}

@@ -1,0 +1,95 @@
+//! Records on disk. What `commit` acknowledged is there after a crash; what cannot be trusted is refused, never served.
+//!
+//! A record is a kind, a key and a text. This crate knows nothing of networks: the controller decides what a record means.
+//!
+//! - [`SqliteStore`] keeps them in one SQLite database and a small second file, the seal ([`docs/ledger.md`] says why two).
+//! - [`MemoryStore`] keeps them in memory and fails when it is told to: for seeded simulations of the controller.
+//! - [`verify`] checks everything without changing anything; [`reseal`] accepts a database without its seal.
+//!
+//! ```
+//! use wayleave_store::{Change, MemoryStore, Record, Store};
+//!
+//! let mut store = MemoryStore::new();
+//! let sequence = store.commit(&[Change::Put(Record::new("contract", "default:backup", r#"{"rate":1}"#))])?;
+//! assert_eq!(sequence, 1);
+//! assert_eq!(store.load()[0].key, "default:backup");
+//! # Ok::<(), wayleave_store::StoreError>(())
+//! ```
+//!
+//! [`docs/ledger.md`]: https://github.com/wayleave/wayleave/blob/main/docs/ledger.md
+
+mod digest;
+mod error;
+mod index;
+mod memory;
+mod seal;
+mod sqlite;
+
+use std::borrow::Cow;
+
+pub use error::{Holder, StoreError};
+pub use memory::{Failure, MemoryStore};
+pub use sqlite::{Absent, Options, Report, SqliteStore, reseal, seal_path, verify};
+
+/// What sort of thing a record is, for example `contract`.
+pub type Kind = Cow<'static, str>;
+
+/// One thing that must survive: found again by its kind and key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Record {
+    /// What sort of thing it is.
+    pub kind: Kind,
+    /// Its name, unique among its kind.
+    pub key: String,
+    /// What it says, as JSON. The store does not read it.
+    pub body: String,
+}
+
+impl Record {
+    /// A record of these parts.
+    pub fn new(kind: impl Into<Kind>, key: impl Into<String>, body: impl Into<String>) -> Self {
+        Self { kind: kind.into(), key: key.into(), body: body.into() }
+    }
+}
+
+/// One step of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The record is there from now on, in place of an older one with its kind and key.
+    Put(Record),
+    /// There is no such record from now on. None before is no error.
+    Delete {
+        /// The kind of the record.
+        kind: Kind,
+        /// The key of the record.
+        key: String,
+    },
+}
+
+impl Change {
+    /// The deletion of a record.
+    pub fn delete(kind: impl Into<Kind>, key: impl Into<String>) -> Self {
+        Self::Delete { kind: kind.into(), key: key.into() }
+    }
+}
+
+/// Where records are kept.
+pub trait Store: Send {
+    /// Makes these changes, in this order, all or none. They are on disk when this returns the number of the commit,
+    /// which is one more than that of the commit before. Without changes nothing is written and the number stays.
+    ///
+    /// # Errors
+    ///
+    /// After an error the store is [`StoreError::Broken`] until it is opened again. Everything acknowledged before is
+    /// there then; the changes of the failed commit may be there, all of them, or not at all.
+    fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError>;
+
+    /// Housekeeping while nobody waits. A store that is never idle does it in a commit once in a while.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Store::commit`]; nothing that was acknowledged is lost.
+    fn idle(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}

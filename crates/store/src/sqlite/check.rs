@@ -1,0 +1,184 @@
+//! Everything that is checked before a ledger is served, and the two tools of an operator: `verify` and `reseal`.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::database::{APPLICATION, Database, Found, VERSION};
+use super::{files, seal_path, with_suffix};
+use crate::digest::Mark;
+use crate::seal::{Seal, Sealed};
+use crate::{Kind, StoreError};
+
+/// What a full check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// What is wrong, the most telling first. Empty: the ledger would be served.
+    pub faults: Vec<StoreError>,
+    /// The last commit of the database, if its state can be read.
+    pub sequence: Option<u64>,
+    /// The last commit of the seal, if it can be read.
+    pub sealed: Option<u64>,
+    /// Records that fit their checksums, by kind.
+    pub records: BTreeMap<Kind, u64>,
+    /// Bytes of the database, its log and its seal.
+    pub bytes: u64,
+}
+
+impl Report {
+    /// Whether the ledger would be served.
+    pub fn is_sound(&self) -> bool {
+        self.faults.is_empty()
+    }
+}
+
+/// A ledger that is locked and read, with all that is wrong with it.
+pub(super) struct Examined {
+    pub(super) database: Database,
+    pub(super) seal: Option<Seal>,
+    pub(super) sealed: Option<Sealed>,
+    pub(super) found: Found,
+    /// The most telling first.
+    pub(super) faults: Vec<StoreError>,
+}
+
+/// Locks a ledger and reads all of it without changing anything; `None` if there is none.
+///
+/// # Errors
+///
+/// Only where there is nothing to look at: it is in use, or of somebody else, or no ledger, or its structure is damaged
+/// so much that its records cannot be read.
+pub(super) fn examine(path: &Path) -> Result<Option<Examined>, StoreError> {
+    files::check_directory(path)?;
+    let seal_at = seal_path(path);
+    let (seal, sealed) = Seal::open(&seal_at)?.unzip();
+    let file = files::metadata(path)?.filter(|file| file.len() > 0 || !file.is_file());
+    let Some(file) = file else {
+        return match sealed.and_then(|sealed| sealed.mark()) {
+            Some(mark) => Err(StoreError::DatabaseMissing { path: path.to_owned(), sealed: mark.sequence }),
+            None if sealed.is_some_and(|sealed| !sealed.is_blank()) => Err(unreadable(path, seal_at)),
+            None => Ok(None),
+        };
+    };
+    identify(path)?;
+    files::check_mode(path, &file)?;
+    if let Some(file) = files::metadata(&seal_at)? {
+        files::check_mode(&seal_at, &file)?;
+    }
+    let mut database = Database::open(path)?;
+    match database.identity()? {
+        (APPLICATION, VERSION) => {}
+        (APPLICATION, found) => return Err(StoreError::Future { path: path.to_owned(), found, known: VERSION }),
+        (other, _) => return Err(foreign(path, other)),
+    }
+    let mut faults = Vec::new();
+    faults.extend(database.structure().err());
+    let found = match database.read(&mut faults) {
+        Ok(found) => found,
+        // Where the structure is damaged, that says more.
+        Err(error) => return Err(faults.into_iter().next().unwrap_or(error)),
+    };
+    let judged = match (sealed, found.mark) {
+        (Some(sealed), Some(mark)) => sealed.judge(mark, path, &seal_at),
+        (None, _) => Err(StoreError::SealMissing { path: path.to_owned(), seal: seal_at }),
+        (Some(_), None) => Ok(()),
+    };
+    faults.extend(judged.err());
+    Ok(Some(Examined { database, seal, sealed, found, faults }))
+}
+
+fn unreadable(path: &Path, seal: PathBuf) -> StoreError {
+    StoreError::SealDamaged { path: path.to_owned(), seal, found: "neither of its two slots is readable".to_owned() }
+}
+
+fn foreign(path: &Path, application: u32) -> StoreError {
+    let found = format!("it is an SQLite database of another program (application_id {application:#010x})");
+    StoreError::NotALedger { path: path.to_owned(), found }
+}
+
+/// Whether a file begins like a ledger. SQLite is asked later: it may not touch the files of other programs.
+fn identify(path: &Path) -> Result<(), StoreError> {
+    let not = |found: &str| Err(StoreError::NotALedger { path: path.to_owned(), found: found.to_owned() });
+    let mut header = Vec::with_capacity(100);
+    let opened = File::open(path).map_err(|error| StoreError::io(path, "opening", &error))?;
+    match opened.metadata() {
+        Ok(metadata) if !metadata.is_file() => return not("it is no file"),
+        _ => {}
+    }
+    opened.take(100).read_to_end(&mut header).map_err(|error| StoreError::io(path, "reading", &error))?;
+    if !header.starts_with(b"SQLite format 3\0") || header.len() < 100 {
+        return not("it is no SQLite database, or its beginning is overwritten");
+    }
+    // The header of a ledger is complete before the file gets its name, and no log changes these fields.
+    match header[68..72].try_into().map(u32::from_be_bytes) {
+        Ok(APPLICATION) | Err(_) => Ok(()),
+        Ok(other) => Err(foreign(path, other)),
+    }
+}
+
+/// Checks everything, and changes nothing.
+///
+/// # Errors
+///
+/// Where there is nothing to look at. What is wrong with a ledger stands in the report.
+pub fn verify(path: impl AsRef<Path>) -> Result<Report, StoreError> {
+    let path = path.as_ref();
+    let examined = examine(path)?.ok_or_else(|| StoreError::Missing { path: path.to_owned() })?;
+    report(path, &examined)
+}
+
+fn report(path: &Path, examined: &Examined) -> Result<Report, StoreError> {
+    let mut records = BTreeMap::<Kind, u64>::new();
+    for record in &examined.found.records {
+        match records.get_mut(&record.kind) {
+            Some(count) => *count += 1,
+            None => drop(records.insert(record.kind.clone(), 1)),
+        }
+    }
+    let mut bytes = 0;
+    for suffix in ["", "-wal", "-seal"] {
+        bytes += files::metadata(&with_suffix(path, suffix))?.map_or(0, |file| file.len());
+    }
+    Ok(Report {
+        faults: examined.faults.clone(),
+        sequence: examined.found.mark.map(|mark| mark.sequence),
+        sealed: examined.sealed.and_then(|sealed| sealed.mark()).map(|mark| mark.sequence),
+        records,
+        bytes,
+    })
+}
+
+/// Accepts a database as it is: gives it a new state and a new seal, and says what was wrong before.
+///
+/// What is lost stays lost. A database whose structure or whose records are damaged is not accepted.
+///
+/// # Errors
+///
+/// As for [`verify`], where structure or records are damaged, and where it cannot be written.
+pub fn reseal(path: impl AsRef<Path>) -> Result<Report, StoreError> {
+    let path = path.as_ref();
+    let mut examined = examine(path)?.ok_or_else(|| StoreError::Missing { path: path.to_owned() })?;
+    let report = report(path, &examined)?;
+    let fatal = |fault: &&StoreError| matches!(fault, StoreError::Structure { .. } | StoreError::Record { .. });
+    if let Some(fault) = report.faults.iter().find(fatal) {
+        return Err(fault.clone());
+    }
+    let sealed = examined.sealed.and_then(|sealed| sealed.mark());
+    let ledger = match examined.found.mark.or(sealed) {
+        Some(mark) => mark.ledger,
+        None => examined.database.random()?,
+    };
+    // Later than anything that was acknowledged, so that no number is used twice.
+    let last = report.sequence.max(report.sealed).unwrap_or(0);
+    let mark = Mark { ledger, sequence: last + 1, digest: examined.found.digest };
+    let mut seal = match examined.seal {
+        Some(seal) => seal,
+        None => Seal::create(&seal_path(path))?.0,
+    };
+    examined.database.set_state(mark)?;
+    seal.begin(mark)?;
+    files::sync_directory(path)?;
+    examined.database.close()?;
+    Ok(report)
+}
