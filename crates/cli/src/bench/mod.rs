@@ -1,6 +1,7 @@
 //! `wayleave bench`: one JSON object per line with bench, case, metric, value and unit.
 
 pub(crate) mod admission;
+pub(crate) mod controller;
 pub(crate) mod sim;
 
 use serde::Serialize;

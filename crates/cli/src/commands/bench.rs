@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use clap::{Args, Subcommand};
 
-use crate::bench::{admission, print, sim};
+use crate::bench::{admission, controller, print, sim};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::model_args::ModelArgs;
@@ -19,6 +19,7 @@ use crate::scheme_args::RoutingName;
 pub(crate) enum BenchCommand {
     Admission(AdmissionArgs),
     Sim(SimArgs),
+    Controller(ControllerArgs),
 }
 
 const EXAMPLE: &str = "\
@@ -73,11 +74,31 @@ pub(crate) struct SimArgs {
     only: Option<String>,
 }
 
+const CONTROLLER_EXAMPLE: &str = "\
+Example:
+  wayleave bench controller restart-100k";
+
+/// The controller: requests a second over loopback, all on disk, and how soon it is back after a restart
+#[derive(Args, Clone, Debug)]
+#[command(after_help = CONTROLLER_EXAMPLE)]
+pub(crate) struct ControllerArgs {
+    /// What to run [default: all]
+    #[arg(value_name = "CASE")]
+    cases: Vec<String>,
+    /// Name the cases and stop
+    #[arg(long)]
+    list: bool,
+    /// Run this one here: what each case's own process is told
+    #[arg(long, hide = true, value_name = "CASE")]
+    only: Option<String>,
+}
+
 /// Runs the command.
 pub(crate) fn run(command: &BenchCommand) -> Result<Exit, Failure> {
     match command {
         BenchCommand::Admission(args) => run_admission(args),
         BenchCommand::Sim(args) => run_sim(args),
+        BenchCommand::Controller(args) => run_controller(args),
     }
 }
 
@@ -108,6 +129,20 @@ fn run_sim(args: &SimArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Fine);
     }
     chosen(&args.cases, &names, names.clone())?.into_iter().try_for_each(run_apart)?;
+    Ok(Exit::Fine)
+}
+
+fn run_controller(args: &ControllerArgs) -> Result<Exit, Failure> {
+    let names = controller::CASES;
+    if args.list {
+        return list(names);
+    }
+    if let Some(name) = &args.only {
+        let metrics = controller::run(name).map_err(Failure::Internal)?;
+        print("controller", name, &metrics).map_err(Failure::Internal)?;
+        return Ok(Exit::Fine);
+    }
+    chosen(&args.cases, names, names.to_vec())?.into_iter().try_for_each(run_apart)?;
     Ok(Exit::Fine)
 }
 
