@@ -152,12 +152,12 @@ ssize_t pwrite(int fd, const void *data, size_t length, off_t offset) { return p
 
 static int sync_file(int fd, int (*real)(int)) {
   char path[PATH_LENGTH];
-  int error, half, done;
+  int error, half;
   if (!watched(path_of(fd, path))) return real(fd);
   if ((error = enter('s', path, 0, "", 0, &half))) return refuse(error);
-  done = real(fd);
+  /* Programs are killed here, not machines: what is in the memory of the system stays, and a sync would only take time. */
   leave();
-  return done;
+  return 0;
 }
 
 int fsync(int fd) {
