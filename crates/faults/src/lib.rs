@@ -85,6 +85,8 @@ impl Shim {
     }
 
     /// Arms a command: this fault happens to calls on files whose path contains this text.
+    ///
+    /// A trace and another fault can be had together: arm the command with both.
     pub fn preload<'a>(&self, command: &'a mut Command, watch: &str, fault: &Fault) -> &'a mut Command {
         command.env("LD_PRELOAD", &self.library).env("WAYLEAVE_FAULTS_WATCH", watch);
         let (at, what) = match fault {

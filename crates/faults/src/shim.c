@@ -124,13 +124,19 @@ static int refuse(int error) {
   return -1;
 }
 
+/* Where the next write goes. */
+static uint64_t position(int fd) {
+  int appends = fcntl(fd, F_GETFL) & O_APPEND;
+  return (uint64_t)lseek64(fd, 0, appends ? SEEK_END : SEEK_CUR);
+}
+
 ssize_t write(int fd, const void *data, size_t length) {
   char path[PATH_LENGTH];
   int error, half;
   ssize_t done;
   start();
   if (!watched(path_of(fd, path))) return real_write(fd, data, length);
-  if ((error = enter('w', path, (uint64_t)lseek64(fd, 0, SEEK_CUR), data, length, &half))) return refuse(error);
+  if ((error = enter('w', path, position(fd), data, length, &half))) return refuse(error);
   done = real_write(fd, data, half ? length / 2 : length);
   leave();
   return done;

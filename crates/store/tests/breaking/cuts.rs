@@ -1,7 +1,8 @@
 //! The power goes: what was synced is on disk, and of everything else any sectors may be.
 //!
-//! One run of the writer is traced. Each cut takes a prefix of the trace and builds the files that could be left: names
-//! in the order in which they were made (file systems keep it), contents in sectors of 512 B in any selection.
+//! Runs of the writer are traced; most are killed once and go on, so that a run also begins with what another has left in
+//! the memory of the system. Each cut takes a prefix of a trace and builds the files that could be left: names in the order
+//! in which they were made (file systems keep it), contents in sectors of 512 B in any selection.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,8 +19,7 @@ const CUTS: usize = 250;
 
 #[test]
 fn a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged() {
-    let scratch = Scratch::new();
-    let steps = trace(&scratch);
+    let traces = traces();
     let first = seed(1);
     // A seed that somebody gives is one cut.
     let cuts =
@@ -28,6 +28,7 @@ fn a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged() {
     for seed in first..first + cuts as u64 {
         let again = format!("WAYLEAVE_SEED={seed} cargo test -p wayleave-store --test breaking cuts");
         let mut random = Random(seed);
+        let steps = &traces[seed as usize % traces.len()];
         let (done, rest) = steps.split_at(random.below(steps.len() + 1));
         let mut disk = Disk::default();
         done.iter().for_each(|step| disk.apply(step));
@@ -42,18 +43,39 @@ fn a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged() {
             "batch {acknowledged} was acknowledged and {found} is there; again: {again}"
         );
     }
-    println!("{cuts} cuts of {} calls, {unsynced} with something unsynced", steps.len());
+    println!("{cuts} cuts of {} runs, {unsynced} with something unsynced", traces.len());
     assert!(cuts == 1 || unsynced > cuts / 4, "hardly a cut hit anything that was not synced");
 }
 
-/// Everything that a run of the writer does in its directory. The directory is new, so this is all there is.
-fn trace(scratch: &Scratch) -> Vec<Step> {
+/// A run that nothing disturbs, and some that are killed before a sync and then go on.
+fn traces() -> Vec<Vec<Step>> {
     let shim = Shim::build(env!("CARGO_TARGET_TMPDIR")).unwrap_or_else(|error| panic!("{error}"));
+    let whole = trace(&shim, None);
+    let syncs = (1..).zip(&whole).filter(|(_, step)| step.call == Call::Sync).map(|(at, _)| at);
+    let stride = if factor() == 1 { 4 } else { 1 };
+    let kills: Vec<u64> = syncs.step_by(stride).collect();
+    [whole].into_iter().chain(kills.into_iter().map(|at| trace(&shim, Some(at)))).collect()
+}
+
+/// Everything that the writer does in its directory. The directory is new, so this is all there is.
+fn trace(shim: &Shim, kill: Option<u64>) -> Vec<Step> {
+    let scratch = Scratch::new();
     let directory = scratch.path("writer");
     fs::create_dir(&directory).unwrap();
-    let (text, file) = (directory.to_str().unwrap(), scratch.path("trace"));
-    let output = shim.preload(&mut command(&directory, 9), text, &Fault::Trace(file.clone())).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (watch, file) = (directory.to_str().unwrap(), scratch.path("trace"));
+    let run = |kill: Option<u64>| {
+        let mut command = command(&directory, 9);
+        shim.preload(&mut command, watch, &Fault::Trace(file.clone()));
+        if let Some(at) = kill {
+            shim.preload(&mut command, watch, &Fault::KillBefore(at));
+        }
+        let output = command.output().unwrap();
+        assert_eq!(output.status.success(), kill.is_none(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    if kill.is_some() {
+        run(kill);
+    }
+    run(None);
     read(&file).unwrap()
 }
 
