@@ -2,6 +2,7 @@
 //!
 //! [`Shim::build`] compiles it with `cc`; [`Shim::preload`] arms a command. Paths are matched by a text that they contain.
 //! Counted are `write`, `pwrite`, `fsync`, `fdatasync`, `ftruncate`, `unlink`, `rename` and the creation of files.
+//! Syncs of watched files are counted and not done: a program is killed, not the machine, so nothing depends on them.
 //!
 //! ```no_run
 //! use std::process::Command;
@@ -19,6 +20,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use trace::{Call, Step, read};
 
@@ -62,8 +64,10 @@ impl Shim {
     /// A sentence, where there is no C compiler or it does not like the library.
     pub fn build(directory: impl AsRef<Path>) -> Result<Self, String> {
         let directory = directory.as_ref();
-        // Each process builds its own: tests of several crates run at once.
-        let name = |end: &str| directory.join(format!("wayleave-faults-{}{end}", std::process::id()));
+        // Each shim has its own file: tests of several crates run at once.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = |end: &str| directory.join(format!("wayleave-faults-{}-{number}{end}", std::process::id()));
         let (source, library) = (name(".c"), name(".so"));
         fs::write(&source, include_str!("shim.c")).map_err(|error| format!("writing {}: {error}", source.display()))?;
         let compiler = std::env::var_os("CC").unwrap_or_else(|| OsStr::new("cc").to_owned());
@@ -81,6 +85,8 @@ impl Shim {
     }
 
     /// Arms a command: this fault happens to calls on files whose path contains this text.
+    ///
+    /// A trace and another fault can be had together: arm the command with both.
     pub fn preload<'a>(&self, command: &'a mut Command, watch: &str, fault: &Fault) -> &'a mut Command {
         command.env("LD_PRELOAD", &self.library).env("WAYLEAVE_FAULTS_WATCH", watch);
         let (at, what) = match fault {

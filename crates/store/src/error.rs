@@ -274,7 +274,7 @@ impl StoreError {
             ),
             Self::Io { path, doing, message } => write!(
                 f,
-                "{doing} {} failed: {message}. Nothing that was acknowledged is lost by this. Look at the disk (dmesg), \
+                "{doing} {} failed: {message}. Nothing that was acknowledged is lost by this. Look at the disk (df, dmesg), \
                  then start again",
                 path.display()
             ),

@@ -206,6 +206,13 @@ impl Seal {
     }
 }
 
+impl Drop for Seal {
+    /// Closing would not be enough while a child that another thread has just started still has a copy of the file.
+    fn drop(&mut self) {
+        drop(self.file.unlock());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

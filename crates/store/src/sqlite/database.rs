@@ -1,6 +1,7 @@
 //! The database: its tables, its transactions, and what SQLite's errors mean.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi, params};
@@ -75,7 +76,14 @@ impl Database {
 
     fn connect(path: &Path) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(|error| sqlite(path, "opening", &error))?;
+        let open = || {
+            let connection = Connection::open_with_flags(path, flags)?;
+            connection.busy_timeout(Duration::ZERO)?;
+            // No shared memory, and the lock stays until the end. Before the first access, or it has no effect.
+            connection.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;
+            Ok(connection)
+        };
+        let connection = open().map_err(|error| sqlite(path, "opening", &error))?;
         Ok(Self { connection, path: path.to_owned(), index: Index::default(), scratch: Vec::new() })
     }
 
@@ -83,10 +91,7 @@ impl Database {
         let connection = &self.connection;
         // Closing would copy the log into the database and delete it, also one that is damaged.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        connection.busy_timeout(std::time::Duration::ZERO)?;
         connection.set_prepared_statement_cache_capacity(16);
-        // No shared memory, and the lock stays until the end. Before the first access, or it has no effect.
-        connection.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
         connection.pragma_update(None, "trusted_schema", false)?;
@@ -320,9 +325,23 @@ pub(super) fn sqlite(path: &Path, doing: &'static str, error: &rusqlite::Error) 
         ErrorCode::ReadOnly => StoreError::ReadOnly { path: owned },
         ErrorCode::PermissionDenied => StoreError::Permission { path: owned, doing },
         ErrorCode::NotADatabase => StoreError::NotALedger { path: owned, found: "it is no SQLite database".to_owned() },
-        ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::OutOfMemory => {
-            StoreError::Io { path: owned, doing, message: format!("{error} (SQLite code {extended_code})") }
-        }
+        ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::OutOfMemory => StoreError::Io {
+            path: owned,
+            doing: call(*extended_code).unwrap_or(doing),
+            message: format!("{error} (SQLite code {extended_code})"),
+        },
         _ => StoreError::Structure { path: owned, found: error.to_string() },
+    }
+}
+
+/// Which call of the system failed, where SQLite says so.
+fn call(extended_code: i32) -> Option<&'static str> {
+    match extended_code {
+        ffi::SQLITE_IOERR_READ | ffi::SQLITE_IOERR_SHORT_READ => Some("reading"),
+        ffi::SQLITE_IOERR_WRITE => Some("writing"),
+        ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC => Some("syncing"),
+        ffi::SQLITE_IOERR_TRUNCATE => Some("cutting"),
+        ffi::SQLITE_IOERR_DELETE => Some("removing"),
+        _ => None,
     }
 }

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,6 +41,12 @@ impl Scratch {
         self.path("ledger.db")
     }
 
+    /// Writes a file that only its owner can read.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path(name), bytes).unwrap();
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+
     /// Every file that holds something: its name, its length and a hash. (SQLite leaves an empty log behind.)
     pub(crate) fn files(&self) -> Vec<(String, usize, u64)> {
         let entries = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().path());
@@ -71,4 +78,17 @@ pub(crate) fn open(path: &Path) -> (SqliteStore, Vec<Record>) {
 
 pub(crate) fn put(key: &str, body: &str) -> Change {
     Change::Put(Record::new("thing", key, body))
+}
+
+/// SplitMix64: random numbers that a seed repeats for ever.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// A number below this one, which is not 0.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % end as u64) as usize
+    }
 }
