@@ -43,6 +43,8 @@ const ARROWS: &[(&str, Allowed)] = &[
             "workbench",
         ]),
     ),
+    // Decisions in words, for whoever made them.
+    ("answers", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "schemes"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];
