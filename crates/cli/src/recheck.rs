@@ -1,5 +1,6 @@
 //! `plan --recheck`: what the ledger promises, put before the independent calculator.
 
+use wayleave_answers::human::count;
 use wayleave_ledger::{Residual, Shaping};
 use wayleave_recheck::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow, check};
 use wayleave_schemes::placement::Placement;
@@ -7,7 +8,6 @@ use wayleave_schemes::standing::Standing;
 use wayleave_topology::FlowId;
 use wayleave_units::{Bytes, Time};
 
-use crate::output::human::count;
 use crate::session::Session;
 
 /// How many violations a person reads.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use wayleave_answers::{Decided, EventKind, words};
 use wayleave_contracts::{Action, Contract};
 use wayleave_formats::EventList;
 use wayleave_policy::Admission;
@@ -12,8 +13,7 @@ use wayleave_units::Time;
 use crate::diagnostics::Diagnostics;
 use crate::failure::Failure;
 use crate::inputs::Lists;
-use crate::output::plan::{Decided, EventKind, Released, Summary, Writer};
-use crate::output::words;
+use crate::output::plan::{Released, Summary, Writer};
 use crate::progress::Progress;
 use crate::session::{Session, Verdict};
 
@@ -51,8 +51,7 @@ fn write(
     event: Option<(EventKind, Time)>,
     keeps_old_terms: bool,
 ) -> Result<(), Failure> {
-    let (terms, copies_terms) = session.terms_of(verdict);
-    let decided = Decided { contract, verdict, terms: &terms, copies_terms: &copies_terms, event, keeps_old_terms };
+    let decided = Decided { contract, decision: &verdict.decision, event, keeps_old_terms };
     writer.request(session, &decided)
 }
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use wayleave_answers::{Context, Names};
 use wayleave_contracts::Contract;
 use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model};
 use wayleave_policy::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::standing::{Standing, Term};
-use wayleave_topology::{FlowId, LinkId, Network, NodeKind, Route};
+use wayleave_schemes::standing::Standing;
+use wayleave_topology::{FlowId, Network, NodeKind};
 use wayleave_units::{Amount, Rate};
 
 use crate::failure::Failure;
@@ -57,9 +58,10 @@ pub(crate) fn route_name(contract: &str, route: usize) -> String {
     if route == 0 { contract.to_owned() } else { format!("{contract}, route {}", route + 1) }
 }
 
-/// All routes of a decision.
-pub(crate) fn routes(decision: &Decision) -> Vec<Route> {
-    std::iter::once(&decision.route).chain(decision.copies.iter().map(|copy| &copy.route)).cloned().collect()
+impl Names for Session {
+    fn name_of(&self, flow: FlowId) -> &str {
+        self.name_of(flow)
+    }
 }
 
 impl Session {
@@ -120,6 +122,11 @@ impl Session {
         self.names.get(flow.index()).map_or("", String::as_str)
     }
 
+    /// What answers are about.
+    pub(crate) fn context(&self) -> Context<'_> {
+        Context { network: &self.network, model: &self.model, scheme: &self.scheme, names: self }
+    }
+
     /// The contract that an admitted flow belongs to, with the number of the route if it is a further one.
     pub(crate) fn route_name(&self, flow: FlowId) -> String {
         let routes = self.scheme.routes_of(flow);
@@ -130,25 +137,6 @@ impl Session {
     pub(crate) fn admitted(&self) -> impl Iterator<Item = Vec<FlowId>> {
         let flows = self.scheme.flows().into_iter().map(|flow| (flow, self.scheme.routes_of(flow)));
         flows.filter(|(flow, routes)| routes.first() == Some(flow)).map(|(_, routes)| routes)
-    }
-
-    /// How many flows a queue holds.
-    pub(crate) fn flows_in(&self, link: LinkId, queue: u8) -> u32 {
-        let reports = self.ledger().map_or_else(Vec::new, |ledger| ledger.report(link));
-        reports.get(usize::from(queue)).map_or(0, |report| report.flows)
-    }
-
-    /// What adds up to the bound of an admitted flow.
-    pub(crate) fn terms(&self, flow: FlowId) -> Vec<Term> {
-        self.scheme.terms(flow)
-    }
-
-    /// The same for the flow of a decision, and for each of its further routes; nothing for a refusal.
-    pub(crate) fn terms_of(&self, verdict: &Verdict) -> (Vec<Term>, Vec<Vec<Term>>) {
-        let Ok(decision) = &verdict.decision else { return (Vec::new(), Vec::new()) };
-        let of_copy = |route| self.scheme.queues().map_or_else(Vec::new, |placement| placement.terms(route));
-        let copies = decision.copies.iter().map(|copy| of_copy(&copy.route)).collect();
-        (self.terms(decision.flow), copies)
     }
 
     /// A port without a queue for contracts is mostly an oversight: best effort has taken its only one.

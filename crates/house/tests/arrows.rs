@@ -49,6 +49,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("store", Only(&[])),
     // Makes writes of a program fail, for tests.
     ("faults", Only(&[])),
+    // Decisions in words, for whoever made them.
+    ("answers", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "schemes"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];

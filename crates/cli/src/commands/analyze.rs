@@ -5,6 +5,7 @@ mod print;
 mod report;
 
 use clap::{Args, ValueEnum};
+use wayleave_answers::words;
 use wayleave_calculus::network::{Multiplexing, Options, Packetizer, PortNetwork, Shaping};
 use wayleave_formats::{Source, read_port_network};
 
@@ -12,7 +13,6 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::check_stdin;
 use crate::model_args::Switch;
-use crate::output::words;
 use crate::session::SessionArgs;
 use report::{Extra, Report};
 
@@ -178,7 +178,7 @@ impl AnalyzeArgs {
             if chosen.len() == before {
                 let near = words::nearest(name, flows.iter().map(|flow| flow.name.as_str()));
                 let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
-                let count = crate::output::human::count(flows.len(), "flow");
+                let count = wayleave_answers::human::count(flows.len(), "flow");
                 let message = format!("there is no flow \"{name}\" among the {count} that are analysed{near}");
                 return Err(Failure::Usage(message));
             }

@@ -3,15 +3,16 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
+use wayleave_answers::human::{Human, count};
+use wayleave_answers::table::write_table;
 use wayleave_devices::{Case, Scenario, SoftwareSwitch, Table, Worst};
 use wayleave_formats::{parse_device_scenario, write_benchmark};
 use wayleave_schemes::loko::{Allocation, Model, Share};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::human::{Human, count};
 use crate::output::out;
-use crate::output::table::{plain_table, write_table};
+use crate::output::table::plain_table;
 use crate::progress::Progress;
 
 const EXAMPLE: &str = "\

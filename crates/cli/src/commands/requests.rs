@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
+use wayleave_answers::words;
 use wayleave_contracts::{Contract, Mix};
 use wayleave_formats::write_contracts;
 use wayleave_topology::Network;
@@ -10,7 +11,7 @@ use wayleave_topology::Network;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::import_args::ImportArgs;
-use crate::output::{out, words};
+use crate::output::out;
 
 const EXAMPLE: &str = "\
 Example:

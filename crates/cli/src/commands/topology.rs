@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
+use wayleave_answers::human::count;
+use wayleave_answers::table::write_table;
 use wayleave_formats::{GraphFormat, Topology, write_graph, write_topology};
 use wayleave_topology::Network;
 use wayleave_topology::builders::testbeds;
@@ -12,8 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::import_args::ImportArgs;
 use crate::inputs;
-use crate::output::human::count;
-use crate::output::table::{plain_table, write_table};
+use crate::output::table::plain_table;
 use crate::output::{out, topology};
 
 /// A builder, for people.

@@ -3,42 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::{BufWriter, StdoutLock};
 
-use wayleave_contracts::Contract;
-use wayleave_schemes::standing::Term;
+use wayleave_answers::Decided;
 use wayleave_units::Time;
 
 use super::json::Document;
 use super::table::RequestTable;
 use crate::failure::Failure;
 use crate::session::{Session, Verdict};
-
-/// Which event asked for a contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EventKind {
-    Add,
-    Change,
-}
-
-/// A request that was decided.
-pub(crate) struct Decided<'a> {
-    pub(crate) contract: &'a Contract,
-    pub(crate) verdict: &'a Verdict,
-    /// What adds up to the bound, if it was admitted.
-    pub(crate) terms: &'a [Term],
-    /// The same for each of the further routes of a protected contract.
-    pub(crate) copies_terms: &'a [Vec<Term>],
-    /// The event, and when it happened.
-    pub(crate) event: Option<(EventKind, Time)>,
-    /// Whether older terms of the contract still hold if these do not fit.
-    pub(crate) keeps_old_terms: bool,
-}
-
-impl Decided<'_> {
-    /// What else is to be said after the reason for a refusal.
-    pub(crate) fn afterwards(&self) -> &'static str {
-        if self.keeps_old_terms { "; the contract keeps its present terms" } else { "" }
-    }
-}
 
 /// A contract that ended.
 pub(crate) struct Released<'a> {

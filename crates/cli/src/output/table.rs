@@ -2,14 +2,16 @@
 
 use std::io::{IsTerminal, Write, stdout};
 
-use comfy_table::{Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, Width, presets};
+use comfy_table::{Cell, Color, Table};
+use wayleave_answers::human::{Human, count};
+use wayleave_answers::table::{self, Layout, USUAL_WIDTH};
+use wayleave_answers::{Decided, EventKind, words};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
 
-use super::human::{Human, count};
-use super::plan::{Decided, EventKind, Released, Summary};
-use super::{is_colourful, out, words};
+use super::plan::{Released, Summary};
+use super::{is_colourful, out};
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -17,8 +19,6 @@ use crate::session::Session;
 const SHOWN: usize = 40;
 /// How many refusals are shown however late they come: they are what people look for.
 const REFUSALS_SHOWN: usize = 20;
-/// How wide a table is where no terminal says otherwise.
-const USUAL_WIDTH: u16 = 100;
 
 /// A table of requests that is being filled.
 pub(crate) struct RequestTable {
@@ -53,12 +53,12 @@ impl RequestTable {
 
     /// Adds a request, if there is room.
     pub(crate) fn request(&mut self, session: &Session, decided: &Decided<'_>) {
-        if !self.has_room(decided.verdict.decision.is_err()) {
+        if !self.has_room(decided.decision.is_err()) {
             return;
         }
         let (contract, network) = (decided.contract, &*session.network);
         let deadline = contract.deadline;
-        let (decision, bound, detail) = match &decided.verdict.decision {
+        let (decision, bound, detail) = match decided.decision {
             Ok(decision) => {
                 let detail = match decision.copies.as_slice() {
                     [] => Detail::Route(decision.flow, decision.route.clone()),
@@ -129,7 +129,7 @@ impl RequestTable {
                 cells.extend([Cell::new(&row.bound), Cell::new(self.detail(session, &row.detail))]);
                 table.add_row(cells);
             }
-            write_table(&mut out, &mut table)?;
+            table::write_table(&mut out, &mut table)?;
         }
         if self.more > 0 {
             writeln!(out, "... and {} more (--all shows them, -o json has everything)", self.more)?;
@@ -203,40 +203,17 @@ fn sum_up(summary: &Summary) -> String {
     text
 }
 
+/// As wide as the terminal, or as the environment says.
+pub(crate) fn layout() -> Layout {
+    Layout { width: (!stdout().is_terminal()).then(width_of_environment), bold: is_colourful() }
+}
+
 /// A table without lines: columns, and headings in bold.
 pub(crate) fn plain_table(headings: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    if !stdout().is_terminal() {
-        table.force_no_tty().set_width(width_of_environment());
-    }
-    let heading = |text: &&str| match is_colourful() {
-        true => Cell::new(*text).add_attribute(Attribute::Bold),
-        false => Cell::new(*text),
-    };
-    table.set_header(headings.iter().map(heading));
-    // Only the last column is broken into lines.
-    let last = headings.len() - 1;
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if index == last { 0 } else { 2 }));
-        if index < last {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        } else {
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(24)));
-        }
-    }
-    table
+    table::plain_table(headings, layout())
 }
 
 fn width_of_environment() -> u16 {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     columns.filter(|&columns| columns >= 40).unwrap_or(USUAL_WIDTH)
-}
-
-/// Prints a table without the spaces at the ends of its lines; spaces that must not break are spaces again.
-pub(crate) fn write_table(out: &mut impl Write, table: &mut Table) -> Result<(), Failure> {
-    for line in table.lines() {
-        writeln!(out, "{}", line.replace('\u{a0}', " ").trim_end())?;
-    }
-    Ok(())
 }

@@ -4,11 +4,13 @@ use std::io::Write;
 
 use comfy_table::Cell;
 use serde::Serialize;
+use wayleave_answers::human;
+use wayleave_answers::table::write_table;
+use wayleave_answers::table::write_wrapped;
 use wayleave_topology::{Link, Network, NodeId, NodeKind, PortQueue};
 use wayleave_units::Time;
 
-use super::table::{plain_table, write_table};
-use super::{human, write_wrapped};
+use super::table::plain_table;
 use crate::commands::topology::summary;
 use crate::failure::Failure;
 

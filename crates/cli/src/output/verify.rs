@@ -5,11 +5,12 @@ use std::io::Write;
 
 use comfy_table::{Cell, Color};
 use serde::Serialize;
+use wayleave_answers::human::{Human, count};
+use wayleave_answers::table::write_table;
 use wayleave_units::Time;
 use wayleave_verify::{Attack, Claim, Effort, Report};
 
-use super::human::{Human, count};
-use super::table::{plain_table, write_table};
+use super::table::plain_table;
 use super::{is_colourful, out};
 use crate::commands::verify::fingerprint;
 use crate::failure::Failure;

@@ -3,12 +3,13 @@
 use std::io::Write;
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Width};
+use wayleave_answers::table::write_table;
 use wayleave_experiments::{Form, Panel, Table};
 
 use super::Measured;
 use super::values::{axis_name, centre, place, with_unit};
 use crate::failure::Failure;
-use crate::output::table::{plain_table, write_table};
+use crate::output::table::plain_table;
 
 /// A table with more columns is no table.
 const MOST_COLUMNS: usize = 9;
@@ -45,7 +46,7 @@ fn write_panel(out: &mut impl Write, panel: &Panel) -> Result<(), Failure> {
             .map(|point| Cell::new(with_unit(centre(panel, point), &panel.y)).set_alignment(CellAlignment::Right));
         table.add_row(std::iter::once(Cell::new(&series.name)).chain(cells));
     }
-    write_table(out, &mut table)
+    Ok(write_table(out, &mut table)?)
 }
 
 fn write_rows(out: &mut impl Write, rows: &Table) -> Result<(), Failure> {
@@ -55,7 +56,7 @@ fn write_rows(out: &mut impl Write, rows: &Table) -> Result<(), Failure> {
     for row in &rows.rows {
         table.add_row(row);
     }
-    write_table(out, &mut table)
+    Ok(write_table(out, &mut table)?)
 }
 
 fn write_statements(out: &mut impl Write, measured: &Measured) -> Result<(), Failure> {
@@ -73,5 +74,5 @@ fn write_statements(out: &mut impl Write, measured: &Measured) -> Result<(), Fai
         };
         table.add_row([statement.verdict.name(), statement.section, &statement.says, &seen]);
     }
-    write_table(out, &mut table)
+    Ok(write_table(out, &mut table)?)
 }

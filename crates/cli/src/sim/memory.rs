@@ -2,11 +2,11 @@
 
 use std::fs;
 
+use wayleave_answers::human::Human;
 use wayleave_units::Bytes;
 
 use super::batch::Batch;
 use crate::failure::Failure;
-use crate::output::human::Human;
 
 /// How many runs may go on at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,13 +3,14 @@
 use std::io::Write;
 
 use comfy_table::{Cell, CellAlignment, Table};
+use wayleave_answers::human::count;
+use wayleave_answers::table::write_table;
 
 use super::measure::{Group, Measure, Spread, traffic_names};
 use super::result::{Distribution, Ending, RunResult, TrafficKind, TrafficResult};
 use super::text;
 use crate::failure::Failure;
-use crate::output::human::count;
-use crate::output::table::{plain_table, write_table};
+use crate::output::table::plain_table;
 
 /// The busiest links and the longest queues that are shown.
 const SHOWN: usize = 5;
@@ -218,7 +219,7 @@ fn write_rows(
             column.remove_constraint();
         }
     }
-    write_table(out, &mut table)
+    Ok(write_table(out, &mut table)?)
 }
 
 /// A name that leaves room for other columns.

@@ -1,8 +1,8 @@
 //! Numbers of simulations as they are read, on the terminal and in the report.
 
+use wayleave_answers::human::Human;
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::output::human::Human;
 use crate::report::words;
 
 /// A time in ps, with four digits, rounded up to whole ns.

@@ -2,13 +2,14 @@
 
 use std::io::Write;
 
+use wayleave_answers::table::write_table;
 use wayleave_contracts::Category;
 use wayleave_tune::Objective;
 
 use super::{Ceiling, Report, options};
 use crate::failure::Failure;
 use crate::output::out;
-use crate::output::table::{plain_table, write_table};
+use crate::output::table::plain_table;
 
 /// Prints the report.
 pub(crate) fn print(report: &Report) -> Result<(), Failure> {

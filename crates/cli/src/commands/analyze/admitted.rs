@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use num_traits::Zero;
+use wayleave_answers::human::count;
 use wayleave_calculus::network::{Flow, Options, PortNetwork, Server, Shaping};
 use wayleave_calculus::rational::{from_amount, from_rate, from_time};
 use wayleave_calculus::{ArrivalCurve, Rational, TokenBucket};
@@ -21,7 +22,6 @@ use super::Subject;
 use super::report::Extra;
 use crate::failure::Failure;
 use crate::inputs::Lists;
-use crate::output::human::count;
 use crate::progress::Progress;
 use crate::session::{Session, SessionArgs};
 

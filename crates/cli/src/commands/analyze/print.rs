@@ -5,6 +5,8 @@ use std::io::Write;
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use wayleave_answers::human::count;
+use wayleave_answers::table::write_table;
 use wayleave_calculus::Rational;
 use wayleave_calculus::network::{Multiplexing, Packetizer, PortNetwork, Shaping};
 use wayleave_calculus::rational::{time_rounded_up, whole};
@@ -13,8 +15,7 @@ use wayleave_units::{Bytes, Time};
 use super::Subject;
 use super::report::{Bound, Report, Row};
 use crate::failure::Failure;
-use crate::output::human::count;
-use crate::output::table::{plain_table, write_table};
+use crate::output::table::plain_table;
 use crate::output::{is_colourful, out};
 
 /// Flows as rows and analyses as columns, and servers too if they are asked for.
@@ -115,7 +116,7 @@ fn servers(out: &mut impl Write, subject: &Subject, report: &Report) -> Result<(
         table.add_row([server.name.clone(), flows, delay, backlog, server.service.to_string()]);
     }
     writeln!(out, "\nTFA, server by server:\n")?;
-    write_table(out, &mut table)
+    Ok(write_table(out, &mut table)?)
 }
 
 /// Rounded up; the most there is if it is more than that.

@@ -4,10 +4,10 @@ use wayleave_contracts::Contract;
 use wayleave_policy::{Allocated, Binding, Refusal};
 use wayleave_topology::{Element, LinkId, Network, NodeId, Route};
 
-use super::human::Human;
+use crate::human::Human;
 
 /// A route as one reads it: `h1 -[0]- s1 -[2]- h2`, with the queue of each link in brackets.
-pub(crate) fn route(network: &Network, route: &Route) -> String {
+pub fn route(network: &Network, route: &Route) -> String {
     let Some(first) = route.hops.first() else { return String::new() };
     let mut text = network.node(network.link(first.link).from).name.clone();
     for hop in &route.hops {
@@ -22,12 +22,12 @@ pub(crate) fn route(network: &Network, route: &Route) -> String {
 }
 
 /// `queue 2 of s1->h2`.
-pub(crate) fn queue(network: &Network, link: LinkId, queue: u8) -> String {
+pub fn queue(network: &Network, link: LinkId, queue: u8) -> String {
     format!("queue {queue} of {}", network.link(link).name)
 }
 
 /// Why a request was refused, in one clause.
-pub(crate) fn refusal(network: &Network, contract: &Contract, refusal: &Refusal) -> String {
+pub fn refusal(network: &Network, contract: &Contract, refusal: &Refusal) -> String {
     let (from, to) = (name(network, contract.from), name(network, contract.to));
     match refusal {
         Refusal::Disconnected => {
@@ -155,7 +155,7 @@ fn copy_refusal(network: &Network, contract: &Contract, refused: &Refusal) -> St
 }
 
 /// `leaf1->spine1 and spine2`.
-pub(crate) fn elements(network: &Network, elements: &[Element]) -> String {
+pub fn elements(network: &Network, elements: &[Element]) -> String {
     let names: Vec<&str> = elements.iter().map(|&element| network.element_name(element)).collect();
     match names.as_slice() {
         [] => "nothing".to_owned(),
@@ -165,7 +165,7 @@ pub(crate) fn elements(network: &Network, elements: &[Element]) -> String {
 }
 
 /// What a contract with these routes survives: `survives any single failure between s1 and s4`, and what it does not.
-pub(crate) fn survived(network: &Network, contract: &Contract, routes: &[Route]) -> String {
+pub fn survived(network: &Network, contract: &Contract, routes: &[Route]) -> String {
     let shared = wayleave_schemes::protection::shared(network, routes);
     let failures = match routes.len() {
         0..=2 => "any single failure of a link or switch".to_owned(),
@@ -218,22 +218,23 @@ fn no_such_queue(network: &Network, link: LinkId, queue: u8, queues: u8) -> Stri
 }
 
 /// Which promise would break at a queue, by how much.
-pub(crate) fn blocked(network: &Network, route: &Route, binding: &Binding) -> String {
+pub fn blocked(network: &Network, route: &Route, binding: &Binding) -> String {
     let what = promise(network, binding);
     let entered = entered(route, binding);
-    if entered == binding.queue() {
+    // A link that is down is so for every queue.
+    if entered == binding.queue() || matches!(binding, Binding::Down { .. }) {
         return what;
     }
     format!("{what}, if the flow entered queue {entered} above it")
 }
 
 /// The queue that a flow enters at the link where a promise would break: that queue's promise, or one below it.
-pub(crate) fn entered(route: &Route, binding: &Binding) -> u8 {
+pub fn entered(route: &Route, binding: &Binding) -> u8 {
     route.hops.iter().find(|hop| hop.link == binding.link()).map_or(binding.queue(), |hop| hop.queue)
 }
 
 /// The broken promise alone.
-pub(crate) fn promise(network: &Network, binding: &Binding) -> String {
+pub fn promise(network: &Network, binding: &Binding) -> String {
     match binding {
         Binding::Down { link, .. } => format!("link {} is down", network.link(*link).name),
         _ => format!("{} {}", queue(network, binding.link(), binding.queue()), shortfall(binding)),
@@ -241,7 +242,7 @@ pub(crate) fn promise(network: &Network, binding: &Binding) -> String {
 }
 
 /// What a queue lacks: `could delay packets by 132us, longer than its budget of 100us`.
-pub(crate) fn shortfall(binding: &Binding) -> String {
+pub fn shortfall(binding: &Binding) -> String {
     match binding {
         Binding::Down { .. } => "is down".to_owned(),
         Binding::Rate { asked, left, .. } => format!("has {} left, and {} would be needed", left.down(), asked.up()),
@@ -261,7 +262,7 @@ pub(crate) fn shortfall(binding: &Binding) -> String {
 }
 
 /// What can be said against a refused contract whatever else is admitted: the field that it is about, and the sentence.
-pub(crate) fn finding(network: &Network, contract: &Contract, refused: &Refusal) -> Option<(&'static str, String)> {
+pub fn finding(network: &Network, contract: &Contract, refused: &Refusal) -> Option<(&'static str, String)> {
     let field = match refused {
         Refusal::Disconnected | Refusal::TooManySwitches { .. } => "to",
         Refusal::FrameTooLarge { .. } | Refusal::Packet { .. } => "maxFrame",
@@ -288,14 +289,14 @@ pub(crate) fn finding(network: &Network, contract: &Contract, refused: &Refusal)
 }
 
 /// A sentence with its capital letter and its full stop.
-pub(crate) fn sentence(clause: &str) -> String {
+pub fn sentence(clause: &str) -> String {
     let mut letters = clause.chars();
     let first = letters.next().map(char::to_uppercase);
     first.into_iter().flatten().chain(letters).chain(['.']).collect()
 }
 
 /// The known name that was probably meant.
-pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let accepted = 1 + word.chars().count() / 4;
     let distance = |name: &'a str| (strsim::osa_distance(&word.to_lowercase(), &name.to_lowercase()), name);
     let near = known.filter(|name| name.len().abs_diff(word.len()) <= accepted).map(distance);
@@ -303,7 +304,7 @@ pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
 }
 
 /// A node's name.
-pub(crate) fn name(network: &Network, node: NodeId) -> &str {
+pub fn name(network: &Network, node: NodeId) -> &str {
     &network.node(node).name
 }
 

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use wayleave_calculus::{ArrivalCurve, Rational, ServiceCurve, rational};
 
 /// A number.
-pub(crate) struct Number(pub(crate) Rational);
+pub struct Number(pub(crate) Rational);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -17,32 +17,32 @@ impl Serialize for Number {
 }
 
 /// Nanobits as bytes.
-pub(crate) fn bytes(nanobits: &Rational) -> Number {
+pub fn bytes(nanobits: &Rational) -> Number {
     Number(nanobits / rational::whole(8_000_000_000))
 }
 
 /// One token bucket of an arrival curve.
 #[derive(Serialize)]
-pub(crate) struct Bucket {
+pub struct Bucket {
     rate_bps: Number,
     burst_bytes: Number,
 }
 
 /// The token buckets whose minimum a curve is.
-pub(crate) fn arrival(curve: &ArrivalCurve) -> Vec<Bucket> {
+pub fn arrival(curve: &ArrivalCurve) -> Vec<Bucket> {
     let pieces = curve.pieces().iter();
     pieces.map(|piece| Bucket { rate_bps: Number(piece.rate.clone()), burst_bytes: bytes(&piece.burst) }).collect()
 }
 
 /// One rate-latency function of a service curve.
 #[derive(Serialize)]
-pub(crate) struct Piece {
+pub struct Piece {
     rate_bps: Number,
     latency_ns: Option<Number>,
 }
 
 /// The rate-latency functions whose maximum a curve is.
-pub(crate) fn service(curve: &ServiceCurve) -> Vec<Piece> {
+pub fn service(curve: &ServiceCurve) -> Vec<Piece> {
     let pieces = curve.pieces().iter();
     pieces
         .map(|piece| Piece { rate_bps: Number(piece.rate.clone()), latency_ns: piece.latency().map(Number) })

@@ -1,6 +1,6 @@
-//! What `explain` says of schemes that reserve no queues: what their promises rest on instead.
+//! What is said of schemes that reserve no queues: what their promises rest on instead.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use wayleave_policy::{Decision, Refusal, Request};
 use wayleave_schemes::loko::Loko;
@@ -10,15 +10,14 @@ use wayleave_schemes::standing::{Standing, Term};
 use wayleave_topology::{FlowId, Hop};
 use wayleave_units::{Rate, Time};
 
-use super::human::{Human, count};
-use super::table::{plain_table, write_table};
-use super::{words, write_wrapped};
-use crate::failure::Failure;
-use crate::session::Session;
+use super::Page;
+use crate::human::{Human, count};
+use crate::table::{write_table, write_wrapped};
+use crate::words;
 
 /// A term in words, and its time.
-pub(super) fn term(session: &Session, term: Term) -> (String, Time) {
-    let network = &session.network;
+pub(super) fn term(page: &Page<'_>, term: Term) -> (String, Time) {
+    let network = page.context.network;
     match term {
         Term::Processing(node, time) => (format!("processing in {}", network.node(node).name), time),
         Term::Propagation(link, time) => (format!("propagation on {}", network.link(link).name), time),
@@ -27,7 +26,7 @@ pub(super) fn term(session: &Session, term: Term) -> (String, Time) {
             (format!("service of {}, with all that it accepts", network.node(node).name), time)
         }
         Term::Line(link, time) => (format!("line {}", network.link(link).name), time),
-        Term::Contention(time) => match &session.scheme {
+        Term::Contention(time) => match page.context.scheme {
             Scheme::Qjump(qjump) => (contention(qjump), time),
             _ => ("packets of others".to_owned(), time),
         },
@@ -46,10 +45,10 @@ fn contention(qjump: &Qjump) -> String {
 }
 
 /// The bound, term by term.
-pub(super) fn terms(out: &mut impl Write, session: &Session, decision: &Decision) -> Result<(), Failure> {
-    let mut table = plain_table(&["  term", "promised"]);
-    for own in session.terms(decision.flow) {
-        let (what, time) = term(session, own);
+pub(super) fn terms(out: &mut impl Write, page: &Page<'_>, decision: &Decision) -> io::Result<()> {
+    let mut table = page.table(&["  term", "promised"]);
+    for own in page.context.scheme.terms(decision.flow) {
+        let (what, time) = term(page, own);
         table.add_row([format!("  {what}"), time.to_string()]);
     }
     table.add_row(["  total".to_owned(), decision.bound.to_string()]);
@@ -57,17 +56,12 @@ pub(super) fn terms(out: &mut impl Write, session: &Session, decision: &Decision
 }
 
 /// What an admitted flow has taken, beside its bound.
-pub(super) fn admitted(
-    out: &mut impl Write,
-    session: &Session,
-    request: &Request,
-    flow: FlowId,
-) -> Result<(), Failure> {
-    if let Scheme::Loko(loko) = &session.scheme {
+pub(super) fn admitted(out: &mut impl Write, page: &Page<'_>, request: &Request, flow: FlowId) -> io::Result<()> {
+    if let Scheme::Loko(loko) = page.context.scheme {
         let switches = loko.held(flow).into_iter().flat_map(|held| held.route.hops.iter().copied()).collect::<Vec<_>>();
-        services(out, session, loko, &switches)?;
+        services(out, page, loko, &switches)?;
     }
-    if let Scheme::Qjump(qjump) = &session.scheme {
+    if let Scheme::Qjump(qjump) = page.context.scheme {
         shares(out, qjump, Some(flow))?;
         if let Some(held) = qjump.held(flow).filter(|held| held.demand.rate < request.rate) {
             let (held, asked) = (held.demand.rate.down(), request.rate.up());
@@ -80,11 +74,11 @@ pub(super) fn admitted(
 }
 
 /// What a scheme without queues adds to a refusal.
-pub(super) fn refused(out: &mut impl Write, session: &Session, refusal: &Refusal) -> Result<(), Failure> {
-    if let (Scheme::Loko(loko), Refusal::Allocation { route, .. }) = (&session.scheme, refusal) {
-        services(out, session, loko, &route.hops)?;
+pub(super) fn refused(out: &mut impl Write, page: &Page<'_>, refusal: &Refusal) -> io::Result<()> {
+    if let (Scheme::Loko(loko), Refusal::Allocation { route, .. }) = (page.context.scheme, refusal) {
+        services(out, page, loko, &route.hops)?;
     }
-    let Scheme::Qjump(qjump) = &session.scheme else { return Ok(()) };
+    let Scheme::Qjump(qjump) = page.context.scheme else { return Ok(()) };
     shares(out, qjump, None)?;
     if let Refusal::UnitRate { asked, .. } = refusal {
         let Level { factor, limit, .. } = qjump.epoch().level_for(*asked);
@@ -96,23 +90,23 @@ pub(super) fn refused(out: &mut impl Write, session: &Session, refusal: &Refusal
 }
 
 /// What is in use of the services on the way, against what they were allocated.
-fn services(out: &mut impl Write, session: &Session, loko: &Loko, hops: &[Hop]) -> Result<(), Failure> {
+fn services(out: &mut impl Write, page: &Page<'_>, loko: &Loko, hops: &[Hop]) -> io::Result<()> {
     let (model, allocation) = (&loko.params().model, loko.allocation());
     let (rate, time) = (model.rate.down(), model.processing.up());
     writeln!(out, "\nServices on its way: R = {rate}, T = {time}, a buffer of {}", model.buffer)?;
     let (rate, burst, delay) = (allocation.rate.down(), allocation.burst, allocation.delay.up());
     writeln!(out, "  each accepts {rate} and bursts of {burst} in sum, and keeps no packet longer than {delay}")?;
-    let mut table = plain_table(&["  switch", "rate in use", "burst in use", "flows"]);
+    let mut table = page.table(&["  switch", "rate in use", "burst in use", "flows"]);
     for &hop in hops.iter().skip(1) {
         let used = loko.in_use(hop);
-        let switch = &session.network.node(session.network.link(hop.link).from).name;
+        let switch = &page.context.network.node(page.context.network.link(hop.link).from).name;
         let rate = Rate::from_bits_per_second(used.rate).up();
         table.add_row([format!("  {switch}"), rate, used.burst.to_string(), used.flows.to_string()]);
     }
     write_table(out, &mut table)
 }
 
-fn shares(out: &mut impl Write, qjump: &Qjump, flow: Option<FlowId>) -> Result<(), Failure> {
+fn shares(out: &mut impl Write, qjump: &Qjump, flow: Option<FlowId>) -> io::Result<()> {
     let (unit, packet) = (qjump.epoch().unit().down(), qjump.params().packet);
     let (left, all) = (qjump.shares_left(), qjump.shares());
     writeln!(out, "\nShares of the epoch, each {packet} an epoch of {}, which is {unit}", qjump.epoch().length())?;

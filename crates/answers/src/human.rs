@@ -6,7 +6,7 @@ use wayleave_units::{Bytes, Rate, Time};
 const DIGITS: u32 = 4;
 
 /// A bound, or what is asked: rounded up, so that what exceeds a limit is still seen to.
-pub(crate) trait Human {
+pub trait Human {
     /// With four digits, rounded up.
     fn up(self) -> String;
     /// With four digits, rounded down: for what is left.
@@ -52,12 +52,12 @@ impl Human for Bytes {
 }
 
 /// A buffer's size; a host queues in its own memory, which no buffer bounds.
-pub(crate) fn buffer(size: Bytes) -> String {
+pub fn buffer(size: Bytes) -> String {
     if size == Bytes::MAX { "unlimited".to_owned() } else { size.to_string() }
 }
 
 /// `1 flow`, `2 flows`.
-pub(crate) fn count(number: usize, what: &str) -> String {
+pub fn count(number: usize, what: &str) -> String {
     let plural = if number == 1 {
         ""
     } else if what.ends_with("ch") {

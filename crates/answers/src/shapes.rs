@@ -5,24 +5,24 @@ use wayleave_ledger::QueueReport;
 use wayleave_policy::Binding;
 use wayleave_topology::{Network, Route};
 
-use super::curves::{self, Bucket, Number, Piece};
+use crate::curves::{self, Bucket, Number, Piece};
 use wayleave_schemes::standing::Term;
 
 /// One hop.
 #[derive(Serialize)]
-pub(crate) struct HopShape<'a> {
+pub struct HopShape<'a> {
     link: &'a str,
     queue: u8,
 }
 
 /// A route, hop by hop.
-pub(crate) fn hops<'a>(network: &'a Network, route: &Route) -> Vec<HopShape<'a>> {
+pub fn hops<'a>(network: &'a Network, route: &Route) -> Vec<HopShape<'a>> {
     route.hops.iter().map(|hop| HopShape { link: &network.link(hop.link).name, queue: hop.queue }).collect()
 }
 
 /// One part of a bound.
 #[derive(Serialize)]
-pub(crate) struct TermShape<'a> {
+pub struct TermShape<'a> {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<&'a str>,
@@ -32,7 +32,7 @@ pub(crate) struct TermShape<'a> {
 }
 
 /// The parts of a bound.
-pub(crate) fn terms<'a>(network: &'a Network, terms: &[Term]) -> Vec<TermShape<'a>> {
+pub fn terms<'a>(network: &'a Network, terms: &[Term]) -> Vec<TermShape<'a>> {
     let shape = |term: &Term| {
         let (kind, at, queue, delay) = match *term {
             Term::Processing(node, delay) => ("processing", Some(&network.node(node).name), None, delay),
@@ -51,7 +51,7 @@ pub(crate) fn terms<'a>(network: &'a Network, terms: &[Term]) -> Vec<TermShape<'
 
 /// A promise that would break.
 #[derive(Serialize)]
-pub(crate) struct BindingShape<'a> {
+pub struct BindingShape<'a> {
     link: &'a str,
     queue: u8,
     #[serde(flatten)]
@@ -68,7 +68,7 @@ enum LimitShape {
 }
 
 /// A promise that would break, with what was asked and what is left.
-pub(crate) fn binding<'a>(network: &'a Network, binding: &Binding) -> BindingShape<'a> {
+pub fn binding<'a>(network: &'a Network, binding: &Binding) -> BindingShape<'a> {
     let limit = match *binding {
         Binding::Down { .. } => LimitShape::Down,
         Binding::Rate { asked, left, .. } => {
@@ -86,7 +86,7 @@ pub(crate) fn binding<'a>(network: &'a Network, binding: &Binding) -> BindingSha
 
 /// What enters a queue from one input.
 #[derive(Serialize)]
-pub(crate) struct InputShape<'a> {
+pub struct InputShape<'a> {
     /// `None` for what starts at the node itself.
     link: Option<&'a str>,
     flows: u32,
@@ -98,7 +98,7 @@ pub(crate) struct InputShape<'a> {
 
 /// One queue: what it has promised, what enters it, and what it can keep.
 #[derive(Serialize)]
-pub(crate) struct QueueShape<'a> {
+pub struct QueueShape<'a> {
     link: &'a str,
     queue: u8,
     budget_ns: u64,
@@ -116,7 +116,7 @@ pub(crate) struct QueueShape<'a> {
 }
 
 /// A queue of the ledger.
-pub(crate) fn queue<'a>(network: &'a Network, report: &QueueReport) -> QueueShape<'a> {
+pub fn queue<'a>(network: &'a Network, report: &QueueReport) -> QueueShape<'a> {
     let link = |id| network.link(id).name.as_str();
     let inputs = report.inputs.iter().map(|input| InputShape {
         link: input.link.map(link),

@@ -1,0 +1,23 @@
+//! Decisions in words, tables and JSON: why a contract was admitted, term by term, or why not, and what would fit.
+//!
+//! The command line and the controller's server answer the same questions, so both ask here. [`words`] has the
+//! sentences, [`shapes`] and [`RequestShape`] what stands in JSON, [`Explained`] everything that there is to say about
+//! one decision: as JSON with [`ExplanationShape`], for people with [`text::write`].
+//!
+//! What a decision is about comes as a [`Context`]: the network, the model, the scheme, and whose its flows are.
+
+mod context;
+pub mod curves;
+mod explanation;
+pub mod human;
+mod request;
+mod schemes;
+pub mod shapes;
+pub mod table;
+pub mod text;
+pub mod words;
+
+pub use context::{Context, Names};
+pub use explanation::{Before, Explained, ExplanationShape, Refused, look_around};
+pub use request::{Decided, EventKind, RequestShape};
+pub use schemes::{EpochShape, ServicesShape};
