@@ -45,10 +45,15 @@ const ARROWS: &[(&str, Allowed)] = &[
     ),
     // A pure state machine; the server and the tests' world drive it.
     ("controller", Only(&["units", "topology", "contracts", "ledger", "policy", "schemes"])),
+<<<<<<< HEAD
     // Records on disk; knows nothing of networks.
     ("store", Only(&[])),
     // Makes writes of a program fail, for tests.
     ("faults", Only(&[])),
+=======
+    // Words only, for servers and clients.
+    ("api", Only(&[])),
+>>>>>>> 705aa03 (The words of the REST interface, shared by server and clients)
     ("cli", Any),
     ("house", Only(&[])),
 ];
