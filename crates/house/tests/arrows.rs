@@ -45,12 +45,14 @@ const ARROWS: &[(&str, Allowed)] = &[
     ),
     // A pure state machine; the server and the tests' world drive it.
     ("controller", Only(&["units", "topology", "contracts", "ledger", "policy", "schemes"])),
+    // Decisions for people and programs; never a driver's session.
+    ("answers", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "schemes"])),
     // Records on disk; knows nothing of networks.
     ("store", Only(&[])),
     // Makes writes of a program fail, for tests.
     ("faults", Only(&[])),
-    // Decisions in words, for whoever made them.
-    ("answers", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "schemes"])),
+    // The words of the REST interface; server and clients share them.
+    ("api", Only(&[])),
     ("cli", Any),
     ("house", Only(&[])),
 ];

@@ -1,0 +1,125 @@
+//! What nodes and the controller say to one another.
+//!
+//! A node begins a session with what is installed, asks for operations, carries them out, confirms them. Operations may come twice,
+//! late, or in another order: of each serial number the highest version counts.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::contract::{Hop, Match};
+
+/// A node begins to listen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionSpec {
+    /// Serial and version of every rule that is installed; for a switch that is set up, serial 0.
+    #[serde(default)]
+    pub installed: Vec<(u64, u64)>,
+}
+
+/// A session that has begun: only its own confirmations count from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Session {
+    /// Its number.
+    pub epoch: u64,
+    /// How often the controller was started. Another one means: begin anew.
+    pub generation: u64,
+}
+
+/// What a node has still to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Messages {
+    /// The session that counts.
+    pub epoch: u64,
+    /// How often the controller was started.
+    pub generation: u64,
+    /// Until they are confirmed they come again.
+    pub operations: Vec<Operation>,
+}
+
+/// What a node is to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Operation {
+    /// The contract; 0 for the set-up of a switch.
+    pub serial: u64,
+    /// The highest counts.
+    pub version: u64,
+    /// What.
+    #[serde(flatten)]
+    pub work: Work,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+pub enum Work {
+    /// A switch: forward by tag and serve its queues by strict priority.
+    SetUp,
+    /// A host: tag and shape as this rule says, in place of any rule of the contract.
+    Install {
+        /// The rule.
+        rule: Box<Rule>,
+    },
+    /// A host: send nothing more of this contract.
+    Remove,
+}
+
+/// How a host treats the packets of a contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Rule {
+    /// Whose packets: `tenant:name`.
+    pub id: String,
+    /// The end that sends.
+    pub from: String,
+    /// The end that receives.
+    pub to: String,
+    /// Which of the packets between them; all, if none is given.
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
+    pub matching: Option<Match>,
+    /// Of the token bucket, in wire bytes.
+    pub rate_bps: u64,
+    /// The same.
+    pub burst_bytes: u64,
+    /// The largest frame, in wire bytes, if it is smaller than the link's.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub max_frame_bytes: Option<u64>,
+    /// The routes of the packets; several, if each is sent over all of them.
+    pub routes: Vec<Vec<Hop>>,
+    /// No packet takes longer.
+    pub bound_ns: u64,
+}
+
+/// Operations that a node has carried out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Confirmations {
+    /// Of its session.
+    pub epoch: u64,
+    /// Serial and version.
+    pub done: Vec<(u64, u64)>,
+}
+
+/// What a host has measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reports {
+    /// Of its session.
+    pub epoch: u64,
+    /// Of each contract that arrives there.
+    pub measured: Vec<Measured>,
+}
+
+/// What arrived of a contract since the last report.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Measured {
+    /// The contract.
+    pub serial: u64,
+    /// Packets.
+    pub packets: u64,
+    /// Packets that took longer than the bound.
+    pub late: u64,
+    /// The longest delay.
+    pub worst_ns: u64,
+}

@@ -1,0 +1,154 @@
+//! Hosts, nodes, links, queues, and whether they are up.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Whether something works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UpDown {
+    /// It does.
+    Up,
+    /// It does not.
+    Down,
+}
+
+/// What somebody has seen: something is down, or up again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ElementState {
+    /// Whether it works.
+    pub state: UpDown,
+    /// Why it is down, for people; at most 500 characters.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Consequences {
+    /// Contracts that go another way now.
+    pub rerouted: Vec<String>,
+    /// Contracts that are kept no longer.
+    pub degraded: Vec<String>,
+    /// Contracts that are kept again.
+    pub restored: Vec<String>,
+}
+
+/// A host or a switch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// `host` or `switch`.
+    pub kind: String,
+    /// Whether it works, as far as anybody has said.
+    pub state: UpDown,
+    /// Why it is down.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// The links that leave it.
+    pub links: Vec<String>,
+    /// Its agent; absent if none has ever begun.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub agent: Option<AgentState>,
+}
+
+/// The agent of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentState {
+    /// The number of its last session.
+    pub epoch: u64,
+    /// Whether that session is open.
+    pub open: bool,
+    /// A switch: it forwards by tags.
+    pub set_up: bool,
+}
+
+/// A host and what is on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Host {
+    /// The node.
+    #[serde(flatten)]
+    pub node: Node,
+    /// The VMs on it that the token may see.
+    pub vms: Vec<String>,
+}
+
+/// One direction of a cable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Link {
+    /// Its name, `from->to`.
+    pub name: String,
+    /// Where it begins.
+    pub from: String,
+    /// Where it ends.
+    pub to: String,
+    /// Its rate.
+    pub rate_bps: u64,
+    /// How long a bit is under way.
+    pub propagation_ns: u64,
+    /// Its largest packet.
+    pub mtu_bytes: u64,
+    /// Whether it works: neither its cable nor one of its ends is down.
+    pub state: UpDown,
+    /// Why it is down.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// What all contracts on it may send together.
+    pub reserved_bps: u64,
+    /// How many routes of contracts use it.
+    pub routes: u64,
+    /// The queues in front of it, the first first served.
+    pub queues: Vec<Queue>,
+}
+
+/// A queue in front of a link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Queue {
+    /// The link.
+    pub link: String,
+    /// 0 is served first.
+    pub queue: u8,
+    /// No packet of a contract stays longer; absent if contracts cannot use it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub budget_ns: Option<u64>,
+    /// The longest that a packet can stay with what is admitted; absent if nothing is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delay_ns: Option<u64>,
+    /// Its buffer.
+    pub buffer_bytes: u64,
+    /// The most that can be in it with what is admitted; absent if nothing is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub backlog_bytes: Option<u64>,
+}
+
+/// The network as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Topology {
+    /// What it is called.
+    pub name: String,
+    /// How many hosts.
+    pub hosts: usize,
+    /// How many switches.
+    pub switches: usize,
+    /// How many links, each direction by itself.
+    pub links: usize,
+    /// What is down.
+    pub down: Vec<Down>,
+    /// The document that describes it (`kind: Topology`), which `wayleave plan -t` reads.
+    pub document: String,
+}
+
+/// Something that is down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Down {
+    /// `link` or `node`, and its name.
+    pub element: String,
+    /// Why.
+    pub reason: String,
+}

@@ -1,0 +1,74 @@
+//! How things stand as a whole.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::tenant::Role;
+
+/// Who answers, and whom it takes the client for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct About {
+    /// Of the server.
+    pub version: String,
+    /// As whom the token acts.
+    pub role: Role,
+    /// Of the token, if it is of a tenant.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tenant: Option<String>,
+    /// Of the token, if it is an agent's.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub node: Option<String>,
+    /// What the network is called.
+    pub topology: String,
+    /// The scheme that decides.
+    pub scheme: String,
+    /// How often the controller was started from this ledger.
+    pub generation: u64,
+}
+
+/// How things stand as a whole; of a tenant's token, as far as they are the tenant's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Status {
+    /// Of the server.
+    pub version: String,
+    /// How often the controller was started from this ledger.
+    pub generation: u64,
+    /// Whether it can write.
+    pub ready: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub message: Option<String>,
+    /// Contracts by state.
+    pub contracts: BTreeMap<String, u64>,
+    /// Contracts that have a rule to be in force.
+    pub configured: u64,
+    /// Contracts whose sender has confirmed that rule.
+    pub effective: u64,
+    /// Contracts of which packets came too late.
+    pub late: u64,
+    /// How many VMs.
+    pub vms: u64,
+    /// How many tenants.
+    pub tenants: u64,
+    /// What is down.
+    pub down: u64,
+    /// The sessions of agents that are open.
+    pub agents: u64,
+    /// What is on disk.
+    pub ledger: Ledger,
+}
+
+/// What is on disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Ledger {
+    /// Where.
+    pub path: String,
+    /// The number of the last commit.
+    pub sequence: u64,
+    /// How many records.
+    pub records: u64,
+    /// The revision of the last change.
+    pub revision: u64,
+}
