@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 use wayleave_contracts::Quota;
+use wayleave_topology::Network;
 use wayleave_units::{Time, WallTime};
 
 use crate::book::Place;
@@ -117,10 +118,14 @@ impl Controller {
     ) -> Result<Self, LoadError> {
         let mut controller = Self::empty(setup)?;
         controller.now.wall = wall;
-        let mut again = Vec::new();
+        let (mut again, mut contracts) = (Vec::new(), Vec::new());
         for (kind, key, body) in records {
-            controller.read(kind, key, body, &mut again)?;
+            match kind {
+                Kind::Contract => contracts.push((key, body)),
+                _ => controller.read(kind, key, body, &mut again)?,
+            }
         }
+        controller.read_contracts(&contracts, &mut again)?;
         controller.reserve_again(again)?;
         controller.connect()?;
         controller.close_what_is_down();
@@ -155,7 +160,7 @@ impl Controller {
                 };
                 self.vms.insert(id, VmState { host, revision: record.revision });
             }
-            Kind::Contract => self.read_contract(key, body, again)?,
+            Kind::Contract => self.read_contracts(&[(key, body)], again)?,
             Kind::Leaving => self.read_leaving(key, body, again)?,
             Kind::Down => {
                 let record = parse::<DownRecord>(kind, key, body)?;
@@ -184,42 +189,35 @@ impl Controller {
         Ok(())
     }
 
-    fn read_contract(&mut self, key: &str, body: &str, again: &mut Vec<Again>) -> Result<(), LoadError> {
-        let record = parse::<ContractRecord>(Kind::Contract, key, body)?;
-        let serial = number(Kind::Contract, key)?;
-        let id = Id::new(record.tenant.as_str(), record.name.as_str());
-        let missing = |missing: Missing| LoadError::Missing {
-            record: format!("contract {id}"),
-            what: missing.what,
-            name: missing.name,
+    /// Contracts are what there is most of, and each can be read without the others: several threads do.
+    fn read_contracts(&mut self, records: &[(&str, &str)], again: &mut Vec<Again>) -> Result<(), LoadError> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = records.len().div_ceil(threads).max(LEAST_SHARE);
+        let network = &*self.network;
+        let read = |records: &[(&str, &str)]| -> Result<Vec<_>, LoadError> {
+            records.iter().map(|(key, body)| read_contract(network, key, body)).collect()
         };
-        let order = record.order(&self.network).map_err(missing)?;
-        let place = place(&self.network, &record.places, order.contract.deadline, order.contract.route.is_some());
-        let place = place.map_err(missing)?;
-        if let Some(placed) = place.reservations.iter().map(|one| one.placed).min() {
-            again.push(Again { placed, place, serial, leaving: None });
-        }
-        // Of several contracts of one name the last one has it; those before are being released.
-        let has_it = self.by_id.get(&id).is_none_or(|&other| other < serial);
-        if has_it {
-            self.by_id.insert(id.clone(), serial);
-        }
-        let grant = Grant {
-            id,
-            serial,
-            order,
-            revision: record.revision,
-            created: WallTime::from_nanos(record.created),
-            decision: record.decision,
-            bound: Time::from_nanos(record.bound_ns),
-            state: State::Released,
-            trouble: record.trouble(),
-            violation: record.violation(),
-            flow: None,
-            is_ended: record.ended,
-            sender: record.sender(),
+        let shares: Vec<Result<Vec<_>, LoadError>> = if records.len() <= share {
+            vec![read(records)]
+        } else {
+            std::thread::scope(|scope| {
+                let threads: Vec<_> = records.chunks(share).map(|share| scope.spawn(move || read(share))).collect();
+                threads
+                    .into_iter()
+                    .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                    .collect()
+            })
         };
-        self.grants.insert(serial, grant);
+        for share in shares {
+            for (grant, place) in share? {
+                // Of several contracts of one name the last one has it; those before are being released.
+                if self.by_id.get(&grant.id).is_none_or(|&other| other < grant.serial) {
+                    self.by_id.insert(grant.id.clone(), grant.serial);
+                }
+                again.extend(place);
+                self.grants.insert(grant.serial, grant);
+            }
+        }
         Ok(())
     }
 
@@ -387,6 +385,42 @@ impl Controller {
         all.extend(self.memory.keys().cloned().map(Dirty::Answer));
         all.iter().map(|dirty| crate::record::change(self, dirty)).collect()
     }
+}
+
+/// As many contracts as are worth a thread.
+const LEAST_SHARE: usize = 1_000;
+
+/// A contract without its flow, and what is to be reserved for it again.
+fn read_contract(network: &Network, key: &str, body: &str) -> Result<(Grant, Option<Again>), LoadError> {
+    let record = parse::<ContractRecord>(Kind::Contract, key, body)?;
+    let serial = number(Kind::Contract, key)?;
+    let id = Id::new(record.tenant.as_str(), record.name.as_str());
+    let missing = |missing: Missing| LoadError::Missing {
+        record: format!("contract {id}"),
+        what: missing.what,
+        name: missing.name,
+    };
+    let order = record.order(network).map_err(missing)?;
+    let is_pinned = order.contract.route.is_some();
+    let place = place(network, &record.places, order.contract.deadline, is_pinned).map_err(missing)?;
+    let placed = place.reservations.iter().map(|one| one.placed).min();
+    let again = placed.map(|placed| Again { placed, place, serial, leaving: None });
+    let grant = Grant {
+        id,
+        serial,
+        order,
+        revision: record.revision,
+        created: WallTime::from_nanos(record.created),
+        decision: record.decision,
+        bound: Time::from_nanos(record.bound_ns),
+        state: State::Released,
+        trouble: record.trouble(),
+        violation: record.violation(),
+        flow: None,
+        is_ended: record.ended,
+        sender: record.sender(),
+    };
+    Ok((grant, again))
 }
 
 fn parse<T: DeserializeOwned>(kind: Kind, key: &str, body: &str) -> Result<T, LoadError> {

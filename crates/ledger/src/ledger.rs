@@ -13,6 +13,8 @@ use crate::model::{Model, Shaping};
 use crate::port::{Gate, Input, Port, Queue, Share};
 use crate::strain::Gauge;
 
+mod doors;
+
 /// What a flow has reserved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
@@ -229,30 +231,6 @@ impl Ledger {
         self.fits_lines(queues, usize::from(queue), port, input, rate, burst)
     }
 
-    /// Lets nothing more into a link, because it is down or is to be emptied. What is reserved there stays.
-    pub fn close(&mut self, link: LinkId) {
-        self.turn(link, true);
-    }
-
-    /// Lets flows into a link again.
-    pub fn open(&mut self, link: LinkId) {
-        self.turn(link, false);
-    }
-
-    /// Whether nothing more is let into a link.
-    pub fn is_closed(&self, link: LinkId) -> bool {
-        self.ports[link.index()].closed
-    }
-
-    fn turn(&mut self, link: LinkId, closed: bool) {
-        let port = &mut self.ports[link.index()];
-        port.closed = closed;
-        // What searches remember of this link is true no longer.
-        port.changes = port.changes.wrapping_add(1);
-        port.releases = port.releases.wrapping_add(1);
-        self.gates[link.index()] = port.gate();
-    }
-
     /// Whether the line has `rate` to spare, whatever the queue.
     pub fn has_rate(&self, link: LinkId, rate: Rate) -> bool {
         rate.bits_per_second() <= self.gates[link.index()].spare
@@ -363,19 +341,6 @@ impl Ledger {
         };
         let load = Load { rate: target.load.rate + rate, burst: target.load.burst + burst, knee: latest };
         target.load.burst + burst <= AMOUNT_LIMIT && self.fits_fast(queues, usize::from(queue), load)
-    }
-
-    /// Whether every queue of a link that holds flows keeps its budget and its buffer: for whoever has filled a ledger without
-    /// asking.
-    pub fn keeps(&self, link: LinkId) -> bool {
-        let (line, reserved) = (self.network.link(link).rate, self.reserved(link));
-        // Nothing more from nobody, into the highest queue in use: it is checked, and all below it.
-        match (0u8..).zip(self.queues_of(link)).find(|(_, queue)| queue.flows > 0) {
-            Some((queue, _)) => {
-                reserved <= line && self.fits(link, queue, Input::LOCAL, Rate::ZERO, Amount::from_nanobits(0))
-            }
-            None => true,
-        }
     }
 
     /// Why [`Self::fits`] says no; `None` if it says yes.
