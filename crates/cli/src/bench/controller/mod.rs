@@ -1,5 +1,6 @@
 //! `wayleave bench controller`: how many requests a second it answers, and how soon it is back.
 
+mod load;
 mod restart;
 
 use std::path::PathBuf;
@@ -13,12 +14,13 @@ use wayleave_schemes::chameleon::{Chameleon, Params};
 use super::Metric;
 
 /// The cases.
-pub(crate) const CASES: &[&str] = &["restart-100k"];
+pub(crate) const CASES: &[&str] = &["64-clients", "restart-100k"];
 
 /// Runs one case in a directory of its own, which is gone afterwards.
 pub(crate) fn run(case: &str) -> Result<Vec<Metric>, String> {
     let directory = Directory::new()?;
     match case {
+        "64-clients" => load::run(&directory.0),
         "restart-100k" => restart::run(&directory.0),
         other => Err(format!("there is no case \"{other}\"")),
     }
