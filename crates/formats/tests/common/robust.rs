@@ -2,9 +2,10 @@
 
 use miette::Diagnostic;
 use wayleave_formats::{
-    GraphFormat, HostRule, ImportOptions, InputErrors, MAX_PROBLEMS, Report, Source, parse_builder, read_contracts,
-    read_events, read_flow_sizes, read_hpcc_flows, read_hpcc_topology, read_htsim_flows, read_htsim_topology,
-    read_network, read_port_network, read_scenario, read_topology, write_contracts, write_graph, write_topology,
+    Addressed, GraphFormat, HostRule, ImportOptions, InputErrors, MAX_PROBLEMS, Report, Source, kind_of, parse_builder,
+    read_contracts, read_events, read_flow_sizes, read_hpcc_flows, read_hpcc_topology, read_htsim_flows,
+    read_htsim_topology, read_network, read_order, read_orders, read_port_network, read_scenario, read_tenants,
+    read_topology, write_contracts, write_graph, write_order, write_orders, write_topology,
 };
 use wayleave_topology::builders::Cabling;
 use wayleave_topology::{Network, NodeId};
@@ -35,6 +36,7 @@ pub(crate) fn check_everything(text: &str, network: &Network) {
             }),
         );
     }
+    check_orders(text, network);
     check(text, read_events(&Source::new("x.yaml", text), network).map(drop));
     check(text, parse_builder(text).map(drop));
     // Every file that it names is the scenario again.
@@ -42,6 +44,36 @@ pub(crate) fn check_everything(text: &str, network: &Network) {
     check(text, scenario.map(|file| assert!(file.runs.iter().all(|run| run.scenario.validate().is_ok()))));
     check_imports(text, network);
     check_graphs(text);
+}
+
+/// Reads a text as what a controller reads; what can be read can be written, and read again.
+fn check_orders(text: &str, network: &Network) {
+    let given = Addressed { tenant: Some("acme"), name: Some("a") };
+    for given in [Addressed::default(), given] {
+        let order = read_order(&Source::new("x", text), network, network, given);
+        check(
+            text,
+            order.map(|order| {
+                let again = Source::new("again", write_order(&order, network));
+                let read = read_order(&again, network, network, Addressed::default());
+                assert_eq!(read.unwrap_or_else(|errors| panic!("{errors}\n{}", again.text())), order);
+            }),
+        );
+        for name in ["x.yaml", "x.csv"] {
+            let orders = read_orders(&Source::new(name, text), network, network, given);
+            check(
+                text,
+                orders.map(|list| {
+                    let again = Source::new("again.yaml", write_orders(list.orders(), network, list.name()));
+                    let read = read_orders(&again, network, network, Addressed::default());
+                    let read = read.unwrap_or_else(|errors| panic!("{errors}\n{}", again.text()));
+                    assert_eq!(read.orders(), list.orders());
+                }),
+            );
+        }
+    }
+    check(text, read_tenants(&Source::new("x.yaml", text)).map(drop));
+    let _ = kind_of(&Source::new("x.yaml", text));
 }
 
 /// Reads a text as the graph of another tool; what can be read can be written in every format, and read again.
