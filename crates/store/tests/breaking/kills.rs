@@ -88,7 +88,7 @@ fn calls_that_fail_from_some_point_on_lose_nothing_and_say_why() {
             assert_eq!(output.status.code(), Some(1), "{fault:?} at {:?}: {message}", calls[at - 1].path);
             let expected: &[&str] = match errno {
                 // SQLite does not say why a sync failed.
-                Errno::NoSpace => &["no space is left for", "syncing", "removing", "cutting"],
+                Errno::NoSpace => &["no space is left for", "syncing", "removing", "cutting", "unable to open"],
                 Errno::Io => &[" failed: "],
                 Errno::ReadOnly => &["cannot be written", " failed: "],
             };
