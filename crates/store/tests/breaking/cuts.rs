@@ -15,7 +15,7 @@ use super::writer::{batch_of, command};
 use super::{factor, seed};
 
 const SECTOR: usize = 512;
-const CUTS: usize = 400;
+const CUTS: usize = 250;
 
 #[test]
 fn a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged() {
