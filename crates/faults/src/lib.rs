@@ -38,6 +38,8 @@ pub enum Errno {
 /// What happens to a program. Calls on watched files are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
+    /// Nothing. (Syncs are not done, as with every fault.)
+    None,
     /// Nothing, but every call is appended to this file; [`read`] reads it.
     Trace(PathBuf),
     /// It is killed before this call.
@@ -90,6 +92,7 @@ impl Shim {
     pub fn preload<'a>(&self, command: &'a mut Command, watch: &str, fault: &Fault) -> &'a mut Command {
         command.env("LD_PRELOAD", &self.library).env("WAYLEAVE_FAULTS_WATCH", watch);
         let (at, what) = match fault {
+            Fault::None => return command,
             Fault::Trace(path) => return command.env("WAYLEAVE_FAULTS_TRACE", path),
             Fault::KillBefore(at) => (at, "before"),
             Fault::KillHalf(at) => (at, "half"),

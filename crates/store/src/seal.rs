@@ -186,9 +186,13 @@ impl Seal {
         Ok(())
     }
 
-    /// Catches up with a database that is one commit ahead.
+    /// Catches up with a database that is one commit ahead, or writes the same mark once more: it may have been read from
+    /// the memory of the system, where a process has left it that was killed before its sync.
     pub(crate) fn heal(&mut self, mark: Mark) -> Result<(), StoreError> {
-        if self.newest == Some(mark) { Ok(()) } else { self.write(mark) }
+        if self.newest == Some(mark) {
+            self.next = 1 - self.next;
+        }
+        self.write(mark)
     }
 
     /// Fills both slots: a new beginning.

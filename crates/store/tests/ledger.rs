@@ -247,6 +247,44 @@ fn a_row_from_an_earlier_state_is_noticed() {
     assert!(error.contains("these are not the records of its last commit"), "{error}");
 }
 
+#[test]
+fn a_backup_of_an_open_ledger_can_be_opened_and_goes_its_own_way() {
+    let scratch = Scratch::new();
+    let (mut store, _) = open(&scratch.ledger());
+    store.commit(&[put("a", "1"), put("b", "2"), Change::delete("thing", "a")]).unwrap();
+    store.commit(&[put("c", "3")]).unwrap();
+    store.backup(scratch.path("copy.db")).unwrap();
+    let error = store.backup(scratch.path("copy.db")).unwrap_err().to_string();
+    assert!(error.contains("creating") && error.contains("exists"), "{error}");
+    assert_eq!(store.commit(&[put("d", "4")]), Ok(3));
+    let (mut copy, records) = open(&scratch.path("copy.db"));
+    assert_eq!(records, [Record::new("thing", "b", "2"), Record::new("thing", "c", "3")]);
+    assert_eq!(copy.commit(&[put("e", "5")]), Ok(3));
+    drop((store, copy));
+    // Restored: both files take the place of the old ones.
+    assert!(fs::metadata(scratch.path("copy.db")).unwrap().permissions().mode() & 0o777 == 0o600);
+    for file in ["ledger.db-wal", "ledger.db", "ledger.db-seal"] {
+        drop(fs::remove_file(scratch.path(file)));
+    }
+    for end in ["", "-wal", "-seal"] {
+        fs::rename(scratch.path(&format!("copy.db{end}")), scratch.path(&format!("ledger.db{end}"))).unwrap();
+    }
+    let keys: String = open(&scratch.ledger()).1.into_iter().map(|record| record.key).collect();
+    assert_eq!(keys, "bce");
+}
+
+#[test]
+fn a_backup_from_the_shell_of_sqlite_has_no_seal_and_can_be_accepted() {
+    let scratch = Scratch::filled(3);
+    let other = rusqlite::Connection::open(scratch.ledger()).unwrap();
+    other.execute("VACUUM INTO ?1", [scratch.path("copy.db").to_str().unwrap()]).unwrap();
+    drop(other);
+    fs::set_permissions(scratch.path("copy.db"), fs::Permissions::from_mode(0o600)).unwrap();
+    let report = reseal(scratch.path("copy.db")).unwrap();
+    assert!(matches!(report.faults[..], [StoreError::SealMissing { .. }]), "{:?}", report.faults);
+    assert_eq!(open(&scratch.path("copy.db")).1.len(), 3);
+}
+
 /// Why the ledger is not opened. Nothing of it may have changed.
 fn refused(scratch: &Scratch) -> String {
     let before = scratch.files();

@@ -51,6 +51,7 @@ impl Database {
     pub(super) fn create(path: &Path) -> Result<(), StoreError> {
         let mut database = Self::connect(path)?;
         database.try_create().map_err(|error| sqlite(path, "creating", &error))?;
+        database.log_ahead()?;
         database.close()
     }
 
@@ -63,8 +64,21 @@ impl Database {
         let ledger: [u8; 16] = transaction.query_row("SELECT randomblob(16)", [], |row| row.get(0))?;
         let mark = Mark { ledger: u128::from_le_bytes(ledger), sequence: 0, digest: Digest::default() };
         put_state(&transaction, mark)?;
-        transaction.commit()?;
-        self.connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))
+        transaction.commit()
+    }
+
+    /// Writes a copy into an empty file.
+    pub(super) fn copy(&self, to: &Path) -> Result<(), StoreError> {
+        let name = to.to_str().ok_or_else(|| StoreError::Io {
+            path: to.to_owned(),
+            doing: "creating",
+            message: "SQLite needs a path in UTF-8".to_owned(),
+        })?;
+        let copied = self.connection.execute("VACUUM INTO ?1", [name]);
+        copied.map_err(|error| sqlite(to, "writing", &error))?;
+        let copy = Self::connect(to)?;
+        copy.log_ahead()?;
+        copy.close()
     }
 
     /// Opens an existing ledger and takes it for this process alone. Nothing is written, also when it is closed.
@@ -111,16 +125,27 @@ impl Database {
 
     /// What SQLite finds wrong with the structure of its file.
     pub(super) fn structure(&self) -> Result<(), StoreError> {
-        let mode = self.connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
-        let mode = mode.map_err(|error| sqlite(&self.path, "reading", &error))?;
         let check = || self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
         let answer = check().map_err(|error| sqlite(&self.path, "checking", &error))?;
-        let found = match (answer.as_str(), mode.as_str()) {
-            ("ok", "wal") => return Ok(()),
-            ("ok", mode) => format!("the journal mode is {mode}, not wal"),
-            (answer, _) => answer.lines().map(str::trim).collect::<Vec<_>>().join(", "),
-        };
+        if answer == "ok" {
+            return Ok(());
+        }
+        let found = answer.lines().map(str::trim).collect::<Vec<_>>().join(", ");
         Err(StoreError::Structure { path: self.path.clone(), found })
+    }
+
+    /// Turns the write-ahead log on, where it is not: SQLite's own copies of a database come without.
+    pub(super) fn log_ahead(&self) -> Result<(), StoreError> {
+        let switch = || {
+            self.connection.execute_batch("PRAGMA journal_mode = WAL")?;
+            // A switch leaves a read transaction open, in which no log can be copied; the end of any other ends it too.
+            self.connection.query_row("SELECT count(*) FROM state", [], |_| Ok(()))?;
+            self.connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0))
+        };
+        let mode = switch().map_err(|error| sqlite(&self.path, "writing", &error))?;
+        let message = format!("the journal mode stays {mode}");
+        let failed = || StoreError::Io { path: self.path.clone(), doing: "turning on the write-ahead log of", message };
+        if mode == "wal" { Ok(()) } else { Err(failed()) }
     }
 
     /// Reads everything. What does not fit its checksum is a fault and is left out.

@@ -93,9 +93,11 @@ impl SqliteStore {
         Ok((store, found.records))
     }
 
-    /// Puts what was found on disk for good, before it is served: what is left in the log after a crash may be in the
-    /// system's memory only, and the seal may be one commit behind.
+    /// Puts what was found on disk for good, before it is served: what a killed process has left, the name of the database
+    /// or the end of its log, may be in the system's memory only, and the seal may be one commit behind.
     fn settle(&mut self) -> Result<(), StoreError> {
+        files::sync_directory(&self.path)?;
+        self.database.log_ahead()?;
         self.database.checkpoint(true)?;
         if self.mark.sequence == 0 { self.seal.begin(self.mark) } else { self.seal.heal(self.mark) }
     }
@@ -113,6 +115,18 @@ impl SqliteStore {
     /// The path of the database.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Writes a copy with its own seal, which can be opened as it is. Nobody can commit meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// If something is there already, and as for [`SqliteStore::open`]. The ledger itself is not touched.
+    pub fn backup(&mut self, to: impl AsRef<Path>) -> Result<(), StoreError> {
+        if self.broken {
+            return Err(StoreError::Broken { path: self.path.clone() });
+        }
+        create::copy(&self.database, self.mark, to.as_ref())
     }
 
     /// Closes it and leaves no log behind: the database and its seal are all there is.

@@ -52,8 +52,7 @@ fn traces() -> Vec<Vec<Step>> {
     let shim = Shim::build(env!("CARGO_TARGET_TMPDIR")).unwrap_or_else(|error| panic!("{error}"));
     let whole = trace(&shim, None);
     let syncs = (1..).zip(&whole).filter(|(_, step)| step.call == Call::Sync).map(|(at, _)| at);
-    let stride = if factor() == 1 { 4 } else { 1 };
-    let kills: Vec<u64> = syncs.step_by(stride).collect();
+    let kills: Vec<u64> = syncs.collect();
     [whole].into_iter().chain(kills.into_iter().map(|at| trace(&shim, Some(at)))).collect()
 }
 

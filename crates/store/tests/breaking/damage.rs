@@ -12,7 +12,7 @@ use super::{factor, seed};
 const FILES: [&str; 3] = ["ledger.db", "ledger.db-wal", "ledger.db-seal"];
 const PAGE: usize = 4096;
 const BATCHES: u64 = 14;
-const CASES: usize = 400;
+const CASES: usize = 300;
 
 type Image = BTreeMap<&'static str, Vec<u8>>;
 

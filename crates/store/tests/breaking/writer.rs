@@ -20,10 +20,10 @@ pub(crate) fn command(directory: &Path, batches: u64) -> Command {
     command
 }
 
-/// The number of the last batch that the writer was told to be on disk.
-pub(crate) fn acknowledged(directory: &Path) -> u64 {
+/// The numbers of the batches that the writer found when it began, and was told to be on disk since.
+pub(crate) fn acknowledged(directory: &Path) -> Vec<u64> {
     let text = fs::read_to_string(directory.join("acknowledged")).unwrap_or_default();
-    text.lines().last().map_or(0, |line| line.parse().unwrap())
+    text.lines().map(|line| line.parse().unwrap()).collect()
 }
 
 /// The writer, if this program is run as such.
@@ -41,7 +41,8 @@ fn write(ledger: &Path, batches: u64) -> Result<(), StoreError> {
     let file = ledger.with_file_name("acknowledged");
     let mut file = OpenOptions::new().create(true).append(true).open(file).unwrap();
     let mut acknowledge = |sequence: u64| file.write_all(format!("{sequence}\n").as_bytes()).unwrap();
-    let (mut store, _) = SqliteStore::open(ledger, &Options::default())?;
+    let (mut store, records) = SqliteStore::open(ledger, &Options::default())?;
+    assert_eq!(batch_of(&records), store.sequence());
     // What is served counts as acknowledged, also if nobody was told before.
     acknowledge(store.sequence());
     for n in store.sequence() + 1..=batches {

@@ -1,0 +1,69 @@
+//! The library does to a shell what it is told.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use wayleave_faults::{Call, Errno, Fault, Shim, Step, read};
+
+const KILLED: Option<i32> = Some(9);
+
+fn directory(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("faults-{}-{name}", std::process::id()));
+    drop(fs::remove_dir_all(&path));
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// A shell that writes two lines to `watched` and one to `other`.
+fn run(shim: &Shim, directory: &Path, fault: &Fault) -> Output {
+    let mut command = Command::new("sh");
+    command.args(["-c", "echo other > other; exec > watched; echo one; echo two"]).current_dir(directory);
+    shim.preload(&mut command, "watched", fault).output().unwrap()
+}
+
+#[test]
+fn calls_on_watched_files_are_counted_killed_and_refused() {
+    let directory = directory("shell");
+    let shim = Shim::build(&directory).unwrap();
+    let trace = directory.join("trace");
+    assert!(run(&shim, &directory, &Fault::Trace(trace.clone())).status.success());
+    let calls: Vec<Call> = read(&trace).unwrap().into_iter().map(|Step { call, .. }| call).collect();
+    assert_eq!(calls, [Call::Create, Call::Write(0, b"one\n".to_vec()), Call::Write(4, b"two\n".to_vec())]);
+    for (fault, signal, left) in [
+        (Fault::None, None, Some("one\ntwo\n")),
+        (Fault::KillBefore(1), KILLED, None),
+        (Fault::KillAfter(1), KILLED, Some("")),
+        (Fault::KillBefore(3), KILLED, Some("one\n")),
+        (Fault::KillHalf(3), KILLED, Some("one\ntw")),
+        (Fault::KillAfter(3), KILLED, Some("one\ntwo\n")),
+        (Fault::KillBefore(4), None, Some("one\ntwo\n")),
+        (Fault::Fail(2, Errno::NoSpace), None, Some("")),
+        (Fault::Fail(3, Errno::Io), None, Some("one\n")),
+    ] {
+        drop(fs::remove_file(directory.join("watched")));
+        let output = run(&shim, &directory, &fault);
+        assert_eq!(output.status.signal(), signal, "{fault:?}");
+        assert_eq!(fs::read_to_string(directory.join("watched")).ok().as_deref(), left, "{fault:?}");
+        assert_eq!(fs::read_to_string(directory.join("other")).unwrap(), "other\n", "{fault:?}");
+        if matches!(fault, Fault::Fail(..)) {
+            assert!(!output.status.success() && !output.stderr.is_empty(), "{fault:?}");
+        }
+    }
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn what_is_no_trace_is_refused() {
+    let directory = directory("trace");
+    let file = directory.join("file");
+    fs::write(&file, [b'x'; 100]).unwrap();
+    // Lengths as large as these are the end of a trace that was cut off.
+    assert_eq!(read(&file).unwrap(), []);
+    fs::write(&file, [&b"x"[..], &[0; 24]].concat()).unwrap();
+    assert!(read(&file).unwrap_err().contains("is no trace"));
+    assert!(read(&directory.join("nothing")).unwrap_err().contains("reading"));
+    fs::remove_dir_all(directory).unwrap();
+}
