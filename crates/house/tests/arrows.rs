@@ -49,6 +49,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("store", Only(&[])),
     // Makes writes of a program fail, for tests.
     ("faults", Only(&[])),
+    // The agents' side of what the controller says; no scheme.
+    ("southbound", Only(&["units", "topology", "contracts", "controller"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];

@@ -279,7 +279,10 @@ pub(super) fn reserve(placement: &mut Placement, request: &Request, room: Room) 
     let in_flight = room.moved.iter().map(|(_, old)| placement.bound(&old.route));
     decision.activate_after = in_flight.max().unwrap_or(Time::ZERO);
     let now = |flow| placement.ledger().flow(flow).map(|reservation| reservation.route.clone());
-    let moves = room.moved.into_iter().filter_map(|(flow, old)| Some(Move { flow, to: now(flow)?, placed: old.placed, from: old.route }));
+    let moves = room
+        .moved
+        .into_iter()
+        .filter_map(|(flow, old)| Some(Move { flow, to: now(flow)?, placed: old.placed, from: old.route }));
     decision.moved = moves.collect();
     decision
 }

@@ -61,7 +61,9 @@ impl Copies {
         let in_flight = moved.iter().map(|(_, old)| placement.bound(&old.route));
         let activate_after = in_flight.max().unwrap_or(Time::ZERO);
         let now = |flow| placement.ledger().flow(flow).map(|reservation| reservation.route.clone());
-        let moves = moved.into_iter().filter_map(|(flow, old)| Some(Move { flow, to: now(flow)?, placed: old.placed, from: old.route }));
+        let moves = moved
+            .into_iter()
+            .filter_map(|(flow, old)| Some(Move { flow, to: now(flow)?, placed: old.placed, from: old.route }));
         let moved = moves.collect();
         let bound = routes.iter().map(|copy| copy.bound).max()?;
         let mut routes = routes.into_iter();
