@@ -6,6 +6,7 @@
 //!
 //! What a decision is about comes as a [`Context`]: the network, the model, the scheme, and whose its flows are.
 
+mod claim;
 mod context;
 pub mod curves;
 mod explanation;
@@ -17,6 +18,7 @@ pub mod table;
 pub mod text;
 pub mod words;
 
+pub use claim::claim;
 pub use context::{Context, Names};
 pub use explanation::{Before, Explained, ExplanationShape, Refused, look_around};
 pub use request::{Decided, EventKind, RequestShape};

@@ -303,6 +303,11 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
     near.min_by_key(|&(distance, _)| distance).filter(|&(distance, _)| distance <= accepted).map(|(_, name)| name)
 }
 
+/// A contract's name, with the number of its route if it is a further one.
+pub fn route_name(contract: &str, route: usize) -> String {
+    if route == 0 { contract.to_owned() } else { format!("{contract}, route {}", route + 1) }
+}
+
 /// A node's name.
 pub fn name(network: &Network, node: NodeId) -> &str {
     &network.node(node).name

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    analyze, bench, benchmark, completions, demo, explain, plan, reproduce, requests, schema, sim, topology, trace,
-    tune, verify,
+    analyze, bench, benchmark, completions, demo, explain, ledger, plan, reproduce, requests, schema, sim, topology,
+    trace, tune, verify,
 };
 use crate::exit;
 
@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Analyze(Box<analyze::AnalyzeArgs>),
     #[command(subcommand)]
     Topology(topology::TopologyCommand),
+    #[command(subcommand)]
+    Ledger(ledger::LedgerCommand),
     Requests(requests::RequestsArgs),
     Tune(Box<tune::TuneArgs>),
     Benchmark(benchmark::BenchmarkArgs),

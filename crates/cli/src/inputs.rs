@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::import_args::ImportArgs;
 
 /// The network that contracts live on.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct NetworkArgs {
     /// A file, or a builder such as fat-tree:k=4,queues=8 (`wayleave topology list` names them all); - is stdin. Files

@@ -22,6 +22,7 @@ mod report;
 mod reproduce;
 mod scheme_args;
 mod session;
+mod setup;
 mod sim;
 mod tune;
 mod verify;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => commands::explain::run(args),
         Command::Analyze(args) => commands::analyze::run(args),
         Command::Topology(command) => commands::topology::run(command),
+        Command::Ledger(command) => commands::ledger::run(command),
         Command::Requests(args) => commands::requests::run(args),
         Command::Tune(args) => commands::tune::run(args),
         Command::Benchmark(args) => commands::benchmark::run(args),

@@ -201,7 +201,7 @@ impl From<Search> for SearchName {
     }
 }
 
-#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum MovesName {
     /// They are undone
     #[default]

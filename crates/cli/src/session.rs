@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use wayleave_answers::words::route_name;
 use wayleave_answers::{Context, Names};
 use wayleave_contracts::Contract;
 use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model};
@@ -51,11 +52,6 @@ pub(crate) struct Verdict {
     pub(crate) decision: Result<Decision, Refusal>,
     /// What the scheme took for it.
     pub(crate) time: Duration,
-}
-
-/// A contract's name, with the number of its route if it is a further one.
-pub(crate) fn route_name(contract: &str, route: usize) -> String {
-    if route == 0 { contract.to_owned() } else { format!("{contract}, route {}", route + 1) }
 }
 
 impl Names for Session {

@@ -31,9 +31,13 @@ pub struct NodeState {
 
 impl Controller {
     /// A node begins to listen, and says what is installed.
-    pub(crate) fn begin(&mut self, name: &str, installed: &[(u64, u64)]) -> Result<Reply, Fault> {
+    pub(crate) fn begin(&mut self, name: &str, after: u64, installed: &[(u64, u64)]) -> Result<Reply, Fault> {
         let node = self.node(name)?;
         let state = self.nodes.entry(node).or_default();
+        // Late, or sent twice: what was installed then need not be what is installed now.
+        if state.epoch != after {
+            return Err(Fault::StaleEpoch { current: Some(state.epoch) });
+        }
         state.epoch += 1;
         state.is_open = true;
         state.strangers.clear();

@@ -91,6 +91,9 @@ pub enum Command {
     Begin {
         /// The host or switch.
         node: String,
+        /// The last session of the node that its agent knows of; 0 if it knows of none. If another has begun since, what is said
+        /// here may be outdated, and nothing begins.
+        after: u64,
         /// Serial and version of every rule.
         installed: Vec<(u64, u64)>,
     },

@@ -185,7 +185,7 @@ impl Controller {
             Command::Delete { ids } => Ok(Reply::Each(self.delete(ids))),
             Command::Forget { id } => self.forget(&id),
             Command::SetElement { element, down } => self.set_element(element, down),
-            Command::Begin { node, installed } => self.begin(&node, &installed),
+            Command::Begin { node, after, installed } => self.begin(&node, after, &installed),
             Command::Confirm { node, epoch, done } => self.confirm(&node, epoch, &done),
             Command::Measure { node, epoch, measured } => self.measure(&node, epoch, &measured),
         }

@@ -74,7 +74,8 @@ fn a_contract_is_admitted_enforced_released_and_gone() {
     let applied = apply(&mut controller, at(1), order(&setup.network, "a", "h1", "h16"));
     assert_eq!(applied.result, Ok(Outcome::Created));
     assert_eq!(controller.grant(&id).unwrap().state, State::Admitted);
-    let Ok(Reply::Begun { epoch }) = controller.handle(at(2), Command::Begin { node: "h1".into(), installed: vec![] })
+    let Ok(Reply::Begun { epoch }) =
+        controller.handle(at(2), Command::Begin { node: "h1".into(), after: 0, installed: vec![] })
     else {
         panic!()
     };
@@ -92,7 +93,7 @@ fn a_contract_is_admitted_enforced_released_and_gone() {
     assert_eq!(controller.grant(&id).unwrap().state, State::Released);
     assert!(*controller.ledger() != empty, "its sender may still send");
     let Ok(Reply::Begun { epoch }) =
-        controller.handle(at(5), Command::Begin { node: "h1".into(), installed: vec![(1, 1)] })
+        controller.handle(at(5), Command::Begin { node: "h1".into(), after: 1, installed: vec![(1, 1)] })
     else {
         panic!()
     };

@@ -46,13 +46,15 @@ const ARROWS: &[(&str, Allowed)] = &[
     // A pure state machine; the server and the tests' world drive it.
     ("controller", Only(&["units", "topology", "contracts", "ledger", "policy", "schemes"])),
     // Decisions for people and programs; never a driver's session.
-    ("answers", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "schemes"])),
+    ("answers", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "schemes", "recheck"])),
     // Records on disk; knows nothing of networks.
     ("store", Only(&[])),
     // Makes writes of a program fail, for tests.
     ("faults", Only(&[])),
     // The words of the REST interface; server and clients share them.
     ("api", Only(&[])),
+    // The agents' side of what the controller says; no scheme.
+    ("southbound", Only(&["units", "topology", "contracts", "controller"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];

@@ -6,6 +6,7 @@ pub(crate) mod benchmark;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod explain;
+pub(crate) mod ledger;
 pub(crate) mod plan;
 pub(crate) mod reproduce;
 pub(crate) mod requests;

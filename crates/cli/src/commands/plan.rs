@@ -119,7 +119,7 @@ impl PlanArgs {
     }
 
     fn exit(&self, session: &Session, summary: &Summary) -> Exit {
-        if self.recheck && recheck(session) == recheck::Verdict::Unsound {
+        if self.recheck && recheck(&session.context()) == recheck::Verdict::Unsound {
             return Exit::Unsound;
         }
         if summary.refused > 0 { Exit::Refused } else { Exit::Fine }

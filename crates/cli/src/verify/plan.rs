@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use wayleave_answers::words::route_name;
 use wayleave_formats::Source;
 use wayleave_ledger::BestEffort;
 use wayleave_topology::{Hop, LinkId, Network, Route};
@@ -12,7 +13,6 @@ use wayleave_verify::{Claim, Promise};
 
 use super::{background, constant, frame, largest_of, together};
 use crate::failure::Failure;
-use crate::session::route_name;
 
 #[derive(Deserialize)]
 struct Plan {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Parser;
+use wayleave_answers::claim;
 use wayleave_contracts::Contract;
 use wayleave_recheck::check;
 use wayleave_topology::FlowId;
@@ -10,7 +11,6 @@ use wayleave_topology::FlowId;
 use super::survey;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::recheck::claim;
 use crate::report::findings::{Answer, Contender, FirstRefusal, Recheck};
 use crate::session::{Session, SessionArgs};
 
@@ -187,7 +187,7 @@ impl Trial {
     }
 
     fn recheck(&self) -> Recheck {
-        let report = claim(&self.session).map_or_else(Default::default, |claim| check(&claim));
+        let report = claim(&self.session.context()).map_or_else(Default::default, |claim| check(&claim));
         let violations = report.violations.iter().map(ToString::to_string).collect();
         Recheck { flows: report.flows.len(), queues: report.queues.len(), violations }
     }

@@ -1,0 +1,64 @@
+//! What a scheme promises, as the independent calculator wants it (`wayleave-recheck`).
+
+use wayleave_ledger::{QueueReport, Residual, Shaping};
+use wayleave_recheck::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow};
+use wayleave_schemes::placement::Placement;
+use wayleave_schemes::standing::Standing;
+use wayleave_topology::FlowId;
+use wayleave_units::{Bytes, Time};
+
+use crate::Context;
+use crate::words::route_name;
+
+/// Everything that the ledger promises; `None` for schemes that reserve no queues.
+pub fn claim<'a>(context: &Context<'a>) -> Option<Claim<'a>> {
+    let placement = context.scheme.queues()?;
+    let (ledger, network) = (placement.ledger(), context.network);
+    let links = || network.links().map(|(id, _)| id);
+    let claimed = |report: QueueReport| ClaimedQueue {
+        link: report.link,
+        queue: report.queue,
+        // Without a bound nothing can be claimed; the calculator will say so.
+        delay: report.delay_bound().unwrap_or(Time::ZERO),
+        backlog: report.backlog_bound().unwrap_or(Bytes::ZERO),
+    };
+    let (mut flows, mut disjoint) = (Vec::new(), Vec::new());
+    for flow in context.scheme.flows() {
+        let routes = context.scheme.routes_of(flow);
+        if routes.first() != Some(&flow) {
+            continue;
+        }
+        let first = flows.len();
+        let named = routes.into_iter().enumerate();
+        flows.extend(named.filter_map(|(route, flow)| {
+            promise(context, placement, flow, route_name(context.names.name_of(flow), route))
+        }));
+        disjoint.extend((flows.len() - first > 1).then(|| (first..flows.len()).collect()));
+    }
+    Some(Claim {
+        network,
+        budgets: links().map(|link| ledger.budgets(link).collect()).collect(),
+        max_frame: links().map(|link| ledger.largest_frame(link)).collect(),
+        packetiser: PacketiserTerm::Subtracted,
+        shaping: context.model.shaping == Shaping::InputLinks,
+        flows,
+        disjoint,
+        claimed_queues: links().flat_map(|link| ledger.report(link)).map(claimed).collect(),
+        exact_claims: context.model.residual == Residual::Full,
+    })
+}
+
+fn promise(context: &Context<'_>, placement: &Placement, flow: FlowId, name: String) -> Option<PromisedFlow> {
+    let reservation = placement.ledger().flow(flow)?;
+    let (first, last) = (reservation.route.hops.first()?, reservation.route.hops.last()?);
+    Some(PromisedFlow {
+        name,
+        from: context.network.link(first.link).from,
+        to: context.network.link(last.link).to,
+        route: reservation.route.clone(),
+        rate: reservation.demand.rate,
+        burst: reservation.demand.burst,
+        deadline: placement.deadline(flow)?,
+        promised_bound: placement.bound(&reservation.route),
+    })
+}

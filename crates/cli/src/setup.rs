@@ -1,0 +1,67 @@
+//! What a controller is made of, from the options of the command line: the server, a local ledger and `ledger check` all begin here.
+
+use std::sync::Arc;
+
+use wayleave_answers::{Context, Names};
+use wayleave_controller::{Controller, Kind, Setup, Southbound, Timing};
+use wayleave_schemes::standing::Standing;
+use wayleave_store::Record;
+use wayleave_topology::FlowId;
+use wayleave_units::WallTime;
+
+use crate::failure::Failure;
+use crate::scheme_args::MovesName;
+use crate::session::{Session, SessionArgs};
+
+/// The network, the model and the scheme; warns of ports that contracts cannot use.
+pub(crate) fn setup(args: &SessionArgs, southbound: Southbound, timing: Timing) -> Result<Setup, Failure> {
+    let Session { network, model, scheme, .. } = Session::open(args)?;
+    if scheme.queues().is_some() {
+        let reroute = &args.scheme.reroute;
+        if reroute.reroute && reroute.reroute_moves == MovesName::Kept {
+            let message = "--reroute-moves kept moves contracts for requests that are refused, and a controller has to know \
+                           of every move: leave it out";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+    } else {
+        let name = scheme.name();
+        let message = format!(
+            "--scheme {name} reserves no queues, and a controller keeps a ledger of queues: use --scheme chameleon or silo"
+        );
+        return Err(Failure::Usage(message));
+    }
+    let (args, of) = (args.clone(), network.clone());
+    let make = move || match args.scheme.scheme(&of, model, args.model.model) {
+        Ok(scheme) => scheme,
+        Err(_) => unreachable!("the same was made a moment ago"),
+    };
+    Ok(Setup { network, model, scheme: Arc::new(make), southbound, timing })
+}
+
+/// A controller that goes on from what a ledger holds.
+pub(crate) fn load(setup: &Setup, wall: WallTime, records: &[Record]) -> Result<Controller, Failure> {
+    let readable = |record: &Record| {
+        let unknown = || Failure::Internal(format!("the ledger has records of an unknown kind, {}", record.kind));
+        Kind::of(&record.kind).ok_or_else(unknown)
+    };
+    let kinds = records.iter().map(readable).collect::<Result<Vec<_>, _>>()?;
+    let records = kinds.into_iter().zip(records).map(|(kind, record)| (kind, &*record.key, &*record.body));
+    Controller::load(setup, wall, records).map_err(|error| Failure::Internal(error.to_string()))
+}
+
+/// Whose the flows of a controller are.
+pub(crate) struct Owners<'a>(pub(crate) &'a Controller);
+
+impl Names for Owners<'_> {
+    fn name_of(&self, flow: FlowId) -> &str {
+        self.0.owner(flow).map_or("", |grant| &grant.id.name)
+    }
+}
+
+impl Owners<'_> {
+    /// What answers are about.
+    pub(crate) fn context(&self) -> Context<'_> {
+        let controller = self.0;
+        Context { network: controller.network(), model: controller.model(), scheme: controller.scheme(), names: self }
+    }
+}
