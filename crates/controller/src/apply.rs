@@ -3,7 +3,7 @@
 //! A list is decided first, which can be taken back exactly, and booked then, which cannot fail. So all-or-nothing, a dry run and
 //! an ordinary request are the same code.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use wayleave_contracts::{Contract, Demand, Order};
 use wayleave_ledger::Reservation;
@@ -48,14 +48,13 @@ enum Before {
 impl Controller {
     pub(crate) fn apply(&mut self, orders: Vec<(Order, Check)>, mode: Mode, standing: Standing) -> Vec<Applied> {
         let mut drafts: Vec<Draft> = Vec::new();
+        let mut named: HashSet<Id> = HashSet::new();
         let mut applied = Vec::with_capacity(orders.len());
         let book_at_once = mode == Mode::Each && standing == Standing::ForGood;
         for (order, check) in orders {
             let id = id_of(&order);
-            let drafted = match drafts.iter().any(|draft| draft.id == id) {
-                true => Err((twice(&id), None)),
-                false => self.draft(&id, order, check, standing),
-            };
+            let is_new = book_at_once || named.insert(id.clone());
+            let drafted = if is_new { self.draft(&id, order, check, standing) } else { Err((twice(&id), None)) };
             let (result, decision) = match drafted {
                 Ok(draft) if book_at_once => self.book(draft),
                 Ok(draft) => {
