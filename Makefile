@@ -6,6 +6,8 @@ FUZZ_CASES ?= 5000
 FUZZ_MS ?= 60000
 # Random networks in `make verify-long`; about 2 ms each.
 VERIFY_CASES ?= 1000000
+# Times as long as usual, or `all`, in `make break-ledger`.
+BREAKING ?= 40
 # The folder of `make try-topologies`, and what its files do not say.
 DIR ?=
 IMPORT ?= --default-rate 10Gbit --default-delay 1ms --delay-from-places
@@ -20,7 +22,7 @@ endif
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format lint docs tests bench bench-sim reproduce fuzz verify-long try-topologies toolchain \
+.PHONY: help demo build test format lint docs tests bench bench-sim reproduce fuzz verify-long break-ledger try-topologies toolchain \
 	components
 
 help: ## list these targets
@@ -76,6 +78,10 @@ fuzz: toolchain ## long runs of the properties and of the fuzz targets (FUZZ_CAS
 verify-long: toolchain ## a million random networks with admitted contracts under attack (VERIFY_CASES)
 	$(call say,$(VERIFY_CASES) random networks under attack)
 	@VERIFY_CASES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave-verify --test random_sets
+
+break-ledger: toolchain ## kill, cut the power of and damage the ledger on disk at length (BREAKING)
+	$(call say,$(BREAKING) times as many kills$(comma) power cuts and cases of damage as usual)
+	@WAYLEAVE_BREAKING=$(BREAKING) $(CARGO) test --locked --package wayleave-store --test breaking -- --nocapture
 
 try-topologies: build ## plan and verify random requests on every network file of a folder (DIR, IMPORT)
 	@[ -n "$(DIR)" ] || { printf 'make try-topologies DIR=FOLDER names a folder with .gml, .graphml, .json or .clab.yml files\n' >&2; exit 1; }

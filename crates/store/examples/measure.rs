@@ -38,6 +38,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     store.idle()?;
     println!("idle: {:?}", start.elapsed());
+    let copy = directory.join("measure-copy.db");
+    for file in [copy.clone(), seal_path(&copy)] {
+        drop(std::fs::remove_file(file));
+    }
+    let start = Instant::now();
+    store.backup(&copy)?;
+    println!("backup: {:?}", start.elapsed());
     drop(store);
     let mut bytes = 0;
     for file in [path.clone(), seal_path(&path), directory.join("measure.db-wal")] {

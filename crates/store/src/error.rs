@@ -79,11 +79,11 @@ pub enum StoreError {
         /// The version that this program writes.
         known: u32,
     },
-    /// SQLite finds the structure of its file damaged.
+    /// The structure of the file is damaged.
     Structure {
         /// The database.
         path: PathBuf,
-        /// What SQLite said.
+        /// What was found, mostly in the words of SQLite.
         found: String,
     },
     /// The row that holds the state of the ledger is missing or damaged.
@@ -306,7 +306,7 @@ impl StoreError {
     fn say_damage(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Structure { path, found } => {
-                write!(f, "{} is damaged: SQLite says: {found}. {RESTORE}", path.display())
+                write!(f, "{} is damaged: {found}. {RESTORE}", path.display())
             }
             Self::State { path } => write!(
                 f,

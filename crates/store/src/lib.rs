@@ -2,7 +2,7 @@
 //!
 //! A record is a kind, a key and a text. This crate knows nothing of networks: the controller decides what a record means.
 //!
-//! - [`SqliteStore`] keeps them in one SQLite database and a small second file, the seal ([`docs/ledger.md`] says why two).
+//! - [`SqliteStore`] keeps them in one SQLite database and a small second file, the seal (`docs/ledger.md` says why two).
 //! - [`MemoryStore`] keeps them in memory and fails when it is told to: for seeded simulations of the controller.
 //! - [`verify`] checks everything without changing anything; [`reseal`] accepts a database without its seal.
 //!
@@ -15,8 +15,6 @@
 //! assert_eq!(store.load()[0].key, "default:backup");
 //! # Ok::<(), wayleave_store::StoreError>(())
 //! ```
-//!
-//! [`docs/ledger.md`]: https://github.com/wayleave/wayleave/blob/main/docs/ledger.md
 
 mod digest;
 mod error;
