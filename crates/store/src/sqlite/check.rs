@@ -52,7 +52,7 @@ pub(super) struct Examined {
 pub(super) fn examine(path: &Path) -> Result<Option<Examined>, StoreError> {
     files::check_directory(path)?;
     let seal_at = seal_path(path);
-    let (seal, sealed) = Seal::open(&seal_at)?.unzip();
+    let (seal, sealed) = Seal::open(&seal_at).map_err(|error| of(path, error))?.unzip();
     let file = files::metadata(path)?.filter(|file| file.len() > 0 || !file.is_file());
     let Some(file) = file else {
         return match sealed.and_then(|sealed| sealed.mark()) {
@@ -86,6 +86,14 @@ pub(super) fn examine(path: &Path) -> Result<Option<Examined>, StoreError> {
     };
     faults.extend(judged.err());
     Ok(Some(Examined { database, seal, sealed, found, faults }))
+}
+
+/// The seal carries the lock, but it is the ledger that is in use.
+fn of(path: &Path, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Locked { holder, .. } => StoreError::Locked { path: path.to_owned(), holder },
+        other => other,
+    }
 }
 
 fn unreadable(path: &Path, seal: PathBuf) -> StoreError {
