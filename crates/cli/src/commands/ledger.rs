@@ -22,6 +22,7 @@ use crate::setup::{Owners, load, setup};
 pub(crate) enum LedgerCommand {
     Check(Box<CheckArgs>),
     Reseal(ResealArgs),
+    Backup(BackupArgs),
 }
 
 const CHECK_EXAMPLE: &str = "\
@@ -61,11 +62,28 @@ pub(crate) struct ResealArgs {
     ledger: PathBuf,
 }
 
+const BACKUP_EXAMPLE: &str = "\
+Example:
+  wayleave ledger backup wayleave.db wayleave-2026-11-21.db";
+
+/// Copy a ledger, with a seal of its own
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(BACKUP_EXAMPLE))]
+pub(crate) struct BackupArgs {
+    /// The ledger
+    #[arg(value_name = "LEDGER")]
+    ledger: PathBuf,
+    /// The copy; there must be no such file yet
+    #[arg(value_name = "COPY")]
+    copy: PathBuf,
+}
+
 /// Runs the command.
 pub(crate) fn run(command: &LedgerCommand) -> Result<Exit, Failure> {
     match command {
         LedgerCommand::Check(args) => check(args),
         LedgerCommand::Reseal(args) => reseal(args),
+        LedgerCommand::Backup(args) => backup(args),
     }
 }
 
@@ -92,6 +110,15 @@ fn reseal(args: &ResealArgs) -> Result<Exit, Failure> {
     let before = wayleave_store::reseal(&args.ledger).map_err(internal)?;
     print(&before);
     println!("accepted as it is");
+    Ok(Exit::Fine)
+}
+
+fn backup(args: &BackupArgs) -> Result<Exit, Failure> {
+    let (mut store, records) =
+        SqliteStore::open(&args.ledger, &Options { absent: Absent::Refuse }).map_err(internal)?;
+    store.backup(&args.copy).map_err(internal)?;
+    store.close().map_err(internal)?;
+    println!("{} copied to {}", count(records.len(), "record"), args.copy.display());
     Ok(Exit::Fine)
 }
 
