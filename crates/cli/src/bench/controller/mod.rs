@@ -2,6 +2,7 @@
 
 mod load;
 mod restart;
+mod server;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,6 +13,18 @@ use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params};
 
 use super::Metric;
+
+/// The network: hosts enough that all contracts fit.
+const TOPOLOGY: &str = "fat-tree:k=16";
+const HOSTS: usize = 1_024;
+
+/// The ends of the how-manieth contract: all hosts send, and all receive.
+fn contract(number: usize) -> (usize, usize) {
+    let (from, round) = (number % HOSTS, number / HOSTS);
+    // Steps without a common divisor with the number of hosts, so that no round repeats another.
+    let to = (from + 1 + 37 * round) % HOSTS;
+    (from, if to == from { (to + 1) % HOSTS } else { to })
+}
 
 /// The cases.
 pub(crate) const CASES: &[&str] = &["64-clients", "restart-100k"];
