@@ -417,7 +417,7 @@ fn twice(id: &Id) -> Fault {
     Fault::Invalid { field: "name", message: format!("contract {id} is in the list twice") }
 }
 
-fn id_of(order: &Order) -> Id {
+pub(crate) fn id_of(order: &Order) -> Id {
     let tenant = order.contract.tenant.as_deref().unwrap_or(DEFAULT_TENANT);
     Id::new(tenant, order.contract.name.as_str())
 }

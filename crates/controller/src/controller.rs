@@ -273,6 +273,11 @@ impl Controller {
         self.counters.generation
     }
 
+    /// The number of the last event.
+    pub fn last_event(&self) -> u64 {
+        self.counters.event
+    }
+
     /// The revision of the last change.
     pub fn revision(&self) -> u64 {
         self.counters.revision

@@ -162,6 +162,11 @@ impl Grant {
         (self.sender.run, self.sender.confirmed.filter(|told| told.runs).map(|told| told.version))
     }
 
+    /// How many routes that others have left have to be empty before its packets may be sent.
+    pub fn waits_for(&self) -> usize {
+        self.sender.waits_for.len()
+    }
+
     /// Whether it was deleted.
     pub fn is_ended(&self) -> bool {
         self.is_ended

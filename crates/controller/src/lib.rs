@@ -48,6 +48,7 @@ mod tenants;
 mod timers;
 mod tokens;
 mod vms;
+mod what_if;
 
 pub use clock::Now;
 pub use command::{Applied, Check, Command, ElementName, Fault, Mode, Outcome, Reply, Standing};
@@ -63,3 +64,4 @@ pub use output::{Change, Kind, Output};
 pub use tenants::TenantState;
 pub use tokens::{Role, Token};
 pub use vms::{VmState, VmWish};
+pub use what_if::{Prospect, Question};

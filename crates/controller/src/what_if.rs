@@ -1,0 +1,191 @@
+//! What would be if something failed, came back, were asked for, ended or emptied.
+//!
+//! The question is put to a controller that was made for it (`Controller::load` with [`Southbound::Assumed`]), which is thrown away
+//! afterwards: it does what is asked, and what is different then is the answer. Between two steps so much time passes that every
+//! route that was left is empty, since a person who asks means the state after it all.
+//!
+//! [`Southbound::Assumed`]: crate::Southbound::Assumed
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use wayleave_contracts::Order;
+use wayleave_topology::{NodeId, Route};
+
+use crate::clock::Now;
+use crate::command::{Applied, Check, Command, ElementName, Fault, Mode, Reply, Standing};
+use crate::controller::Controller;
+use crate::grant::State;
+use crate::id::Id;
+use crate::vms::VmWish;
+
+/// What is asked; the steps are taken in this order.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// What fails.
+    pub fail: Vec<ElementName>,
+    /// What is up again.
+    pub restore: Vec<ElementName>,
+    /// Which contracts end.
+    pub delete: Vec<Id>,
+    /// Which contracts are created, or get other terms.
+    pub apply: Vec<Order>,
+    /// From which hosts all VMs go elsewhere, by fit, with their contracts.
+    pub drain: Vec<String>,
+}
+
+/// What would be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prospect {
+    /// Contracts that would go another way.
+    pub rerouted: Vec<Id>,
+    /// Contracts that would be kept no longer.
+    pub degraded: Vec<Id>,
+    /// Contracts that would be kept again.
+    pub restored: Vec<Id>,
+    /// Contracts that would be admitted: new ones, and those with other terms.
+    pub admitted: Vec<Id>,
+    /// Contracts that would be refused.
+    pub refused: Vec<(Id, Fault)>,
+    /// Contracts that would be ended.
+    pub deleted: Vec<Id>,
+    /// VMs that would be elsewhere: from where, and to where if any host is left.
+    pub placed: Vec<(Id, NodeId, Option<NodeId>)>,
+}
+
+/// How a contract stands.
+#[derive(PartialEq, Eq)]
+struct Place {
+    is_degraded: bool,
+    routes: Vec<Route>,
+}
+
+impl Controller {
+    /// Does what is asked, and says what is different then.
+    ///
+    /// # Errors
+    /// If something is asked about that is not there.
+    pub fn ask(&mut self, now: Now, question: Question) -> Result<Prospect, Fault> {
+        let before = self.places();
+        let mut prospect = Prospect::default();
+        for element in question.fail {
+            self.step(now, Command::SetElement { element, down: Some("what if".to_owned()) })?;
+        }
+        for element in question.restore {
+            self.step(now, Command::SetElement { element, down: None })?;
+        }
+        for id in question.delete {
+            if !before.contains_key(&id) {
+                return Err(Fault::NotFound { what: "contract", name: id.to_string() });
+            }
+            self.step(now, Command::Delete { ids: vec![(id.clone(), Check::None)] })?;
+            prospect.deleted.push(id);
+        }
+        self.apply_for(now, question.apply, &mut prospect, true)?;
+        self.drain(now, &question.drain, &mut prospect)?;
+        self.compare(&before, &mut prospect);
+        Ok(prospect)
+    }
+
+    /// One step, and time until nothing is on its way out any more.
+    fn step(&mut self, now: Now, command: Command) -> Result<Reply, Fault> {
+        let reply = self.handle(Now { steady: self.now.steady, ..now }, command)?;
+        while self.leavings.iter().next().is_some() {
+            let Some(due) = self.due().0 else { break };
+            self.tick(Now { steady: due, ..now });
+        }
+        Ok(reply)
+    }
+
+    fn places(&self) -> BTreeMap<Id, Place> {
+        let there = self.grants().filter(|grant| !grant.is_ended());
+        let place = |grant| self.routes(grant).into_iter().map(|(_, route)| route).collect();
+        there
+            .map(|grant| {
+                let is_degraded = grant.state == State::Degraded;
+                (grant.id.clone(), Place { is_degraded, routes: place(grant) })
+            })
+            .collect()
+    }
+
+    fn apply_for(
+        &mut self,
+        now: Now,
+        orders: Vec<Order>,
+        prospect: &mut Prospect,
+        is_asked: bool,
+    ) -> Result<(), Fault> {
+        for order in orders {
+            let (mode, standing) = (Mode::Each, Standing::ForGood);
+            let reply = self.step(now, Command::Apply { orders: vec![(order, Check::None)], mode, standing })?;
+            let Reply::Each(applied) = reply else { continue };
+            for Applied { id, result, .. } in applied {
+                match result {
+                    Ok(_) if is_asked => prospect.admitted.push(id),
+                    Ok(_) => {}
+                    Err(fault) => prospect.refused.push((id, fault)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts all VMs of some hosts elsewhere. Contracts of the hosts themselves have nowhere to go: they are degraded.
+    fn drain(&mut self, now: Now, hosts: &[String], prospect: &mut Prospect) -> Result<(), Fault> {
+        let nodes = hosts.iter().map(|name| self.host(name)).collect::<Result<BTreeSet<NodeId>, Fault>>()?;
+        let vms: Vec<(Id, NodeId)> =
+            self.vms().filter(|(_, vm)| nodes.contains(&vm.host)).map(|(id, vm)| (id.clone(), vm.host)).collect();
+        let moves = |tenant: &str, end: &str| vms.iter().any(|(id, _)| id.tenant == tenant && id.name == end);
+        let mut orders: Vec<Order> = self
+            .grants()
+            .filter(|grant| !grant.is_ended())
+            .filter(|grant| moves(&grant.id.tenant, &grant.order.from) || moves(&grant.id.tenant, &grant.order.to))
+            .map(|grant| grant.order.clone())
+            .collect();
+        // Those of higher priority find their places first.
+        orders.sort_by_key(|order| Reverse(order.priority));
+        for order in &orders {
+            let ids = vec![(crate::apply::id_of(order), Check::None)];
+            self.step(now, Command::Delete { ids })?;
+        }
+        for (id, _) in &vms {
+            self.step(now, Command::DeleteVm { id: id.clone(), check: Check::None })?;
+        }
+        for name in hosts {
+            let (element, down) = (ElementName::Node(name.clone()), Some("drained".to_owned()));
+            self.step(now, Command::SetElement { element, down })?;
+        }
+        for (id, from) in vms {
+            let put = Command::PutVm { id: id.clone(), wish: VmWish::Fit, check: Check::None };
+            let _ = self.step(now, put);
+            let to = self.vm(&id).map(|vm| vm.host);
+            prospect.placed.push((id, from, to));
+        }
+        for order in &mut orders {
+            let id = crate::apply::id_of(order);
+            for (name, end) in [(&order.from, &mut order.contract.from), (&order.to, &mut order.contract.to)] {
+                if let Some(node) = self.end_of(&id, name) {
+                    *end = node;
+                }
+            }
+        }
+        self.apply_for(now, orders, prospect, false)
+    }
+
+    fn host(&self, name: &str) -> Result<NodeId, Fault> {
+        let node = self.node(name).ok().filter(|&node| !self.is_switch(node));
+        node.ok_or_else(|| Fault::NotFound { what: "host", name: name.to_owned() })
+    }
+
+    fn compare(&self, before: &BTreeMap<Id, Place>, prospect: &mut Prospect) {
+        for (id, after) in self.places() {
+            let Some(old) = before.get(&id).filter(|old| **old != after) else { continue };
+            match (old.is_degraded, after.is_degraded) {
+                (false, true) => prospect.degraded.push(id),
+                (true, false) => prospect.restored.push(id),
+                (false, false) if !prospect.admitted.contains(&id) => prospect.rerouted.push(id),
+                _ => {}
+            }
+        }
+    }
+}
