@@ -50,6 +50,7 @@ mod tokens;
 mod vms;
 mod what_if;
 
+pub use agents::NodeState;
 pub use clock::Now;
 pub use command::{Applied, Check, Command, ElementName, Fault, Mode, Outcome, Reply, Standing};
 pub use controller::{Controller, Setup, Southbound, Timing};

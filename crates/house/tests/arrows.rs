@@ -45,6 +45,23 @@ const ARROWS: &[(&str, Allowed)] = &[
     ),
     // A pure state machine; the server and the tests' world drive it.
     ("controller", Only(&["units", "topology", "contracts", "ledger", "policy", "schemes"])),
+    // REST in front, a ledger on disk behind, the controller between.
+    (
+        "server",
+        Only(&[
+            "units",
+            "topology",
+            "contracts",
+            "ledger",
+            "policy",
+            "schemes",
+            "formats",
+            "answers",
+            "controller",
+            "store",
+            "api",
+        ]),
+    ),
     // Decisions for people and programs; never a driver's session.
     ("answers", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "schemes", "recheck"])),
     // Records on disk; knows nothing of networks.

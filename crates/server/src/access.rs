@@ -1,0 +1,61 @@
+//! Who may ask what: roles against the access that each route of the table asks for.
+
+use wayleave_controller::{Id, Role};
+
+/// Who may use a route. What belongs to another tenant is hidden besides: it is as if it were not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody, without a token.
+    Open,
+    /// Everybody with a token.
+    Any,
+    /// Who reads: operators, readers, tenants what is theirs.
+    Read,
+    /// Who reads everything: operators, and readers that are not of one tenant.
+    ReadAll,
+    /// Who changes contracts and VMs: operators, tenants what is theirs.
+    Write,
+    /// Operators.
+    Operator,
+    /// The agent of the node that the address names, and operators.
+    Agent,
+}
+
+impl Access {
+    /// Whether a role may use such a route at all.
+    pub fn allows(self, role: &Role) -> bool {
+        match (self, role) {
+            (_, Role::Operator) | (Self::Open | Self::Any, _) => true,
+            (Self::Read, Role::Tenant { .. } | Role::Reader { .. }) => true,
+            (Self::ReadAll, Role::Reader { tenant }) => tenant.is_none(),
+            (Self::Write, Role::Tenant { .. }) | (Self::Agent, Role::Agent { .. }) => true,
+            _ => false,
+        }
+    }
+
+    /// In words, for who may not.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Open | Self::Any => "everybody",
+            Self::Read => "operators, tenants and readers",
+            Self::ReadAll => "operators and readers of everything",
+            Self::Write => "operators and tenants",
+            Self::Operator => "operators",
+            Self::Agent => "agents",
+        }
+    }
+}
+
+/// The only tenant whose objects a role may know of; `None` if all.
+pub(crate) fn tenant_of(role: &Role) -> Option<&str> {
+    match role {
+        Role::Tenant { tenant } | Role::Reader { tenant: Some(tenant) } => Some(tenant),
+        // An agent has no business with objects, and no route shows it any.
+        Role::Operator | Role::Agent { .. } | Role::Reader { tenant: None } => None,
+    }
+}
+
+/// Whether a role may know of an object.
+pub(crate) fn sees(role: &Role, id: &Id) -> bool {
+    tenant_of(role).is_none_or(|tenant| tenant == id.tenant)
+}

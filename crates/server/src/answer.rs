@@ -1,0 +1,177 @@
+//! What is answered, before it is HTTP.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use wayleave_api::problem::{Code, FieldError, MEDIA_TYPE, Problem};
+use wayleave_controller::{Fault, QuotaShort};
+use wayleave_formats::InputErrors;
+
+/// What is answered.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// The revision of the object.
+    pub(crate) etag: Option<u64>,
+    pub(crate) location: Option<String>,
+    pub(crate) media: &'static str,
+    /// For `Retry-After`.
+    pub(crate) retry_after: Option<u64>,
+    pub(crate) body: Bytes,
+}
+
+/// What a handler gives.
+pub(crate) type Outcome = Result<Answer, Box<Problem>>;
+
+const JSON: &str = "application/json";
+
+impl Answer {
+    pub(crate) fn json(status: u16, value: &impl Serialize) -> Self {
+        let body = serde_json::to_vec(value).unwrap_or_default();
+        Self::of(status, JSON, body)
+    }
+
+    pub(crate) fn of(status: u16, media: &'static str, body: impl Into<Bytes>) -> Self {
+        Self { status, etag: None, location: None, media, retry_after: None, body: body.into() }
+    }
+
+    pub(crate) fn ready(body: Bytes) -> Self {
+        Self::of(200, JSON, body)
+    }
+
+    pub(crate) fn nothing() -> Self {
+        Self::of(204, JSON, Bytes::new())
+    }
+
+    pub(crate) fn tagged(self, revision: u64) -> Self {
+        Self { etag: Some(revision), ..self }
+    }
+
+    pub(crate) fn at(self, location: String) -> Self {
+        Self { location: Some(location), ..self }
+    }
+}
+
+impl From<Box<Problem>> for Answer {
+    fn from(problem: Box<Problem>) -> Self {
+        let retry_after = match problem.code {
+            Code::Unavailable | Code::RateLimited => Some(1),
+            _ => None,
+        };
+        let body = serde_json::to_vec(&problem).unwrap_or_default();
+        Self { retry_after, etag: None, ..Self::of(problem.status, MEDIA_TYPE, body) }
+    }
+}
+
+/// An answer as it is kept for a request that is repeated.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    etag: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    location: Option<String>,
+    body: String,
+}
+
+impl Answer {
+    /// As text to keep.
+    pub(crate) fn keep(&self) -> String {
+        let body = String::from_utf8_lossy(&self.body).into_owned();
+        let kept = Kept { status: self.status, etag: self.etag, location: self.location.clone(), body };
+        serde_json::to_string(&kept).unwrap_or_default()
+    }
+
+    /// From the text that was kept.
+    pub(crate) fn kept(text: &str) -> Option<Self> {
+        let Kept { status, etag, location, body } = serde_json::from_str(text).ok()?;
+        let media = if status >= 400 { MEDIA_TYPE } else { JSON };
+        Some(Self { etag, location, ..Self::of(status, media, body.into_bytes()) })
+    }
+}
+
+/// Something that was not done.
+pub(crate) fn problem(code: Code, detail: impl Into<String>) -> Box<Problem> {
+    Box::new(Problem::new(code, detail))
+}
+
+/// There is no such thing, or it is not the asker's.
+pub(crate) fn not_found(what: &str, name: &str) -> Box<Problem> {
+    problem(Code::NotFound, format!("there is no {what} {name}, or it is not yours to see"))
+}
+
+/// One field that is wrong.
+pub(crate) fn invalid(field: &str, detail: impl Into<String>) -> Box<Problem> {
+    let detail = detail.into();
+    let error = FieldError { line: None, column: None, field: Some(field.to_owned()), detail: detail.clone() };
+    let mut problem = Problem::new(Code::Invalid, format!("{field}: {detail}"));
+    problem.errors.push(error);
+    Box::new(problem)
+}
+
+/// Why the controller did not do something.
+pub(crate) fn fault(fault: Fault) -> Box<Problem> {
+    match fault {
+        Fault::NotFound { what, name } => not_found(what, &name),
+        Fault::Precondition { revision } => {
+            let detail = match revision {
+                Some(revision) => format!("its revision is {revision}: read it again, and decide anew"),
+                None => "it is not there".to_owned(),
+            };
+            let mut problem = Problem::new(Code::PreconditionFailed, detail);
+            problem.revision = revision;
+            Box::new(problem)
+        }
+        Fault::Invalid { field, message } => invalid(field, message),
+        Fault::InUse { what, by } => problem(Code::Conflict, format!("{what} is needed by {by}: end that first")),
+        Fault::Forbidden { message } => problem(Code::Forbidden, message),
+        Fault::Refused { decision, reason } => {
+            let code = Code::of(reason).unwrap_or(Code::Policy);
+            let detail = format!("the contract was refused; why: GET /v1/decisions/{decision}/explanation");
+            let mut problem = Problem::new(code, detail);
+            problem.decision = Some(decision);
+            Box::new(problem)
+        }
+        Fault::WithOthers => problem(Code::WithOthers, "another contract of the list was refused, so none was changed"),
+        Fault::StaleEpoch { current } => {
+            let detail = match current {
+                Some(epoch) => format!("session {epoch} is the one that counts: begin a new one"),
+                None => "no session is open: begin one".to_owned(),
+            };
+            problem(Code::StaleEpoch, detail)
+        }
+    }
+}
+
+/// What a quota leaves no room for, in words.
+pub(crate) fn quota_short(short: &QuotaShort) -> String {
+    let QuotaShort { what, asked, most } = short;
+    let unit = match *what {
+        "rate" => " bit/s",
+        "burst" => " B",
+        _ => "",
+    };
+    format!("the quota of {what} is {most}{unit}, and with this contract {asked}{unit} would be used")
+}
+
+/// Everything that is wrong with a text, with its places.
+pub(crate) fn input_errors(errors: &InputErrors) -> Box<Problem> {
+    let field = |problem: &wayleave_formats::Problem| {
+        let hint = problem.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+        let context = problem.context().map(|context| format!(" ({context})")).unwrap_or_default();
+        let (line, column) = problem.location().map(|location| (location.line, location.column)).unzip();
+        FieldError { line, column, field: None, detail: format!("{}{hint}{context}", problem.message()) }
+    };
+    let listed: Vec<FieldError> = errors.problems().iter().map(field).collect();
+    let more = errors.more() + listed.len().saturating_sub(1);
+    let first = listed.first();
+    let place = first.and_then(|one| Some(format!("line {}, column {}: ", one.line?, one.column?))).unwrap_or_default();
+    let detail = first.map(|one| one.detail.clone()).unwrap_or_default();
+    let others = match more {
+        0 => String::new(),
+        1 => " (and one more)".to_owned(),
+        many => format!(" (and {many} more)"),
+    };
+    let mut problem = Problem::new(Code::Invalid, format!("{place}{detail}{others}"));
+    problem.errors = listed;
+    Box::new(problem)
+}

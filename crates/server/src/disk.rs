@@ -1,0 +1,66 @@
+//! Where the records are: opened at the start, and again after a commit has failed.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wayleave_store::{Change, MemoryStore, Options, Record, SqliteStore, Store, StoreError};
+
+/// A store with what is in it.
+pub struct Opened {
+    /// Where changes go.
+    pub store: Box<dyn Store>,
+    /// What is there.
+    pub records: Vec<Record>,
+    /// The number of the last commit.
+    pub sequence: u64,
+}
+
+/// A place that can be opened.
+pub trait Disk: Send {
+    /// Opens it; what was open before has been dropped.
+    ///
+    /// # Errors
+    /// If it cannot be read or written, or cannot be trusted.
+    fn open(&mut self) -> Result<Opened, StoreError>;
+
+    /// Where it is, for people.
+    fn name(&self) -> String;
+}
+
+/// A ledger file.
+#[derive(Clone, Debug)]
+pub struct File(pub PathBuf);
+
+impl Disk for File {
+    fn open(&mut self) -> Result<Opened, StoreError> {
+        let (store, records) = SqliteStore::open(&self.0, &Options::default())?;
+        let sequence = store.sequence();
+        Ok(Opened { store: Box::new(store), records, sequence })
+    }
+
+    fn name(&self) -> String {
+        self.0.display().to_string()
+    }
+}
+
+/// A store in memory, shared with a test that lets it fail.
+#[derive(Clone, Debug, Default)]
+pub struct Memory(pub Arc<Mutex<MemoryStore>>);
+
+impl Disk for Memory {
+    fn open(&mut self) -> Result<Opened, StoreError> {
+        let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let records = memory.reopen();
+        Ok(Opened { store: Box::new(self.clone()), records, sequence: memory.sequence() })
+    }
+
+    fn name(&self) -> String {
+        "memory".to_owned()
+    }
+}
+
+impl Store for Memory {
+    fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).commit(changes)
+    }
+}

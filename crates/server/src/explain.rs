@@ -1,0 +1,79 @@
+//! Why a contract is kept, or was refused, as `wayleave explain -o json` says it.
+
+use wayleave_answers::{Context, Explained, ExplanationShape, Names, look_around};
+use wayleave_api::problem::Code;
+use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Role};
+use wayleave_topology::FlowId;
+
+use crate::access::sees;
+use crate::answer::{Answer, Outcome, problem, quota_short};
+use crate::render;
+
+/// Whose flows are, as far as somebody may know.
+struct Owners<'a> {
+    controller: &'a Controller,
+    role: &'a Role,
+}
+
+impl Names for Owners<'_> {
+    fn name_of(&self, flow: FlowId) -> &str {
+        match self.controller.owner(flow) {
+            Some(grant) if sees(self.role, &grant.id) => &grant.id.name,
+            Some(_) => "another tenant's contract",
+            None => "",
+        }
+    }
+}
+
+/// Of a contract that is there, by what is admitted now.
+pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Role) -> Outcome {
+    let owners = Owners { controller, role };
+    let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
+    let context = Context { network, model, scheme, names: &owners };
+    let routes = controller.routes(grant);
+    let standing = routes.first().and_then(|&(flow, _)| context.standing(flow));
+    let Some(decision) = standing else {
+        let detail =
+            format!("contract {} has no place now, so there is nothing to prove; its status says why", grant.id);
+        return Err(problem(Code::Conflict, detail));
+    };
+    let contract = &grant.order.contract;
+    let request = wayleave_schemes::request(contract, model);
+    let explained = Explained { contract, request: &request, decision: &Ok(decision), before: None, refused: None };
+    Ok(Answer::json(200, &ExplanationShape::of(&context, &explained)))
+}
+
+/// Of a decision, by what is admitted now; an admitted contract is explained as it stands.
+pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, role: &Role) -> Outcome {
+    let refusal = match &record.decided {
+        Decided::Admitted { .. } => return admitted(controller, record, role),
+        Decided::Quota(short) => {
+            let shown = render::decision(controller.network(), record, role);
+            return Ok(Answer::json(200, &serde_json::json!({ "decision": shown, "message": quota_short(short) })));
+        }
+        Decided::Refused(refusal) => refusal.clone(),
+    };
+    let (model, contract) = (*controller.model(), &record.order.contract);
+    let refused = look_around(controller.scheme_for_questions(), &model, contract, &record.request, &refusal);
+    let owners = Owners { controller, role };
+    let (network, scheme) = (&**controller.network(), controller.scheme());
+    let context = Context { network, model: &model, scheme, names: &owners };
+    let explained = Explained {
+        contract,
+        request: &record.request,
+        decision: &Err(refusal),
+        before: None,
+        refused: Some(&refused),
+    };
+    Ok(Answer::json(200, &ExplanationShape::of(&context, &explained)))
+}
+
+fn admitted(controller: &Controller, record: &DecisionRecord, role: &Role) -> Outcome {
+    match controller.grant(&record.id).filter(|grant| grant.decision == record.number).cloned() {
+        Some(grant) => contract(controller, &grant, role),
+        None => {
+            let detail = format!("contract {} is not there any more as it was decided then", record.id);
+            Err(problem(Code::Conflict, detail))
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! `/v1/agents/{node}`: what nodes and the controller say to one another.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use wayleave_api::agent::{Confirmations, Messages, Reports, Session, SessionSpec};
+use wayleave_api::problem::Problem;
+use wayleave_controller::{Command, Fault, Measured, Reply, Role};
+use wayleave_units::Time;
+
+use crate::answer::{Answer, Outcome, fault, not_found};
+use crate::engine::Desk;
+use crate::http::call::Call;
+use crate::render;
+use crate::shared::Shared;
+
+/// The node of the address, if the sender may speak for it.
+fn node(shared: &Shared, call: &Call) -> Result<String, Box<Problem>> {
+    let name = call.name();
+    match call.role() {
+        Role::Agent { node } if node != name => Err(not_found("node", name)),
+        _ => shared.node(name).map(|_| name.to_owned()),
+    }
+}
+
+pub(crate) async fn begin(shared: Arc<Shared>, call: Call) -> Outcome {
+    let node = node(&shared, &call)?;
+    let SessionSpec { installed } = call.json()?;
+    let work = move |desk: &mut Desk<'_>| {
+        let generation = desk.controller.generation();
+        match desk.handle(Command::Begin { node, installed }).map_err(fault)? {
+            Reply::Begun { epoch } => Ok(Answer::json(200, &Session { epoch, generation })),
+            _ => Ok(Answer::nothing()),
+        }
+    };
+    shared.submit(call.repeat()?, work).await
+}
+
+pub(crate) async fn messages(shared: Arc<Shared>, call: Call) -> Outcome {
+    let name = node(&shared, &call)?;
+    let bell = shared.view.bell(shared.node(&name)?);
+    let asked = call.query.number("epoch");
+    let until = Instant::now() + Duration::from_secs(call.query.number("wait").unwrap_or(0));
+    let mut ending = shared.ending.clone();
+    loop {
+        // Listens first, so that what comes between looking and waiting is not missed.
+        let rung = bell.notified();
+        tokio::pin!(rung);
+        rung.as_mut().enable();
+        let is_over = Instant::now() >= until || *ending.borrow();
+        let answer = look(&shared, name.clone(), asked, is_over).await?;
+        if answer.status != 204 {
+            return Ok(answer);
+        }
+        tokio::select! {
+            () = rung => {}
+            () = tokio::time::sleep_until(until) => {}
+            _ = ending.changed() => {}
+        }
+    }
+}
+
+/// What there is to do; 204 if it is nothing, and that is not worth an answer yet.
+async fn look(shared: &Arc<Shared>, name: String, asked: Option<u64>, is_over: bool) -> Outcome {
+    let work = move |desk: &mut Desk<'_>| {
+        let controller = &*desk.controller;
+        let state = controller.node(&name).ok().and_then(|node| controller.node_state(node));
+        let current = state.filter(|state| state.is_open).map(|state| state.epoch);
+        let Some(epoch) = current.filter(|&epoch| asked.is_none_or(|asked| asked == epoch)) else {
+            return Err(fault(Fault::StaleEpoch { current }));
+        };
+        let outbox = controller.outbox(&name);
+        if outbox.is_empty() && !is_over {
+            return Ok(Answer::nothing());
+        }
+        let operations = outbox.iter().map(|one| render::operation(controller.network(), one)).collect();
+        Ok(Answer::json(200, &Messages { epoch, generation: controller.generation(), operations }))
+    };
+    shared.submit(None, work).await
+}
+
+pub(crate) async fn confirm(shared: Arc<Shared>, call: Call) -> Outcome {
+    let node = node(&shared, &call)?;
+    let Confirmations { epoch, done } = call.json()?;
+    let work = move |desk: &mut Desk<'_>| {
+        desk.handle(Command::Confirm { node, epoch, done }).map_err(fault)?;
+        Ok(Answer::nothing())
+    };
+    shared.submit(call.repeat()?, work).await
+}
+
+pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
+    let node = node(&shared, &call)?;
+    let Reports { epoch, measured } = call.json()?;
+    let one = |one: wayleave_api::agent::Measured| Measured {
+        serial: one.serial,
+        packets: one.packets,
+        late: one.late,
+        worst: Time::from_nanos(one.worst_ns),
+    };
+    let measured = measured.into_iter().map(one).collect();
+    let work = move |desk: &mut Desk<'_>| {
+        desk.handle(Command::Measure { node, epoch, measured }).map_err(fault)?;
+        Ok(Answer::nothing())
+    };
+    shared.submit(call.repeat()?, work).await
+}

@@ -1,0 +1,67 @@
+//! What all changes have in common.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use wayleave_api::problem::{Code, Problem};
+use wayleave_controller::{Command, Controller, Fault, Now, Outcome as Became, Reply};
+use wayleave_units::Time;
+
+use crate::answer::{Answer, Outcome, fault, problem};
+use crate::engine::Desk;
+use crate::http::call::Call;
+use crate::http::condition::is_known;
+use crate::imagine::wall;
+use crate::shared::Shared;
+
+/// Has a command carried out, by the engine or by a controller for trying.
+pub(crate) type Handle<'a> = dyn FnMut(&mut Controller, Command) -> Result<Reply, Fault> + 'a;
+
+/// Has a change made; as a dry run, in a controller that is thrown away.
+pub(crate) async fn change(
+    shared: &Arc<Shared>,
+    call: &Call,
+    run: impl FnOnce(&mut Controller, &mut Handle<'_>) -> Outcome + Send + 'static,
+) -> Outcome {
+    if call.is_dry_run() {
+        let question = |controller: &mut Controller| {
+            let now = Now { steady: Time::ZERO, wall: wall() };
+            run(controller, &mut |controller, command| controller.handle(now, command))
+        };
+        return shared.imagine(question).await;
+    }
+    let work = move |desk: &mut Desk<'_>| {
+        let now = desk.now;
+        run(desk.controller, &mut |controller, command| controller.handle(now, command))
+    };
+    shared.submit(call.repeat()?, work).await
+}
+
+/// What became of the only object of a command.
+pub(crate) fn done(reply: Result<Reply, Fault>) -> Result<Became, Box<Problem>> {
+    match reply.map_err(fault)? {
+        Reply::Done { outcome, .. } => Ok(outcome),
+        _ => Ok(Became::Unchanged),
+    }
+}
+
+/// Who creates something that is there is told so, rather than of a condition that was never written.
+pub(crate) fn taken(other: Box<Problem>, call_creates: bool, what: &str, name: &str) -> Box<Problem> {
+    if call_creates && other.code == Code::PreconditionFailed {
+        return problem(Code::Conflict, format!("{what} {name} is there already: PUT changes it"));
+    }
+    other
+}
+
+/// The answer with an object that was created or changed.
+pub(crate) fn written(became: Became, answer: Answer, location: impl FnOnce() -> String) -> Answer {
+    if became == Became::Created { Answer { status: 201, ..answer }.at(location()) } else { answer }
+}
+
+/// An object, unless the reader has it already.
+pub(crate) fn shown(call: &Call, revision: u64, json: Bytes) -> Answer {
+    if is_known(&call.headers, revision) {
+        return Answer { status: 304, ..Answer::nothing() }.tagged(revision);
+    }
+    Answer::ready(json).tagged(revision)
+}

@@ -1,0 +1,235 @@
+//! `/v1/contracts` and `/v1/apply`.
+
+use std::sync::Arc;
+
+use wayleave_api::decision::{Applied, ApplyReport, Outcome as Became};
+use wayleave_api::problem::{Code, Problem};
+use wayleave_contracts::Order;
+use wayleave_controller::{
+    self as controller, Check, Command, Controller, Fault, Id, Mode, Outcome as Done, Reply, Role, Standing,
+};
+use wayleave_formats::{Addressed, Places, Source, read_order, read_orders};
+use wayleave_topology::NodeId;
+
+use crate::access::sees;
+use crate::answer::{Answer, Outcome, fault, input_errors, invalid, not_found, problem};
+use crate::engine::Desk;
+use crate::explain;
+use crate::handlers::change::{shown, taken, written};
+use crate::http::call::Call;
+use crate::http::condition::Condition;
+use crate::render;
+use crate::shared::Shared;
+use crate::view::View;
+
+/// How many names of VMs are looked through for the one that was meant.
+const NAMES: usize = 1000;
+
+/// VMs as they are on disk.
+struct OnDisk<'a> {
+    view: &'a View,
+    tenant: &'a str,
+}
+
+impl Places for OnDisk<'_> {
+    fn host_of(&self, tenant: Option<&str>, name: &str) -> Option<NodeId> {
+        let id = Id::new(tenant.unwrap_or(self.tenant), name);
+        self.view.read().vms.get(&id).map(|vm| vm.host)
+    }
+
+    fn names(&self, tenant: Option<&str>) -> Vec<String> {
+        let tables = self.view.read();
+        let vms = tables.vms_of(Some(tenant.unwrap_or(self.tenant)), None);
+        vms.take(NAMES).map(|(id, _)| id.name.clone()).collect()
+    }
+}
+
+/// The contract of the body.
+fn read(shared: &Shared, call: &Call, given: Addressed<'_>) -> Result<Order, Box<Problem>> {
+    let tenant = call.tenant().to_owned();
+    let places = OnDisk { view: &shared.view, tenant: &tenant };
+    let source = Source::new("body", call.text()?);
+    let order = read_order(&source, shared.network(), &places, given).map_err(|errors| input_errors(&errors))?;
+    Ok(owned(order, &tenant))
+}
+
+/// Whose a contract is always stands in it, so that the same contract is the same however it was written.
+fn owned(mut order: Order, tenant: &str) -> Order {
+    order.contract.tenant.get_or_insert_with(|| tenant.to_owned());
+    order
+}
+
+fn id_of(order: &Order) -> Id {
+    Id::new(order.contract.tenant.as_deref().unwrap_or_default(), order.contract.name.as_str())
+}
+
+pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
+    let order = read(&shared, &call, Addressed { tenant: call.only_tenant(), name: None })?;
+    if !sees(call.role(), &id_of(&order)) {
+        return Err(not_found("tenant", order.contract.tenant.as_deref().unwrap_or_default()));
+    }
+    write(&shared, &call, order, Condition::Absent).await
+}
+
+pub(crate) async fn put(shared: Arc<Shared>, call: Call) -> Outcome {
+    let id = call.id("contract")?;
+    let order = read(&shared, &call, Addressed { tenant: Some(&id.tenant), name: Some(&id.name) })?;
+    write(&shared, &call, order, call.condition()?).await
+}
+
+/// The revision of a contract that was not deleted.
+fn revision(controller: &Controller, id: &Id) -> Option<u64> {
+    controller.grant(id).filter(|grant| !grant.is_ended()).map(|grant| grant.revision)
+}
+
+async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condition) -> Outcome {
+    let creates = call.row.name == "createContract";
+    let standing = if call.is_dry_run() { Standing::Trial } else { Standing::ForGood };
+    let repeat = if call.is_dry_run() { None } else { call.repeat()? };
+    let work = move |desk: &mut Desk<'_>| {
+        let id = id_of(&order);
+        let check = condition.check(revision(desk.controller, &id)).map_err(fault);
+        let check = check.map_err(|problem| taken(problem, creates, "contract", &id.to_string()))?;
+        let reply = desk.handle(Command::Apply { orders: vec![(order, check)], mode: Mode::Each, standing });
+        let Ok(Reply::Each(applied)) = reply else { return Err(problem(Code::Internal, "no answer")) };
+        let Some(applied) = applied.into_iter().next() else { return Err(problem(Code::Internal, "no answer")) };
+        if standing == Standing::Trial {
+            let item = item(desk.controller, applied, standing);
+            return match item.error {
+                None => Ok(Answer::json(200, &item)),
+                Some(error) => Err(Box::new(error)),
+            };
+        }
+        let done = applied.result.map_err(fault);
+        let done = done.map_err(|problem| taken(problem, creates, "contract", &id.to_string()))?;
+        let Some(grant) = desk.controller.grant(&id) else {
+            return Err(problem(Code::Internal, "the contract is not there"));
+        };
+        let answer = Answer::json(200, &render::contract(desk.controller, grant)).tagged(grant.revision);
+        Ok(written(done, answer, || format!("/v1/contracts/{id}")))
+    };
+    shared.submit(repeat, work).await
+}
+
+pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
+    let id = call.id("contract")?;
+    let contract = shared.view.read().contracts.get(&id).map(|contract| contract.object.clone());
+    let Some(contract) = contract else { return Err(not_found("contract", &id.to_string())) };
+    Ok(shown(&call, contract.revision, contract.json))
+}
+
+pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
+    let (id, condition) = (call.id("contract")?, call.condition()?);
+    let forces = call.query.flag("force");
+    if forces && *call.role() != Role::Operator {
+        return Err(problem(Code::Forbidden, "only operators may say that a sender has certainly stopped (force)"));
+    }
+    if call.is_dry_run() {
+        let current = shared.view.read().contracts.get(&id).map(|contract| contract.object.revision);
+        return condition.check(current).map(|_| Answer::nothing()).map_err(fault);
+    }
+    let work = move |desk: &mut Desk<'_>| {
+        let check = condition.check(revision(desk.controller, &id)).map_err(fault)?;
+        let reply = desk.handle(Command::Delete { ids: vec![(id.clone(), check)] });
+        let Ok(Reply::Each(mut applied)) = reply else { return Err(problem(Code::Internal, "no answer")) };
+        applied.pop().map_or(Ok(Done::Absent), |applied| applied.result).map_err(fault)?;
+        if forces && desk.controller.grant(&id).is_some() {
+            desk.handle(Command::Forget { id }).map_err(fault)?;
+        }
+        Ok(Answer::nothing())
+    };
+    shared.submit(call.repeat()?, work).await
+}
+
+pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
+    let (id, role) = (call.id("contract")?, call.role().clone());
+    let work = move |desk: &mut Desk<'_>| {
+        let Some(grant) = desk.controller.grant(&id).cloned() else {
+            return Err(not_found("contract", &id.to_string()));
+        };
+        explain::contract(desk.controller, &grant, &role)
+    };
+    shared.submit(None, work).await
+}
+
+pub(crate) async fn apply(shared: Arc<Shared>, call: Call) -> Outcome {
+    let orders = list(&shared, &call)?;
+    let standing = if call.is_dry_run() { Standing::Trial } else { Standing::ForGood };
+    let repeat = if call.is_dry_run() { None } else { call.repeat()? };
+    let mode = if call.query.flag("atomic") { Mode::AllOrNothing } else { Mode::Each };
+    let work = move |desk: &mut Desk<'_>| {
+        let orders = orders.into_iter().map(|order| (order, Check::None)).collect();
+        let Ok(Reply::Each(applied)) = desk.handle(Command::Apply { orders, mode, standing }) else {
+            return Err(problem(Code::Internal, "no answer"));
+        };
+        let items: Vec<Applied> = applied.into_iter().map(|one| item(desk.controller, one, standing)).collect();
+        let refused = items.iter().filter(|item| item.error.is_some()).count();
+        if mode == Mode::AllOrNothing
+            && let Some(first) = items.iter().find(|item| is_cause(item))
+        {
+            return Err(none_done(first, items.len()));
+        }
+        let report = ApplyReport { dry_run: standing == Standing::Trial, done: items.len() - refused, refused, items };
+        Ok(Answer::json(200, &report))
+    };
+    shared.submit(repeat, work).await
+}
+
+/// The contracts of a document, all of them the sender's.
+fn list(shared: &Shared, call: &Call) -> Result<Vec<Order>, Box<Problem>> {
+    let tenant = call.tenant();
+    let places = OnDisk { view: &shared.view, tenant };
+    let source = Source::new("body", call.text()?);
+    let given = Addressed { tenant: call.only_tenant(), name: None };
+    let list = read_orders(&source, shared.network(), &places, given).map_err(|errors| input_errors(&errors))?;
+    let orders: Vec<Order> = list.into_orders().into_iter().map(|order| owned(order, tenant)).collect();
+    if orders.is_empty() {
+        return Err(invalid("spec.contracts", "the list is empty"));
+    }
+    Ok(orders)
+}
+
+/// Whether a contract is why the others of its list were not done.
+fn is_cause(item: &Applied) -> bool {
+    item.error.as_ref().is_some_and(|error| error.code != Code::WithOthers)
+}
+
+fn none_done(first: &Applied, count: usize) -> Box<Problem> {
+    let mut problem = first.error.clone().unwrap_or_else(|| Problem::new(Code::Internal, ""));
+    problem.detail =
+        format!("none of the {count} contracts was changed, since {} was not: {}", first.id, problem.detail);
+    Box::new(problem)
+}
+
+/// What became of one contract of a list.
+fn item(controller: &Controller, applied: controller::Applied, standing: Standing) -> Applied {
+    // Only the words of a refusal are shown of the decision, and they name nobody.
+    let role = &Role::Operator;
+    let controller::Applied { id, result, decision } = applied;
+    let grant = controller.grant(&id).filter(|_| standing == Standing::ForGood && result.is_ok());
+    let (state, bound_ns) = grant.map(|grant| (render::state(grant.state), grant.bound.as_nanos())).unzip();
+    let (outcome, error) = match result {
+        Ok(done) => (became(done), None),
+        Err(Fault::Refused { decision, reason }) => {
+            let mut problem = *fault(Fault::Refused { decision, reason });
+            let record =
+                controller.decision(decision).map(|record| render::decision(controller.network(), record, role));
+            if let Some(message) = record.and_then(|record| record.message) {
+                problem.detail = message;
+            }
+            (Became::Refused, Some(problem))
+        }
+        Err(other) => (Became::Refused, Some(*fault(other))),
+    };
+    Applied { id: id.to_string(), outcome, state, bound_ns, decision, error }
+}
+
+fn became(done: Done) -> Became {
+    match done {
+        Done::Created => Became::Created,
+        Done::Changed => Became::Changed,
+        Done::Unchanged => Became::Unchanged,
+        Done::Deleted => Became::Deleted,
+        Done::Absent => Became::Absent,
+    }
+}

@@ -1,0 +1,44 @@
+//! `/v1/links/{link}/state` and `/v1/nodes/{node}/state`: what somebody has seen fail, or come back.
+
+use std::sync::Arc;
+
+use wayleave_api::network::{Consequences, ElementState, UpDown};
+use wayleave_controller::{Command, Controller, ElementName, Id, Reply};
+
+use crate::answer::{Answer, Outcome, fault, invalid};
+use crate::handlers::change::{Handle, change};
+use crate::http::call::Call;
+use crate::shared::Shared;
+
+pub(crate) async fn link(shared: Arc<Shared>, call: Call) -> Outcome {
+    shared.link(call.name())?;
+    let element = ElementName::Link(call.name().to_owned());
+    set(&shared, &call, element).await
+}
+
+pub(crate) async fn node(shared: Arc<Shared>, call: Call) -> Outcome {
+    shared.node(call.name())?;
+    let element = ElementName::Node(call.name().to_owned());
+    set(&shared, &call, element).await
+}
+
+async fn set(shared: &Arc<Shared>, call: &Call, element: ElementName) -> Outcome {
+    let ElementState { state, reason } = call.json()?;
+    if reason.as_ref().is_some_and(|reason| reason.chars().count() > 500) {
+        return Err(invalid("reason", "at most 500 characters are expected"));
+    }
+    let down = match state {
+        UpDown::Down => Some(reason.unwrap_or_else(|| "reported down".to_owned())),
+        UpDown::Up => None,
+    };
+    let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
+        let reply = handle(controller, Command::SetElement { element, down }).map_err(fault)?;
+        let Reply::Changed { rerouted, degraded, restored } = reply else {
+            return Ok(Answer::json(200, &Consequences::default()));
+        };
+        let texts = |ids: Vec<Id>| ids.iter().map(ToString::to_string).collect();
+        let (rerouted, degraded, restored) = (texts(rerouted), texts(degraded), texts(restored));
+        Ok(Answer::json(200, &Consequences { rerouted, degraded, restored }))
+    };
+    change(shared, call, run).await
+}

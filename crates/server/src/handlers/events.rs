@@ -1,0 +1,160 @@
+//! `/v1/events`: as a list, or as a stream (server-sent events) that goes on.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::header::ACCEPT;
+use tokio::sync::{SemaphorePermit, mpsc, watch};
+use tokio_stream::wrappers::ReceiverStream;
+use wayleave_api::problem::{Code, Problem};
+
+use crate::answer::{invalid, problem};
+use crate::http::call::Call;
+use crate::http::page::Page;
+use crate::http::route::{Handled, Reply};
+use crate::shared::Shared;
+use crate::view::EventObject;
+
+/// After so long without an event a comment is sent, so that nobody in between closes the connection.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// A reader that takes nothing for so long is dropped.
+const SLOW: Duration = Duration::from_secs(30);
+/// How many events are sent in one piece.
+const PIECE: usize = 256;
+
+pub(crate) fn events(shared: Arc<Shared>, call: Call) -> Handled {
+    Box::pin(async move {
+        let accepts = call.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if accepts.contains("text/event-stream") { stream(shared, &call) } else { list(&shared, &call) }
+    })
+}
+
+fn is_shown(event: &EventObject, only: Option<&str>) -> bool {
+    only.is_none_or(|only| event.tenant.as_deref() == Some(only))
+}
+
+fn list(shared: &Shared, call: &Call) -> Result<Reply, Box<Problem>> {
+    let page = Page::read(&call.query)?;
+    let (after, only) = (page.after_number()?.unwrap_or(0), call.only_tenant());
+    let tables = shared.view.read();
+    let first = tables.events.partition_point(|event| event.number <= after);
+    let shown = tables.events.range(first..).filter(|event| is_shown(event, only));
+    Ok(page.of(shown.map(|event| (event.number, event.json.clone()))).into())
+}
+
+fn stream(shared: Arc<Shared>, call: &Call) -> Result<Reply, Box<Problem>> {
+    // Beyond its limit nobody waits: who watches would not know that nothing comes.
+    if shared.watchers.try_acquire().is_err() {
+        return Err(problem(
+            Code::Unavailable,
+            "as many watch the events as may: try again later, or ask for the list",
+        ));
+    }
+    let last = match call.headers.get("last-event-id") {
+        None => page_after(call)?,
+        Some(value) => Some(number(value.to_str().unwrap_or_default(), "Last-Event-ID")?),
+    };
+    let only = call.only_tenant().map(str::to_owned);
+    let (pieces, body) = mpsc::channel::<Result<Bytes, Infallible>>(4);
+    tokio::spawn(async move {
+        let Ok(_permit) = shared.watchers.acquire().await else { return };
+        let last = last.unwrap_or_else(|| *shared.view.told.borrow());
+        Watcher { shared: &shared, only, last, pieces, _permit }.run().await;
+    });
+    Ok(Reply::Stream(Body::from_stream(ReceiverStream::new(body))))
+}
+
+fn page_after(call: &Call) -> Result<Option<u64>, Box<Problem>> {
+    Page::read(&call.query)?.after_number()
+}
+
+fn number(text: &str, field: &str) -> Result<u64, Box<Problem>> {
+    text.trim().parse().map_err(|_| invalid(field, "the number of an event is expected"))
+}
+
+struct Watcher<'a> {
+    shared: &'a Shared,
+    only: Option<String>,
+    /// The number of the last event that was sent, or passed over.
+    last: u64,
+    pieces: mpsc::Sender<Result<Bytes, Infallible>>,
+    _permit: SemaphorePermit<'a>,
+}
+
+/// What there is to send.
+enum Next {
+    Events(Vec<u8>),
+    Nothing,
+    /// Events were missed.
+    Missed,
+}
+
+impl Watcher<'_> {
+    async fn run(mut self) {
+        let (mut told, mut ending) = (self.shared.view.told.subscribe(), self.shared.ending.clone());
+        if self.send(b": events of wayleave\n\n".to_vec()).await.is_none() {
+            return;
+        }
+        loop {
+            told.borrow_and_update();
+            let sent = match self.next() {
+                Next::Events(piece) => self.send(piece).await,
+                Next::Missed => {
+                    let last = *self.shared.view.told.borrow();
+                    let reset = format!("id: {last}\nevent: reset\ndata: {{\"number\":{last},\"type\":\"reset\"}}\n\n");
+                    self.send(reset.into_bytes()).await;
+                    return;
+                }
+                Next::Nothing => self.wait(&mut told, &mut ending).await,
+            };
+            if sent.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Waits for events; `None` if nobody listens any more.
+    async fn wait(&self, told: &mut watch::Receiver<u64>, ending: &mut watch::Receiver<bool>) -> Option<()> {
+        if *ending.borrow() {
+            return None;
+        }
+        tokio::select! {
+            changed = told.changed() => changed.ok(),
+            _ = ending.changed() => None,
+            () = self.pieces.closed() => None,
+            () = tokio::time::sleep(HEARTBEAT) => self.send(b": still here\n\n".to_vec()).await,
+        }
+    }
+
+    async fn send(&self, piece: Vec<u8>) -> Option<()> {
+        self.pieces.send_timeout(Ok(piece.into()), SLOW).await.ok()
+    }
+
+    fn next(&mut self) -> Next {
+        let tables = self.shared.view.read();
+        let newest = tables.events.back().map_or(tables.events_after, |event| event.number);
+        // A number from the future is of another ledger.
+        if self.last < tables.events_after || self.last > newest {
+            return Next::Missed;
+        }
+        let first = tables.events.partition_point(|event| event.number <= self.last);
+        let mut piece = Vec::new();
+        for event in tables.events.range(first..).take(PIECE) {
+            self.last = event.number;
+            if is_shown(event, self.only.as_deref()) {
+                piece.extend_from_slice(format!("id: {}\nevent: {}\ndata: ", event.number, event.kind).as_bytes());
+                piece.extend_from_slice(&event.json);
+                piece.extend_from_slice(b"\n\n");
+            }
+        }
+        match (piece.is_empty(), self.last < newest) {
+            (false, _) => Next::Events(piece),
+            // All of these were somebody else's: there are more.
+            (true, true) => Next::Events(Vec::new()),
+            (true, false) => Next::Nothing,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Lists, from what is on disk.
+
+use std::sync::Arc;
+
+use wayleave_api::contract::State;
+use wayleave_api::problem::Problem;
+use wayleave_controller::Id;
+use wayleave_topology::{LinkId, NodeId};
+
+use crate::answer::{Outcome, invalid};
+use crate::handlers::network::{host_shape, json, link_shape, queue_shapes};
+use crate::http::call::Call;
+use crate::http::page::Page;
+use crate::render;
+use crate::shared::Shared;
+
+/// Whose objects a list shows: of the tenant that is asked for, as far as the sender may know of it.
+fn tenant(call: &Call) -> Option<String> {
+    let asked = call.query.text("tenant");
+    match (call.only_tenant(), asked) {
+        // Of another tenant there is nothing to see. No tenant has such a name.
+        (Some(own), Some(asked)) if own != asked => Some(String::new()),
+        (Some(own), _) => Some(own.to_owned()),
+        (None, asked) => asked.map(str::to_owned),
+    }
+}
+
+fn after(call: &Call, page: &Page) -> Result<Option<Id>, Box<Problem>> {
+    let id =
+        |text: &String| Id::parse(text, call.tenant()).map_err(|_| invalid("after", "`next` of a page is expected"));
+    page.after.as_ref().map(id).transpose()
+}
+
+pub(crate) async fn contracts(shared: Arc<Shared>, call: Call) -> Outcome {
+    let page = Page::read(&call.query)?;
+    let (tenant, after) = (tenant(&call), after(&call, &page)?);
+    let state = match call.query.text("state") {
+        None => None,
+        Some(text) => {
+            let known = serde_json::from_value::<State>(text.into());
+            Some(known.map_err(|_| {
+                invalid("state", "pending, admitted, enforced, degraded, violated or released is expected")
+            })?)
+        }
+    };
+    let tables = shared.view.read();
+    let items = tables.contracts_of(tenant.as_deref(), after.as_ref());
+    let items = items.filter(|(_, contract)| state.is_none_or(|state| render::state(contract.state) == state));
+    Ok(page.of(items.map(|(id, contract)| (id, contract.object.json.clone()))))
+}
+
+pub(crate) async fn vms(shared: Arc<Shared>, call: Call) -> Outcome {
+    let page = Page::read(&call.query)?;
+    let (tenant, after) = (tenant(&call), after(&call, &page)?);
+    let host = call.query.text("host").map(|host| shared.node(host)).transpose()?;
+    let tables = shared.view.read();
+    let items = tables.vms_of(tenant.as_deref(), after.as_ref());
+    let items = items.filter(|(_, vm)| host.is_none_or(|host| vm.host == host));
+    Ok(page.of(items.map(|(id, vm)| (id, vm.object.json.clone()))))
+}
+
+pub(crate) async fn tenants(shared: Arc<Shared>, call: Call) -> Outcome {
+    let page = Page::read(&call.query)?;
+    let only = call.only_tenant();
+    let tables = shared.view.read();
+    let behind = |name: &str| page.after.as_deref().is_none_or(|after| name > after);
+    let items = tables.tenants.iter().filter(|(name, _)| behind(name) && only.is_none_or(|only| only == *name));
+    Ok(page.of(items.map(|(name, tenant)| (name, tenant.json.clone()))))
+}
+
+pub(crate) async fn tokens(shared: Arc<Shared>, call: Call) -> Outcome {
+    let page = Page::read(&call.query)?;
+    let tables = shared.view.read();
+    let behind = |name: &str| page.after.as_deref().is_none_or(|after| name > after);
+    let items = tables.tokens.iter().filter(|(name, _)| behind(name));
+    Ok(page.of(items.map(|(name, (token, _))| (name, token.json.clone()))))
+}
+
+/// How many of a list that stands in the order of the topology come before the page.
+fn skip<T>(page: &Page, find: impl Fn(&str) -> Option<T>, number: impl Fn(T) -> u32) -> Result<u32, Box<Problem>> {
+    match &page.after {
+        None => Ok(0),
+        Some(name) => match find(name) {
+            Some(item) => Ok(number(item) + 1),
+            None => Err(invalid("after", "`next` of a page is expected")),
+        },
+    }
+}
+
+pub(crate) async fn hosts(shared: Arc<Shared>, call: Call) -> Outcome {
+    let (page, network) = (Page::read(&call.query)?, shared.network());
+    let first = NodeId(skip(&page, |name| network.find_node(name), |node| node.0)?);
+    let tables = shared.view.read();
+    let hosts = network.hosts().filter(|&host| host >= first);
+    let shape = |host| json(&host_shape(network, &tables, host, call.only_tenant()));
+    Ok(page.of(hosts.map(|host| (&network.node(host).name, shape(host)))))
+}
+
+pub(crate) async fn links(shared: Arc<Shared>, call: Call) -> Outcome {
+    let (page, network) = (Page::read(&call.query)?, shared.network());
+    let first = LinkId(skip(&page, |name| network.find_link(name), |link| link.0)?);
+    let tables = shared.view.read();
+    let links = network.links().filter(|&(link, _)| link >= first);
+    Ok(page.of(links.map(|(id, link)| (&link.name, json(&link_shape(network, &tables, id))))))
+}
+
+pub(crate) async fn queues(shared: Arc<Shared>, call: Call) -> Outcome {
+    let (page, network) = (Page::read(&call.query)?, shared.network());
+    let only = call.query.text("link").map(|link| shared.link(link)).transpose()?;
+    let wrong = || invalid("after", "`next` of a page is expected");
+    let after = match &page.after {
+        None => None,
+        Some(text) => {
+            let (link, queue) = text.rsplit_once(':').ok_or_else(wrong)?;
+            let link = network.find_link(link).ok_or_else(wrong)?;
+            Some((link, queue.parse::<u8>().map_err(|_| wrong())?))
+        }
+    };
+    let first = after.map_or(LinkId(0), |(link, _)| link);
+    let tables = shared.view.read();
+    let links = network.links().map(|(link, _)| link).filter(|&link| only.is_none_or(|only| only == link));
+    let queues = links
+        .filter(|&link| link >= first)
+        .flat_map(|link| queue_shapes(network, &tables, link).into_iter().map(move |queue| (link, queue)));
+    let queues = queues.filter(|(link, queue)| after.is_none_or(|after| (*link, queue.queue) > after));
+    Ok(page.of(queues.map(|(_, queue)| (format!("{}:{}", queue.link, queue.queue), json(&queue)))))
+}

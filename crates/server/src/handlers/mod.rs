@@ -1,0 +1,15 @@
+//! What is done for each route.
+
+pub(crate) mod agents;
+pub(crate) mod change;
+pub(crate) mod contracts;
+pub(crate) mod decisions;
+pub(crate) mod elements;
+pub(crate) mod events;
+pub(crate) mod lists;
+pub(crate) mod network;
+pub(crate) mod others;
+pub(crate) mod tenants;
+pub(crate) mod tokens;
+pub(crate) mod vms;
+pub(crate) mod what_if;

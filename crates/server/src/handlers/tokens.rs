@@ -1,0 +1,77 @@
+//! `/v1/tokens`.
+
+use std::sync::Arc;
+
+use wayleave_api::problem::{Code, Problem};
+use wayleave_api::tenant::{NewToken, Role, TokenSpec};
+use wayleave_controller::{self as controller, Command, Controller};
+
+use crate::answer::{Answer, Outcome, fault, invalid, problem};
+use crate::handlers::change::{Handle, change, done};
+use crate::http::call::Call;
+use crate::render;
+use crate::secret::{self, Secret};
+use crate::shared::Shared;
+
+pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
+    if call.headers.contains_key("idempotency-key") {
+        // The answer would have to be kept on disk, and with it the secret.
+        let detail = "it is not accepted here, since a secret is shown once; delete a token whose answer was lost";
+        return Err(invalid("Idempotency-Key", detail));
+    }
+    let spec: TokenSpec = call.json()?;
+    let role = role(&spec)?;
+    if spec.label.chars().count() > 200 || spec.label.chars().any(char::is_control) {
+        return Err(invalid("label", "at most 200 characters, none of them control characters, are expected"));
+    }
+    let random = |_| problem(Code::Unavailable, "the system gives no random numbers");
+    let (id, secret) = (secret::token_name().map_err(random)?, Secret::new().map_err(random)?);
+    let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
+        let (label, hash) = (spec.label.clone(), secret.hash_text());
+        done(handle(controller, Command::PutToken { id: id.clone(), hash, role, label }))?;
+        let token = controller.tokens().find(|token| token.id == id).map(render::token);
+        let Some(token) = token else { return Err(problem(Code::Internal, "the token is not there")) };
+        let secret = secret.text().to_owned();
+        Ok(Answer::json(201, &NewToken { token, secret }).at(format!("/v1/tokens/{id}")))
+    };
+    change(&shared, &call, run).await
+}
+
+fn role(spec: &TokenSpec) -> Result<controller::Role, Box<Problem>> {
+    let needs =
+        |field: &str, value: &Option<String>| value.clone().ok_or_else(|| invalid(field, "this role needs one"));
+    let has_none = |field: &str, value: &Option<String>| match value {
+        None => Ok(()),
+        Some(_) => Err(invalid(field, "this role has none")),
+    };
+    if spec.role != Role::Agent {
+        has_none("node", &spec.node)?;
+    }
+    Ok(match spec.role {
+        Role::Operator => {
+            has_none("tenant", &spec.tenant)?;
+            controller::Role::Operator
+        }
+        Role::Tenant => controller::Role::Tenant { tenant: needs("tenant", &spec.tenant)? },
+        Role::Agent => {
+            has_none("tenant", &spec.tenant)?;
+            controller::Role::Agent { node: needs("node", &spec.node)? }
+        }
+        Role::Reader => controller::Role::Reader { tenant: spec.tenant.clone() },
+    })
+}
+
+pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
+    let id = call.name().to_owned();
+    let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
+        let mut operators = controller.tokens().filter(|token| token.role == controller::Role::Operator);
+        if operators.next().is_some_and(|only| only.id == id) && operators.next().is_none() {
+            let detail = "this is the only token of an operator: make another one first";
+            return Err(problem(Code::Conflict, detail));
+        }
+        drop(operators);
+        handle(controller, Command::DeleteToken { id }).map_err(fault)?;
+        Ok(Answer::nothing())
+    };
+    change(&shared, &call, run).await
+}

@@ -1,0 +1,84 @@
+//! `/v1/vms`.
+
+use std::sync::Arc;
+
+use wayleave_api::problem::{Code, Problem};
+use wayleave_api::tenant::{Placement, Strategy, VmSpec};
+use wayleave_contracts::Named;
+use wayleave_controller::{Command, Controller, Id, VmWish};
+
+use crate::access::sees;
+use crate::answer::{Answer, Outcome, invalid, not_found, problem};
+use crate::handlers::change::{Handle, change, done, shown, taken, written};
+use crate::http::call::Call;
+use crate::http::condition::Condition;
+use crate::render;
+use crate::shared::Shared;
+
+pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
+    let spec: VmSpec = call.json()?;
+    let Some(name) = &spec.name else { return Err(invalid("name", "it is missing")) };
+    let tenant = spec.tenant.as_deref().unwrap_or(call.tenant());
+    Named::Tenant.check(tenant).map_err(|error| invalid("tenant", error.to_string()))?;
+    Named::Vm.check(name).map_err(|error| invalid("name", error.to_string()))?;
+    let id = Id::new(tenant, name.as_str());
+    if !sees(call.role(), &id) {
+        return Err(not_found("tenant", tenant));
+    }
+    write(&shared, &call, id, &spec, Condition::Absent).await
+}
+
+pub(crate) async fn put(shared: Arc<Shared>, call: Call) -> Outcome {
+    let (id, spec): (Id, VmSpec) = (call.id("vm")?, call.json()?);
+    for (field, given, address) in [("name", &spec.name, &id.name), ("tenant", &spec.tenant, &id.tenant)] {
+        if given.as_ref().is_some_and(|given| given != address) {
+            return Err(invalid(field, format!("the address says {address}: leave it out, or write the same")));
+        }
+    }
+    write(&shared, &call, id, &spec, call.condition()?).await
+}
+
+fn wish(placement: Option<&Placement>) -> Result<VmWish, Box<Problem>> {
+    match placement {
+        None | Some(Placement { host: None, strategy: None | Some(Strategy::Fit) }) => Ok(VmWish::Fit),
+        Some(Placement { host: Some(host), strategy: None }) => Ok(VmWish::On(host.clone())),
+        Some(Placement { host: None, strategy: Some(Strategy::Random) }) => {
+            let random = |_| problem(Code::Unavailable, "the system gives no random numbers");
+            getrandom::u64().map(VmWish::Random).map_err(random)
+        }
+        Some(Placement { host: Some(_), strategy: Some(_) }) => {
+            Err(invalid("placement", "give a host, or a strategy, not both"))
+        }
+    }
+}
+
+async fn write(shared: &Arc<Shared>, call: &Call, id: Id, spec: &VmSpec, condition: Condition) -> Outcome {
+    let wish = wish(spec.placement.as_ref())?;
+    let creates = call.row.name == "createVm";
+    let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
+        let checked = condition.check(controller.vm(&id).map(|vm| vm.revision));
+        let reply = checked.and_then(|check| handle(controller, Command::PutVm { id: id.clone(), wish, check }));
+        let became = done(reply).map_err(|problem| taken(problem, creates, "VM", &id.to_string()))?;
+        let Some(vm) = controller.vm(&id) else { return Err(problem(Code::Internal, "the VM is not there")) };
+        let answer = Answer::json(200, &render::vm(controller.network(), &id, vm)).tagged(vm.revision);
+        Ok(written(became, answer, || format!("/v1/vms/{id}")))
+    };
+    change(shared, call, run).await
+}
+
+pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
+    let id = call.id("vm")?;
+    let vm = shared.view.read().vms.get(&id).map(|vm| vm.object.clone());
+    let Some(vm) = vm else { return Err(not_found("vm", &id.to_string())) };
+    Ok(shown(&call, vm.revision, vm.json))
+}
+
+pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
+    let (id, condition) = (call.id("vm")?, call.condition()?);
+    let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
+        let checked = condition.check(controller.vm(&id).map(|vm| vm.revision));
+        done(checked.and_then(|check| handle(controller, Command::DeleteVm { id, check })))?;
+        Ok(Answer::nothing())
+    };
+    change(&shared, &call, run).await
+}

@@ -1,0 +1,133 @@
+//! `/v1/what-if`.
+
+use std::sync::Arc;
+
+use wayleave_api::problem::Problem;
+use wayleave_api::what_if::{Broken, Moved, Placed, Prospect, Question};
+use wayleave_controller::{self as controller, Controller, ElementName, Fault, Grant, Id, Now, Role, Trouble};
+use wayleave_formats::{Addressed, Places, Source, read_order};
+use wayleave_topology::NodeId;
+use wayleave_units::Time;
+
+use crate::answer::{Answer, Outcome, fault, input_errors, invalid, not_found};
+use crate::http::call::Call;
+use crate::imagine::wall;
+use crate::render;
+use crate::shared::Shared;
+
+/// VMs as the controller that is asked has them.
+struct Forked<'a>(&'a Controller);
+
+impl Places for Forked<'_> {
+    fn host_of(&self, tenant: Option<&str>, name: &str) -> Option<NodeId> {
+        let id = Id::new(tenant.unwrap_or(controller::DEFAULT_TENANT), name);
+        self.0.vm(&id).map(|vm| vm.host)
+    }
+}
+
+pub(crate) async fn ask(shared: Arc<Shared>, call: Call) -> Outcome {
+    let question: Question = call.json()?;
+    let asks = move |controller: &mut Controller| {
+        let question = read(controller, &question)?;
+        let now = Now { steady: Time::ZERO, wall: wall() };
+        let prospect = controller.ask(now, question).map_err(fault)?;
+        Ok(Answer::json(200, &shape(controller, prospect)))
+    };
+    shared.imagine(asks).await
+}
+
+fn read(controller: &Controller, question: &Question) -> Result<controller::Question, Box<Problem>> {
+    let element = |name: &String| element(controller, name);
+    let id = |text: &String| {
+        Id::parse(text, controller::DEFAULT_TENANT).map_err(|error| invalid("delete", error.to_string()))
+    };
+    let order = |(at, spec): (usize, &wayleave_api::contract::ContractSpec)| {
+        let text = serde_json::to_string(spec).unwrap_or_default();
+        let source = Source::new("contract", text);
+        let places = Forked(controller);
+        let read = read_order(&source, controller.network(), &places, Addressed::default());
+        let mut order = read.map_err(|errors| {
+            let mut problem = input_errors(&errors);
+            problem.detail =
+                format!("apply, contract {}: {}", at + 1, problem.errors.first().map_or("", |one| &one.detail));
+            // Their places are those of a text that nobody has written.
+            problem.errors.iter_mut().for_each(|error| (error.line, error.column) = (None, None));
+            problem
+        })?;
+        order.contract.tenant.get_or_insert_with(|| controller::DEFAULT_TENANT.to_owned());
+        Ok(order)
+    };
+    Ok(controller::Question {
+        fail: question.fail.iter().map(element).collect::<Result<_, _>>()?,
+        restore: question.restore.iter().map(element).collect::<Result<_, _>>()?,
+        delete: question.delete.iter().map(id).collect::<Result<_, _>>()?,
+        apply: question.apply.iter().enumerate().map(order).collect::<Result<_, Box<Problem>>>()?,
+        drain: question.drain.clone(),
+    })
+}
+
+/// A node or a link of this name; no link is called like a node.
+fn element(controller: &Controller, name: &str) -> Result<ElementName, Box<Problem>> {
+    let network = controller.network();
+    if network.find_node(name).is_some() {
+        return Ok(ElementName::Node(name.to_owned()));
+    }
+    match network.find_link(name) {
+        Some(_) => Ok(ElementName::Link(name.to_owned())),
+        None => Err(not_found("link or node", name)),
+    }
+}
+
+fn shape(controller: &Controller, prospect: controller::Prospect) -> Prospect {
+    let moved = |ids: Vec<Id>| ids.into_iter().map(|id| moved(controller, id)).collect();
+    let host = |node: NodeId| controller.network().node(node).name.clone();
+    let refused = |(id, fault): (Id, Fault)| refused(controller, &id, fault);
+    Prospect {
+        rerouted: moved(prospect.rerouted),
+        restored: moved(prospect.restored),
+        admitted: moved(prospect.admitted),
+        degraded: prospect.degraded.into_iter().map(|id| degraded(controller, &id)).collect(),
+        refused: prospect.refused.into_iter().map(refused).collect(),
+        deleted: prospect.deleted.iter().map(ToString::to_string).collect(),
+        placed: prospect
+            .placed
+            .into_iter()
+            .map(|(id, from, to)| Placed { id: id.to_string(), from: host(from), to: to.map(host) })
+            .collect(),
+    }
+}
+
+fn moved(controller: &Controller, id: Id) -> Moved {
+    let grant = controller.grant(&id);
+    let link = |hop: &wayleave_topology::Hop| controller.network().link(hop.link).name.clone();
+    let routes = grant.map(|grant| controller.routes(grant)).unwrap_or_default();
+    Moved {
+        id: id.to_string(),
+        bound_ns: grant.map_or(0, |grant| grant.bound.as_nanos()),
+        routes: routes.iter().map(|(_, route)| route.hops.iter().map(link).collect()).collect(),
+    }
+}
+
+fn degraded(controller: &Controller, id: &Id) -> Broken {
+    let trouble = controller.grant(id).and_then(|grant: &Grant| grant.trouble.clone());
+    let (reason, message) = match trouble {
+        Some(Trouble::Failed { element, why, .. }) => {
+            (why.clone(), format!("{element} is down, and there is no other route ({why})"))
+        }
+        _ => (String::new(), String::new()),
+    };
+    Broken { id: id.to_string(), reason, message }
+}
+
+fn refused(controller: &Controller, id: &Id, refusal: Fault) -> Broken {
+    let message = match &refusal {
+        Fault::Refused { decision, .. } => {
+            let record = controller.decision(*decision);
+            record.and_then(|record| render::decision(controller.network(), record, &Role::Operator).message)
+        }
+        _ => None,
+    };
+    let problem = fault(refusal);
+    let message = message.unwrap_or_else(|| problem.detail.clone());
+    Broken { id: id.to_string(), reason: problem.code.text().to_owned(), message }
+}

@@ -1,0 +1,122 @@
+//! A request as handlers see it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+use wayleave_api::problem::{Code, FieldError, Problem};
+use wayleave_controller::{DEFAULT_TENANT, Id, Role};
+
+use crate::access::{sees, tenant_of};
+use crate::answer::{invalid, not_found};
+use crate::engine::Repeat;
+use crate::http::condition::Condition;
+use crate::http::query::Query;
+use crate::http::route::Row;
+use crate::view::Holder;
+
+/// The longest `Idempotency-Key`.
+const LONGEST_KEY: usize = 200;
+
+/// A request whose sender may make it.
+pub(crate) struct Call {
+    pub(crate) row: &'static Row,
+    /// Absent only where no token is needed.
+    pub(crate) who: Option<Arc<Holder>>,
+    /// What stands in the places of the path.
+    pub(crate) path: Vec<String>,
+    pub(crate) query: Query,
+    /// Path and query as they were sent.
+    pub(crate) uri: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Call {
+    pub(crate) fn role(&self) -> &Role {
+        // Where no token is needed nobody is anybody; no tenant has such a name.
+        static NOBODY: Role = Role::Reader { tenant: Some(String::new()) };
+        self.who.as_ref().map_or(&NOBODY, |who| &who.role)
+    }
+
+    /// The only tenant whose objects the sender may know of.
+    pub(crate) fn only_tenant(&self) -> Option<&str> {
+        tenant_of(self.role())
+    }
+
+    /// Whose an object is if nothing else is said.
+    pub(crate) fn tenant(&self) -> &str {
+        self.only_tenant().unwrap_or(DEFAULT_TENANT)
+    }
+
+    /// What stands in the first place of the path.
+    pub(crate) fn name(&self) -> &str {
+        self.path.first().map_or("", String::as_str)
+    }
+
+    /// The same as the name of a contract or VM that the sender may know of.
+    pub(crate) fn id(&self, what: &str) -> Result<Id, Box<Problem>> {
+        let id = Id::parse(self.name(), self.tenant()).map_err(|error| invalid(what, error.to_string()))?;
+        if sees(self.role(), &id) { Ok(id) } else { Err(not_found(what, &id.to_string())) }
+    }
+
+    pub(crate) fn condition(&self) -> Result<Condition, Box<Problem>> {
+        Condition::read(&self.headers)
+    }
+
+    pub(crate) fn is_dry_run(&self) -> bool {
+        self.query.flag("dryRun")
+    }
+
+    /// The body as UTF-8.
+    pub(crate) fn text(&self) -> Result<&str, Box<Problem>> {
+        std::str::from_utf8(&self.body).map_err(|error| {
+            let at = error.valid_up_to();
+            invalid("body", format!("byte {} is no UTF-8", at + 1))
+        })
+    }
+
+    /// The body as JSON.
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Box<Problem>> {
+        let text = self.text()?;
+        let text = if text.trim().is_empty() { "{}" } else { text };
+        serde_json::from_str(text).map_err(|error| {
+            let message = error.to_string();
+            // serde_json says the place behind the message; it has its own fields here.
+            let detail = message.split(" at line ").next().unwrap_or(&message).to_owned();
+            let (line, column) = (Some(error.line()), Some(error.column()));
+            let place = format!("line {}, column {}: {detail}", error.line(), error.column());
+            let mut problem = Problem::new(Code::Invalid, place);
+            problem.errors.push(FieldError { line, column, field: None, detail });
+            Box::new(problem)
+        })
+    }
+
+    /// What makes the request one that may be repeated, if it says so.
+    pub(crate) fn repeat(&self) -> Result<Option<Repeat>, Box<Problem>> {
+        let Some(key) = self.headers.get("idempotency-key") else { return Ok(None) };
+        let key = key.to_str().unwrap_or_default().trim();
+        if !(1..=LONGEST_KEY).contains(&key.len()) {
+            let detail = format!("1 to {LONGEST_KEY} visible ASCII characters are expected");
+            return Err(invalid("Idempotency-Key", detail));
+        }
+        let who = self.who.as_ref().map_or("", |who| who.id.as_str());
+        let mut hash = Sha256::new();
+        for part in [self.row.verb.name().as_bytes(), self.uri.as_bytes(), &self.body] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        Ok(Some(Repeat { key: format!("{who}/{key}"), fingerprint: hex(&hash.finalize()) }))
+    }
+}
+
+/// In hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
+}

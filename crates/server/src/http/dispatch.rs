@@ -1,0 +1,251 @@
+//! From a request to its handler: who asks, whether they may, what they send; and back.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request};
+use axum::response::Response;
+use axum::routing::{MethodFilter, on};
+use bytes::Bytes;
+use http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use subtle::ConstantTimeEq;
+use wayleave_api::problem::{Code, Problem};
+use wayleave_controller::Role;
+
+use crate::access::Access;
+use crate::answer::{Answer, invalid, problem};
+use crate::http::call::Call;
+use crate::http::query::Query;
+use crate::http::route::{Reply, Row, Verb};
+use crate::http::routes::ROWS;
+use crate::secret;
+use crate::shared::Shared;
+use crate::view::Holder;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Everything that can be asked.
+pub(crate) fn router(shared: &Arc<Shared>) -> Router {
+    let mut router = Router::new();
+    for row in ROWS {
+        let filter = match row.verb {
+            Verb::Get => MethodFilter::GET,
+            Verb::Post => MethodFilter::POST,
+            Verb::Put => MethodFilter::PUT,
+            Verb::Delete => MethodFilter::DELETE,
+        };
+        let shared = shared.clone();
+        let handler = move |path: Result<RawPathParams, RawPathParamsRejection>, request: Request| {
+            let shared = shared.clone();
+            async move { serve(shared, row, path, request).await }
+        };
+        router = router.route(row.path, on(filter, handler));
+    }
+    let (unknown, wrong) = (shared.clone(), shared.clone());
+    router
+        .fallback(move |request: Request| async move {
+            let detail = format!("there is nothing at {}: /docs has all addresses", shorten(request.uri().path()));
+            outside(&unknown, problem(Code::NotFound, detail))
+        })
+        .method_not_allowed_fallback(move |request: Request| async move {
+            let detail = format!("{} is not possible here: the header Allow has what is", request.method());
+            outside(&wrong, problem(Code::MethodNotAllowed, detail))
+        })
+}
+
+fn shorten(path: &str) -> String {
+    path.chars().take(200).collect()
+}
+
+/// An answer to what no row is for.
+fn outside(shared: &Shared, problem: Box<Problem>) -> Response {
+    let began = Instant::now();
+    let id = request_id();
+    // The method may be any word: it is not counted under its name.
+    finish(shared, "other", "other", "nobody", &id, began, respond(Answer::from(problem).into(), &id))
+}
+
+/// A number that is on the answer and in the log.
+fn request_id() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    format!("{:x}-{:x}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+async fn serve(
+    shared: Arc<Shared>,
+    row: &'static Row,
+    path: Result<RawPathParams, RawPathParamsRejection>,
+    request: Request,
+) -> Response {
+    let (began, id) = (Instant::now(), request_id());
+    let mut role = "nobody";
+    let reply = match admit(&shared, row, path, request, &mut role).await {
+        Ok(call) => (row.handler)(shared.clone(), call).await,
+        Err(problem) => Err(problem),
+    };
+    let reply = reply.unwrap_or_else(|problem| Answer::from(problem).into());
+    finish(&shared, row.path, row.verb.name(), role, &id, began, respond(reply, &id))
+}
+
+fn finish(
+    shared: &Shared,
+    route: &'static str,
+    method: &'static str,
+    role: &'static str,
+    id: &str,
+    began: Instant,
+    response: Response,
+) -> Response {
+    let (status, time) = (response.status().as_u16(), began.elapsed());
+    shared.metrics.answered(route, method, status, time);
+    let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    tracing::info!(method, route, status, micros, role, request = id, "request");
+    response
+}
+
+fn role_name(role: &Role) -> &'static str {
+    match role {
+        Role::Operator => "operator",
+        Role::Tenant { .. } => "tenant",
+        Role::Agent { .. } => "agent",
+        Role::Reader { .. } => "reader",
+    }
+}
+
+/// Whether the request may be made, and all that it brings.
+async fn admit(
+    shared: &Shared,
+    row: &'static Row,
+    path: Result<RawPathParams, RawPathParamsRejection>,
+    request: Request,
+    role: &mut &'static str,
+) -> Result<Call, Box<Problem>> {
+    let (parts, body) = request.into_parts();
+    let who = if row.access == Access::Open { None } else { Some(holder(shared, &parts.headers)?) };
+    if let Some(who) = &who {
+        *role = role_name(&who.role);
+        if !row.access.allows(&who.role) {
+            let detail = format!("this is for {}, and the token is of the role {role}", row.access.words());
+            return Err(problem(Code::Forbidden, detail));
+        }
+        shared.limits.take(who)?;
+        shared.check_health()?;
+    }
+    let path = path.map_err(|error| invalid("path", error.to_string()))?;
+    let path = path.iter().map(|(_, value)| value.to_owned()).collect();
+    let query = Query::read(parts.uri.query().unwrap_or_default(), row.query)?;
+    let body = read_body(shared, row, &parts.headers, body).await?;
+    let uri = parts.uri.path_and_query().map_or_else(String::new, ToString::to_string);
+    Ok(Call { row, who, path, query, uri, headers: parts.headers, body })
+}
+
+/// Whose token the request has.
+fn holder(shared: &Shared, headers: &HeaderMap) -> Result<Arc<Holder>, Box<Problem>> {
+    let Some(value) = headers.get(AUTHORIZATION) else {
+        return Err(problem(Code::Unauthorized, "send a token: `Authorization: Bearer wl_...`"));
+    };
+    let text = value.to_str().unwrap_or_default();
+    let (scheme, secret) = text.split_once(' ').unwrap_or_default();
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(problem(Code::Unauthorized, "`Authorization: Bearer wl_...` is expected"));
+    }
+    let hash = secret::hash(secret.trim());
+    let known = shared.view.read().holders.get(&hash).cloned();
+    let known = known.filter(|holder| bool::from(holder.hash.ct_eq(&hash)));
+    known.ok_or_else(|| problem(Code::Unauthorized, "the token is not known: it may have been deleted"))
+}
+
+async fn read_body(shared: &Shared, row: &Row, headers: &HeaderMap, body: Body) -> Result<Bytes, Box<Problem>> {
+    let most = match row.body {
+        Some(body) if body.is_large => shared.limits.list_bytes,
+        Some(_) => shared.limits.body_bytes,
+        None => 0,
+    };
+    let too_large = || problem(Code::TooLarge, format!("at most {most} B are accepted here"));
+    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if row.body.is_some() && announced.is_some_and(|length| length > most as u64) {
+        return Err(too_large());
+    }
+    let Some(expected) = row.body else { return Ok(Bytes::new()) };
+    check_media(headers, expected.is_yaml)?;
+    let collected = tokio::time::timeout(shared.limits.read_within, Limited::new(body, most).collect()).await;
+    match collected {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(invalid("body", "it ended too early")),
+        Err(_) => Err(problem(Code::TimedOut, "the body did not come in time")),
+    }
+}
+
+/// JSON, or YAML where that is read. Nothing said counts as that.
+fn check_media(headers: &HeaderMap, is_yaml: bool) -> Result<(), Box<Problem>> {
+    let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(()) };
+    let text = value.to_str().unwrap_or_default().to_ascii_lowercase();
+    let media = text.split(';').next().unwrap_or_default().trim();
+    let is_json = media == "application/json" || media.ends_with("+json");
+    let yaml = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"];
+    if is_json || (is_yaml && yaml.contains(&media)) {
+        return Ok(());
+    }
+    let expected = if is_yaml { "application/json or application/yaml" } else { "application/json" };
+    Err(problem(Code::UnsupportedMediaType, format!("Content-Type: {expected} is expected")))
+}
+
+fn respond(reply: Reply, id: &str) -> Response {
+    let mut response = match reply {
+        Reply::Whole(answer) => whole(answer),
+        Reply::Stream(body) => {
+            let mut response = Response::new(body);
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+            response
+        }
+    };
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    put(headers, REQUEST_ID, id);
+    response
+}
+
+fn whole(answer: Answer) -> Response {
+    let Answer { status, etag, location, media, retry_after, body } = answer;
+    let has_body = !body.is_empty();
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    if has_body {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    }
+    if let Some(revision) = etag {
+        put(headers, ETAG, &format!("\"{revision}\""));
+    }
+    if let Some(location) = location {
+        put(headers, LOCATION, &location);
+    }
+    if let Some(seconds) = retry_after {
+        put(headers, RETRY_AFTER, &seconds.to_string());
+    }
+    if status == 401 {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"wayleave\""));
+    }
+    if media.starts_with("text/html") {
+        let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
+        headers.insert(http::header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    }
+    response
+}
+
+fn put(headers: &mut HeaderMap, name: HeaderName, text: &str) {
+    if let Ok(value) = HeaderValue::from_str(text) {
+        headers.insert(name, value);
+    }
+}

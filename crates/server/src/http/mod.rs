@@ -1,0 +1,12 @@
+//! HTTP: from requests to handlers and back.
+
+pub(crate) mod call;
+pub(crate) mod condition;
+pub(crate) mod dispatch;
+pub(crate) mod listen;
+pub(crate) mod openapi;
+pub(crate) mod page;
+pub(crate) mod query;
+pub(crate) mod route;
+pub(crate) mod routes;
+pub(crate) mod tls;

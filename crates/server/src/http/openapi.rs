@@ -1,0 +1,225 @@
+//! The OpenAPI document, made of the table of routes and of the types of crate `api`.
+
+use serde_json::{Map, Value, json};
+use utoipa::openapi::ComponentsBuilder;
+use wayleave_api::{agent, contract, decision, event, network, problem, status, tenant, what_if};
+
+use crate::access::Access;
+use crate::http::route::{BodyDoc, Gives, Param, ParamKind, Row, Shown};
+use crate::http::routes::ROWS;
+
+/// The document, in JSON that people can read.
+///
+/// ```
+/// assert!(wayleave_server::openapi().contains("\"openapi\": \"3.1.0\""));
+/// ```
+pub fn document() -> String {
+    let mut paths = Map::new();
+    for row in ROWS {
+        let path = paths.entry(row.path).or_insert_with(|| json!({}));
+        if let Value::Object(path) = path {
+            path.insert(row.verb.name().to_lowercase(), operation(row));
+        }
+    }
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Wayleave",
+            "description": "The controller of Wayleave: tenants, VMs and contracts, and the answer to why.",
+            "license": { "name": "Apache-2.0" },
+            "version": "1",
+        },
+        "servers": [{ "url": "/" }],
+        "security": [{ "token": [] }],
+        "paths": paths,
+        "components": components(),
+    });
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// All types, and how one shows who one is.
+fn components() -> Value {
+    macro_rules! schemas {
+        ($($schema:ty),* $(,)?) => { ComponentsBuilder::new()$(.schema_from::<$schema>())*.build() };
+    }
+    let components = schemas!(
+        agent::Confirmations,
+        agent::Messages,
+        agent::Reports,
+        agent::Session,
+        agent::SessionSpec,
+        contract::Contract,
+        contract::ContractSpec,
+        decision::Applied,
+        decision::ApplyReport,
+        decision::Decision,
+        event::Event,
+        network::Consequences,
+        network::ElementState,
+        network::Host,
+        network::Link,
+        network::Node,
+        network::Queue,
+        network::Topology,
+        problem::Problem,
+        status::About,
+        status::Status,
+        tenant::NewToken,
+        tenant::Tenant,
+        tenant::TenantSpec,
+        tenant::Token,
+        tenant::TokenSpec,
+        tenant::Vm,
+        tenant::VmSpec,
+        what_if::Prospect,
+        what_if::Question,
+    );
+    let mut value = serde_json::to_value(components).unwrap_or_default();
+    value["schemas"]["ContractsDocument"] = json!({
+        "type": "object",
+        "description": "A document of kind Contracts, as `wayleave plan -f` reads it",
+        "required": ["apiVersion", "kind", "spec"],
+        "properties": {
+            "apiVersion": { "type": "string", "enum": ["wayleave/v1"] },
+            "kind": { "type": "string", "enum": ["Contracts"] },
+            "metadata": { "type": "object", "properties": { "name": { "type": "string" } } },
+            "spec": {
+                "type": "object",
+                "required": ["contracts"],
+                "properties": { "contracts": { "type": "array", "items": reference("ContractSpec") } },
+            },
+        },
+    });
+    value["securitySchemes"] = json!({ "token": { "type": "http", "scheme": "bearer" } });
+    value
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+fn operation(row: &Row) -> Value {
+    let mut operation = json!({
+        "operationId": row.name,
+        "summary": row.summary,
+        "description": format!("For {}.", row.access.words()),
+        "tags": [tag(row.path)],
+        "parameters": parameters(row),
+        "responses": responses(row),
+    });
+    if row.access == Access::Open {
+        operation["security"] = json!([]);
+    }
+    if let Some(body) = row.body {
+        operation["requestBody"] = request_body(body);
+    }
+    operation
+}
+
+/// What a route is about: the word behind the version.
+fn tag(path: &str) -> &str {
+    let mut words = path.trim_start_matches('/').split('/');
+    match (words.next(), words.next()) {
+        (Some("v1"), Some(word)) => word,
+        _ => "server",
+    }
+}
+
+fn request_body(body: BodyDoc) -> Value {
+    let mut content = Map::new();
+    content.insert("application/json".to_owned(), json!({ "schema": reference(body.schema) }));
+    if body.is_yaml {
+        content.insert("application/yaml".to_owned(), json!({ "schema": reference(body.schema) }));
+    }
+    json!({ "required": true, "content": content })
+}
+
+fn parameters(row: &Row) -> Vec<Value> {
+    let names = row.path.split('/').filter_map(|word| word.strip_prefix('{')?.strip_suffix('}'));
+    let mut all: Vec<Value> = names.map(in_path).collect();
+    all.extend(row.query.iter().map(in_query));
+    if row.is_conditional {
+        all.push(header("If-Match", "Only if its ETag is this"));
+        all.push(header("If-None-Match", "Only if it is not there yet: *"));
+    } else if row.gives.iter().any(|gives| gives.status == 304) {
+        all.push(header("If-None-Match", "Only if its ETag is another one"));
+    }
+    if row.body.is_some() && !matches!(row.name, "createToken" | "whatIf") {
+        all.push(header("Idempotency-Key", "The same request with the same key is carried out once"));
+    }
+    if row.name == "listEvents" {
+        all.push(header("Last-Event-ID", "In a stream: go on behind this event"));
+    }
+    all
+}
+
+fn in_path(name: &str) -> Value {
+    let help = match name {
+        "contract" | "vm" => "`tenant:name`, or the name alone for the token's own tenant",
+        "decision" => "Its number",
+        _ => "Its name",
+    };
+    json!({ "name": name, "in": "path", "required": true, "description": help, "schema": { "type": "string" } })
+}
+
+fn in_query(param: &Param) -> Value {
+    let schema = match param.kind {
+        ParamKind::Flag => json!({ "type": "boolean" }),
+        ParamKind::Number(u64::MAX) => json!({ "type": "integer", "minimum": 0 }),
+        ParamKind::Number(most) => json!({ "type": "integer", "minimum": 0, "maximum": most }),
+        ParamKind::Text => json!({ "type": "string", "minLength": 1 }),
+    };
+    json!({ "name": param.name, "in": "query", "required": false, "description": param.help, "schema": schema })
+}
+
+fn header(name: &str, help: &str) -> Value {
+    json!({ "name": name, "in": "header", "required": false, "description": help, "schema": { "type": "string" } })
+}
+
+fn responses(row: &Row) -> Value {
+    let mut all = Map::new();
+    for gives in row.gives {
+        all.insert(gives.status.to_string(), response(gives));
+    }
+    let problem = json!({
+        "description": "It was not done; `code` says why, `detail` says it in words",
+        "content": { "application/problem+json": { "schema": reference("Problem") } },
+    });
+    all.insert("default".to_owned(), problem);
+    Value::Object(all)
+}
+
+fn response(gives: &Gives) -> Value {
+    let description = match gives.status {
+        201 => "Created",
+        204 => "Done",
+        304 => "As it was",
+        _ => "Done",
+    };
+    let json = |schema: Value| json!({ "application/json": { "schema": schema } });
+    let list = |name: &str| {
+        json!({
+            "type": "object",
+            "required": ["items"],
+            "properties": {
+                "items": { "type": "array", "items": reference(name) },
+                "next": { "type": "string", "description": "`after` of the next page; absent on the last one" },
+            },
+        })
+    };
+    let content = match gives.body {
+        Shown::Nothing => return json!({ "description": description }),
+        Shown::One(name) => json(reference(name)),
+        Shown::Many(name) => json(list(name)),
+        Shown::Events => {
+            let mut both = json(list("Event"));
+            both["text/event-stream"] = json!({ "schema": { "type": "string" } });
+            both
+        }
+        Shown::Any => json(json!({ "type": "object" })),
+        Shown::Text(media) => json!({ media: { "schema": { "type": "string" } } }),
+    };
+    json!({ "description": description, "content": content })
+}

@@ -1,0 +1,284 @@
+//! The table of routes: what there is, who may use it, what it takes and gives. The router, the checks and the OpenAPI document
+//! are all made of it.
+
+use crate::access::Access::{Agent, Any, Open, Operator, Read, ReadAll, Write};
+use crate::handlers::{
+    agents, contracts, decisions, elements, events, lists, network, others, tenants, tokens, vms, what_if,
+};
+use crate::http::route::ParamKind::{Flag, Number, Text as Words};
+use crate::http::route::Shown::{Any as Free, Events, Many, Nothing, One, Text};
+use crate::http::route::Verb::{Delete, Get, Post, Put};
+use crate::http::route::{Param, Reply, Row, on};
+
+macro_rules! by {
+    ($handler:path) => {
+        |shared, call| Box::pin(async move { $handler(shared, call).await.map(Reply::from) })
+    };
+}
+
+const fn param(name: &'static str, kind: crate::http::route::ParamKind, help: &'static str) -> Param {
+    Param { name, kind, help }
+}
+
+const LIMIT: Param = param("limit", Number(1000), "How many at most: 1 to 1000, default 100");
+const AFTER: Param = param("after", Words, "What `next` of the page before was");
+const TENANT: Param = param("tenant", Words, "Only those of this tenant");
+const DRY_RUN: Param = param("dryRun", Flag, "Only say what would become of it");
+const STATE: Param = param("state", Words, "Only those in this state");
+const ON_HOST: Param = param("host", Words, "Only those on this host");
+const LINK: Param = param("link", Words, "Only those in front of this link");
+const ATOMIC: Param = param("atomic", Flag, "All of the list, or nothing");
+const FORCE: Param = param("force", Flag, "Operators: also end its hold, since its sender has certainly stopped");
+const EPOCH: Param = param("epoch", Number(u64::MAX), "The session; another one is a conflict");
+const WAIT: Param = param("wait", Number(60), "How many seconds to wait for something to do: 0 to 60, default 0");
+const PAGE: &[Param] = &[LIMIT, AFTER];
+const TRIAL: &[Param] = &[DRY_RUN];
+
+/// All routes.
+pub(crate) static ROWS: &[Row] = &[
+    Row::new(Get, "/v1", "about", Any, "Who answers, and whom it takes the token for", by!(others::about))
+        .gives(&[on(200, One("About"))]),
+    Row::new(Get, "/v1/status", "status", Read, "How things stand as a whole", by!(others::status))
+        .gives(&[on(200, One("Status"))]),
+    // Tenants
+    Row::new(Get, "/v1/tenants", "listTenants", Read, "Tenants by name", by!(lists::tenants))
+        .query(PAGE)
+        .gives(&[on(200, Many("Tenant"))]),
+    Row::new(Post, "/v1/tenants", "createTenant", Operator, "Creates a tenant", by!(tenants::create))
+        .query(TRIAL)
+        .takes("TenantSpec")
+        .gives(&[on(201, One("Tenant"))]),
+    Row::new(Get, "/v1/tenants/{tenant}", "getTenant", Read, "A tenant with its quota and use", by!(tenants::get))
+        .gives(&[on(200, One("Tenant")), on(304, Nothing)]),
+    Row::new(
+        Put,
+        "/v1/tenants/{tenant}",
+        "putTenant",
+        Operator,
+        "Creates a tenant, or changes its quota",
+        by!(tenants::put),
+    )
+    .query(TRIAL)
+    .takes("TenantSpec")
+    .conditional()
+    .gives(&[on(200, One("Tenant")), on(201, One("Tenant"))]),
+    Row::new(
+        Delete,
+        "/v1/tenants/{tenant}",
+        "deleteTenant",
+        Operator,
+        "Ends a tenant that has nothing left",
+        by!(tenants::delete),
+    )
+    .query(TRIAL)
+    .conditional()
+    .gives(&[on(204, Nothing)]),
+    // Tokens
+    Row::new(Get, "/v1/tokens", "listTokens", Operator, "Tokens, without their secrets", by!(lists::tokens))
+        .query(PAGE)
+        .gives(&[on(200, Many("Token"))]),
+    Row::new(
+        Post,
+        "/v1/tokens",
+        "createToken",
+        Operator,
+        "Makes a token; its secret is shown this once",
+        by!(tokens::create),
+    )
+    .takes("TokenSpec")
+    .gives(&[on(201, One("NewToken"))]),
+    Row::new(Delete, "/v1/tokens/{token}", "deleteToken", Operator, "Ends a token", by!(tokens::delete))
+        .query(TRIAL)
+        .gives(&[on(204, Nothing)]),
+    // Hosts and VMs
+    Row::new(Get, "/v1/hosts", "listHosts", Read, "Hosts with their VMs", by!(lists::hosts))
+        .query(PAGE)
+        .gives(&[on(200, Many("Host"))]),
+    Row::new(Get, "/v1/hosts/{host}", "getHost", Read, "A host with its VMs", by!(network::host))
+        .gives(&[on(200, One("Host"))]),
+    Row::new(Get, "/v1/vms", "listVms", Read, "VMs by tenant and name", by!(lists::vms))
+        .query(&[LIMIT, AFTER, TENANT, ON_HOST])
+        .gives(&[on(200, Many("Vm"))]),
+    Row::new(Post, "/v1/vms", "createVm", Write, "Creates a VM", by!(vms::create))
+        .query(TRIAL)
+        .takes("VmSpec")
+        .gives(&[on(201, One("Vm"))]),
+    Row::new(Get, "/v1/vms/{vm}", "getVm", Read, "A VM with its host", by!(vms::get))
+        .gives(&[on(200, One("Vm")), on(304, Nothing)]),
+    Row::new(
+        Put,
+        "/v1/vms/{vm}",
+        "putVm",
+        Write,
+        "Creates a VM, or puts it elsewhere if no contract needs it",
+        by!(vms::put),
+    )
+    .query(TRIAL)
+    .takes("VmSpec")
+    .conditional()
+    .gives(&[on(200, One("Vm")), on(201, One("Vm"))]),
+    Row::new(Delete, "/v1/vms/{vm}", "deleteVm", Write, "Ends a VM that no contract needs", by!(vms::delete))
+        .query(TRIAL)
+        .conditional()
+        .gives(&[on(204, Nothing)]),
+    // Contracts
+    Row::new(Get, "/v1/contracts", "listContracts", Read, "Contracts by tenant and name", by!(lists::contracts))
+        .query(&[LIMIT, AFTER, TENANT, STATE])
+        .gives(&[on(200, Many("Contract"))]),
+    Row::new(Post, "/v1/contracts", "createContract", Write, "Creates a contract", by!(contracts::create))
+        .query(TRIAL)
+        .takes_yaml("ContractSpec", false)
+        .gives(&[on(200, One("Applied")), on(201, One("Contract"))]),
+    Row::new(
+        Get,
+        "/v1/contracts/{contract}",
+        "getContract",
+        Read,
+        "A contract with what has become of it",
+        by!(contracts::get),
+    )
+    .gives(&[on(200, One("Contract")), on(304, Nothing)]),
+    Row::new(
+        Put,
+        "/v1/contracts/{contract}",
+        "putContract",
+        Write,
+        "Creates a contract, or gives it other terms",
+        by!(contracts::put),
+    )
+    .query(TRIAL)
+    .takes_yaml("ContractSpec", false)
+    .conditional()
+    .gives(&[on(200, One("Contract")), on(201, One("Contract"))]),
+    Row::new(
+        Delete,
+        "/v1/contracts/{contract}",
+        "deleteContract",
+        Write,
+        "Ends a contract; ending it again is the same",
+        by!(contracts::delete),
+    )
+    .query(&[DRY_RUN, FORCE])
+    .conditional()
+    .gives(&[on(204, Nothing)]),
+    Row::new(
+        Get,
+        "/v1/contracts/{contract}/explanation",
+        "explainContract",
+        Read,
+        "Why it is kept: the proof, term by term",
+        by!(contracts::explain),
+    )
+    .gives(&[on(200, Free)]),
+    Row::new(
+        Post,
+        "/v1/apply",
+        "apply",
+        Write,
+        "Creates and changes the contracts of a document",
+        by!(contracts::apply),
+    )
+    .query(&[DRY_RUN, ATOMIC])
+    .takes_yaml("ContractsDocument", true)
+    .gives(&[on(200, One("ApplyReport"))]),
+    // The network
+    Row::new(Get, "/v1/topology", "getTopology", ReadAll, "The network as a whole", by!(network::topology))
+        .gives(&[on(200, One("Topology"))]),
+    Row::new(Get, "/v1/links", "listLinks", ReadAll, "Links with what is reserved", by!(lists::links))
+        .query(PAGE)
+        .gives(&[on(200, Many("Link"))]),
+    Row::new(Get, "/v1/links/{link}", "getLink", ReadAll, "A link with its queues", by!(network::link))
+        .gives(&[on(200, One("Link"))]),
+    Row::new(
+        Put,
+        "/v1/links/{link}/state",
+        "putLinkState",
+        Operator,
+        "Reports a cable down, or up again",
+        by!(elements::link),
+    )
+    .query(TRIAL)
+    .takes("ElementState")
+    .gives(&[on(200, One("Consequences"))]),
+    Row::new(Get, "/v1/nodes/{node}", "getNode", ReadAll, "A host or switch with its agent", by!(network::node))
+        .gives(&[on(200, One("Node"))]),
+    Row::new(
+        Put,
+        "/v1/nodes/{node}/state",
+        "putNodeState",
+        Operator,
+        "Reports a host or switch down, or up again",
+        by!(elements::node),
+    )
+    .query(TRIAL)
+    .takes("ElementState")
+    .gives(&[on(200, One("Consequences"))]),
+    Row::new(Get, "/v1/queues", "listQueues", ReadAll, "Queues with their bounds", by!(lists::queues))
+        .query(&[LIMIT, AFTER, LINK])
+        .gives(&[on(200, Many("Queue"))]),
+    // Decisions
+    Row::new(Get, "/v1/decisions", "listDecisions", Read, "The last decisions, the latest first", by!(decisions::list))
+        .query(PAGE)
+        .gives(&[on(200, Many("Decision"))]),
+    Row::new(Get, "/v1/decisions/{decision}", "getDecision", Read, "A decision", by!(decisions::get))
+        .gives(&[on(200, One("Decision"))]),
+    Row::new(
+        Get,
+        "/v1/decisions/{decision}/explanation",
+        "explainDecision",
+        Read,
+        "Why, by what is admitted now",
+        by!(decisions::explain),
+    )
+    .gives(&[on(200, Free)]),
+    Row::new(
+        Get,
+        "/v1/events",
+        "listEvents",
+        Read,
+        "What has happened; as a stream if it is asked for as `text/event-stream`",
+        events::events,
+    )
+    .query(PAGE)
+    .gives(&[on(200, Events)]),
+    Row::new(Post, "/v1/what-if", "whatIf", Operator, "What would be; nothing is changed", by!(what_if::ask))
+        .takes("Question")
+        .gives(&[on(200, One("Prospect"))]),
+    // Agents
+    Row::new(
+        Post,
+        "/v1/agents/{node}/session",
+        "beginSession",
+        Agent,
+        "The agent of a node begins to listen",
+        by!(agents::begin),
+    )
+    .takes("SessionSpec")
+    .gives(&[on(200, One("Session"))]),
+    Row::new(
+        Get,
+        "/v1/agents/{node}/messages",
+        "getMessages",
+        Agent,
+        "What a node has still to do",
+        by!(agents::messages),
+    )
+    .query(&[EPOCH, WAIT])
+    .gives(&[on(200, One("Messages"))]),
+    Row::new(Post, "/v1/agents/{node}/confirmations", "confirm", Agent, "What a node has done", by!(agents::confirm))
+        .takes("Confirmations")
+        .gives(&[on(204, Nothing)]),
+    Row::new(Post, "/v1/agents/{node}/reports", "report", Agent, "What a host has measured", by!(agents::report))
+        .takes("Reports")
+        .gives(&[on(204, Nothing)]),
+    // The server
+    Row::new(Get, "/healthz", "healthz", Open, "Whether the server runs", by!(others::healthz))
+        .gives(&[on(200, Text("text/plain; charset=utf-8"))]),
+    Row::new(Get, "/readyz", "readyz", Open, "Whether the controller can answer", by!(others::readyz))
+        .gives(&[on(200, Text("text/plain; charset=utf-8"))]),
+    Row::new(Get, "/metrics", "metrics", ReadAll, "For Prometheus", by!(others::metrics))
+        .gives(&[on(200, Text("application/openmetrics-text; version=1.0.0; charset=utf-8"))]),
+    Row::new(Get, "/openapi.json", "openapi", Open, "This document", by!(others::openapi)).gives(&[on(200, Free)]),
+    Row::new(Get, "/docs", "docs", Open, "The same as a page", by!(others::docs))
+        .gives(&[on(200, Text("text/html; charset=utf-8"))]),
+];

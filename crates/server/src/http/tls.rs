@@ -1,0 +1,33 @@
+//! TLS by rustls.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+
+/// From a chain of certificates and a key, both PEM.
+///
+/// # Errors
+/// If they cannot be read, or do not belong together.
+pub(crate) fn acceptor(certificates: &Path, key: &Path) -> Result<TlsAcceptor, String> {
+    let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
+    let chain: Result<Vec<CertificateDer<'static>>, _> = CertificateDer::pem_slice_iter(&read(certificates)?).collect();
+    let chain = chain.map_err(|error| format!("{}: {error}", certificates.display()))?;
+    if chain.is_empty() {
+        return Err(format!("{}: a certificate in PEM is expected in it", certificates.display()));
+    }
+    let key_der = PrivateKeyDer::from_pem_slice(&read(key)?);
+    let key_der = key_der.map_err(|_| format!("{}: a private key in PEM is expected in it", key.display()))?;
+    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_no_client_auth()
+        .with_single_cert(chain, key_der)
+        .map_err(|error| format!("{} and {}: {error}", certificates.display(), key.display()))?;
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}

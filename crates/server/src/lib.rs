@@ -1,0 +1,33 @@
+//! The controller of Wayleave as a server: REST in front, a ledger on disk behind, the state machine of crate `controller` between.
+//!
+//! ```text
+//! connections ─ http::dispatch ─> handlers ── reads ──> view      what is on disk, ready to be answered
+//!                                    │                   ^
+//!                                    └─ jobs ─> engine ──┘        one thread: batch, controller, commit, then answers
+//! ```
+//!
+//! - [`Server`] is the whole; [`Options`] say with what.
+//! - `http::routes` is the one table of what there is and who may use it; the router, the checks and the OpenAPI document are made of it.
+//! - `engine` owns controller and ledger. Nothing is answered or shown before it is on disk.
+//! - `view` is what readers see. They never wait for the engine.
+//! - `imagine` makes a second controller of what is on disk, for dry runs and what-if.
+
+pub mod access;
+mod answer;
+pub mod disk;
+mod engine;
+mod explain;
+mod handlers;
+mod http;
+mod imagine;
+mod links;
+mod metrics;
+mod render;
+pub mod secret;
+mod server;
+mod shared;
+mod stage;
+mod view;
+
+pub use crate::http::openapi::document as openapi;
+pub use server::{Limits, Options, Server};

@@ -1,0 +1,214 @@
+//! What Prometheus is told. Nothing here is named after a tenant, a contract or a link: the number of series is bounded.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+use wayleave_controller::{Applied, Fault, State};
+use wayleave_topology::{LinkId, NodeKind};
+
+use crate::shared::Shared;
+use crate::view::{Counts, Tables};
+
+type Level = Gauge<f64, AtomicU64>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DecisionLabels {
+    result: &'static str,
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    route: &'static str,
+    method: &'static str,
+    status: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RouteLabels {
+    route: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ClassLabels {
+    class: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct QueueLabels {
+    class: &'static str,
+    queue: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StateLabels {
+    state: &'static str,
+}
+
+/// Everything that is counted.
+pub(crate) struct Metrics {
+    registry: Registry,
+    decisions: Family<DecisionLabels, Counter>,
+    decision_seconds: Histogram,
+    commit_seconds: Histogram,
+    requests: Family<RequestLabels, Counter>,
+    request_seconds: Family<RouteLabels, Histogram>,
+    reserved: Family<ClassLabels, Level>,
+    free: Family<ClassLabels, Level>,
+    use_mean: Family<QueueLabels, Level>,
+    use_max: Family<QueueLabels, Level>,
+    contracts: Family<StateLabels, Gauge>,
+    sessions: Gauge,
+    down: Gauge,
+    ready: Gauge,
+}
+
+fn seconds() -> Histogram {
+    // From 2 us to 8 s.
+    Histogram::new(exponential_buckets(2e-6, 2.0, 23))
+}
+
+/// What class of link this is.
+fn class(shared: &Shared, link: LinkId) -> &'static str {
+    let (network, link) = (shared.network(), shared.network().link(link));
+    match (network.node(link.from).kind, network.node(link.to).kind) {
+        (NodeKind::Host, _) => "host-up",
+        (_, NodeKind::Host) => "host-down",
+        _ => "switch",
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Arc<Self> {
+        let mut metrics = Self {
+            registry: Registry::with_prefix("wayleave"),
+            decisions: Family::default(),
+            decision_seconds: seconds(),
+            commit_seconds: seconds(),
+            requests: Family::default(),
+            request_seconds: Family::new_with_constructor(seconds),
+            reserved: Family::default(),
+            free: Family::default(),
+            use_mean: Family::default(),
+            use_max: Family::default(),
+            contracts: Family::default(),
+            sessions: Gauge::default(),
+            down: Gauge::default(),
+            ready: Gauge::default(),
+        };
+        metrics.register();
+        Arc::new(metrics)
+    }
+
+    fn register(&mut self) {
+        let of = &mut self.registry;
+        of.register("decisions", "Decisions about contracts", self.decisions.clone());
+        let words = "Time of one request to the scheme, of a list as a whole";
+        of.register_with_unit("decision", words, Unit::Seconds, self.decision_seconds.clone());
+        of.register_with_unit("ledger_commit", "Time of a commit", Unit::Seconds, self.commit_seconds.clone());
+        of.register("http_requests", "Requests that were answered", self.requests.clone());
+        let words = "Time from a request's headers to its answer";
+        of.register_with_unit("http_request", words, Unit::Seconds, self.request_seconds.clone());
+        let rate = Unit::Other("bits_per_second".to_owned());
+        of.register_with_unit("links_reserved", "Rate that contracts have", rate.clone(), self.reserved.clone());
+        of.register_with_unit("links_free", "Rate that contracts do not have", rate, self.free.clone());
+        let words = "Delay bound over budget, mean over the queues that contracts are in";
+        of.register_with_unit("queue_budget_use_mean", words, Unit::Ratios, self.use_mean.clone());
+        let words = "The same, of the fullest queue";
+        of.register_with_unit("queue_budget_use_max", words, Unit::Ratios, self.use_max.clone());
+        of.register("contracts", "Contracts by state", self.contracts.clone());
+        of.register("agent_sessions", "Sessions of agents that are open", self.sessions.clone());
+        of.register("elements_down", "Links and nodes that are reported down", self.down.clone());
+        of.register("ready", "1 if the ledger can be written", self.ready.clone());
+        let version = vec![("version", crate::handlers::others::VERSION)];
+        of.register("build", "Of this program", Info::new(version));
+    }
+
+    pub(crate) fn decided(&self, applied: &[Applied], time: Duration) {
+        self.decision_seconds.observe(time.as_secs_f64());
+        for one in applied {
+            let (result, reason) = match &one.result {
+                Ok(_) => ("admitted", ""),
+                Err(Fault::Refused { reason, .. }) => ("refused", *reason),
+                Err(_) => continue,
+            };
+            self.decisions.get_or_create(&DecisionLabels { result, reason }).inc();
+        }
+    }
+
+    pub(crate) fn committed(&self, time: Duration) {
+        self.commit_seconds.observe(time.as_secs_f64());
+    }
+
+    pub(crate) fn answered(&self, route: &'static str, method: &'static str, status: u16, time: Duration) {
+        self.requests.get_or_create(&RequestLabels { route, method, status }).inc();
+        self.request_seconds.get_or_create(&RouteLabels { route }).observe(time.as_secs_f64());
+    }
+
+    /// As Prometheus reads it. Links are looked at as the engine has last seen them.
+    pub(crate) fn text(&self, shared: &Shared) -> String {
+        {
+            let tables = shared.view.read();
+            self.look_at_links(shared, &tables);
+            self.look_at_contracts(&tables);
+        }
+        let mut text = String::new();
+        if encode(&mut text, &self.registry).is_err() {
+            let _ = text.write_str("# an error: nothing can be told\n");
+        }
+        text
+    }
+
+    fn look_at_contracts(&self, tables: &Tables) {
+        let mut counts = Counts::default();
+        tables.counts.values().for_each(|count| counts.add(count));
+        for (state, count) in State::ALL.iter().zip(counts.states) {
+            self.contracts.get_or_create(&StateLabels { state: state.name() }).set(signed(count));
+        }
+        self.sessions.set(signed(tables.nodes.values().filter(|node| node.is_open).count() as u64));
+        self.down.set(signed(tables.down.len() as u64));
+        self.ready.set(i64::from(tables.health == crate::view::Health::Ready));
+    }
+
+    fn look_at_links(&self, shared: &Shared, tables: &Tables) {
+        let mut sums: [(&str, u128, u128); 3] = [("host-up", 0, 0), ("host-down", 0, 0), ("switch", 0, 0)];
+        let mut queues = std::collections::BTreeMap::<(&str, u32), (f64, u64, f64)>::new();
+        for (link, known) in shared.network().links() {
+            let (Some(figures), class) = (tables.links.get(link.0 as usize), class(shared, link)) else { continue };
+            if let Some(sum) = sums.iter_mut().find(|(name, ..)| *name == class) {
+                sum.1 += u128::from(figures.reserved_bps);
+                sum.2 += u128::from(known.rate.bits_per_second().saturating_sub(figures.reserved_bps));
+            }
+            for (at, queue) in (0..).zip(&figures.queues) {
+                let Some(delay) = queue.delay else { continue };
+                let share = delay.as_nanos() as f64 / queue.budget.as_nanos().max(1) as f64;
+                let of = queues.entry((class, at)).or_default();
+                (of.0, of.1, of.2) = (of.0 + share, of.1 + 1, of.2.max(share));
+            }
+        }
+        for (class, reserved, free) in sums {
+            self.reserved.get_or_create(&ClassLabels { class }).set(reserved as f64);
+            self.free.get_or_create(&ClassLabels { class }).set(free as f64);
+        }
+        self.use_mean.clear();
+        self.use_max.clear();
+        for ((class, queue), (sum, count, max)) in queues {
+            self.use_mean.get_or_create(&QueueLabels { class, queue }).set(sum / count as f64);
+            self.use_max.get_or_create(&QueueLabels { class, queue }).set(max);
+        }
+    }
+}
+
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,247 @@
+//! What the controller knows, in the words of the interface.
+
+use wayleave_api::agent;
+use wayleave_api::contract::{Contract, ContractSpec, ContractStatus, Hop, Late, Match, Protocol, Route, State};
+use wayleave_api::decision::{Decision, Verdict};
+use wayleave_api::event::Event;
+use wayleave_api::tenant;
+use wayleave_contracts::{Accounting, Order, Priority};
+use wayleave_controller::{self as controller, Controller, Decided, DecisionRecord, Grant, Trouble};
+use wayleave_topology::Network;
+
+use wayleave_schemes::standing::Standing as _;
+
+use crate::access::sees;
+use crate::answer::quota_short;
+
+/// The state of a contract.
+pub(crate) fn state(state: controller::State) -> State {
+    match state {
+        controller::State::Pending => State::Pending,
+        controller::State::Admitted => State::Admitted,
+        controller::State::Enforced => State::Enforced,
+        controller::State::Degraded => State::Degraded,
+        controller::State::Violated => State::Violated,
+        controller::State::Released => State::Released,
+    }
+}
+
+/// What was asked, with the keys of a file.
+pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
+    let contract = &order.contract;
+    let hop = |hop: &wayleave_topology::Hop| format!("{}:{}", network.link(hop.link).name, hop.queue);
+    let (accounting, min_frame) = match contract.accounting {
+        Accounting::Wire => (None, None),
+        Accounting::Frame { min_frame } => (Some("frame".to_owned()), Some(min_frame.to_string())),
+    };
+    ContractSpec {
+        name: Some(contract.name.clone()),
+        tenant: contract.tenant.clone(),
+        from: order.from.clone(),
+        to: order.to.clone(),
+        rate: contract.rate.to_string(),
+        burst: contract.burst.to_string(),
+        deadline: contract.deadline.to_string(),
+        accounting,
+        min_frame,
+        max_frame: contract.max_frame.map(|frame| frame.to_string()),
+        route: contract.route.as_ref().map(|route| route.hops.iter().map(hop).collect()),
+        protection: Some(u32::from(contract.protection)).filter(|&routes| routes > 1),
+        priority: Some(order.priority).filter(|&priority| priority != Priority::default()).map(Priority::get),
+        starts: order.starts.map(|time| time.to_string()),
+        ends: order.ends.map(|time| time.to_string()),
+        matching: order.matching.map(matching),
+    }
+}
+
+fn matching(one: wayleave_contracts::Match) -> Match {
+    let protocol = |protocol: wayleave_contracts::Protocol| {
+        let named = wayleave_contracts::Protocol::NAMED.iter().find(|(_, known)| *known == protocol);
+        named.map_or(Protocol::Number(protocol.number()), |(name, _)| Protocol::Name((*name).to_owned()))
+    };
+    Match {
+        protocol: one.protocol.map(protocol),
+        source_address: one.source_address.map(|address| address.to_string()),
+        source_port: one.source_port.map(std::num::NonZeroU16::get),
+        destination_address: one.destination_address.map(|address| address.to_string()),
+        destination_port: one.destination_port.map(std::num::NonZeroU16::get),
+    }
+}
+
+fn hops(network: &Network, route: &wayleave_topology::Route) -> Vec<Hop> {
+    route.hops.iter().map(|hop| Hop { link: network.link(hop.link).name.clone(), queue: hop.queue }).collect()
+}
+
+/// A contract with what has become of it.
+pub(crate) fn contract(controller: &Controller, grant: &Grant) -> Contract {
+    let network = &**controller.network();
+    let bound = |route| controller.scheme().queues().map_or(0, |queues| queues.bound(route).as_nanos());
+    let routes = controller.routes(grant);
+    let routes = routes.iter().map(|(_, route)| Route { hops: hops(network, route), bound_ns: bound(route) }).collect();
+    let (reason, message) = reason(grant);
+    let (configured, effective) = grant.versions();
+    let measured = grant.violation.map(|late| Late {
+        packets: late.packets,
+        worst_ns: late.worst.as_nanos(),
+        at: late.at.to_string(),
+    });
+    let contract = &grant.order.contract;
+    let status = ContractStatus {
+        state: state(grant.state),
+        reason: reason.map(str::to_owned),
+        message,
+        bound_ns: grant.bound.as_nanos(),
+        deadline_ns: contract.deadline.as_nanos(),
+        from_host: network.node(contract.from).name.clone(),
+        to_host: network.node(contract.to).name.clone(),
+        routes,
+        serial: grant.serial,
+        revision: grant.revision,
+        decision: grant.decision,
+        created: grant.created.to_string(),
+        configured,
+        effective,
+        measured,
+        waits_for: grant.waits_for() as u64,
+    };
+    let mut spec = spec(network, &grant.order);
+    spec.tenant = Some(grant.id.tenant.clone());
+    Contract { id: grant.id.to_string(), spec, status }
+}
+
+/// Why a contract is in its state: a stable code, and words.
+fn reason(grant: &Grant) -> (Option<&'static str>, Option<String>) {
+    match grant.state {
+        controller::State::Degraded => match &grant.trouble {
+            Some(trouble @ Trouble::Failed { element, keeps_place, why }) => {
+                let back = if *keeps_place {
+                    "its place is kept: it comes back when that is up again"
+                } else {
+                    "its place was given to others: it is tried again every few seconds"
+                };
+                (Some(trouble.code()), Some(format!("{element} is down, and there is no other route ({why}); {back}")))
+            }
+            Some(trouble @ Trouble::Unconfirmed) => {
+                (Some(trouble.code()), Some("its host has not confirmed its rule in time".to_owned()))
+            }
+            None => (None, None),
+        },
+        controller::State::Violated => {
+            let words = grant
+                .violation
+                .map(|late| format!("{} packets came too late, the slowest after {}", late.packets, late.worst));
+            (Some("LATE_PACKETS"), words)
+        }
+        controller::State::Pending if grant.waits_for() > 0 => {
+            let words = format!("{} routes that were left have to be empty first", grant.waits_for());
+            (Some("WAITS"), Some(words))
+        }
+        controller::State::Pending => {
+            let starts = grant.order.starts.map(|starts| format!("it starts at {starts}"));
+            (Some("NOT_STARTED").filter(|_| starts.is_some()), starts)
+        }
+        _ => (None, None),
+    }
+}
+
+/// A quota, what is not limited left out.
+pub(crate) fn quota(quota: &wayleave_contracts::Quota) -> tenant::Quota {
+    tenant::Quota {
+        rate: quota.rate.map(|rate| rate.to_string()),
+        burst: quota.burst.map(|burst| burst.to_string()),
+        contracts: quota.contracts,
+    }
+}
+
+/// A tenant with what it has.
+pub(crate) fn tenant(name: &str, state: &controller::TenantState) -> tenant::Tenant {
+    let usage = tenant::Usage {
+        rate: state.usage.rate().to_string(),
+        burst: state.usage.burst().to_string(),
+        contracts: state.usage.contracts(),
+    };
+    tenant::Tenant { name: name.to_owned(), quota: quota(&state.quota), usage, revision: state.revision }
+}
+
+/// A VM with its host.
+pub(crate) fn vm(network: &Network, id: &controller::Id, state: &controller::VmState) -> tenant::Vm {
+    tenant::Vm {
+        id: id.to_string(),
+        name: id.name.clone(),
+        tenant: id.tenant.clone(),
+        host: network.node(state.host).name.clone(),
+        revision: state.revision,
+    }
+}
+
+/// A token without its hash.
+pub(crate) fn token(token: &controller::Token) -> tenant::Token {
+    let (role, tenant, node) = match &token.role {
+        controller::Role::Operator => (tenant::Role::Operator, None, None),
+        controller::Role::Tenant { tenant } => (tenant::Role::Tenant, Some(tenant.clone()), None),
+        controller::Role::Agent { node } => (tenant::Role::Agent, None, Some(node.clone())),
+        controller::Role::Reader { tenant } => (tenant::Role::Reader, tenant.clone(), None),
+    };
+    let spec = tenant::TokenSpec { role, tenant, node, label: token.label.clone() };
+    tenant::Token { id: token.id.clone(), spec, revision: token.revision }
+}
+
+/// A decision.
+pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &controller::Role) -> Decision {
+    let (verdict, bound_ns, moved, message) = match &record.decided {
+        Decided::Admitted { bound, moved } => (Verdict::Admitted, Some(bound.as_nanos()), &moved[..], None),
+        Decided::Refused(refusal) => {
+            let words = wayleave_answers::words::refusal(network, &record.order.contract, refusal);
+            (Verdict::Refused, None, &[][..], Some(wayleave_answers::words::sentence(&words)))
+        }
+        Decided::Quota(short) => (Verdict::Refused, None, &[][..], Some(quota_short(short))),
+    };
+    let mut asked = spec(network, &record.order);
+    asked.tenant = Some(record.id.tenant.clone());
+    Decision {
+        number: record.number,
+        at: record.at.to_string(),
+        contract: record.id.to_string(),
+        asked,
+        verdict,
+        bound_ns,
+        moved: moved.iter().filter(|id| sees(role, id)).map(ToString::to_string).collect(),
+        reason: record.decided.reason().map(str::to_owned),
+        message,
+    }
+}
+
+/// Something that has happened.
+pub(crate) fn event(event: &controller::Event) -> Event {
+    Event {
+        number: event.number,
+        at: event.at.to_string(),
+        kind: event.kind.name().to_owned(),
+        object: event.object.clone(),
+        tenant: event.tenant.clone(),
+        revision: event.revision,
+        detail: event.detail.clone(),
+    }
+}
+
+/// What a node is to do.
+pub(crate) fn operation(network: &Network, operation: &controller::Operation) -> agent::Operation {
+    let work = match &operation.work {
+        controller::Work::SetUp => agent::Work::SetUp,
+        controller::Work::Remove => agent::Work::Remove,
+        controller::Work::Install(rule) => agent::Work::Install {
+            rule: Box::new(agent::Rule {
+                id: rule.id.to_string(),
+                from: rule.from.clone(),
+                to: rule.to.clone(),
+                matching: rule.matching.map(matching),
+                rate_bps: rule.demand.rate.bits_per_second(),
+                burst_bytes: rule.demand.burst.get(),
+                max_frame_bytes: rule.demand.max_frame.map(|frame| frame.get()),
+                routes: rule.routes.iter().map(|route| hops(network, route)).collect(),
+                bound_ns: rule.bound.as_nanos(),
+            }),
+        },
+    };
+    agent::Operation { serial: operation.serial, version: operation.version, work }
+}

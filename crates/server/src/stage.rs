@@ -1,0 +1,153 @@
+//! From what a controller has changed to what readers will see, once it is on disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use serde::Serialize;
+use wayleave_controller::{Change, Controller, Grant, Id, Kind, Output, Token};
+use wayleave_topology::{LinkId, NodeId};
+
+use crate::links::Stale;
+use crate::render;
+use crate::view::{Bucket, ContractObject, Edit, EventObject, Holder, Object, VmObject};
+
+/// What of a contract has to be known when it is gone.
+struct Known {
+    id: Id,
+    sender: NodeId,
+    links: Box<[LinkId]>,
+}
+
+/// Keeps track of what changes touch.
+pub(crate) struct Stage {
+    known: BTreeMap<u64, Known>,
+    pub(crate) stale: Stale,
+}
+
+fn json(value: &impl Serialize) -> Bytes {
+    serde_json::to_vec(value).unwrap_or_default().into()
+}
+
+impl Stage {
+    /// Of a controller that was just loaded.
+    pub(crate) fn new(controller: &Controller) -> Self {
+        Self { known: BTreeMap::new(), stale: Stale::all(controller.network()) }
+    }
+
+    /// What readers will see of these changes.
+    pub(crate) fn edits(&mut self, controller: &Controller, output: &Output) -> Vec<Edit> {
+        let mut edits = Vec::with_capacity(output.changes.len() * 2 + output.events.len());
+        let mut tenants = BTreeSet::new();
+        for change in &output.changes {
+            self.edit(controller, change, &mut edits, &mut tenants);
+        }
+        for name in tenants {
+            let tenant = controller.tenant(&name).ok();
+            let object =
+                tenant.map(|tenant| Object { revision: tenant.revision, json: json(&render::tenant(&name, tenant)) });
+            edits.push(Edit::Tenant(name, object));
+        }
+        for event in &output.events {
+            let (number, kind, tenant) = (event.number, event.kind.name(), event.tenant.clone());
+            let json = json(&render::event(event));
+            edits.push(Edit::Event(Arc::new(EventObject { number, kind, tenant, json })));
+        }
+        edits
+    }
+
+    fn edit(
+        &mut self,
+        controller: &Controller,
+        change: &Change,
+        edits: &mut Vec<Edit>,
+        tenants: &mut BTreeSet<String>,
+    ) {
+        let Change { kind, key, body } = change;
+        if !matches!(kind, Kind::Answer | Kind::Token) {
+            edits.push(Edit::Record(*kind, key.clone(), body.as_deref().map(Arc::from)));
+        }
+        match kind {
+            Kind::Contract => {
+                let Ok(serial) = key.parse() else { return };
+                self.contract(controller, serial, edits, tenants);
+            }
+            Kind::Tenant => drop(tenants.insert(key.clone())),
+            Kind::Vm => {
+                let Ok(id) = key.parse::<Id>() else { return };
+                let object =
+                    |vm| Object { revision: vm_revision(vm), json: json(&render::vm(controller.network(), &id, vm)) };
+                let vm = controller.vm(&id).map(|vm| VmObject { object: object(vm), host: vm.host });
+                edits.push(Edit::Vm(id, vm));
+            }
+            Kind::Token => {
+                let token = controller.tokens().find(|token| token.id == *key).and_then(holder);
+                edits.push(Edit::Token(key.clone(), token));
+            }
+            Kind::Node => {
+                let Ok(node) = controller.node(key) else { return };
+                if let Some(state) = controller.node_state(node) {
+                    edits.push(Edit::Node(node, state.clone()));
+                    edits.push(Edit::Wake(node));
+                }
+            }
+            Kind::Down => {
+                let down = controller.down().map(|(element, why)| (element.clone(), why.to_owned()));
+                edits.push(Edit::Down(down.collect()));
+            }
+            Kind::Controller | Kind::Leaving | Kind::Answer => {}
+        }
+    }
+
+    fn contract(
+        &mut self,
+        controller: &Controller,
+        serial: u64,
+        edits: &mut Vec<Edit>,
+        tenants: &mut BTreeSet<String>,
+    ) {
+        let before = self.known.remove(&serial);
+        let now = controller.grant_of(serial).map(|grant| {
+            let hops = controller.routes(grant).into_iter().flat_map(|(_, route)| route.hops);
+            let links = hops.map(|hop| hop.link).collect();
+            Known { id: grant.id.clone(), sender: grant.sender(), links }
+        });
+        let Some(known) = now.as_ref().or(before.as_ref()) else { return };
+        let id = known.id.clone();
+        edits.push(Edit::Wake(known.sender));
+        tenants.insert(id.tenant.clone());
+        self.stale.add(before.iter().chain(&now).flat_map(|known| known.links.iter().copied()));
+        let object = controller.grant(&id).map(|grant| contract_object(controller, grant));
+        edits.push(Edit::Contract(id, object));
+        if let Some(now) = now {
+            self.known.insert(serial, now);
+        }
+    }
+}
+
+fn vm_revision(vm: &wayleave_controller::VmState) -> u64 {
+    vm.revision
+}
+
+/// A contract as it is answered.
+pub(crate) fn contract_object(controller: &Controller, grant: &Grant) -> ContractObject {
+    let (configured, effective) = grant.versions();
+    ContractObject {
+        object: Object { revision: grant.revision, json: json(&render::contract(controller, grant)) },
+        state: grant.state,
+        is_configured: configured.is_some(),
+        is_effective: configured.is_some() && configured == effective,
+        is_late: grant.violation.is_some(),
+    }
+}
+
+/// The holder of a token; nobody if its hash is none.
+fn holder(token: &Token) -> Option<(Object, Arc<Holder>)> {
+    let mut hash = [0; 32];
+    for (at, byte) in hash.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(token.hash.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    let object = Object { revision: token.revision, json: json(&render::token(token)) };
+    let bucket = Mutex::new(Bucket { level: 0.0, at: None });
+    Some((object, Arc::new(Holder { id: token.id.clone(), hash, role: token.role.clone(), bucket })))
+}

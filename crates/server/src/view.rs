@@ -1,0 +1,356 @@
+//! What is on disk, ready to be read: readers never wait for the engine, and never see what is not on disk.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Instant;
+
+use bytes::Bytes;
+use tokio::sync::{Notify, watch};
+use wayleave_controller::{ElementName, Id, Kind, NodeState, Role, State};
+use wayleave_topology::{LinkId, NodeId};
+
+use crate::links::LinkFigures;
+
+/// How many events are remembered for watchers that come late.
+pub(crate) const EVENTS: usize = 10_000;
+
+/// An object as it is answered.
+#[derive(Clone, Debug)]
+pub(crate) struct Object {
+    pub(crate) revision: u64,
+    pub(crate) json: Bytes,
+}
+
+/// A contract as it is answered, with what lists and counts ask for.
+#[derive(Clone, Debug)]
+pub(crate) struct ContractObject {
+    pub(crate) object: Object,
+    pub(crate) state: State,
+    pub(crate) is_configured: bool,
+    pub(crate) is_effective: bool,
+    pub(crate) is_late: bool,
+}
+
+/// A VM as it is answered.
+#[derive(Clone, Debug)]
+pub(crate) struct VmObject {
+    pub(crate) object: Object,
+    pub(crate) host: NodeId,
+}
+
+/// Somebody who may ask.
+#[derive(Debug)]
+pub(crate) struct Holder {
+    pub(crate) id: String,
+    /// SHA-256 of the secret.
+    pub(crate) hash: [u8; 32],
+    pub(crate) role: Role,
+    pub(crate) bucket: Mutex<Bucket>,
+}
+
+/// The requests that a holder has left.
+#[derive(Debug)]
+pub(crate) struct Bucket {
+    pub(crate) level: f64,
+    pub(crate) at: Option<Instant>,
+}
+
+/// An event as it is told.
+#[derive(Clone, Debug)]
+pub(crate) struct EventObject {
+    pub(crate) number: u64,
+    pub(crate) kind: &'static str,
+    pub(crate) tenant: Option<String>,
+    pub(crate) json: Bytes,
+}
+
+/// How many contracts a tenant has in each state.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) states: [u64; State::ALL.len()],
+    pub(crate) configured: u64,
+    pub(crate) effective: u64,
+    pub(crate) late: u64,
+}
+
+impl Counts {
+    fn count(&mut self, contract: &ContractObject, by: impl Fn(u64) -> u64) {
+        let at = State::ALL.iter().position(|state| *state == contract.state).unwrap_or(0);
+        self.states[at] = by(self.states[at]);
+        for (count, counts) in [
+            (&mut self.configured, contract.is_configured),
+            (&mut self.effective, contract.is_effective),
+            (&mut self.late, contract.is_late),
+        ] {
+            if counts {
+                *count = by(*count);
+            }
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.states.iter_mut().zip(other.states).for_each(|(one, other)| *one += other);
+        self.configured += other.configured;
+        self.effective += other.effective;
+        self.late += other.late;
+    }
+}
+
+/// Whether the engine can do anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// It reads the ledger.
+    Starting,
+    /// It can.
+    Ready,
+    /// It cannot write, and says why; it tries again.
+    Broken(String),
+    /// It ends.
+    Ending,
+}
+
+/// Everything that can be read.
+pub(crate) struct Tables {
+    pub(crate) health: Health,
+    pub(crate) contracts: BTreeMap<Id, ContractObject>,
+    pub(crate) vms: BTreeMap<Id, VmObject>,
+    pub(crate) vms_on: HashMap<NodeId, BTreeSet<Id>>,
+    pub(crate) tenants: BTreeMap<String, Object>,
+    pub(crate) tokens: BTreeMap<String, (Object, Arc<Holder>)>,
+    pub(crate) holders: HashMap<[u8; 32], Arc<Holder>>,
+    pub(crate) nodes: BTreeMap<NodeId, NodeState>,
+    pub(crate) down: BTreeMap<ElementName, String>,
+    pub(crate) links: Vec<LinkFigures>,
+    pub(crate) counts: BTreeMap<String, Counts>,
+    pub(crate) events: VecDeque<Arc<EventObject>>,
+    /// The number of the last event before those.
+    pub(crate) events_after: u64,
+    /// Records as they are on disk, for who wants a controller like this one to ask what would be.
+    pub(crate) records: BTreeMap<(Kind, String), Arc<str>>,
+    pub(crate) sequence: u64,
+    pub(crate) revision: u64,
+    pub(crate) generation: u64,
+}
+
+/// A change of what can be read.
+pub(crate) enum Edit {
+    Contract(Id, Option<ContractObject>),
+    Vm(Id, Option<VmObject>),
+    Tenant(String, Option<Object>),
+    Token(String, Option<(Object, Arc<Holder>)>),
+    Node(NodeId, NodeState),
+    Down(BTreeMap<ElementName, String>),
+    Record(Kind, String, Option<Arc<str>>),
+    Link(LinkId, LinkFigures),
+    Event(Arc<EventObject>),
+    /// Its agent may have something to do.
+    Wake(NodeId),
+}
+
+/// What can be read, and who waits for it to change.
+pub(crate) struct View {
+    tables: RwLock<Tables>,
+    /// The number of the last event.
+    pub(crate) told: watch::Sender<u64>,
+    agents: Mutex<HashMap<NodeId, Arc<Notify>>>,
+}
+
+impl Tables {
+    fn empty() -> Self {
+        Self {
+            health: Health::Starting,
+            contracts: BTreeMap::new(),
+            vms: BTreeMap::new(),
+            vms_on: HashMap::new(),
+            tenants: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            holders: HashMap::new(),
+            nodes: BTreeMap::new(),
+            down: BTreeMap::new(),
+            links: Vec::new(),
+            counts: BTreeMap::new(),
+            events: VecDeque::new(),
+            events_after: 0,
+            records: BTreeMap::new(),
+            sequence: 0,
+            revision: 0,
+            generation: 0,
+        }
+    }
+
+    /// The contracts of a tenant, or all, from behind this one on.
+    pub(crate) fn contracts_of<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        after: Option<&Id>,
+    ) -> impl Iterator<Item = (&'a Id, &'a ContractObject)> {
+        range(&self.contracts, tenant, after)
+    }
+
+    /// The VMs of a tenant, or all, from behind this one on.
+    pub(crate) fn vms_of<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        after: Option<&Id>,
+    ) -> impl Iterator<Item = (&'a Id, &'a VmObject)> {
+        range(&self.vms, tenant, after)
+    }
+
+    fn put_contract(&mut self, id: Id, contract: Option<ContractObject>) {
+        let counts = self.counts.entry(id.tenant.clone()).or_default();
+        if let Some(contract) = &contract {
+            counts.count(contract, |count| count + 1);
+        }
+        let old = match contract {
+            Some(contract) => self.contracts.insert(id, contract),
+            None => self.contracts.remove(&id),
+        };
+        if let Some(old) = old {
+            counts.count(&old, |count| count.saturating_sub(1));
+        }
+    }
+
+    fn put_vm(&mut self, id: Id, vm: Option<VmObject>) {
+        let host = vm.as_ref().map(|vm| vm.host);
+        let old = match vm {
+            Some(vm) => self.vms.insert(id.clone(), vm),
+            None => self.vms.remove(&id),
+        };
+        if let Some(on) = old.and_then(|old| self.vms_on.get_mut(&old.host)) {
+            on.remove(&id);
+        }
+        if let Some(host) = host {
+            self.vms_on.entry(host).or_default().insert(id);
+        }
+    }
+
+    fn put_token(&mut self, id: String, token: Option<(Object, Arc<Holder>)>) {
+        if let Some((_, old)) = self.tokens.remove(&id) {
+            self.holders.remove(&old.hash);
+        }
+        if let Some((object, holder)) = token {
+            self.holders.insert(holder.hash, holder.clone());
+            self.tokens.insert(id, (object, holder));
+        }
+    }
+
+    fn put_event(&mut self, event: Arc<EventObject>) {
+        if self.events.len() == EVENTS
+            && let Some(oldest) = self.events.pop_front()
+        {
+            self.events_after = oldest.number;
+        }
+        self.events.push_back(event);
+    }
+
+    fn put(&mut self, edit: Edit) {
+        match edit {
+            Edit::Contract(id, contract) => self.put_contract(id, contract),
+            Edit::Vm(id, vm) => self.put_vm(id, vm),
+            Edit::Tenant(name, Some(tenant)) => drop(self.tenants.insert(name, tenant)),
+            Edit::Tenant(name, None) => {
+                self.tenants.remove(&name);
+                self.counts.remove(&name);
+            }
+            Edit::Token(id, token) => self.put_token(id, token),
+            Edit::Node(node, state) => drop(self.nodes.insert(node, state)),
+            Edit::Down(down) => self.down = down,
+            Edit::Record(kind, key, Some(body)) => drop(self.records.insert((kind, key), body)),
+            Edit::Record(kind, key, None) => drop(self.records.remove(&(kind, key))),
+            Edit::Link(link, figures) => {
+                let at = link.0 as usize;
+                if self.links.len() <= at {
+                    self.links.resize(at + 1, LinkFigures::default());
+                }
+                self.links[at] = figures;
+            }
+            Edit::Event(event) => self.put_event(event),
+            Edit::Wake(_) => {}
+        }
+    }
+}
+
+fn range<'a, T>(
+    table: &'a BTreeMap<Id, T>,
+    tenant: Option<&'a str>,
+    after: Option<&Id>,
+) -> impl Iterator<Item = (&'a Id, &'a T)> {
+    let first = tenant.map(|tenant| Id::new(tenant, ""));
+    let start = match (first, after.cloned()) {
+        (Some(first), Some(after)) => Bound::Excluded(first.max(after)),
+        (None, Some(after)) => Bound::Excluded(after),
+        (Some(first), None) => Bound::Included(first),
+        (None, None) => Bound::Unbounded,
+    };
+    table.range((start, Bound::Unbounded)).take_while(move |(id, _)| tenant.is_none_or(|tenant| id.tenant == tenant))
+}
+
+impl View {
+    pub(crate) fn new() -> Self {
+        let (told, _) = watch::channel(0);
+        Self { tables: RwLock::new(Tables::empty()), told, agents: Mutex::new(HashMap::new()) }
+    }
+
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Tables> {
+        self.tables.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Tables> {
+        self.tables.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_health(&self, health: Health) {
+        self.write().health = health;
+        self.told.send_modify(|_| {});
+    }
+
+    /// Makes these changes visible at once.
+    pub(crate) fn publish(&self, edits: Vec<Edit>, sequence: u64, revision: u64) {
+        let mut woken = Vec::new();
+        let mut last = None;
+        let mut tables = self.write();
+        for edit in edits {
+            match &edit {
+                Edit::Wake(node) => woken.push(*node),
+                Edit::Event(event) => last = Some(event.number),
+                _ => {}
+            }
+            tables.put(edit);
+        }
+        (tables.sequence, tables.revision) = (sequence, revision);
+        drop(tables);
+        if let Some(last) = last {
+            self.told.send_replace(last);
+        }
+        self.wake(&woken);
+    }
+
+    /// Everything anew: the controller was loaded. Watchers that knew an earlier event go on if they missed none.
+    pub(crate) fn replace(&self, edits: Vec<Edit>, sequence: u64, revision: u64, generation: u64, last_event: u64) {
+        let mut tables = Tables { sequence, revision, generation, events_after: last_event, ..Tables::empty() };
+        edits.into_iter().for_each(|edit| tables.put(edit));
+        tables.health = Health::Ready;
+        let last = tables.events.back().map_or(last_event, |event| event.number);
+        *self.write() = tables;
+        self.told.send_replace(last);
+        let all: Vec<NodeId> = self.agents().keys().copied().collect();
+        self.wake(&all);
+    }
+
+    fn agents(&self) -> std::sync::MutexGuard<'_, HashMap<NodeId, Arc<Notify>>> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self, nodes: &[NodeId]) {
+        if !nodes.is_empty() {
+            let agents = self.agents();
+            nodes.iter().filter_map(|node| agents.get(node)).for_each(|agent| agent.notify_waiters());
+        }
+    }
+
+    /// What tells the agent of a node that it may have something to do.
+    pub(crate) fn bell(&self, node: NodeId) -> Arc<Notify> {
+        self.agents().entry(node).or_default().clone()
+    }
+}

@@ -1,0 +1,140 @@
+//! Every route of the document with every role, and two tenants who must not see one another.
+
+use serde_json::{Value, json};
+use wayleave_controller::Role;
+use wayleave_server::access::Access;
+
+use crate::common::{Client, World, contract};
+
+/// Who may use what, written down once more: what the table of the server says has to be this.
+fn expected(method: &str, path: &str) -> Access {
+    match (method, path) {
+        (_, "/healthz" | "/readyz" | "/openapi.json" | "/docs") => Access::Open,
+        (_, "/v1") => Access::Any,
+        (_, "/metrics" | "/v1/topology" | "/v1/links" | "/v1/links/{link}" | "/v1/nodes/{node}" | "/v1/queues") => {
+            Access::ReadAll
+        }
+        (_, path) if path.starts_with("/v1/agents/") => Access::Agent,
+        (_, "/v1/tokens" | "/v1/tokens/{token}" | "/v1/what-if") => Access::Operator,
+        (_, path) if path.ends_with("/state") => Access::Operator,
+        ("get", _) => Access::Read,
+        (_, path) if path.starts_with("/v1/tenants") => Access::Operator,
+        (_, path) if path.starts_with("/v1/vms") || path.starts_with("/v1/contracts") || path == "/v1/apply" => {
+            Access::Write
+        }
+        _ => panic!("{method} {path}: who may?"),
+    }
+}
+
+/// The same with something in the places.
+fn filled(path: &str) -> String {
+    path.replace("{node}", "h1")
+        .replace("{host}", "h1")
+        .replace("{link}", "h1-%3Ep1e1")
+        .replace("{decision}", "1")
+        .replace("{tenant}", "nobody")
+        .replace("{token}", "t-none")
+        .replace("{vm}", "none")
+        .replace("{contract}", "none")
+}
+
+fn routes(document: &Value) -> Vec<(String, String)> {
+    let paths = document["paths"].as_object().unwrap();
+    paths
+        .iter()
+        .flat_map(|(path, verbs)| verbs.as_object().unwrap().keys().map(move |verb| (verb.clone(), path.clone())))
+        .collect()
+}
+
+#[test]
+fn every_route_is_open_to_whom_it_should_be_and_to_nobody_else() {
+    let world = World::new();
+    let client = &world.client;
+    let roles: Vec<(Option<Role>, Client)> = vec![
+        (None, client.without()),
+        (Some(Role::Operator), client.token(json!({ "role": "operator" }))),
+        (
+            Some(Role::Tenant { tenant: "default".into() }),
+            client.token(json!({ "role": "tenant", "tenant": "default" })),
+        ),
+        (Some(Role::Agent { node: "h1".into() }), client.token(json!({ "role": "agent", "node": "h1" }))),
+        (Some(Role::Reader { tenant: None }), client.token(json!({ "role": "reader" }))),
+        (
+            Some(Role::Reader { tenant: Some("default".into()) }),
+            client.token(json!({ "role": "reader", "tenant": "default" })),
+        ),
+    ];
+    let routes = routes(&client.get("/openapi.json").json());
+    assert!(routes.len() > 40, "{routes:?}");
+    for (verb, path) in routes {
+        let access = expected(&verb, &path);
+        for (role, client) in &roles {
+            let body: &[u8] = if verb == "get" || verb == "delete" { b"" } else { b"{}" };
+            let answer = client.send(&verb.to_uppercase(), &filled(&path), &[], body);
+            let may = match role {
+                None => access == Access::Open,
+                Some(role) => access.allows(role),
+            };
+            let is_turned_away = matches!(answer.status, 401 | 403);
+            assert_eq!(!is_turned_away, may, "{verb} {path} as {role:?}: {}", answer.status);
+            assert!(answer.status < 500, "{verb} {path} as {role:?}: {}", String::from_utf8_lossy(&answer.body));
+        }
+    }
+}
+
+#[test]
+fn a_tenant_neither_sees_nor_touches_what_is_anothers() {
+    let world = World::new();
+    let operator = &world.client;
+    for tenant in ["acme", "other"] {
+        operator.put(&format!("/v1/tenants/{tenant}"), &json!({ "quota": { "contracts": 5 } })).is(201);
+        operator.put(&format!("/v1/vms/{tenant}:vm"), &json!({ "placement": { "host": "h2" } })).is(201);
+        operator.put(&format!("/v1/contracts/{tenant}:c"), &contract("vm", "h16", "1Mbit")).is(201);
+    }
+    let refused = operator.put("/v1/contracts/acme:big", &contract("vm", "h16", "2Gbit")).is_problem(409, "RATE");
+    let decision = &refused["decision"];
+    let before = operator.get("/v1/contracts?tenant=acme").json();
+    let other = operator.token(json!({ "role": "tenant", "tenant": "other" }));
+    let reader = operator.token(json!({ "role": "reader", "tenant": "other" }));
+    for (method, path, body) in [
+        ("GET", "/v1/tenants/acme".to_owned(), json!(null)),
+        ("GET", "/v1/vms/acme:vm".to_owned(), json!(null)),
+        ("GET", "/v1/contracts/acme:c".to_owned(), json!(null)),
+        ("GET", "/v1/contracts/acme:c/explanation".to_owned(), json!(null)),
+        ("GET", format!("/v1/decisions/{decision}"), json!(null)),
+        ("GET", format!("/v1/decisions/{decision}/explanation"), json!(null)),
+        ("PUT", "/v1/vms/acme:new".to_owned(), json!({})),
+        ("DELETE", "/v1/vms/acme:vm".to_owned(), json!(null)),
+        ("PUT", "/v1/contracts/acme:c".to_owned(), contract("vm", "h16", "2Mbit")),
+        ("DELETE", "/v1/contracts/acme:c".to_owned(), json!(null)),
+        ("POST", "/v1/vms".to_owned(), json!({ "name": "x", "tenant": "acme" })),
+    ] {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        other.send(method, &path, &[], body.as_bytes()).is_problem(404, "NOT_FOUND");
+        if method == "GET" {
+            reader.send(method, &path, &[], b"").is_problem(404, "NOT_FOUND");
+        }
+    }
+    let mut foreign = contract("h1", "h16", "1Mbit");
+    (foreign["name"], foreign["tenant"]) = (json!("x"), json!("acme"));
+    let answer = other.post("/v1/contracts", &foreign);
+    assert!(matches!(answer.status, 400 | 404), "{}", answer.status);
+    for path in [
+        "/v1/tenants",
+        "/v1/vms",
+        "/v1/contracts",
+        "/v1/hosts",
+        "/v1/decisions",
+        "/v1/events?limit=1000",
+        "/v1/contracts?tenant=acme",
+        "/v1/contracts/c/explanation",
+    ] {
+        for client in [&other, &reader] {
+            let text = String::from_utf8(client.get(path).is(200).body).unwrap();
+            assert!(!text.contains("acme"), "{path}: {text}");
+        }
+    }
+    let own = other.get("/v1/contracts/c").is(200).json();
+    assert_eq!(own["id"], "other:c");
+    assert_eq!(operator.get("/v1/contracts?tenant=acme").json(), before);
+}

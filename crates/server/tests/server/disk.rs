@@ -1,0 +1,120 @@
+//! What was answered is on disk: over restarts, over a disk that fails, and at the end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::json;
+use wayleave_controller::Southbound;
+use wayleave_server::disk::{File, Memory};
+use wayleave_store::Failure;
+
+use crate::common::{Scratch, World, contract, options};
+
+fn on_file(scratch: &Arc<Scratch>) -> World {
+    let disk = Box::new(File(scratch.0.join("ledger.db")));
+    World::of(options(disk, &scratch.0, Southbound::Assumed), scratch.clone())
+}
+
+#[test]
+fn another_server_goes_on_where_this_one_ended() {
+    let scratch = Arc::new(Scratch::new());
+    let world = on_file(&scratch);
+    let client = world.client.clone();
+    client.put("/v1/tenants/acme", &json!({ "quota": { "contracts": 3 } })).is(201);
+    client.put("/v1/vms/acme:web", &json!({ "placement": { "host": "h1" } })).is(201);
+    let made = client.put("/v1/contracts/acme:a", &contract("web", "h16", "10Mbit")).is(201).json();
+    let mut body = contract("h2", "h15", "10Mbit");
+    body["name"] = json!("b");
+    let key: &[(&str, &str)] = &[("idempotency-key", "k")];
+    let first = client.send("POST", "/v1/contracts", key, body.to_string().as_bytes()).is(201);
+    let generation = client.get("/v1").json()["generation"].as_u64().unwrap();
+    world.end();
+
+    let world = on_file(&scratch);
+    let client = &world.client;
+    assert_eq!(client.get("/v1").is(200).json()["generation"].as_u64().unwrap(), generation + 1);
+    assert_eq!(client.get("/v1/contracts/acme:a").is(200).json(), made);
+    assert_eq!(client.get("/v1/tenants/acme").json()["usage"]["contracts"], 1);
+    assert_eq!(client.get("/v1/hosts/h1").json()["vms"], json!(["acme:web"]));
+    let second = client.send("POST", "/v1/contracts", key, body.to_string().as_bytes()).is(201);
+    assert_eq!(
+        (first.body, first.headers.iter().find(|(name, _)| name == "location")),
+        (second.body, second.headers.iter().find(|(name, _)| name == "location"))
+    );
+    assert_eq!(client.get("/v1/contracts").json()["items"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_commit_that_fails_is_not_answered_with_yes() {
+    for failure in [Failure::Before, Failure::After] {
+        let disk = Memory::default();
+        let store = disk.0.clone();
+        let world = World::with(Box::new(disk), Southbound::Assumed);
+        let client = &world.client;
+        client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
+        store.lock().unwrap().fail_next(failure);
+        let body = contract("h2", "h15", "10Mbit").to_string();
+        let failed = client.send("PUT", "/v1/contracts/b", &[("idempotency-key", "b")], body.as_bytes());
+        failed.is_problem(503, "UNAVAILABLE");
+        assert_eq!(failed.header("retry-after"), Some("1"));
+        // It opens the ledger again by itself; until then it says that it cannot.
+        while client.without().get("/readyz").status != 200 {
+            std::thread::yield_now();
+        }
+        let there = client.get("/v1/contracts/b").status;
+        assert_eq!(there, if failure == Failure::After { 200 } else { 404 });
+        client.send("PUT", "/v1/contracts/b", &[("idempotency-key", "b")], body.as_bytes()).is(201);
+        client.get("/v1/contracts/a").is(200);
+    }
+}
+
+#[test]
+fn nothing_that_was_answered_is_lost_when_it_ends_in_the_middle() {
+    let scratch = Arc::new(Scratch::new());
+    let world = on_file(&scratch);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let clients: Vec<_> = (0..4)
+        .map(|number| {
+            let (client, is_over) = (world.client.clone(), is_over.clone());
+            std::thread::spawn(move || {
+                let mut answered = Vec::new();
+                for at in 0.. {
+                    let name = format!("c-{number}-{at}");
+                    if is_over.load(Ordering::Relaxed) {
+                        return answered;
+                    }
+                    // After the end nobody listens: the client would panic, and that is how it notices.
+                    let path = format!("/v1/contracts/{name}");
+                    let (from, to) = (format!("h{}", 1 + (number + at) % 8), format!("h{}", 9 + at % 8));
+                    let body = contract(&from, &to, "1kbit");
+                    match std::panic::catch_unwind(|| client.put(&path, &body).status) {
+                        Ok(201) => answered.push(name),
+                        Ok(409) => {}
+                        Ok(_) | Err(_) => return answered,
+                    }
+                }
+                answered
+            })
+        })
+        .collect();
+    while world.client.get("/v1/status").json()["contracts"]["admitted"].as_u64() < Some(20) {
+        std::thread::yield_now();
+    }
+    world.end();
+    is_over.store(true, Ordering::Relaxed);
+    let answered: Vec<String> = clients.into_iter().flat_map(|client| client.join().unwrap()).collect();
+    assert!(answered.len() >= 20);
+    let world = on_file(&scratch);
+    for name in answered {
+        world.client.get(&format!("/v1/contracts/{name}")).is(200);
+    }
+}
+
+#[test]
+fn the_secret_of_the_first_operator_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    let file = world.scratch.0.join("operator");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(world.client.get("/v1/tokens").json()["items"].as_array().unwrap().len(), 1);
+}

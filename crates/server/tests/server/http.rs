@@ -1,0 +1,137 @@
+//! What is not as it should be is answered in words, wherever it happens.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use serde_json::json;
+use wayleave_controller::Southbound;
+use wayleave_server::Limits;
+use wayleave_server::disk::Memory;
+
+use crate::common::{Scratch, World, contract, options};
+
+#[test]
+fn wrong_requests_are_problems() {
+    let world = World::new();
+    let client = &world.client;
+    client.get("/").is_problem(404, "NOT_FOUND");
+    client.get("/v1/nothing").is_problem(404, "NOT_FOUND");
+    let wrong = client.send("PATCH", "/v1/contracts/a", &[], b"{}");
+    wrong.is_problem(405, "METHOD_NOT_ALLOWED");
+    let allow = wrong.header("allow").unwrap();
+    assert!(["GET", "PUT", "DELETE", "HEAD"].iter().all(|method| allow.contains(method)), "{allow}");
+    client.without().get("/v1").is_problem(401, "UNAUTHORIZED");
+    assert!(client.without().get("/v1").header("www-authenticate").is_some());
+    client.with("wl_wrong").get("/v1").is_problem(401, "UNAUTHORIZED");
+    let unknown = client.get("/v1/contracts?limt=3").is_problem(400, "INVALID");
+    assert!(unknown["detail"].as_str().unwrap().contains("did you mean limit?"), "{unknown}");
+    for query in ["limit=0", "limit=1001", "limit=-1", "limit=1&limit=2", "state=wrong", "after=%2F%2F", "tenant="] {
+        client.get(&format!("/v1/contracts?{query}")).is_problem(400, "INVALID");
+    }
+    client.get("/v1/contracts/%ff").is_problem(400, "INVALID");
+    client.get("/v1/contracts/a%2Fb").is_problem(400, "INVALID");
+    client.get("/v1/decisions/x").is_problem(404, "NOT_FOUND");
+}
+
+#[test]
+fn wrong_bodies_are_problems_with_their_place() {
+    let world = World::new();
+    let client = &world.client;
+    let put = |headers: &[(&str, &str)], body: &[u8]| client.send("PUT", "/v1/contracts/a", headers, body);
+    put(&[], b"{\"from\": \"h1\",").is_problem(400, "INVALID");
+    put(&[], b"\xff\xfe").is_problem(400, "INVALID");
+    put(&[], b"").is_problem(400, "INVALID");
+    put(&[], b"[]").is_problem(400, "INVALID");
+    let typo = put(&[], b"{\n  \"form\": \"h1\"\n}").is_problem(400, "INVALID");
+    assert_eq!(typo["errors"][1]["line"], 2, "{typo}");
+    put(&[("content-type", "text/html")], b"<p>").is_problem(415, "UNSUPPORTED_MEDIA_TYPE");
+    put(&[("content-type", "application/x-www-form-urlencoded")], b"a=b").is_problem(415, "UNSUPPORTED_MEDIA_TYPE");
+    client
+        .send("POST", "/v1/vms", &[("content-type", "application/yaml")], b"name: a")
+        .is_problem(415, "UNSUPPORTED_MEDIA_TYPE");
+    let tenant = client.send("PUT", "/v1/tenants/acme", &[], b"{\n\"quota\": {\"rat\": 1}}").is_problem(400, "INVALID");
+    assert_eq!(tenant["errors"][0]["line"], 2, "{tenant}");
+    let other = put(
+        &[],
+        json!({ "name": "b", "from": "h1", "to": "h2", "rate": "1Mbit", "burst": "300B", "deadline": "5ms" })
+            .to_string()
+            .as_bytes(),
+    );
+    other.is_problem(400, "INVALID");
+    put(&[("idempotency-key", "")], contract("h1", "h2", "1Mbit").to_string().as_bytes()).is_problem(400, "INVALID");
+    put(&[("if-match", "*"), ("if-none-match", "*")], contract("h1", "h2", "1Mbit").to_string().as_bytes())
+        .is_problem(400, "INVALID");
+}
+
+#[test]
+fn a_huge_body_is_refused_before_it_is_read() {
+    let world = World::new();
+    let body = vec![b' '; (1 << 20) + 1];
+    world.client.send("PUT", "/v1/contracts/a", &[], &body).is_problem(413, "TOO_LARGE");
+    // Without its length said in advance.
+    let mut stream = world.client.begin("PUT", "/v1/contracts/a", &[("transfer-encoding", "chunked"), ("x", "y")], b"");
+    for _ in 0..300 {
+        let mut piece = b"2000\r\n".to_vec();
+        piece.extend(vec![b' '; 0x2000]);
+        piece.extend(b"\r\n");
+        if stream.write_all(&piece).is_err() {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_token_has_so_many_requests_a_second() {
+    let scratch = Arc::new(Scratch::new());
+    let mut options = options(Box::new(Memory::default()), &scratch.0, Southbound::Assumed);
+    options.limits = Limits { requests_per_second: 3.0, ..Limits::default() };
+    let world = World::of(options, scratch);
+    let answers: Vec<u16> = (0..20).map(|_| world.client.get("/v1").status).collect();
+    assert!(answers.contains(&200) && answers.contains(&429), "{answers:?}");
+    let refused = loop {
+        let answer = world.client.get("/v1");
+        if answer.status == 429 {
+            break answer;
+        }
+    };
+    refused.is_problem(429, "RATE_LIMITED");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+}
+
+#[test]
+fn head_is_get_without_a_body() {
+    let world = World::new();
+    world.client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
+    let head = world.client.send("HEAD", "/v1/contracts/a", &[], b"");
+    let get = world.client.get("/v1/contracts/a");
+    assert_eq!((head.status, head.body.len(), head.header("etag")), (200, 0, get.header("etag")));
+}
+
+#[test]
+fn what_watches_over_servers_is_answered() {
+    let world = World::new();
+    let nobody = world.client.without();
+    assert_eq!(nobody.get("/healthz").is(200).body, b"ok\n");
+    assert_eq!(nobody.get("/readyz").is(200).body, b"ok\n");
+    assert_eq!(nobody.get("/openapi.json").is(200).json()["openapi"], "3.1.0");
+    let page = nobody.get("/docs").is(200);
+    assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
+    let html = String::from_utf8(page.body).unwrap();
+    assert!(!html.contains("src=\"http") && !html.contains("href=\"http"), "nothing comes from elsewhere");
+    nobody.get("/metrics").is_problem(401, "UNAUTHORIZED");
+    world.client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
+    world.client.put("/v1/contracts/b", &contract("h1", "h16", "2Gbit"));
+    let text = String::from_utf8(world.client.get("/metrics").is(200).body).unwrap();
+    for line in [
+        "wayleave_decisions_total{result=\"admitted\",reason=\"\"} 1",
+        "wayleave_decisions_total{result=\"refused\",reason=\"RATE\"} 1",
+        "wayleave_contracts{state=\"admitted\"} 1",
+        "wayleave_links_reserved_bits_per_second{class=\"host-up\"} 10000000",
+        "wayleave_http_requests_total{route=\"/v1/contracts/{contract}\",method=\"PUT\",status=\"201\"} 1",
+        "wayleave_ready 1",
+        "wayleave_build_info{version=",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    assert!(text.ends_with("# EOF\n"));
+}

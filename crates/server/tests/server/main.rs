@@ -1,0 +1,11 @@
+//! The server as its clients see it, on a loopback port in this process.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+mod access;
+mod agents;
+mod common;
+mod contracts;
+mod disk;
+mod events;
+mod http;
+mod objects;

@@ -1,0 +1,92 @@
+//! Tenants, VMs, tokens, elements.
+
+use serde_json::json;
+
+use crate::common::{World, contract};
+
+#[test]
+fn a_tenant_has_what_its_quota_allows() {
+    let world = World::new();
+    let client = &world.client;
+    let quota = json!({ "quota": { "rate": "15Mbit", "contracts": 2 } });
+    client.put("/v1/tenants/acme", &quota).is(201);
+    client.put("/v1/contracts/acme:a", &contract("h1", "h16", "10Mbit")).is(201);
+    let problem = client.put("/v1/contracts/acme:b", &contract("h1", "h16", "10Mbit")).is_problem(409, "QUOTA");
+    let decision = client.get(&format!("/v1/decisions/{}", problem["decision"])).json();
+    assert!(decision["message"].as_str().unwrap().contains("15000000 bit/s"), "{decision}");
+    assert_eq!(
+        client.get("/v1/tenants/acme").json()["usage"],
+        json!({ "rate": "10Mbit", "burst": "3kB", "contracts": 1 })
+    );
+    client.delete("/v1/tenants/acme").is_problem(409, "CONFLICT");
+    client.delete("/v1/contracts/acme:a").is(204);
+    assert_eq!(client.get("/v1/tenants/acme").json()["usage"]["contracts"], 0);
+    client.post("/v1/tenants", &json!({ "name": "acme" })).is_problem(409, "CONFLICT");
+    client.post("/v1/tenants", &json!({ "name": "Acme" })).is_problem(400, "INVALID");
+    client.put("/v1/tenants/x", &json!({ "quota": { "rate": "10mbps" } })).is_problem(400, "INVALID");
+}
+
+#[test]
+fn vms_are_placed_and_contracts_join_them() {
+    let world = World::new();
+    let client = &world.client;
+    client.put("/v1/vms/web", &json!({ "placement": { "host": "h3" } })).is(201);
+    let vm = client.post("/v1/vms", &json!({ "name": "db", "placement": { "strategy": "fit" } })).is(201).json();
+    let host = vm["host"].as_str().unwrap();
+    assert_eq!(client.get(&format!("/v1/hosts/{host}")).json()["vms"], json!(["default:db"]));
+    client.post("/v1/vms", &json!({ "name": "any", "placement": { "strategy": "random" } })).is(201);
+    client.post("/v1/vms", &json!({ "name": "any" })).is_problem(409, "CONFLICT");
+    client.post("/v1/vms", &json!({ "name": "h1" })).is_problem(400, "INVALID");
+    client.put("/v1/vms/x", &json!({ "placement": { "host": "nowhere" } })).is_problem(404, "NOT_FOUND");
+    let made = client.put("/v1/contracts/web-db", &contract("web", "db", "10Mbit")).is(201).json();
+    assert_eq!((&made["from"], &made["status"]["fromHost"]), (&json!("web"), &json!("h3")));
+    client.delete("/v1/vms/web").is_problem(409, "CONFLICT");
+    let typo = client.put("/v1/contracts/x", &contract("wep", "db", "10Mbit")).is_problem(400, "INVALID");
+    assert!(typo["errors"][0]["detail"].as_str().unwrap().contains("web"), "{typo}");
+    client.put("/v1/vms/any", &json!({ "placement": { "host": "h7" } })).is(200);
+    client.delete("/v1/vms/any").is(204);
+    client.delete("/v1/vms/any").is(204);
+}
+
+#[test]
+fn a_token_is_shown_once_and_ends() {
+    let world = World::new();
+    let client = &world.client;
+    let made = client.post("/v1/tokens", &json!({ "role": "reader", "label": "grafana" })).is(201).json();
+    let (id, secret) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
+    assert!(secret.starts_with("wl_") && secret.len() == 67);
+    let reader = client.with(secret);
+    assert_eq!(reader.get("/v1").is(200).json()["role"], "reader");
+    assert!(!String::from_utf8_lossy(&client.get("/v1/tokens").body).contains(&secret[3..]));
+    client.delete(&format!("/v1/tokens/{id}")).is(204);
+    reader.get("/v1").is_problem(401, "UNAUTHORIZED");
+    let only = client.get("/v1/tokens").json()["items"][0]["id"].as_str().unwrap().to_owned();
+    client.delete(&format!("/v1/tokens/{only}")).is_problem(409, "CONFLICT");
+    client.post("/v1/tokens", &json!({ "role": "tenant" })).is_problem(400, "INVALID");
+    client.post("/v1/tokens", &json!({ "role": "agent", "node": "nowhere" })).is_problem(404, "NOT_FOUND");
+    client.post("/v1/tokens", &json!({ "role": "king" })).is_problem(400, "INVALID");
+}
+
+#[test]
+fn what_is_down_moves_contracts_and_comes_back() {
+    let world = World::new();
+    let client = &world.client;
+    let made = client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201).json();
+    let hops = made["status"]["routes"][0]["hops"].clone();
+    let (uplink, core) = (hops[0]["link"].as_str().unwrap(), hops[2]["link"].as_str().unwrap());
+    let state = |link: &str| format!("/v1/links/{}/state", link.replace('>', "%3E"));
+    let came = client.put(&state(core), &json!({ "state": "down", "reason": "cut" })).is(200).json();
+    assert_eq!(came["rerouted"], json!(["default:a"]));
+    assert_eq!(client.get(&format!("/v1/links/{}", core.replace('>', "%3E"))).json()["reason"], "cut");
+    let came = client.put(&state(uplink), &json!({ "state": "down" })).is(200).json();
+    assert_eq!(came["degraded"], json!(["default:a"]));
+    let status = client.get("/v1/contracts/a").json()["status"].clone();
+    assert_eq!((&status["state"], &status["reason"]), (&json!("degraded"), &json!("FAILURE")), "{status}");
+    assert!(status["message"].as_str().unwrap().contains(uplink), "{status}");
+    client.get("/v1/contracts?state=degraded").is(200);
+    let whole = client.get("/v1/status").json();
+    assert_eq!((&whole["contracts"]["degraded"], &whole["down"]), (&json!(1), &json!(2)), "{whole}");
+    assert_eq!(client.put(&state(uplink), &json!({ "state": "up" })).is(200).json()["restored"], json!(["default:a"]));
+    client.put("/v1/links/h1-%3Enowhere/state", &json!({ "state": "up" })).is_problem(404, "NOT_FOUND");
+    assert_eq!(client.get("/v1/topology").json()["down"].as_array().unwrap().len(), 1);
+}
