@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 use wayleave_api::problem::{Code, Problem};
-use wayleave_controller::{Command, Controller, Now, Role, Setup};
+use wayleave_controller::{Command, Role, Setup};
 
 use crate::answer::problem;
 use crate::disk::Disk;

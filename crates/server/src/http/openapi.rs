@@ -67,6 +67,7 @@ fn components() -> Value {
         status::About,
         status::Status,
         tenant::NewToken,
+        tenant::Role,
         tenant::Tenant,
         tenant::TenantSpec,
         tenant::Token,
