@@ -257,11 +257,17 @@ impl Controller {
                 (Ok(outcome), None)
             }
             (Placed::At(decision, before), existing) => {
+                // Before others are moved, since they were moved into what this leaves.
+                let (beside, left) = match (before, existing) {
+                    (Some(Before::Instead(place)), Some(serial)) => (None, self.leave_now(serial, place)),
+                    (Some(Before::Beside(flow)), _) => (Some(flow), None),
+                    _ => (None, None),
+                };
                 let moved = self.book_moves(&decision);
                 let decided = Decided::Admitted { bound: decision.bound, moved };
                 let number = self.record(&id, order.clone(), request, decided);
                 let serial = match existing {
-                    Some(serial) => self.give_terms(serial, order, &decision, before),
+                    Some(serial) => self.give_terms(serial, order, &decision, beside, left),
                     None => self.create(id, order, &decision),
                 };
                 if let Some(grant) = self.grants.get_mut(&serial) {
@@ -305,9 +311,16 @@ impl Controller {
     }
 
     /// A contract has a new place, beside its old one or instead of it.
-    fn give_terms(&mut self, serial: u64, order: Order, decision: &Decision, before: Option<Before>) -> u64 {
+    fn give_terms(
+        &mut self,
+        serial: u64,
+        order: Order,
+        decision: &Decision,
+        beside: Option<FlowId>,
+        left: Option<u64>,
+    ) -> u64 {
         let Some(grant) = self.grants.get_mut(&serial) else { return serial };
-        let (is_pinned, next) = (grant.is_pinned(), grant.sender.version + 1);
+        let is_pinned = grant.is_pinned();
         (grant.bound, grant.trouble, grant.flow) = (decision.bound, None, Some(decision.flow));
         for time in [order.starts.filter(|&starts| starts > self.now.wall), order.ends].into_iter().flatten() {
             self.timers.at_wall(time, serial);
@@ -316,15 +329,12 @@ impl Controller {
         self.book.own(decision.flow, serial);
         // Before it leaves what it has: if that stays beside the new place until then, it need not wait for it.
         let mut waits_for = self.leavings.in_the_way_of(routes(decision));
-        match before {
-            Some(Before::Beside(flow)) => {
-                if let Some(place) = self.book.place(flow, is_pinned) {
-                    self.leave(serial, place, next);
-                }
-                self.book.release(flow);
+        waits_for.extend(left);
+        if let Some(flow) = beside {
+            if let Some(place) = self.book.place(flow, is_pinned) {
+                self.leave_now(serial, place);
             }
-            Some(Before::Instead(place)) => waits_for.extend(self.leave(serial, place, next)),
-            None => {}
+            self.book.release(flow);
         }
         self.run(serial, waits_for, None);
         serial
@@ -351,7 +361,7 @@ impl Controller {
         for one in &decision.moved {
             let serial = self.book.owner(one.flow);
             let Some(grant) = self.grants.get(&serial) else { continue };
-            let (next, id) = (grant.sender.version + 1, grant.id.clone());
+            let id = grant.id.clone();
             // Not from the ledger: in a list that is decided together, the flow may have got other terms after its move.
             let request = wayleave_schemes::request(&grant.order.contract, &self.model);
             let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
@@ -359,7 +369,7 @@ impl Controller {
             // Also what it left itself before: only where it is now was looked at beside where it goes.
             let waits_for = self.leavings.in_the_way_of(std::iter::once(&one.to));
             let place = Place { reservations: vec![reservation], deadline: request.deadline, is_pinned: false };
-            self.leave(serial, place, next);
+            self.leave_now(serial, place);
             if let Some(bound) = self.book.placement().promised(one.flow)
                 && let Some(grant) = self.grants.get_mut(&serial)
             {

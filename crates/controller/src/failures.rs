@@ -125,9 +125,9 @@ impl Controller {
     fn evict_one(&mut self, serial: u64) -> Option<Homeless> {
         let grant = self.grants.get_mut(&serial)?;
         let flow = grant.flow?;
-        let (is_pinned, next) = (grant.is_pinned(), grant.sender.version + 1);
+        let is_pinned = grant.is_pinned();
         let place = self.book.place(flow, is_pinned)?;
-        let leaving = self.leave(serial, place.clone(), next);
+        let leaving = self.leave_now(serial, place.clone());
         self.book.release(flow);
         let grant = self.grants.get_mut(&serial)?;
         (grant.flow, grant.sender.run) = (None, None);

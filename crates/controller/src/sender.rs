@@ -27,6 +27,12 @@ impl Controller {
         self.southbound != Southbound::Assumed
     }
 
+    /// A contract leaves a place with what it is told next.
+    pub(crate) fn leave_now(&mut self, serial: u64, place: Place) -> Option<u64> {
+        let next = self.grants.get(&serial)?.sender.version + 1;
+        self.leave(serial, place, next)
+    }
+
     /// A contract leaves a place: nothing is sent there any more once its sender has the version `until`. Says nothing if
     /// nothing was ever sent there.
     pub(crate) fn leave(&mut self, serial: u64, place: Place, until: u64) -> Option<u64> {
