@@ -79,6 +79,7 @@ impl Controller {
         if grant.sender.run != Some(version) {
             grant.sender.stop = Some(grant.sender.next_version());
             grant.sender.run = grant.sender.run.map(|_| grant.sender.next_version());
+            grant.sender.since = grant.sender.version;
         }
         self.mark(Dirty::Contract(serial));
     }
@@ -99,25 +100,34 @@ impl Controller {
     fn operation(&self, serial: u64) -> Option<Operation> {
         let grant = self.grants.get(&serial)?;
         let told = grant.sender.told.filter(|_| grant.sender.is_waited_for())?;
-        // It was told a rule that is outdated already: the next one is on its way, and says more.
-        if told.runs && Some(told.version) != grant.sender.run {
-            return None;
-        }
-        let work = if told.runs { Work::Install(Box::new(self.rule(grant)?)) } else { Work::Remove };
+        let work = if told.runs { Work::Install(Box::new(self.rule(grant, told.version)?)) } else { Work::Remove };
         Some(Operation { serial, version: told.version, work })
     }
 
-    fn rule(&self, grant: &crate::grant::Grant) -> Option<Rule> {
+    /// The rule of a version: on the place that the contract has, or on the one that it had then. An outdated rule is told all the
+    /// same: others may wait for the route that it leaves, and the next rule for theirs.
+    fn rule(&self, grant: &crate::grant::Grant, version: u64) -> Option<Rule> {
         let order = &grant.order;
-        let held = self.book.placement().held(grant.flow?)?;
+        let left = self.leavings.of(grant.serial).map(|(_, leaving)| leaving).filter(|leaving| leaving.until > version);
+        let (demand, routes, bound) = match left.min_by_key(|leaving| leaving.until) {
+            Some(leaving) => {
+                let reservations = &leaving.place.reservations;
+                let routes = reservations.iter().map(|one| one.route.clone()).collect();
+                (reservations.first()?.demand, routes, leaving.drain)
+            }
+            None => {
+                let demand = self.book.placement().held(grant.flow?)?.demand;
+                (demand, self.routes(grant).into_iter().map(|(_, route)| route).collect(), grant.bound)
+            }
+        };
         Some(Rule {
             id: grant.id.clone(),
             from: order.from.clone(),
             to: order.to.clone(),
             matching: order.matching,
-            demand: held.demand,
-            routes: self.routes(grant).into_iter().map(|(_, route)| route).collect(),
-            bound: grant.bound,
+            demand,
+            routes,
+            bound,
         })
     }
 
@@ -196,8 +206,9 @@ impl Controller {
         }
     }
 
-    /// The session of a node is over, and nothing is sent there: it is down.
-    pub(crate) fn silence(&mut self, node: NodeId) {
+    /// The session of a node is over, and nothing is sent there: it is down. The contracts that it sent, which have to be told what
+    /// follows from that.
+    pub(crate) fn silence(&mut self, node: NodeId) -> Vec<u64> {
         let state = self.nodes.entry(node).or_default();
         state.is_open = false;
         state.is_set_up = false;
@@ -205,7 +216,8 @@ impl Controller {
         self.mark(Dirty::Node(node));
         let here: Vec<u64> =
             self.grants.values().filter(|grant| grant.sender() == node).map(|grant| grant.serial).collect();
-        here.into_iter().for_each(|serial| self.is_silent(serial));
+        here.iter().for_each(|&serial| self.note_silence(serial));
+        here
     }
 
     /// What is known of the agent of a node.

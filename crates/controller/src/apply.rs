@@ -3,7 +3,7 @@
 //! A list is decided first, which can be taken back exactly, and booked then, which cannot fail. So all-or-nothing, a dry run and
 //! an ordinary request are the same code.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use wayleave_contracts::{Contract, Demand, Order};
 use wayleave_ledger::Reservation;
@@ -185,7 +185,7 @@ impl Controller {
 
     /// Asks the scheme: beside what the contract has, which is safe at any moment, else instead of it.
     fn place_anew(&mut self, existing: Option<u64>, request: &Request) -> Result<(Decision, Option<Before>), Refusal> {
-        let of_grant = |grant: &Grant| Some((grant.flow?, grant.order.contract.route.is_some()));
+        let of_grant = |grant: &Grant| Some((grant.flow?, grant.is_pinned()));
         let old = existing.and_then(|serial| of_grant(self.grants.get(&serial)?));
         let (Some(serial), Some((flow, is_pinned))) = (existing, old) else {
             return self.book.admit(request).map(|decision| (decision, None));
@@ -257,11 +257,17 @@ impl Controller {
                 (Ok(outcome), None)
             }
             (Placed::At(decision, before), existing) => {
+                // Before others are moved, since they were moved into what this leaves.
+                let (beside, left) = match (before, existing) {
+                    (Some(Before::Instead(place)), Some(serial)) => (None, self.leave_now(serial, place)),
+                    (Some(Before::Beside(flow)), _) => (Some(flow), None),
+                    _ => (None, None),
+                };
                 let moved = self.book_moves(&decision);
                 let decided = Decided::Admitted { bound: decision.bound, moved };
                 let number = self.record(&id, order.clone(), request, decided);
                 let serial = match existing {
-                    Some(serial) => self.give_terms(serial, order, &decision, before),
+                    Some(serial) => self.give_terms(serial, order, &decision, beside, left),
                     None => self.create(id, order, &decision),
                 };
                 if let Some(grant) = self.grants.get_mut(&serial) {
@@ -300,37 +306,37 @@ impl Controller {
         self.grants.insert(serial, grant);
         self.by_id.insert(id, serial);
         let waits_for = self.leavings.in_the_way_of(routes(decision));
-        self.run(serial, None, waits_for);
+        self.run(serial, waits_for, None);
         serial
     }
 
     /// A contract has a new place, beside its old one or instead of it.
-    fn give_terms(&mut self, serial: u64, order: Order, decision: &Decision, before: Option<Before>) -> u64 {
+    fn give_terms(
+        &mut self,
+        serial: u64,
+        order: Order,
+        decision: &Decision,
+        beside: Option<FlowId>,
+        left: Option<u64>,
+    ) -> u64 {
         let Some(grant) = self.grants.get_mut(&serial) else { return serial };
-        let is_pinned = grant.order.contract.route.is_some();
-        let (ran, next) = (grant.sender.run, grant.sender.version + 1);
+        let is_pinned = grant.is_pinned();
         (grant.bound, grant.trouble, grant.flow) = (decision.bound, None, Some(decision.flow));
         for time in [order.starts.filter(|&starts| starts > self.now.wall), order.ends].into_iter().flatten() {
             self.timers.at_wall(time, serial);
         }
         grant.order = order;
         self.book.own(decision.flow, serial);
-        let mut waits_for = self.gates(serial, routes(decision));
-        let stop = self.grants.get(&serial).and_then(|grant| grant.sender.stop);
-        match before {
-            Some(Before::Beside(flow)) => {
-                if let Some(place) = self.book.place(flow, is_pinned) {
-                    self.leave(serial, ran, place, next);
-                }
-                self.book.release(flow);
+        // Before it leaves what it has: if that stays beside the new place until then, it need not wait for it.
+        let mut waits_for = self.leavings.in_the_way_of(routes(decision));
+        waits_for.extend(left);
+        if let Some(flow) = beside {
+            if let Some(place) = self.book.place(flow, is_pinned) {
+                self.leave_now(serial, place);
             }
-            Some(Before::Instead(place)) => {
-                self.leave(serial, ran, place, next);
-                waits_for.extend(self.leavings.of(serial).map(|(number, _)| number));
-            }
-            None => {}
+            self.book.release(flow);
         }
-        self.run(serial, stop, waits_for);
+        self.run(serial, waits_for, None);
         serial
     }
 
@@ -343,24 +349,10 @@ impl Controller {
         }
         grant.order = order;
         if is_rule && grant.sender.run.is_some() {
-            let (stop, waits_for) = (grant.sender.stop, grant.sender.waits_for.iter().copied().collect());
-            self.run(serial, stop, waits_for);
-        } else {
-            self.touch(serial);
+            grant.sender.run = Some(grant.sender.next_version());
         }
+        self.touch(serial);
         self.advance(serial);
-    }
-
-    /// What has to be empty before a contract that runs already may run on these routes. What it leaves itself was
-    /// reserved beside them, unless it waited for that already.
-    pub(crate) fn gates<'a>(&self, serial: u64, routes: impl Iterator<Item = &'a Route>) -> BTreeSet<u64> {
-        let own: BTreeSet<u64> = self.leavings.of(serial).map(|(number, _)| number).collect();
-        let waited: BTreeSet<u64> =
-            self.grants.get(&serial).map(|grant| grant.sender.waits_for.iter().copied().collect()).unwrap_or_default();
-        let mut gates = self.leavings.in_the_way_of(routes);
-        gates.retain(|number| !own.contains(number));
-        gates.extend(own.intersection(&waited));
-        gates
     }
 
     /// The contracts that were moved to make room run elsewhere from now on; which they are.
@@ -369,21 +361,21 @@ impl Controller {
         for one in &decision.moved {
             let serial = self.book.owner(one.flow);
             let Some(grant) = self.grants.get(&serial) else { continue };
-            let (ran, next, stop, id) =
-                (grant.sender.run, grant.sender.version + 1, grant.sender.stop, grant.id.clone());
+            let id = grant.id.clone();
             // Not from the ledger: in a list that is decided together, the flow may have got other terms after its move.
             let request = wayleave_schemes::request(&grant.order.contract, &self.model);
             let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
             let reservation = Reservation { demand, route: one.from.clone(), placed: one.placed };
-            let waits_for = self.gates(serial, std::iter::once(&one.to));
+            // Also what it left itself before: only where it is now was looked at beside where it goes.
+            let waits_for = self.leavings.in_the_way_of(std::iter::once(&one.to));
             let place = Place { reservations: vec![reservation], deadline: request.deadline, is_pinned: false };
-            self.leave(serial, ran, place, next);
+            self.leave_now(serial, place);
             if let Some(bound) = self.book.placement().promised(one.flow)
                 && let Some(grant) = self.grants.get_mut(&serial)
             {
                 grant.bound = bound;
             }
-            self.run(serial, stop, waits_for);
+            self.run(serial, waits_for, None);
             self.advance(serial);
             if let Some(grant) = self.grants.get(&serial) {
                 let (revision, detail) = (grant.revision, format!("bound {}", grant.bound));

@@ -26,8 +26,6 @@ struct Homeless {
     serial: u64,
     /// What it had.
     place: Place,
-    /// The version of its sender at which that is not used any more.
-    until: u64,
     /// What it leaves, if it was used.
     leaving: Option<u64>,
 }
@@ -51,13 +49,14 @@ impl Controller {
         self.event(kind, &element.to_string(), None, revision, why);
         let turned = self.turn_links(&element);
         if is_down {
-            if let ElementName::Node(name) = &element
-                && let Some(node) = self.network.find_node(name)
-            {
-                self.silence(node);
-            }
+            // First, so that what its contracts leave is known to be left.
             let homeless = self.evict(&turned);
+            let silent = match &element {
+                ElementName::Node(name) => self.network.find_node(name).map(|node| self.silence(node)),
+                ElementName::Link(_) => None,
+            };
             self.rehouse(homeless, &element, &mut rerouted, &mut degraded);
+            silent.into_iter().flatten().for_each(|serial| self.advance(serial));
         } else {
             self.bring_back(&mut restored);
         }
@@ -125,14 +124,14 @@ impl Controller {
 
     fn evict_one(&mut self, serial: u64) -> Option<Homeless> {
         let grant = self.grants.get_mut(&serial)?;
-        let flow = grant.flow.take()?;
-        let ran = grant.sender.run.take();
-        let until = grant.sender.next_version();
-        let is_pinned = grant.order.contract.route.is_some();
+        let flow = grant.flow?;
+        let is_pinned = grant.is_pinned();
         let place = self.book.place(flow, is_pinned)?;
-        let leaving = self.leave(serial, ran, place.clone(), until);
+        let leaving = self.leave_now(serial, place.clone());
         self.book.release(flow);
-        Some(Homeless { serial, place, until, leaving })
+        let grant = self.grants.get_mut(&serial)?;
+        (grant.flow, grant.sender.run) = (None, None);
+        Some(Homeless { serial, place, leaving })
     }
 
     /// Looks for other places; who finds none keeps the old one if it still fits, and is degraded.
@@ -149,11 +148,11 @@ impl Controller {
             let (id, request) = (grant.id.clone(), wayleave_schemes::request(&grant.order.contract, &self.model));
             match self.book.admit(&request) {
                 Ok(decision) => {
-                    let stop = one.leaving.filter(|_| {
+                    let beside = one.leaving.filter(|_| {
                         let new: Vec<_> = routes(&decision).cloned().collect();
-                        rejoins(&one.place.reservations, &new)
+                        !rejoins(&one.place.reservations, &new)
                     });
-                    self.settle(one.serial, &decision, stop.map(|own| (one.until, own)));
+                    self.settle(one.serial, &decision, beside);
                     let revision = self.grants.get(&one.serial).map_or(0, |grant| grant.revision);
                     let detail = format!("{element} is down; bound {}", decision.bound);
                     self.event(EventKind::Rerouted, &id.to_string(), Some(id.tenant.clone()), revision, detail);
@@ -171,7 +170,7 @@ impl Controller {
             }
             let Some(grant) = self.grants.get_mut(&one.serial) else { continue };
             grant.flow = flow;
-            grant.sender.stop = Some(one.until);
+            grant.sender.stop = Some(grant.sender.next_version());
             grant.trouble = Some(Trouble::Failed { element: element.to_string(), keeps_place: flow.is_some(), why });
             let order = grant.order.clone();
             self.record(&id, order, request, Decided::Refused(refusal));
@@ -182,16 +181,16 @@ impl Controller {
         self.retry_later();
     }
 
-    /// A contract without a place has found one; it stops first, and waits for what it leaves, if that meets the new one.
-    fn settle(&mut self, serial: u64, decision: &Decision, stop: Option<(u64, u64)>) {
+    /// A contract without a place has found one; `beside` is what it leaves, if that does not meet the new one.
+    fn settle(&mut self, serial: u64, decision: &Decision, beside: Option<u64>) {
         self.book_moves(decision);
         self.book.own(decision.flow, serial);
-        let mut waits_for = self.gates(serial, routes(decision));
-        waits_for.extend(stop.map(|(_, own)| own));
+        let mut waits_for = self.leavings.in_the_way_of(routes(decision));
+        waits_for.retain(|&number| beside != Some(number));
         if let Some(grant) = self.grants.get_mut(&serial) {
             (grant.flow, grant.bound, grant.trouble) = (Some(decision.flow), decision.bound, None);
         }
-        self.run(serial, stop.map(|(version, _)| version), waits_for);
+        self.run(serial, waits_for, beside);
         self.advance(serial);
     }
 
@@ -213,11 +212,11 @@ impl Controller {
             let (id, is_pinned) = (grant.id.clone(), grant.order.contract.route.is_some());
             self.book.pin(flow, is_pinned);
             let routes: Vec<_> = self.routes(grant).into_iter().map(|(_, route)| route).collect();
-            let (waits_for, stop) = (self.gates(serial, routes.iter()), grant.sender.stop);
+            let waits_for = self.leavings.in_the_way_of(routes.iter());
             if let Some(grant) = self.grants.get_mut(&serial) {
                 grant.trouble = None;
             }
-            self.run(serial, stop, waits_for);
+            self.run(serial, waits_for, None);
             self.advance(serial);
             restored.push(id);
         }
@@ -225,12 +224,11 @@ impl Controller {
             let Some(grant) = self.grants.get(&serial).filter(|grant| grant.trouble.is_some()) else { continue };
             let (id, kept) = (grant.id.clone(), grant.flow);
             let request = wayleave_schemes::request(&grant.order.contract, &self.model);
-            let stop = grant.sender.stop.zip(self.leavings.of(serial).map(|(number, _)| number).last());
             if let Ok(decision) = self.book.admit(&request) {
                 if let Some(flow) = kept {
                     self.book.release(flow);
                 }
-                self.settle(serial, &decision, stop);
+                self.settle(serial, &decision, None);
                 restored.push(id);
             }
         }

@@ -117,6 +117,8 @@ pub(crate) struct Sender {
     pub(crate) stop: Option<u64>,
     /// The version to run.
     pub(crate) run: Option<u64>,
+    /// The first version that runs on the place which the contract has now.
+    pub(crate) since: u64,
     /// The routes that have to be empty before that may begin.
     pub(crate) waits_for: Vec<u64>,
     /// What it was told last; it may have done that, or not.
@@ -140,9 +142,9 @@ impl Sender {
         self.version
     }
 
-    /// Whether packets may be under way, or may come at any moment, by the rule of this version.
-    pub(crate) fn may_run(&self, version: u64) -> bool {
-        self.told == Some(Told { version, runs: true })
+    /// Whether packets may be sent on the place which the contract has now.
+    pub(crate) fn may_run(&self) -> bool {
+        self.run.is_some() && self.told.is_some_and(|told| told.runs && told.version >= self.since)
     }
 
     /// Whether it has still to confirm something.
@@ -165,6 +167,11 @@ impl Grant {
     /// How many routes that others have left have to be empty before its packets may be sent.
     pub fn waits_for(&self) -> usize {
         self.sender.waits_for.len()
+    }
+
+    /// Whether its place is moved for nobody: its route was given, or it is not in force.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.order.contract.route.is_some() || matches!(self.trouble, Some(Trouble::Failed { .. }))
     }
 
     /// Whether it was deleted.

@@ -142,6 +142,7 @@ struct SenderRecord {
     stop: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     run: Option<u64>,
+    since: u64,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     waits_for: Vec<u64>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -208,7 +209,9 @@ pub(crate) fn change(controller: &Controller, dirty: &Dirty) -> Change {
         }
         Dirty::Node(node) => {
             let of = |state: &crate::agents::NodeState| NodeRecord { epoch: state.epoch, set_up: state.is_set_up };
-            put(Kind::Node, controller.network.node(*node).name.clone(), controller.nodes.get(node).map(of).as_ref())
+            // Of a node that never had a session there is nothing to remember.
+            let state = controller.nodes.get(node).filter(|state| state.epoch > 0);
+            put(Kind::Node, controller.network.node(*node).name.clone(), state.map(of).as_ref())
         }
         Dirty::Answer(key) => put(Kind::Answer, key.clone(), controller.memory.get(key)),
     }
@@ -354,6 +357,7 @@ impl ContractRecord {
                 version: grant.sender.version,
                 stop: grant.sender.stop,
                 run: grant.sender.run,
+                since: grant.sender.since,
                 waits_for: grant.sender.waits_for.clone(),
                 told: told(grant.sender.told),
                 confirmed: told(grant.sender.confirmed),
@@ -417,6 +421,7 @@ impl ContractRecord {
             version: sender.version,
             stop: sender.stop,
             run: sender.run,
+            since: sender.since,
             waits_for: sender.waits_for.clone(),
             told: told(sender.told),
             confirmed: told(sender.confirmed),

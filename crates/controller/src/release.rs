@@ -28,7 +28,8 @@ impl Controller {
         if std::mem::replace(&mut grant.is_ended, true) {
             return;
         }
-        let ran = grant.sender.run.take();
+        let may_run = grant.sender.may_run();
+        grant.sender.run = None;
         let stop = grant.sender.next_version();
         grant.sender.stop = Some(stop);
         let (flow, tenant) = (grant.flow.take(), grant.id.tenant.clone());
@@ -37,8 +38,6 @@ impl Controller {
             tenant.usage.subtract(&contract);
         }
         if let Some(flow) = flow {
-            let may_run =
-                self.grants.get(&serial).is_some_and(|grant| ran.is_some_and(|run| grant.sender.may_run(run)));
             match self.book.place(flow, contract.route.is_some()).filter(|_| may_run) {
                 Some(place) => {
                     // What is held for its last packets is nobody's to move.
@@ -79,6 +78,20 @@ impl Controller {
 
     /// The sender of a contract certainly sends nothing: it is down, or its rule is gone.
     pub(crate) fn is_silent(&mut self, serial: u64) {
+        self.note_silence(serial);
+        self.advance(serial);
+    }
+
+    /// The same, before anything is told again.
+    pub(crate) fn note_silence(&mut self, serial: u64) {
+        // What it sent last may be under way, and what it sends on may be given to others before it is told to send again.
+        let sent =
+            self.grants.get(&serial).and_then(|grant| Some((grant.flow?, grant.is_pinned(), grant.sender.told?)));
+        if let Some((flow, is_pinned, told)) = sent
+            && let Some(place) = self.book.place(flow, is_pinned)
+        {
+            self.leave(serial, place, told.version);
+        }
         let Some(grant) = self.grants.get_mut(&serial) else { return };
         let node = grant.sender();
         grant.sender.told = None;
@@ -90,7 +103,6 @@ impl Controller {
         self.mark(Dirty::Contract(serial));
         let left: Vec<u64> = self.leavings.of(serial).map(|(number, _)| number).collect();
         self.stopped(&left);
-        self.advance(serial);
     }
 
     /// The time has come at which a contract starts or ends.

@@ -27,13 +27,16 @@ impl Controller {
         self.southbound != Southbound::Assumed
     }
 
+    /// A contract leaves a place with what it is told next.
+    pub(crate) fn leave_now(&mut self, serial: u64, place: Place) -> Option<u64> {
+        let next = self.grants.get(&serial)?.sender.version + 1;
+        self.leave(serial, place, next)
+    }
+
     /// A contract leaves a place: nothing is sent there any more once its sender has the version `until`. Says nothing if
     /// nothing was ever sent there.
-    pub(crate) fn leave(&mut self, serial: u64, ran: Option<u64>, place: Place, until: u64) -> Option<u64> {
-        let grant = self.grants.get(&serial)?;
-        if !ran.is_some_and(|version| grant.sender.may_run(version)) {
-            return None;
-        }
+    pub(crate) fn leave(&mut self, serial: u64, place: Place, until: u64) -> Option<u64> {
+        let grant = self.grants.get(&serial).filter(|grant| grant.sender.may_run())?;
         let bound = |route: &Route| self.book.placement().bound(route);
         let drain = place.reservations.iter().map(|one| bound(&one.route)).max()?;
         let node = grant.sender();
@@ -45,19 +48,23 @@ impl Controller {
         Some(number)
     }
 
-    /// Gives a contract something else to run, once some routes are empty. If it has to leave one of them itself, it stops
-    /// first.
-    pub(crate) fn run(&mut self, serial: u64, stop: Option<u64>, waits_for: BTreeSet<u64>) {
-        let is_there =
-            |(number, leaving): (u64, &Leaving)| leaving.phase == Phase::Waiting && waits_for.contains(&number);
-        let stops_first = self.leavings.of(serial).any(is_there);
+    /// Gives a contract another place to run on, once some routes are empty; `beside` is one that it leaves and need not wait for.
+    ///
+    /// It stops first if it has to wait for a route that it still sends on, or if what it should have gone to meanwhile was never
+    /// told: who waits for it then waits for a stop, which waits for nothing, and so nobody waits for himself.
+    pub(crate) fn run(&mut self, serial: u64, waits_for: BTreeSet<u64>, beside: Option<u64>) {
+        let Some(grant) = self.grants.get(&serial) else { return };
+        let (told, version) = (grant.sender.told.map_or(0, |told| told.version), grant.sender.version);
+        let holds_up = |(number, leaving): (u64, &Leaving)| {
+            let is_sent_on = leaving.phase == Phase::Waiting && told < leaving.until;
+            is_sent_on && beside != Some(number) && (leaving.until <= version || waits_for.contains(&number))
+        };
+        let stops_first = self.leavings.of(serial).any(holds_up);
         let Some(grant) = self.grants.get_mut(&serial) else { return };
-        // A stop that was told already is done with.
-        let stop = stop.filter(|&stop| grant.sender.told.is_some_and(|told| told.version < stop));
-        let stop = stop.or_else(|| stops_first.then(|| grant.sender.next_version()));
+        grant.sender.stop = stops_first.then(|| grant.sender.next_version());
         let version = grant.sender.next_version();
-        grant.sender.stop = stop;
         grant.sender.run = Some(version);
+        grant.sender.since = version;
         grant.sender.waits_for = waits_for.iter().copied().collect();
         for number in waits_for {
             self.waiters.entry(number).or_default().insert(serial);
@@ -113,8 +120,12 @@ impl Controller {
         let grant = self.grants.get(&serial)?;
         let sender = &grant.sender;
         let run = sender.run.filter(|&run| sender.told.is_none_or(|told| told.version < run))?;
-        let has_come = grant.order.starts.is_none_or(|starts| starts <= self.now.wall);
-        let may = sender.waits_for.is_empty() && has_come && self.switches_are_set_up(serial);
+        let to_come = grant.order.starts.filter(|&starts| starts > self.now.wall);
+        let may = sender.waits_for.is_empty() && to_come.is_none() && self.switches_are_set_up(serial);
+        // The calendar may have been past the start before, and jumped back.
+        if let Some(starts) = to_come {
+            self.timers.at_wall(starts, serial);
+        }
         may.then_some(Told { version: run, runs: true })
     }
 

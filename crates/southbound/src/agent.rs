@@ -183,13 +183,16 @@ impl<D: Driver> Agent<D> {
                 self.waited = Time::ZERO;
                 self.ask(now);
             }
-            (Answer::Stale { current }, Session::Wanted(Some(wanted))) if wanted == number => {
-                self.last = current.unwrap_or(self.last);
-                self.session = Session::Wanted(None);
-                self.ask(now);
+            // Numbers of sessions only grow, so that what comes late does no harm.
+            (Answer::Stale { current }, Session::Wanted(wanted)) => {
+                self.last = self.last.max(current.unwrap_or(0));
+                if wanted == Some(number) {
+                    self.session = Session::Wanted(None);
+                    self.ask(now);
+                }
             }
             (Answer::Stale { current }, Session::Open(epoch, begun)) if number > begun => {
-                self.last = current.unwrap_or(epoch);
+                self.last = current.unwrap_or(epoch).max(epoch);
                 self.session = Session::Wanted(None);
                 self.seen.clear();
                 self.waited = Time::ZERO;

@@ -1,0 +1,122 @@
+//! What happens in the world.
+
+use wayleave_contracts::Order;
+use wayleave_controller::{Applied, Check, Command, ElementName, Fault, Mode, Reply, Standing};
+use wayleave_southbound::{Answer, Request};
+
+/// Something that happens at its time.
+#[derive(Clone)]
+pub(crate) enum Event {
+    /// A client thinks of something to ask.
+    Wish,
+    /// A client's request reaches the controller.
+    Asked(Box<Wanted>),
+    /// An agent's request reaches the controller.
+    FromAgent { node: String, life: u64, request: Request },
+    /// The controller's answer reaches an agent.
+    ToAgent { node: String, life: u64, number: u64, answer: Answer },
+    /// What was done so far is put on disk.
+    Commit { life: u64 },
+    /// Something fails.
+    Failure,
+    /// A host or switch has power again.
+    Power { node: String },
+}
+
+/// What a client asks.
+#[derive(Clone)]
+pub(crate) struct Wanted {
+    /// Its key, if it may be repeated.
+    pub(crate) key: Option<String>,
+    pub(crate) what: What,
+    /// How often it is asked again if nothing is heard.
+    pub(crate) patience: u64,
+}
+
+#[derive(Clone)]
+pub(crate) enum What {
+    Apply {
+        orders: Vec<(Order, Check)>,
+        mode: Mode,
+        standing: Standing,
+    },
+    Other(Command),
+    /// An operator says that something is down, if that seems so, or up.
+    Declare {
+        element: ElementName,
+        down: bool,
+    },
+    /// What a host has measured.
+    Late {
+        node: String,
+        serial: u64,
+    },
+}
+
+/// Who waits until what was done is on disk.
+pub(crate) enum Waiting {
+    Client { wanted: Box<Wanted>, done: Done, from_memory: bool },
+    Agent { node: String, life: u64, number: u64, answer: Option<Answer> },
+}
+
+/// What was done for a client.
+#[derive(Clone, Debug)]
+pub(crate) enum Done {
+    Applied {
+        orders: Vec<(Order, Check)>,
+        mode: Mode,
+        standing: Standing,
+        applied: Vec<Applied>,
+    },
+    Deleted(Vec<Applied>),
+    Other(Result<Reply, Fault>),
+    /// From memory: what was answered then.
+    Again(String),
+}
+
+impl What {
+    pub(crate) fn text(&self) -> String {
+        let one = |(order, check): &(Order, Check)| {
+            let contract = &order.contract;
+            let tenant = contract.tenant.as_deref().unwrap_or("default");
+            let (rate, burst, deadline) = (contract.rate, contract.burst, contract.deadline);
+            let mut text =
+                format!("{tenant}:{} {}->{} {rate} {burst} {deadline} {check:?}", contract.name, order.from, order.to);
+            if let Some(starts) = order.starts {
+                text += &format!(" from {starts}");
+            }
+            if let Some(ends) = order.ends {
+                text += &format!(" to {ends}");
+            }
+            text
+        };
+        match self {
+            Self::Apply { orders, mode, standing } => {
+                let orders: Vec<String> = orders.iter().map(one).collect();
+                format!("apply {mode:?} {standing:?}: {}", orders.join("; "))
+            }
+            Self::Other(command) => format!("{command:?}"),
+            Self::Declare { element, down } => format!("{element} is declared {}", if *down { "down" } else { "up" }),
+            Self::Late { node, serial } => format!("{node} measures that #{serial} is late"),
+        }
+    }
+}
+
+impl Done {
+    pub(crate) fn short(&self) -> String {
+        match self {
+            Self::Applied { applied, .. } | Self::Deleted(applied) => {
+                applied.iter().map(|one| format!("{} {:?}; ", one.id, one.result)).collect()
+            }
+            _ => self.text(),
+        }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Applied { applied, .. } | Self::Deleted(applied) => format!("{applied:?}"),
+            Self::Other(result) => format!("{result:?}"),
+            Self::Again(text) => text.clone(),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What clients were told, in the order in which it was put on disk, and whether the controller still says the same.
+//!
+//! Nothing here knows how a controller works: contracts are names with what was last asked for them.
+
+use std::collections::BTreeMap;
+
+use wayleave_contracts::Order;
+use wayleave_controller::{Applied, Check, Controller, Id, Mode, Outcome, Standing};
+use wayleave_units::WallTime;
+
+/// What is there, as far as anybody was told.
+#[derive(Default)]
+pub(crate) struct Model {
+    contracts: BTreeMap<Id, Order>,
+    revisions: BTreeMap<Id, u64>,
+    /// By key, what was answered when it was carried out.
+    keys: BTreeMap<String, String>,
+    revision: u64,
+    /// The latest moment that the controller was ever told.
+    pub(crate) latest: Option<WallTime>,
+}
+
+impl Model {
+    pub(crate) fn ids(&self) -> Vec<Id> {
+        self.contracts.keys().cloned().collect()
+    }
+
+    pub(crate) fn order(&self, id: &Id) -> Option<&Order> {
+        self.contracts.get(id)
+    }
+
+    pub(crate) fn revision(&self, id: &Id) -> Option<u64> {
+        self.revisions.get(id).copied()
+    }
+
+    fn expire(&mut self, id: &Id) {
+        let may_have_ended = |order: &Order| order.ends.zip(self.latest).is_some_and(|(ends, latest)| ends <= latest);
+        if self.contracts.get(id).is_some_and(may_have_ended) {
+            self.contracts.remove(id);
+        }
+    }
+
+    /// A list of contracts was decided and put on disk.
+    pub(crate) fn applied(
+        &mut self,
+        orders: &[(Order, Check)],
+        mode: Mode,
+        standing: Standing,
+        applied: &[Applied],
+    ) -> Result<(), String> {
+        if mode == Mode::AllOrNothing && applied.iter().any(|one| one.result.is_err()) {
+            return applied.iter().try_for_each(|one| match one.result {
+                Ok(_) => Err(format!("{} stands, and others of its list do not", one.id)),
+                Err(_) => Ok(()),
+            });
+        }
+        for ((order, check), one) in orders.iter().zip(applied) {
+            let Ok(outcome) = one.result else { continue };
+            let known = self.contracts.get(&one.id).cloned();
+            let is_there = known.is_some();
+            let right = match outcome {
+                Outcome::Created => *check != Check::Present,
+                Outcome::Changed => is_there && *check != Check::Absent,
+                Outcome::Unchanged => known.as_ref() == Some(order) && *check != Check::Absent,
+                Outcome::Deleted | Outcome::Absent => false,
+            };
+            if outcome == Outcome::Created && is_there {
+                self.expire(&one.id);
+                if self.contracts.contains_key(&one.id) {
+                    return Err(format!("{} is there twice", one.id));
+                }
+            }
+            if !right {
+                return Err(format!("{}: {outcome:?}, with {check:?} and {known:?} before", one.id));
+            }
+            if standing == Standing::ForGood {
+                self.contracts.insert(one.id.clone(), order.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// A list of contracts was deleted.
+    pub(crate) fn deleted(&mut self, applied: &[Applied]) -> Result<(), String> {
+        for one in applied {
+            match one.result {
+                Ok(Outcome::Deleted) if self.contracts.remove(&one.id).is_none() => {
+                    return Err(format!("{} was deleted, and was not there", one.id));
+                }
+                Ok(Outcome::Absent) => {
+                    self.expire(&one.id);
+                    if self.contracts.contains_key(&one.id) {
+                        return Err(format!("{} is lost", one.id));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A request with a key was carried out, or answered from memory.
+    pub(crate) fn answered(&mut self, key: &str, answer: &str, from_memory: bool) -> Result<(), String> {
+        match self.keys.get(key) {
+            Some(_) if !from_memory => Err(format!("request {key} was carried out twice")),
+            Some(known) if known != answer => Err(format!("request {key} was answered {answer}, and {known} before")),
+            None if from_memory => Err(format!("the answer to request {key} came from nowhere")),
+            _ => {
+                self.keys.insert(key.to_owned(), answer.to_owned());
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether the controller has what was told, and nothing else.
+    pub(crate) fn agrees(&mut self, controller: &Controller) -> Result<(), String> {
+        for id in self.ids() {
+            if controller.grant(&id).is_none_or(|grant| grant.is_ended()) {
+                self.expire(&id);
+                if self.contracts.contains_key(&id) {
+                    return Err(format!("{id} is lost"));
+                }
+            }
+        }
+        for grant in controller.grants().filter(|grant| !grant.is_ended()) {
+            match self.contracts.get(&grant.id) {
+                None => return Err(format!("{} is there, and nobody was told so", grant.id)),
+                Some(order) if *order != grant.order => {
+                    return Err(format!("{} has other terms than were told", grant.id));
+                }
+                Some(_) => {}
+            }
+            let revision = self.revisions.entry(grant.id.clone()).or_default();
+            if grant.revision < *revision {
+                return Err(format!("{} went back from revision {revision} to {}", grant.id, grant.revision));
+            }
+            *revision = grant.revision;
+        }
+        if controller.revision() < self.revision {
+            return Err(format!("revisions went back from {} to {}", self.revision, controller.revision()));
+        }
+        self.revision = controller.revision();
+        Ok(())
+    }
+}

@@ -1,0 +1,618 @@
+//! The scheduler: what happens next, and what is looked at then.
+
+use std::collections::BTreeMap;
+
+use wayleave_contracts::{Order, Quota};
+use wayleave_controller::{
+    Check, Command, Controller, ElementName, Fault, Kind, Measured, Mode, Now, Reply, Setup, Standing,
+};
+use wayleave_schemes::standing::Standing as _;
+use wayleave_southbound::{Agent, Answer, Ask, Recorder, Request};
+use wayleave_units::{Time, WallTime};
+
+use crate::checks::{self, Store};
+use crate::events::{Done, Event, Waiting, Wanted, What};
+use crate::model::Model;
+use crate::place::{Dice, Weather, setup};
+use crate::wire::Wire;
+
+/// When the calendar begins, ns since 1970: far from its beginning, so that it can jump back.
+const CALENDAR: u64 = 1_700_000_000_000_000_000;
+
+/// How long a history may take to settle: many times as long as anything is waited for.
+const PATIENCE: Time = Time::from_millis(20_000);
+
+/// A host or a switch with an agent.
+pub(crate) struct Node {
+    /// None while it has no power.
+    pub(crate) agent: Option<Agent<Recorder>>,
+    /// Grows whenever an agent ends: its connections end with it.
+    pub(crate) life: u64,
+    /// It was declared down while it was not, in this session.
+    pub(crate) taint: Option<Option<u64>>,
+}
+
+pub(crate) struct World {
+    pub(crate) dice: Dice,
+    pub(crate) weather: Weather,
+    pub(crate) setup: Setup,
+    pub(crate) controller: Controller,
+    pub(crate) model: Model,
+    pub(crate) nodes: BTreeMap<String, Node>,
+    pub(crate) wall_offset: u64,
+    pub(crate) wishes: u64,
+    /// Whether everything works.
+    pub(crate) is_calm: bool,
+    pub(crate) wire: Wire,
+    now: Time,
+    /// When this controller was loaded, and the how-manieth it is.
+    born: Time,
+    life: u64,
+    store: Store,
+    group: Vec<Waiting>,
+    commits: bool,
+    queue: BTreeMap<(Time, u64), Event>,
+    number: u64,
+    trace: Option<Vec<String>>,
+    totals: Totals,
+}
+
+/// What happened in all histories together: a world in which nothing happens finds nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    steps: u64,
+    created: u64,
+    refused: u64,
+    moved: u64,
+    rerouted: u64,
+    degraded: u64,
+    restored: u64,
+    commits: u64,
+    crashes: u64,
+    from_memory: u64,
+    sessions: u64,
+    wire_checks: u64,
+}
+
+impl Totals {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.steps += other.steps;
+        self.created += other.created;
+        self.refused += other.refused;
+        self.moved += other.moved;
+        self.rerouted += other.rerouted;
+        self.degraded += other.degraded;
+        self.restored += other.restored;
+        self.commits += other.commits;
+        self.crashes += other.crashes;
+        self.from_memory += other.from_memory;
+        self.sessions += other.sessions;
+        self.wire_checks += other.wire_checks;
+    }
+
+    pub(crate) fn assert_that_something_happened(&self) {
+        let all = [
+            self.created,
+            self.refused,
+            self.moved,
+            self.rerouted,
+            self.degraded,
+            self.restored,
+            self.commits,
+            self.crashes,
+        ];
+        assert!(all.iter().chain([&self.from_memory, &self.sessions]).all(|&one| one > 0), "{self:?}");
+    }
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, is_traced: bool) -> Self {
+        let mut dice = Dice::new(seed);
+        let setup = setup(&mut dice);
+        let weather = Weather::of(&mut dice);
+        let controller = Controller::load(&setup, WallTime::from_nanos(CALENDAR), []).unwrap();
+        let has_agent = |switch: bool| !switch || setup.southbound == wayleave_controller::Southbound::HostsAndSwitches;
+        let is_switch = |node| setup.network.switches().any(|other| other == node);
+        let nodes = setup.network.nodes().filter(|&(node, _)| has_agent(is_switch(node)));
+        let nodes = nodes.map(|(_, node)| (node.name.clone(), Node::new(weather.pace))).collect();
+        let mut world = Self {
+            dice,
+            weather,
+            controller,
+            model: Model::default(),
+            nodes,
+            setup,
+            wall_offset: CALENDAR,
+            wishes: 0,
+            is_calm: false,
+            wire: Wire::default(),
+            now: Time::ZERO,
+            born: Time::ZERO,
+            life: 0,
+            store: Store::new(),
+            group: Vec::new(),
+            commits: false,
+            queue: BTreeMap::new(),
+            number: 0,
+            trace: is_traced.then(Vec::new),
+            totals: Totals::default(),
+        };
+        let put = Command::PutTenant { name: "acme".to_owned(), quota: Quota::default(), check: Check::None };
+        let now = world.clock();
+        world.controller.handle(now, put).unwrap();
+        world.put_on_disk();
+        world.at(Time::ZERO, Event::Wish);
+        if world.weather.failures_us > 0 {
+            world.at(Time::from_millis(2), Event::Failure);
+        }
+        world
+    }
+
+    pub(crate) fn note(&mut self, line: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{:>12} {}", self.now.to_string(), line()));
+        }
+    }
+
+    pub(crate) fn trace(&self) -> &[String] {
+        self.trace.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        Totals { wire_checks: self.wire.checks, ..self.totals }
+    }
+
+    pub(crate) fn at(&mut self, after: Time, event: Event) {
+        self.number += 1;
+        self.queue.insert((self.now + after, self.number), event);
+    }
+
+    pub(crate) fn wall(&self) -> WallTime {
+        WallTime::from_nanos(self.wall_offset + self.now.as_nanos())
+    }
+
+    /// The time as this controller is told it.
+    fn clock(&mut self) -> Now {
+        let wall = self.wall();
+        self.model.latest = self.model.latest.max(Some(wall));
+        Now { steady: self.now - self.born, wall }
+    }
+
+    /// The whole history: while things fail, and until it has settled.
+    pub(crate) fn live(&mut self) -> Result<(), String> {
+        while self.wishes < self.weather.wishes {
+            self.step()?;
+        }
+        self.calm_down();
+        let end = self.now + PATIENCE;
+        loop {
+            let result = checks::settled(&self.controller, self.nodes.keys());
+            let is_quiet = self.group.is_empty() && !self.queue.values().any(|event| matches!(event, Event::Asked(_)));
+            if result.is_ok() && is_quiet {
+                break;
+            }
+            if self.now > end {
+                return result.map_err(|error| format!("it does not settle: {error}"));
+            }
+            for _ in 0..50 {
+                self.step()?;
+            }
+        }
+        self.hosts_do_as_told()?;
+        self.everything_ends()
+    }
+
+    /// Nothing fails any more, and what was down is up.
+    fn calm_down(&mut self) {
+        self.is_calm = true;
+        self.note(|| "from now on nothing fails".to_owned());
+        // All contracts that start have started, and those that end have ended.
+        self.wall_offset += 10_000_000_000;
+        for name in self.nodes.keys().cloned().collect::<Vec<_>>() {
+            self.power(&name);
+        }
+        for element in self.controller.down().map(|(element, _)| element.clone()).collect::<Vec<_>>() {
+            let what = What::Declare { element, down: false };
+            self.at(Time::ZERO, Event::Asked(Box::new(Wanted { key: None, what, patience: 0 })));
+        }
+    }
+
+    /// At the end hosts send what is promised, and nothing else.
+    fn hosts_do_as_told(&mut self) -> Result<(), String> {
+        let mut promised = std::collections::BTreeSet::new();
+        for grant in self.controller.grants().filter(|grant| grant.trouble.is_none()) {
+            let request = wayleave_schemes::request(&grant.order.contract, &self.setup.model);
+            let (rate, burst) = (request.rate.bits_per_second(), request.burst.get());
+            promised.extend(
+                self.controller
+                    .routes(grant)
+                    .iter()
+                    .map(|(_, route)| (grant.serial, crate::wire::hops(route), rate, burst, 0)),
+            );
+        }
+        let sent = self.wire.flows(Time::MAX);
+        match sent.symmetric_difference(&promised).next() {
+            Some(flow) => {
+                let word = if sent.contains(flow) { "sent, and not promised" } else { "promised, and not sent" };
+                Err(format!("{flow:?} is {word}: {:?}", self.controller.grant_of(flow.0)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Once every contract is deleted, nothing is reserved.
+    fn everything_ends(&mut self) -> Result<(), String> {
+        for id in self.model.ids() {
+            let command = Command::Delete { ids: vec![(id, Check::None)] };
+            let wanted = Wanted { key: None, what: What::Other(command), patience: 0 };
+            self.at(Time::ZERO, Event::Asked(Box::new(wanted)));
+        }
+        let end = self.now + PATIENCE;
+        let empty = checks::load(&self.setup, self.wall(), &Store::new())?;
+        while *self.controller.ledger() != *empty.ledger() || self.controller.grants().next().is_some() {
+            if self.now > end {
+                return Err("everything is deleted, and something is still held".to_owned());
+            }
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// The next thing happens.
+    fn step(&mut self) -> Result<(), String> {
+        self.totals.steps += 1;
+        let event = self.queue.first_key_value().map_or(Time::MAX, |(&(time, _), _)| time);
+        let (steady, wall) = self.controller.due();
+        let steady = steady.map(|due| self.born + due);
+        let wall = wall.map(|due| Time::from_nanos(due.as_nanos().saturating_sub(self.wall_offset)));
+        let due = steady.into_iter().chain(wall).min().unwrap_or(Time::MAX);
+        let agent = self.nodes.iter().filter_map(|(name, node)| Some((node.agent.as_ref()?.due(), name)));
+        let agent = agent.min().map(|(time, name)| (time, name.clone()));
+        match agent {
+            Some((time, name)) if time < event.min(due) => {
+                self.now = self.now.max(time);
+                self.with_agent(&name, Agent::tick);
+                self.look()
+            }
+            _ if due < event => {
+                self.now = self.now.max(due);
+                let now = self.clock();
+                self.controller.tick(now);
+                self.note(|| "controller: tick".to_owned());
+                self.commit_soon();
+                self.look()
+            }
+            _ => match self.queue.pop_first() {
+                Some(((time, _), event)) => {
+                    self.now = self.now.max(time);
+                    self.happen(event)
+                }
+                None => Err("nothing happens any more".to_owned()),
+            },
+        }
+    }
+
+    fn happen(&mut self, event: Event) -> Result<(), String> {
+        match event {
+            Event::Wish => {
+                if !self.is_calm {
+                    self.wishes += 1;
+                    let wanted = self.wish();
+                    self.carry(Event::Asked(Box::new(wanted)));
+                    let pause = self.dice.time(10, 10_000);
+                    self.at(pause, Event::Wish);
+                }
+                Ok(())
+            }
+            Event::Failure => {
+                if !self.is_calm {
+                    self.fail()?;
+                    let pause = self.dice.time(1_000, self.weather.failures_us);
+                    self.at(pause, Event::Failure);
+                }
+                self.look()
+            }
+            Event::Power { node } => {
+                self.power(&node);
+                Ok(())
+            }
+            Event::Asked(wanted) => self.asked(*wanted),
+            Event::FromAgent { node, life, request } => self.from_agent(node, life, request),
+            Event::ToAgent { node, life, number, answer } => {
+                if self.nodes.get(&node).is_some_and(|one| one.life == life) {
+                    if !matches!(&answer, Answer::Operations(operations) if operations.is_empty()) {
+                        self.note(|| format!("to {node}: {answer:?}"));
+                    }
+                    self.with_agent(&node, |agent, now| agent.answer(now, number, answer));
+                    return self.look();
+                }
+                Ok(())
+            }
+            Event::Commit { life } => {
+                if life == self.life {
+                    self.commit()?;
+                }
+                self.look()
+            }
+        }
+    }
+
+    /// An agent does something, its requests go on their way, and what its node sends is looked at.
+    fn with_agent(&mut self, name: &str, act: impl FnOnce(&mut Agent<Recorder>, Time)) {
+        let now = self.now;
+        let Some(node) = self.nodes.get_mut(name) else { return };
+        let Some(agent) = node.agent.as_mut() else { return };
+        act(agent, now);
+        let requests = agent.take_requests();
+        let (life, epoch) = (node.life, agent.epoch());
+        self.look_at(name);
+        if let Some(node) = self.nodes.get_mut(name)
+            && node.taint.is_some_and(|tainted| epoch.is_some() && epoch != tainted)
+        {
+            node.taint = None;
+        }
+        for request in requests {
+            self.carry(Event::FromAgent { node: name.to_owned(), life, request });
+        }
+    }
+
+    /// What a node sends now.
+    pub(crate) fn look_at(&mut self, name: &str) {
+        let Some(node) = self.nodes.get(name) else { return };
+        let nothing = BTreeMap::new();
+        let rules = node.agent.as_ref().map_or(&nothing, |agent| agent.driver().rules());
+        self.wire.observe(self.now, name, rules, node.taint.is_some());
+    }
+
+    /// A client's request has come.
+    fn asked(&mut self, wanted: Wanted) -> Result<(), String> {
+        let now = self.clock();
+        if let Some(key) = &wanted.key
+            && let Some(known) = self.controller.recall(key)
+        {
+            let done = Done::Again(known.answer.clone());
+            self.totals.from_memory += 1;
+            self.group.push(Waiting::Client { wanted: Box::new(wanted), done, from_memory: true });
+            self.commit_soon();
+            return Ok(());
+        }
+        let Some(done) = self.carry_out(now, wanted.what.clone())? else { return Ok(()) };
+        self.note(|| format!("{}\n                -> {}", wanted.what.text(), done.short()));
+        if let Some(key) = &wanted.key {
+            self.controller.remember(now.wall, key, "the same".to_owned(), done.text());
+        }
+        self.group.push(Waiting::Client { wanted: Box::new(wanted), done, from_memory: false });
+        self.commit_soon();
+        self.look()
+    }
+
+    fn carry_out(&mut self, now: Now, what: What) -> Result<Option<Done>, String> {
+        let command = match what {
+            What::Apply { mut orders, mode, standing } => {
+                orders.iter_mut().for_each(|(order, _)| self.resolve(order));
+                return self.apply(now, orders, mode, standing).map(Some);
+            }
+            What::Declare { down: true, .. } if self.is_calm => return Ok(None),
+            What::Declare { element, down } => {
+                if let ElementName::Node(name) = &element
+                    && let Some(node) = self.nodes.get_mut(name).filter(|_| down)
+                    && let Some(agent) = &node.agent
+                {
+                    // An operator who does not err looks first.
+                    if !self.weather.operators_err && name.starts_with('h') {
+                        return Ok(None);
+                    }
+                    node.taint = Some(agent.epoch());
+                    self.look_at(name);
+                }
+                Command::SetElement { element, down: down.then(|| "it seems so".to_owned()) }
+            }
+            What::Late { node, serial } => {
+                let epoch = self.nodes.get(&node).and_then(|node| node.agent.as_ref()?.epoch());
+                let Some(epoch) = epoch else { return Ok(None) };
+                let measured = Measured { serial, packets: 9, late: 1, worst: Time::from_millis(50) };
+                Command::Measure { node, epoch, measured: vec![measured] }
+            }
+            What::Other(Command::Forget { id }) => {
+                // Only who knows that a host sends nothing may say so.
+                let host = self.controller.grant(&id).map(|grant| self.setup.network.node(grant.sender()).name.clone());
+                if host.is_some_and(|host| self.nodes.get(&host).is_some_and(|node| node.agent.is_some())) {
+                    return Ok(None);
+                }
+                Command::Forget { id }
+            }
+            What::Other(command) => command,
+        };
+        let is_delete = matches!(command, Command::Delete { .. });
+        let result = self.controller.handle(now, command);
+        if let Ok(Reply::Changed { rerouted, degraded, restored }) = &result {
+            self.totals.rerouted += rerouted.len() as u64;
+            self.totals.degraded += degraded.len() as u64;
+            self.totals.restored += restored.len() as u64;
+        }
+        match result {
+            Ok(Reply::Each(applied)) if is_delete => Ok(Some(Done::Deleted(applied))),
+            result => Ok(Some(Done::Other(result))),
+        }
+    }
+
+    fn apply(&mut self, now: Now, orders: Vec<(Order, Check)>, mode: Mode, standing: Standing) -> Result<Done, String> {
+        self.controller.tick(now);
+        let before = (self.controller.ledger().clone(), checks::records(&self.controller));
+        let result = self.controller.handle(now, Command::Apply { orders: orders.clone(), mode, standing });
+        let Ok(Reply::Each(applied)) = result else { return Err(format!("a list was answered with {result:?}")) };
+        let is_whole = applied.iter().all(|one| one.result.is_ok());
+        self.totals.created += applied.iter().filter(|one| one.result.is_ok()).count() as u64;
+        let is_refused = |one: &&wayleave_controller::Applied| matches!(one.result, Err(Fault::Refused { .. }));
+        self.totals.refused += applied.iter().filter(is_refused).count() as u64;
+        if standing == Standing::Trial || (mode == Mode::AllOrNothing && !is_whole) {
+            if before.0 != *self.controller.ledger() {
+                return Err("a trial has changed the ledger".to_owned());
+            }
+            let without_counters = |mut store: Store| {
+                store.retain(|(kind, _), _| *kind != Kind::Controller);
+                store
+            };
+            if without_counters(before.1) != without_counters(checks::records(&self.controller)) {
+                return Err("a trial has changed records".to_owned());
+            }
+        }
+        Ok(Done::Applied { orders, mode, standing, applied })
+    }
+
+    /// An agent's request has come.
+    fn from_agent(&mut self, node: String, life: u64, request: Request) -> Result<(), String> {
+        let now = self.clock();
+        let Request { number, ask } = request;
+        let command = match ask {
+            Ask::Begin { after, installed } => Command::Begin { node: node.clone(), after, installed },
+            Ask::Confirm { epoch, done } => Command::Confirm { node: node.clone(), epoch, done },
+            Ask::Operations { epoch } => {
+                let at = self.controller.node(&node).ok().and_then(|node| self.controller.node_state(node));
+                let current = at.filter(|state| state.is_open).map(|state| state.epoch);
+                let answer = (current != Some(epoch)).then_some(Answer::Stale { current });
+                self.group.push(Waiting::Agent { node, life, number, answer });
+                self.commit_soon();
+                return Ok(());
+            }
+        };
+        self.note(|| format!("from {node}: {command:?}"));
+        let answer = match self.controller.handle(now, command) {
+            Ok(Reply::Begun { epoch }) => {
+                self.totals.sessions += 1;
+                Answer::Begun { epoch }
+            }
+            Ok(_) => Answer::Noted,
+            Err(Fault::StaleEpoch { current }) => Answer::Stale { current },
+            Err(fault) => return Err(format!("an agent was told {fault:?}")),
+        };
+        self.group.push(Waiting::Agent { node, life, number, answer: Some(answer) });
+        self.commit_soon();
+        self.look()
+    }
+
+    fn commit_soon(&mut self) {
+        if !std::mem::replace(&mut self.commits, true) {
+            let life = self.life;
+            let late = self.dice.time(1, 2_000);
+            self.at(late, Event::Commit { life });
+        }
+    }
+
+    fn put_on_disk(&mut self) {
+        let output = self.controller.take_output();
+        let is_move = |event: &&wayleave_controller::Event| {
+            event.kind == wayleave_controller::EventKind::Rerouted && event.detail.starts_with("bound")
+        };
+        self.totals.moved += output.events.iter().filter(is_move).count() as u64;
+        for event in &output.events {
+            self.note(|| format!("    {} {} {}", event.object, event.kind.name(), event.detail));
+        }
+        for change in output.changes {
+            match change.body {
+                Some(body) => drop(self.store.insert((change.kind, change.key), body)),
+                None => drop(self.store.remove(&(change.kind, change.key))),
+            }
+        }
+    }
+
+    /// Everything that was done is put on disk, and then told; unless the controller ends meanwhile.
+    fn commit(&mut self) -> Result<(), String> {
+        self.commits = false;
+        let crashes = !self.is_calm && self.dice.percent(self.weather.crashes);
+        if crashes && self.dice.percent(50) {
+            return self.crash("before it commits");
+        }
+        self.put_on_disk();
+        self.totals.commits += 1;
+        if self.dice.percent(25) {
+            checks::same_records(&self.controller, &self.store)?;
+        }
+        let group = std::mem::take(&mut self.group);
+        for one in &group {
+            if let Waiting::Client { wanted, done, from_memory } = one {
+                self.learn(wanted, done, *from_memory)?;
+            }
+        }
+        self.model.agrees(&self.controller)?;
+        if crashes {
+            return self.crash("after it has committed");
+        }
+        group.into_iter().for_each(|one| self.tell(one));
+        Ok(())
+    }
+
+    /// What was put on disk counts, whether anybody hears of it or not.
+    fn learn(&mut self, wanted: &Wanted, done: &Done, from_memory: bool) -> Result<(), String> {
+        match done {
+            Done::Applied { orders, mode, standing, applied } => {
+                self.model.applied(orders, *mode, *standing, applied)?;
+            }
+            Done::Deleted(applied) => self.model.deleted(applied)?,
+            Done::Other(_) | Done::Again(_) => {}
+        }
+        match &wanted.key {
+            Some(key) => self.model.answered(key, &done.text(), from_memory),
+            None => Ok(()),
+        }
+    }
+
+    fn tell(&mut self, one: Waiting) {
+        match one {
+            Waiting::Client { mut wanted, .. } => {
+                // The answer is lost: it is asked again.
+                if !self.is_calm && wanted.key.is_some() && wanted.patience > 0 && self.dice.percent(30) {
+                    wanted.patience -= 1;
+                    self.carry(Event::Asked(wanted));
+                }
+            }
+            Waiting::Agent { node, life, number, answer } => {
+                let answer = answer.unwrap_or_else(|| Answer::Operations(self.controller.outbox(&node)));
+                self.carry(Event::ToAgent { node, life, number, answer });
+            }
+        }
+    }
+
+    /// The controller ends, and another goes on from what is on disk. Who waits for an answer asks again, or not.
+    pub(crate) fn crash(&mut self, why: &str) -> Result<(), String> {
+        self.note(|| format!("the controller ends {why}"));
+        self.totals.crashes += 1;
+        self.life += 1;
+        self.commits = false;
+        for one in std::mem::take(&mut self.group) {
+            if let Waiting::Client { mut wanted, .. } = one
+                && wanted.patience > 0
+            {
+                wanted.patience -= 1;
+                let late = self.dice.time(100, 20_000);
+                self.at(late, Event::Asked(wanted));
+            }
+        }
+        self.born = self.now;
+        self.controller = checks::load(&self.setup, self.wall(), &self.store)?;
+        let clock = self.clock();
+        self.model.latest = self.model.latest.max(Some(clock.wall));
+        self.commit_soon();
+        Ok(())
+    }
+
+    /// Looks at everything that has to hold at every moment.
+    fn look(&mut self) -> Result<(), String> {
+        checks::whole(&self.controller)?;
+        // Often enough: what is reserved stays for a while.
+        if self.dice.percent(10) {
+            checks::sound(&self.controller, &mut self.wire)?;
+        }
+        if !self.wire.is_tainted(self.now)
+            && let Some(placement) = self.controller.scheme().queues()
+        {
+            let flows = self.wire.flows(self.now);
+            let result = self.wire.passes(placement, &flows);
+            result.map_err(|error| format!("what is sent breaks promises:\n    {error}"))?;
+        }
+        if self.dice.percent(2) {
+            checks::survives(&self.controller, &self.setup, self.wall())?;
+        }
+        Ok(())
+    }
+}
