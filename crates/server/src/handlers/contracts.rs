@@ -50,7 +50,26 @@ fn read(shared: &Shared, call: &Call, given: Addressed<'_>) -> Result<Order, Box
     let places = OnDisk { view: &shared.view, tenant: &tenant };
     let source = Source::new("body", call.text()?);
     let order = read_order(&source, shared.network(), &places, given).map_err(|errors| input_errors(&errors))?;
-    Ok(owned(order, &tenant))
+    let order = owned(order, &tenant);
+    reaches(shared, call, &order)?;
+    Ok(order)
+}
+
+/// A tenant's contracts are between its VMs, or for all of its VMs on a host: a host where it has none is not its to name.
+fn reaches(shared: &Shared, call: &Call, order: &Order) -> Result<(), Box<Problem>> {
+    let Role::Tenant { tenant } = call.role() else { return Ok(()) };
+    let tables = shared.view.read();
+    for (field, name, host) in [("from", &order.from, order.contract.from), ("to", &order.to, order.contract.to)] {
+        let is_vm = tables.vms.contains_key(&Id::new(tenant.as_str(), name.as_str()));
+        let is_there = || tables.vms_on.get(&host).is_some_and(|vms| vms.iter().any(|vm| vm.tenant == *tenant));
+        if !is_vm && !is_there() {
+            let detail = format!(
+                "{name} is a host, and tenant {tenant} has no VM there: name a VM, or put one on that host (POST /v1/vms)"
+            );
+            return Err(invalid(field, detail));
+        }
+    }
+    Ok(())
 }
 
 /// Whose a contract is always stands in it, so that the same contract is the same however it was written.
@@ -186,6 +205,7 @@ fn list(shared: &Shared, call: &Call) -> Result<Vec<Order>, Box<Problem>> {
     if orders.is_empty() {
         return Err(invalid("spec.contracts", "the list is empty"));
     }
+    orders.iter().try_for_each(|order| reaches(shared, call, order))?;
     Ok(orders)
 }
 

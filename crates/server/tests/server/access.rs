@@ -138,3 +138,22 @@ fn a_tenant_neither_sees_nor_touches_what_is_anothers() {
     assert_eq!(own["id"], "other:c");
     assert_eq!(operator.get("/v1/contracts?tenant=acme").json(), before);
 }
+
+#[test]
+fn a_tenant_names_its_vms_and_the_hosts_that_they_are_on() {
+    let world = World::new();
+    let operator = &world.client;
+    operator.put("/v1/tenants/acme", &json!({})).is(201);
+    for (vm, host) in [("web", "h2"), ("db", "h16")] {
+        operator.put(&format!("/v1/vms/acme:{vm}"), &json!({ "placement": { "host": host } })).is(201);
+    }
+    let tenant = operator.token(json!({ "role": "tenant", "tenant": "acme" }));
+    tenant.put("/v1/contracts/flow", &contract("web", "db", "1Mbit")).is(201);
+    tenant.put("/v1/contracts/aggregate", &contract("h2", "h16", "1Mbit")).is(201);
+    for ends in [("h3", "h16"), ("h2", "h15")] {
+        let refused = tenant.put("/v1/contracts/foreign", &contract(ends.0, ends.1, "1Mbit"));
+        let problem = refused.is_problem(400, "INVALID");
+        assert!(problem["detail"].as_str().unwrap().contains("no VM there"), "{problem}");
+    }
+    operator.put("/v1/contracts/acme:foreign", &contract("h3", "h15", "1Mbit")).is(201);
+}

@@ -43,7 +43,7 @@ impl Server {
         let stderr = std::fs::File::create(&log).map_err(|error| wrong("the log cannot be written", &error))?;
         let child = Command::new(program)
             .args(["serve", "--topology", TOPOLOGY, "--listen", &address.to_string(), "--log-level", "warn"])
-            .args(["--rate-limit", "0"])
+            .args(["--requests-per-second", "1000000"])
             .arg("--ledger")
             .arg(directory.join("ledger.db"))
             .arg("--operator-token-file")
