@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    analyze, bench, benchmark, completions, demo, explain, ledger, plan, reproduce, requests, schema, sim, topology,
-    trace, tune, verify,
+    analyze, bench, benchmark, completions, config, demo, explain, ledger, plan, reproduce, requests, schema, serve,
+    sim, topology, trace, tune, verify,
 };
 use crate::exit;
 
@@ -32,6 +32,9 @@ pub(crate) enum Command {
     Analyze(Box<analyze::AnalyzeArgs>),
     #[command(subcommand)]
     Topology(topology::TopologyCommand),
+    Serve(Box<serve::ServeArgs>),
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
     #[command(subcommand)]
     Ledger(ledger::LedgerCommand),
     Requests(requests::RequestsArgs),

@@ -22,7 +22,9 @@ mod http;
 mod imagine;
 mod links;
 mod metrics;
+mod notify;
 mod render;
+mod run;
 pub mod secret;
 mod server;
 mod shared;
@@ -30,4 +32,5 @@ mod stage;
 mod view;
 
 pub use crate::http::openapi::document as openapi;
+pub use run::{LogFormat, log, run};
 pub use server::{Limits, Options, Server};
