@@ -57,7 +57,7 @@ pub fn rule(number: u32) -> Rule {
 
 /// Puts new drivers through everything; what they break.
 pub fn check<D: Observe>(mut make: impl FnMut() -> D) -> Vec<Broken> {
-    let rules: [(&'static str, fn(D) -> Result<(), String>); 8] = [
+    let rules: [(&'static str, Test<D>); 8] = [
         ("what is installed is in force", installs),
         ("a rule is replaced by another", replaces),
         ("doing it again changes nothing", repeats),
@@ -67,12 +67,15 @@ pub fn check<D: Observe>(mut make: impl FnMut() -> D) -> Vec<Broken> {
         ("what fails leaves the old rule", fails_whole),
         ("a node is set up once", sets_up),
     ];
-    let broken = |(rule, test): (&'static str, fn(D) -> Result<(), String>)| {
+    let broken = |(rule, test): (&'static str, Test<D>)| {
         let seen = test(make()).err()?;
         Some(Broken { rule, seen })
     };
     rules.into_iter().filter_map(broken).collect()
 }
+
+/// Puts a driver through one rule.
+type Test<D> = fn(D) -> Result<(), String>;
 
 const NOW: Time = Time::from_nanos(1);
 

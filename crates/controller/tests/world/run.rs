@@ -317,7 +317,7 @@ impl World {
                 Ok(())
             }
             Event::Asked(wanted) => self.asked(*wanted),
-            Event::FromAgent { node, life, request } => self.from_agent(node, life, request),
+            Event::FromAgent { node, life, request } => self.agent_asks(node, life, request),
             Event::ToAgent { node, life, number, answer } => {
                 if self.nodes.get(&node).is_some_and(|one| one.life == life) {
                     if !matches!(&answer, Answer::Operations(operations) if operations.is_empty()) {
@@ -461,7 +461,7 @@ impl World {
     }
 
     /// An agent's request has come.
-    fn from_agent(&mut self, node: String, life: u64, request: Request) -> Result<(), String> {
+    fn agent_asks(&mut self, node: String, life: u64, request: Request) -> Result<(), String> {
         let now = self.clock();
         let Request { number, ask } = request;
         let command = match ask {
