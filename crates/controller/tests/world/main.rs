@@ -51,8 +51,8 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// How many histories every run of the tests looks at: about half a minute of one core.
-const SEEDS: u64 = 500;
+/// How many histories every run of the tests looks at: about a minute of one core.
+const SEEDS: u64 = 1000;
 
 /// How many steps of a failing history are shown.
 const SHOWN: usize = 80;
