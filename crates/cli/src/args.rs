@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    analyze, bench, benchmark, completions, demo, explain, ledger, plan, reproduce, requests, schema, sim, topology,
-    trace, tune, verify,
+    analyze, apply, bench, benchmark, completions, delete, demo, describe, element, events, explain, get, ledger, login,
+    plan, reproduce, requests, schema, sim, status, token, topology, trace, tune, verify, what_if,
 };
 use crate::exit;
 
@@ -28,6 +28,18 @@ pub(crate) enum Command {
     Demo(demo::DemoArgs),
     Plan(Box<plan::PlanArgs>),
     Explain(Box<explain::ExplainArgs>),
+    WhatIf(Box<what_if::WhatIfArgs>),
+    Login(login::LoginArgs),
+    Apply(Box<apply::ApplyArgs>),
+    Get(Box<get::GetArgs>),
+    Describe(Box<describe::DescribeArgs>),
+    Delete(Box<delete::DeleteArgs>),
+    Down(Box<element::DownArgs>),
+    Up(Box<element::UpArgs>),
+    Events(Box<events::EventsArgs>),
+    Status(Box<status::StatusArgs>),
+    #[command(subcommand)]
+    Token(Box<token::TokenCommand>),
     Verify(Box<verify::VerifyArgs>),
     Analyze(Box<analyze::AnalyzeArgs>),
     #[command(subcommand)]
