@@ -9,6 +9,7 @@ mod args;
 mod bench;
 mod client;
 mod commands;
+mod controller_setup;
 mod diagnostics;
 mod exit;
 mod failure;
