@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    analyze, apply, bench, benchmark, completions, delete, demo, describe, element, events, explain, get, ledger, login,
-    plan, reproduce, requests, schema, sim, status, token, topology, trace, tune, verify, what_if,
+    analyze, apply, bench, benchmark, completions, delete, demo, describe, element, events, explain, get, ledger,
+    login, plan, reproduce, requests, schema, sim, status, token, topology, trace, tune, verify, what_if,
 };
 use crate::exit;
 

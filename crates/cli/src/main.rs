@@ -9,7 +9,6 @@ mod args;
 mod bench;
 mod client;
 mod commands;
-mod controller_setup;
 mod diagnostics;
 mod exit;
 mod failure;

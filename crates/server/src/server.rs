@@ -156,9 +156,6 @@ fn tls(files: Option<&(PathBuf, PathBuf)>) -> Result<Option<TlsAcceptor>, String
     files.map(|(certificates, key)| crate::http::tls::acceptor(certificates, key)).transpose()
 }
 
-/// What is done first of all on every controller that is loaded.
-type First = Box<dyn FnMut(&mut Controller, Now) -> Result<(), String> + Send>;
-
 /// Reads the ledger, and begins to work on it.
 pub(crate) async fn open(
     options: Options,

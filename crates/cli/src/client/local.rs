@@ -4,13 +4,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use ureq::http;
+use wayleave_controller::{Southbound, Timing};
+use wayleave_formats::write_topology;
 use wayleave_server::disk::{Disk, File, Memory};
 use wayleave_server::{Limits, Options};
 
 use super::wire::{Ask, OnEvent, Told, Wire};
-use crate::controller_setup::{Described, described};
 use crate::failure::Failure;
 use crate::session::SessionArgs;
+use crate::setup::setup;
 
 /// A controller of this process.
 pub(crate) struct Local {
@@ -25,7 +27,11 @@ impl Local {
             Some(path) => Box::new(File(path.to_owned())),
             None => Box::new(Memory::default()),
         };
-        let Described { setup, name, document, scheme } = described(session)?;
+        // Who is waited for is what the ledger shows.
+        let setup = setup(session, Southbound::Assumed, Timing::default())?;
+        let name = session.network.topology.clone();
+        let document = write_topology(&setup.network, &name);
+        let scheme = (setup.scheme)().name().to_owned();
         let place = disk.name();
         // Nobody else asks, so nothing is too much.
         let limits = Limits { list_bytes: 1 << 30, body_bytes: 1 << 30, requests_per_second: 1e9, ..Limits::default() };
