@@ -12,6 +12,10 @@ use crate::contract::{Hop, Match};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionSpec {
+    /// The last session of the node that its agent knows of; 0 if it knows of none. If another has begun since, nothing begins, and
+    /// the problem says which (`epoch`).
+    #[serde(default)]
+    pub after: u64,
     /// Serial and version of every rule that is installed; for a switch that is set up, serial 0.
     #[serde(default)]
     pub installed: Vec<(u64, u64)>,

@@ -31,6 +31,9 @@ pub struct Problem {
     /// The revision of the object as it is, where another one was expected.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub revision: Option<u64>,
+    /// The last session of the node, for an agent that speaks for another one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub epoch: Option<u64>,
 }
 
 /// One thing that is wrong with a text.
@@ -151,6 +154,7 @@ impl Problem {
             errors: Vec::new(),
             decision: None,
             revision: None,
+            epoch: None,
         }
     }
 }

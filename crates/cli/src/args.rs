@@ -3,8 +3,9 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    analyze, apply, bench, benchmark, completions, delete, demo, describe, element, events, explain, get, ledger,
-    login, plan, reproduce, requests, schema, sim, status, token, topology, trace, tune, verify, what_if,
+    analyze, apply, bench, benchmark, completions, config, delete, demo, describe, element, events, explain, get,
+    ledger, login, plan, reproduce, requests, schema, serve, sim, status, token, topology, trace, tune, verify,
+    what_if,
 };
 use crate::exit;
 
@@ -44,6 +45,9 @@ pub(crate) enum Command {
     Analyze(Box<analyze::AnalyzeArgs>),
     #[command(subcommand)]
     Topology(topology::TopologyCommand),
+    Serve(Box<serve::ServeArgs>),
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
     #[command(subcommand)]
     Ledger(ledger::LedgerCommand),
     Requests(requests::RequestsArgs),

@@ -24,6 +24,7 @@ mod report;
 mod reproduce;
 mod scheme_args;
 mod session;
+mod settings;
 mod setup;
 mod sim;
 mod tune;
@@ -34,10 +35,23 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
+use exit::Exit;
+use failure::Failure;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let ended = match &cli.command {
+    let exit = run().unwrap_or_else(|failure| {
+        let message = failure.to_string();
+        if !message.is_empty() {
+            eprintln!("{message}");
+        }
+        failure.exit()
+    });
+    exit.into()
+}
+
+fn run() -> Result<Exit, Failure> {
+    let cli = Cli::parse_from(settings::layered(std::env::args_os().collect())?);
+    match &cli.command {
         Command::Demo(args) => commands::demo::run(args),
         Command::Plan(args) => commands::plan::run(args),
         Command::Explain(args) => commands::explain::run(args),
@@ -54,6 +68,8 @@ fn main() -> ExitCode {
         Command::Token(command) => commands::token::run(command),
         Command::Analyze(args) => commands::analyze::run(args),
         Command::Topology(command) => commands::topology::run(command),
+        Command::Serve(args) => commands::serve::run(args),
+        Command::Config(command) => commands::config::run(command),
         Command::Ledger(command) => commands::ledger::run(command),
         Command::Requests(args) => commands::requests::run(args),
         Command::Tune(args) => commands::tune::run(args),
@@ -65,13 +81,5 @@ fn main() -> ExitCode {
         Command::Sim(args) => commands::sim::run(args),
         Command::Trace(command) => commands::trace::run(command),
         Command::Completions(args) => commands::completions::run(args),
-    };
-    let exit = ended.unwrap_or_else(|failure| {
-        let message = failure.to_string();
-        if !message.is_empty() {
-            eprintln!("{message}");
-        }
-        failure.exit()
-    });
-    exit.into()
+    }
 }

@@ -134,10 +134,12 @@ pub(crate) fn fault(fault: Fault) -> Box<Problem> {
         Fault::WithOthers => problem(Code::WithOthers, "another contract of the list was refused, so none was changed"),
         Fault::StaleEpoch { current } => {
             let detail = match current {
-                Some(epoch) => format!("session {epoch} is the one that counts: begin a new one"),
-                None => "no session is open: begin one".to_owned(),
+                Some(epoch) => format!("the node's last session is {epoch}: begin a new one after that"),
+                None => "the node has no open session: begin one".to_owned(),
             };
-            problem(Code::StaleEpoch, detail)
+            let mut problem = Problem::new(Code::StaleEpoch, detail);
+            problem.epoch = current;
+            Box::new(problem)
         }
     }
 }

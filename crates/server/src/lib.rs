@@ -23,7 +23,9 @@ mod imagine;
 mod links;
 mod local;
 mod metrics;
+mod notify;
 mod render;
+mod run;
 pub mod secret;
 mod server;
 mod shared;
@@ -32,4 +34,5 @@ mod view;
 
 pub use crate::http::openapi::document as openapi;
 pub use local::Local;
+pub use run::{LogFormat, log, run};
 pub use server::{Limits, Options, Server};

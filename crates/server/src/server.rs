@@ -11,11 +11,11 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 use wayleave_api::problem::{Code, Problem};
-use wayleave_controller::{Command, Controller, Now, Role, Setup};
+use wayleave_controller::{Command, Role, Setup};
 
-use crate::answer::problem;
+use crate::answer::{Answer, problem};
 use crate::disk::Disk;
-use crate::engine::{Engine, First, Message};
+use crate::engine::{Engine, First, Job, Message};
 use crate::http::dispatch::router;
 use crate::http::{listen, openapi};
 use crate::metrics::Metrics;
@@ -132,6 +132,14 @@ impl Server {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Whether the engine still does what it is asked, if only to say that it cannot write.
+    pub(crate) async fn is_alive(&self) -> bool {
+        let (reply, answer) = oneshot::channel();
+        let job = Job { work: Box::new(|_| Ok(Answer::nothing())), repeat: None, reply };
+        // A full queue is no sign of life, and none of death: the next beat tells.
+        self.jobs.try_send(Message::Job(job)).is_ok() && answer.await.is_ok()
     }
 
     /// Accepts nothing more, finishes what was taken, puts the ledger in order, and ends.

@@ -13,6 +13,7 @@ mod protection;
 mod recheck;
 mod replay;
 mod schemes;
+mod serve;
 mod sim;
 mod topology;
 mod tune;

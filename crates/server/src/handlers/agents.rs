@@ -26,10 +26,10 @@ fn node(shared: &Shared, call: &Call) -> Result<String, Box<Problem>> {
 
 pub(crate) async fn begin(shared: Arc<Shared>, call: Call) -> Outcome {
     let node = node(&shared, &call)?;
-    let SessionSpec { installed } = call.json()?;
+    let SessionSpec { after, installed } = call.json()?;
     let work = move |desk: &mut Desk<'_>| {
         let generation = desk.controller.generation();
-        match desk.handle(Command::Begin { node, installed }).map_err(fault)? {
+        match desk.handle(Command::Begin { node, after, installed }).map_err(fault)? {
             Reply::Begun { epoch } => Ok(Answer::json(200, &Session { epoch, generation })),
             _ => Ok(Answer::nothing()),
         }

@@ -40,8 +40,10 @@ fn a_contract_is_enforced_when_its_host_says_so() {
     let status = client.get("/v1/contracts/a").json()["status"].clone();
     assert_eq!((&status["state"], &status["measured"]["worstNs"]), (&json!("violated"), &json!(9_000_000)), "{status}");
 
-    let again =
-        agent.post("/v1/agents/h1/session", &json!({ "installed": [[operation["serial"], operation["version"]]] }));
+    let again = agent.post(
+        "/v1/agents/h1/session",
+        &json!({ "after": epoch, "installed": [[operation["serial"], operation["version"]]] }),
+    );
     assert!(again.is(200).json()["epoch"].as_u64().unwrap() > epoch);
     agent.post("/v1/agents/h1/confirmations", &done).is_problem(409, "STALE_EPOCH");
     agent.get(&format!("/v1/agents/h1/messages?epoch={epoch}")).is_problem(409, "STALE_EPOCH");

@@ -1,0 +1,213 @@
+//! `wayleave serve`: the controller behind REST, with its ledger on disk.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use wayleave_controller::{Southbound, Timing};
+use wayleave_server::disk::File;
+use wayleave_server::{Limits, LogFormat, Options};
+use wayleave_units::{Bytes, Time};
+
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::session::SessionArgs;
+use crate::setup::setup;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave serve -t fat-tree:k=4 --ledger wayleave.db
+  WAYLEAVE_TOPOLOGY=network.yaml wayleave serve --config wayleave.toml
+
+Every option can also stand in a file (`--config FILE`, else ./wayleave.toml, else /etc/wayleave/wayleave.toml), as `option = value`, or in the
+environment, as WAYLEAVE_OPTION. A flag goes before the environment, that before the file. `wayleave config show --origin` says what counts.
+At the first start an operator's token is made; the file with its secret is named on the standard error.";
+
+/// Serve the controller: tenants, VMs and contracts over REST, with a ledger on disk
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct ServeArgs {
+    /// The ledger; it is created if it is not there
+    #[arg(long, value_name = "FILE", default_value = "wayleave.db")]
+    ledger: PathBuf,
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7480")]
+    listen: SocketAddr,
+    /// Read options from this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The file with an operator's secret: read if it is there, else made at the first start [default: the ledger's name
+    /// with -operator at its end]
+    #[arg(long, value_name = "FILE")]
+    operator_token_file: Option<PathBuf>,
+    /// Who tells hosts and switches what to do
+    #[arg(long, value_enum, value_name = "WHO", default_value_t)]
+    southbound: SouthboundName,
+    #[command(flatten)]
+    security: SecurityArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    timing: TimingArgs,
+    /// How log lines look on the standard error
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    log_format: LogFormatName,
+    /// What is logged: off, error, warn, info, debug or trace
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log_level: String,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Who may listen in.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Security")]
+struct SecurityArgs {
+    /// The certificate chain in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Listen beyond this machine without TLS: everybody on the way can read the tokens
+    #[arg(long)]
+    insecure_http: bool,
+}
+
+/// What is accepted at most.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Limits")]
+struct LimitArgs {
+    /// The largest request
+    #[arg(long, value_name = "SIZE", default_value = "1MiB")]
+    body_limit: Bytes,
+    /// The largest list of contracts
+    #[arg(long, value_name = "SIZE", default_value = "16MiB")]
+    list_limit: Bytes,
+    /// Requests in a second, of one token
+    #[arg(long, value_name = "COUNT", default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..))]
+    requests_per_second: u32,
+    /// Connections at once
+    #[arg(long, value_name = "COUNT", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections: u32,
+    /// Watchers of events at once
+    #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    watchers: u32,
+    /// How long a client may take to send a request
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    read_timeout: Time,
+    /// How long requests may take that were begun before the end
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    shutdown_timeout: Time,
+}
+
+/// How long things are waited for.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Waiting")]
+struct TimingArgs {
+    /// How long a host may take to confirm before its contracts count as degraded
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    confirm_within: Time,
+    /// How often degraded contracts without a place are tried again
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    retry_every: Time,
+    /// How long after the last late packet a contract counts as kept again
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    heal_after: Time,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+enum SouthboundName {
+    /// Nobody: what they should do counts as done
+    #[default]
+    Assumed,
+    /// Agents on hosts, which confirm
+    Hosts,
+    /// Agents on hosts and on switches
+    HostsAndSwitches,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+enum LogFormatName {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
+    check_security(args)?;
+    let southbound = match args.southbound {
+        SouthboundName::Assumed => Southbound::Assumed,
+        SouthboundName::Hosts => Southbound::Hosts,
+        SouthboundName::HostsAndSwitches => Southbound::HostsAndSwitches,
+    };
+    let TimingArgs { confirm_within, retry_every, heal_after } = args.timing;
+    let setup = setup(&args.session, southbound, Timing { confirm_within, retry_every, heal_after })?;
+    let format = match args.log_format {
+        LogFormatName::Text => LogFormat::Text,
+        LogFormatName::Json => LogFormat::Json,
+    };
+    let wrong_level = |error: String| Failure::Usage(format!("--log-level {}: {error}", args.log_level));
+    wayleave_server::log(format, &args.log_level).map_err(wrong_level)?;
+    let operator_file = args.operator_token_file.clone().unwrap_or_else(|| {
+        let mut name = args.ledger.clone().into_os_string();
+        name.push("-operator");
+        name.into()
+    });
+    let name = args.session.network.topology.clone();
+    let options = Options {
+        document: wayleave_formats::write_topology(&setup.network, &name),
+        scheme: (setup.scheme)().name().to_owned(),
+        setup,
+        name,
+        disk: Box::new(File(args.ledger.clone())),
+        operator_file: operator_file.clone(),
+        operator_file_counts: args.operator_token_file.is_some(),
+        limits: args.limits.limits(),
+        tls: args.security.tls_cert.clone().zip(args.security.tls_key.clone()),
+    };
+    let scheme = if options.tls.is_some() { "https" } else { "http" };
+    let ready = |address: SocketAddr| {
+        eprintln!("wayleave serves on {scheme}://{address} (page: {scheme}://{address}/docs)");
+        if operator_file.exists() {
+            eprintln!("an operator's token is in {}", operator_file.display());
+        }
+    };
+    wayleave_server::run(options, args.listen, ready).map_err(Failure::Internal)?;
+    Ok(Exit::Fine)
+}
+
+/// Tokens go to nobody who listens on the way, unless somebody wants it so.
+fn check_security(args: &ServeArgs) -> Result<(), Failure> {
+    if args.security.tls_cert.is_some() || args.listen.ip().is_loopback() {
+        return Ok(());
+    }
+    if !args.security.insecure_http {
+        return Err(Failure::Usage(format!(
+            "--listen {} can be reached from other machines: give --tls-cert and --tls-key, or --insecure-http if \
+             somebody else encrypts",
+            args.listen
+        )));
+    }
+    eprintln!("warning: without TLS everybody on the way to {} can read the tokens", args.listen);
+    Ok(())
+}
+
+impl LimitArgs {
+    fn limits(&self) -> Limits {
+        let bytes = |bytes: Bytes| usize::try_from(bytes.get()).unwrap_or(usize::MAX);
+        let time = |time: Time| Duration::from_nanos(time.as_nanos());
+        Limits {
+            body_bytes: bytes(self.body_limit),
+            list_bytes: bytes(self.list_limit),
+            requests_per_second: f64::from(self.requests_per_second),
+            connections: self.connections as usize,
+            watchers: self.watchers as usize,
+            read_within: time(self.read_timeout),
+            end_within: time(self.shutdown_timeout),
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Settings of `serve` from flags, the environment and a file, in this order.
+//!
+//! There is one table of settings: the options of the command. What stands in the environment or in the file is given to the
+//! parser as if it were a flag, unless there is such a flag; so everything has one type, one check and one help.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
+use toml::Value;
+
+use crate::args::Cli;
+use crate::failure::Failure;
+
+/// The command whose options are settings.
+const COMMAND: &str = "serve";
+const PREFIX: &str = "WAYLEAVE_";
+/// Where a file is looked for if none is named.
+const FILES: [&str; 2] = ["wayleave.toml", "/etc/wayleave/wayleave.toml"];
+
+/// Where a setting comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Flag,
+    Environment(String),
+    File(PathBuf),
+    Default,
+    /// Nobody has said anything, and that means something.
+    Unset,
+}
+
+/// A setting with what counts.
+pub(crate) struct Setting {
+    name: String,
+    values: Vec<String>,
+    is_flag: bool,
+    origin: Origin,
+}
+
+/// The command line with what stands in the environment and in the file, if it is a command that looks there.
+pub(crate) fn layered(line: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+    let mut all = line.clone();
+    if let Some(given) = matches(&line) {
+        for setting in below(&given)? {
+            all.extend(setting.arguments());
+        }
+    }
+    Ok(all)
+}
+
+/// All settings of a command line of `serve`.
+pub(crate) fn all(line: Vec<OsString>) -> Result<Vec<Setting>, Failure> {
+    let Some(given) = matches(&line) else { return Ok(Vec::new()) };
+    let mut lower = below(&given)?;
+    let mut settings = Vec::new();
+    for arg in options() {
+        let Some(name) = arg.get_long().map(str::to_owned) else { continue };
+        let is_flag = is_flag(&arg);
+        let setting = match lower.iter().position(|setting| setting.name == name) {
+            Some(at) => lower.swap_remove(at),
+            None => {
+                let (values, origin) = spoken(&arg, &given);
+                Setting { name, values, is_flag, origin }
+            }
+        };
+        settings.push(setting);
+    }
+    Ok(settings)
+}
+
+/// What a flag says, or what counts without it.
+fn spoken(arg: &Arg, given: &ArgMatches) -> (Vec<String>, Origin) {
+    let id = arg.get_id().as_str();
+    let is_said = given.value_source(id) == Some(ValueSource::CommandLine);
+    if is_flag(arg) {
+        return (vec![is_said.to_string()], if is_said { Origin::Flag } else { Origin::Default });
+    }
+    let raw = given.get_raw(id).into_iter().flatten().map(|value| value.to_string_lossy().into_owned()).collect();
+    match (is_said, arg.get_default_values().is_empty()) {
+        (true, _) => (raw, Origin::Flag),
+        (false, false) => (raw, Origin::Default),
+        (false, true) => (Vec::new(), Origin::Unset),
+    }
+}
+
+/// The options of the command.
+fn options() -> Vec<Arg> {
+    let mut command = Cli::command();
+    command.build();
+    let own = command.find_subcommand(COMMAND).map(Command::get_arguments).into_iter().flatten();
+    own.filter(|arg| !matches!(arg.get_id().as_str(), "help" | "version")).cloned().collect()
+}
+
+fn is_flag(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::SetTrue)
+}
+
+/// The flags of the line, as far as they can be understood: what is wrong is said later, by the real parser.
+fn matches(line: &[OsString]) -> Option<ArgMatches> {
+    if line.get(1)? != COMMAND || line.iter().any(|word| word == "--help" || word == "-h") {
+        return None;
+    }
+    let matches = Cli::command().ignore_errors(true).try_get_matches_from(line).ok()?;
+    matches.subcommand_matches(COMMAND).cloned()
+}
+
+/// What stands in the environment and in the file and is not overridden.
+fn below(given: &ArgMatches) -> Result<Vec<Setting>, Failure> {
+    let options = options();
+    let mut settings: Vec<Setting> = Vec::new();
+    let is_said = |arg: &Arg, settings: &[Setting]| {
+        given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+            || settings.iter().any(|setting| Some(setting.name.as_str()) == arg.get_long())
+    };
+    for arg in &options {
+        let Some(name) = arg.get_long() else { continue };
+        let variable = variable(name);
+        let Some(value) = std::env::var(&variable).ok().filter(|_| !is_said(arg, &settings)) else { continue };
+        let origin = Origin::Environment(variable);
+        settings.push(Setting { name: name.to_owned(), values: vec![value], is_flag: is_flag(arg), origin });
+    }
+    let named = given.get_one::<PathBuf>("config").cloned();
+    let named =
+        named.or_else(|| settings.iter().find(|one| one.name == "config").map(|one| one.values[0].clone().into()));
+    let file = named.or_else(|| FILES.iter().map(PathBuf::from).find(|path| path.exists()));
+    if let Some(file) = file {
+        for (name, value) in read(&file, &options)? {
+            let Some(arg) = options.iter().find(|arg| arg.get_long() == Some(&name)) else { continue };
+            if !is_said(arg, &settings) {
+                let origin = Origin::File(file.clone());
+                settings.push(Setting { name, values: value, is_flag: is_flag(arg), origin });
+            }
+        }
+    }
+    for setting in &settings {
+        setting.check()?;
+    }
+    Ok(settings)
+}
+
+fn variable(name: &str) -> String {
+    format!("{PREFIX}{}", name.to_uppercase().replace('-', "_"))
+}
+
+/// What a file says: names and values.
+fn read(file: &Path, options: &[Arg]) -> Result<Vec<(String, Vec<String>)>, Failure> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| Failure::Located(format!("{shown}: {error}")))?;
+    let table: toml::Table =
+        text.parse().map_err(|error: toml::de::Error| Failure::Located(format!("{shown}: {error}")))?;
+    let mut settings = Vec::new();
+    for (name, value) in table {
+        let place = place(&text, &name).map_or_else(|| shown.to_string(), |line| format!("{shown}:{line}"));
+        let known = || options.iter().filter_map(|arg| arg.get_long()).filter(|name| *name != "config");
+        if !known().any(|known| known == name) {
+            let nearest = wayleave_answers::words::nearest(&name, known());
+            let hint = nearest.map_or_else(
+                || "; `wayleave config show` prints all settings".to_owned(),
+                |nearest| format!("; did you mean {nearest}?"),
+            );
+            return Err(Failure::Located(format!("{place}: there is no setting {name}{hint}")));
+        }
+        let values = texts(&value).ok_or_else(|| {
+            Failure::Located(format!("{place}: {name}: text, a number, true, false, or a list of them is expected"))
+        })?;
+        settings.push((name, values));
+    }
+    Ok(settings)
+}
+
+/// The line on which a key stands.
+fn place(text: &str, name: &str) -> Option<usize> {
+    let is_key = |line: &str| line.split('=').next().is_some_and(|key| key.trim().trim_matches('"') == name);
+    text.lines().position(is_key).map(|line| line + 1)
+}
+
+fn texts(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::String(text) => Some(vec![text.clone()]),
+        Value::Integer(number) => Some(vec![number.to_string()]),
+        Value::Float(number) => Some(vec![number.to_string()]),
+        Value::Boolean(flag) => Some(vec![flag.to_string()]),
+        Value::Array(list) => {
+            let parts: Option<Vec<Vec<String>>> = list.iter().map(texts).collect();
+            Some(vec![parts?.concat().join(",")])
+        }
+        Value::Datetime(_) | Value::Table(_) => None,
+    }
+}
+
+impl Setting {
+    fn check(&self) -> Result<(), Failure> {
+        let said = self.values.first().map(String::as_str);
+        if self.is_flag && !matches!(said, Some("true" | "false")) {
+            return Err(Failure::Located(format!("{}: {}: true or false is expected", self.from(), self.name)));
+        }
+        Ok(())
+    }
+
+    /// As the parser takes it.
+    fn arguments(&self) -> Vec<OsString> {
+        let option = format!("--{}", self.name);
+        match (self.is_flag, self.values.first()) {
+            (true, Some(said)) if said == "true" => vec![option.into()],
+            (true, _) | (false, None) => Vec::new(),
+            (false, Some(value)) => vec![format!("{option}={value}").into()],
+        }
+    }
+
+    fn from(&self) -> String {
+        match &self.origin {
+            Origin::Flag => format!("flag --{}", self.name),
+            Origin::Environment(variable) => format!("environment {variable}"),
+            Origin::File(path) => format!("file {}", path.display()),
+            Origin::Default => "default".to_owned(),
+            Origin::Unset => "not set".to_owned(),
+        }
+    }
+
+    /// As a line of a file that `serve` reads.
+    pub(crate) fn write(&self, out: &mut impl Write, with_origin: bool) -> io::Result<()> {
+        let value = match &self.values[..] {
+            [] => String::new(),
+            [one] if self.is_flag || one.parse::<u64>().is_ok() => one.clone(),
+            [one] => Value::from(one.as_str()).to_string(),
+            many => Value::from(many.join(",")).to_string(),
+        };
+        // The file cannot say where it is itself.
+        let is_comment = self.origin == Origin::Unset || self.name == "config";
+        let line = format!("{}{} = {value}", if is_comment { "# " } else { "" }, self.name);
+        if with_origin { writeln!(out, "{line:<48} # {}", self.from()) } else { writeln!(out, "{}", line.trim_end()) }
+    }
+}

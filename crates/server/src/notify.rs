@@ -1,0 +1,38 @@
+//! What systemd is told (sd_notify(3)): that the server is ready, that it lives, that it ends.
+
+use std::env;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::Duration;
+
+/// Whom to tell; nobody if systemd has not started this process.
+pub(crate) struct Notify(Option<(UnixDatagram, SocketAddr)>);
+
+impl Notify {
+    /// As the environment says.
+    pub(crate) fn from_environment() -> Self {
+        Self(env::var_os("NOTIFY_SOCKET").and_then(|path| {
+            let bytes = path.as_bytes();
+            let address = match bytes.strip_prefix(b"@") {
+                Some(name) => SocketAddr::from_abstract_name(name),
+                None => SocketAddr::from_pathname(&path),
+            };
+            Some((UnixDatagram::unbound().ok()?, address.ok()?))
+        }))
+    }
+
+    /// Tells it this. That nobody listens is no reason to stop.
+    pub(crate) fn tell(&self, state: &str) {
+        if let Some((socket, address)) = &self.0 {
+            let _ = socket.send_to_addr(state.as_bytes(), address);
+        }
+    }
+
+    /// How often it wants to be told that the server lives: twice as often as it would lose patience.
+    pub(crate) fn watchdog() -> Option<Duration> {
+        let micros: u64 = env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
+        let is_mine = env::var("WATCHDOG_PID").map_or(true, |pid| pid == std::process::id().to_string());
+        is_mine.then(|| Duration::from_micros(micros / 2)).filter(|every| !every.is_zero())
+    }
+}

@@ -1,0 +1,68 @@
+//! A server in the foreground of a process, from its start to the signal that ends it.
+
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::notify::Notify;
+use crate::{Options, Server};
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: one object a line.
+    Json,
+}
+
+/// Sends what is logged to the standard error.
+///
+/// # Errors
+/// If the level is none, or somebody has done so already.
+pub fn log(format: LogFormat, level: &str) -> Result<(), String> {
+    let level: LevelFilter =
+        level.parse().map_err(|_| "off, error, warn, info, debug or trace is expected".to_owned())?;
+    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level).with_target(false);
+    let is_plain = !std::io::stderr().is_terminal() || std::env::var_os("NO_COLOR").is_some();
+    let set = match format {
+        LogFormat::Text => log.with_ansi(!is_plain).try_init(),
+        LogFormat::Json => log.json().flatten_event(true).try_init(),
+    };
+    set.map_err(|error| error.to_string())
+}
+
+/// Serves until SIGTERM or SIGINT; `ready` is told the address once it can be asked.
+///
+/// # Errors
+/// Whatever keeps it from beginning, or from ending well.
+pub fn run(options: Options, listen: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("the threads of the server cannot be started: {error}"))?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(listen).await;
+        let listener = listener.map_err(|error| format!("{listen}: {error}"))?;
+        let (term, int) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+        let (mut term, mut int) = (term.map_err(|error| error.to_string())?, int.map_err(|error| error.to_string())?);
+        let server = Server::start(options, listener).await?;
+        ready(server.address());
+        let notify = Notify::from_environment();
+        notify.tell("READY=1");
+        let mut beat = tokio::time::interval(Notify::watchdog().unwrap_or(Duration::from_secs(3600)));
+        loop {
+            tokio::select! {
+                _ = term.recv() => break,
+                _ = int.recv() => break,
+                _ = beat.tick() => if server.is_alive().await { notify.tell("WATCHDOG=1") },
+            }
+        }
+        notify.tell("STOPPING=1");
+        tracing::info!("the server ends: what was begun is finished");
+        server.end().await
+    })
+}
