@@ -114,7 +114,7 @@ impl DeleteArgs {
     fn what_is_held(&self, service: &Service, path: &str) -> String {
         match service.get::<Contract>(path) {
             Ok(contract) => format!(
-                "deleted; what it has reserved is held until {} has confirmed that it stopped and its last packets have left",
+                "deleted; what it has reserved is held until {} has stopped and its last packets have left",
                 contract.status.from_host
             ),
             Err(_) if self.force => "deleted, and nothing is held for it any more".to_owned(),

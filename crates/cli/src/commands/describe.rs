@@ -20,7 +20,7 @@ use crate::output::out;
 const EXAMPLE: &str = "\
 Examples:
   wayleave describe contract acme:web-db
-  wayleave describe link 'h1->tor-0-0'
+  wayleave describe link 'h1->pod1-edge1'
   wayleave describe host h1";
 
 /// How many events about an object are shown.

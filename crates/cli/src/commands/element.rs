@@ -15,12 +15,12 @@ use crate::output::out;
 
 const DOWN: &str = "\
 Examples:
-  wayleave down link 'tor-0-0->agg-0-0' --reason 'fibre cut'
-  wayleave down node agg-0-1 --dry-run";
+  wayleave down link 'pod1-edge1->pod1-agg1' --reason 'fibre cut'
+  wayleave down node pod1-agg1 --dry-run";
 
 const UP: &str = "\
 Example:
-  wayleave up link 'tor-0-0->agg-0-0'";
+  wayleave up link 'pod1-edge1->pod1-agg1'";
 
 /// Report a link or a node down: contracts go other ways, or are marked degraded
 #[derive(Args, Clone, Debug)]

@@ -86,8 +86,8 @@ impl EventsArgs {
 pub(crate) fn line(event: &Event) -> String {
     let Event { number, at, kind, object, detail, .. } = event;
     if kind == "reset" {
-        return format!("{at}  reset      events were missed: look at everything again");
+        return format!("{at:<30}          reset      events were missed: look at everything again");
     }
     let detail = if detail.is_empty() { String::new() } else { format!("  {detail}") };
-    format!("{at}  {number:>6}  {kind:<9}  {}{detail}", short(object))
+    format!("{at:<30}  {number:>6}  {kind:<9}  {}{detail}", short(object))
 }

@@ -24,7 +24,7 @@ const EXAMPLE: &str = "\
 Examples:
   wayleave get contracts --state degraded
   wayleave get contract acme:web-db -o json
-  wayleave get queues --link 'h1->tor-0-0'
+  wayleave get queues --link 'h1->pod1-edge1'
   wayleave get links --ledger wayleave.db -t fat-tree:k=4
   wayleave get topology > network.yaml";
 

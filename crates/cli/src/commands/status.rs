@@ -149,7 +149,8 @@ impl Screen {
         let states = if states.is_empty() { String::new() } else { format!(": {}", states.join(", ")) };
         fields.push(("contracts", format!("{sum}{states}")));
         fields.push(("configured", format!("{} have a rule that is to be in force", status.configured)));
-        fields.push(("effective", format!("{} of them are confirmed by their host", status.effective)));
+        fields
+            .push(("effective", format!("{} of them are kept by their host, as far as it is asked", status.effective)));
         fields.push(("measured", format!("{} had packets that came too late", status.late)));
         fields.push(("agents", format!("{} in session", status.agents)));
         let tenants = usize::try_from(status.tenants).unwrap_or(usize::MAX);

@@ -18,7 +18,7 @@ const EXAMPLE: &str = "\
 Examples:
   wayleave token create --role tenant --of acme --label 'CI of acme' --to-file acme.token
   wayleave token create --role agent --node h1 > h1.token
-  wayleave token delete tok-3f9a";
+  wayleave token delete t-8606be049c91";
 
 /// Make a token for somebody, or end one
 #[derive(Subcommand, Clone, Debug)]

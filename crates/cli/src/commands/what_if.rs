@@ -19,9 +19,9 @@ use crate::output::out;
 
 const EXAMPLE: &str = "\
 Examples:
-  wayleave what-if --fail agg-0-0
+  wayleave what-if --fail pod1-agg1
   wayleave what-if --apply larger.yaml --drain h3
-  wayleave what-if -f contracts.yaml -t fat-tree:k=4 --fail 'tor-0-0->agg-0-0'";
+  wayleave what-if -f contracts.yaml -t fat-tree:k=4 --fail 'pod1-edge1->pod1-agg1'";
 
 /// Say what would break, move or be refused if something failed, came or went
 #[derive(Args, Clone, Debug)]
@@ -83,10 +83,10 @@ impl WhatIfArgs {
             let report = service.send_text::<ApplyReport>(Method::Post, "/v1/apply", document.text());
             let (_, report) = report.map_err(|trouble| document.locate(trouble))?;
             if report.refused > 0 {
-                let refused = count(report.refused, "contract");
+                let all = count(report.items.len(), "contract");
                 eprintln!(
-                    "note: {refused} of {} in {file} are refused from the start: `wayleave plan` says why",
-                    report.items.len()
+                    "note: {} of {all} in {file} refused from the start: `wayleave plan` says why",
+                    report.refused
                 );
             }
         }
