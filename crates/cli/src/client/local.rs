@@ -1,6 +1,6 @@
 //! A ledger file, or memory that is forgotten, behind the routes of the server in this process.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ureq::http;
@@ -27,28 +27,30 @@ impl Local {
             Some(path) => Box::new(File(path.to_owned())),
             None => Box::new(Memory::default()),
         };
-        // Who is waited for is what the ledger shows.
-        let setup = setup(session, Southbound::Assumed, Timing::default())?;
-        let name = session.network.topology.clone();
-        let document = write_topology(&setup.network, &name);
-        let scheme = (setup.scheme)().name().to_owned();
-        let place = disk.name();
         // Nobody else asks, so nothing is too much.
         let limits = Limits { list_bytes: 1 << 30, body_bytes: 1 << 30, requests_per_second: 1e9, ..Limits::default() };
-        let options = Options {
-            setup,
-            name,
-            document,
-            scheme,
-            disk,
-            operator_file: std::path::PathBuf::new(),
-            operator_file_counts: false,
-            limits,
-            tls: None,
-        };
+        let place = disk.name();
+        let options = options(disk, session, limits)?;
         let controller = wayleave_server::Local::open(options).map_err(Failure::Internal)?;
         Ok(Self { controller, place })
     }
+}
+
+/// A controller on a disk, with nobody to tell anything.
+pub(crate) fn options(disk: Box<dyn Disk>, session: &SessionArgs, limits: Limits) -> Result<Options, Failure> {
+    let setup = setup(session, Southbound::Assumed, Timing::default())?;
+    let name = session.network.topology.clone();
+    Ok(Options {
+        document: write_topology(&setup.network, &name),
+        scheme: (setup.scheme)().name().to_owned(),
+        setup,
+        name,
+        disk,
+        operator_file: PathBuf::new(),
+        operator_file_counts: false,
+        limits,
+        tls: None,
+    })
 }
 
 impl Wire for Local {

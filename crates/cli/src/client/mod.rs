@@ -5,7 +5,7 @@
 
 pub(crate) mod contexts;
 mod http;
-mod local;
+pub(crate) mod local;
 pub(crate) mod names;
 mod path;
 pub(crate) mod secret;
