@@ -3,8 +3,9 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    analyze, bench, benchmark, completions, config, demo, explain, ledger, plan, reproduce, requests, schema, serve,
-    sim, topology, trace, tune, verify,
+    analyze, apply, bench, benchmark, completions, config, delete, demo, describe, element, events, explain, get,
+    ledger, login, plan, reproduce, requests, schema, serve, sim, status, token, topology, trace, tune, verify,
+    what_if,
 };
 use crate::exit;
 
@@ -28,6 +29,18 @@ pub(crate) enum Command {
     Demo(demo::DemoArgs),
     Plan(Box<plan::PlanArgs>),
     Explain(Box<explain::ExplainArgs>),
+    WhatIf(Box<what_if::WhatIfArgs>),
+    Login(login::LoginArgs),
+    Apply(Box<apply::ApplyArgs>),
+    Get(Box<get::GetArgs>),
+    Describe(Box<describe::DescribeArgs>),
+    Delete(Box<delete::DeleteArgs>),
+    Down(Box<element::DownArgs>),
+    Up(Box<element::UpArgs>),
+    Events(Box<events::EventsArgs>),
+    Status(Box<status::StatusArgs>),
+    #[command(subcommand)]
+    Token(Box<token::TokenCommand>),
     Verify(Box<verify::VerifyArgs>),
     Analyze(Box<analyze::AnalyzeArgs>),
     #[command(subcommand)]

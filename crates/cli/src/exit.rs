@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Everything that was asked for was done, and granted.
     Fine = 0,
-    /// Wayleave or the machine failed: a file could not be written, a process could not be started.
+    /// Wayleave or the machine failed: a file could not be written, a controller was not reached.
     Internal = 1,
     /// The input or the command line is wrong.
     BadInput = 2,
@@ -27,9 +27,9 @@ pub(crate) fn after(examples: &str) -> String {
 const HELP: &str = "\
 Exit codes:
   0  fine
-  1  internal failure, or a file could not be read or written
+  1  internal failure, a file could not be read or written, or a controller was not reached
   2  bad input or usage
-  3  something was refused
+  3  something was refused, or would break
   4  the recheck found a broken promise, or verify saw one
   130  stopped by Ctrl-C: results until then are kept, and marked as partial";
 

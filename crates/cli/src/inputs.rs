@@ -20,6 +20,14 @@ pub(crate) struct NetworkArgs {
     /// of other tools are read as well: containerlab, NetworkX node-link JSON, GML, GraphML
     #[arg(short, long, value_name = "FILE|BUILDER")]
     pub(crate) topology: String,
+    #[command(flatten)]
+    pub(crate) details: NetworkDetails,
+}
+
+/// What is said about a network beside its topology.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Network")]
+pub(crate) struct NetworkDetails {
     /// The buffer of every switch queue, whatever the topology says
     #[arg(long, value_name = "SIZE")]
     pub(crate) buffer: Option<Bytes>,
@@ -33,11 +41,12 @@ pub(crate) struct NetworkArgs {
 impl NetworkArgs {
     /// The network that they describe.
     pub(crate) fn read(&self) -> Result<(String, Arc<Network>), Failure> {
-        let Topology { name, network } = self.import.topology(&self.topology)?;
-        if self.buffer.is_none() && self.host_buffer.is_none() {
+        let NetworkDetails { buffer, host_buffer, import } = &self.details;
+        let Topology { name, network } = import.topology(&self.topology)?;
+        if buffer.is_none() && host_buffer.is_none() {
             return Ok((name, Arc::new(network)));
         }
-        let rebuilt = with_buffers(&network, self.buffer, self.host_buffer);
+        let rebuilt = with_buffers(&network, *buffer, *host_buffer);
         let rebuilt = rebuilt.map_err(|error| Failure::Internal(format!("the network cannot be rebuilt: {error}")))?;
         Ok((name, Arc::new(rebuilt)))
     }

@@ -2,10 +2,12 @@
 //!
 //! Data goes to the standard output, everything else to the standard error; how a command ended is its exit code
 //! ([`exit`]). What commands share: [`import_args`] and [`inputs`] read networks and contracts, [`session`] sets up a scheme and decides,
+//! [`client`] asks controllers,
 //! [`replay`] goes through lists and events, [`sim`] runs scenarios, [`output`] prints.
 
 mod args;
 mod bench;
+mod client;
 mod commands;
 mod diagnostics;
 mod exit;
@@ -53,6 +55,17 @@ fn run() -> Result<Exit, Failure> {
         Command::Demo(args) => commands::demo::run(args),
         Command::Plan(args) => commands::plan::run(args),
         Command::Explain(args) => commands::explain::run(args),
+        Command::WhatIf(args) => commands::what_if::run(args),
+        Command::Login(args) => commands::login::run(args),
+        Command::Apply(args) => commands::apply::run(args),
+        Command::Get(args) => commands::get::run(args),
+        Command::Describe(args) => commands::describe::run(args),
+        Command::Delete(args) => commands::delete::run(args),
+        Command::Down(args) => commands::element::down(args),
+        Command::Up(args) => commands::element::up(args),
+        Command::Events(args) => commands::events::run(args),
+        Command::Status(args) => commands::status::run(args),
+        Command::Token(command) => commands::token::run(command),
         Command::Analyze(args) => commands::analyze::run(args),
         Command::Topology(command) => commands::topology::run(command),
         Command::Serve(args) => commands::serve::run(args),

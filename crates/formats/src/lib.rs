@@ -67,7 +67,8 @@ mod write;
 
 pub use benchmark::{parse_device_scenario, read_benchmark, write_benchmark};
 pub use contracts::{
-    Addressed, ContractField, ContractList, Listed, OrderList, Places, read_contracts, read_order, read_orders,
+    Addressed, ContractField, ContractList, Listed, OrderList, Places, Written, WrittenList, read_contracts,
+    read_order, read_orders, read_written,
 };
 pub use diagnostic::Report;
 pub use document::{API_VERSION, Kind, kind_of};

@@ -73,6 +73,8 @@ pub(crate) struct Job {
 /// What comes to the engine.
 pub(crate) enum Message {
     Job(Job),
+    /// Look at all links whose figures are old, and say when that is done.
+    Look(oneshot::Sender<()>),
     /// Finish what was taken before this, and end.
     End,
 }
@@ -177,6 +179,7 @@ impl Engine {
         loop {
             match self.jobs.recv_timeout(next.saturating_duration_since(Instant::now())) {
                 Ok(Message::Job(job)) => drop(job.reply.send(unavailable())),
+                Ok(Message::Look(_)) => {}
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => match self.load() {
                     Ok(running) => return Some(running),
@@ -217,11 +220,23 @@ impl Engine {
         while let Some(message) = next {
             match message {
                 Message::Job(job) => batch.push(job),
+                Message::Look(done) => {
+                    self.look(running, usize::MAX);
+                    // Who does not wait any more does not need to know.
+                    let _ = done.send(());
+                }
                 Message::End => return true,
             }
             next = if batch.len() < BATCH { self.jobs.try_recv().ok() } else { None };
         }
         false
+    }
+
+    /// Looks at links whose figures are old.
+    fn look(&self, running: &mut Running, most: usize) {
+        let looked = running.stage.stale.look(running.controller.ledger(), most);
+        let edits = looked.into_iter().map(|(link, figures)| Edit::Link(link, figures)).collect();
+        self.view.publish(edits, running.sequence, running.controller.revision());
     }
 
     /// Uses the time until something comes, or is due.
@@ -230,9 +245,7 @@ impl Engine {
             if running.rest().is_zero() {
                 return None;
             }
-            let looked = running.stage.stale.look(running.controller.ledger(), LOOKS);
-            let edits = looked.into_iter().map(|(link, figures)| Edit::Link(link, figures)).collect();
-            self.view.publish(edits, running.sequence, running.controller.revision());
+            self.look(running, LOOKS);
             if let Ok(message) = self.jobs.try_recv() {
                 return Some(message);
             }

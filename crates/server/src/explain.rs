@@ -1,5 +1,8 @@
-//! Why a contract is kept, or was refused, as `wayleave explain -o json` says it.
+//! Why a contract is kept, or was refused, as `wayleave explain` says it: as JSON, or as text where that is asked for.
 
+use http::HeaderMap;
+use http::header::ACCEPT;
+use wayleave_answers::table::Layout;
 use wayleave_answers::{Context, Explained, ExplanationShape, Names, look_around};
 use wayleave_api::problem::Code;
 use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Role};
@@ -8,6 +11,37 @@ use wayleave_topology::FlowId;
 use crate::access::sees;
 use crate::answer::{Answer, Outcome, problem, quota_short};
 use crate::render;
+
+/// How it is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Json,
+    /// For people, in lines of the usual width.
+    Text,
+}
+
+impl Form {
+    /// What a request asks for (`Accept`): text only if it is named.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let accepts = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        let is_text = accepts.flat_map(|value| value.split(',')).any(|media| media.trim().starts_with("text/plain"));
+        if is_text { Self::Text } else { Self::Json }
+    }
+
+    fn answer(self, context: &Context<'_>, explained: &Explained<'_>) -> Outcome {
+        match self {
+            Self::Json => Ok(Answer::json(200, &ExplanationShape::of(context, explained))),
+            Self::Text => {
+                let mut text = Vec::new();
+                let written = wayleave_answers::text::write(&mut text, context, explained, Layout::default());
+                written.map_err(|error| problem(Code::Internal, error.to_string()))?;
+                Ok(Answer::of(200, TEXT, text))
+            }
+        }
+    }
+}
+
+const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Whose flows are, as far as somebody may know.
 struct Owners<'a> {
@@ -26,7 +60,7 @@ impl Names for Owners<'_> {
 }
 
 /// Of a contract that is there, by what is admitted now.
-pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Role) -> Outcome {
+pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Role, form: Form) -> Outcome {
     let owners = Owners { controller, role };
     let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
     let context = Context { network, model, scheme, names: &owners };
@@ -40,13 +74,17 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Role) -> O
     let contract = &grant.order.contract;
     let request = wayleave_schemes::request(contract, model);
     let explained = Explained { contract, request: &request, decision: &Ok(decision), before: None, refused: None };
-    Ok(Answer::json(200, &ExplanationShape::of(&context, &explained)))
+    form.answer(&context, &explained)
 }
 
 /// Of a decision, by what is admitted now; an admitted contract is explained as it stands.
-pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, role: &Role) -> Outcome {
+pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
     let refusal = match &record.decided {
-        Decided::Admitted { .. } => return admitted(controller, record, role),
+        Decided::Admitted { .. } => return admitted(controller, record, role, form),
+        Decided::Quota(short) if form == Form::Text => {
+            let text = format!("contract {}: refused (QUOTA)\n\nWhy\n  {}\n", record.id, quota_short(short));
+            return Ok(Answer::of(200, TEXT, text));
+        }
         Decided::Quota(short) => {
             let shown = render::decision(controller.network(), record, role);
             return Ok(Answer::json(200, &serde_json::json!({ "decision": shown, "message": quota_short(short) })));
@@ -65,12 +103,12 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
         before: None,
         refused: Some(&refused),
     };
-    Ok(Answer::json(200, &ExplanationShape::of(&context, &explained)))
+    form.answer(&context, &explained)
 }
 
-fn admitted(controller: &Controller, record: &DecisionRecord, role: &Role) -> Outcome {
+fn admitted(controller: &Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
     match controller.grant(&record.id).filter(|grant| grant.decision == record.number).cloned() {
-        Some(grant) => contract(controller, &grant, role),
+        Some(grant) => contract(controller, &grant, role, form),
         None => {
             let detail = format!("contract {} is not there any more as it was decided then", record.id);
             Err(problem(Code::Conflict, detail))

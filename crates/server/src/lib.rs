@@ -6,7 +6,7 @@
 //!                                    └─ jobs ─> engine ──┘        one thread: batch, controller, commit, then answers
 //! ```
 //!
-//! - [`Server`] is the whole; [`Options`] say with what.
+//! - [`Server`] is the whole; [`Options`] say with what. [`Local`] is the same without sockets, for one process.
 //! - `http::routes` is the one table of what there is and who may use it; the router, the checks and the OpenAPI document are made of it.
 //! - `engine` owns controller and ledger. Nothing is answered or shown before it is on disk.
 //! - `view` is what readers see. They never wait for the engine.
@@ -21,6 +21,7 @@ mod handlers;
 mod http;
 mod imagine;
 mod links;
+mod local;
 mod metrics;
 mod notify;
 mod render;
@@ -32,5 +33,6 @@ mod stage;
 mod view;
 
 pub use crate::http::openapi::document as openapi;
+pub use local::Local;
 pub use run::{LogFormat, log, run};
 pub use server::{Limits, Options, Server};

@@ -119,40 +119,12 @@ impl Server {
     pub async fn start(options: Options, listener: TcpListener) -> Result<Self, String> {
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let tls = tls(options.tls.as_ref())?;
-        let (view, metrics) = (Arc::new(View::new()), Metrics::new());
-        let (jobs, waiting) = sync_channel(WAITING);
-        let (end, ending) = watch::channel(false);
-        let ledger = options.disk.name();
+        let limits = options.limits.clone();
         let first = operator(options.operator_file.clone(), options.operator_file_counts);
-        let engine = Engine {
-            setup: options.setup.clone(),
-            disk: options.disk,
-            view: view.clone(),
-            metrics: metrics.clone(),
-            jobs: waiting,
-            first,
-        };
-        let (opened, is_open) = oneshot::channel();
-        let engine = std::thread::Builder::new().name("engine".to_owned()).spawn(move || engine.run(opened));
-        let engine = engine.map_err(|error| format!("the engine's thread cannot be started: {error}"))?;
-        is_open.await.map_err(|_| "the engine has ended".to_owned())??;
-        let shared = Arc::new(Shared {
-            setup: options.setup,
-            name: options.name,
-            document: options.document,
-            ledger,
-            scheme: options.scheme,
-            view,
-            metrics,
-            jobs: jobs.clone(),
-            questions: Semaphore::new(QUESTIONS),
-            watchers: Semaphore::new(options.limits.watchers),
-            limits: options.limits.clone(),
-            ending: ending.clone(),
-            openapi: openapi::document().into(),
-        });
+        let (end, ending) = watch::channel(false);
+        let (shared, engine) = open(options, first, ending.clone()).await?;
+        let jobs = shared.jobs.clone();
         let router = router(&shared);
-        let limits = options.limits;
         let serving = tokio::spawn(async move { listen::serve(listener, tls, router, &limits, ending).await });
         Ok(Self { address, end, jobs, engine: Some(engine), serving })
     }
@@ -190,6 +162,45 @@ impl Server {
 
 fn tls(files: Option<&(PathBuf, PathBuf)>) -> Result<Option<TlsAcceptor>, String> {
     files.map(|(certificates, key)| crate::http::tls::acceptor(certificates, key)).transpose()
+}
+
+/// Reads the ledger, and begins to work on it.
+pub(crate) async fn open(
+    options: Options,
+    first: First,
+    ending: watch::Receiver<bool>,
+) -> Result<(Arc<Shared>, JoinHandle<()>), String> {
+    let (view, metrics) = (Arc::new(View::new()), Metrics::new());
+    let (jobs, waiting) = sync_channel(WAITING);
+    let ledger = options.disk.name();
+    let engine = Engine {
+        setup: options.setup.clone(),
+        disk: options.disk,
+        view: view.clone(),
+        metrics: metrics.clone(),
+        jobs: waiting,
+        first,
+    };
+    let (opened, is_open) = oneshot::channel();
+    let engine = std::thread::Builder::new().name("engine".to_owned()).spawn(move || engine.run(opened));
+    let engine = engine.map_err(|error| format!("the engine's thread cannot be started: {error}"))?;
+    is_open.await.map_err(|_| "the engine has ended".to_owned())??;
+    let shared = Arc::new(Shared {
+        setup: options.setup,
+        name: options.name,
+        document: options.document,
+        ledger,
+        scheme: options.scheme,
+        view,
+        metrics,
+        jobs,
+        questions: Semaphore::new(QUESTIONS),
+        watchers: Semaphore::new(options.limits.watchers),
+        limits: options.limits,
+        ending,
+        openapi: openapi::document().into(),
+    });
+    Ok((shared, engine))
 }
 
 /// Sees to it that somebody can use the controller.

@@ -5,6 +5,7 @@
 //! shown can be done again with the other commands. [`trial`] offers the list, [`survey`] looks at what is reserved
 //! then, [`verification`] drives it packet by packet, and [`crate::report`] turns all of it into text and pictures.
 
+mod serving;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -34,8 +35,9 @@ const TOPOLOGY: &str = "fat-tree:k=4,queues=8";
 const DECISIONS: usize = 30;
 
 const EXAMPLE: &str = "\
-Example:
-  wayleave demo --scenario 8 --seed 1 --out wayleave-demo";
+Examples:
+  wayleave demo --scenario 8 --seed 1 --out wayleave-demo
+  wayleave demo --serve --count 500";
 
 /// Offer one list of requests to Wayleave and to Silo on a fat tree: text, a picture and a page, in seconds
 #[derive(Args, Clone, Debug)]
@@ -57,10 +59,19 @@ pub(crate) struct DemoArgs {
     /// Where report.html and reservations.svg are written
     #[arg(long, value_name = "DIRECTORY", default_value = "wayleave-demo")]
     out: PathBuf,
+    /// Leave a controller running with the contracts instead: no text, no picture; Ctrl-C ends it
+    #[arg(long)]
+    serve: bool,
+    /// The ledger of that controller [default: one that is gone in the end]
+    #[arg(long, value_name = "FILE", requires = "serve")]
+    ledger: Option<PathBuf>,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &DemoArgs) -> Result<Exit, Failure> {
+    if args.serve {
+        return serving::run(args);
+    }
     let findings = findings(args)?;
     let [report, picture] = write_files(&args.out, &findings)?;
     let paint = if is_colourful() { Paint::Ansi } else { Paint::Plain };

@@ -5,6 +5,7 @@
 mod analyze;
 mod bad_input;
 mod bench;
+mod client;
 mod explain;
 mod graphs;
 mod others;

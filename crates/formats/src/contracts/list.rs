@@ -2,6 +2,7 @@
 
 use wayleave_contracts::{Contract, Order};
 
+use super::written::Written;
 use crate::location::{Location, Span};
 use crate::problem::{Problem, ProblemKind};
 use crate::source::Source;
@@ -124,6 +125,9 @@ pub struct Listed<T> {
 /// The contracts of a file.
 pub type ContractList = Listed<Contract>;
 
+/// The contracts of a file as they are written.
+pub type WrittenList = Listed<Written>;
+
 /// The orders of a file: contracts with everything that a controller needs.
 pub type OrderList = Listed<Order>;
 
@@ -174,6 +178,22 @@ impl ContractList {
     /// If there is no contract with this index.
     pub fn finding(&self, index: usize, field: &str, message: &str) -> Problem {
         self.problem(index, field, message, &self.items[index].name)
+    }
+}
+
+impl WrittenList {
+    /// The contracts, in order of the file.
+    pub fn written(&self) -> &[Written] {
+        &self.items
+    }
+
+    /// Something that was found out about a contract by who knows the network, as a problem at its place in the file.
+    ///
+    /// # Panics
+    /// If there is no contract with this index.
+    pub fn finding(&self, index: usize, field: &str, message: &str) -> Problem {
+        let name = self.items[index].text(ContractField::Name).unwrap_or_default();
+        self.problem(index, field, message, name)
     }
 }
 

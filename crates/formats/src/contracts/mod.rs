@@ -5,8 +5,9 @@ mod list;
 mod matching;
 mod places;
 mod terms;
+mod written;
 
-pub use list::{ContractField, ContractList, Listed, OrderList};
+pub use list::{ContractField, ContractList, Listed, OrderList, WrittenList};
 pub(crate) use list::{FieldSpans, finding};
 #[cfg(test)]
 pub(crate) use matching::MATCH;
@@ -14,6 +15,7 @@ pub use places::{Addressed, Places};
 #[cfg(test)]
 pub(crate) use terms::CONTRACT;
 pub(crate) use terms::{Terms, Text, hop, text_of};
+pub use written::{Written, read_written};
 
 use std::borrow::Cow;
 use std::collections::HashMap;

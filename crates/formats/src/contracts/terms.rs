@@ -11,6 +11,7 @@ use wayleave_units::WallTime;
 use super::list::{ContractField, FieldSpans};
 use super::matching;
 use super::places::{Addressed, Places};
+use super::written::Written;
 use crate::fields::{Fields, Quantity, Shape, quantity};
 use crate::location::Span;
 use crate::names::{unknown_end, unknown_link, unknown_node};
@@ -107,6 +108,18 @@ impl<'a> Terms<'a> {
 
     pub(crate) fn get(&self, field: ContractField) -> Option<&Text<'a>> {
         self.texts[field as usize].as_ref()
+    }
+
+    /// What is written, as it is.
+    pub(super) fn written(&self) -> Written {
+        let is_text = |field: &ContractField| !matches!(field, ContractField::Route | ContractField::Match);
+        let text = |field| Some((field, self.get(field)?.text.clone().into_owned()));
+        let hops = || self.hops.iter().map(|hop| hop.text.clone().into_owned()).collect();
+        Written {
+            texts: ContractField::ALL.into_iter().filter(is_text).filter_map(text).collect(),
+            route: self.get(ContractField::Route).map(|_| hops()),
+            matching: self.matching,
+        }
     }
 
     pub(crate) fn name(&self) -> Option<&str> {

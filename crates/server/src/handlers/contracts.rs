@@ -14,7 +14,7 @@ use wayleave_topology::NodeId;
 use crate::access::sees;
 use crate::answer::{Answer, Outcome, fault, input_errors, invalid, not_found, problem};
 use crate::engine::Desk;
-use crate::explain;
+use crate::explain::{self, Form};
 use crate::handlers::change::{shown, taken, written};
 use crate::http::call::Call;
 use crate::http::condition::Condition;
@@ -161,12 +161,12 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
 }
 
 pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
-    let (id, role) = (call.id("contract")?, call.role().clone());
+    let (id, role, form) = (call.id("contract")?, call.role().clone(), Form::of(&call.headers));
     let work = move |desk: &mut Desk<'_>| {
         let Some(grant) = desk.controller.grant(&id).cloned() else {
             return Err(not_found("contract", &id.to_string()));
         };
-        explain::contract(desk.controller, &grant, &role)
+        explain::contract(desk.controller, &grant, &role, form)
     };
     shared.submit(None, work).await
 }

@@ -8,7 +8,7 @@ use wayleave_controller::{DecisionRecord, Role};
 use crate::access::sees;
 use crate::answer::{Answer, Outcome, not_found};
 use crate::engine::Desk;
-use crate::explain;
+use crate::explain::{self, Form};
 use crate::http::call::Call;
 use crate::http::page::Page;
 use crate::render;
@@ -47,10 +47,10 @@ pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
 }
 
 pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
-    let (number, role) = (call.name().to_owned(), call.role().clone());
+    let (number, role, form) = (call.name().to_owned(), call.role().clone(), Form::of(&call.headers));
     let work = move |desk: &mut Desk<'_>| {
         let record = find(desk, &number, &role)?;
-        explain::decision(desk.controller, &record, &role)
+        explain::decision(desk.controller, &record, &role, form)
     };
     shared.submit(None, work).await
 }

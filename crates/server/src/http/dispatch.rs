@@ -15,6 +15,7 @@ use http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
     WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
+use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use subtle::ConstantTimeEq;
@@ -27,6 +28,7 @@ use crate::http::call::Call;
 use crate::http::query::Query;
 use crate::http::route::{Reply, Row, Verb};
 use crate::http::routes::ROWS;
+use crate::local::Insider;
 use crate::secret;
 use crate::shared::Shared;
 use crate::view::Holder;
@@ -130,7 +132,7 @@ async fn admit(
     role: &mut &'static str,
 ) -> Result<Call, Box<Problem>> {
     let (parts, body) = request.into_parts();
-    let who = if row.access == Access::Open { None } else { Some(holder(shared, &parts.headers)?) };
+    let who = if row.access == Access::Open { None } else { Some(holder(shared, &parts)?) };
     if let Some(who) = &who {
         *role = role_name(&who.role);
         if !row.access.allows(&who.role) {
@@ -149,8 +151,11 @@ async fn admit(
 }
 
 /// Whose token the request has.
-fn holder(shared: &Shared, headers: &HeaderMap) -> Result<Arc<Holder>, Box<Problem>> {
-    let Some(value) = headers.get(AUTHORIZATION) else {
+fn holder(shared: &Shared, parts: &Parts) -> Result<Arc<Holder>, Box<Problem>> {
+    if let Some(Insider(who)) = parts.extensions.get() {
+        return Ok(who.clone());
+    }
+    let Some(value) = parts.headers.get(AUTHORIZATION) else {
         return Err(problem(Code::Unauthorized, "send a token: `Authorization: Bearer wl_...`"));
     };
     let text = value.to_str().unwrap_or_default();

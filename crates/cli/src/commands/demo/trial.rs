@@ -27,9 +27,9 @@ pub(super) struct Entrant {
 /// The options of a session, read as they would be from the command line.
 #[derive(Parser)]
 #[command(no_binary_name = true)]
-struct Options {
+pub(super) struct Options {
     #[command(flatten)]
-    session: SessionArgs,
+    pub(super) session: SessionArgs,
 }
 
 /// What came of it.

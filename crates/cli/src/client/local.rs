@@ -1,0 +1,85 @@
+//! A ledger file, or memory that is forgotten, behind the routes of the server in this process.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ureq::http;
+use wayleave_controller::{Southbound, Timing};
+use wayleave_formats::write_topology;
+use wayleave_server::disk::{Disk, File, Memory};
+use wayleave_server::{Limits, Options};
+
+use super::wire::{Ask, OnEvent, Told, Wire};
+use crate::failure::Failure;
+use crate::session::SessionArgs;
+use crate::setup::setup;
+
+/// A controller of this process.
+pub(crate) struct Local {
+    controller: wayleave_server::Local,
+    place: String,
+}
+
+impl Local {
+    /// Of a ledger file; without one, of memory that is forgotten.
+    pub(crate) fn open(ledger: Option<&Path>, session: &SessionArgs) -> Result<Self, Failure> {
+        let disk: Box<dyn Disk> = match ledger {
+            Some(path) => Box::new(File(path.to_owned())),
+            None => Box::new(Memory::default()),
+        };
+        // Nobody else asks, so nothing is too much.
+        let limits = Limits { list_bytes: 1 << 30, body_bytes: 1 << 30, requests_per_second: 1e9, ..Limits::default() };
+        let place = disk.name();
+        let options = options(disk, session, limits)?;
+        let controller = wayleave_server::Local::open(options).map_err(Failure::Internal)?;
+        Ok(Self { controller, place })
+    }
+}
+
+/// A controller on a disk, with nobody to tell anything.
+pub(crate) fn options(disk: Box<dyn Disk>, session: &SessionArgs, limits: Limits) -> Result<Options, Failure> {
+    let setup = setup(session, Southbound::Assumed, Timing::default())?;
+    let name = session.network.topology.clone();
+    Ok(Options {
+        document: write_topology(&setup.network, &name),
+        scheme: (setup.scheme)().name().to_owned(),
+        setup,
+        name,
+        disk,
+        operator_file: PathBuf::new(),
+        operator_file_counts: false,
+        limits,
+        tls: None,
+    })
+}
+
+impl Wire for Local {
+    fn ask(&self, ask: &Ask) -> Result<Told, Failure> {
+        let mut request =
+            http::Request::builder().method(ask.method.name()).uri(&ask.path).header("accept", ask.accept);
+        if let Some(body) = &ask.body {
+            request = request.header("content-type", body.media);
+        }
+        let body = ask.body.as_ref().map(|body| body.text.clone().into_bytes()).unwrap_or_default();
+        let request = request.body(body);
+        let request = request.map_err(|error| Failure::Internal(format!("{} is no path: {error}", ask.path)))?;
+        let response = self.controller.ask(request);
+        let seconds = |value: &http::HeaderValue| value.to_str().ok()?.parse().ok().map(Duration::from_secs);
+        let retry_after = response.headers().get("retry-after").and_then(seconds);
+        Ok(Told { status: response.status().as_u16(), body: response.into_body().to_vec(), retry_after })
+    }
+
+    fn watch(&self, _after: Option<u64>, _on_event: &mut OnEvent<'_>) -> Result<(), Failure> {
+        Err(Failure::Usage(
+            "nothing happens in a ledger file while nobody serves it: there is nothing to watch".to_owned(),
+        ))
+    }
+
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+}

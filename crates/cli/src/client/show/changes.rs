@@ -1,0 +1,119 @@
+//! What came of something, or would.
+
+use std::io::Write;
+
+use comfy_table::Cell;
+use wayleave_answers::human::count;
+use wayleave_api::network::Consequences;
+use wayleave_api::what_if::{Broken, Moved, Prospect};
+
+use super::{short, time, write_rows};
+use crate::failure::Failure;
+
+/// What came of a failure or a repair.
+pub(crate) fn consequences(out: &mut impl Write, came: &Consequences) -> Result<(), Failure> {
+    let parts = [
+        ("rerouted: kept on another route", &came.rerouted),
+        ("degraded: kept no longer", &came.degraded),
+        ("restored: kept again", &came.restored),
+    ];
+    if parts.iter().all(|(_, ids)| ids.is_empty()) {
+        writeln!(out, "no contract is touched")?;
+    }
+    for (title, ids) in parts.into_iter().filter(|(_, ids)| !ids.is_empty()) {
+        writeln!(out, "{title} ({})", count(ids.len(), "contract"))?;
+        for id in ids {
+            writeln!(out, "  {}", short(id))?;
+        }
+    }
+    Ok(())
+}
+
+/// What would be.
+pub(crate) fn prospect(out: &mut impl Write, would: &Prospect) -> Result<(), Failure> {
+    let mut parts = Parts { out, is_first: true };
+    parts.broken("degraded: would be kept no longer", &would.degraded)?;
+    parts.broken("refused", &would.refused)?;
+    parts.moved("rerouted: would be kept on another route", &would.rerouted)?;
+    parts.moved("restored: would be kept again", &would.restored)?;
+    parts.moved("admitted", &would.admitted)?;
+    let deleted: Vec<Vec<Cell>> = would.deleted.iter().map(|id| vec![Cell::new(short(id))]).collect();
+    parts.part("deleted", &["contract"], deleted)?;
+    let placed = would.placed.iter().map(|vm| {
+        let to = vm.to.as_deref().unwrap_or("nowhere: no other host is left");
+        vec![Cell::new(short(&vm.id)), Cell::new(&vm.from), Cell::new(to)]
+    });
+    parts.part("VMs that would be elsewhere", &["VM", "from", "to"], placed.collect())?;
+    if parts.is_first {
+        writeln!(out, "no contract would be touched")?;
+    }
+    Ok(())
+}
+
+struct Parts<'a, W> {
+    out: &'a mut W,
+    is_first: bool,
+}
+
+impl<W: Write> Parts<'_, W> {
+    fn part(&mut self, title: &str, headings: &[&str], rows: Vec<Vec<Cell>>) -> Result<(), Failure> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        if !std::mem::take(&mut self.is_first) {
+            writeln!(self.out)?;
+        }
+        writeln!(self.out, "{title} ({})", rows.len())?;
+        write_rows(self.out, headings, rows, "")
+    }
+
+    fn moved(&mut self, title: &str, moved: &[Moved]) -> Result<(), Failure> {
+        let rows = moved.iter().map(|one| {
+            let routes: Vec<String> = one.routes.iter().map(|links| path(links)).collect();
+            vec![Cell::new(short(&one.id)), Cell::new(time(one.bound_ns)), Cell::new(routes.join("\n"))]
+        });
+        self.part(title, &["contract", "bound", "route"], rows.collect())
+    }
+
+    fn broken(&mut self, title: &str, broken: &[Broken]) -> Result<(), Failure> {
+        let rows =
+            broken.iter().map(|one| vec![Cell::new(short(&one.id)), Cell::new(&one.reason), Cell::new(&one.message)]);
+        self.part(title, &["contract", "reason", "why"], rows.collect())
+    }
+}
+
+/// `h1 - s1 - h2` from the names of links.
+fn path(links: &[String]) -> String {
+    let mut text = String::new();
+    for link in links {
+        match link.split_once("->") {
+            Some((from, to)) if text.is_empty() => text = format!("{from} - {to}"),
+            Some((_, to)) => text += &format!(" - {to}"),
+            None => text += &format!(" {link}"),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(would: &Prospect) -> String {
+        let mut out = Vec::new();
+        prospect(&mut out, would).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_would_break_is_said_first() {
+        let moved =
+            Moved { id: "default:a".into(), bound_ns: 1500, routes: vec![vec!["h1->s1".into(), "s1->h2".into()]] };
+        let broken = Broken { id: "acme:b".into(), reason: "FAILURE".into(), message: "no other route".into() };
+        let text = shown(&Prospect { rerouted: vec![moved], degraded: vec![broken], ..Prospect::default() });
+        let [degraded, rerouted] = ["degraded", "rerouted"].map(|word| text.find(word).unwrap());
+        assert!(degraded < rerouted, "{text}");
+        assert!(text.contains("h1 - s1 - h2") && text.contains("1500ns") || text.contains("1.5us"), "{text}");
+        assert_eq!(shown(&Prospect::default()), "no contract would be touched\n");
+    }
+}

@@ -1,0 +1,182 @@
+//! The rows of lists.
+
+use comfy_table::{Cell, Color};
+use wayleave_answers::human;
+use wayleave_api::contract::Contract;
+use wayleave_api::decision::{Decision, Verdict};
+use wayleave_api::network::{Host, Link, Queue, UpDown};
+use wayleave_api::tenant::{Tenant, Token, Vm};
+use wayleave_units::Bytes;
+
+use super::{bytes, coloured, limit, rate, short, state, time, up_down, word};
+
+/// A sort of object that has a table.
+pub(crate) trait Row {
+    const HEADINGS: &'static [&'static str];
+    /// What is said if there is none.
+    const NONE: &'static str;
+
+    fn cells(&self) -> Vec<Cell>;
+}
+
+/// The rows of a list.
+pub(crate) fn rows<T: Row>(items: &[T]) -> Vec<Vec<Cell>> {
+    items.iter().map(Row::cells).collect()
+}
+
+impl Row for Contract {
+    const HEADINGS: &'static [&'static str] =
+        &["contract", "from -> to", "rate", "state", "bound / deadline", "why, or where it goes"];
+    const NONE: &'static str = "no contracts";
+
+    fn cells(&self) -> Vec<Cell> {
+        let status = &self.status;
+        let why = status.message.clone().unwrap_or_else(|| super::routes(self));
+        vec![
+            Cell::new(short(&self.id)),
+            Cell::new(format!("{} -> {}", self.spec.from, self.spec.to)),
+            Cell::new(&self.spec.rate),
+            state(status.state),
+            Cell::new(format!("{} / {}", time(status.bound_ns), limit(status.deadline_ns))),
+            Cell::new(why),
+        ]
+    }
+}
+
+impl Row for Vm {
+    const HEADINGS: &'static [&'static str] = &["VM", "host"];
+    const NONE: &'static str = "no VMs";
+
+    fn cells(&self) -> Vec<Cell> {
+        vec![Cell::new(short(&self.id)), Cell::new(&self.host)]
+    }
+}
+
+/// `12 of 100`, or `12` if nothing limits it.
+fn of(used: &str, most: Option<&str>) -> String {
+    most.map_or_else(|| used.to_owned(), |most| format!("{used} of {most}"))
+}
+
+impl Row for Tenant {
+    const HEADINGS: &'static [&'static str] = &["tenant", "contracts", "rate", "burst"];
+    const NONE: &'static str = "no tenants";
+
+    fn cells(&self) -> Vec<Cell> {
+        let most = self.quota.contracts.map(|most| most.to_string());
+        vec![
+            Cell::new(&self.name),
+            Cell::new(of(&self.usage.contracts.to_string(), most.as_deref())),
+            Cell::new(of(&self.usage.rate, self.quota.rate.as_deref())),
+            Cell::new(of(&self.usage.burst, self.quota.burst.as_deref())),
+        ]
+    }
+}
+
+impl Row for Host {
+    const HEADINGS: &'static [&'static str] = &["host", "state", "agent", "VMs"];
+    const NONE: &'static str = "no hosts";
+
+    fn cells(&self) -> Vec<Cell> {
+        let agent = match &self.node.agent {
+            None => "none yet",
+            Some(agent) if agent.open => "there",
+            Some(_) => "gone",
+        };
+        let vms: Vec<&str> = self.vms.iter().map(|vm| short(vm)).collect();
+        vec![Cell::new(&self.node.name), up_down(self.node.state), Cell::new(agent), Cell::new(vms.join(" "))]
+    }
+}
+
+/// The share of a whole, rounded up: nothing that is nearly full looks as if there were room.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    let share = (u128::from(part) * 100).div_ceil(u128::from(whole.max(1)));
+    format!("{share} %")
+}
+
+impl Row for Link {
+    const HEADINGS: &'static [&'static str] = &["link", "state", "rate", "reserved", "share", "routes", "why"];
+    const NONE: &'static str = "no links";
+
+    fn cells(&self) -> Vec<Cell> {
+        vec![
+            Cell::new(&self.name),
+            up_down(self.state),
+            Cell::new(rate(self.rate_bps)),
+            Cell::new(rate(self.reserved_bps)),
+            Cell::new(percent(self.reserved_bps, self.rate_bps)),
+            Cell::new(self.routes),
+            Cell::new(self.reason.as_deref().unwrap_or_default()),
+        ]
+    }
+}
+
+impl Row for Queue {
+    const HEADINGS: &'static [&'static str] = &["queue", "bound / budget", "backlog / buffer"];
+    const NONE: &'static str = "no queues";
+
+    fn cells(&self) -> Vec<Cell> {
+        let bound = self.delay_ns.map_or_else(|| "-".to_owned(), time);
+        let budget = self.budget_ns.map_or_else(|| "not for contracts".to_owned(), limit);
+        let backlog = self.backlog_bytes.map_or_else(|| "-".to_owned(), bytes);
+        let buffer = human::buffer(Bytes::new(self.buffer_bytes));
+        vec![
+            Cell::new(format!("{}:{}", self.link, self.queue)),
+            Cell::new(format!("{bound} / {budget}")),
+            Cell::new(format!("{backlog} / {buffer}")),
+        ]
+    }
+}
+
+/// A node as the topology and what is down say it.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct NodeLine {
+    pub(crate) name: String,
+    pub(crate) kind: &'static str,
+    pub(crate) state: UpDown,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+}
+
+impl Row for NodeLine {
+    const HEADINGS: &'static [&'static str] = &["node", "kind", "state", "why"];
+    const NONE: &'static str = "no nodes";
+
+    fn cells(&self) -> Vec<Cell> {
+        let why = self.reason.as_deref().unwrap_or_default();
+        vec![Cell::new(&self.name), Cell::new(self.kind), up_down(self.state), Cell::new(why)]
+    }
+}
+
+impl Row for Decision {
+    const HEADINGS: &'static [&'static str] = &["decision", "when", "contract", "verdict", "bound", "why"];
+    const NONE: &'static str = "no decisions since the controller began";
+
+    fn cells(&self) -> Vec<Cell> {
+        let (text, colour) = match self.verdict {
+            Verdict::Admitted => ("admitted".to_owned(), Color::Green),
+            Verdict::Refused => (self.reason.clone().unwrap_or_else(|| word(&self.verdict)), Color::Red),
+        };
+        let moved = match self.moved.as_slice() {
+            [] => String::new(),
+            moved => format!("moved: {}", moved.iter().map(|id| short(id)).collect::<Vec<_>>().join(" ")),
+        };
+        vec![
+            Cell::new(self.number),
+            Cell::new(&self.at),
+            Cell::new(short(&self.contract)),
+            coloured(&text, Some(colour)),
+            Cell::new(self.bound_ns.map_or_else(|| "-".to_owned(), time)),
+            Cell::new(self.message.clone().unwrap_or(moved)),
+        ]
+    }
+}
+
+impl Row for Token {
+    const HEADINGS: &'static [&'static str] = &["token", "role", "of", "for"];
+    const NONE: &'static str = "no tokens";
+
+    fn cells(&self) -> Vec<Cell> {
+        let of = self.spec.tenant.as_deref().or(self.spec.node.as_deref()).unwrap_or_default();
+        vec![Cell::new(&self.id), Cell::new(word(&self.spec.role)), Cell::new(of), Cell::new(&self.spec.label)]
+    }
+}

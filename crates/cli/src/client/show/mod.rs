@@ -1,0 +1,149 @@
+//! Objects of the interface as tables and lines for people.
+
+pub(crate) mod changes;
+pub(crate) mod lists;
+
+use std::io::Write;
+
+use comfy_table::{Cell, Color};
+use serde::Serialize;
+use wayleave_answers::human::Human;
+use wayleave_answers::table::write_table;
+use wayleave_api::contract::{Contract, Route, State};
+use wayleave_api::network::UpDown;
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::failure::Failure;
+use crate::output::table::plain_table;
+use crate::output::{is_colourful, out};
+
+/// Prints a document for programs.
+pub(crate) fn json(document: &impl Serialize) -> Result<(), Failure> {
+    let mut out = out();
+    serde_json::to_writer_pretty(&mut out, document)?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
+/// Prints a table; without rows, a sentence.
+pub(crate) fn table(headings: &[&str], rows: Vec<Vec<Cell>>, none: &str) -> Result<(), Failure> {
+    let mut out = out();
+    write_rows(&mut out, headings, rows, none)?;
+    Ok(out.flush()?)
+}
+
+/// The same as a part of more.
+pub(crate) fn write_rows(
+    out: &mut impl Write,
+    headings: &[&str],
+    rows: Vec<Vec<Cell>>,
+    none: &str,
+) -> Result<(), Failure> {
+    if rows.is_empty() {
+        writeln!(out, "{none}")?;
+        return Ok(());
+    }
+    let mut table = plain_table(headings);
+    for row in rows {
+        table.add_row(row);
+    }
+    Ok(write_table(out, &mut table)?)
+}
+
+/// Lines of what something is called and what it is, below one another.
+pub(crate) fn write_fields(out: &mut impl Write, fields: &[(&str, String)]) -> Result<(), Failure> {
+    let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, value) in fields {
+        writeln!(out, "{name:width$}  {value}")?;
+    }
+    Ok(())
+}
+
+/// A bound or a delay.
+pub(crate) fn time(nanos: u64) -> String {
+    Time::from_nanos(nanos).up()
+}
+
+/// A deadline or a budget.
+pub(crate) fn limit(nanos: u64) -> String {
+    Time::from_nanos(nanos).down()
+}
+
+pub(crate) fn rate(bits_per_second: u64) -> String {
+    Rate::from_bits_per_second(bits_per_second).up()
+}
+
+pub(crate) fn bytes(bytes: u64) -> String {
+    Bytes::new(bytes).up()
+}
+
+/// As it stands in JSON.
+pub(crate) fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// A word in the colour of how good it is.
+pub(crate) fn coloured(text: &str, colour: Option<Color>) -> Cell {
+    match colour.filter(|_| is_colourful()) {
+        Some(colour) => Cell::new(text).fg(colour),
+        None => Cell::new(text),
+    }
+}
+
+pub(crate) fn state(state: State) -> Cell {
+    let colour = match state {
+        State::Enforced | State::Admitted => Some(Color::Green),
+        State::Degraded | State::Violated => Some(Color::Red),
+        State::Pending | State::Released => None,
+    };
+    coloured(&word(&state), colour)
+}
+
+pub(crate) fn up_down(state: UpDown) -> Cell {
+    coloured(&word(&state), (state == UpDown::Down).then_some(Color::Red))
+}
+
+/// `h1 -[0]- s1 -[2]- h2`, with the queue of each link in brackets, as in `plan`.
+pub(crate) fn route(route: &Route) -> String {
+    let mut text = String::new();
+    for hop in &route.hops {
+        let (link, number) = hop.link.split_once('#').map_or((&*hop.link, None), |(link, number)| (link, Some(number)));
+        let Some((from, to)) = link.split_once("->") else {
+            text += &format!(" {}[{}]", hop.link, hop.queue);
+            continue;
+        };
+        if text.is_empty() {
+            text += from;
+        }
+        text += &format!(" -[{}]-\u{a0}{to}", hop.queue);
+        if let Some(number) = number {
+            text += &format!("#{number}");
+        }
+    }
+    text
+}
+
+/// All routes of a contract, one a line.
+pub(crate) fn routes(contract: &Contract) -> String {
+    contract.status.routes.iter().map(route).collect::<Vec<_>>().join("\n")
+}
+
+/// An identity without the tenant that everybody knows.
+pub(crate) fn short(id: &str) -> &str {
+    id.strip_prefix("default:").unwrap_or(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use wayleave_api::contract::Hop;
+
+    use super::*;
+
+    #[test]
+    fn a_route_is_written_as_in_a_plan() {
+        let hop = |link: &str, queue| Hop { link: link.to_owned(), queue };
+        let hops = vec![hop("h1->s1", 0), hop("s1->s2#2", 3), hop("s2->h2", 1)];
+        let text = route(&Route { hops, bound_ns: 1 });
+        assert_eq!(text.replace('\u{a0}', " "), "h1 -[0]- s1 -[3]- s2#2 -[1]- h2");
+    }
+}

@@ -1,0 +1,160 @@
+//! Where the controller is: a server, or a ledger file.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::contexts::{self, Context, Contexts};
+use super::http::{Address, Http};
+use super::local::Local;
+use super::secret;
+use super::service::Service;
+use super::setup::SetupArgs;
+use crate::failure::Failure;
+
+const NOWHERE: &str = "\
+nothing says where the controller is. One of these does:
+  wayleave login --server URL                saves the address and a token for later commands
+  --server URL --token-file FILE             or WAYLEAVE_SERVER and WAYLEAVE_TOKEN_FILE
+  --ledger FILE -t TOPOLOGY                  opens a ledger file that no server has open";
+
+/// Where the controller is: nothing given is what `wayleave login` has saved.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Target {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// A ledger file in place of a server, with an operator's rights; no server may have it open
+    #[arg(long, value_name = "FILE", help_heading = "Controller", conflicts_with_all = ["server", "context"])]
+    pub(crate) ledger: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tenant: TenantArg,
+    #[command(flatten)]
+    pub(crate) setup: SetupArgs,
+}
+
+/// A server and as whom to ask it.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Controller")]
+pub(crate) struct ServerArgs {
+    /// The address of the server, such as http://127.0.0.1:7480 [environment: WAYLEAVE_SERVER]
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// The name under which `login` has saved server and token [environment: WAYLEAVE_CONTEXT]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+    /// A file with the token; - is stdin [environment: WAYLEAVE_TOKEN_FILE]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// The certificates (PEM) to trust, for a server whose own is not signed by a public authority [environment:
+    /// WAYLEAVE_CA]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
+}
+
+/// Whose names are meant.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Controller")]
+pub(crate) struct TenantArg {
+    /// Whose objects are meant [default: the token's tenant, or the one that login has saved]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tenant: Option<String>,
+}
+
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+impl ServerArgs {
+    fn or_environment(&self) -> Self {
+        let path = |given: &Option<PathBuf>, name| given.clone().or_else(|| environment(name).map(PathBuf::from));
+        // A context that is asked for counts more than a server that is only in the environment.
+        let server = self.server.clone().or_else(|| match self.context {
+            None => environment("WAYLEAVE_SERVER"),
+            Some(_) => None,
+        });
+        Self {
+            server,
+            context: self.context.clone().or_else(|| environment("WAYLEAVE_CONTEXT")),
+            token_file: path(&self.token_file, "WAYLEAVE_TOKEN_FILE"),
+            ca: path(&self.ca, "WAYLEAVE_CA"),
+        }
+    }
+
+    /// The address, and what was saved for it.
+    pub(crate) fn resolve(&self) -> Result<(Address, Option<Context>), Failure> {
+        let ServerArgs { server, context, token_file, ca } = self.or_environment();
+        let saved = Contexts::read(&contexts::path()?)?;
+        let server = server.map(|server| url(&server)).transpose()?;
+        let chosen = match (&server, &context) {
+            // What was saved for another server is not told to this one.
+            (Some(server), None) => saved.contexts.values().find(|known| known.url == *server).cloned(),
+            (Some(server), Some(name)) => saved.find(Some(name))?.filter(|known| known.url == *server).cloned(),
+            (None, name) => saved.find(name.as_deref())?.cloned(),
+        };
+        let Some(url) = server.or_else(|| chosen.as_ref().map(|chosen| chosen.url.clone())) else {
+            return Err(Failure::Usage(NOWHERE.to_owned()));
+        };
+        let token = match token_file {
+            Some(file) => Some(secret::read(&file)?),
+            None => chosen.as_ref().map(|chosen| chosen.token.clone()),
+        };
+        let ca = ca.or_else(|| chosen.as_ref().and_then(|chosen| chosen.ca.clone()));
+        Ok((Address { url, token, ca }, chosen))
+    }
+}
+
+/// An address without what would be doubled when paths are put behind it.
+pub(crate) fn url(text: &str) -> Result<String, Failure> {
+    let url = text.trim().trim_end_matches('/');
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+    match rest {
+        Some(rest) if !rest.is_empty() && !rest.contains(['?', '#', '@']) => Ok(url.to_owned()),
+        _ => Err(Failure::Usage(format!(
+            "{text} is no address of a server: http:// or https:// and a host are expected, as in http://127.0.0.1:7480"
+        ))),
+    }
+}
+
+/// The server of a context.
+pub(crate) fn of_context(context: &Context) -> Result<Service, Failure> {
+    let Context { url, token, tenant, ca } = context.clone();
+    let address = Address { url, token: Some(token), ca };
+    Ok(Service::new(Box::new(Http::new(address)?), tenant))
+}
+
+impl Target {
+    /// Who answers there.
+    pub(crate) fn service(&self) -> Result<Service, Failure> {
+        let tenant = self.tenant.tenant.clone();
+        if let Some(ledger) = &self.ledger {
+            let session = self.setup.session("--ledger")?;
+            return Ok(Service::new(Box::new(Local::open(Some(ledger), &session)?), tenant));
+        }
+        if self.setup.topology().is_some() {
+            let text = "-t says which network a ledger file is for: add --ledger FILE, or leave out -t to ask a server";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        let (address, saved) = self.server.resolve()?;
+        let tenant = tenant.or_else(|| saved.and_then(|saved| saved.tenant));
+        Ok(Service::new(Box::new(Http::new(address)?), tenant))
+    }
+
+    /// A controller that is forgotten afterwards, with nothing in it.
+    pub(crate) fn imagined(&self, why: &str) -> Result<Service, Failure> {
+        let session = self.setup.session(why)?;
+        Ok(Service::new(Box::new(Local::open(None, &session)?), self.tenant.tenant.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_scheme_and_a_host_and_nothing_that_hides_a_secret() {
+        assert_eq!(url("http://127.0.0.1:7480/").unwrap(), "http://127.0.0.1:7480");
+        for wrong in ["127.0.0.1:7480", "ftp://h", "http://", "http://user:secret@h", "https://h?x"] {
+            assert!(url(wrong).is_err(), "{wrong}");
+        }
+    }
+}

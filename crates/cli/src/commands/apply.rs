@@ -1,0 +1,182 @@
+//! `wayleave apply`: files of tenants, VMs and contracts become what a controller has, as far as it can promise it.
+
+mod tenants;
+
+use std::io::Write;
+
+use clap::Args;
+use comfy_table::{Cell, Color};
+use serde::Serialize;
+use wayleave_api::contract::State;
+use wayleave_api::decision::{Applied, ApplyReport, Outcome};
+use wayleave_formats::{Kind, Source, kind_of};
+
+use crate::args::OutputFormat;
+use crate::client::show::{coloured, short, state, time, word, write_rows};
+use crate::client::specs::Document;
+use crate::client::wire::Method;
+use crate::client::{Service, Target, show};
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::inputs::check_stdin;
+use crate::output::out;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave apply -f tenants.yaml -f contracts.yaml
+  wayleave apply -f contracts.csv --atomic
+  wayleave requests -t fat-tree:k=4 --count 100 | wayleave apply -f - --dry-run";
+
+/// How many rows are shown unless all are asked for, and how many refusals beyond them.
+const SHOWN: usize = 40;
+const REFUSALS_SHOWN: usize = 20;
+
+/// Create and change what files say: tenants, VMs and contracts
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct ApplyArgs {
+    /// Contracts (YAML, JSON or CSV), or tenants and VMs (kind: Tenants); several files in order, - is stdin
+    #[arg(short = 'f', long = "file", value_name = "FILE", required = true)]
+    files: Vec<String>,
+    /// All contracts of a file, or none of them
+    #[arg(long)]
+    atomic: bool,
+    /// Say what would become of them, and leave everything as it is. Each file is looked at by itself
+    #[arg(long)]
+    dry_run: bool,
+    /// Show every item in the table, not only the first 40 and the first 20 refusals
+    #[arg(long)]
+    all: bool,
+    /// How to print what became of them
+    #[arg(short, long, value_enum, default_value_t)]
+    output: OutputFormat,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// What became of one object.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Item {
+    /// `contract`, `tenant` or `vm`.
+    pub(crate) kind: &'static str,
+    #[serde(flatten)]
+    pub(crate) applied: Applied,
+}
+
+/// Everything that came of it.
+#[derive(Serialize)]
+struct Report {
+    #[serde(rename = "dryRun")]
+    dry_run: bool,
+    done: usize,
+    refused: usize,
+    items: Vec<Item>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &ApplyArgs) -> Result<Exit, Failure> {
+    check_stdin(args.files.iter().map(String::as_str))?;
+    // All of them before anything is changed: a file that is not there should not leave half a change.
+    let sources = args.files.iter().map(Source::read).collect::<Result<Vec<_>, _>>()?;
+    let service = args.target.service()?;
+    let mut items = Vec::new();
+    for source in &sources {
+        let applied = match kind_of(source) {
+            Some(Kind::Tenants) => tenants::apply(&service, source, args.dry_run),
+            _ => args.contracts(&service, source),
+        };
+        match applied {
+            Ok(applied) => items.extend(applied),
+            Err(failure) => {
+                if !items.is_empty() {
+                    args.print(items)?;
+                }
+                return Err(failure);
+            }
+        }
+    }
+    args.print(items)
+}
+
+impl ApplyArgs {
+    fn contracts(&self, service: &Service, source: &Source) -> Result<Vec<Item>, Failure> {
+        let document = Document::of(source)?;
+        let asked = [("atomic", self.atomic), ("dryRun", self.dry_run)].into_iter().filter(|(_, is_asked)| *is_asked);
+        let asked: Vec<String> = asked.map(|(name, _)| format!("{name}=true")).collect();
+        let path = if asked.is_empty() { "/v1/apply".to_owned() } else { format!("/v1/apply?{}", asked.join("&")) };
+        let report = service.send_text::<ApplyReport>(Method::Post, &path, document.text());
+        let (_, report) = report.map_err(|trouble| document.locate(trouble))?;
+        Ok(report.items.into_iter().map(|applied| Item { kind: "contract", applied }).collect())
+    }
+
+    fn print(&self, items: Vec<Item>) -> Result<Exit, Failure> {
+        let refused = items.iter().filter(|item| item.applied.outcome == Outcome::Refused).count();
+        let report = Report { dry_run: self.dry_run, done: items.len() - refused, refused, items };
+        match self.output {
+            OutputFormat::Json => show::json(&report)?,
+            OutputFormat::Table => self.print_table(&report)?,
+        }
+        Ok(if refused > 0 { Exit::Refused } else { Exit::Fine })
+    }
+
+    fn print_table(&self, report: &Report) -> Result<(), Failure> {
+        let mut refusals = 0;
+        let shown = report.items.iter().enumerate().filter(|(index, item)| {
+            let is_refused = item.applied.outcome == Outcome::Refused;
+            refusals += usize::from(is_refused);
+            self.all || *index < SHOWN || (is_refused && refusals <= REFUSALS_SHOWN)
+        });
+        let rows: Vec<Vec<Cell>> = shown.map(|(_, item)| row(item)).collect();
+        let more = report.items.len() - rows.len();
+        let mut out = out();
+        write_rows(&mut out, &["what", "outcome", "state", "bound", "why"], rows, "nothing to do")?;
+        if more > 0 {
+            writeln!(out, "... and {more} more (--all shows them, -o json has everything)")?;
+        }
+        writeln!(out, "\n{}", sum_up(report))?;
+        Ok(out.flush()?)
+    }
+}
+
+fn row(item: &Item) -> Vec<Cell> {
+    let Item { kind, applied } = item;
+    let colour = match applied.outcome {
+        Outcome::Refused => Some(Color::Red),
+        Outcome::Created | Outcome::Changed => Some(Color::Green),
+        _ => None,
+    };
+    let outcome = match &applied.error {
+        Some(error) => error.code.text().to_owned(),
+        None => word(&applied.outcome),
+    };
+    let why = applied.error.as_ref().map_or("", |error| &error.detail);
+    vec![
+        Cell::new(format!("{kind} {}", short(&applied.id))),
+        coloured(&outcome, colour),
+        applied.state.map_or_else(|| Cell::new(""), state),
+        Cell::new(applied.bound_ns.map_or_else(String::new, time)),
+        Cell::new(why),
+    ]
+}
+
+/// `3 created, 1 unchanged, 2 refused`.
+fn sum_up(report: &Report) -> String {
+    let words = [
+        (Outcome::Created, "created"),
+        (Outcome::Changed, "changed"),
+        (Outcome::Unchanged, "unchanged"),
+        (Outcome::Refused, "refused"),
+    ];
+    let count = |outcome| report.items.iter().filter(|item| item.applied.outcome == outcome).count();
+    let parts: Vec<String> = words
+        .into_iter()
+        .map(|(outcome, word)| (count(outcome), word))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let would = if report.dry_run { "nothing was changed; there would be: " } else { "" };
+    let pending = report.items.iter().filter(|item| item.applied.state == Some(State::Pending)).count();
+    let waits =
+        if pending > 0 { format!(" ({pending} pending: `wayleave get contracts` says why)") } else { String::new() };
+    format!("{would}{}{waits}", if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") })
+}

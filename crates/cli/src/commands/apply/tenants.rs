@@ -1,0 +1,97 @@
+//! Tenants and VMs of a file, one after another.
+
+use wayleave_api::decision::{Applied, Outcome};
+use wayleave_api::problem::{Code, Problem};
+use wayleave_api::tenant::{self, Placement, Strategy, TenantSpec, VmSpec};
+use wayleave_contracts::{Quota, Vm, VmPlacement};
+use wayleave_formats::{Source, read_tenants};
+
+use super::Item;
+use crate::client::wire::Method;
+use crate::client::{Service, Trouble, encode};
+use crate::failure::Failure;
+
+/// Creates and changes them.
+pub(crate) fn apply(service: &Service, source: &Source, dry_run: bool) -> Result<Vec<Item>, Failure> {
+    let list = read_tenants(source)?;
+    let query = if dry_run { "?dryRun=true" } else { "" };
+    let mut items = Vec::new();
+    for (index, tenant) in list.tenants().enumerate() {
+        let path = format!("/v1/tenants/{}", encode(&tenant.name));
+        let spec = TenantSpec { name: None, quota: quota(&tenant.quota) };
+        let applied = put::<tenant::Tenant>(service, &path, query, &spec, |tenant| tenant.revision);
+        let item = item("tenant", tenant.name.clone(), applied);
+        items.push(item.map_err(|message| Failure::Problems(vec![list.tenant_finding(index, &message)]))?);
+    }
+    for (index, vm) in list.vms().enumerate() {
+        let id = id(service, vm);
+        let path = format!("/v1/vms/{}", encode(&id));
+        let spec = VmSpec { name: None, tenant: None, placement: Some(placement(&vm.placement)) };
+        let item = item("vm", id, put::<tenant::Vm>(service, &path, query, &spec, |vm| vm.revision));
+        items.push(item.map_err(|message| Failure::Problems(vec![list.vm_finding(index, &message)]))?);
+    }
+    Ok(items)
+}
+
+/// What became of an object: whether its revision is another one says whether it has changed.
+fn put<T: serde::de::DeserializeOwned>(
+    service: &Service,
+    path: &str,
+    query: &str,
+    spec: &impl serde::Serialize,
+    revision: impl Fn(&T) -> u64,
+) -> Result<Outcome, Trouble> {
+    let before = match service.get::<T>(path) {
+        Ok(object) => Some(revision(&object)),
+        Err(trouble) if trouble.is_not_found() => None,
+        Err(trouble) => return Err(trouble),
+    };
+    let (status, after) = service.send::<T>(Method::Put, &format!("{path}{query}"), spec)?;
+    Ok(match before {
+        _ if status == 201 => Outcome::Created,
+        Some(before) if before == revision(&after) => Outcome::Unchanged,
+        Some(_) => Outcome::Changed,
+        None => Outcome::Created,
+    })
+}
+
+/// What is shown of it; an error that stops everything is a message for a place in the file.
+fn item(kind: &'static str, id: String, became: Result<Outcome, Trouble>) -> Result<Item, String> {
+    let applied = Applied { id, outcome: Outcome::Refused, state: None, bound_ns: None, decision: None, error: None };
+    match became {
+        Ok(outcome) => Ok(Item { kind, applied: Applied { outcome, ..applied } }),
+        Err(trouble) => match trouble.problem() {
+            Some(problem) if stops(problem) => Err(problem.detail.clone()),
+            Some(problem) => Ok(Item { kind, applied: Applied { error: Some(problem.clone()), ..applied } }),
+            None => Err(Failure::from(trouble).to_string()),
+        },
+    }
+}
+
+/// Whether it makes no sense to go on with the next.
+fn stops(problem: &Problem) -> bool {
+    !matches!(problem.code, Code::NotFound | Code::Conflict | Code::Invalid | Code::Quota | Code::Policy)
+}
+
+fn id(service: &Service, vm: &Vm) -> String {
+    match &vm.tenant {
+        Some(tenant) => format!("{tenant}:{}", vm.name),
+        None => service.id(&vm.name),
+    }
+}
+
+fn quota(quota: &Quota) -> tenant::Quota {
+    tenant::Quota {
+        rate: quota.rate.map(|rate| rate.to_string()),
+        burst: quota.burst.map(|burst| burst.to_string()),
+        contracts: quota.contracts,
+    }
+}
+
+fn placement(placement: &VmPlacement) -> Placement {
+    match placement {
+        VmPlacement::Host(host) => Placement { host: Some(host.clone()), strategy: None },
+        VmPlacement::Random => Placement { host: None, strategy: Some(Strategy::Random) },
+        VmPlacement::Fit => Placement { host: None, strategy: Some(Strategy::Fit) },
+    }
+}

@@ -1,0 +1,124 @@
+//! `wayleave delete`: ends contracts, VMs, tenants and tokens.
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use wayleave_api::contract::Contract;
+
+use crate::client::names::{Names, did_you_mean};
+use crate::client::show::short;
+use crate::client::{Service, Target, encode};
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::output::out;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave delete contract acme:web-db acme:web-log
+  wayleave delete contract web-db --tenant acme --if-there
+  wayleave delete vm acme:web-1
+  wayleave delete contract acme:web-db --force";
+
+/// End contracts, VMs, tenants or tokens
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct DeleteArgs {
+    /// What is ended
+    #[arg(value_enum, value_name = "WHAT")]
+    kind: Kind,
+    /// Which: names, or TENANT:NAME of contracts and VMs
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<String>,
+    /// What is not there is no error
+    #[arg(long)]
+    if_there: bool,
+    /// Give away what a contract holds although its host has not confirmed that it has stopped. Only if you know that it
+    /// has, because it is switched off or gone: if it still sends, promises to others break
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// What it has reserved is held until its last packets have left
+    #[value(alias = "contracts")]
+    Contract,
+    /// Which no contract needs any more
+    #[value(alias = "vms")]
+    Vm,
+    /// Which has nothing left
+    #[value(alias = "tenants")]
+    Tenant,
+    #[value(alias = "tokens")]
+    Token,
+}
+
+impl Kind {
+    fn what(self) -> &'static str {
+        match self {
+            Self::Contract => "contract",
+            Self::Vm => "VM",
+            Self::Tenant => "tenant",
+            Self::Token => "token",
+        }
+    }
+
+    fn names(self) -> Names {
+        match self {
+            Self::Contract => Names::OfTenants("/v1/contracts"),
+            Self::Vm => Names::OfTenants("/v1/vms"),
+            Self::Tenant => Names::OfAll("/v1/tenants"),
+            Self::Token => Names::OfAll("/v1/tokens"),
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &DeleteArgs) -> Result<Exit, Failure> {
+    if args.force && args.kind != Kind::Contract {
+        return Err(Failure::Usage("--force is for contracts: nothing else holds anything".to_owned()));
+    }
+    let service = args.target.service()?;
+    for name in &args.names {
+        let said = args.delete(&service, name)?;
+        let mut out = out();
+        writeln!(out, "{} {}: {said}", args.kind.what(), short(&service.id(name)))?;
+        out.flush()?;
+    }
+    Ok(Exit::Fine)
+}
+
+impl DeleteArgs {
+    fn delete(&self, service: &Service, name: &str) -> Result<String, Failure> {
+        let names = self.kind.names();
+        let (Names::OfTenants(list) | Names::OfAll(list)) = names;
+        let id = if matches!(names, Names::OfTenants(_)) { service.id(name) } else { name.to_owned() };
+        let path = format!("{list}/{}", encode(&id));
+        // Ending a contract that is not there is the same as ending it again; a person who mistypes wants to know.
+        let found = match self.kind {
+            Kind::Contract => service.get::<serde_json::Value>(&path).map(|_| ()),
+            _ => Ok(()),
+        };
+        let force = if self.force { "?force=true" } else { "" };
+        match found.and_then(|()| service.delete(&format!("{path}{force}"))) {
+            Ok(()) if self.kind == Kind::Contract => Ok(self.what_is_held(service, &path)),
+            Ok(()) => Ok("deleted".to_owned()),
+            Err(trouble) if self.if_there && trouble.is_not_found() => Ok("is not there".to_owned()),
+            Err(trouble) => Err(did_you_mean(service, trouble, self.kind.what(), name, names)),
+        }
+    }
+
+    /// Whether anything of a deleted contract is left.
+    fn what_is_held(&self, service: &Service, path: &str) -> String {
+        match service.get::<Contract>(path) {
+            Ok(contract) => format!(
+                "deleted; what it has reserved is held until {} has stopped and its last packets have left",
+                contract.status.from_host
+            ),
+            Err(_) if self.force => "deleted, and nothing is held for it any more".to_owned(),
+            Err(_) => "deleted".to_owned(),
+        }
+    }
+}

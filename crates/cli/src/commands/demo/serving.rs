@@ -1,0 +1,83 @@
+//! `demo --serve`: a controller with the contracts of the demo, until Ctrl-C.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use wayleave_api::decision::{ApplyReport, Outcome};
+use wayleave_contracts::{Contract, Mix};
+use wayleave_formats::{Source, parse_builder, write_contracts};
+use wayleave_server::LogFormat;
+use wayleave_server::disk::File;
+
+use super::trial::Options;
+use super::{DemoArgs, TOPOLOGY};
+use crate::client::Service;
+use crate::client::local::{Local, options};
+use crate::client::specs::Document;
+use crate::client::wire::Method;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::session::SessionArgs;
+
+/// Fills a ledger and serves it.
+pub(super) fn run(args: &DemoArgs) -> Result<Exit, Failure> {
+    let temporary = Temporary::new()?;
+    let ledger = args.ledger.clone().unwrap_or_else(|| temporary.0.join("demo.db"));
+    let session = Options::parse_from(["-t", TOPOLOGY]).session;
+    let report = fill(args, &ledger, &session)?;
+    let admitted = report.items.iter().find(|item| item.outcome != Outcome::Refused);
+    let example = admitted.map_or("NAME", |item| item.id.as_str());
+    let mut token = ledger.clone().into_os_string();
+    token.push("-operator");
+    let token = PathBuf::from(token);
+    let options = wayleave_server::Options {
+        operator_file: token.clone(),
+        ..options(Box::new(File(ledger)), &session, wayleave_server::Limits::default())?
+    };
+    wayleave_server::log(LogFormat::Text, "warn").map_err(Failure::Internal)?;
+    let ready = |address: SocketAddr| {
+        eprintln!(
+            "a controller has {} of {} contracts of the demo, and serves on http://{address} until Ctrl-C\n\
+             to try, in another terminal:\n  \
+             export WAYLEAVE_SERVER=http://{address} WAYLEAVE_TOKEN_FILE={}\n  \
+             wayleave status\n  wayleave explain {example}\n  wayleave what-if --fail pod1-agg1",
+            report.done,
+            report.items.len(),
+            token.display()
+        );
+    };
+    wayleave_server::run(options, (Ipv4Addr::LOCALHOST, 0).into(), ready).map_err(Failure::Internal)?;
+    Ok(Exit::Fine)
+}
+
+/// Applies the requests; those that a ledger has already stay as they are.
+fn fill(args: &DemoArgs, ledger: &Path, session: &SessionArgs) -> Result<ApplyReport, Failure> {
+    let network = parse_builder(TOPOLOGY)?.network;
+    let mix = Mix::new(&network, usize::from(args.scenario), args.seed);
+    let requests: Vec<Contract> = mix.take(args.count as usize).collect();
+    let document = Document::of(&Source::new("demo", write_contracts(&requests, &network, "demo")))?;
+    let service = Service::new(Box::new(Local::open(Some(ledger), session)?), None);
+    let (_, report) =
+        service.send_text(Method::Post, "/v1/apply", document.text()).map_err(|trouble| document.locate(trouble))?;
+    Ok(report)
+}
+
+/// A directory that is gone in the end.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new() -> Result<Self, Failure> {
+        let path = std::env::temp_dir().join(format!("wayleave-demo-{}", std::process::id()));
+        let made = std::fs::create_dir(&path);
+        made.map_err(|error| Failure::Internal(format!("{} cannot be created: {error}", path.display())))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // What is left of it is the system's to clean.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,274 @@
+//! `wayleave describe`: everything about one object, for people.
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use wayleave_answers::human;
+use wayleave_api::contract::{Contract, State};
+use wayleave_api::network::{Host, Link, Node};
+use wayleave_api::tenant::{Tenant, Vm};
+
+use crate::client::names::{Names, did_you_mean};
+use crate::client::show::lists::{Row, percent, rows};
+use crate::client::show::{limit, rate, route, short, time, word, write_fields, write_rows};
+use crate::client::{Service, Target, encode};
+use crate::commands::events;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::output::out;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave describe contract acme:web-db
+  wayleave describe link 'h1->pod1-edge1'
+  wayleave describe host h1";
+
+/// How many events about an object are shown.
+const EVENTS: usize = 10;
+
+/// Say everything about one contract, VM, tenant, host, node or link
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct DescribeArgs {
+    /// Of which sort
+    #[arg(value_enum, value_name = "WHAT")]
+    kind: Kind,
+    /// Which: a name, or TENANT:NAME of a contract or a VM
+    #[arg(value_name = "NAME")]
+    name: String,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum Kind {
+    /// Terms, state, versions, the proof, and what has happened to it
+    Contract,
+    Vm,
+    Tenant,
+    Host,
+    Node,
+    Link,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
+    let service = &args.target.service()?;
+    let mut out = out();
+    let (object, name) = (&mut out, args.name.as_str());
+    let told = match args.kind {
+        Kind::Contract => contract(object, service, name)?,
+        Kind::Vm => vm(object, service, name)?,
+        Kind::Tenant => tenant(object, service, name)?,
+        Kind::Host => host(object, service, name)?,
+        Kind::Node => node(object, service, name)?,
+        Kind::Link => link(object, service, name)?,
+    };
+    happened(&mut out, service, &told)?;
+    out.flush()?;
+    Ok(Exit::Fine)
+}
+
+fn find<T: serde::de::DeserializeOwned>(
+    service: &Service,
+    what: &str,
+    path: &str,
+    name: &str,
+    names: Names,
+) -> Result<T, Failure> {
+    let found = service.get::<T>(&format!("{path}/{}", encode(name)));
+    found.map_err(|trouble| did_you_mean(service, trouble, what, name, names))
+}
+
+fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
+    let names = Names::OfTenants("/v1/contracts");
+    let contract: Contract = find(service, "contract", "/v1/contracts", &service.id(name), names)?;
+    write_fields(out, &terms(&contract))?;
+    writeln!(out)?;
+    if contract.status.routes.is_empty() {
+        writeln!(out, "It has no place now, so there is nothing to prove.")?;
+    } else {
+        let path = format!("/v1/contracts/{}/explanation", encode(&contract.id));
+        write!(out, "{}", service.text(&path, "text/plain")?)?;
+    }
+    Ok(contract.id)
+}
+
+fn terms(contract: &Contract) -> Vec<(&'static str, String)> {
+    let Contract { id, spec, status } = contract;
+    let mut fields = vec![
+        ("contract", id.clone()),
+        ("from", end(&spec.from, &status.from_host)),
+        ("to", end(&spec.to, &status.to_host)),
+        ("rate", spec.rate.clone()),
+        ("burst", spec.burst.clone()),
+        ("deadline", spec.deadline.clone()),
+        ("bound", format!("{} of {}", time(status.bound_ns), limit(status.deadline_ns))),
+    ];
+    let optional = [
+        ("priority", spec.priority.map(|priority| priority.to_string())),
+        ("protection", spec.protection.map(|routes| format!("{routes} disjoint routes"))),
+        ("starts", spec.starts.clone()),
+        ("ends", spec.ends.clone()),
+        ("only for", spec.matching.as_ref().map(matching)),
+    ];
+    fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    fields.extend(status.routes.iter().map(|one| ("route", route(one).replace('\u{a0}', " "))));
+    let why = status.message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
+    fields.push(("state", word(&status.state) + &why));
+    fields.push(("configured", version(status.configured, "no rule is to be in force")));
+    fields.push(("effective", version(status.effective, confirmed_none(contract))));
+    let late = status.measured.as_ref().map(|late| {
+        format!(
+            "{} packets were late, the slowest took {} (last reported {})",
+            late.packets,
+            time(late.worst_ns),
+            late.at
+        )
+    });
+    fields.push(("measured", late.unwrap_or_else(|| "no late packet was reported".to_owned())));
+    if status.waits_for > 0 {
+        fields.push((
+            "waits for",
+            human::count(usize::try_from(status.waits_for).unwrap_or(usize::MAX), "route") + " to be empty",
+        ));
+    }
+    fields.push(("admitted", format!("{} by decision {}", status.created, status.decision)));
+    fields.push(("revision", status.revision.to_string()));
+    fields
+}
+
+fn end(name: &str, host: &str) -> String {
+    if name == host { format!("host {host}") } else { format!("{name}, on host {host}") }
+}
+
+fn version(version: Option<u64>, none: &str) -> String {
+    version.map_or_else(|| none.to_owned(), |version| format!("version {version} of its rule"))
+}
+
+fn confirmed_none(contract: &Contract) -> &'static str {
+    match contract.status.state {
+        State::Released => "its host sends nothing more of it",
+        _ => "its host has confirmed no rule",
+    }
+}
+
+/// The keys of a match, as they stand in a file.
+fn matching(matching: &wayleave_api::contract::Match) -> String {
+    let value = serde_json::to_value(matching).unwrap_or_default();
+    let keys = value.as_object().into_iter().flatten();
+    let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    keys.map(|(key, value)| format!("{key} {}", text(value))).collect::<Vec<_>>().join(", ")
+}
+
+fn vm(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
+    let vm: Vm = find(service, "VM", "/v1/vms", &service.id(name), Names::OfTenants("/v1/vms"))?;
+    write_fields(out, &[("VM", vm.id.clone()), ("host", vm.host), ("revision", vm.revision.to_string())])?;
+    let of_it = |contract: &Contract| contract.spec.from == vm.name || contract.spec.to == vm.name;
+    let mut contracts: Vec<Contract> = service.list("/v1/contracts", &[("tenant", Some(&vm.tenant))], usize::MAX)?;
+    contracts.retain(of_it);
+    writeln!(out)?;
+    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract begins or ends at it")?;
+    Ok(format!("vm {}", vm.id))
+}
+
+fn tenant(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
+    let tenant: Tenant = find(service, "tenant", "/v1/tenants", name, Names::OfAll("/v1/tenants"))?;
+    let of = |used: &str, most: Option<&str>| format!("{used} of {}", most.unwrap_or("any number"));
+    let most = tenant.quota.contracts.map(|most| most.to_string());
+    write_fields(
+        out,
+        &[
+            ("tenant", tenant.name.clone()),
+            ("contracts", of(&tenant.usage.contracts.to_string(), most.as_deref())),
+            ("rate", of(&tenant.usage.rate, tenant.quota.rate.as_deref())),
+            ("burst", of(&tenant.usage.burst, tenant.quota.burst.as_deref())),
+            ("revision", tenant.revision.to_string()),
+        ],
+    )?;
+    let vms: Vec<Vm> = service.list("/v1/vms", &[("tenant", Some(name))], usize::MAX)?;
+    writeln!(out)?;
+    write_rows(out, Vm::HEADINGS, rows(&vms), Vm::NONE)?;
+    Ok(format!("tenant {name}"))
+}
+
+fn node_fields(node: &Node) -> Vec<(&'static str, String)> {
+    let agent = match &node.agent {
+        None => "none has begun yet".to_owned(),
+        Some(agent) => format!("session {}, {}", agent.epoch, if agent.open { "open" } else { "closed" }),
+    };
+    let why = node.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    let mut fields = vec![
+        ("node", node.name.clone()),
+        ("kind", node.kind.clone()),
+        ("state", word(&node.state) + &why),
+        ("agent", agent),
+    ];
+    if let Some(agent) = node.agent.as_ref().filter(|_| node.kind != "host") {
+        let words = if agent.set_up { "it forwards by tags" } else { "not yet" };
+        fields.push(("set up", words.to_owned()));
+    }
+    fields.push(("links", node.links.join(" ")));
+    fields
+}
+
+fn node(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
+    let node: Node = find(service, "node", "/v1/nodes", name, Names::OfAll("/v1/hosts"))?;
+    write_fields(out, &node_fields(&node))?;
+    Ok(format!("node {name}"))
+}
+
+fn host(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
+    let host: Host = find(service, "host", "/v1/hosts", name, Names::OfAll("/v1/hosts"))?;
+    let mut fields = node_fields(&host.node);
+    let vms: Vec<&str> = host.vms.iter().map(|vm| short(vm)).collect();
+    fields.push(("VMs", if vms.is_empty() { "none".to_owned() } else { vms.join(" ") }));
+    write_fields(out, &fields)?;
+    let mut contracts: Vec<Contract> = service.list("/v1/contracts", &[], usize::MAX)?;
+    contracts.retain(|contract| contract.status.from_host == name || contract.status.to_host == name);
+    writeln!(out)?;
+    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract begins or ends at it")?;
+    Ok(format!("node {name}"))
+}
+
+fn link(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
+    let link: Link = find(service, "link", "/v1/links", name, Names::OfAll("/v1/links"))?;
+    let why = link.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    let share = percent(link.reserved_bps, link.rate_bps);
+    write_fields(
+        out,
+        &[
+            ("link", link.name.clone()),
+            ("state", word(&link.state) + &why),
+            ("rate", rate(link.rate_bps)),
+            ("propagation", time(link.propagation_ns)),
+            ("MTU", format!("{}B", link.mtu_bytes)),
+            ("reserved", format!("{} ({share})", rate(link.reserved_bps))),
+        ],
+    )?;
+    writeln!(out)?;
+    write_rows(out, wayleave_api::network::Queue::HEADINGS, rows(&link.queues), "no queues")?;
+    let mut contracts: Vec<Contract> = service.list("/v1/contracts", &[], usize::MAX)?;
+    contracts.retain(|contract| {
+        contract.status.routes.iter().any(|route| route.hops.iter().any(|hop| hop.link == link.name))
+    });
+    writeln!(out)?;
+    write_rows(out, Contract::HEADINGS, rows(&contracts), "no contract goes over it")?;
+    Ok(format!("link {name}"))
+}
+
+/// The last events about it, where a server remembers them.
+fn happened(out: &mut impl Write, service: &Service, object: &str) -> Result<(), Failure> {
+    if service.is_local() {
+        return Ok(());
+    }
+    let events: Vec<_> = events::past(service, None)?.into_iter().filter(|event| event.object == object).collect();
+    writeln!(out, "\nWhat has happened to it")?;
+    if events.is_empty() {
+        writeln!(out, "  nothing that the server remembers")?;
+    }
+    for event in &events[events.len().saturating_sub(EVENTS)..] {
+        writeln!(out, "  {}", events::line(event))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! `wayleave events`: what has happened, and what happens.
+
+use std::io::Write;
+
+use clap::Args;
+use wayleave_api::event::Event;
+
+use crate::args::OutputFormat;
+use crate::client::show::short;
+use crate::client::{Service, Target};
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::output::out;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave events
+  wayleave events --follow
+  wayleave events --follow --after 1200 -o json";
+
+/// Show what has happened since the controller began, or watch what happens
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct EventsArgs {
+    /// Go on until Ctrl-C; after a break, with what was missed
+    #[arg(short, long)]
+    follow: bool,
+    /// Only those after this number
+    #[arg(long, value_name = "NUMBER")]
+    after: Option<u64>,
+    /// How to print them: a line each, for people or as JSON
+    #[arg(short, long, value_enum, default_value_t)]
+    output: OutputFormat,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &EventsArgs) -> Result<Exit, Failure> {
+    let service = args.target.service()?;
+    if service.is_local() {
+        let text = "events are kept by a running server: a ledger file has none of them. `wayleave get decisions` and \
+                    `wayleave status` say how things stand";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let mut last = args.after;
+    for event in past(&service, args.after)? {
+        last = Some(event.number);
+        args.print(&event)?;
+    }
+    if args.follow {
+        // With no event yet the stream begins with whatever comes first.
+        service.watch(last, &mut |event| args.print(&event).map(|()| true))?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// What the server remembers.
+pub(crate) fn past(service: &Service, after: Option<u64>) -> Result<Vec<Event>, Failure> {
+    let mut events = Vec::new();
+    let mut after = after.map(|number| number.to_string());
+    loop {
+        let from = after.as_deref().map_or_else(String::new, |after| format!("&after={after}"));
+        let page: wayleave_api::List<Event> = service.get(&format!("/v1/events?limit=1000{from}"))?;
+        events.extend(page.items);
+        after = page.next;
+        if after.is_none() {
+            return Ok(events);
+        }
+    }
+}
+
+impl EventsArgs {
+    fn print(&self, event: &Event) -> Result<(), Failure> {
+        let mut out = out();
+        match self.output {
+            OutputFormat::Json => serde_json::to_writer(&mut out, event)?,
+            OutputFormat::Table => write!(out, "{}", line(event))?,
+        }
+        writeln!(out)?;
+        Ok(out.flush()?)
+    }
+}
+
+/// An event in a line.
+pub(crate) fn line(event: &Event) -> String {
+    let Event { number, at, kind, object, detail, .. } = event;
+    if kind == "reset" {
+        return format!("{at:<30}          reset      events were missed: look at everything again");
+    }
+    let detail = if detail.is_empty() { String::new() } else { format!("  {detail}") };
+    format!("{at:<30}  {number:>6}  {kind:<9}  {}{detail}", short(object))
+}

@@ -1,0 +1,263 @@
+//! `wayleave get`: lists of what a controller has, and single objects.
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wayleave_api::contract::Contract;
+use wayleave_api::decision::Decision;
+use wayleave_api::network::{Host, Link, Node, Queue, Topology, UpDown};
+use wayleave_api::tenant::{Tenant, Token, Vm};
+use wayleave_formats::{Source, read_topology};
+use wayleave_topology::NodeKind;
+
+use crate::args::OutputFormat;
+use crate::client::names::{Names, did_you_mean};
+use crate::client::show::lists::{NodeLine, Row, rows};
+use crate::client::{Service, Target, encode, show};
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::output::out;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave get contracts --state degraded
+  wayleave get contract acme:web-db -o json
+  wayleave get queues --link 'h1->pod1-edge1'
+  wayleave get links --ledger wayleave.db -t fat-tree:k=4
+  wayleave get topology > network.yaml";
+
+/// List what a controller has, or show one object
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct GetArgs {
+    /// What is listed
+    #[arg(value_enum, value_name = "WHAT")]
+    kind: Kind,
+    /// Only this one: a name, or TENANT:NAME of a contract or a VM
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Only contracts in this state
+    #[arg(long, value_enum, value_name = "STATE")]
+    state: Option<StateName>,
+    /// Only queues of this link
+    #[arg(long, value_name = "LINK")]
+    link: Option<String>,
+    /// Only VMs on this host
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+    /// At most so many; the latest of decisions
+    #[arg(long, value_name = "COUNT", default_value_t = usize::MAX, hide_default_value = true,
+        value_parser = most)]
+    limit: usize,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: OutputFormat,
+    #[command(flatten)]
+    target: Target,
+}
+
+fn most(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "a whole number from 1 is expected".to_owned())
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// What was promised, and where it stands
+    #[value(alias = "contract")]
+    Contracts,
+    #[value(alias = "vm")]
+    Vms,
+    /// With quota and what is used of it
+    #[value(alias = "tenant")]
+    Tenants,
+    #[value(alias = "host")]
+    Hosts,
+    #[value(alias = "link")]
+    Links,
+    /// With bounds and budgets
+    #[value(alias = "queue")]
+    Queues,
+    /// Hosts and switches
+    #[value(alias = "node")]
+    Nodes,
+    /// The latest first
+    #[value(alias = "decision")]
+    Decisions,
+    #[value(alias = "token")]
+    Tokens,
+    /// The document that `plan -t` reads
+    Topology,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum StateName {
+    Pending,
+    Admitted,
+    Enforced,
+    Degraded,
+    Violated,
+    Released,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &GetArgs) -> Result<Exit, Failure> {
+    args.check_filters()?;
+    let service = args.target.service()?;
+    match args.kind {
+        Kind::Contracts => args.show::<Contract>(&service, "contract", Names::OfTenants("/v1/contracts"))?,
+        Kind::Vms => args.show::<Vm>(&service, "VM", Names::OfTenants("/v1/vms"))?,
+        Kind::Tenants => args.show::<Tenant>(&service, "tenant", Names::OfAll("/v1/tenants"))?,
+        Kind::Hosts => args.show::<Host>(&service, "host", Names::OfAll("/v1/hosts"))?,
+        Kind::Links => args.show::<Link>(&service, "link", Names::OfAll("/v1/links"))?,
+        Kind::Decisions => args.show::<Decision>(&service, "decision", Names::OfAll("/v1/decisions"))?,
+        Kind::Queues => args.queues(&service)?,
+        Kind::Nodes => args.nodes(&service)?,
+        Kind::Tokens => args.tokens(&service)?,
+        Kind::Topology => args.topology(&service)?,
+    }
+    Ok(Exit::Fine)
+}
+
+impl GetArgs {
+    /// A filter that nobody reads is a mistake.
+    fn check_filters(&self) -> Result<(), Failure> {
+        let given = [
+            ("--state", self.state.is_some(), Kind::Contracts, "contracts"),
+            ("--link", self.link.is_some(), Kind::Queues, "queues"),
+            ("--host", self.host.is_some(), Kind::Vms, "vms"),
+        ];
+        for (option, is_given, kind, what) in given {
+            if is_given && self.kind != kind {
+                return Err(Failure::Usage(format!("{option} is for `get {what}`")));
+            }
+            if is_given && self.name.is_some() {
+                return Err(Failure::Usage(format!("{option} is for lists: leave it out, or the name")));
+            }
+        }
+        Ok(())
+    }
+
+    /// One object, or the list.
+    fn show<T: Row + Serialize + DeserializeOwned>(
+        &self,
+        service: &Service,
+        what: &str,
+        names: Names,
+    ) -> Result<(), Failure> {
+        let (Names::OfTenants(path) | Names::OfAll(path)) = names;
+        let Some(name) = &self.name else {
+            let items: Vec<T> = service.list(path, &self.filters(service), self.limit)?;
+            return self.print_list(&items);
+        };
+        let id = if matches!(names, Names::OfTenants(_)) { service.id(name) } else { name.clone() };
+        let found: Result<T, _> = service.get(&format!("{path}/{}", encode(&id)));
+        let item = found.map_err(|trouble| did_you_mean(service, trouble, what, name, names))?;
+        match self.output {
+            OutputFormat::Json => show::json(&item),
+            OutputFormat::Table => show::table(T::HEADINGS, rows(&[item]), T::NONE),
+        }
+    }
+
+    fn filters<'a>(&'a self, service: &'a Service) -> Vec<(&'static str, Option<&'a str>)> {
+        let tenant = ("tenant", service.tenant());
+        match self.kind {
+            Kind::Contracts => vec![tenant, ("state", self.state.map(StateName::text))],
+            Kind::Vms => vec![tenant, ("host", self.host.as_deref())],
+            Kind::Queues => vec![("link", self.link.as_deref())],
+            _ => Vec::new(),
+        }
+    }
+
+    fn print_list<T: Row + Serialize>(&self, items: &[T]) -> Result<(), Failure> {
+        match self.output {
+            OutputFormat::Json => show::json(&Items { items }),
+            OutputFormat::Table => show::table(T::HEADINGS, rows(items), T::NONE),
+        }
+    }
+
+    /// Queues have no names of their own.
+    fn queues(&self, service: &Service) -> Result<(), Failure> {
+        if self.name.is_some() {
+            return Err(Failure::Usage(
+                "queues have no names: `get queues --link LINK` shows those of a link".to_owned(),
+            ));
+        }
+        let found: Result<Vec<Queue>, _> = service.list("/v1/queues", &self.filters(service), self.limit);
+        let link = self.link.as_deref().unwrap_or_default();
+        let names = Names::OfAll("/v1/links");
+        self.print_list(&found.map_err(|trouble| did_you_mean(service, trouble, "link", link, names))?)
+    }
+
+    fn tokens(&self, service: &Service) -> Result<(), Failure> {
+        let mut tokens: Vec<Token> = service.list("/v1/tokens", &[], usize::MAX)?;
+        if let Some(name) = &self.name {
+            tokens.retain(|token| token.id == *name);
+            if tokens.is_empty() {
+                return Err(Failure::Usage(format!("there is no token {name}: `get tokens` lists them")));
+            }
+        }
+        tokens.truncate(self.limit);
+        self.print_list(&tokens)
+    }
+
+    /// Nodes have no list in the interface: the topology names them, and says what is down.
+    fn nodes(&self, service: &Service) -> Result<(), Failure> {
+        if let Some(name) = &self.name {
+            let found: Result<Node, _> = service.get(&format!("/v1/nodes/{}", encode(name)));
+            let node =
+                found.map_err(|trouble| did_you_mean(service, trouble, "node", name, Names::OfAll("/v1/hosts")))?;
+            if self.output == OutputFormat::Json {
+                return show::json(&node);
+            }
+            let kind = if node.kind == "host" { "host" } else { "switch" };
+            let line = NodeLine { name: node.name, kind, state: node.state, reason: node.reason };
+            return show::table(NodeLine::HEADINGS, rows(&[line]), NodeLine::NONE);
+        }
+        let topology: Topology = service.get("/v1/topology")?;
+        let network = read_topology(&Source::new("topology", topology.document))?.network;
+        let lines: Vec<NodeLine> = network
+            .nodes()
+            .map(|(_, node)| {
+                let element = format!("node {}", node.name);
+                let reason = topology.down.iter().find(|down| down.element == element).map(|down| down.reason.clone());
+                let state = if reason.is_some() { UpDown::Down } else { UpDown::Up };
+                let kind = if node.kind == NodeKind::Host { "host" } else { "switch" };
+                NodeLine { name: node.name.clone(), kind, state, reason }
+            })
+            .take(self.limit)
+            .collect();
+        self.print_list(&lines)
+    }
+
+    fn topology(&self, service: &Service) -> Result<(), Failure> {
+        let topology: Topology = service.get("/v1/topology")?;
+        if self.output == OutputFormat::Json {
+            return show::json(&topology);
+        }
+        let mut out = out();
+        write!(out, "{}", topology.document)?;
+        Ok(out.flush()?)
+    }
+}
+
+impl StateName {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Admitted => "admitted",
+            Self::Enforced => "enforced",
+            Self::Degraded => "degraded",
+            Self::Violated => "violated",
+            Self::Released => "released",
+        }
+    }
+}
+
+/// A list as it is printed: the same key as in the interface.
+#[derive(Serialize)]
+struct Items<'a, T> {
+    items: &'a [T],
+}

@@ -1,0 +1,98 @@
+//! `wayleave login`: saves where a server is and with which token to ask it, after trying both.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use wayleave_api::status::About;
+
+use crate::client::contexts::{self, Context, Contexts};
+use crate::client::target::{self, url};
+use crate::client::{secret, show};
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::output::out;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave login --server http://127.0.0.1:7480 --token-file wayleave.token
+  wayleave login --context lab --server https://wayleave.example:7480 --ca ca.pem < token
+  wayleave login --context lab";
+
+/// Save where a server is and a token for it, so that later commands find them
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct LoginArgs {
+    /// The address of the server [default: the one that the context has]
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// The name to save it under; later commands use the one that was saved or chosen last
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    context: String,
+    /// A file with the token [default: the standard input, or a prompt]
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// The certificates (PEM) to trust, for a server whose own is not signed by a public authority
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Whose objects are meant unless a command says otherwise; a token of a tenant has its own
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &LoginArgs) -> Result<Exit, Failure> {
+    let path = contexts::path()?;
+    let mut saved = Contexts::read(&path)?;
+    let context = args.context(saved.contexts.get(&args.context))?;
+    let about = about(&context)?;
+    let place = context.url.clone();
+    saved.contexts.insert(args.context.clone(), context);
+    saved.current = Some(args.context.clone());
+    saved.write(&path)?;
+    let mut out = out();
+    writeln!(out, "{place} answers: version {}, topology {}", about.version, about.topology)?;
+    writeln!(out, "you ask as {}", who(&about))?;
+    writeln!(out, "saved as context {} in {}", args.context, path.display())?;
+    out.flush()?;
+    Ok(Exit::Fine)
+}
+
+impl LoginArgs {
+    /// What is to be saved: what was saved before stays, where nothing else is said.
+    fn context(&self, before: Option<&Context>) -> Result<Context, Failure> {
+        let address = self.server.as_deref().map(url).transpose()?;
+        let same = before.filter(|before| address.as_ref().is_none_or(|url| *url == before.url));
+        let Some(url) = address.or_else(|| before.map(|before| before.url.clone())) else {
+            return Err(Failure::Usage(
+                "which server? --server URL says so, as in --server http://127.0.0.1:7480".to_owned(),
+            ));
+        };
+        let token = match (&self.token_file, same) {
+            (Some(file), _) => secret::read(file)?,
+            // Only the address is known already: the token of one server is never sent to another.
+            (None, Some(before)) if self.server.is_none() => before.token.clone(),
+            (None, _) => secret::ask()?,
+        };
+        let ca = match &self.ca {
+            Some(ca) => Some(std::path::absolute(ca).unwrap_or_else(|_| ca.clone())),
+            None => same.and_then(|before| before.ca.clone()),
+        };
+        let tenant = self.tenant.clone().or_else(|| same.and_then(|before| before.tenant.clone()));
+        Ok(Context { url, token, tenant, ca })
+    }
+}
+
+fn about(context: &Context) -> Result<About, Failure> {
+    Ok(target::of_context(context)?.get::<About>("/v1")?)
+}
+
+/// As whom a token acts.
+pub(crate) fn who(about: &About) -> String {
+    let role = show::word(&about.role);
+    match (&about.tenant, &about.node) {
+        (Some(tenant), _) => format!("{role} of {tenant}"),
+        (None, Some(node)) => format!("{role} of node {node}"),
+        (None, None) => role,
+    }
+}

@@ -1,0 +1,160 @@
+//! `wayleave status`: how things stand, on one screen.
+
+use std::io::Write;
+
+use clap::Args;
+use serde::Serialize;
+use wayleave_answers::human::count;
+use wayleave_api::contract::Contract;
+use wayleave_api::network::{Link, Topology};
+use wayleave_api::status::{About, Status};
+use wayleave_api::tenant::Role;
+
+use crate::args::OutputFormat;
+use crate::client::show::lists::{Row, rows};
+use crate::client::show::{write_fields, write_rows};
+use crate::client::{Service, Target, show};
+use crate::commands::login::who;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::output::out;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave status
+  wayleave status --ledger wayleave.db -t fat-tree:k=4 -o json";
+
+/// How many contracts and links are shown: a screen.
+const SHOWN: usize = 10;
+const LINKS: usize = 5;
+
+/// Show how things stand: what is configured, what is in effect, what was measured
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct StatusArgs {
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: OutputFormat,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// All that the screen shows.
+#[derive(Serialize)]
+struct Screen {
+    about: About,
+    status: Status,
+    /// Violated, then degraded.
+    broken: Vec<Contract>,
+    /// The fullest first; absent if the token may not see them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    links: Option<Vec<Link>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topology: Option<Topology>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &StatusArgs) -> Result<Exit, Failure> {
+    let service = args.target.service()?;
+    let screen = Screen::of(&service)?;
+    match args.output {
+        OutputFormat::Json => show::json(&screen)?,
+        OutputFormat::Table => screen.print(&service.place())?,
+    }
+    Ok(Exit::Fine)
+}
+
+impl Screen {
+    fn of(service: &Service) -> Result<Self, Failure> {
+        let about: About = service.get("/v1")?;
+        let status: Status = service.get("/v1/status")?;
+        let mut broken = Vec::new();
+        for state in ["violated", "degraded"] {
+            let filters = [("tenant", service.tenant()), ("state", Some(state))];
+            broken.extend(service.list::<Contract>("/v1/contracts", &filters, SHOWN)?);
+        }
+        broken.truncate(SHOWN);
+        // What everybody shares is for those who may see everything.
+        let sees_all = about.tenant.is_none() && matches!(about.role, Role::Operator | Role::Reader);
+        let (links, topology) = if sees_all {
+            let mut links: Vec<Link> = service.list("/v1/links", &[], usize::MAX)?;
+            links.retain(|link| link.reserved_bps > 0);
+            links.sort_by_key(|link| {
+                let share = u128::from(link.reserved_bps) * 1_000_000 / u128::from(link.rate_bps.max(1));
+                (std::cmp::Reverse(share), link.name.clone())
+            });
+            links.truncate(LINKS);
+            let mut topology: Topology = service.get("/v1/topology")?;
+            // `get topology` has the whole document.
+            topology.document = String::new();
+            (Some(links), Some(topology))
+        } else {
+            (None, None)
+        };
+        Ok(Self { about, status, broken, links, topology })
+    }
+
+    fn print(&self, place: &str) -> Result<(), Failure> {
+        let mut out = out();
+        write_fields(&mut out, &self.fields(place))?;
+        if !self.broken.is_empty() {
+            writeln!(out, "\nNot kept now")?;
+            write_rows(&mut out, Contract::HEADINGS, rows(&self.broken), "")?;
+        }
+        if let Some(down) = self.topology.as_ref().map(|topology| &topology.down).filter(|down| !down.is_empty()) {
+            writeln!(out, "\nDown")?;
+            for down in down {
+                writeln!(out, "  {}: {}", down.element, down.reason)?;
+            }
+        }
+        if let Some(links) = &self.links {
+            writeln!(out, "\nFullest links")?;
+            write_rows(&mut out, Link::HEADINGS, rows(links), "nothing is reserved on any link")?;
+        }
+        Ok(out.flush()?)
+    }
+
+    fn fields(&self, place: &str) -> Vec<(&'static str, String)> {
+        let Self { about, status, .. } = self;
+        let ready = match (&status.message, status.ready) {
+            (_, true) => String::new(),
+            (None, false) => ": cannot write now".to_owned(),
+            (Some(why), false) => format!(": cannot write now: {why}"),
+        };
+        let ledger = &status.ledger;
+        let mut fields = vec![
+            ("controller", format!("{place}, version {}{ready}", status.version)),
+            ("you ask as", who(about)),
+            ("ledger", format!("{}, {} records, commit {}", ledger.path, ledger.records, ledger.sequence)),
+            ("scheme", about.scheme.clone()),
+        ];
+        if let Some(topology) = &self.topology {
+            let parts = [
+                count(topology.hosts, "host"),
+                count(topology.switches, "switch"),
+                count(topology.links, "link"),
+                format!("{} down", status.down),
+            ];
+            fields.push(("network", format!("{}: {}", topology.name, parts.join(", "))));
+        } else {
+            fields.push(("network", about.topology.clone()));
+        }
+        let sum: u64 = status.contracts.values().sum();
+        let states: Vec<String> = status
+            .contracts
+            .iter()
+            .filter(|(_, count)| **count > 0)
+            .map(|(state, count)| format!("{count} {state}"))
+            .collect();
+        let states = if states.is_empty() { String::new() } else { format!(": {}", states.join(", ")) };
+        fields.push(("contracts", format!("{sum}{states}")));
+        fields.push(("configured", format!("{} have a rule that is to be in force", status.configured)));
+        fields
+            .push(("effective", format!("{} of them are kept by their host, as far as it is asked", status.effective)));
+        fields.push(("measured", format!("{} had packets that came too late", status.late)));
+        fields.push(("agents", format!("{} in session", status.agents)));
+        let tenants = usize::try_from(status.tenants).unwrap_or(usize::MAX);
+        fields.push(("tenants", format!("{}, with {} VMs", count(tenants, "tenant"), status.vms)));
+        fields
+    }
+}

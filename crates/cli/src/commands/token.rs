@@ -1,0 +1,133 @@
+//! `wayleave token`: makes and ends tokens.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use wayleave_api::tenant::{NewToken, Role, TokenSpec};
+
+use crate::client::contexts::write_private;
+use crate::client::names::{Names, did_you_mean};
+use crate::client::wire::Method;
+use crate::client::{Target, encode};
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::output::out;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave token create --role tenant --of acme --label 'CI of acme' --to-file acme.token
+  wayleave token create --role agent --node h1 > h1.token
+  wayleave token delete t-8606be049c91";
+
+/// Make a token for somebody, or end one
+#[derive(Subcommand, Clone, Debug)]
+pub(crate) enum TokenCommand {
+    Create(CreateArgs),
+    Delete(DeleteArgs),
+}
+
+/// Make a token: its secret is printed this once
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct CreateArgs {
+    /// As whom its holder acts
+    #[arg(long, value_enum)]
+    role: RoleName,
+    /// The tenant, for the role tenant; for the role reader, only what is of this tenant is seen
+    #[arg(long, value_name = "TENANT")]
+    of: Option<String>,
+    /// The host or switch, for the role agent
+    #[arg(long, value_name = "NODE")]
+    node: Option<String>,
+    /// What it is for
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    label: String,
+    /// Write the secret into this file, which only its owner can read, and not to the standard output
+    #[arg(long, value_name = "FILE")]
+    to_file: Option<PathBuf>,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// End a token: who has it can ask nothing more
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct DeleteArgs {
+    /// What the token is called (`wayleave get tokens`); never its secret
+    #[arg(value_name = "TOKEN")]
+    id: String,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum RoleName {
+    /// Everything
+    Operator,
+    /// Everything of one tenant
+    Tenant,
+    /// What the node that it runs on needs
+    Agent,
+    /// Reads
+    Reader,
+}
+
+impl From<RoleName> for Role {
+    fn from(role: RoleName) -> Self {
+        match role {
+            RoleName::Operator => Self::Operator,
+            RoleName::Tenant => Self::Tenant,
+            RoleName::Agent => Self::Agent,
+            RoleName::Reader => Self::Reader,
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(command: &TokenCommand) -> Result<Exit, Failure> {
+    match command {
+        TokenCommand::Create(args) => create(args),
+        TokenCommand::Delete(args) => delete(args),
+    }
+}
+
+fn create(args: &CreateArgs) -> Result<Exit, Failure> {
+    let service = args.target.service()?;
+    let tenant = args.of.clone().or_else(|| args.target.tenant.tenant.clone());
+    let spec = TokenSpec { role: args.role.into(), tenant, node: args.node.clone(), label: args.label.clone() };
+    let (_, made) = service.send::<NewToken>(Method::Post, "/v1/tokens", &spec)?;
+    if let Some(file) = &args.to_file {
+        write_private(file, &format!("{}\n", made.secret)).map_err(|error| {
+            Failure::Internal(format!(
+                "{} could not be written: {error}; nobody has seen the secret of token {}: delete it",
+                file.display(),
+                made.token.id
+            ))
+        })?;
+        eprintln!("token {}: its secret is in {}", made.token.id, file.display());
+        return Ok(Exit::Fine);
+    }
+    eprintln!("token {}: its secret is shown this once", made.token.id);
+    let mut out = out();
+    writeln!(out, "{}", made.secret)?;
+    out.flush()?;
+    Ok(Exit::Fine)
+}
+
+fn delete(args: &DeleteArgs) -> Result<Exit, Failure> {
+    if args.id.starts_with("wl_") {
+        return Err(Failure::Usage(
+            "that is a secret: `wayleave get tokens` shows what tokens are called. Others may have seen it on the command \
+             line: end the token"
+                .to_owned(),
+        ));
+    }
+    let service = args.target.service()?;
+    let deleted = service.delete(&format!("/v1/tokens/{}", encode(&args.id)));
+    deleted.map_err(|trouble| did_you_mean(&service, trouble, "token", &args.id, Names::OfAll("/v1/tokens")))?;
+    let mut out = out();
+    writeln!(out, "token {}: deleted", args.id)?;
+    out.flush()?;
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,124 @@
+//! A controller that is asked in this process: everything but the sockets.
+//!
+//! Who can open a ledger file may do with it what they like, so requests here are an operator's, and no token is asked for.
+//! The routes, the engine and the answers are those of the server.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use tokio::runtime::Runtime;
+use tokio::sync::{oneshot, watch};
+use tower::ServiceExt;
+use wayleave_controller::{Kind, Role, Southbound};
+use wayleave_topology::{Network, NodeKind};
+
+use crate::disk::{Disk, Opened};
+use crate::engine::Message;
+use crate::http::dispatch::router;
+use crate::server::{Options, open};
+use crate::shared::Shared;
+use crate::view::Holder;
+
+/// Whoever asks from within this process: no request that comes over a socket can have it.
+#[derive(Clone)]
+pub(crate) struct Insider(pub(crate) Arc<Holder>);
+
+/// A controller of this process, until it is dropped.
+pub struct Local {
+    runtime: Runtime,
+    router: Router,
+    shared: Arc<Shared>,
+    insider: Insider,
+    engine: Option<JoinHandle<()>>,
+    /// Kept, since the server ends with it.
+    _ending: watch::Sender<bool>,
+}
+
+impl Local {
+    /// Opens the ledger. What `options` say of operators and TLS does not matter, and who is waited for is what the ledger
+    /// shows: nodes whose agents have once begun.
+    ///
+    /// # Errors
+    /// If it cannot be read, or another process has it open.
+    pub fn open(mut options: Options) -> Result<Self, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
+        let opened = options.disk.open().map_err(|error| error.to_string())?;
+        options.setup.southbound = southbound(&options.setup.network, &opened);
+        options.disk = Box::new(Ready { opened: Some(opened), disk: options.disk });
+        let (end, ending) = watch::channel(false);
+        let (shared, engine) = runtime.block_on(open(options, Box::new(|_, _| Ok(())), ending))?;
+        let insider = Insider(Arc::new(Holder::insider(Role::Operator)));
+        let router = router(&shared);
+        Ok(Self { runtime, router, shared, insider, engine: Some(engine), _ending: end })
+    }
+
+    /// Asks as an operator.
+    pub fn ask(&self, request: http::Request<Vec<u8>>) -> http::Response<Bytes> {
+        let path = request.uri().path();
+        let shows_figures = ["/v1/links", "/v1/queues"].iter().any(|list| path.starts_with(list));
+        let mut request = request.map(Body::from);
+        request.extensions_mut().insert(self.insider.clone());
+        self.runtime.block_on(async {
+            if shows_figures {
+                self.settle().await;
+            }
+            let response = match self.router.clone().oneshot(request).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            };
+            let (parts, body) = response.into_parts();
+            // The body is in memory already.
+            let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+            http::Response::from_parts(parts, body)
+        })
+    }
+
+    /// Has the engine look at all links first: here nobody waits for anything else.
+    async fn settle(&self) {
+        let (done, looked) = oneshot::channel();
+        if self.shared.jobs.send(Message::Look(done)).is_ok() {
+            let _ = looked.await;
+        }
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        let _ = self.shared.jobs.send(Message::End);
+        if let Some(engine) = self.engine.take() {
+            // What was answered is on disk, whatever has become of the thread.
+            let _ = engine.join();
+        }
+    }
+}
+
+/// Who is waited for: agents that have begun once may still act on what they were told.
+fn southbound(network: &Network, opened: &Opened) -> Southbound {
+    let nodes = opened.records.iter().filter(|record| Kind::of(&record.kind) == Some(Kind::Node));
+    let kinds = nodes.filter_map(|record| Some(network.node(network.find_node(&record.key)?).kind));
+    kinds.fold(Southbound::Assumed, |known, kind| match (known, kind) {
+        (Southbound::HostsAndSwitches, _) | (_, NodeKind::Switch) => Southbound::HostsAndSwitches,
+        (_, NodeKind::Host) => Southbound::Hosts,
+    })
+}
+
+/// A disk that was opened already.
+struct Ready {
+    opened: Option<Opened>,
+    disk: Box<dyn Disk>,
+}
+
+impl Disk for Ready {
+    fn open(&mut self) -> Result<Opened, wayleave_store::StoreError> {
+        self.opened.take().map_or_else(|| self.disk.open(), Ok)
+    }
+
+    fn name(&self) -> String {
+        self.disk.name()
+    }
+}
