@@ -191,7 +191,8 @@ impl Run {
         std::thread::scope(|scope| {
             let act = |client: &mut Client| (0..REQUESTS).all(|_| client.act(door).is_ok());
             let threads: Vec<_> = self.clients.iter_mut().map(|client| scope.spawn(move || act(client))).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).fold(true, |all, one| all && one)
+            let all: Vec<bool> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+            all.into_iter().all(|one| one)
         })
     }
 
