@@ -8,6 +8,9 @@ FUZZ_MS ?= 60000
 VERIFY_CASES ?= 1000000
 # Times as long as usual, or `all`, in `make break-ledger`.
 BREAKING ?= 40
+# Lives of the server in `make break-server`, and servers that get 500 requests each.
+CYCLES ?= 10000
+SERVERS ?= 500
 # The folder of `make try-topologies`, and what its files do not say.
 DIR ?=
 IMPORT ?= --default-rate 10Gbit --default-delay 1ms --delay-from-places
@@ -22,7 +25,7 @@ endif
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format lint docs tests bench bench-sim reproduce fuzz verify-long break-ledger try-topologies toolchain \
+.PHONY: help demo build test format lint docs tests bench bench-sim reproduce fuzz verify-long break-ledger break-server try-topologies toolchain \
 	components
 
 help: ## list these targets
@@ -82,6 +85,12 @@ verify-long: toolchain ## a million random networks with admitted contracts unde
 break-ledger: toolchain ## kill, cut the power of and damage the ledger on disk at length (BREAKING)
 	$(call say,$(BREAKING) times as many kills$(comma) power cuts and cases of damage as usual)
 	@WAYLEAVE_BREAKING=$(BREAKING) $(CARGO) test --locked --package wayleave-store --test breaking -- --nocapture
+
+break-server: toolchain ## kill `wayleave serve` at length, and send it whatever its document allows and forbids (CYCLES, SERVERS)
+	$(call say,$(CYCLES) lives of a ledger)
+	@WAYLEAVE_CYCLES=$(CYCLES) $(CARGO) test --locked --package wayleave-cli --test crash -- --nocapture
+	$(call say,$(SERVERS) servers with 500 generated requests each)
+	@WAYLEAVE_SERVERS=$(SERVERS) $(CARGO) test --locked --package wayleave-server --test openapi_fuzz -- --nocapture
 
 try-topologies: build ## plan and verify random requests on every network file of a folder (DIR, IMPORT)
 	@[ -n "$(DIR)" ] || { printf 'make try-topologies DIR=FOLDER names a folder with .gml, .graphml, .json or .clab.yml files\n' >&2; exit 1; }

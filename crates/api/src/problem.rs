@@ -52,8 +52,9 @@ pub struct FieldError {
     pub detail: String,
 }
 
+// The text is a `tt`: as a `literal` the derived schema would not see the name, and the document would say another one.
 macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident $text:literal $status:literal $title:literal),* $(,)?) => {
+    ($($(#[$doc:meta])* $name:ident $text:tt $status:literal $title:literal),* $(,)?) => {
         /// The stable codes of problems.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
         pub enum Code { $($(#[$doc])* #[serde(rename = $text)] $name),* }

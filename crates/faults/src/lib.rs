@@ -35,6 +35,16 @@ pub enum Errno {
     ReadOnly,
 }
 
+impl Errno {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::NoSpace => "ENOSPC",
+            Self::Io => "EIO",
+            Self::ReadOnly => "EROFS",
+        }
+    }
+}
+
 /// What happens to a program. Calls on watched files are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -97,11 +107,14 @@ impl Shim {
             Fault::KillBefore(at) => (at, "before"),
             Fault::KillHalf(at) => (at, "half"),
             Fault::KillAfter(at) => (at, "after"),
-            Fault::Fail(at, Errno::NoSpace) => (at, "ENOSPC"),
-            Fault::Fail(at, Errno::Io) => (at, "EIO"),
-            Fault::Fail(at, Errno::ReadOnly) => (at, "EROFS"),
+            Fault::Fail(at, errno) => (at, errno.name()),
         };
         command.env("WAYLEAVE_FAULTS_AT", at.to_string()).env("WAYLEAVE_FAULTS_DO", what)
+    }
+
+    /// Lets calls count, and fail, only while this file is there: a fault that comes later, or passes.
+    pub fn only_while<'a>(&self, command: &'a mut Command, gate: &Path) -> &'a mut Command {
+        command.env("WAYLEAVE_FAULTS_WHILE", gate)
     }
 }
 

@@ -5,6 +5,7 @@
  *   WAYLEAVE_FAULTS_WATCH  the text; without it nothing happens
  *   WAYLEAVE_FAULTS_AT     N, from 1; 0 for never
  *   WAYLEAVE_FAULTS_DO     before | half | after | ENOSPC | EIO | EROFS
+ *   WAYLEAVE_FAULTS_WHILE  calls count, and fail, only while this file is there
  *   WAYLEAVE_FAULTS_TRACE  a file that gets every call
  *
  * A call is write, pwrite, fsync, fdatasync, ftruncate, unlink, rename or the creation of a file. The trace holds one
@@ -27,10 +28,10 @@
 #define PATH_LENGTH 4096
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const char *watch;
+static const char *watch, *gate;
 static const char *what = "";
 static uint64_t at, count;
-static int trace = -1, started;
+static int trace = -1, started, counts = 1;
 
 static ssize_t (*real_write)(int, const void *, size_t);
 static ssize_t (*real_pwrite)(int, const void *, size_t, off64_t);
@@ -57,6 +58,7 @@ static void start(void) {
   watch = getenv("WAYLEAVE_FAULTS_WATCH");
   if ((text = getenv("WAYLEAVE_FAULTS_AT"))) at = strtoull(text, NULL, 10);
   if ((text = getenv("WAYLEAVE_FAULTS_DO"))) what = text;
+  gate = getenv("WAYLEAVE_FAULTS_WHILE");
   if ((text = getenv("WAYLEAVE_FAULTS_TRACE"))) trace = real_open(text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   started = 1;
 }
@@ -101,8 +103,13 @@ static void die(void) {
 /* Begins a call on a watched file, with the lock held until it ends. Gives an error number if the call has to fail. */
 static int enter(char kind, const char *path, uint64_t offset, const void *data, uint64_t length, int *half) {
   pthread_mutex_lock(&lock);
-  count++;
   *half = 0;
+  counts = !gate || !access(gate, F_OK);
+  if (!counts) {
+    record(kind, path, offset, data, length);
+    return 0;
+  }
+  count++;
   if (at && count >= at && failure()) return failure();
   if (at && count == at) {
     *half = !strcmp(what, "half");
@@ -113,7 +120,7 @@ static int enter(char kind, const char *path, uint64_t offset, const void *data,
 }
 
 static void leave(void) {
-  int now = at && count == at && (!strcmp(what, "after") || !strcmp(what, "half"));
+  int now = counts && at && count == at && (!strcmp(what, "after") || !strcmp(what, "half"));
   if (now) die();
   pthread_mutex_unlock(&lock);
 }

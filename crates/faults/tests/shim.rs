@@ -56,6 +56,21 @@ fn calls_on_watched_files_are_counted_killed_and_refused() {
 }
 
 #[test]
+fn calls_fail_while_a_file_is_there_and_no_longer() {
+    let directory = directory("gate");
+    let shim = Shim::build(&directory).unwrap();
+    fs::write(directory.join("gate"), "").unwrap();
+    fs::write(directory.join("watched"), "").unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec >> watched; echo one; rm gate; echo two"]).current_dir(&directory);
+    shim.only_while(&mut command, &directory.join("gate"));
+    let output = shim.preload(&mut command, "watched", &Fault::Fail(1, Errno::NoSpace)).output().unwrap();
+    assert!(!output.stderr.is_empty());
+    assert!(fs::read_to_string(directory.join("watched")).unwrap().ends_with("two\n"));
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
 fn what_is_no_trace_is_refused() {
     let directory = directory("trace");
     let file = directory.join("file");

@@ -82,6 +82,10 @@ impl Call {
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Box<Problem>> {
         let text = self.text()?;
         let text = if text.trim().is_empty() { "{}" } else { text };
+        // A list would be taken for the values of an object, key by key.
+        if text.trim_start().starts_with('[') {
+            return Err(invalid("body", "a JSON object is expected, and this is a list".to_owned()));
+        }
         serde_json::from_str(text).map_err(|error| {
             let message = error.to_string();
             // serde_json says the place behind the message; it has its own fields here.

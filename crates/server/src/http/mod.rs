@@ -9,4 +9,5 @@ pub(crate) mod page;
 pub(crate) mod query;
 pub(crate) mod route;
 pub(crate) mod routes;
+mod schema;
 pub(crate) mod tls;

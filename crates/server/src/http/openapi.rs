@@ -7,6 +7,7 @@ use wayleave_api::{agent, contract, decision, event, network, problem, status, t
 use crate::access::Access;
 use crate::http::route::{BodyDoc, Gives, Param, ParamKind, Row, Shown};
 use crate::http::routes::ROWS;
+use crate::http::schema;
 
 /// The document, in JSON that people can read.
 ///
@@ -103,6 +104,10 @@ fn components() -> Value {
         what_if::Question,
     );
     let mut value = serde_json::to_value(components).unwrap_or_default();
+    schema::merge(&mut value["schemas"]);
+    for name in ["ContractSpec", "Match"] {
+        schema::without_null(&mut value["schemas"][name]);
+    }
     value["schemas"]["ContractsDocument"] = json!({
         "type": "object",
         "description": "A document of kind Contracts, as `wayleave plan -f` reads it",

@@ -1,0 +1,280 @@
+//! The real binary over a directory, and requests to it.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use serde_json::Value;
+use wayleave_faults::{Fault, Shim};
+
+/// The network of all these tests: small, so that a start takes milliseconds.
+pub(crate) const TOPOLOGY: &str = "star:hosts=4";
+
+/// A directory with a ledger, which is removed at the end.
+pub(crate) struct Place(pub(crate) PathBuf);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("crash-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        drop(fs::remove_dir_all(&path));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub(crate) fn ledger(&self) -> PathBuf {
+        self.path("ledger.db")
+    }
+
+    /// A copy as the files are now.
+    pub(crate) fn copy(&self) -> Self {
+        let copy = Self::new();
+        for entry in fs::read_dir(&self.0).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if name.starts_with("ledger.db") {
+                fs::copy(&path, copy.path(name)).unwrap();
+            }
+        }
+        copy
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+pub(crate) fn shim() -> Shim {
+    Shim::build(env!("CARGO_TARGET_TMPDIR")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// `wayleave` with arguments separated by spaces.
+pub(crate) fn wayleave(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
+    command.args(arguments.split(' ')).stdin(Stdio::null()).current_dir(env!("CARGO_TARGET_TMPDIR"));
+    // Settings come from there too, and those of these tests are called so.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("WAYLEAVE_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// What became of a start.
+pub(crate) enum Start {
+    Serves(Server),
+    /// It ended before it served: how, and what it said.
+    Ended(ExitStatus, String),
+}
+
+impl Start {
+    #[track_caller]
+    pub(crate) fn serves(self) -> Server {
+        match self {
+            Self::Serves(server) => server,
+            Self::Ended(status, said) => panic!("it does not serve: {status}: {said}"),
+        }
+    }
+
+    /// It has said why it does not serve, and ended with this code.
+    #[track_caller]
+    pub(crate) fn refuses(self, code: i32) -> String {
+        match self {
+            Self::Ended(status, said) => {
+                assert_eq!(status.code(), Some(code), "{said}");
+                assert!(!said.contains("panicked"), "{said}");
+                said
+            }
+            Self::Serves(server) => panic!("it serves: {}", server.kill()),
+        }
+    }
+}
+
+/// A server that serves. It is killed when it is dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    pub(crate) secret: String,
+    said: Option<JoinHandle<String>>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts a server on the ledger of a place; with more arguments, and a command that is armed.
+pub(crate) fn start(place: &Place, more: &str, arm: impl FnOnce(&mut Command)) -> Start {
+    let ledger = place.ledger();
+    let mut command = wayleave("serve --listen 127.0.0.1:0 --log-level warn");
+    command.arg("--ledger").arg(&ledger).args(more.split_whitespace());
+    if !more.contains("-t ") {
+        command.args(["-t", TOPOLOGY]);
+    }
+    arm(&mut command);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while let Some(line) = line(&mut lines) {
+        let address = line.strip_prefix("wayleave serves on http://").and_then(|rest| rest.split(' ').next());
+        if let Some(address) = address.map(|text| text.trim().parse().unwrap()) {
+            let secret = fs::read_to_string(place.path("ledger.db-operator")).unwrap().trim().to_owned();
+            let said = Some(std::thread::spawn(move || rest(lines, said)));
+            return Start::Serves(Server { child, address, secret, said });
+        }
+        said += &line;
+    }
+    Start::Ended(child.wait().unwrap(), said)
+}
+
+fn line(lines: &mut BufReader<ChildStderr>) -> Option<String> {
+    let mut line = Vec::new();
+    let length = lines.read_until(b'\n', &mut line).ok()?;
+    (length > 0).then(|| String::from_utf8_lossy(&line).into_owned())
+}
+
+fn rest(mut lines: BufReader<ChildStderr>, mut said: String) -> String {
+    let mut bytes = Vec::new();
+    let _ = lines.read_to_end(&mut bytes);
+    said += &String::from_utf8_lossy(&bytes);
+    said
+}
+
+/// Starts it with a fault, whose calls are traced too.
+pub(crate) fn start_with(place: &Place, shim: &Shim, fault: &Fault, trace: Option<&Path>) -> Start {
+    start_gated(place, shim, fault, trace, None)
+}
+
+/// The same; calls count only while a file is there.
+pub(crate) fn start_gated(
+    place: &Place,
+    shim: &Shim,
+    fault: &Fault,
+    trace: Option<&Path>,
+    gate: Option<&Path>,
+) -> Start {
+    start(place, "", |command| {
+        if let Some(gate) = gate {
+            shim.only_while(command, gate);
+        }
+        if let Some(trace) = trace {
+            shim.preload(command, "ledger.db", &Fault::Trace(trace.to_owned()));
+        }
+        shim.preload(command, "ledger.db", fault);
+    })
+}
+
+impl Server {
+    /// Kills it at once; what it said.
+    pub(crate) fn kill(mut self) -> String {
+        let _ = self.child.kill();
+        self.wait().1
+    }
+
+    /// Asks it to end, and waits.
+    pub(crate) fn end(mut self) -> (ExitStatus, String) {
+        self.ask_to_end();
+        self.wait()
+    }
+
+    pub(crate) fn ask_to_end(&self) {
+        let id = self.child.id().to_string();
+        let _ = Command::new("kill").args(["-TERM", &id]).stderr(Stdio::null()).status();
+    }
+
+    pub(crate) fn wait(&mut self) -> (ExitStatus, String) {
+        let status = self.child.wait().unwrap();
+        (status, self.said.take().map_or_else(String::new, |said| said.join().unwrap()))
+    }
+
+    pub(crate) fn door(&self) -> Door {
+        Door { address: self.address, secret: self.secret.clone() }
+    }
+
+    pub(crate) fn process(&mut self) -> &mut Child {
+        &mut self.child
+    }
+}
+
+/// Where to ask, and as whom.
+#[derive(Clone)]
+pub(crate) struct Door {
+    address: SocketAddr,
+    secret: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) method: &'static str,
+    pub(crate) path: String,
+    pub(crate) key: Option<String>,
+    pub(crate) body: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {} {}", self.status, String::from_utf8_lossy(&self.body)))
+    }
+}
+
+impl Door {
+    pub(crate) fn get(&self, path: &str) -> io::Result<Answer> {
+        self.ask(&Request { method: "GET", path: path.to_owned(), key: None, body: String::new() })
+    }
+
+    pub(crate) fn put(&self, path: &str, body: &Value) -> io::Result<Answer> {
+        self.ask(&Request { method: "PUT", path: path.to_owned(), key: None, body: body.to_string() })
+    }
+
+    /// Sends a request and reads its whole answer. An error: nobody knows what became of it.
+    pub(crate) fn ask(&self, request: &Request) -> io::Result<Answer> {
+        read(self.send(request)?)
+    }
+
+    /// Sends a request, and does not wait.
+    pub(crate) fn send(&self, request: &Request) -> io::Result<TcpStream> {
+        let Request { method, path, key, body } = request;
+        let mut stream = TcpStream::connect(self.address)?;
+        let key = key.as_ref().map_or_else(String::new, |key| format!("idempotency-key: {key}\r\n"));
+        let text = format!(
+            "{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\nauthorization: Bearer {}\r\n{key}content-type: \
+             application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            self.secret,
+            body.len()
+        );
+        stream.write_all(text.as_bytes())?;
+        Ok(stream)
+    }
+}
+
+pub(crate) fn read(mut stream: TcpStream) -> io::Result<Answer> {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes)?;
+    let cut = || io::Error::from(io::ErrorKind::UnexpectedEof);
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").ok_or_else(cut)?;
+    let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
+    let status = head.split(' ').nth(1).and_then(|text| text.parse().ok()).ok_or_else(cut)?;
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok()).unwrap_or(0);
+    let body = bytes.split_off(end + 4);
+    if body.len() == length { Ok(Answer { status, body }) } else { Err(cut()) }
+}

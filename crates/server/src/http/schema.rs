@@ -1,0 +1,47 @@
+//! What the schemas that are derived from types do not say, or say wrong.
+
+use serde_json::{Map, Value, json};
+
+/// Makes one object of each type that another one was flattened into.
+///
+/// Derived is `allOf` of both. Where the inner one forbids other keys, as what is asked for does, no value would ever fit.
+pub(crate) fn merge(schemas: &mut Value) {
+    let names: Vec<String> = schemas.as_object().into_iter().flat_map(Map::keys).cloned().collect();
+    for name in names {
+        if let Some(merged) = merged(schemas, &schemas[&name]) {
+            schemas[&name] = merged;
+        }
+    }
+}
+
+/// All parts of an `allOf` of objects as one object.
+fn merged(schemas: &Value, schema: &Value) -> Option<Value> {
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for part in schema["allOf"].as_array()? {
+        let named = part["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
+        let part = named.map_or(part, |name| &schemas[name]);
+        let deeper = merged(schemas, part);
+        let part = deeper.as_ref().unwrap_or(part);
+        properties.extend(part["properties"].as_object()?.clone());
+        required.extend(part["required"].as_array().into_iter().flatten().cloned());
+    }
+    let description = &schema["description"];
+    Some(json!({ "type": "object", "description": description, "properties": properties, "required": required }))
+}
+
+/// Takes `null` away from the keys of an object that is read as YAML is: there a key without a value is an error.
+pub(crate) fn without_null(schema: &mut Value) {
+    for property in schema["properties"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+        if let Some(kinds) = property["type"].as_array_mut() {
+            kinds.retain(|kind| kind != "null");
+            if let [only] = &kinds[..] {
+                property["type"] = only.clone();
+            }
+        }
+        let is_null = |choice: &Value| choice["type"] == "null";
+        let other = property["oneOf"].as_array().and_then(|all| all.iter().find(|choice| !is_null(choice))).cloned();
+        if let Some(other) = other {
+            *property = other;
+        }
+    }
+}
