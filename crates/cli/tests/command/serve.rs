@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
 /// A directory of this test alone, empty.
@@ -13,28 +13,30 @@ fn directory(name: &str) -> PathBuf {
     path
 }
 
-fn wayleave(directory: &PathBuf, arguments: &[&str]) -> Command {
+fn wayleave(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
     command.args(arguments).current_dir(directory).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
 /// Starts a server; where it listens.
-fn start(directory: &PathBuf) -> (Child, BufReader<ChildStderr>, String) {
+fn start(directory: &Path) -> (Child, BufReader<ChildStderr>, String) {
     let arguments = ["serve", "-t", "star:hosts=3", "--listen", "127.0.0.1:0", "--log-format", "json"];
     let mut child = wayleave(directory, &arguments).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     loop {
         line.clear();
-        assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "it has ended");
+        if stderr.read_line(&mut line).unwrap() == 0 {
+            panic!("it has ended: {}", child.wait().unwrap());
+        }
         if let Some(rest) = line.split("http://").nth(1) {
             return (child, stderr, rest.split(' ').next().unwrap().to_owned());
         }
     }
 }
 
-fn ask(address: &str, directory: &PathBuf, request: &str, body: &str) -> String {
+fn ask(address: &str, directory: &Path, request: &str, body: &str) -> String {
     let secret = std::fs::read_to_string(directory.join("wayleave.db-operator")).unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     write!(
