@@ -243,6 +243,7 @@ fn response(gives: &Gives) -> Value {
     let content = match gives.body {
         Shown::Nothing => return json!({ "description": description }),
         Shown::One(name) => json(reference(name)),
+        Shown::Either(one, other) => json(json!({ "anyOf": [reference(one), reference(other)] })),
         Shown::Many(name) => json(list(name)),
         Shown::Events => {
             let mut both = json(list("Event"));

@@ -75,6 +75,8 @@ pub(crate) enum Shown {
     Nothing,
     /// JSON of this schema.
     One(&'static str),
+    /// JSON of one of these schemas: the second one for a dry run.
+    Either(&'static str, &'static str),
     /// A page of a list of this schema.
     Many(&'static str),
     /// A list of events, or a stream of them.

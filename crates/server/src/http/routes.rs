@@ -6,7 +6,7 @@ use crate::handlers::{
     agents, contracts, decisions, elements, events, lists, network, others, tenants, tokens, vms, what_if,
 };
 use crate::http::route::ParamKind::{Flag, Number, Text as Words};
-use crate::http::route::Shown::{Any as Free, Events, Many, Nothing, One, Text};
+use crate::http::route::Shown::{Any as Free, Either, Events, Many, Nothing, One, Text};
 use crate::http::route::Verb::{Delete, Get, Post, Put};
 use crate::http::route::{Param, Reply, Row, on};
 
@@ -149,7 +149,7 @@ pub(crate) static ROWS: &[Row] = &[
     .query(TRIAL)
     .takes_yaml("ContractSpec", false)
     .conditional()
-    .gives(&[on(200, One("Contract")), on(201, One("Contract"))]),
+    .gives(&[on(200, Either("Contract", "Applied")), on(201, One("Contract"))]),
     Row::new(
         Delete,
         "/v1/contracts/{contract}",

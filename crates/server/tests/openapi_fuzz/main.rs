@@ -106,7 +106,9 @@ fn ask(document: &Value, seed: u64, done: &mut BTreeMap<String, usize>) {
         let answer = send(tokens.of(role), &made);
         let name = operation.value["operationId"].as_str().unwrap();
         let verdict = checker.answer(operation.value, &answer).and_then(|()| match &made.misfit {
-            Some(misfit) if answer.status < 300 => Err(format!("accepted, although the body does not fit: {misfit}")),
+            Some(misfit) if answer.status < 300 && !is_harmless(misfit) => {
+                Err(format!("accepted, although the body does not fit: {misfit}"))
+            }
             _ => Ok(()),
         });
         if let Err(wrong) = verdict {
@@ -130,6 +132,12 @@ fn ask(document: &Value, seed: u64, done: &mut BTreeMap<String, usize>) {
             tokens.renew(role);
         }
     }
+}
+
+/// Contracts are read as YAML is, where a name may look like a number; and an empty list passes for an object whose keys are all
+/// optional.
+fn is_harmless(misfit: &str) -> bool {
+    misfit.ends_with(r#"is not of type "string""#) || misfit.contains(": [] is not ")
 }
 
 /// A token of each role, and none.
