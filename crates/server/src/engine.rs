@@ -24,8 +24,9 @@ use crate::view::{Edit, Health, View};
 
 /// At most so many jobs are one commit: those that came first should not wait for ever more.
 const BATCH: usize = 256;
-/// How many links are looked at while nobody waits, before the engine looks for jobs again.
-const LOOKS: usize = 64;
+/// How many links are looked at while nobody waits, before the engine looks for jobs again. A look computes exact curves, up to some tenths of
+/// a millisecond, and who comes meanwhile waits for it.
+const LOOKS: usize = 2;
 /// After this long without jobs the ledger is put in order.
 const QUIET: Duration = Duration::from_millis(500);
 /// How often a ledger that cannot be written is tried again.
