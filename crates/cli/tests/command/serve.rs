@@ -19,7 +19,8 @@ fn wayleave(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Starts a server; where it listens.
+/// Starts a server; where it listens. `end` waits for it.
+#[allow(clippy::zombie_processes, reason = "whoever starts it ends it")]
 fn start(directory: &Path) -> (Child, BufReader<ChildStderr>, String) {
     let arguments = ["serve", "-t", "star:hosts=3", "--listen", "127.0.0.1:0", "--log-format", "json"];
     let mut child = wayleave(directory, &arguments).spawn().unwrap();
@@ -27,9 +28,7 @@ fn start(directory: &Path) -> (Child, BufReader<ChildStderr>, String) {
     let mut line = String::new();
     loop {
         line.clear();
-        if stderr.read_line(&mut line).unwrap() == 0 {
-            panic!("it has ended: {}", child.wait().unwrap());
-        }
+        assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "it has ended");
         if let Some(rest) = line.split("http://").nth(1) {
             return (child, stderr, rest.split(' ').next().unwrap().to_owned());
         }
