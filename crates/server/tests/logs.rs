@@ -41,7 +41,10 @@ fn nothing_secret_is_logged_and_every_request_is() {
     let made =
         client.post("/v1/tokens", &json!({ "role": "tenant", "tenant": "default", "label": "x" })).is(201).json();
     let tenant = client.with(made["secret"].as_str().unwrap());
-    tenant.put("/v1/contracts/secret-name?dryRun=false", &contract("h1", "h16", "10Mbit")).is(201);
+    for (vm, host) in [("web", "h1"), ("db", "h16")] {
+        tenant.put(&format!("/v1/vms/{vm}"), &json!({ "placement": { "host": host } })).is(201);
+    }
+    tenant.put("/v1/contracts/secret-name?dryRun=false", &contract("web", "db", "10Mbit")).is(201);
     tenant.get("/v1/tokens").is_problem(403, "FORBIDDEN");
     client.with("wl_notatoken").get("/v1").is_problem(401, "UNAUTHORIZED");
     client.send("PUT", "/v1/contracts/b", &[], b"{\"password\": \"hunter2\"}").is_problem(400, "INVALID");
@@ -57,7 +60,7 @@ fn nothing_secret_is_logged_and_every_request_is() {
         assert!(!text.contains(&secret) && !text.contains(secret.trim_start_matches("wl_")), "{secret} in {text}");
     }
     let requests: Vec<&str> = text.lines().filter(|line| line.contains("\"message\":\"request\"")).collect();
-    assert_eq!(requests.len(), 5, "{text}");
-    assert!(requests[1].contains("\"status\":201") && requests[1].contains("\"role\":\"tenant\""), "{}", requests[1]);
-    assert!(requests[1].contains("/v1/contracts/{contract}"), "{}", requests[1]);
+    assert_eq!(requests.len(), 7, "{text}");
+    assert!(requests[3].contains("\"status\":201") && requests[3].contains("\"role\":\"tenant\""), "{}", requests[3]);
+    assert!(requests[3].contains("/v1/contracts/{contract}"), "{}", requests[3]);
 }
