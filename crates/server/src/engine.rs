@@ -200,6 +200,11 @@ impl Engine {
             let mut batch = Vec::new();
             let is_last = self.take(&mut running, &mut batch);
             if let Err(error) = self.carry_out(&mut running, batch) {
+                if is_last {
+                    // Everybody was told that it may not have been done; nobody is left to open the ledger again for.
+                    tracing::error!(error, "the last commit failed");
+                    return None;
+                }
                 return Some(error);
             }
             if is_last {
