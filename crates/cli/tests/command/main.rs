@@ -20,9 +20,11 @@ mod topology;
 mod tune;
 mod verify;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a run left behind.
 struct Run {
@@ -68,12 +70,19 @@ fn fed(arguments: &str, input: &str) -> Run {
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// Writes a file for a test and returns its path.
+/// Writes a file for a test and returns its path: one folder for each content, and never seen half written, since
+/// tests that run side by side use the same names.
 fn file(name: &str, content: impl AsRef<[u8]>) -> String {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let content = content.as_ref();
+    let mut hasher = DefaultHasher::new();
+    content.hash(&mut hasher);
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{:016x}", hasher.finish()));
     std::fs::create_dir_all(&folder).unwrap();
+    let half = folder.join(format!("{name}.{}", NEXT.fetch_add(1, Ordering::Relaxed)));
+    std::fs::write(&half, content).unwrap();
     let path = folder.join(name);
-    std::fs::write(&path, content).unwrap();
+    std::fs::rename(&half, &path).unwrap();
     path.to_str().unwrap().to_owned()
 }
 
