@@ -21,6 +21,7 @@ use crate::memory::Remembered;
 use crate::output::Kind;
 use crate::quota::Usage;
 use crate::record::{ContractRecord, DownRecord, LeavingRecord, Missing, NodeRecord, TenantRecord, VmRecord, place};
+use crate::shares::in_shares;
 use crate::tenants::TenantState;
 use crate::timers::Due;
 use crate::tokens::Token;
@@ -191,32 +192,15 @@ impl Controller {
 
     /// Contracts are what there is most of, and each can be read without the others: several threads do.
     fn read_contracts(&mut self, records: &[(&str, &str)], again: &mut Vec<Again>) -> Result<(), LoadError> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = records.len().div_ceil(threads).max(LEAST_SHARE);
         let network = &*self.network;
-        let read = |records: &[(&str, &str)]| -> Result<Vec<_>, LoadError> {
-            records.iter().map(|(key, body)| read_contract(network, key, body)).collect()
-        };
-        let shares: Vec<Result<Vec<_>, LoadError>> = if records.len() <= share {
-            vec![read(records)]
-        } else {
-            std::thread::scope(|scope| {
-                let threads: Vec<_> = records.chunks(share).map(|share| scope.spawn(move || read(share))).collect();
-                threads
-                    .into_iter()
-                    .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                    .collect()
-            })
-        };
-        for share in shares {
-            for (grant, place) in share? {
-                // Of several contracts of one name the last one has it; those before are being released.
-                if self.by_id.get(&grant.id).is_none_or(|&other| other < grant.serial) {
-                    self.by_id.insert(grant.id.clone(), grant.serial);
-                }
-                again.extend(place);
-                self.grants.insert(grant.serial, grant);
+        for read in in_shares(records, |(key, body)| read_contract(network, key, body)) {
+            let (grant, place) = read?;
+            // Of several contracts of one name the last one has it; those before are being released.
+            if self.by_id.get(&grant.id).is_none_or(|&other| other < grant.serial) {
+                self.by_id.insert(grant.id.clone(), grant.serial);
             }
+            again.extend(place);
+            self.grants.insert(grant.serial, grant);
         }
         Ok(())
     }
@@ -386,9 +370,6 @@ impl Controller {
         all.iter().map(|dirty| crate::record::change(self, dirty)).collect()
     }
 }
-
-/// As many contracts as are worth a thread.
-const LEAST_SHARE: usize = 1_000;
 
 /// A contract without its flow, and what is to be reserved for it again.
 fn read_contract(network: &Network, key: &str, body: &str) -> Result<(Grant, Option<Again>), LoadError> {

@@ -220,7 +220,7 @@ pub(crate) fn change(controller: &Controller, dirty: &Dirty) -> Change {
 fn put<T: Serialize>(kind: Kind, key: String, record: Option<&T>) -> Change {
     let json = |record| {
         let Ok(body) = serde_json::to_string(record) else { unreachable!("records have text keys and finite numbers") };
-        body
+        body.into()
     };
     Change { kind, key, body: record.map(json) }
 }
