@@ -65,9 +65,9 @@ fn controller(setup: &Setup) -> Controller {
 }
 
 fn fork(controller: &Controller, setup: &Setup) -> Controller {
-    let records: Vec<(Kind, String, String)> =
+    let records: Vec<(Kind, String, std::sync::Arc<str>)> =
         controller.records().into_iter().filter_map(|change| Some((change.kind, change.key, change.body?))).collect();
-    let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), body.as_str()));
+    let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), &**body));
     Controller::load(setup, NOW.wall, records).unwrap()
 }
 
