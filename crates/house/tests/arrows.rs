@@ -72,6 +72,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("api", Only(&[])),
     // The agents' side of what the controller says; no scheme.
     ("southbound", Only(&["units", "topology", "contracts", "controller"])),
+    // Linux: programs of the kernel, queues, namespaces; knows no controller.
+    ("dataplane", Only(&["units", "topology", "wire"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];

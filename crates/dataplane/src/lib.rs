@@ -1,0 +1,5 @@
+//! The Linux data plane: what carries out contracts on hosts and switches (Chameleon, sections 3.4 and 4.2, on eBPF instead of DPDK).
+//!
+//! - [`net`]: network namespaces, links, and the queues of ports, by iproute2.
+
+pub mod net;
