@@ -74,6 +74,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("southbound", Only(&["units", "topology", "contracts", "controller"])),
     // Linux: programs of the kernel, queues, namespaces; knows no controller.
     ("dataplane", Only(&["units", "topology", "wire"])),
+    // A network in namespaces: never a scheme, never the server's insides.
+    ("lab", Only(&["units", "topology", "formats", "wire", "dataplane", "api"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];
