@@ -188,7 +188,7 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "cls_bpf",
         need: Need::Required,
-        lines: &[("qdisc add", "clsact"), ("filter add", "ingress bpf direct-action bytecode 1,6 0 0 0")],
+        lines: &[("qdisc add", "clsact"), ("filter add", "ingress bpf direct-action bytecode \"1,6 0 0 0,\"")],
         purpose: "attaches eBPF programs, so that they stay when an agent ends",
         remedy: "load the module cls_bpf, or a kernel with CONFIG_NET_CLS_BPF",
     },
