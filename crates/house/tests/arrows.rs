@@ -72,6 +72,10 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("api", Only(&[])),
     // The agents' side of what the controller says; no scheme.
     ("southbound", Only(&["units", "topology", "contracts", "controller"])),
+    // Pure models of what is on the wire.
+    ("wire", Only(&["units"])),
+    // Linux: eBPF programs, their maps, interfaces and queueing disciplines. It knows no controller.
+    ("dataplane", Only(&["units", "topology", "wire"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];
