@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 
 use names::{Names, is_able};
 use nix::sys::socket::{setsockopt, sockopt};
-use wayleave_dataplane::net::{
-    Batch, Namespace, PortQdisc, VethEnd, class, create_veth, plain_packets, queue_counters,
-};
+use wayleave_dataplane::class;
+use wayleave_dataplane::net::{Batch, Namespace, PortQdisc, VethEnd, create_veth, plain_packets, queue_counters};
 use wayleave_units::{Bytes, Rate};
 
 const PACKETS: usize = 150;
@@ -58,7 +57,7 @@ impl Bottleneck {
 
     fn sender(&self, queue: u8) -> UdpSocket {
         let socket = self.from.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))).unwrap().unwrap();
-        setsockopt(&socket, sockopt::Priority, &(class(queue) as i32)).unwrap();
+        setsockopt(&socket, sockopt::Priority, &(class::priority(queue) as i32)).unwrap();
         socket
     }
 

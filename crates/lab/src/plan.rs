@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::net::Ipv4Addr;
 
 use wayleave_dataplane::net::{VLAN_ROOM, VethEnd};
-use wayleave_dataplane::switch::{PortPlan, SwitchPlan};
+use wayleave_dataplane::switch::{PortPlan, SwitchPlan, port_of};
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
 use crate::error::LabError;
@@ -227,7 +227,7 @@ fn limit(what: &'static str, given: usize, most: usize) -> Result<(), LabError> 
 fn interface(network: &Network, link: LinkId) -> String {
     let from = network.node(network.link(link).from);
     let stem = if from.kind == NodeKind::Host { "up" } else { "p" };
-    format!("{stem}{}", wayleave_dataplane::switch::port_of(network, link))
+    format!("{stem}{}", port_of(network, link) + 1)
 }
 
 #[cfg(test)]

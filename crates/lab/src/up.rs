@@ -227,10 +227,7 @@ fn unmount_pins(path: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// The address of an endpoint's interface.
+/// The address of an endpoint's interface: what VMs have that declare none.
 fn address(id: &str) -> [u8; 6] {
-    let hash =
-        id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
-    let [_, _, _, a, b, c, d, e] = hash.to_be_bytes();
-    [2, a, b, c, d, e]
+    wayleave_wire::mac_of(id).bytes()
 }

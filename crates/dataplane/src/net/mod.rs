@@ -16,4 +16,4 @@ pub use counters::{QueueCounters, queue_counters};
 pub use error::NetError;
 pub use link::{VLAN_ROOM, VethEnd, attach_ingress, attach_pass, check_interface, create_veth, plain_packets};
 pub use namespace::Namespace;
-pub use qdisc::{MAX_CLASSES, PortQdisc, class};
+pub use qdisc::{MAX_CLASSES, PortQdisc};

@@ -9,11 +9,10 @@
 use wayleave_units::{Bytes, Rate};
 
 use super::error::NetError;
+use crate::class::MAJOR;
 
 /// The most queues of a port: the priorities of HTB (`TC_HTB_NUMPRIO` of the kernel).
 pub const MAX_CLASSES: usize = 8;
-/// The handle of HTB: the upper half of a packet's priority.
-const MAJOR: u32 = 2;
 /// The largest frame that a port sends, with its tags, and some air.
 const FRAME: u64 = 1600;
 /// How late a timer of the kernel may fire before rate is lost: the bucket of TBF holds what the rate gives in this time (2 ms, in parts
@@ -23,11 +22,6 @@ const LATENESS_PER_SECOND: u64 = 500;
 const MAX_BUFFER: u64 = 64_000_000;
 /// Leaves never wait for their own rate: one that has tokens comes before all priorities of those that have none.
 const UNLIMITED: &str = "rate 100gbit burst 100mb quantum 1600";
-
-/// The value of `skb->priority` for a queue; queue 0 is the highest priority.
-pub const fn class(queue: u8) -> u32 {
-    MAJOR << 16 | (queue as u32 + 1)
-}
 
 /// The queues of one port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,8 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_the_priorities_of_packets() {
-        assert_eq!((class(0), class(7)), (0x2_0001, 0x2_0008));
+    fn queues_are_found_by_their_handles() {
         assert_eq!(PortQdisc::queue_of_handle("11:"), Some(0));
         assert_eq!(PortQdisc::queue_of_handle("18:"), Some(7));
         for handle in ["1:", "2:", "ffff:", "19:", "10:"] {

@@ -5,10 +5,11 @@ use std::fmt;
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Rate};
 
-use crate::net::{MAX_CLASSES, PortQdisc, class};
+use wayleave_wire::{NotATag, Tag};
 
-/// The most ports: VLAN identifiers 1 to 4094 name them, 0 and 4095 are reserved (IEEE 802.1Q).
-const MAX_PORTS: usize = 4094;
+use crate::class;
+use crate::net::{MAX_CLASSES, PortQdisc};
+
 /// What best effort may hold at a host: as much as one queue of a switch in Chameleon, section 5.1.1.
 const BEST_EFFORT_BUFFER: Bytes = Bytes::new(97_000);
 
@@ -25,7 +26,7 @@ pub struct PortPlan {
     pub egress: Option<PortQdisc>,
 }
 
-/// A switch with its ports: port n, which tags name, is the n-th of `ports` that leads out, counted from 1.
+/// A switch with its ports: the port that a tag names is its place in `ports`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchPlan {
     /// Its name in the topology.
@@ -39,10 +40,8 @@ pub struct SwitchPlan {
 pub struct Forward {
     /// Where the packet comes in.
     pub ingress: u32,
-    /// The port in its tag, counted from 1.
-    pub port: u16,
-    /// The queue in its tag.
-    pub queue: u8,
+    /// Its tag: the port among those that lead out, and the queue.
+    pub tag: Tag,
     /// Where it leaves.
     pub egress: u32,
     /// The class of the queue there.
@@ -56,8 +55,8 @@ pub enum PlanError {
     Ports {
         /// The node.
         node: String,
-        /// How many.
-        ports: usize,
+        /// What tags can name.
+        why: NotATag,
     },
     /// Its port has so many queues that no priority is left.
     Queues {
@@ -73,7 +72,7 @@ pub enum PlanError {
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ports { node, ports } => write!(f, "{node} has {ports} ports: tags can name {MAX_PORTS}"),
+            Self::Ports { node, why } => write!(f, "{node} has too many ports: {why}"),
             Self::Queues { link, queues, most } => {
                 write!(
                     f,
@@ -87,11 +86,11 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// The number in a tag that makes a switch use this link: its place among the links that leave the switch, counted from 1.
+/// The port in a tag that makes a switch use this link: its place among the links that leave the switch, from 0 on.
 pub fn port_of(network: &Network, link: LinkId) -> u16 {
     let siblings = network.links_from(network.link(link).from);
     let before = siblings.iter().filter(|&&sibling| sibling < link).count();
-    u16::try_from(before + 1).unwrap_or(u16::MAX)
+    u16::try_from(before).unwrap_or(u16::MAX)
 }
 
 impl SwitchPlan {
@@ -104,9 +103,8 @@ impl SwitchPlan {
         let name = network.node(node).name.clone();
         let mut outgoing = network.links_from(node).to_vec();
         outgoing.sort();
-        if outgoing.len() > MAX_PORTS {
-            return Err(PlanError::Ports { node: name, ports: outgoing.len() });
-        }
+        let last = u16::try_from(outgoing.len().saturating_sub(1)).unwrap_or(u16::MAX);
+        Tag::new(last, 0).map_err(|why| PlanError::Ports { node: name.clone(), why })?;
         let mut ports = Vec::with_capacity(outgoing.len());
         for link in outgoing {
             let (interface, ifindex) = interface(link);
@@ -123,14 +121,15 @@ impl SwitchPlan {
     pub fn table(&self) -> Vec<Forward> {
         let mut table = Vec::new();
         for from in &self.ports {
-            for (number, to) in (1..).zip(&self.ports).filter(|(_, to)| to.ifindex != from.ifindex) {
+            for (port, to) in (0..).zip(&self.ports).filter(|(_, to)| to.ifindex != from.ifindex) {
                 let queues = to.egress.as_ref().map_or(0, |egress| egress.queues.len());
-                table.extend((0..queues as u8).map(|queue| Forward {
+                // `of` has made sure that each has a tag.
+                let tags = (0..queues as u8).filter_map(|queue| Tag::new(port, queue).ok());
+                table.extend(tags.map(|tag| Forward {
                     ingress: from.ifindex,
-                    port: number,
-                    queue,
+                    tag,
                     egress: to.ifindex,
-                    priority: class(queue),
+                    priority: class::priority(tag.queue()),
                 }));
             }
         }
@@ -171,7 +170,7 @@ mod tests {
         let network = build::fat_tree(&FatTree::default()).unwrap();
         for (id, link) in network.links().filter(|(_, link)| network.node(link.from).kind == NodeKind::Switch) {
             let plan = plan(&network, &network.node(link.from).name);
-            assert_eq!(plan.ports[usize::from(port_of(&network, id)) - 1].link, Some(id), "{}", link.name);
+            assert_eq!(plan.ports[usize::from(port_of(&network, id))].link, Some(id), "{}", link.name);
         }
     }
 
@@ -181,9 +180,11 @@ mod tests {
         let switch = plan(&network, "s1");
         let table = switch.table();
         assert_eq!(table.len(), 3 * 2 * 8);
-        assert!(table.iter().all(|line| line.ingress != line.egress && line.priority == class(line.queue)));
+        assert!(
+            table.iter().all(|line| line.ingress != line.egress && line.priority == class::priority(line.tag.queue()))
+        );
         let second = switch.ports[1].ifindex;
-        assert!(table.iter().all(|line| (line.port == 2) == (line.egress == second)));
+        assert!(table.iter().all(|line| (line.tag.port() == 1) == (line.egress == second)));
     }
 
     #[test]
