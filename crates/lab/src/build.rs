@@ -4,7 +4,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
-use wayleave_dataplane::net::{Batch, Namespace, NetError, VethEnd, attach_pass, create_veth, plain_packets};
+use std::path::Path;
+
+use wayleave_dataplane::net::{Batch, Namespace, NetError, VethEnd, attach_pass, create_veth, pin_pass, plain_packets};
+use wayleave_dataplane::switch::{LinuxSwitch, SwitchDriver};
+use wayleave_topology::NodeKind;
 
 use crate::error::LabError;
 use crate::plan::LabPlan;
@@ -20,8 +24,11 @@ struct Inside<'a> {
     tc: Vec<String>,
 }
 
-/// Makes namespaces and links, and gives every port its queues.
-pub(crate) fn build(plan: &LabPlan, pass: Option<&std::path::Path>) -> Result<(), LabError> {
+/// Where the programs of all switches of a lab are pinned, below its pins.
+pub(crate) const SWITCHES: &str = "switches";
+
+/// Makes namespaces and links, gives every port its queues, and starts the switches.
+pub(crate) fn build(plan: &LabPlan, pins: &Path) -> Result<(), LabError> {
     Namespace::create(plan.namespaces())?;
     let mut links = Batch::ip();
     let endpoints = plan.endpoints.iter().map(|endpoint| [&endpoint.inside, &endpoint.outside]);
@@ -29,17 +36,22 @@ pub(crate) fn build(plan: &LabPlan, pass: Option<&std::path::Path>) -> Result<()
         links.line(create_veth(a, b)?);
     }
     links.run(&Namespace::here())?;
-    each(&insides(plan, pass)?, |inside| inside.configure())?;
+    let pass = pin_pass(pins)?;
+    each(&insides(plan, &pass)?, Inside::configure)?;
+    for switch in plan.switches() {
+        LinuxSwitch::open(Namespace::open(&switch.namespace)?, &pins.join(SWITCHES))?.configure(&switch.ports)?;
+    }
     Ok(())
 }
 
-fn insides<'a>(plan: &'a LabPlan, pass: Option<&std::path::Path>) -> Result<Vec<Inside<'a>>, NetError> {
+fn insides<'a>(plan: &'a LabPlan, pass: &Path) -> Result<Vec<Inside<'a>>, NetError> {
     let mut insides = Vec::with_capacity(plan.nodes.len() + plan.endpoints.len());
     for node in &plan.nodes {
         let mut inside = Inside { namespace: &node.namespace, interfaces: Vec::new(), ip: Vec::new(), tc: Vec::new() };
         for port in &node.ports.ports {
             inside.interfaces.push(&port.interface);
-            if let Some(egress) = &port.egress {
+            // A switch gets its queues with its program.
+            if let Some(egress) = port.egress.as_ref().filter(|_| node.kind == NodeKind::Host) {
                 inside.tc.extend(egress.lines(&port.interface)?);
             }
         }
@@ -52,10 +64,9 @@ fn insides<'a>(plan: &'a LabPlan, pass: Option<&std::path::Path>) -> Result<Vec<
         insides.push(Inside { namespace, interfaces: vec![interface], ip, tc: Vec::new() });
     }
     for inside in &mut insides {
-        let attach = |interface: &&str| pass.map(|program| attach_pass(interface, program));
+        let attach = |interface: &&str| attach_pass(interface, pass);
         let up = inside.interfaces.iter().map(|interface| format!("link set dev {interface} up"));
-        inside.ip =
-            inside.interfaces.iter().filter_map(attach).chain(up).chain(std::mem::take(&mut inside.ip)).collect();
+        inside.ip = inside.interfaces.iter().map(attach).chain(up).chain(std::mem::take(&mut inside.ip)).collect();
     }
     for (inside, endpoint) in insides.iter_mut().rev().zip(plan.endpoints.iter().rev()) {
         // Nobody answers who has an address: everybody knows.

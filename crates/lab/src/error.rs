@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use wayleave_dataplane::net::NetError;
-use wayleave_dataplane::switch::PlanError;
+use wayleave_dataplane::switch::{LinuxSwitchError, PlanError};
 
 /// Why a lab could not be made, found or taken away.
 #[derive(Debug)]
@@ -57,6 +57,8 @@ pub enum LabError {
     Plan(PlanError),
     /// Namespaces, links or queues.
     Net(NetError),
+    /// eBPF programs and their maps.
+    Program(wayleave_dataplane::Error),
     /// A file or a call of the kernel.
     Io {
         /// What was tried.
@@ -113,6 +115,7 @@ impl fmt::Display for LabError {
             Self::TooLarge { what, given, most } => write!(f, "{given} {what} are too many for a lab: at most {most}"),
             Self::Plan(error) => error.fmt(f),
             Self::Net(error) => error.fmt(f),
+            Self::Program(error) => error.fmt(f),
             Self::Io { what, error } => write!(f, "{what}: {error}"),
             Self::State { file, why } => {
                 write!(f, "{} cannot be read: {why}; `wayleave lab down` removes the lab all the same", file.display())
@@ -135,5 +138,20 @@ impl From<NetError> for LabError {
 impl From<PlanError> for LabError {
     fn from(error: PlanError) -> Self {
         Self::Plan(error)
+    }
+}
+
+impl From<wayleave_dataplane::Error> for LabError {
+    fn from(error: wayleave_dataplane::Error) -> Self {
+        Self::Program(error)
+    }
+}
+
+impl From<LinuxSwitchError> for LabError {
+    fn from(error: LinuxSwitchError) -> Self {
+        match error {
+            LinuxSwitchError::Net(error) => Self::Net(error),
+            LinuxSwitchError::Program(error) => Self::Program(error),
+        }
     }
 }

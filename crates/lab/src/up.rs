@@ -117,7 +117,7 @@ impl Labs {
             .map_err(|error| LabError::io(format!("{} cannot be written", file.display()), error))?;
         mount_pins(&folder.pins())?;
         lock.share(true)?;
-        build(plan, None)?;
+        build(plan, &folder.pins())?;
         lock.share(false)?;
         state.stage = Stage::Up;
         folder.write(&state)

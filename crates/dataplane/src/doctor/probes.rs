@@ -8,7 +8,10 @@ use nix::unistd::geteuid;
 
 use super::throwaway::{NEAR, Pins, Throwaway};
 use super::{Check, Finding, Need};
-use crate::net::{NetError, PortQdisc};
+use crate::error::Error;
+use crate::host::{Host, Settings};
+use crate::net::{Batch, NetError, PortQdisc, attach_ingress, attach_pass, pin_pass};
+use crate::programs::SwitchProgram;
 use wayleave_units::{Bytes, Rate};
 
 /// Looks for everything. It takes some tens of milliseconds, and leaves nothing behind.
@@ -22,8 +25,13 @@ pub fn examine() -> Vec<Check> {
     checks.push(links(place.as_ref()));
     let place = place.filter(|_| present(&checks, "veth"));
     checks.push(jit());
-    checks.push(pins());
     let tc = place.as_ref().filter(|_| present(&checks, "tc"));
+    let pins = if checks[0].is_present() { Some(Pins::new().map_err(|error| error.to_string())) } else { None };
+    checks.push(bpffs(pins.as_ref()));
+    let pins = pins.and_then(Result::ok);
+    checks.push(programs(pins.as_ref()));
+    checks.push(attached(pins.as_ref().zip(tc)));
+    checks.push(polling(pins.as_ref().zip(place.as_ref())));
     checks.extend(KINDS.iter().map(|kind| kind.check(tc)));
     checks.push(port(tc));
     checks.push(realtime());
@@ -157,13 +165,64 @@ fn jit() -> Check {
     }
 }
 
-fn pins() -> Check {
+fn bpffs(pins: Option<&Result<Pins, String>>) -> Check {
     Check {
         name: "bpffs",
         need: Need::Required,
         purpose: "programs and rules stay when an agent ends, and are found again",
         remedy: "a kernel with CONFIG_BPF_SYSCALL; in a container CAP_SYS_ADMIN, for the mount",
-        finding: if geteuid().is_root() { found(Pins::new().map(drop)) } else { Finding::Untried("root") },
+        finding: pins.map_or(Finding::Untried("root"), |pins| found(pins.as_ref().map(drop))),
+    }
+}
+
+fn programs(pins: Option<&Pins>) -> Check {
+    let load = |pins: &Pins| -> Result<(), Error> {
+        let settings = Settings { contracts: 16, ..Settings::default() };
+        Host::open(&pins.path().join("host"), &settings).map(drop)?;
+        SwitchProgram::open(&pins.path().join("switch")).map(drop)
+    };
+    Check {
+        name: "eBPF programs",
+        need: Need::Required,
+        purpose: "classify, shape, tag and forward packets: those of Wayleave, loaded and checked by the kernel",
+        remedy: "Linux 5.10 or newer with CONFIG_BPF_SYSCALL; root, or CAP_BPF with CAP_NET_ADMIN and CAP_PERFMON",
+        finding: pins.map_or(Finding::Untried("bpffs"), |pins| found(load(pins))),
+    }
+}
+
+fn attached(place: Option<(&Pins, &Throwaway)>) -> Check {
+    let attach = |(pins, place): (&Pins, &Throwaway)| -> Result<(), String> {
+        let program = SwitchProgram::open(&pins.path().join("switch")).map_err(|error| error.to_string())?;
+        place.try_tc(&attach_ingress(NEAR, &program.pinned())).map_err(said)
+    };
+    Check {
+        name: "attached programs",
+        need: Need::Required,
+        purpose: "programs see every packet of an interface, and stay when an agent ends",
+        remedy: "see clsact and cls_bpf; iproute2 has to be built with libbpf",
+        finding: place.map_or(Finding::Untried("bpffs, veth and tc"), |place| found(attach(place))),
+    }
+}
+
+fn polling(place: Option<(&Pins, &Throwaway)>) -> Check {
+    let attach = |(pins, place): (&Pins, &Throwaway)| -> Result<(), String> {
+        let program = pin_pass(pins.path()).map_err(|error| error.to_string())?;
+        Batch::ip().line(attach_pass(NEAR, &program)).run(&place.namespace).map_err(said)
+    };
+    Check {
+        name: "XDP on veth",
+        need: Need::Required,
+        purpose: "virtual links poll for packets, so that these keep their order",
+        remedy: "Linux 4.19 or newer; iproute2 has to be built with libbpf",
+        finding: place.map_or(Finding::Untried("bpffs and veth"), |place| found(attach(place))),
+    }
+}
+
+/// What a tool said; what it was told stands in the name of the check.
+fn said(error: NetError) -> String {
+    match error {
+        NetError::Tool { said, .. } => said,
+        other => other.to_string(),
     }
 }
 
@@ -248,13 +307,7 @@ impl Kind {
         let lines: Vec<String> =
             self.lines.iter().map(|(before, after)| format!("{before} dev {NEAR} {after}")).collect();
         let Self { name, need, purpose, remedy, .. } = *self;
-        let finding = place.map_or(Finding::Untried("veth and tc"), |place| {
-            found(place.try_tc(&lines).map_err(|error| match error {
-                // What was tried stands in the name already.
-                NetError::Tool { said, .. } => said,
-                other => other.to_string(),
-            }))
-        });
+        let finding = place.map_or(Finding::Untried("veth and tc"), |place| found(place.try_tc(&lines).map_err(said)));
         Check { name, need, purpose, remedy, finding }
     }
 }

@@ -75,7 +75,7 @@ impl Pins {
             std::env::temp_dir().join(format!("wayleave-doctor-{}-{}", std::process::id(), NEXT.fetch_add(1, Relaxed)));
         fs::create_dir_all(&path)?;
         let pins = Self(path);
-        mount(Some("bpf"), &pins.0, Some("bpf"), MsFlags::empty(), None::<&str>)?;
+        mount(Some("bpf"), &pins.0, Some("bpf"), MsFlags::empty(), None::<&str>).map_err(std::io::Error::from)?;
         Ok(pins)
     }
 

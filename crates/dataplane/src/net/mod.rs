@@ -9,6 +9,7 @@ mod counters;
 mod error;
 mod link;
 mod namespace;
+mod pass;
 mod qdisc;
 
 pub use batch::{Batch, output};
@@ -16,4 +17,5 @@ pub use counters::{QueueCounters, queue_counters};
 pub use error::NetError;
 pub use link::{VLAN_ROOM, VethEnd, attach_ingress, attach_pass, check_interface, create_veth, plain_packets};
 pub use namespace::Namespace;
+pub use pass::pin_pass;
 pub use qdisc::{MAX_CLASSES, PortQdisc};

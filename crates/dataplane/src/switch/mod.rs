@@ -3,10 +3,12 @@
 //! Switches are configured once, when they start (Chameleon, section 3.4): a packet carries one VLAN tag for each switch on its way, and the
 //! tag says by which port and queue it leaves. So a switch keeps no state of contracts, and admission never touches it.
 
+mod linux;
 mod plan;
 
 use std::fmt;
 
+pub use linux::{LinuxSwitch, LinuxSwitchError};
 pub use plan::{Forward, PlanError, PortPlan, SwitchPlan, port_of};
 
 use crate::net::QueueCounters;
@@ -23,7 +25,7 @@ pub struct PortCounters {
 /// What a switch has sent and dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwitchCounters {
-    /// The ports, in order of the plan.
+    /// The ports that lead out.
     pub ports: Vec<PortCounters>,
     /// Frames without a tag, or with one that names no port and queue: dropped.
     pub unroutable: u64,
