@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use aya::maps::{HashMap, Map, MapData, MapError, PerCpuHashMap};
-use aya::programs::{Program, SchedClassifier};
+use aya::programs::{Program, ProgramError, SchedClassifier};
 use aya::{Ebpf, EbpfLoader};
 use wayleave_wire::Tag;
 
@@ -21,6 +21,9 @@ pub(crate) static HOST: &[u8] = aya::include_bytes_aligned!("../bpf/objects/host
 static SWITCH: &[u8] = aya::include_bytes_aligned!("../bpf/objects/switch.o");
 /// A hash of the sources that the objects were compiled of.
 const SOURCES: &str = include_str!("../bpf/objects/sources.sha256");
+
+/// How often a program is loaded again when the kernel was disturbed.
+const MORE_ATTEMPTS: usize = 9;
 
 /// The folder of this version's pins.
 pub fn version() -> String {
@@ -73,7 +76,8 @@ fn load(object: &[u8], folder: &Path, prepare: impl FnOnce(&mut EbpfLoader<'_>))
     for (name, program) in loaded.programs_mut() {
         let path = folder.join(name);
         let Program::SchedClassifier(program) = program else { continue };
-        program.load().map_err(|error| Error::failed(format!("loading the eBPF program {name}"), error))?;
+        patiently(|| program.load())
+            .map_err(|error| Error::failed(format!("loading the eBPF program {name}"), error))?;
         program.pin(&path).map_err(|error| Error::at("pinning the program", &path, error))?;
     }
     let names: Vec<String> = loaded.maps().map(|(name, _)| name.to_owned()).collect();
@@ -83,6 +87,21 @@ fn load(object: &[u8], folder: &Path, prepare: impl FnOnce(&mut EbpfLoader<'_>))
         map.pin(&path).map_err(|error| Error::at("pinning the map", &path, error))?;
     }
     Ok(())
+}
+
+/// Loads a program. The kernel gives up checking it when anything wants the thread's attention (EAGAIN); libbpf tries five times, too.
+pub(crate) fn patiently(mut load: impl FnMut() -> Result<(), ProgramError>) -> Result<(), ProgramError> {
+    let is_disturbed = |result: &Result<(), ProgramError>| match result {
+        Err(ProgramError::LoadError { io_error, .. }) => io_error.raw_os_error() == Some(libc::EAGAIN),
+        _ => false,
+    };
+    let mut result = load();
+    for _ in 0..MORE_ATTEMPTS {
+        if is_disturbed(&result) {
+            result = load();
+        }
+    }
+    result
 }
 
 /// Removes a folder of pins, if it is there.

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{Down, is_able, labs, name, namespaces};
+use common::{Down, is_able, labs, name};
 use wayleave_dataplane::net::Namespace;
 use wayleave_lab::{EndpointSpec, Lab, LabError, LabName, Program, Stage, UpOptions, scaled};
 use wayleave_topology::Network;
@@ -28,6 +28,11 @@ fn fat_tree() -> Network {
 fn up(name: &LabName, network: &Network) -> Result<Lab, LabError> {
     let vm = EndpointSpec { id: "acme:web".to_owned(), host: "h2".to_owned() };
     labs().up(&UpOptions { name: name.clone(), topology: "test", network, endpoints: &[vm] })
+}
+
+/// The namespaces of a lab that are there.
+fn namespaces(name: &LabName) -> Vec<String> {
+    Namespace::list().unwrap().into_iter().filter(|one| one.starts_with(&name.prefix())).collect()
 }
 
 /// What a lab could leave that does not carry its name: links outside of namespaces, mounts.

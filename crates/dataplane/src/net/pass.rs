@@ -6,7 +6,7 @@ use aya::Ebpf;
 use aya::programs::Xdp;
 
 use crate::error::Error;
-use crate::programs::version;
+use crate::programs::{patiently, version};
 
 /// The program, compiled.
 static PASS: &[u8] = aya::include_bytes_aligned!("../../bpf/objects/pass.o");
@@ -26,7 +26,7 @@ pub fn pin_pass(folder: &Path) -> Result<PathBuf, Error> {
     let mut loaded = Ebpf::load(PASS).map_err(|error| Error::failed("loading the eBPF program pass", error))?;
     let program = loaded.program_mut("pass").ok_or_else(|| Error::Refused("pass.o has no program pass".to_owned()))?;
     let program: &mut Xdp = program.try_into().map_err(failed)?;
-    program.load().map_err(failed)?;
+    patiently(|| program.load()).map_err(failed)?;
     program.pin(&path).map_err(|error| Error::at("pinning the program", &path, error))?;
     Ok(path)
 }

@@ -5,7 +5,6 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use wayleave_dataplane::doctor::{Need, can_run, examine};
-use wayleave_dataplane::net::Namespace;
 use wayleave_lab::{LabName, Labs};
 
 static SWEEP: Once = Once::new();
@@ -48,9 +47,4 @@ pub(crate) fn is_able() -> bool {
         eprintln!("LEFT OUT: this test needs {}: {}", check.name, check.finding);
     }
     able
-}
-
-/// The namespaces of a lab that are there.
-pub(crate) fn namespaces(name: &LabName) -> Vec<String> {
-    Namespace::list().unwrap().into_iter().filter(|one| one.starts_with(&name.prefix())).collect()
 }
