@@ -1,10 +1,9 @@
 //! Making what the plan says.
 
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
-
-use std::path::Path;
 
 use wayleave_dataplane::net::{Batch, Namespace, NetError, VethEnd, attach_pass, create_veth, pin_pass, plain_packets};
 use wayleave_dataplane::switch::{LinuxSwitch, SwitchDriver};

@@ -135,12 +135,4 @@ fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
     assert!(reports[1].lost() > 100, "the flood overflows its queue");
     let contract = hosts.of(from.host).counters().unwrap().contracts[&1];
     assert_eq!((contract.packets, contract.shaped), (with.sent, 0));
-    eprintln!(
-        "{:?} {:?} of {} stalls {} longest {} us",
-        with.per_mille(500),
-        with.worst(),
-        with.sent,
-        stalls.all.len(),
-        stalls.longest() / 1000
-    );
 }
