@@ -23,9 +23,6 @@ struct Inside<'a> {
     tc: Vec<String>,
 }
 
-/// Where the programs of all switches of a lab are pinned, below its pins.
-pub(crate) const SWITCHES: &str = "switches";
-
 /// Makes namespaces and links, gives every port its queues, and starts the switches.
 pub(crate) fn build(plan: &LabPlan, pins: &Path) -> Result<(), LabError> {
     Namespace::create(plan.namespaces())?;
@@ -38,7 +35,8 @@ pub(crate) fn build(plan: &LabPlan, pins: &Path) -> Result<(), LabError> {
     let pass = pin_pass(pins)?;
     each(&insides(plan, &pass)?, Inside::configure)?;
     for switch in plan.switches() {
-        LinuxSwitch::open(Namespace::open(&switch.namespace)?, &pins.join(SWITCHES))?.configure(&switch.ports)?;
+        LinuxSwitch::open(Namespace::open(&switch.namespace)?, &pins.join(switch.file_name()))?
+            .configure(&switch.ports)?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@
 
 mod build;
 mod clock;
+mod control;
 mod error;
 mod names;
 mod plan;
@@ -18,6 +19,7 @@ mod status;
 pub mod traffic;
 mod up;
 
+pub use control::Control;
 pub use error::LabError;
 pub use names::LabName;
 pub use plan::{EndpointPlan, EndpointSpec, HOST_TENANT, LabPlan, NodePlan};

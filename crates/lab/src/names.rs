@@ -44,6 +44,13 @@ impl fmt::Display for LabName {
     }
 }
 
+/// A name as that of a file, on any file system: what others could mean something by is written as `%` and two digits.
+pub(crate) fn file_name(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~');
+    let text = |byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    name.bytes().map(text).collect()
+}
+
 /// Gives every node and endpoint a namespace of its own.
 pub(crate) struct Namespaces {
     prefix: String,
@@ -80,6 +87,11 @@ mod tests {
             assert!(LabName::new(name).is_err(), "{name:?}");
         }
         assert_eq!(LabName::new("lab1").unwrap().prefix(), "wl-lab1-");
+    }
+
+    #[test]
+    fn every_name_is_a_file() {
+        assert_eq!((file_name("pod1-agg1"), file_name("a/b.c ")), ("pod1-agg1".to_owned(), "a%2Fb%2Ec%20".to_owned()));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use wayleave_dataplane::switch::{PortPlan, SwitchPlan, port_of};
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
 use crate::error::LabError;
-use crate::names::{LabName, Namespaces};
+use crate::names::{LabName, Namespaces, file_name};
 
 /// What the name of a bare host's endpoint begins with.
 pub const HOST_TENANT: &str = "host";
@@ -69,6 +69,13 @@ pub struct LabPlan {
     pub cables: Vec<[VethEnd; 2]>,
     /// First those of the hosts by themselves, then the VMs.
     pub endpoints: Vec<EndpointPlan>,
+}
+
+impl NodePlan {
+    /// Its name as that of a file: the folder of its pins, where its agent finds them.
+    pub fn file_name(&self) -> String {
+        file_name(&self.ports.name)
+    }
 }
 
 impl LabPlan {
@@ -215,6 +222,17 @@ impl LabPlan {
     }
 }
 
+impl LabPlan {
+    /// The index of the interface that a link enters by.
+    pub fn entry(&self, network: &Network, link: LinkId) -> Option<u32> {
+        // The first end of a cable is that of its link with the smaller index.
+        let place =
+            network.links().filter(|&(id, _)| network.cable(id) == id).position(|(id, _)| id == network.cable(link))?;
+        let [near, far] = self.cables.get(place)?;
+        Some(if network.cable(link) == link { far.ifindex } else { near.ifindex })
+    }
+}
+
 fn next(indices: &mut std::ops::RangeFrom<u32>) -> u32 {
     indices.next().unwrap_or(u32::MAX)
 }
@@ -272,6 +290,16 @@ mod tests {
             for port in &node.ports.ports {
                 assert_eq!(ends.get(&(&*node.namespace, &*port.interface)), Some(&port.ifindex), "{port:?}");
             }
+        }
+    }
+
+    #[test]
+    fn links_enter_where_the_way_back_leaves() {
+        let network = build::fat_tree(&FatTree::default()).unwrap();
+        let plan = plan(&network, &[]).unwrap();
+        for (id, link) in network.links() {
+            let back = plan.port(&network, network.reverse(id).unwrap()).unwrap();
+            assert_eq!(plan.entry(&network, id), Some(back.ifindex), "{}", link.name);
         }
     }
 

@@ -83,6 +83,13 @@ pub(crate) fn running(folder: &Folder) -> Vec<Process> {
     processes
 }
 
+/// Whether a process runs; one that has ended and is not waited for yet does not.
+pub(crate) fn is_alive(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
 /// Ends all programs of a lab: agents first are asked, then all are killed. Returns how many there were.
 pub(crate) fn stop(folder: &Folder) -> usize {
     let me = std::process::id() as i32;

@@ -198,6 +198,11 @@ impl Lab {
         self.folder.pins()
     }
 
+    /// The file with what a program of the lab has said.
+    pub fn log(&self, program: &str) -> PathBuf {
+        self.folder.log(program)
+    }
+
     /// Starts a program that belongs to the lab: it outlives this one, and ends when the lab is taken away.
     ///
     /// # Errors
