@@ -25,7 +25,7 @@ endif
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format lint docs tests bench bench-sim reproduce fuzz verify-long break-ledger break-server try-topologies toolchain \
+.PHONY: help demo build test format lint docs tests bench bench-sim reproduce fuzz verify-long break-ledger break-server try-topologies bpf toolchain \
 	components
 
 help: ## list these targets
@@ -95,6 +95,10 @@ break-server: toolchain ## kill `wayleave serve` at length, and send it whatever
 try-topologies: build ## plan and verify random requests on every network file of a folder (DIR, IMPORT)
 	@[ -n "$(DIR)" ] || { printf 'make try-topologies DIR=FOLDER names a folder with .gml, .graphml, .json or .clab.yml files\n' >&2; exit 1; }
 	@.ci/try-topologies "$(WAYLEAVE)" "$(DIR)" $(IMPORT)
+
+bpf: ## compile the eBPF programs (clang; the compiled ones are in the repository)
+	$(call say,crates/dataplane/bpf)
+	@crates/dataplane/bpf/compile
 
 toolchain:
 	@command -v $(CARGO) >/dev/null 2>&1 || { \

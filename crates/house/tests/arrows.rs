@@ -72,6 +72,12 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("api", Only(&[])),
     // The agents' side of what the controller says; no scheme.
     ("southbound", Only(&["units", "topology", "contracts", "controller"])),
+    // Pure models of what is on the wire.
+    ("wire", Only(&["units"])),
+    // Linux: eBPF programs, their maps, interfaces and queueing disciplines. It knows no controller.
+    ("dataplane", Only(&["units", "topology", "wire"])),
+    // A network in namespaces: never a scheme, never the server's insides.
+    ("lab", Only(&["units", "topology", "formats", "wire", "dataplane"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];

@@ -1,0 +1,169 @@
+/* Frames taken apart, as crates/wire/src/frame.rs does it. */
+#ifndef WAYLEAVE_PARSE_H
+#define WAYLEAVE_PARSE_H
+
+#include "maps.h"
+
+enum parsed { PARSED, TAGGED_FRAME, BROKEN };
+
+struct packet {
+	u32 ifindex;
+	u8 is_ip; /* 0, 4 or 6 */
+	u8 has_ports;
+	u8 protocol;
+	u8 padding;
+	u16 source_port; /* in the order of the wire */
+	u16 destination_port;
+	u8 mac[8];
+	u32 source[4];
+	u32 destination[4];
+};
+
+#define TCP 6
+#define UDP 17
+#define SCTP 132
+
+/* Extension headers of IPv6 (RFC 8200, section 4). */
+#define HOP_BY_HOP 0
+#define ROUTING 43
+#define FRAGMENT 44
+#define AUTHENTICATION 51
+#define OPTIONS 60
+#define MAX_EXTENSIONS 8
+
+INLINE int same_mac(const u8 *a, const u8 *b)
+{
+	return *(u16 *)a == *(u16 *)b && *(u16 *)(a + 2) == *(u16 *)(b + 2) && *(u16 *)(a + 4) == *(u16 *)(b + 4);
+}
+
+/* Ports, if the protocol has them; `end` is where the IP packet ends. */
+INLINE enum parsed ports(struct __sk_buff *skb, struct packet *packet, u32 at, u32 end)
+{
+	u16 both[2];
+
+	if (packet->protocol != TCP && packet->protocol != UDP && packet->protocol != SCTP)
+		return PARSED;
+	if (at + 4 > end || load_bytes(skb, at, both, 4))
+		return BROKEN;
+	packet->source_port = both[0];
+	packet->destination_port = both[1];
+	packet->has_ports = 1;
+	return PARSED;
+}
+
+INLINE enum parsed ipv4(struct __sk_buff *skb, struct packet *packet, const u8 *ip, u32 length)
+{
+	u32 header = 4 * (ip[0] & 15), total = (u32)ip[2] << 8 | ip[3];
+
+	if (ip[0] >> 4 != 4 || header < 20 || total < header || total + 14 > length)
+		return BROKEN;
+	packet->is_ip = 4;
+	packet->protocol = ip[9];
+	packet->source[3] = *(u32 *)(ip + 12);
+	packet->destination[3] = *(u32 *)(ip + 16);
+	/* Of a fragmented packet no part has ports, so that all go one way. 0x3f: more fragments, and the offset. */
+	if ((ip[6] & 0x3f) | ip[7])
+		return PARSED;
+	return ports(skb, packet, 14 + header, 14 + total);
+}
+
+INLINE enum parsed ipv6(struct __sk_buff *skb, struct packet *packet, const u8 *ip, u32 length)
+{
+	u32 at = 54, end = 54 + ((u32)ip[4] << 8 | ip[5]);
+	u8 next = ip[6], head[2];
+
+	if (ip[0] >> 4 != 6 || end > length)
+		return BROKEN;
+	packet->is_ip = 6;
+	COPY(packet->source, ip + 8, 16);
+	COPY(packet->destination, ip + 24, 16);
+	for (int i = 0; i < MAX_EXTENSIONS; i++) {
+		if (next != HOP_BY_HOP && next != ROUTING && next != FRAGMENT && next != AUTHENTICATION && next != OPTIONS) {
+			packet->protocol = next;
+			return ports(skb, packet, at, end);
+		}
+		if (at + 8 > end || load_bytes(skb, at, head, 2))
+			return BROKEN;
+		if (next == FRAGMENT) {
+			packet->protocol = head[0];
+			return PARSED;
+		}
+		at += next == AUTHENTICATION ? 4 * (head[1] + 2) : 8 * (head[1] + 1);
+		if (at > end)
+			return BROKEN;
+		next = head[0];
+	}
+	return BROKEN;
+}
+
+INLINE enum parsed parse(struct __sk_buff *skb, struct packet *packet, struct pair *macs)
+{
+	u8 *data = (u8 *)(long)skb->data, *end = (u8 *)(long)skb->data_end;
+	u32 length = skb->len, wanted;
+	u16 type;
+
+	ZERO(packet, sizeof(*packet));
+	if (length < 14)
+		return BROKEN;
+	/* The headers in one piece: 54 bytes are the longest that are read in place. */
+	wanted = length < 54 ? length : 54;
+	if (UNLIKELY(data + wanted > end)) {
+		if (pull_data(skb, wanted))
+			return BROKEN;
+		data = (u8 *)(long)skb->data;
+		end = (u8 *)(long)skb->data_end;
+	}
+	if (data + 14 > end)
+		return BROKEN;
+	COPY(macs->destination, data, 6);
+	COPY(macs->source, data + 6, 6);
+	COPY(packet->mac, data, 6);
+	type = *(u16 *)(data + 12);
+	if (skb->vlan_present || is_tag(type))
+		return TAGGED_FRAME;
+	if (LIKELY(type == BE16(TYPE_IPV4)))
+		return data + 34 > end ? BROKEN : ipv4(skb, packet, data + 14, length);
+	if (type == BE16(TYPE_IPV6))
+		return data + 54 > end ? BROKEN : ipv6(skb, packet, data + 14, length);
+	return PARSED;
+}
+
+/* The class of a packet, of the fields of a mask only. */
+INLINE void masked(struct class *class, const struct packet *packet, u8 mask)
+{
+	ZERO(class, sizeof(*class));
+	class->ifindex = packet->ifindex;
+	class->mask = mask;
+	if (mask & MASK_PROTOCOL)
+		class->protocol = packet->protocol;
+	if (mask & MASK_SOURCE_PORT)
+		class->source_port = packet->source_port;
+	if (mask & MASK_DESTINATION_PORT)
+		class->destination_port = packet->destination_port;
+	if (mask & MASK_MAC)
+		COPY(class->mac, packet->mac, 6);
+	if (mask & MASK_SOURCE)
+		COPY(class->source, packet->source, 16);
+	if (mask & MASK_DESTINATION)
+		COPY(class->destination, packet->destination, 16);
+	if ((mask & MASK_ADDRESSES) && packet->is_ip == 6)
+		class->mask |= KEY_IPV6;
+}
+
+/* FNV-1a over words (Fowler, Noll, Vo): which of several routes a flow without a contract takes. */
+INLINE u32 flow_hash(const struct packet *packet)
+{
+	u32 hash = 2166136261u;
+
+#define MIX(word) hash = (hash ^ (word)) * 16777619u
+	for (int i = 0; i < 4; i++)
+		MIX(packet->source[i]);
+	for (int i = 0; i < 4; i++)
+		MIX(packet->destination[i]);
+	MIX((u32)packet->source_port | (u32)packet->destination_port << 16);
+	MIX(packet->protocol);
+#undef MIX
+	return hash ^ hash >> 16;
+}
+
+#endif

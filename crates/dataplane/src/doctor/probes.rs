@@ -1,0 +1,391 @@
+//! What is looked for, one after the other.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use nix::unistd::geteuid;
+
+use super::throwaway::{NEAR, Pins, Throwaway};
+use super::{Check, Finding, Need};
+use crate::error::Error;
+use crate::host::{Host, Settings};
+use crate::net::{Batch, NetError, PortQdisc, attach_ingress, attach_pass, pin_pass};
+use crate::programs::SwitchProgram;
+use wayleave_units::{Bytes, Rate};
+
+/// Looks for everything. It takes some tens of milliseconds, and leaves nothing behind.
+pub fn examine() -> Vec<Check> {
+    let mut checks = vec![rights()];
+    checks.extend(TOOLS.iter().map(Tool::check));
+    let is_able = checks[0].is_present() && present(&checks, "ip");
+    let place = if is_able { Some(Throwaway::new().map_err(|error| error.to_string())) } else { None };
+    checks.push(namespaces(place.as_ref()));
+    let place = place.and_then(Result::ok);
+    checks.push(links(place.as_ref()));
+    let place = place.filter(|_| present(&checks, "veth"));
+    checks.push(jit());
+    let tc = place.as_ref().filter(|_| present(&checks, "tc"));
+    let pins = if checks[0].is_present() { Some(Pins::new().map_err(|error| error.to_string())) } else { None };
+    checks.push(bpffs(pins.as_ref()));
+    let pins = pins.and_then(Result::ok);
+    checks.push(programs(pins.as_ref()));
+    checks.push(attached(pins.as_ref().zip(tc)));
+    checks.push(polling(pins.as_ref().zip(place.as_ref())));
+    checks.extend(KINDS.iter().map(|kind| kind.check(tc)));
+    checks.push(port(tc));
+    checks.push(realtime());
+    checks
+}
+
+fn present(checks: &[Check], name: &str) -> bool {
+    checks.iter().any(|check| check.name == name && check.is_present())
+}
+
+fn found(result: Result<(), impl ToString>) -> Finding {
+    match result {
+        Ok(()) => Finding::Present("works".to_owned()),
+        Err(error) => Finding::Missing(error.to_string()),
+    }
+}
+
+/// Bits of `CapEff` (include/uapi/linux/capability.h).
+const CAPABILITIES: [(u32, &str); 3] = [(12, "CAP_NET_ADMIN"), (21, "CAP_SYS_ADMIN"), (39, "CAP_BPF")];
+
+fn rights() -> Check {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let bits = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0);
+    let missing: Vec<&str> =
+        CAPABILITIES.iter().filter(|(bit, _)| bits >> bit & 1 == 0).map(|&(_, name)| name).collect();
+    let finding = match (geteuid().is_root(), missing.is_empty()) {
+        (true, true) => Finding::Present("root, with all capabilities that are needed".to_owned()),
+        (true, false) => Finding::Missing(format!("root without {}", missing.join(", "))),
+        (false, _) => Finding::Missing(format!("user {} is not root", geteuid())),
+    };
+    Check {
+        name: "root",
+        need: Need::Required,
+        purpose: "namespaces, links, queues and eBPF programs",
+        remedy: "run as root (sudo); in a container give it CAP_NET_ADMIN, CAP_SYS_ADMIN and CAP_BPF",
+        finding,
+    }
+}
+
+/// A program that is called.
+struct Tool {
+    name: &'static str,
+    version: &'static str,
+    need: Need,
+    purpose: &'static str,
+    remedy: &'static str,
+}
+
+const TOOLS: &[Tool] = &[
+    Tool {
+        name: "ip",
+        version: "-V",
+        need: Need::Required,
+        purpose: "makes namespaces and links",
+        remedy: "install iproute2",
+    },
+    Tool {
+        name: "tc",
+        version: "-V",
+        need: Need::Required,
+        purpose: "makes queues and attaches programs",
+        remedy: "install iproute2 (in some distributions iproute-tc)",
+    },
+    Tool {
+        name: "ethtool",
+        version: "--version",
+        need: Need::Required,
+        purpose: "turns off what merges packets, so that each is shaped by itself",
+        remedy: "install ethtool",
+    },
+    Tool {
+        name: "nsenter",
+        version: "--version",
+        need: Need::Useful,
+        purpose: "lets people look into the namespaces of a lab",
+        remedy: "install util-linux",
+    },
+];
+
+impl Tool {
+    fn check(&self) -> Check {
+        let said = Command::new(self.name).arg(self.version).output();
+        let finding = match said {
+            Ok(output) => {
+                let text = [output.stdout, output.stderr].concat();
+                let text = String::from_utf8_lossy(&text);
+                Finding::Present(text.lines().next().unwrap_or("installed").trim().to_owned())
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Finding::Missing("not installed".to_owned()),
+            Err(error) => Finding::Missing(error.to_string()),
+        };
+        let Self { name, need, purpose, remedy, .. } = *self;
+        Check { name, need, purpose, remedy, finding }
+    }
+}
+
+fn namespaces(place: Option<&Result<Throwaway, String>>) -> Check {
+    Check {
+        name: "network namespaces",
+        need: Need::Required,
+        purpose: "the hosts, switches and endpoints of a lab",
+        remedy: "a kernel with CONFIG_NET_NS; in a container CAP_SYS_ADMIN and a /run that can be mounted on",
+        finding: place.map_or(Finding::Untried("root and ip"), |place| found(place.as_ref().map(drop))),
+    }
+}
+
+fn links(place: Option<&Throwaway>) -> Check {
+    Check {
+        name: "veth",
+        need: Need::Required,
+        purpose: "the cables of a lab, the interfaces of containers",
+        remedy: "load the module veth, or a kernel with CONFIG_VETH",
+        finding: place.map_or(Finding::Untried("network namespaces"), |place| found(place.add_link())),
+    }
+}
+
+fn jit() -> Check {
+    let path = "/proc/sys/net/core/bpf_jit_enable";
+    let finding = match fs::read_to_string(path).map(|text| text.trim().to_owned()) {
+        Ok(value) if value == "0" => Finding::Missing(format!("{path} is 0")),
+        Ok(value) => Finding::Present(format!("{path} is {value}")),
+        Err(error) => Finding::Missing(format!("{path}: {error}")),
+    };
+    Check {
+        name: "BPF JIT",
+        need: Need::Useful,
+        purpose: "without it eBPF programs are interpreted, and several times slower",
+        remedy: "sysctl -w net.core.bpf_jit_enable=1",
+        finding,
+    }
+}
+
+fn bpffs(pins: Option<&Result<Pins, String>>) -> Check {
+    Check {
+        name: "bpffs",
+        need: Need::Required,
+        purpose: "programs and rules stay when an agent ends, and are found again",
+        remedy: "a kernel with CONFIG_BPF_SYSCALL; in a container CAP_SYS_ADMIN, for the mount",
+        finding: pins.map_or(Finding::Untried("root"), |pins| found(pins.as_ref().map(drop))),
+    }
+}
+
+fn programs(pins: Option<&Pins>) -> Check {
+    let load = |pins: &Pins| -> Result<(), Error> {
+        let settings = Settings { contracts: 16, ..Settings::default() };
+        Host::open(&pins.path().join("host"), &settings).map(drop)?;
+        SwitchProgram::open(&pins.path().join("switch")).map(drop)
+    };
+    Check {
+        name: "eBPF programs",
+        need: Need::Required,
+        purpose: "classify, shape, tag and forward packets: those of Wayleave, loaded and checked by the kernel",
+        remedy: "Linux 5.10 or newer with CONFIG_BPF_SYSCALL; root, or CAP_BPF with CAP_NET_ADMIN and CAP_PERFMON",
+        finding: pins.map_or(Finding::Untried("bpffs"), |pins| found(load(pins))),
+    }
+}
+
+fn attached(place: Option<(&Pins, &Throwaway)>) -> Check {
+    let attach = |(pins, place): (&Pins, &Throwaway)| -> Result<(), String> {
+        let program = SwitchProgram::open(&pins.path().join("switch")).map_err(|error| error.to_string())?;
+        place.try_tc(&attach_ingress(NEAR, &program.pinned())).map_err(said)
+    };
+    Check {
+        name: "attached programs",
+        need: Need::Required,
+        purpose: "programs see every packet of an interface, and stay when an agent ends",
+        remedy: "see clsact and cls_bpf; iproute2 has to be built with libbpf",
+        finding: place.map_or(Finding::Untried("bpffs, veth and tc"), |place| found(attach(place))),
+    }
+}
+
+fn polling(place: Option<(&Pins, &Throwaway)>) -> Check {
+    let attach = |(pins, place): (&Pins, &Throwaway)| -> Result<(), String> {
+        let program = pin_pass(pins.path()).map_err(|error| error.to_string())?;
+        Batch::ip().line(attach_pass(NEAR, &program)).run(&place.namespace).map_err(said)
+    };
+    Check {
+        name: "XDP on veth",
+        need: Need::Required,
+        purpose: "virtual links poll for packets, so that these keep their order",
+        remedy: "Linux 4.19 or newer; iproute2 has to be built with libbpf",
+        finding: place.map_or(Finding::Untried("bpffs and veth"), |place| found(attach(place))),
+    }
+}
+
+/// What a tool said; what it was told stands in the name of the check.
+fn said(error: NetError) -> String {
+    match error {
+        NetError::Tool { said, .. } => said,
+        other => other.to_string(),
+    }
+}
+
+/// Something that `tc` makes.
+struct Kind {
+    name: &'static str,
+    need: Need,
+    /// What follows `dev X`, and the words before it.
+    lines: &'static [(&'static str, &'static str)],
+    purpose: &'static str,
+    remedy: &'static str,
+}
+
+const KINDS: &[Kind] = &[
+    Kind {
+        name: "clsact",
+        need: Need::Required,
+        lines: &[("qdisc add", "clsact")],
+        purpose: "the place where eBPF programs see packets",
+        remedy: "load the module sch_ingress, or a kernel with CONFIG_NET_SCH_INGRESS",
+    },
+    Kind {
+        name: "cls_bpf",
+        need: Need::Required,
+        lines: &[("qdisc add", "clsact"), ("filter add", "ingress bpf direct-action bytecode \"1,6 0 0 0,\"")],
+        purpose: "attaches eBPF programs, so that they stay when an agent ends",
+        remedy: "load the module cls_bpf, or a kernel with CONFIG_NET_CLS_BPF",
+    },
+    Kind {
+        name: "tbf",
+        need: Need::Required,
+        lines: &[("qdisc add", "root tbf rate 10mbit burst 4100 limit 10000")],
+        purpose: "gives a port its rate",
+        remedy: "load the module sch_tbf, or a kernel with CONFIG_NET_SCH_TBF",
+    },
+    Kind {
+        name: "htb",
+        need: Need::Required,
+        lines: &[("qdisc add", "root handle 1: htb")],
+        purpose: "orders the queues of a port by priority",
+        remedy: "load the module sch_htb, or a kernel with CONFIG_NET_SCH_HTB",
+    },
+    Kind {
+        name: "bfifo",
+        need: Need::Required,
+        lines: &[("qdisc add", "root bfifo limit 97000")],
+        purpose: "gives a queue its buffer, in bytes",
+        remedy: "a kernel with CONFIG_NET_SCHED",
+    },
+    Kind {
+        name: "fq",
+        need: Need::Useful,
+        lines: &[("qdisc add", "root fq")],
+        purpose: "could delay packets that come too early, instead of dropping them (earliest departure time)",
+        remedy: "load the module sch_fq; without it the token bucket drops, as in Chameleon 4.2.3",
+    },
+    Kind {
+        name: "etf",
+        need: Need::Useful,
+        lines: &[("qdisc add", "root etf clockid CLOCK_TAI delta 200000 skip_sock_check")],
+        purpose: "could send packets at exact times, with a network card that knows them",
+        remedy: "load the module sch_etf; nothing depends on it",
+    },
+    Kind {
+        name: "prio",
+        need: Need::Useful,
+        lines: &[("qdisc add", "root prio bands 8")],
+        purpose: "could order the queues of a port with less work than htb",
+        remedy: "load the module sch_prio; htb does it without",
+    },
+    Kind {
+        name: "mqprio",
+        need: Need::Useful,
+        lines: &[("qdisc add", "root mqprio num_tc 1 map 0 queues 1@0 hw 0")],
+        purpose: "could put the queues of a port into the network card",
+        remedy: "load the module sch_mqprio; htb does it in the kernel",
+    },
+];
+
+impl Kind {
+    fn check(&self, place: Option<&Throwaway>) -> Check {
+        let lines: Vec<String> =
+            self.lines.iter().map(|(before, after)| format!("{before} dev {NEAR} {after}")).collect();
+        let Self { name, need, purpose, remedy, .. } = *self;
+        let finding = place.map_or(Finding::Untried("veth and tc"), |place| found(place.try_tc(&lines).map_err(said)));
+        Check { name, need, purpose, remedy, finding }
+    }
+}
+
+/// The queues of a port as a whole.
+fn port(place: Option<&Throwaway>) -> Check {
+    let port = PortQdisc { rate: Rate::from_mbit(10), queues: vec![Bytes::new(97_000); 8], overhead: 24 };
+    Check {
+        name: "port",
+        need: Need::Required,
+        purpose: "a port with a rate and eight queues, as switches and hosts have it",
+        remedy: "see tbf, htb and bfifo",
+        finding: place.map_or(Finding::Untried("veth and tc"), |place| {
+            found(port.lines(NEAR).and_then(|lines| place.try_tc(&lines)))
+        }),
+    }
+}
+
+fn realtime() -> Check {
+    let path = Path::new("/proc/sys/kernel/sched_rt_runtime_us");
+    let finding = match fs::read_to_string(path).map(|text| text.trim().to_owned()) {
+        Ok(value) if value == "-1" => Finding::Present("no limit".to_owned()),
+        Ok(value) => Finding::Missing(format!("limited to {value} us of each second")),
+        // A kernel without groups of real-time tasks has no limit.
+        Err(_) => Finding::Present("no limit".to_owned()),
+    };
+    Check {
+        name: "real-time scheduling",
+        need: Need::Useful,
+        purpose: "measuring: senders and receivers that the kernel does not stop for other programs",
+        remedy: "sysctl -w kernel.sched_rt_runtime_us=-1, for the time of a measurement",
+        finding,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::can_run;
+    use super::*;
+
+    #[test]
+    fn every_check_says_what_it_is_for_and_what_to_do() {
+        let checks = examine();
+        for check in &checks {
+            assert!(
+                !check.purpose.is_empty() && !check.remedy.is_empty() && !check.finding.to_string().is_empty(),
+                "{check:?}"
+            );
+            let twins = checks.iter().filter(|other| other.name == check.name).count();
+            assert_eq!(twins, 1, "{}", check.name);
+        }
+        assert!(checks.len() > 15);
+    }
+
+    #[test]
+    fn what_is_only_useful_does_not_stop_the_data_plane() {
+        let mut checks = examine();
+        checks.iter_mut().for_each(|check| check.finding = Finding::Present(String::new()));
+        assert!(can_run(&checks));
+        for index in 0..checks.len() {
+            let mut checks = checks.clone();
+            checks[index].finding = Finding::Missing(String::new());
+            assert_eq!(can_run(&checks), checks[index].need == Need::Useful, "{}", checks[index].name);
+        }
+    }
+
+    #[test]
+    fn a_qdisc_that_no_kernel_has_is_missing_and_one_that_works_leaves_nothing() {
+        let Ok(place) = Throwaway::new() else {
+            eprintln!("LEFT OUT: probes of queues need root");
+            return;
+        };
+        place.add_link().unwrap();
+        let unknown = Kind { lines: &[("qdisc add", "root nonesuch")], ..KINDS[2] };
+        assert!(!unknown.check(Some(&place)).is_present());
+        for _ in 0..2 {
+            assert!(port(Some(&place)).is_present());
+        }
+        assert_eq!(KINDS[2].check(None).finding, Finding::Untried("veth and tc"));
+    }
+}

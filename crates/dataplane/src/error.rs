@@ -1,0 +1,70 @@
+//! What can go wrong with programs and their maps.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why something was not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The kernel refuses for lack of rights.
+    NotPermitted {
+        /// What was tried.
+        doing: String,
+    },
+    /// Another process owns these pins.
+    Busy(PathBuf),
+    /// It cannot be done as it was asked, however often it is tried.
+    Refused(String),
+    /// It did not work.
+    Failed {
+        /// What was tried.
+        doing: String,
+        /// What the system said.
+        why: String,
+    },
+}
+
+impl Error {
+    /// Something that did not work, with everything that the error has below it.
+    pub(crate) fn failed(doing: impl Into<String>, error: impl std::error::Error) -> Self {
+        let (doing, mut why) = (doing.into(), error.to_string());
+        let mut below = error.source();
+        while let Some(error) = below {
+            let text = error.to_string();
+            if !why.contains(&text) {
+                why = format!("{why}: {text}");
+            }
+            below = error.source();
+        }
+        if why.contains("os error 1)") || why.contains("os error 13)") {
+            return Self::NotPermitted { doing };
+        }
+        Self::Failed { doing, why }
+    }
+
+    pub(crate) fn at(doing: &str, path: &Path, error: impl std::error::Error) -> Self {
+        Self::failed(format!("{doing} {}", path.display()), error)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotPermitted { doing } => write!(
+                f,
+                "{doing}: not permitted. eBPF programs need root, or the capabilities CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"
+            ),
+            Self::Busy(pins) => {
+                write!(
+                    f,
+                    "{} belongs to another process that is running: there is one agent for a host",
+                    pins.display()
+                )
+            }
+            Self::Refused(why) => f.write_str(why),
+            Self::Failed { doing, why } => write!(f, "{doing}: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

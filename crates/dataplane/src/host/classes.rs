@@ -1,0 +1,112 @@
+//! Which packets belong to which contract, in the maps: classes by tuple space, and for each endpoint the masks in use.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use wayleave_wire::Mac;
+
+use super::{Class, Host};
+use crate::error::Error;
+use crate::layout::{self, MOST_MASKS, MOST_SAME};
+use crate::programs;
+
+impl Host {
+    /// The classes of a contract.
+    pub(super) fn classes_of(&self, serial: u64) -> Vec<Class> {
+        let is_its = |contracts: &[(u64, u32)]| contracts.iter().any(|&(other, _)| other == serial);
+        self.known.iter().filter(|(_, contracts)| is_its(contracts)).map(|(class, _)| *class).collect()
+    }
+
+    /// Whether there is room for these classes of a contract.
+    pub(super) fn check_classes(&self, serial: u64, classes: &[Class]) -> Result<(), Error> {
+        for class in classes {
+            let others =
+                self.known.get(class).map_or(0, |all| all.iter().filter(|&&(other, _)| other != serial).count());
+            if others >= MOST_SAME {
+                return Err(Error::Refused(format!(
+                    "{others} contracts are for exactly the same packets already; only the oldest one is ever used"
+                )));
+            }
+            let ifindex = layout::class_ifindex(class);
+            let mut masks: BTreeSet<u8> = self.masks(ifindex).into_iter().collect();
+            masks
+                .extend(classes.iter().filter(|class| layout::class_ifindex(class) == ifindex).map(layout::class_mask));
+            if masks.len() > MOST_MASKS {
+                return Err(Error::Refused(format!(
+                    "contracts of one endpoint can ask for {MOST_MASKS} different sets of fields, and these are {}: give \
+                     all matches the same fields",
+                    masks.len()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_classes(&mut self, serial: u64, slot: u32, classes: &[Class]) -> Result<(), Error> {
+        for class in classes {
+            let mut contracts = self.known.get(class).cloned().unwrap_or_default();
+            contracts.retain(|&(other, _)| other != serial);
+            contracts.push((serial, slot));
+            self.write_class(*class, contracts)?;
+        }
+        self.write_masks(classes)
+    }
+
+    pub(super) fn remove_classes(&mut self, serial: u64, classes: &[Class]) -> Result<(), Error> {
+        for class in classes {
+            let mut contracts = self.known.get(class).cloned().unwrap_or_default();
+            contracts.retain(|&(other, _)| other != serial);
+            self.write_class(*class, contracts)?;
+        }
+        self.write_masks(classes)
+    }
+
+    fn write_class(&mut self, class: Class, mut contracts: Vec<(u64, u32)>) -> Result<(), Error> {
+        let failed = |error| Error::failed("writing a class", error);
+        contracts.sort_unstable();
+        if contracts.is_empty() {
+            self.is_stale = true;
+            programs::is_there(self.classes.remove(&class)).map_err(failed)?;
+            self.known.remove(&class);
+        } else {
+            self.settle()?;
+            // What replaces an entry frees it.
+            self.is_stale = self.known.contains_key(&class);
+            self.classes.insert(class, layout::contracts(&contracts), 0).map_err(failed)?;
+            self.known.insert(class, contracts);
+        }
+        Ok(())
+    }
+
+    /// Masks in use at an endpoint, those with most fields first.
+    fn masks(&self, ifindex: u32) -> Vec<u8> {
+        let classes = self.known.keys().filter(|class| layout::class_ifindex(class) == ifindex);
+        let masks: BTreeSet<(Reverse<u32>, u8)> =
+            classes.map(layout::class_mask).map(|mask| (Reverse(mask.count_ones()), mask)).collect();
+        masks.into_iter().map(|(_, mask)| mask).collect()
+    }
+
+    /// Tells the endpoints of these classes which masks are in use.
+    fn write_masks(&mut self, classes: &[Class]) -> Result<(), Error> {
+        let endpoints: BTreeSet<u32> = classes.iter().map(layout::class_ifindex).collect();
+        for ifindex in endpoints {
+            if let Some(mac) = self.mac_at(ifindex)? {
+                self.write_endpoint(ifindex, mac)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes an endpoint with the masks in use at it, if that is not what is there.
+    pub(super) fn write_endpoint(&mut self, ifindex: u32, mac: Mac) -> Result<(), Error> {
+        let failed = |error| Error::failed("writing an endpoint", error);
+        let after = layout::endpoint(mac, &self.masks(ifindex));
+        let before = programs::is_there(self.endpoints.get(&ifindex, 0)).map_err(failed)?;
+        if before == Some(after) {
+            return Ok(());
+        }
+        self.settle()?;
+        self.is_stale = before.is_some();
+        self.endpoints.insert(ifindex, after, 0).map_err(failed)
+    }
+}

@@ -1,0 +1,177 @@
+//! What happened to packets.
+
+use std::collections::BTreeMap;
+
+use wayleave_units::{Bytes, Time};
+
+use super::Host;
+use crate::error::Error;
+use crate::layout::{BUCKET, u64_at};
+
+/// What happened to a packet; `enum reason` of bpf/maps.h, in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// Sent, as its contract says.
+    Guaranteed,
+    /// Sent without a contract, in the lowest class.
+    BestEffort,
+    /// Delivered to another endpoint of this host.
+    Local,
+    /// Dropped: the bucket of its contract was too low.
+    Shaped,
+    /// Dropped: larger than the largest frame of its contract, or a super-frame that nobody has cut into frames.
+    Oversized,
+    /// Dropped: an endpoint has sent a VLAN tag, which only the host may push.
+    Forged,
+    /// Dropped: its sender's address is not the endpoint's.
+    Spoofed,
+    /// Dropped: it is shorter than its headers say, or its headers are none.
+    Malformed,
+    /// Dropped: it is for a group, or for all.
+    Multicast,
+    /// Dropped: there is no route to its receiver.
+    NoRoute,
+    /// Dropped: it belongs to no contract, and only contracts are served.
+    Unmatched,
+    /// Dropped: the interface at which it came is no endpoint's.
+    NoEndpoint,
+    /// Dropped: the kernel had no room to push its tags.
+    Failed,
+    /// Delivered to an endpoint, from the network.
+    Delivered,
+    /// Dropped: another copy came before.
+    Duplicate,
+    /// Dropped: it came from the network with a tag that does not belong there.
+    Tagged,
+    /// From the network for the host itself, or for nobody here.
+    ToHost,
+    /// Passed without a look for duplicates: there is no room for another filter.
+    Unfiltered,
+}
+
+impl Reason {
+    /// All, in order.
+    pub const ALL: [Self; 18] = [
+        Self::Guaranteed,
+        Self::BestEffort,
+        Self::Local,
+        Self::Shaped,
+        Self::Oversized,
+        Self::Forged,
+        Self::Spoofed,
+        Self::Malformed,
+        Self::Multicast,
+        Self::NoRoute,
+        Self::Unmatched,
+        Self::NoEndpoint,
+        Self::Failed,
+        Self::Delivered,
+        Self::Duplicate,
+        Self::Tagged,
+        Self::ToHost,
+        Self::Unfiltered,
+    ];
+
+    /// In one word, for tables and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Guaranteed => "guaranteed",
+            Self::BestEffort => "best-effort",
+            Self::Local => "local",
+            Self::Shaped => "shaped",
+            Self::Oversized => "oversized",
+            Self::Forged => "forged",
+            Self::Spoofed => "spoofed",
+            Self::Malformed => "malformed",
+            Self::Multicast => "multicast",
+            Self::NoRoute => "no-route",
+            Self::Unmatched => "unmatched",
+            Self::NoEndpoint => "no-endpoint",
+            Self::Failed => "failed",
+            Self::Delivered => "delivered",
+            Self::Duplicate => "duplicate",
+            Self::Tagged => "tagged",
+            Self::ToHost => "to-host",
+            Self::Unfiltered => "unfiltered",
+        }
+    }
+}
+
+/// Packets of a contract.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contract {
+    /// Sent; of copies one is counted.
+    pub packets: u64,
+    /// Wire bytes of them, as the bucket was charged.
+    pub bytes: Bytes,
+    /// Dropped: the bucket was too low.
+    pub shaped: u64,
+    /// Dropped: larger than the contract's largest frame.
+    pub oversized: u64,
+    /// What is left in the bucket, in nanobits, as of the last packet.
+    pub tokens: u64,
+}
+
+/// Everything that was counted since the pins were made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets, by what happened to them.
+    pub reasons: BTreeMap<Reason, u64>,
+    /// By contract, since it was installed.
+    pub contracts: BTreeMap<u64, Contract>,
+}
+
+impl Counters {
+    /// How often something happened.
+    pub fn of(&self, reason: Reason) -> u64 {
+        self.reasons.get(&reason).copied().unwrap_or(0)
+    }
+}
+
+/// Delays of a contract's packets that arrived here, from one clock: sender and receiver are agents of one kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// The contract.
+    pub serial: u64,
+    /// Packets.
+    pub packets: u64,
+    /// Packets that took longer than the bound.
+    pub late: u64,
+    /// The longest delay.
+    pub worst: Time,
+}
+
+impl Host {
+    /// What was counted.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn counters(&self) -> Result<Counters, Error> {
+        let failed = |error| Error::failed("reading the counters", error);
+        let values = self.counters.get(&0, 0).map_err(failed)?;
+        let sum = |at: usize| values.iter().map(|counts| counts[at]).sum();
+        let reasons = Reason::ALL.iter().enumerate().map(|(at, &reason)| (reason, sum(at))).collect();
+        let contract = |slot: u32| self.buckets.get(&slot, 0).map(|bytes| contract(&bytes)).map_err(failed);
+        let contracts = self.slots.iter().map(|(&serial, &(slot, _))| Ok((serial, contract(slot)?)));
+        Ok(Counters { reasons, contracts: contracts.collect::<Result<_, Error>>()? })
+    }
+
+    /// Delays that were measured here since the pins were made, by contract; contracts without packets are left out.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn measured(&self) -> Result<Vec<Measured>, Error> {
+        let entries = self.measured.iter().map(|entry| {
+            let (serial, value) = entry.map_err(|error| Error::failed("reading the delays", error))?;
+            let [packets, late, worst] = [0, 8, 16].map(|at| u64_at(&value, at));
+            Ok(Measured { serial, packets, late, worst: Time::from_nanos(worst) })
+        });
+        entries.collect()
+    }
+}
+
+/// `struct bucket` of bpf/maps.h.
+fn contract(bytes: &[u8; BUCKET]) -> Contract {
+    let [tokens, packets, wire, shaped, oversized] = [0, 16, 24, 32, 40].map(|at| u64_at(bytes, at));
+    Contract { packets, bytes: Bytes::new(wire), shaped, oversized, tokens }
+}

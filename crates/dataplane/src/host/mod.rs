@@ -1,0 +1,234 @@
+//! A host: whose packets belong to which contract, what each may send, and where its packets go.
+//!
+//! Everything is in pinned maps, so programs enforce it whether an agent runs or not, and an agent that starts finds it again.
+//!
+//! | | |
+//! |---|---|
+//! | `rules`, `buckets` | arrays, one slot for a contract. A rule is written under the lock that packets take, so a packet sees the old rule or the new one, whole. The bucket stays: a change does not fill it |
+//! | `classes` | which packets belong to which slot, by tuple space: each set of fields that is asked for is one look-up |
+//! | `endpoints`, `local` | the interfaces of tenants, by number and by address |
+//! | `best_effort` | routes by the receiver's address |
+//!
+//! Entries of hash maps are used again as soon as they are removed, also while a program still reads one. So before an entry is
+//! added after one was removed, [`Host`] waits until all programs that were running have ended.
+
+mod classes;
+mod counters;
+mod open;
+mod rule;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use aya::maps::{Array, HashMap, MapData, PerCpuArray};
+use aya::programs::SchedClassifier;
+use wayleave_units::Time;
+use wayleave_wire::Mac;
+
+use crate::error::Error;
+use crate::layout::{self, BUCKET, CONTRACTS, ENDPOINT, MEASURED, ROUTES, RULE};
+use crate::programs::{self, Pins};
+use crate::sys;
+
+pub use counters::{Contract, Counters, Measured, Reason};
+pub use rule::{HostPath, HostRule, Sender};
+
+type Class = [u8; layout::CLASS];
+
+/// What becomes of packets that belong to no contract.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unmatched {
+    /// They go to the lowest class of every link.
+    #[default]
+    BestEffort,
+    /// They are dropped, as in Chameleon, section 4.2.2.
+    Dropped,
+}
+
+/// How a host's programs work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// What becomes of packets that belong to no contract.
+    pub unmatched: Unmatched,
+    /// How many numbers a duplicate filter remembers, 2 to 32,768 (`frerSeqRcvyHistoryLength` of IEEE 802.1CB).
+    pub window: u16,
+    /// A duplicate filter accepts any number after so long without an accepted packet (`frerSeqRcvyResetMSec`).
+    pub reset: Time,
+    /// Measure delays: the folder of a bpf file system that all agents of this kernel share for it.
+    pub measure: Option<PathBuf>,
+    /// Contracts at most; only when pins are made.
+    pub contracts: u32,
+    /// The time of every packet, in place of the clock; for tests. Programs then tell the chosen interface in the packet's mark.
+    pub now: Option<Time>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            unmatched: Unmatched::BestEffort,
+            window: 1 << 15,
+            // The default of IEEE 802.1CB-2017 is 1000 ms: a sender that begins anew is heard a second later.
+            reset: Time::from_millis(1000),
+            measure: None,
+            contracts: 4096,
+            now: None,
+        }
+    }
+}
+
+/// A host's data plane. One process at a time owns it.
+pub struct Host {
+    folder: PathBuf,
+    pins: Pins,
+    /// Held as long as this is.
+    _owner: File,
+    endpoints: HashMap<MapData, u32, [u8; ENDPOINT]>,
+    local: HashMap<MapData, [u8; layout::MAC], u32>,
+    classes: HashMap<MapData, Class, [u8; CONTRACTS]>,
+    rules: Array<MapData, [u8; RULE]>,
+    buckets: Array<MapData, [u8; BUCKET]>,
+    best_effort: HashMap<MapData, [u8; layout::MAC], [u8; ROUTES]>,
+    settings: Array<MapData, [u8; layout::SETTINGS]>,
+    counters: PerCpuArray<MapData, [u64; Reason::ALL.len()]>,
+    measured: HashMap<MapData, u64, [u8; MEASURED]>,
+    /// Slot and version of every rule, by serial.
+    slots: BTreeMap<u64, (u32, u64)>,
+    /// What `classes` holds.
+    known: BTreeMap<Class, Vec<(u64, u32)>>,
+    /// Whether an entry was removed, and programs may still read it.
+    is_stale: bool,
+}
+
+/// The programs of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostProgram {
+    /// For the ingress of the host's end of an endpoint's interface: what the tenant sends.
+    Endpoint,
+    /// For the ingress of an uplink: what the network delivers.
+    Uplink,
+}
+
+impl HostProgram {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Endpoint => "endpoint",
+            Self::Uplink => "uplink",
+        }
+    }
+}
+
+impl Host {
+    /// Where a program is pinned: `tc filter add ... bpf da object-pinned ...` attaches it.
+    pub fn pinned(&self, program: HostProgram) -> PathBuf {
+        self.pins.path(program.name())
+    }
+
+    /// A program, to run it on frames.
+    ///
+    /// # Errors
+    /// If it is not pinned any more.
+    pub fn program(&self, program: HostProgram) -> Result<SchedClassifier, Error> {
+        self.pins.program(program.name())
+    }
+
+    /// From now on what comes at this interface is from the endpoint with this address, and what is for this address leaves by it.
+    /// The program has to be attached there.
+    ///
+    /// # Errors
+    /// If another endpoint of this host has the address, or the kernel refuses.
+    pub fn add_endpoint(&mut self, ifindex: u32, mac: Mac) -> Result<(), Error> {
+        if mac.is_multicast() {
+            return Err(Error::Refused(format!("{mac} is no address of one endpoint: it names a group")));
+        }
+        let taken = programs::is_there(self.local.get(&layout::mac(mac), 0));
+        match taken.map_err(|error| Error::failed("looking for an endpoint", error))? {
+            Some(other) if other != ifindex => {
+                return Err(Error::Refused(format!(
+                    "interface {other} has the address {mac} already: remove that endpoint, or declare another address"
+                )));
+            }
+            _ => {}
+        }
+        if self.mac_at(ifindex)?.is_some_and(|before| before != mac) {
+            self.remove_endpoint(ifindex)?;
+        }
+        self.settle()?;
+        self.write_endpoint(ifindex, mac)?;
+        self.local.insert(layout::mac(mac), ifindex, 0).map_err(|error| Error::failed("adding an endpoint", error))
+    }
+
+    /// From now on nothing is sent of this endpoint and nothing delivered to it. Contracts of which it is a sender stay; that it is not
+    /// there is no error.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn remove_endpoint(&mut self, ifindex: u32) -> Result<(), Error> {
+        let Some(mac) = self.mac_at(ifindex)? else { return Ok(()) };
+        let failed = |error| Error::failed("removing an endpoint", error);
+        self.is_stale = true;
+        programs::is_there(self.endpoints.remove(&ifindex)).map_err(failed)?;
+        programs::is_there(self.local.remove(&layout::mac(mac))).map_err(failed)?;
+        Ok(())
+    }
+
+    /// Every endpoint: its interface and its address.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn endpoints(&self) -> Result<Vec<(u32, Mac)>, Error> {
+        let entries = self.endpoints.iter().map(|entry| {
+            let (ifindex, value) = entry.map_err(|error| Error::failed("reading the endpoints", error))?;
+            Ok((ifindex, layout::endpoint_mac(&value)))
+        });
+        entries.collect()
+    }
+
+    /// From now on packets to this address that belong to no contract take one of these routes, each flow its own; without routes they
+    /// are dropped. At most four.
+    ///
+    /// # Errors
+    /// If there are too many, or a route is too long, or the kernel refuses.
+    pub fn set_best_effort(&mut self, mac: Mac, paths: &[HostPath]) -> Result<(), Error> {
+        let routes = rule::routes(paths)?;
+        let failed = |error| Error::failed("setting a route without a contract", error);
+        self.settle()?;
+        self.is_stale = true;
+        if routes.is_empty() {
+            return programs::is_there(self.best_effort.remove(&layout::mac(mac))).map_err(failed).map(drop);
+        }
+        self.best_effort.insert(layout::mac(mac), layout::routes(&routes), 0).map_err(failed)
+    }
+
+    /// Removes all pins, also those of older versions. Programs that are attached run on until they are detached or their interface
+    /// is gone: detach them before.
+    ///
+    /// # Errors
+    /// If pins cannot be removed.
+    pub fn tear_down(self) -> Result<(), Error> {
+        programs::remove(&self.folder)
+    }
+
+    fn mac_at(&self, ifindex: u32) -> Result<Option<Mac>, Error> {
+        let entry = programs::is_there(self.endpoints.get(&ifindex, 0));
+        let entry = entry.map_err(|error| Error::failed("looking for an endpoint", error))?;
+        Ok(entry.map(|value| layout::endpoint_mac(&value)))
+    }
+
+    /// Before an entry is added: no program reads a removed one any more.
+    fn settle(&mut self) -> Result<(), Error> {
+        if self.is_stale {
+            sys::wait_for_programs().map_err(|error| Error::failed("waiting for running programs", error))?;
+            self.is_stale = false;
+        }
+        Ok(())
+    }
+}
+
+/// Pins of other versions in a folder: their programs go on as they are attached, with the rules they had.
+fn older(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let names = entries.map(|entry| entry.path());
+    let is_older = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("v-"));
+    names.filter(is_older).filter(|path| !path.ends_with(programs::version())).collect()
+}

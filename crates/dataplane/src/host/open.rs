@@ -1,0 +1,128 @@
+//! Opening: pins made or found again, and one owner.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use aya::maps::{Array, Map, MapError, PerCpuArray};
+
+use super::{Host, Settings, Unmatched, older};
+use crate::error::Error;
+use crate::layout::{self, Rule};
+use crate::programs::{self, HOST, Pins};
+
+impl Settings {
+    fn encode(&self) -> layout::Settings {
+        layout::Settings {
+            now: self.now.map_or(0, |now| now.as_nanos().max(1)),
+            reset_ns: self.reset.as_nanos(),
+            window: u32::from(self.window.clamp(2, 1 << 15)),
+            unmatched: u32::from(self.unmatched == Unmatched::Dropped),
+            measure: u32::from(self.measure.is_some()),
+        }
+    }
+}
+
+impl Host {
+    /// Finds a host's data plane in a folder of a bpf file system (made if it is not there), or makes one. What was installed is
+    /// installed still; the settings are these.
+    ///
+    /// Pins that another version has made are left alone: see [`Host::older`].
+    ///
+    /// # Errors
+    /// If another process owns it, or the kernel refuses.
+    pub fn open(folder: &Path, settings: &Settings) -> Result<Self, Error> {
+        fs::create_dir_all(folder).map_err(|error| Error::at("making", folder, error))?;
+        let owner = own(folder)?;
+        let shared = settings.measure.as_deref().unwrap_or(folder);
+        fs::create_dir_all(shared).map_err(|error| Error::at("making", shared, error))?;
+        let pins = Pins::open(folder, HOST, |loader| {
+            loader.map_pin_path(shared);
+            for map in ["rules", "buckets"] {
+                loader.set_max_entries(map, settings.contracts.max(1));
+            }
+        })?;
+        let mut host = Self::over(folder.to_owned(), pins, owner)?;
+        host.set(settings)?;
+        host.remember()?;
+        Ok(host)
+    }
+
+    /// From now on these settings hold; the number of contracts and where delays are measured only when pins are made.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn set(&mut self, settings: &Settings) -> Result<(), Error> {
+        self.settings.set(0, settings.encode().bytes(), 0).map_err(|error| Error::failed("writing the settings", error))
+    }
+
+    /// Pins of other versions that lie beside these. Their programs enforce what they know wherever they are attached. So install all
+    /// rules here, attach these programs in place of those, and then call [`Host::remove_older`].
+    pub fn older(&self) -> Vec<PathBuf> {
+        older(&self.folder)
+    }
+
+    /// Removes the pins of other versions.
+    ///
+    /// # Errors
+    /// If they cannot be removed.
+    pub fn remove_older(&self) -> Result<(), Error> {
+        self.older().iter().try_for_each(|path| programs::remove(path))
+    }
+
+    fn over(folder: PathBuf, pins: Pins, owner: File) -> Result<Self, Error> {
+        let opening = |error: MapError| Error::failed("opening the maps of a host", error);
+        let array = |name| pins.map(name).map(Map::Array);
+        Ok(Self {
+            endpoints: pins.hash("endpoints")?,
+            local: pins.hash("local")?,
+            classes: pins.hash("classes")?,
+            rules: Array::try_from(array("rules")?).map_err(opening)?,
+            buckets: Array::try_from(array("buckets")?).map_err(opening)?,
+            best_effort: pins.hash("best_effort")?,
+            settings: Array::try_from(array("settings")?).map_err(opening)?,
+            counters: PerCpuArray::try_from(Map::PerCpuArray(pins.map("counters")?)).map_err(opening)?,
+            measured: pins.hash("measured")?,
+            slots: BTreeMap::new(),
+            known: BTreeMap::new(),
+            // Whoever was here before may have removed something a moment ago.
+            is_stale: true,
+            folder,
+            pins,
+            _owner: owner,
+        })
+    }
+
+    /// Reads back what is installed. A process that died while it was installing may have left classes without a rule: they go.
+    fn remember(&mut self) -> Result<(), Error> {
+        let reading = |error: MapError| Error::failed("reading what is installed", error);
+        for slot in 0..self.rules.len() {
+            let rule = self.rules.get(&slot, 0).map_err(reading)?;
+            let (serial, version) = Rule::name_of(&rule);
+            if serial != 0 {
+                self.slots.insert(serial, (slot, version));
+            }
+        }
+        let classes = self.classes.iter().collect::<Result<Vec<_>, _>>().map_err(reading)?;
+        self.known = classes.into_iter().map(|(class, contracts)| (class, layout::contracts_of(&contracts))).collect();
+        let all = self.known.values().flatten().map(|&(serial, _)| serial);
+        let orphans: std::collections::BTreeSet<u64> = all.filter(|serial| !self.slots.contains_key(serial)).collect();
+        for serial in orphans {
+            self.remove_classes(serial, &self.classes_of(serial))?;
+        }
+        for (ifindex, mac) in self.endpoints()? {
+            self.write_endpoint(ifindex, mac)?;
+        }
+        Ok(())
+    }
+}
+
+/// The folder, locked: one process at a time.
+fn own(folder: &Path) -> Result<File, Error> {
+    let file = File::open(folder).map_err(|error| Error::at("opening", folder, error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::Busy(folder.to_owned())),
+        Err(TryLockError::Error(error)) => Err(Error::at("locking", folder, error)),
+    }
+}

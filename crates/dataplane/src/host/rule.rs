@@ -1,0 +1,164 @@
+//! Rules: who sends, how much, and where to. They change between one packet and the next.
+
+use wayleave_units::{Bytes, Rate, Time};
+use wayleave_wire::{MOST_TAGS, Selector, Tag, TokenBucket};
+
+use super::Host;
+use crate::class;
+use crate::error::Error;
+use crate::layout::{self, MOST_ROUTES, Route, Rule};
+use crate::programs;
+
+/// `BPF_F_LOCK`: a value is written under its lock.
+const UNDER_LOCK: u64 = 4;
+/// The largest frame of a contract that states none: no frame is longer.
+const NO_LARGEST: u32 = u32::MAX;
+
+/// Packets of one kind from one endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sender {
+    /// The host's end of the endpoint's interface.
+    pub ifindex: u32,
+    /// Which of its packets.
+    pub selector: Selector,
+}
+
+/// A way through the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPath {
+    /// The interface by which packets leave the host.
+    pub uplink: u32,
+    /// The queue there, 0 the highest.
+    pub queue: u8,
+    /// For each switch, in the order of the route.
+    pub tags: Vec<Tag>,
+}
+
+/// How a host treats the packets of a contract.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostRule {
+    /// Whose packets; all share one bucket.
+    pub senders: Vec<Sender>,
+    /// Wire bytes a second.
+    pub rate: Rate,
+    /// Wire bytes at once.
+    pub burst: Bytes,
+    /// The largest frame in wire bytes, if the contract states one.
+    pub max_frame: Option<Bytes>,
+    /// Each packet takes all of these; none for a receiver on this host. At most four.
+    pub paths: Vec<HostPath>,
+    /// No packet takes longer.
+    pub bound: Time,
+}
+
+/// Paths as programs have them: fewest tags first, because a frame can grow from one copy to the next, but not shrink.
+pub(super) fn routes(paths: &[HostPath]) -> Result<Vec<Route>, Error> {
+    if paths.len() > MOST_ROUTES {
+        let found = paths.len();
+        return Err(Error::Refused(format!("a packet can take {MOST_ROUTES} routes at once, and these are {found}")));
+    }
+    let route = |path: &HostPath| {
+        let tags = path.tags.len();
+        if tags > MOST_TAGS {
+            return Err(Error::Refused(format!("a route has at most {MOST_TAGS} switches, and this one has {tags}")));
+        }
+        Ok(Route { uplink: path.uplink, priority: class::priority(path.queue), tags: path.tags.clone() })
+    };
+    let mut routes = paths.iter().map(route).collect::<Result<Vec<_>, _>>()?;
+    routes.sort_by_key(|route| route.tags.len());
+    Ok(routes)
+}
+
+impl HostRule {
+    /// As programs have it.
+    fn encode(&self, serial: u64, version: u64) -> Result<Rule, Error> {
+        let bucket = TokenBucket::full(self.rate, self.burst, Time::ZERO).ok_or_else(|| {
+            Error::Refused(format!("a burst of {} is more than a bucket holds, {}", self.burst, TokenBucket::MOST))
+        })?;
+        let routes = routes(&self.paths)?;
+        let longest = routes.iter().map(|route| route.tags.len()).max().unwrap_or(0) + usize::from(routes.len() > 1);
+        let max_frame = self.max_frame.map_or(NO_LARGEST, |bytes| u32::try_from(bytes.get()).unwrap_or(NO_LARGEST));
+        Ok(Rule {
+            serial,
+            version,
+            rate: self.rate.bits_per_second(),
+            burst: bucket.burst(),
+            fill_ns: bucket.fill_ns(),
+            bound_ns: self.bound.as_nanos(),
+            max_frame,
+            overhead: 4 * longest as u32,
+            routes,
+        })
+    }
+}
+
+impl Host {
+    /// From now on packets of this contract are charged, tagged and sent as the rule says. A rule that is there is replaced between one
+    /// packet and the next, and its bucket keeps its level; a new one begins full.
+    ///
+    /// # Errors
+    /// If the rule cannot be followed, or a sender is not there, or the kernel refuses. What was there is still there.
+    pub fn install(&mut self, serial: u64, version: u64, rule: &HostRule) -> Result<(), Error> {
+        if serial == 0 {
+            return Err(Error::Refused("contracts count from 1: 0 is none".to_owned()));
+        }
+        let encoded = rule.encode(serial, version)?;
+        for sender in &rule.senders {
+            if self.mac_at(sender.ifindex)?.is_none() {
+                return Err(Error::Refused(format!("no endpoint of this host has the interface {}", sender.ifindex)));
+            }
+        }
+        let slot = match self.slots.get(&serial) {
+            Some(&(slot, _)) => slot,
+            None => self.fresh_slot(&encoded)?,
+        };
+        let before = self.classes_of(serial);
+        let after: Vec<_> = rule.senders.iter().map(|sender| layout::class(sender.ifindex, &sender.selector)).collect();
+        self.check_classes(serial, &after)?;
+        let added: Vec<_> = after.iter().filter(|class| !before.contains(class)).copied().collect();
+        if let Err(error) = self.add_classes(serial, slot, &added) {
+            // What was there before is still there; nothing more can be done if this fails, too.
+            let _ = self.remove_classes(serial, &added);
+            return Err(error);
+        }
+        self.write_rule(slot, &encoded)?;
+        self.slots.insert(serial, (slot, version));
+        let gone: Vec<_> = before.into_iter().filter(|class| !after.contains(class)).collect();
+        self.remove_classes(serial, &gone)
+    }
+
+    /// From now on nothing is sent of this contract: its packets belong to none. That it is not there is no error.
+    ///
+    /// # Errors
+    /// If the kernel refuses; then it may be there or not.
+    pub fn remove(&mut self, serial: u64) -> Result<(), Error> {
+        if let Some(&(slot, _)) = self.slots.get(&serial) {
+            self.write_rule(slot, &Rule::default())?;
+            self.slots.remove(&serial);
+        }
+        programs::is_there(self.measured.remove(&serial)).map_err(|error| Error::failed("removing a rule", error))?;
+        self.remove_classes(serial, &self.classes_of(serial))
+    }
+
+    /// Serial and version of every rule that is installed.
+    pub fn installed(&self) -> Vec<(u64, u64)> {
+        self.slots.iter().map(|(&serial, &(_, version))| (serial, version)).collect()
+    }
+
+    fn write_rule(&mut self, slot: u32, rule: &Rule) -> Result<(), Error> {
+        self.rules.set(slot, rule.bytes(), UNDER_LOCK).map_err(|error| Error::failed("writing a rule", error))
+    }
+
+    /// A slot that no contract has, with a full bucket. No packet sees it before its rule is written.
+    fn fresh_slot(&mut self, rule: &Rule) -> Result<u32, Error> {
+        let most = self.rules.len();
+        let taken: std::collections::BTreeSet<u32> = self.slots.values().map(|&(slot, _)| slot).collect();
+        let slot = (0..most).find(|slot| !taken.contains(slot)).ok_or_else(|| {
+            Error::Refused(format!("this host has room for {most} contracts, and as many are installed"))
+        })?;
+        // Full at any time: the first packet fills it.
+        let bucket = layout::bucket(rule.burst, 0);
+        self.buckets.set(slot, bucket, 0).map_err(|error| Error::failed("writing a bucket", error))?;
+        Ok(slot)
+    }
+}

@@ -1,0 +1,220 @@
+//! The bytes of the maps' keys and values: bpf/maps.h and bpf/switch.c in Rust. Numbers are in the order of the machine, which is
+//! little-endian (the programs refuse to be compiled for another one), unless they are said to be in the order of the wire.
+
+use wayleave_wire::{MOST_TAGS, Mac, Selector, Tag};
+
+/// Routes of a rule, and of an address without a contract.
+pub(crate) const MOST_ROUTES: usize = 4;
+/// Kinds of classes of one endpoint: different sets of fields that its contracts ask for.
+pub(crate) const MOST_MASKS: usize = 16;
+/// Contracts for the same packets.
+pub(crate) const MOST_SAME: usize = 4;
+
+pub(crate) const SETTINGS: usize = 32;
+pub(crate) const ENDPOINT: usize = 40;
+pub(crate) const CLASS: usize = 48;
+pub(crate) const CONTRACTS: usize = 16 * MOST_SAME;
+pub(crate) const ROUTE: usize = 12 + 2 * MOST_TAGS;
+pub(crate) const RULE: usize = 64 + ROUTE * MOST_ROUTES;
+pub(crate) const BUCKET: usize = 48;
+pub(crate) const MAC: usize = 8;
+pub(crate) const ROUTES: usize = 4 + ROUTE * MOST_ROUTES;
+pub(crate) const MEASURED: usize = 24;
+pub(crate) const TAG: usize = 8;
+pub(crate) const PORT: usize = 8;
+
+/// Writes fields one behind another.
+struct Writer<const N: usize> {
+    bytes: [u8; N],
+    at: usize,
+}
+
+impl<const N: usize> Writer<N> {
+    const fn new() -> Self {
+        Self { bytes: [0; N], at: 0 }
+    }
+
+    fn put(mut self, field: &[u8]) -> Self {
+        self.bytes[self.at..self.at + field.len()].copy_from_slice(field);
+        self.at += field.len();
+        self
+    }
+
+    fn u32(self, value: u32) -> Self {
+        self.put(&value.to_ne_bytes())
+    }
+
+    fn u64(self, value: u64) -> Self {
+        self.put(&value.to_ne_bytes())
+    }
+
+    const fn done(self) -> [u8; N] {
+        self.bytes
+    }
+}
+
+/// The field at an offset.
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]))
+}
+
+/// The field at an offset.
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]))
+}
+
+/// `struct settings`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) now: u64,
+    pub(crate) reset_ns: u64,
+    pub(crate) window: u32,
+    pub(crate) unmatched: u32,
+    pub(crate) measure: u32,
+}
+
+impl Settings {
+    pub(crate) fn bytes(self) -> [u8; SETTINGS] {
+        let numbers = Writer::new().u64(self.now).u64(self.reset_ns);
+        numbers.u32(self.window).u32(self.unmatched).u32(self.measure).done()
+    }
+}
+
+/// `struct endpoint`; masks with most fields first.
+pub(crate) fn endpoint(mac: Mac, masks: &[u8]) -> [u8; ENDPOINT] {
+    let fields: Vec<u8> = masks.iter().map(|mask| mask.count_ones() as u8).collect();
+    let mut writer = Writer::new().put(&mac.bytes()).put(&[masks.len() as u8, 0]).put(masks);
+    writer.at = 8 + MOST_MASKS;
+    writer.put(&fields).done()
+}
+
+/// The address of a `struct endpoint`.
+pub(crate) fn endpoint_mac(bytes: &[u8; ENDPOINT]) -> Mac {
+    Mac::new(std::array::from_fn(|byte| bytes[byte]))
+}
+
+/// `struct mac`.
+pub(crate) fn mac(mac: Mac) -> [u8; MAC] {
+    Writer::new().put(&mac.bytes()).done()
+}
+
+/// Which fields a selector gives: `MASK_...` of maps.h.
+fn mask_of(selector: &Selector) -> u8 {
+    u8::from(selector.protocol.is_some())
+        | u8::from(selector.source_port.is_some()) << 1
+        | u8::from(selector.destination_port.is_some()) << 2
+        | u8::from(selector.source_address.is_some()) << 3
+        | u8::from(selector.destination_address.is_some()) << 4
+        | u8::from(selector.destination.is_some()) << 5
+}
+
+/// `KEY_IPV6` of maps.h.
+const IPV6: u8 = 128;
+
+/// `struct class`: packets of a kind from an endpoint.
+pub(crate) fn class(ifindex: u32, selector: &Selector) -> [u8; CLASS] {
+    let addresses = [selector.source_address, selector.destination_address];
+    let is_ipv6 = addresses.iter().flatten().any(std::net::IpAddr::is_ipv6);
+    let [source, destination] = addresses.map(|address| match address {
+        Some(std::net::IpAddr::V6(address)) => address.octets(),
+        Some(std::net::IpAddr::V4(address)) => Writer::<16>::new().u64(0).u32(0).put(&address.octets()).done(),
+        None => [0; 16],
+    });
+    let mask = mask_of(selector) | if is_ipv6 { IPV6 } else { 0 };
+    let head = Writer::new().u32(ifindex).put(&[mask, selector.protocol.unwrap_or(0)]);
+    head.put(&selector.source_port.unwrap_or(0).to_be_bytes())
+        .put(&selector.destination_port.unwrap_or(0).to_be_bytes())
+        .put(&selector.destination.unwrap_or_default().bytes())
+        .put(&source)
+        .put(&destination)
+        .done()
+}
+
+/// The endpoint of a `struct class`.
+pub(crate) fn class_ifindex(class: &[u8; CLASS]) -> u32 {
+    u32_at(class, 0)
+}
+
+/// The fields that count in a `struct class`.
+pub(crate) const fn class_mask(class: &[u8; CLASS]) -> u8 {
+    class[4] & !IPV6
+}
+
+/// `struct contracts`: serial and slot, lowest serial first.
+pub(crate) fn contracts(contracts: &[(u64, u32)]) -> [u8; CONTRACTS] {
+    contracts.iter().fold(Writer::new(), |writer, &(serial, slot)| writer.u64(serial).u32(slot).u32(0)).done()
+}
+
+/// What a `struct contracts` says.
+pub(crate) fn contracts_of(bytes: &[u8; CONTRACTS]) -> Vec<(u64, u32)> {
+    let all = (0..MOST_SAME).map(|at| (u64_at(bytes, 16 * at), u32_at(bytes, 16 * at + 8)));
+    all.take_while(|&(serial, _)| serial != 0).collect()
+}
+
+/// `struct route`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Route {
+    pub(crate) uplink: u32,
+    pub(crate) priority: u32,
+    pub(crate) tags: Vec<Tag>,
+}
+
+impl Route {
+    fn bytes(&self) -> [u8; ROUTE] {
+        let head = Writer::new().u32(self.uplink).u32(self.priority).u32(self.tags.len() as u32);
+        self.tags.iter().fold(head, |writer, tag| writer.put(&tag.tci().to_be_bytes())).done()
+    }
+}
+
+/// `struct rule`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rule {
+    pub(crate) serial: u64,
+    pub(crate) version: u64,
+    pub(crate) rate: u64,
+    pub(crate) burst: u64,
+    pub(crate) fill_ns: u64,
+    pub(crate) bound_ns: u64,
+    pub(crate) max_frame: u32,
+    pub(crate) overhead: u32,
+    pub(crate) routes: Vec<Route>,
+}
+
+impl Rule {
+    pub(crate) fn bytes(&self) -> [u8; RULE] {
+        let head = Writer::new().u32(0).u32(self.routes.len() as u32).u64(self.serial).u64(self.version);
+        let head = head.u64(self.rate).u64(self.burst).u64(self.fill_ns).u64(self.bound_ns);
+        let head = head.u32(self.max_frame).u32(self.overhead);
+        self.routes.iter().fold(head, |writer, route| writer.put(&route.bytes())).done()
+    }
+
+    /// Serial and version of a `struct rule`; serial 0 where nothing is.
+    pub(crate) fn name_of(bytes: &[u8; RULE]) -> (u64, u64) {
+        (u64_at(bytes, 8), u64_at(bytes, 16))
+    }
+}
+
+/// `struct bucket`, before its first packet.
+pub(crate) fn bucket(tokens: u64, last: u64) -> [u8; BUCKET] {
+    Writer::new().u64(tokens).u64(last).done()
+}
+
+/// `struct routes`.
+pub(crate) fn routes(routes: &[Route]) -> [u8; ROUTES] {
+    routes.iter().fold(Writer::new().u32(routes.len() as u32), |writer, route| writer.put(&route.bytes())).done()
+}
+
+/// `struct tag` of switch.c.
+pub(crate) fn tag(ifindex: u32, tag: Tag) -> [u8; TAG] {
+    Writer::new().u32(ifindex).put(&tag.tci().to_ne_bytes()).done()
+}
+
+/// What a `struct tag` of switch.c says.
+pub(crate) fn tag_of(bytes: &[u8; TAG]) -> (u32, u16) {
+    (u32_at(bytes, 0), u16::from_ne_bytes([bytes[4], bytes[5]]))
+}
+
+/// `struct port` of switch.c.
+pub(crate) fn port(ifindex: u32, priority: u32) -> [u8; PORT] {
+    Writer::new().u32(ifindex).u32(priority).done()
+}

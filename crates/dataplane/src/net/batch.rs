@@ -1,0 +1,151 @@
+//! Many lines for `ip` or `tc` in one process.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::process::{Command, Output, Stdio};
+
+use super::error::NetError;
+use super::namespace::Namespace;
+
+/// Lines for one tool, carried out in order up to the first that fails.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    tool: &'static str,
+    lines: Vec<String>,
+}
+
+impl Batch {
+    /// Lines for `ip`.
+    pub const fn ip() -> Self {
+        Self { tool: "ip", lines: Vec::new() }
+    }
+
+    /// Lines for `tc`.
+    pub const fn tc() -> Self {
+        Self { tool: "tc", lines: Vec::new() }
+    }
+
+    /// Adds a line, without the tool's name.
+    pub fn line(&mut self, line: impl fmt::Display) -> &mut Self {
+        self.lines.push(line.to_string());
+        self
+    }
+
+    /// Adds the lines of another batch for the same tool.
+    pub fn extend(&mut self, lines: impl IntoIterator<Item = String>) -> &mut Self {
+        self.lines.extend(lines);
+        self
+    }
+
+    /// What will be carried out.
+    pub fn lines(&self) -> &[String] {
+        &self.lines
+    }
+
+    /// Carries out all lines in a namespace. None is no error.
+    ///
+    /// # Errors
+    /// The first line that failed, with what the tool said; those before it have been carried out.
+    pub fn run(&self, namespace: &Namespace) -> Result<(), NetError> {
+        if self.lines.is_empty() {
+            return Ok(());
+        }
+        if let Some(line) = self.lines.iter().find(|line| line.contains(char::is_control)) {
+            return Err(self.failure(line, namespace, "a line must not contain control characters"));
+        }
+        let output = namespace.run(|| self.feed())??;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let line = failed_line(&said).and_then(|number| self.lines.get(number.checked_sub(1)?));
+        Err(self.failure(line.map_or("-batch -", String::as_str), namespace, &reason(&said)))
+    }
+
+    /// Carries out every line, whether others fail or not.
+    ///
+    /// # Errors
+    /// The first that failed.
+    pub(super) fn run_each(&self, namespace: &Namespace) -> Result<(), NetError> {
+        let one = |line: &String| Self { tool: self.tool, lines: vec![line.clone()] }.run(namespace);
+        self.lines.iter().map(one).fold(Ok(()), Result::and)
+    }
+
+    fn feed(&self) -> Result<Output, NetError> {
+        let mut command = Command::new(self.tool);
+        command.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| unstarted(self.tool, error))?;
+        let mut text = self.lines.join("\n");
+        text.push('\n');
+        if let Some(mut stdin) = child.stdin.take() {
+            // A tool that stops at a wrong line does not read the rest; its exit code says so.
+            let _ = stdin.write_all(text.as_bytes());
+        }
+        child
+            .wait_with_output()
+            .map_err(|error| NetError::io(format!("`{} -batch` cannot be waited for", self.tool), error))
+    }
+
+    fn failure(&self, line: &str, namespace: &Namespace, said: &str) -> NetError {
+        NetError::Tool { tool: self.tool, command: line.to_owned(), place: namespace.place(), said: said.to_owned() }
+    }
+}
+
+/// The standard output of a tool that runs in a namespace.
+///
+/// # Errors
+/// If it is not installed, or fails.
+pub fn output(namespace: &Namespace, tool: &'static str, arguments: &[&str]) -> Result<String, NetError> {
+    let mut command = Command::new(tool);
+    command.args(arguments).stdin(Stdio::null());
+    let output = namespace.run(|| command.output())?.map_err(|error| unstarted(tool, error))?;
+    if !output.status.success() {
+        let said = reason(&String::from_utf8_lossy(&output.stderr));
+        return Err(NetError::Tool { tool, command: arguments.join(" "), place: namespace.place(), said });
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn unstarted(tool: &'static str, error: io::Error) -> NetError {
+    if error.kind() == io::ErrorKind::NotFound {
+        return NetError::Missing { tool, package: if tool == "ethtool" { "ethtool" } else { "iproute2" } };
+    }
+    NetError::io(format!("`{tool}` cannot be started"), error)
+}
+
+/// The number in "Command failed -:3".
+fn failed_line(said: &str) -> Option<usize> {
+    let line = said.lines().find_map(|line| line.strip_prefix("Command failed "))?;
+    line.rsplit(':').next()?.trim().parse().ok()
+}
+
+/// What a tool said of the failure, in one line and without its preludes.
+fn reason(said: &str) -> String {
+    let is_reason = |line: &&str| {
+        !line.is_empty()
+            && !line.starts_with("Command failed")
+            && !line.starts_with("Warning:")
+            && !line.starts_with("Usage:")
+    };
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(is_reason).collect();
+    if lines.is_empty() { "it did not say why".to_owned() } else { lines.join("; ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_that_failed_and_the_reason_are_found() {
+        let said =
+            "Warning: sch_htb: quantum of class 20001 is big.\nRTNETLINK answers: File exists\nCommand failed -:12\n";
+        assert_eq!((failed_line(said), reason(said)), (Some(12), "RTNETLINK answers: File exists".to_owned()));
+        assert_eq!((failed_line("no"), reason("")), (None, "it did not say why".to_owned()));
+    }
+
+    #[test]
+    fn a_line_that_is_two_is_refused_before_anything_runs() {
+        let error = Batch::ip().line("link add a\nlink del b").run(&Namespace::here()).unwrap_err();
+        assert!(error.to_string().contains("control characters"), "{error}");
+    }
+}

@@ -1,0 +1,94 @@
+//! What can go wrong with namespaces, links and queues. Every error says what was tried, and what the kernel or the tool said.
+
+use std::fmt;
+use std::io;
+
+/// Why the plumbing failed.
+#[derive(Debug)]
+pub enum NetError {
+    /// A tool is not installed.
+    Missing {
+        /// Its name.
+        tool: &'static str,
+        /// The package of most distributions that has it.
+        package: &'static str,
+    },
+    /// A tool refused a line or a command.
+    Tool {
+        /// Its name.
+        tool: &'static str,
+        /// What it was told.
+        command: String,
+        /// Where: the namespace.
+        place: String,
+        /// What it said.
+        said: String,
+    },
+    /// A call of the kernel failed.
+    Io {
+        /// What was tried.
+        what: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// A name that Linux does not take for an interface or a namespace.
+    Name {
+        /// What the name is for.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// What is accepted.
+        expected: &'static str,
+    },
+    /// A tool printed something else than was expected.
+    Output {
+        /// Its name and what it was asked.
+        command: String,
+        /// What is wrong with the answer.
+        why: String,
+    },
+    /// A port has no queue, or more than the qdisc can order.
+    Queues {
+        /// How many.
+        given: usize,
+        /// How many there may be.
+        most: usize,
+    },
+}
+
+impl NetError {
+    pub(crate) fn io(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
+        Self::Io { what: what.into(), error: error.into() }
+    }
+}
+
+impl fmt::Display for NetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { tool, package } => {
+                write!(f, "`{tool}` is not installed: install {package} (`wayleave doctor` names all that is missing)")
+            }
+            Self::Tool { tool, command, place, said } => {
+                write!(f, "`{tool} {command}` failed in {place}: {said}")?;
+                if said.contains("Operation not permitted") || said.contains("Permission denied") {
+                    write!(f, "; root is needed (`wayleave doctor`)")?;
+                }
+                Ok(())
+            }
+            Self::Io { what, error } => {
+                write!(f, "{what}: {error}")?;
+                if error.kind() == io::ErrorKind::PermissionDenied {
+                    write!(f, "; root is needed (`wayleave doctor`)")?;
+                }
+                Ok(())
+            }
+            Self::Name { what, name, expected } => write!(f, "{name:?} cannot be the name of {what}: {expected}"),
+            Self::Output { command, why } => write!(f, "`{command}` answered something unexpected: {why}"),
+            Self::Queues { given, most } => {
+                write!(f, "a port has {given} queues: from 1 to {most} can be ordered by priority")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NetError {}

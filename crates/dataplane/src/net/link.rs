@@ -1,0 +1,161 @@
+//! Virtual links, and what the data plane needs of an interface.
+
+use std::path::Path;
+
+use super::batch::{Batch, output};
+use super::error::NetError;
+use super::namespace::Namespace;
+
+/// Room for tags beyond the packets of tenants: seven of 4 B. Devices let one tag pass without it, a stack needs it.
+pub const VLAN_ROOM: u32 = 28;
+
+/// One end of a virtual link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VethEnd {
+    /// The name of its namespace.
+    pub namespace: String,
+    /// Its name there.
+    pub interface: String,
+    /// Its index, which is the same at every start.
+    pub ifindex: u32,
+    /// Its address; chosen by the kernel if none is given.
+    pub mac: Option<[u8; 6]>,
+    /// The largest packet.
+    pub mtu: u32,
+}
+
+impl VethEnd {
+    fn words(&self) -> String {
+        let Self { namespace, interface, ifindex, mtu, .. } = self;
+        let address = self.mac.map(|mac| format!(" address {}", mac_text(mac))).unwrap_or_default();
+        format!("name {interface} index {ifindex} mtu {mtu}{address} numtxqueues 1 numrxqueues 1 netns {namespace}")
+    }
+}
+
+fn mac_text(mac: [u8; 6]) -> String {
+    mac.map(|byte| format!("{byte:02x}")).join(":")
+}
+
+/// The line for `ip` that makes a virtual link between two namespaces.
+///
+/// # Errors
+/// If a name cannot be that of an interface.
+pub fn create_veth(a: &VethEnd, b: &VethEnd) -> Result<String, NetError> {
+    check_interface(&a.interface)?;
+    check_interface(&b.interface)?;
+    Ok(format!("link add {} type veth peer {}", a.words(), b.words()))
+}
+
+/// What Linux takes for the name of an interface, and a line of `ip` or `tc` for one word.
+///
+/// # Errors
+/// If it is none.
+pub fn check_interface(name: &str) -> Result<(), NetError> {
+    let fine = |c: char| c.is_ascii_graphic() && !matches!(c, '/' | ':' | '"' | '\'' | '\\' | '#');
+    if name.is_empty()
+        || name.len() > 15
+        || matches!(name, "." | "..")
+        || name.starts_with('-')
+        || !name.chars().all(fine)
+    {
+        let expected = "1 to 15 printable characters without / : # and quotes";
+        return Err(NetError::Name { what: "an interface", name: name.to_owned(), expected });
+    }
+    Ok(())
+}
+
+/// Makes an interface send and receive packets as they are on the wire: no packet larger than a frame, nothing merged. What is larger
+/// could neither be shaped nor delayed as a frame is.
+///
+/// # Errors
+/// If `ethtool` fails.
+pub fn plain_packets(namespace: &Namespace, interface: &str) -> Result<(), NetError> {
+    check_interface(interface)?;
+    output(namespace, "ethtool", &["-K", interface, "gro", "off", "gso", "off", "tso", "off"]).map(drop)
+}
+
+/// The line for `ip` that attaches a pinned XDP program which lets everything pass. With one a virtual link polls for packets (NAPI), so
+/// that packets from two processors keep their order. Attaching it turns merging on: [`plain_packets`] comes after it.
+pub fn attach_pass(interface: &str, program: &Path) -> String {
+    format!("link set dev {interface} xdpdrv pinned {}", program.display())
+}
+
+/// The lines for `tc` that attach a pinned classifier to what an interface receives, in place of another. It stays when its owner ends.
+pub fn attach_ingress(interface: &str, program: &Path) -> [String; 2] {
+    [
+        format!("qdisc replace dev {interface} clsact"),
+        format!(
+            "filter replace dev {interface} ingress pref 1 handle 1 protocol all bpf direct-action object-pinned {}",
+            program.display()
+        ),
+    ]
+}
+
+/// Turns off what would send packets on its own in a namespace that was just made: IPv6 with its neighbours and routers.
+///
+/// # Errors
+/// If the setting cannot be written.
+pub(crate) fn quiet(namespace: &Namespace) -> Result<(), NetError> {
+    for which in ["all", "default"] {
+        let path = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
+        namespace.run(|| if Path::new(&path).exists() { std::fs::write(&path, "1") } else { Ok(()) })?.map_err(
+            |error| NetError::io(format!("IPv6 cannot be turned off in {} ({path})", namespace.place()), error),
+        )?;
+    }
+    Ok(())
+}
+
+impl Namespace {
+    /// Turns off what would send packets on its own: IPv6. To be called before it has interfaces.
+    ///
+    /// # Errors
+    /// If the setting cannot be written.
+    pub fn silence(&self) -> Result<(), NetError> {
+        quiet(self)
+    }
+
+    /// Sets interfaces up.
+    ///
+    /// # Errors
+    /// If there is no such interface.
+    pub fn set_up<'a>(&self, interfaces: impl IntoIterator<Item = &'a str>) -> Result<(), NetError> {
+        let mut batch = Batch::ip();
+        for interface in interfaces {
+            check_interface(interface)?;
+            batch.line(format_args!("link set dev {interface} up"));
+        }
+        batch.run(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(interface: &str) -> VethEnd {
+        VethEnd {
+            namespace: "ns".to_owned(),
+            interface: interface.to_owned(),
+            ifindex: 7,
+            mac: Some([2, 0, 0, 0, 0, 10]),
+            mtu: 1528,
+        }
+    }
+
+    #[test]
+    fn a_link_is_made_in_both_namespaces_at_once() {
+        let line = create_veth(&end("p1"), &VethEnd { mac: None, ..end("p2") }).unwrap();
+        let queues = "numtxqueues 1 numrxqueues 1 netns ns";
+        let expected = format!(
+            "link add name p1 index 7 mtu 1528 address 02:00:00:00:00:0a {queues} type veth peer name p2 index 7 mtu 1528 {queues}"
+        );
+        assert_eq!(line, expected);
+    }
+
+    #[test]
+    fn a_name_that_is_more_than_one_word_is_refused() {
+        for name in ["", "a b", "p1\nlink", "a/b", "x\"", "-K", "sixteen-letters!", "."] {
+            assert!(create_veth(&end("p1"), &end(name)).is_err(), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The plumbing under the data plane: namespaces, virtual links, the queues of a port.
+//!
+//! Everything that netlink libraries cannot set (TBF, HTB, clsact) is done by `ip -batch` and `tc -batch`: many lines in one process.
+//! Programs run inside a namespace by `setns` of the thread that starts them. `ip netns exec` and `ip -n` would mount a new /sys
+//! there, and hide what is pinned below it.
+
+mod batch;
+mod counters;
+mod error;
+mod link;
+mod namespace;
+mod pass;
+mod qdisc;
+
+pub use batch::{Batch, output};
+pub use counters::{QueueCounters, queue_counters};
+pub use error::NetError;
+pub use link::{VLAN_ROOM, VethEnd, attach_ingress, attach_pass, check_interface, create_veth, plain_packets};
+pub use namespace::Namespace;
+pub use pass::pin_pass;
+pub use qdisc::{MAX_CLASSES, PortQdisc};

@@ -1,0 +1,118 @@
+//! The queues of a port: a rate, and strict priorities below it.
+//!
+//! A token bucket filter (TBF) lets packets leave at the rate of the link, and takes them from hierarchical token buckets (HTB) whose
+//! leaves differ in nothing but priority. So a packet that TBF holds is the packet on the wire: nothing overtakes it, and everything
+//! behind it is ordered by priority alone. HTB is used as a priority scheduler because it is on nearly every kernel, and its
+//! `skb->priority` chooses the class without a filter. Measured on a saturated port at 10 Mbit/s: the delay of the highest priority is at
+//! most 1.2 times the time of one frame.
+
+use wayleave_units::{Bytes, Rate};
+
+use super::error::NetError;
+use crate::class::MAJOR;
+
+/// The most queues of a port: the priorities of HTB (`TC_HTB_NUMPRIO` of the kernel).
+pub const MAX_CLASSES: usize = 8;
+/// The largest frame that a port sends, with its tags, and some air.
+const FRAME: u64 = 1600;
+/// How late a timer of the kernel may fire before rate is lost: the bucket of TBF holds what the rate gives in this time (2 ms, in parts
+/// of a second).
+const LATENESS_PER_SECOND: u64 = 500;
+/// What a bfifo can be told (its limit has 32 bits), where a host's own memory is the limit.
+const MAX_BUFFER: u64 = 64_000_000;
+/// Leaves never wait for their own rate: one that has tokens comes before all priorities of those that have none.
+const UNLIMITED: &str = "rate 100gbit burst 100mb quantum 1600";
+
+/// The queues of one port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortQdisc {
+    /// The rate of the link.
+    pub rate: Rate,
+    /// What each queue holds, highest priority first.
+    pub queues: Vec<Bytes>,
+    /// Bytes of a packet on the wire that the kernel does not count in its length.
+    pub overhead: u32,
+}
+
+impl PortQdisc {
+    /// What is on the wire around a frame: preamble, checksum and gap (24 B). The first VLAN tag of a packet is kept beside it by the
+    /// kernel, so a port whose packets leave with tags has 4 B more.
+    pub const fn overhead(is_tagged: bool) -> u32 {
+        if is_tagged { 28 } else { 24 }
+    }
+
+    /// The lines for `tc` that give the interface these queues, in place of those that it has.
+    ///
+    /// # Errors
+    /// If there is no queue, or more than eight.
+    pub fn lines(&self, interface: &str) -> Result<Vec<String>, NetError> {
+        let count = self.queues.len();
+        if !(1..=MAX_CLASSES).contains(&count) {
+            return Err(NetError::Queues { given: count, most: MAX_CLASSES });
+        }
+        let rate = self.rate.bits_per_second();
+        let burst = FRAME + rate / 8 / LATENESS_PER_SECOND;
+        let mut lines = vec![
+            format!(
+                "qdisc replace dev {interface} root handle 1: tbf rate {rate} burst {burst} limit 10000000 overhead {}",
+                self.overhead
+            ),
+            // What says nothing of its class is best effort: the last one.
+            format!("qdisc replace dev {interface} parent 1:1 handle {MAJOR}: htb default {count}"),
+        ];
+        for (queue, buffer) in self.queues.iter().enumerate() {
+            let (minor, limit) = (queue + 1, buffer.get().min(MAX_BUFFER));
+            lines.push(format!(
+                "class replace dev {interface} parent {MAJOR}: classid {MAJOR}:{minor} htb {UNLIMITED} prio {queue}"
+            ));
+            lines.push(format!(
+                "qdisc replace dev {interface} parent {MAJOR}:{minor} handle 1{minor}: bfifo limit {limit}"
+            ));
+        }
+        Ok(lines)
+    }
+
+    /// The queue whose counters stand at this handle of `tc`, as `lines` chose it.
+    pub(super) fn queue_of_handle(handle: &str) -> Option<usize> {
+        let minor: usize = handle.strip_suffix(':')?.strip_prefix('1')?.parse().ok()?;
+        minor.checked_sub(1).filter(|&queue| queue < MAX_CLASSES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn port(queues: usize) -> PortQdisc {
+        PortQdisc { rate: Rate::from_mbit(10), queues: vec![Bytes::new(97_000); queues], overhead: 28 }
+    }
+
+    #[test]
+    fn a_port_holds_its_rate_for_two_milliseconds_and_orders_its_queues() {
+        let lines = port(3).lines("p1").unwrap();
+        assert_eq!(
+            lines[0],
+            "qdisc replace dev p1 root handle 1: tbf rate 10000000 burst 4100 limit 10000000 overhead 28"
+        );
+        assert!(lines[1].ends_with("htb default 3"), "{}", lines[1]);
+        assert!(lines[6].contains("classid 2:3") && lines[6].ends_with("prio 2"), "{}", lines[6]);
+        assert_eq!(lines.len(), 8);
+    }
+
+    #[test]
+    fn queues_are_found_by_their_handles() {
+        assert_eq!(PortQdisc::queue_of_handle("11:"), Some(0));
+        assert_eq!(PortQdisc::queue_of_handle("18:"), Some(7));
+        for handle in ["1:", "2:", "ffff:", "19:", "10:"] {
+            assert_eq!(PortQdisc::queue_of_handle(handle), None, "{handle}");
+        }
+    }
+
+    #[test]
+    fn more_queues_than_priorities_are_refused() {
+        for queues in [0, 9] {
+            let error = port(queues).lines("p1").unwrap_err().to_string();
+            assert!(error.contains(&format!("a port has {queues} queues: from 1 to 8")), "{error}");
+        }
+    }
+}

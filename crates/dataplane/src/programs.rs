@@ -1,0 +1,237 @@
+//! The programs: loaded, pinned so that they outlive their loader, and found again.
+//!
+//! Pins lie in a folder that carries the version of the sources (`v-...`), so an agent never takes maps of another layout for its
+//! own. The folder is made under another name and renamed when everything is in it: what is there is complete.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use aya::maps::{HashMap, Map, MapData, MapError, PerCpuHashMap};
+use aya::programs::{Program, ProgramError, SchedClassifier};
+use aya::{Ebpf, EbpfLoader};
+use wayleave_wire::Tag;
+
+use crate::error::Error;
+use crate::layout;
+
+/// The host's programs, compiled.
+pub(crate) static HOST: &[u8] = aya::include_bytes_aligned!("../bpf/objects/host.o");
+/// The switch's program, compiled.
+static SWITCH: &[u8] = aya::include_bytes_aligned!("../bpf/objects/switch.o");
+/// A hash of the sources that the objects were compiled of.
+const SOURCES: &str = include_str!("../bpf/objects/sources.sha256");
+
+/// How often a program is loaded again when the kernel was disturbed.
+const MORE_ATTEMPTS: usize = 9;
+
+/// The folder of this version's pins.
+pub fn version() -> String {
+    format!("v-{}", SOURCES.get(..12).unwrap_or(SOURCES))
+}
+
+/// Pins of one object: `folder/v-.../<map or program>`.
+pub(crate) struct Pins(PathBuf);
+
+impl Pins {
+    /// Finds what is pinned in a folder of a bpf file system, or loads an object and pins all of it.
+    pub(crate) fn open(folder: &Path, object: &[u8], prepare: impl FnOnce(&mut EbpfLoader<'_>)) -> Result<Self, Error> {
+        let (pins, unfinished) = (folder.join(version()), folder.join("unfinished"));
+        if pins.is_dir() {
+            return Ok(Self(pins));
+        }
+        let make = |path: &Path| fs::create_dir_all(path).map_err(|error| Error::at("making", path, error));
+        make(folder)?;
+        remove(&unfinished)?;
+        make(&unfinished)?;
+        load(object, &unfinished, prepare)?;
+        fs::rename(&unfinished, &pins).map_err(|error| Error::at("renaming", &unfinished, error))?;
+        Ok(Self(pins))
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub(crate) fn map(&self, name: &str) -> Result<MapData, Error> {
+        let path = self.path(name);
+        MapData::from_pin(&path).map_err(|error| Error::at("opening the map", &path, error))
+    }
+
+    pub(crate) fn hash<K: aya::Pod, V: aya::Pod>(&self, name: &str) -> Result<HashMap<MapData, K, V>, Error> {
+        let map = Map::HashMap(self.map(name)?);
+        HashMap::try_from(map).map_err(|error| Error::at("opening the map", &self.path(name), error))
+    }
+
+    pub(crate) fn program(&self, name: &str) -> Result<SchedClassifier, Error> {
+        let path = self.path(name);
+        SchedClassifier::from_pin(&path).map_err(|error| Error::at("opening the program", &path, error))
+    }
+}
+
+fn load(object: &[u8], folder: &Path, prepare: impl FnOnce(&mut EbpfLoader<'_>)) -> Result<(), Error> {
+    let mut loader = EbpfLoader::new();
+    prepare(&mut loader);
+    let mut loaded: Ebpf = loader.load(object).map_err(|error| Error::failed("loading the eBPF maps", error))?;
+    for (name, program) in loaded.programs_mut() {
+        let path = folder.join(name);
+        let Program::SchedClassifier(program) = program else { continue };
+        patiently(|| program.load())
+            .map_err(|error| Error::failed(format!("loading the eBPF program {name}"), error))?;
+        program.pin(&path).map_err(|error| Error::at("pinning the program", &path, error))?;
+    }
+    let names: Vec<String> = loaded.maps().map(|(name, _)| name.to_owned()).collect();
+    for name in names {
+        let path = folder.join(&name);
+        let Some(map) = loaded.take_map(&name) else { continue };
+        map.pin(&path).map_err(|error| Error::at("pinning the map", &path, error))?;
+    }
+    Ok(())
+}
+
+/// Loads a program. The kernel gives up checking it when anything wants the thread's attention (EAGAIN); libbpf tries five times, too.
+pub(crate) fn patiently(mut load: impl FnMut() -> Result<(), ProgramError>) -> Result<(), ProgramError> {
+    let is_disturbed = |result: &Result<(), ProgramError>| match result {
+        Err(ProgramError::LoadError { io_error, .. }) => io_error.raw_os_error() == Some(libc::EAGAIN),
+        _ => false,
+    };
+    let mut result = load();
+    for _ in 0..MORE_ATTEMPTS {
+        if is_disturbed(&result) {
+            result = load();
+        }
+    }
+    result
+}
+
+/// Removes a folder of pins, if it is there.
+pub(crate) fn remove(folder: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::at("removing", folder, error)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether there was anything to remove.
+pub(crate) fn is_there<T>(result: Result<T, MapError>) -> Result<Option<T>, MapError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(MapError::KeyNotFound | MapError::ElementNotFound) => Ok(None),
+        Err(MapError::SyscallError(error)) if error.io_error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Where a switch sends packets that carry a tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// The outgoing interface.
+    pub ifindex: u32,
+    /// What `skb->priority` becomes: [`crate::class::priority`].
+    pub priority: u32,
+}
+
+/// What happened to packets at a switch's port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SwitchCounts {
+    /// Sent on by their tag.
+    pub forwarded: u64,
+    /// Dropped: they had no tag.
+    pub untagged: u64,
+    /// Dropped: no port has their tag.
+    pub unknown: u64,
+}
+
+/// The forwarding program of switches, and its table. One can serve all switches of a machine: interfaces have different numbers.
+pub struct SwitchProgram {
+    pins: Pins,
+    folder: PathBuf,
+    tags: HashMap<MapData, [u8; layout::TAG], [u8; layout::PORT]>,
+    counters: PerCpuHashMap<MapData, u32, [u64; 3]>,
+}
+
+impl SwitchProgram {
+    /// Finds the program that is pinned in this folder of a bpf file system, with its table; or loads it, with an empty one.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        let pins = Pins::open(folder, SWITCH, |_| ())?;
+        let tags = pins.hash("tags")?;
+        let counters = Map::PerCpuHashMap(pins.map("switch_counters")?);
+        let counters =
+            PerCpuHashMap::try_from(counters).map_err(|error| Error::failed("opening the counters", error))?;
+        Ok(Self { pins, folder: folder.to_owned(), tags, counters })
+    }
+
+    /// Where the program is pinned: attach it at the ingress of every port (`tc filter add ... bpf da object-pinned ...`).
+    pub fn pinned(&self) -> PathBuf {
+        self.pins.path("port")
+    }
+
+    /// The program, to run it on frames.
+    ///
+    /// # Errors
+    /// If it is not pinned any more.
+    pub fn program(&self) -> Result<SchedClassifier, Error> {
+        self.pins.program("port")
+    }
+
+    /// From now on packets that come at this interface with this tag as the outermost one leave by that port.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn set(&mut self, ingress: u32, tag: Tag, out: Port) -> Result<(), Error> {
+        let value = layout::port(out.ifindex, out.priority);
+        let set = self.tags.insert(layout::tag(ingress, tag), value, 0);
+        set.map_err(|error| Error::failed("setting a tag of a switch", error))
+    }
+
+    /// From now on packets that come at this interface are dropped; its counters begin again.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn forget(&mut self, ingress: u32) -> Result<(), Error> {
+        let failed = |error| Error::failed("removing the tags of a port", error);
+        let keys = self.tags.keys().collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        for key in keys.into_iter().filter(|key| layout::tag_of(key).0 == ingress) {
+            is_there(self.tags.remove(&key)).map_err(failed)?;
+        }
+        is_there(self.counters.remove(&ingress)).map_err(failed).map(drop)
+    }
+
+    /// Everything that is set: interface, tag as it is written, port.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn table(&self) -> Result<Vec<(u32, u16, Port)>, Error> {
+        let entries = self.tags.iter().map(|entry| {
+            let (key, port) = entry.map_err(|error| Error::failed("reading the tags of a switch", error))?;
+            let (ingress, tci) = layout::tag_of(&key);
+            let port = Port { ifindex: layout::u32_at(&port, 0), priority: layout::u32_at(&port, 4) };
+            Ok((ingress, tci, port))
+        });
+        entries.collect()
+    }
+
+    /// What happened, by the interface at which packets came.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn counters(&self) -> Result<BTreeMap<u32, SwitchCounts>, Error> {
+        let entries = self.counters.iter().map(|entry| {
+            let (ifindex, values) = entry.map_err(|error| Error::failed("reading the counters of a switch", error))?;
+            let sum = |at: usize| values.iter().map(|counts| counts[at]).sum();
+            Ok((ifindex, SwitchCounts { forwarded: sum(0), untagged: sum(1), unknown: sum(2) }))
+        });
+        entries.collect()
+    }
+
+    /// Removes the pins. The program runs on where it is attached.
+    ///
+    /// # Errors
+    /// If they cannot be removed.
+    pub fn tear_down(self) -> Result<(), Error> {
+        remove(&self.folder)
+    }
+}

@@ -1,0 +1,114 @@
+//! A switch that is a namespace of Linux, or a machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+
+use super::{PortCounters, SwitchCounters, SwitchDriver, SwitchPlan};
+use crate::error::Error;
+use crate::net::{Batch, Namespace, NetError, attach_ingress, queue_counters};
+use crate::programs::{Port, SwitchProgram};
+
+/// A switch that is a namespace of Linux, or a machine. Its program and table are pinned, so it forwards whether its driver runs or not.
+pub struct LinuxSwitch {
+    namespace: Namespace,
+    program: SwitchProgram,
+    /// The indices of the ports, as they were configured.
+    ports: Vec<u32>,
+}
+
+/// Why a Linux switch could not be driven.
+#[derive(Debug)]
+pub enum LinuxSwitchError {
+    /// Queues, or attaching the program.
+    Net(NetError),
+    /// The program and its table.
+    Program(Error),
+}
+
+impl fmt::Display for LinuxSwitchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Net(error) => error.fmt(f),
+            Self::Program(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LinuxSwitchError {}
+
+impl From<NetError> for LinuxSwitchError {
+    fn from(error: NetError) -> Self {
+        Self::Net(error)
+    }
+}
+
+impl From<Error> for LinuxSwitchError {
+    fn from(error: Error) -> Self {
+        Self::Program(error)
+    }
+}
+
+impl LinuxSwitch {
+    /// A switch in a namespace, whose program and table are pinned in a folder of a bpf file system. Switches of one machine can share
+    /// the folder, if the indices of their interfaces differ.
+    ///
+    /// # Errors
+    /// If the kernel refuses the program.
+    pub fn open(namespace: Namespace, pins: &Path) -> Result<Self, LinuxSwitchError> {
+        Ok(Self { namespace, program: SwitchProgram::open(pins)?, ports: Vec::new() })
+    }
+
+    /// Makes the table that of the plan. What stands there already is not touched, so packets find their way all the time.
+    fn fill(&mut self, plan: &SwitchPlan) -> Result<(), Error> {
+        let ports: BTreeSet<u32> = plan.ports.iter().map(|port| port.ifindex).collect();
+        let wanted: BTreeMap<(u32, u16), Port> = plan
+            .table()
+            .into_iter()
+            .map(|line| ((line.ingress, line.tag.tci()), Port { ifindex: line.egress, priority: line.priority }))
+            .collect();
+        let mut there: BTreeMap<(u32, u16), Port> =
+            self.program.table()?.into_iter().map(|(ingress, tci, port)| ((ingress, tci), port)).collect();
+        there.retain(|(ingress, _), _| ports.contains(ingress));
+        let stale: BTreeSet<u32> =
+            there.keys().filter(|key| !wanted.contains_key(key)).map(|&(ingress, _)| ingress).collect();
+        for &ingress in &stale {
+            self.program.forget(ingress)?;
+        }
+        for line in plan.table() {
+            let (key, port) = ((line.ingress, line.tag.tci()), Port { ifindex: line.egress, priority: line.priority });
+            if stale.contains(&line.ingress) || there.get(&key) != Some(&port) {
+                self.program.set(line.ingress, line.tag, port)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SwitchDriver for LinuxSwitch {
+    type Error = LinuxSwitchError;
+
+    fn configure(&mut self, plan: &SwitchPlan) -> Result<(), LinuxSwitchError> {
+        let (mut lines, pinned) = (Vec::new(), self.program.pinned());
+        for port in &plan.ports {
+            if let Some(egress) = &port.egress {
+                lines.extend(egress.lines(&port.interface)?);
+            }
+            lines.extend(attach_ingress(&port.interface, &pinned));
+        }
+        // The table first: what comes before it is complete would be dropped.
+        self.fill(plan)?;
+        Batch::tc().extend(lines).run(&self.namespace)?;
+        self.ports = plan.ports.iter().map(|port| port.ifindex).collect();
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Result<SwitchCounters, LinuxSwitchError> {
+        let counts = self.program.counters()?;
+        let mine = self.ports.iter().filter_map(|port| counts.get(port));
+        let unroutable = mine.map(|counts| counts.untagged + counts.unknown).sum();
+        let ports = queue_counters(&self.namespace)?;
+        let ports = ports.into_iter().map(|(interface, queues)| PortCounters { interface, queues }).collect();
+        Ok(SwitchCounters { ports, unroutable })
+    }
+}

@@ -1,0 +1,50 @@
+//! A switch: what its ports are, and what drives it.
+//!
+//! Switches are configured once, when they start (Chameleon, section 3.4): a packet carries one VLAN tag for each switch on its way, and the
+//! tag says by which port and queue it leaves. So a switch keeps no state of contracts, and admission never touches it.
+
+mod linux;
+mod plan;
+
+use std::fmt;
+
+pub use linux::{LinuxSwitch, LinuxSwitchError};
+pub use plan::{Forward, PlanError, PortPlan, SwitchPlan, port_of};
+
+use crate::net::QueueCounters;
+
+/// What a port has sent and dropped, queue by queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortCounters {
+    /// The port's interface.
+    pub interface: String,
+    /// Highest priority first.
+    pub queues: Vec<QueueCounters>,
+}
+
+/// What a switch has sent and dropped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SwitchCounters {
+    /// The ports that lead out.
+    pub ports: Vec<PortCounters>,
+    /// Frames without a tag, or with one that names no port and queue: dropped.
+    pub unroutable: u64,
+}
+
+/// What makes a switch do as planned: Linux, or one that is told from outside.
+pub trait SwitchDriver {
+    /// Why it could not.
+    type Error: fmt::Display;
+
+    /// Makes the switch do as planned, whatever it did before. Done twice, it changes nothing.
+    ///
+    /// # Errors
+    /// If the switch cannot, or cannot be reached.
+    fn configure(&mut self, plan: &SwitchPlan) -> Result<(), Self::Error>;
+
+    /// What the switch has sent and dropped since it was configured.
+    ///
+    /// # Errors
+    /// If it cannot be reached.
+    fn counters(&mut self) -> Result<SwitchCounters, Self::Error>;
+}

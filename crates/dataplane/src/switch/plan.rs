@@ -1,0 +1,220 @@
+//! What a switch has to be told, from the topology. Pure.
+
+use std::fmt;
+
+use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
+use wayleave_units::{Bytes, Rate};
+
+use wayleave_wire::{NotATag, Tag};
+
+use crate::class;
+use crate::net::{MAX_CLASSES, PortQdisc};
+
+/// What best effort may hold at a host: as much as one queue of a switch in Chameleon, section 5.1.1.
+const BEST_EFFORT_BUFFER: Bytes = Bytes::new(97_000);
+
+/// One port, of a switch or of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortPlan {
+    /// The link that leaves it; `None` where packets only come in.
+    pub link: Option<LinkId>,
+    /// The interface.
+    pub interface: String,
+    /// The interface's index.
+    pub ifindex: u32,
+    /// What leads out of it.
+    pub egress: Option<PortQdisc>,
+}
+
+/// A switch with its ports: the port that a tag names is its place in `ports`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchPlan {
+    /// Its name in the topology.
+    pub name: String,
+    /// Those that lead out in order of the topology's links, then those where packets only come in.
+    pub ports: Vec<PortPlan>,
+}
+
+/// One line of a switch's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Forward {
+    /// Where the packet comes in.
+    pub ingress: u32,
+    /// Its tag: the port among those that lead out, and the queue.
+    pub tag: Tag,
+    /// Where it leaves.
+    pub egress: u32,
+    /// The class of the queue there.
+    pub priority: u32,
+}
+
+/// Why a node cannot be driven.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanError {
+    /// It has more ports than tags can name.
+    Ports {
+        /// The node.
+        node: String,
+        /// What tags can name.
+        why: NotATag,
+    },
+    /// Its port has so many queues that no priority is left.
+    Queues {
+        /// The link that leaves the port.
+        link: String,
+        /// How many.
+        queues: usize,
+        /// How many there may be.
+        most: usize,
+    },
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ports { node, why } => write!(f, "{node} has too many ports: {why}"),
+            Self::Queues { link, queues, most } => {
+                write!(
+                    f,
+                    "the port of {link} has {queues} queues: Linux orders {MAX_CLASSES}, and a host's best effort needs one below \
+                     those of contracts, so {most} are possible here"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+/// The port in a tag that makes a switch use this link: its place among the links that leave the switch, from 0 on.
+pub fn port_of(network: &Network, link: LinkId) -> u16 {
+    let siblings = network.links_from(network.link(link).from);
+    let before = siblings.iter().filter(|&&sibling| sibling < link).count();
+    u16::try_from(before).unwrap_or(u16::MAX)
+}
+
+impl SwitchPlan {
+    /// The ports of a switch or a host, whose interfaces are named by the caller: `interface` gets the link that leaves a port, or the
+    /// one that enters it where none leaves, and answers with name and index.
+    ///
+    /// # Errors
+    /// If Linux cannot have so many ports or queues.
+    pub fn of(network: &Network, node: NodeId, interface: impl Fn(LinkId) -> (String, u32)) -> Result<Self, PlanError> {
+        let name = network.node(node).name.clone();
+        let mut outgoing = network.links_from(node).to_vec();
+        outgoing.sort();
+        let last = u16::try_from(outgoing.len().saturating_sub(1)).unwrap_or(u16::MAX);
+        Tag::new(last, 0).map_err(|why| PlanError::Ports { node: name.clone(), why })?;
+        let mut ports = Vec::with_capacity(outgoing.len());
+        for link in outgoing {
+            let (interface, ifindex) = interface(link);
+            ports.push(PortPlan { link: Some(link), interface, ifindex, egress: Some(egress(network, link)?) });
+        }
+        for &link in network.links_into(node).iter().filter(|&&link| network.reverse(link).is_none()) {
+            let (interface, ifindex) = interface(link);
+            ports.push(PortPlan { link: None, interface, ifindex, egress: None });
+        }
+        Ok(Self { name, ports })
+    }
+
+    /// The whole table: from every port to every queue of every other port.
+    pub fn table(&self) -> Vec<Forward> {
+        let mut table = Vec::new();
+        for from in &self.ports {
+            for (port, to) in (0..).zip(&self.ports).filter(|(_, to)| to.ifindex != from.ifindex) {
+                let queues = to.egress.as_ref().map_or(0, |egress| egress.queues.len());
+                // `of` has made sure that each has a tag.
+                let tags = (0..queues as u8).filter_map(|queue| Tag::new(port, queue).ok());
+                table.extend(tags.map(|tag| Forward {
+                    ingress: from.ifindex,
+                    tag,
+                    egress: to.ifindex,
+                    priority: class::priority(tag.queue()),
+                }));
+            }
+        }
+        table
+    }
+}
+
+/// The queues of a port. A switch's lowest is for best effort; a host has one more for it, below all that its contracts use.
+fn egress(network: &Network, id: LinkId) -> Result<PortQdisc, PlanError> {
+    let link = network.link(id);
+    let is_host = network.node(link.from).kind == NodeKind::Host;
+    let mut queues: Vec<Bytes> = network.queues(id).iter().map(|queue| queue.buffer).collect();
+    let most = MAX_CLASSES - usize::from(is_host);
+    if queues.len() > most {
+        return Err(PlanError::Queues { link: link.name.clone(), queues: queues.len(), most });
+    }
+    if is_host {
+        queues.push(BEST_EFFORT_BUFFER);
+    }
+    let leaves_tagged = network.node(link.to).kind == NodeKind::Switch;
+    let rate: Rate = link.rate;
+    Ok(PortQdisc { rate, queues, overhead: PortQdisc::overhead(leaves_tagged) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wayleave_topology::builders::{Cabling, FatTree, build};
+    use wayleave_topology::{LinkSpec, NetworkBuilder, PortSpec};
+
+    fn plan(network: &Network, name: &str) -> SwitchPlan {
+        let node = network.find_node(name).unwrap();
+        SwitchPlan::of(network, node, |link| (format!("p{}", link.0), 100 + link.0)).unwrap()
+    }
+
+    #[test]
+    fn tags_name_ports_in_order_of_links_whatever_is_behind_them() {
+        let network = build::fat_tree(&FatTree::default()).unwrap();
+        for (id, link) in network.links().filter(|(_, link)| network.node(link.from).kind == NodeKind::Switch) {
+            let plan = plan(&network, &network.node(link.from).name);
+            assert_eq!(plan.ports[usize::from(port_of(&network, id))].link, Some(id), "{}", link.name);
+        }
+    }
+
+    #[test]
+    fn every_port_reaches_every_queue_of_every_other_port() {
+        let network = build::star(3, Cabling::default()).unwrap();
+        let switch = plan(&network, "s1");
+        let table = switch.table();
+        assert_eq!(table.len(), 3 * 2 * 8);
+        assert!(
+            table.iter().all(|line| line.ingress != line.egress && line.priority == class::priority(line.tag.queue()))
+        );
+        let second = switch.ports[1].ifindex;
+        assert!(table.iter().all(|line| (line.tag.port() == 1) == (line.egress == second)));
+    }
+
+    #[test]
+    fn a_host_has_a_queue_below_its_contracts_and_its_switch_port_has_not() {
+        let network = build::star(2, Cabling::default()).unwrap();
+        let host = plan(&network, "h1").ports[0].egress.clone().unwrap();
+        assert_eq!((host.queues.len(), host.overhead), (2, 28));
+        let port = plan(&network, "s1").ports[0].egress.clone().unwrap();
+        assert_eq!((port.queues.len(), port.overhead), (8, 24));
+    }
+
+    #[test]
+    fn a_host_with_eight_queues_leaves_none_for_best_effort() {
+        let cabling = Cabling { host_port: PortSpec::uniform(8, Bytes::new(97_000)), ..Cabling::default() };
+        let network = build::star(2, cabling).unwrap();
+        let error = SwitchPlan::of(&network, network.find_node("h1").unwrap(), |_| (String::new(), 1)).unwrap_err();
+        assert!(error.to_string().contains("h1->s1 has 8 queues"), "{error}");
+    }
+
+    #[test]
+    fn a_link_without_a_way_back_has_a_port_that_leads_nowhere() {
+        let mut builder = NetworkBuilder::default();
+        let [a, b] = ["a", "b"].map(|name| builder.add_node(name, NodeKind::Switch).unwrap());
+        let port = PortSpec::uniform(2, Bytes::new(9000));
+        let rate = Rate::from_mbit(10);
+        let spec = LinkSpec { from: a, to: b, rate, propagation: Default::default(), mtu: Bytes::new(1500), port };
+        builder.add_link(spec).unwrap();
+        let network = builder.build();
+        let end = &plan(&network, "b").ports[0];
+        assert_eq!((end.link, end.egress.as_ref(), end.ifindex), (None, None, 100));
+        assert_eq!(plan(&network, "b").table(), []);
+    }
+}

@@ -1,0 +1,108 @@
+//! Making what the plan says.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+
+use wayleave_dataplane::net::{Batch, Namespace, NetError, VethEnd, attach_pass, create_veth, pin_pass, plain_packets};
+use wayleave_dataplane::switch::{LinuxSwitch, SwitchDriver};
+use wayleave_topology::NodeKind;
+
+use crate::error::LabError;
+use crate::plan::LabPlan;
+
+/// How many namespaces are configured at once.
+const WORKERS: usize = 4;
+
+/// What one namespace needs once its interfaces are there.
+struct Inside<'a> {
+    namespace: &'a str,
+    interfaces: Vec<&'a str>,
+    ip: Vec<String>,
+    tc: Vec<String>,
+}
+
+/// Makes namespaces and links, gives every port its queues, and starts the switches.
+pub(crate) fn build(plan: &LabPlan, pins: &Path) -> Result<(), LabError> {
+    Namespace::create(plan.namespaces())?;
+    let mut links = Batch::ip();
+    let endpoints = plan.endpoints.iter().map(|endpoint| [&endpoint.inside, &endpoint.outside]);
+    for [a, b] in plan.cables.iter().map(|[a, b]| [a, b]).chain(endpoints) {
+        links.line(create_veth(a, b)?);
+    }
+    links.run(&Namespace::here())?;
+    let pass = pin_pass(pins)?;
+    each(&insides(plan, &pass)?, Inside::configure)?;
+    for switch in plan.switches() {
+        LinuxSwitch::open(Namespace::open(&switch.namespace)?, &pins.join(switch.file_name()))?
+            .configure(&switch.ports)?;
+    }
+    Ok(())
+}
+
+fn insides<'a>(plan: &'a LabPlan, pass: &Path) -> Result<Vec<Inside<'a>>, NetError> {
+    let mut insides = Vec::with_capacity(plan.nodes.len() + plan.endpoints.len());
+    for node in &plan.nodes {
+        let mut inside = Inside { namespace: &node.namespace, interfaces: Vec::new(), ip: Vec::new(), tc: Vec::new() };
+        for port in &node.ports.ports {
+            inside.interfaces.push(&port.interface);
+            // A switch gets its queues with its program.
+            if let Some(egress) = port.egress.as_ref().filter(|_| node.kind == NodeKind::Host) {
+                inside.tc.extend(egress.lines(&port.interface)?);
+            }
+        }
+        inside.interfaces.extend(plan.on_host(node.node).map(|endpoint| endpoint.outside.interface.as_str()));
+        insides.push(inside);
+    }
+    for endpoint in &plan.endpoints {
+        let VethEnd { namespace, interface, .. } = &endpoint.inside;
+        let ip = vec![format!("addr add {}/8 dev {interface}", endpoint.address)];
+        insides.push(Inside { namespace, interfaces: vec![interface], ip, tc: Vec::new() });
+    }
+    for inside in &mut insides {
+        let attach = |interface: &&str| attach_pass(interface, pass);
+        let up = inside.interfaces.iter().map(|interface| format!("link set dev {interface} up"));
+        inside.ip = inside.interfaces.iter().map(attach).chain(up).chain(std::mem::take(&mut inside.ip)).collect();
+    }
+    for (inside, endpoint) in insides.iter_mut().rev().zip(plan.endpoints.iter().rev()) {
+        // Nobody answers who has an address: everybody knows.
+        let others = plan.endpoints.iter().filter(|other| other.id != endpoint.id);
+        inside.ip.extend(others.map(|other| {
+            let mac = other.mac.map(|byte| format!("{byte:02x}")).join(":");
+            format!("neigh replace {} lladdr {mac} nud permanent dev {}", other.address, endpoint.inside.interface)
+        }));
+    }
+    Ok(insides)
+}
+
+impl Inside<'_> {
+    fn configure(&self) -> Result<(), NetError> {
+        let namespace = Namespace::open(self.namespace)?;
+        namespace.silence()?;
+        Batch::ip().extend(self.ip.iter().cloned()).run(&namespace)?;
+        for interface in &self.interfaces {
+            plain_packets(&namespace, interface)?;
+        }
+        Batch::tc().extend(self.tc.iter().cloned()).run(&namespace)
+    }
+}
+
+/// Does something for each, several at once, and stops at the first that fails.
+pub(crate) fn each<T: Sync, E: Send>(items: &[T], work: impl Fn(&T) -> Result<(), E> + Sync) -> Result<(), E> {
+    let (next, failure) = (AtomicUsize::new(0), Mutex::new(None));
+    let failed = || failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Relaxed)) {
+                    if let Err(error) = work(item) {
+                        failed().get_or_insert(error);
+                        next.store(items.len(), Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    failure.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).map_or(Ok(()), Err)
+}

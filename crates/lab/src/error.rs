@@ -1,0 +1,157 @@
+//! Why a lab could not be made, found or taken away.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use wayleave_dataplane::net::NetError;
+use wayleave_dataplane::switch::{LinuxSwitchError, PlanError};
+
+/// Why a lab could not be made, found or taken away.
+#[derive(Debug)]
+pub enum LabError {
+    /// No name of a lab.
+    Name(String),
+    /// A lab of this name is there already.
+    Exists {
+        /// Its name.
+        name: String,
+        /// Whether it was set up to its end.
+        is_whole: bool,
+    },
+    /// There is no lab of this name.
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that are there.
+        known: Vec<String>,
+    },
+    /// Another process is setting it up or taking it away.
+    Busy(String),
+    /// Only root can make network namespaces.
+    NotRoot,
+    /// An endpoint stands on a host that the topology does not have.
+    NoHost {
+        /// The endpoint.
+        endpoint: String,
+        /// The host.
+        host: String,
+    },
+    /// Two endpoints of one name, or a name that cannot be one.
+    Endpoint {
+        /// Its name.
+        endpoint: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// More endpoints than a lab can have.
+    TooLarge {
+        /// What there are too many of.
+        what: &'static str,
+        /// How many.
+        given: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// Linux cannot have such a switch or host.
+    Plan(PlanError),
+    /// Namespaces, links or queues.
+    Net(NetError),
+    /// eBPF programs and their maps.
+    Program(wayleave_dataplane::Error),
+    /// A file or a call of the kernel.
+    Io {
+        /// What was tried.
+        what: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// What describes the lab cannot be read.
+    State {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A program of the lab ended before it was ready.
+    Ended {
+        /// Its name.
+        program: String,
+        /// The file with what it said.
+        log: PathBuf,
+    },
+}
+
+impl LabError {
+    pub(crate) fn io(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
+        Self::Io { what: what.into(), error: error.into() }
+    }
+}
+
+impl fmt::Display for LabError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => {
+                write!(f, "{name:?} cannot be the name of a lab: 1 to 20 lower case letters and digits")
+            }
+            Self::Exists { name, is_whole: true } => {
+                write!(f, "lab {name} is up already: `wayleave lab down {name}`, or choose another name with --name")
+            }
+            Self::Exists { name, is_whole: false } => {
+                write!(f, "lab {name} was left half made: `wayleave lab down {name}` removes it")
+            }
+            Self::Unknown { name, known } if known.is_empty() => write!(f, "there is no lab {name}, nor any other"),
+            Self::Unknown { name, known } => write!(f, "there is no lab {name}; up are: {}", known.join(", ")),
+            Self::Busy(name) => {
+                write!(f, "lab {name} is being set up or taken away by another process: wait, or stop that one")
+            }
+            Self::NotRoot => {
+                write!(f, "a lab needs root, for network namespaces and eBPF (`wayleave doctor` says for what)")
+            }
+            Self::NoHost { endpoint, host } => {
+                write!(f, "endpoint {endpoint} is on {host}, and the topology has no host of this name")
+            }
+            Self::Endpoint { endpoint, why } => write!(f, "endpoint {endpoint:?}: {why}"),
+            Self::TooLarge { what, given, most } => write!(f, "{given} {what} are too many for a lab: at most {most}"),
+            Self::Plan(error) => error.fmt(f),
+            Self::Net(error) => error.fmt(f),
+            Self::Program(error) => error.fmt(f),
+            Self::Io { what, error } => write!(f, "{what}: {error}"),
+            Self::State { file, why } => {
+                write!(f, "{} cannot be read: {why}; `wayleave lab down` removes the lab all the same", file.display())
+            }
+            Self::Ended { program, log } => {
+                write!(f, "{program} ended before it was ready; what it said is in {}", log.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for LabError {}
+
+impl From<NetError> for LabError {
+    fn from(error: NetError) -> Self {
+        Self::Net(error)
+    }
+}
+
+impl From<PlanError> for LabError {
+    fn from(error: PlanError) -> Self {
+        Self::Plan(error)
+    }
+}
+
+impl From<wayleave_dataplane::Error> for LabError {
+    fn from(error: wayleave_dataplane::Error) -> Self {
+        Self::Program(error)
+    }
+}
+
+impl From<LinuxSwitchError> for LabError {
+    fn from(error: LinuxSwitchError) -> Self {
+        match error {
+            LinuxSwitchError::Net(error) => Self::Net(error),
+            LinuxSwitchError::Program(error) => Self::Program(error),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! A whole network on one machine: every host, switch and endpoint is a network namespace, every cable a virtual link.
+//!
+//! - [`LabPlan`] says what there will be: names, indices, addresses. It is pure, and the same at every start.
+//! - [`scaled`] slows a network down to rates at which one machine keeps the time of every frame, with budgets that fit.
+//! - [`Labs`] makes it ([`Labs::up`]), takes it away again ([`Labs::down`]) and looks at it ([`Labs::status`]).
+//! - [`traffic`] sends real packets from endpoint to endpoint and measures them; [`Sentinel`] tells what the machine did to them.
+
+mod build;
+mod clock;
+mod control;
+mod error;
+mod names;
+mod plan;
+mod processes;
+mod scale;
+mod sentinel;
+mod state;
+mod status;
+pub mod traffic;
+mod up;
+
+pub use control::Control;
+pub use error::LabError;
+pub use names::LabName;
+pub use plan::{EndpointPlan, EndpointSpec, HOST_TENANT, LabPlan, NodePlan};
+pub use processes::{Process, Program};
+pub use scale::{FRAMES, HOST_FRAMES, ScaleError, scaled};
+pub use sentinel::{Sentinel, Stall, Stalls};
+pub use state::Stage;
+pub use status::{NodeStatus, Status};
+pub use up::{Lab, Labs, Removed, UpOptions};

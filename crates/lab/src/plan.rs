@@ -1,0 +1,333 @@
+//! What a lab consists of: names, indices and addresses, from the topology. Pure, and the same at every start.
+
+use std::collections::{HashMap, HashSet};
+use std::net::Ipv4Addr;
+
+use wayleave_dataplane::net::{VLAN_ROOM, VethEnd};
+use wayleave_dataplane::switch::{PortPlan, SwitchPlan, port_of};
+use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
+
+use crate::error::LabError;
+use crate::names::{LabName, Namespaces, file_name};
+
+/// What the name of a bare host's endpoint begins with.
+pub const HOST_TENANT: &str = "host";
+/// Indices of interfaces begin here: every namespace has its own loopback interface at 1.
+const FIRST_INDEX: u32 = 16;
+/// Every endpoint knows the address of every other one, so their number counts twice.
+const MAX_ENDPOINTS: usize = 1000;
+/// Namespaces and links cost memory of the kernel, about 1 MiB each with all that belongs to it.
+const MAX_NODES: usize = 2000;
+
+/// An endpoint to be: a VM, and the host that it is on.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct EndpointSpec {
+    /// `tenant:name`.
+    pub id: String,
+    /// The name of its host.
+    pub host: String,
+}
+
+/// A host or a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodePlan {
+    /// In the topology.
+    pub node: NodeId,
+    /// Host or switch.
+    pub kind: NodeKind,
+    /// The name of its namespace.
+    pub namespace: String,
+    /// Its ports: `p1` ... at a switch, `up1` ... at a host.
+    pub ports: SwitchPlan,
+}
+
+/// Something that sends and receives: a VM, or a host by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointPlan {
+    /// `tenant:name`, or `host:name` for a host by itself.
+    pub id: String,
+    /// Its host.
+    pub host: NodeId,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// What it has: `eth0`.
+    pub inside: VethEnd,
+    /// What its host has of it: `e1` ...
+    pub outside: VethEnd,
+    /// The address of its interface.
+    pub mac: [u8; 6],
+}
+
+/// Everything that a lab consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabPlan {
+    /// What it is called.
+    pub name: LabName,
+    /// By index of the topology.
+    pub nodes: Vec<NodePlan>,
+    /// Both ends of every cable.
+    pub cables: Vec<[VethEnd; 2]>,
+    /// First those of the hosts by themselves, then the VMs.
+    pub endpoints: Vec<EndpointPlan>,
+}
+
+impl NodePlan {
+    /// Its name as that of a file: the folder of its pins, where its agent finds them.
+    pub fn file_name(&self) -> String {
+        file_name(&self.ports.name)
+    }
+}
+
+impl LabPlan {
+    /// Plans a lab: an endpoint for every host by itself, and those that are asked for. `mac` gives an endpoint its address.
+    ///
+    /// # Errors
+    /// If an endpoint is on no host, or there are too many.
+    pub fn new(
+        name: LabName,
+        network: &Network,
+        endpoints: &[EndpointSpec],
+        mac: impl Fn(&str) -> [u8; 6],
+    ) -> Result<Self, LabError> {
+        limit("nodes", network.nodes().len(), MAX_NODES)?;
+        limit("endpoints", network.hosts().count() + endpoints.len(), MAX_ENDPOINTS)?;
+        let mut namespaces = Namespaces::new(&name);
+        let mut indices = FIRST_INDEX..;
+        let spaces: Vec<String> = network.nodes().map(|(_, node)| namespaces.name(&node.name)).collect();
+        let mtu = network.links().map(|(_, link)| link.mtu.get() as u32).min().unwrap_or(1500);
+        let mut interfaces = HashMap::new();
+        let mut cables = Vec::new();
+        for (id, link) in network.links().filter(|&(id, _)| network.cable(id) == id) {
+            let end = |node: NodeId, interface, ifindex| VethEnd {
+                namespace: spaces[node.index()].clone(),
+                interface,
+                ifindex,
+                mac: None,
+                mtu: mtu + VLAN_ROOM,
+            };
+            let near = end(link.from, interface(network, id), next(&mut indices));
+            interfaces.insert((link.from, id), (near.interface.clone(), near.ifindex));
+            let reverse = network.reverse(id);
+            let name = reverse.map_or_else(|| format!("in{}", id.0), |reverse| interface(network, reverse));
+            let far = end(link.to, name, next(&mut indices));
+            interfaces.insert((link.to, reverse.unwrap_or(id)), (far.interface.clone(), far.ifindex));
+            cables.push([near, far]);
+        }
+        let node = |(id, node): (NodeId, &wayleave_topology::Node)| {
+            let named = |link: LinkId| interfaces.get(&(id, link)).cloned().unwrap_or_default();
+            let ports = SwitchPlan::of(network, id, named)?;
+            Ok(NodePlan { node: id, kind: node.kind, namespace: spaces[id.index()].clone(), ports })
+        };
+        let nodes = network.nodes().map(node).collect::<Result<_, LabError>>()?;
+        let mut plan = Self { name, nodes, cables, endpoints: Vec::new() };
+        let hosts = network.hosts().map(|host| {
+            let host = network.node(host).name.clone();
+            EndpointSpec { id: format!("{HOST_TENANT}:{host}"), host }
+        });
+        for spec in hosts.chain(endpoints.iter().cloned()) {
+            let id = spec.id.clone();
+            let space = namespaces.name(&format!("e-{}", id.replace(':', ".")));
+            plan.add(network, spec, &space, [next(&mut indices), next(&mut indices)], mac(&id), mtu)?;
+        }
+        plan.check()?;
+        Ok(plan)
+    }
+
+    fn add(
+        &mut self,
+        network: &Network,
+        spec: EndpointSpec,
+        space: &str,
+        [inside, outside]: [u32; 2],
+        mac: [u8; 6],
+        mtu: u32,
+    ) -> Result<(), LabError> {
+        let EndpointSpec { id, host } = spec;
+        let node = network.find_node(&host).filter(|&node| network.node(node).kind == NodeKind::Host);
+        let Some(node) = node else { return Err(LabError::NoHost { endpoint: id, host }) };
+        let number = self.endpoints.len() as u32 + 1;
+        let on_host = self.endpoints.iter().filter(|endpoint| endpoint.host == node).count() + 1;
+        let end = |namespace: &str, interface, ifindex, mac| VethEnd {
+            namespace: namespace.to_owned(),
+            interface,
+            ifindex,
+            mac,
+            mtu,
+        };
+        self.endpoints.push(EndpointPlan {
+            id,
+            host: node,
+            address: Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 0, 0, 0)) + number),
+            inside: end(space, "eth0".to_owned(), inside, Some(mac)),
+            outside: end(&self.nodes[node.index()].namespace, format!("e{on_host}"), outside, None),
+            mac,
+        });
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), LabError> {
+        let (mut ids, mut macs) = (HashSet::new(), HashSet::new());
+        for EndpointPlan { id, mac, .. } in &self.endpoints {
+            let fault = match id.split_once(':') {
+                None | Some(("", _) | (_, "")) => Some("it is called `tenant:name`, such as acme:web"),
+                Some(_) if id.contains(|c: char| c.is_control() || c.is_whitespace()) => {
+                    Some("it has no spaces in its name")
+                }
+                Some(_) if !ids.insert(id) => Some("there are two of this name"),
+                Some(_) if !macs.insert(mac) => Some("it would have the address of another one: choose another name"),
+                Some(_) => None,
+            };
+            if let Some(why) = fault {
+                return Err(LabError::Endpoint { endpoint: id.clone(), why });
+            }
+        }
+        Ok(())
+    }
+
+    /// The endpoint of this name.
+    pub fn endpoint(&self, id: &str) -> Option<&EndpointPlan> {
+        self.endpoints.iter().find(|endpoint| endpoint.id == id)
+    }
+
+    /// The node of this name.
+    pub fn node(&self, name: &str) -> Option<&NodePlan> {
+        self.nodes.iter().find(|node| node.ports.name == name)
+    }
+
+    /// The endpoints on a host.
+    pub fn on_host(&self, host: NodeId) -> impl Iterator<Item = &EndpointPlan> {
+        self.endpoints.iter().filter(move |endpoint| endpoint.host == host)
+    }
+
+    /// The switches' ports.
+    pub fn switches(&self) -> impl Iterator<Item = &NodePlan> {
+        self.nodes.iter().filter(|node| node.kind == NodeKind::Switch)
+    }
+
+    /// The hosts.
+    pub fn hosts(&self) -> impl Iterator<Item = &NodePlan> {
+        self.nodes.iter().filter(|node| node.kind == NodeKind::Host)
+    }
+
+    /// The names of all namespaces.
+    pub fn namespaces(&self) -> impl Iterator<Item = &str> {
+        let nodes = self.nodes.iter().map(|node| node.namespace.as_str());
+        nodes.chain(self.endpoints.iter().map(|endpoint| endpoint.inside.namespace.as_str()))
+    }
+
+    /// The interface of a link: the port plan where it leaves.
+    pub fn port(&self, network: &Network, link: LinkId) -> Option<&PortPlan> {
+        let node = &self.nodes[network.link(link).from.index()];
+        node.ports.ports.iter().find(|port| port.link == Some(link))
+    }
+}
+
+impl LabPlan {
+    /// The index of the interface that a link enters by.
+    pub fn entry(&self, network: &Network, link: LinkId) -> Option<u32> {
+        // The first end of a cable is that of its link with the smaller index.
+        let place =
+            network.links().filter(|&(id, _)| network.cable(id) == id).position(|(id, _)| id == network.cable(link))?;
+        let [near, far] = self.cables.get(place)?;
+        Some(if network.cable(link) == link { far.ifindex } else { near.ifindex })
+    }
+}
+
+fn next(indices: &mut std::ops::RangeFrom<u32>) -> u32 {
+    indices.next().unwrap_or(u32::MAX)
+}
+
+fn limit(what: &'static str, given: usize, most: usize) -> Result<(), LabError> {
+    if given > most { Err(LabError::TooLarge { what, given, most }) } else { Ok(()) }
+}
+
+/// The name of the interface that a link leaves.
+fn interface(network: &Network, link: LinkId) -> String {
+    let from = network.node(network.link(link).from);
+    let stem = if from.kind == NodeKind::Host { "up" } else { "p" };
+    format!("{stem}{}", port_of(network, link) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wayleave_topology::builders::{Cabling, FatTree, build};
+
+    fn mac(id: &str) -> [u8; 6] {
+        let bytes = id.as_bytes();
+        [2, bytes.len() as u8, bytes[0], bytes[1], bytes[bytes.len() - 2], bytes[bytes.len() - 1]]
+    }
+
+    fn spec(id: &str, host: &str) -> EndpointSpec {
+        EndpointSpec { id: id.to_owned(), host: host.to_owned() }
+    }
+
+    fn plan(network: &Network, endpoints: &[EndpointSpec]) -> Result<LabPlan, LabError> {
+        LabPlan::new(LabName::new("x").unwrap(), network, endpoints, mac)
+    }
+
+    #[test]
+    fn a_fat_tree_has_a_namespace_for_each_node_and_endpoint_and_indices_of_its_own() {
+        let network = build::fat_tree(&FatTree::default()).unwrap();
+        let plan = plan(&network, &[spec("acme:web", "h3")]).unwrap();
+        let namespaces: HashSet<&str> = plan.namespaces().collect();
+        assert_eq!((namespaces.len(), plan.cables.len(), plan.endpoints.len()), (36 + 17, 48, 17));
+        let cables = plan.cables.iter().flatten();
+        let ends: Vec<&VethEnd> =
+            cables.chain(plan.endpoints.iter().flat_map(|one| [&one.inside, &one.outside])).collect();
+        let indices: HashSet<u32> = ends.iter().map(|end| end.ifindex).collect();
+        let named: HashSet<(&str, &str)> = ends.iter().map(|end| (&*end.namespace, &*end.interface)).collect();
+        assert_eq!((indices.len(), named.len()), (2 * 48 + 2 * 17, 2 * 48 + 2 * 17));
+    }
+
+    #[test]
+    fn every_port_stands_at_the_end_of_its_cable() {
+        let network = build::fat_tree(&FatTree::default()).unwrap();
+        let plan = plan(&network, &[]).unwrap();
+        let ends: HashMap<(&str, &str), u32> =
+            plan.cables.iter().flatten().map(|end| ((&*end.namespace, &*end.interface), end.ifindex)).collect();
+        for node in &plan.nodes {
+            for port in &node.ports.ports {
+                assert_eq!(ends.get(&(&*node.namespace, &*port.interface)), Some(&port.ifindex), "{port:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn links_enter_where_the_way_back_leaves() {
+        let network = build::fat_tree(&FatTree::default()).unwrap();
+        let plan = plan(&network, &[]).unwrap();
+        for (id, link) in network.links() {
+            let back = plan.port(&network, network.reverse(id).unwrap()).unwrap();
+            assert_eq!(plan.entry(&network, id), Some(back.ifindex), "{}", link.name);
+        }
+    }
+
+    #[test]
+    fn endpoints_have_addresses_and_places_on_their_host() {
+        let network = build::star(2, Cabling::default()).unwrap();
+        let plan = plan(&network, &[spec("acme:web", "h2"), spec("acme:db", "h2")]).unwrap();
+        let db = plan.endpoint("acme:db").unwrap();
+        assert_eq!(db.address, Ipv4Addr::new(10, 0, 0, 4));
+        assert_eq!(
+            (&*db.outside.interface, &*db.outside.namespace, &*db.inside.namespace),
+            ("e3", "wl-x-h2", "wl-x-e-acme.db")
+        );
+        assert_eq!(db.inside.mac, Some(mac("acme:db")));
+    }
+
+    #[test]
+    fn wrong_endpoints_are_named() {
+        let network = build::star(2, Cabling::default()).unwrap();
+        for (endpoints, expected) in [
+            (vec![spec("a:b", "h9")], "endpoint a:b is on h9, and the topology has no host"),
+            (vec![spec("a:b", "s1")], "no host of this name"),
+            (vec![spec("web", "h1")], "it is called `tenant:name`"),
+            (vec![spec("a:b c", "h1")], "no spaces"),
+            (vec![spec("a:b", "h1"), spec("a:b", "h2")], "two of this name"),
+        ] {
+            let error = plan(&network, &endpoints).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! How a lab is.
+
+use serde::Serialize;
+use wayleave_dataplane::net::{Namespace, QueueCounters, queue_counters};
+use wayleave_topology::NodeKind;
+
+use crate::error::LabError;
+use crate::names::LabName;
+use crate::processes::{Process, running};
+use crate::state::Stage;
+use crate::up::Labs;
+
+/// How a lab is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// How far it was made.
+    pub stage: Stage,
+    /// What its topology is called.
+    pub topology: String,
+    /// Namespaces that should be there.
+    pub namespaces: usize,
+    /// Those that are gone.
+    pub missing: Vec<String>,
+    /// Programs that run.
+    pub programs: Vec<Process>,
+    /// Its nodes; none if it is half made.
+    pub nodes: Vec<NodeStatus>,
+    /// Its endpoints: name and address.
+    pub endpoints: Vec<(String, String)>,
+}
+
+/// What a node has sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeStatus {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a switch.
+    pub is_switch: bool,
+    /// Per port: the name of its interface, and its queues.
+    pub ports: Vec<(String, Vec<QueueCounters>)>,
+}
+
+impl Labs {
+    /// How a lab is, also one that is half made.
+    ///
+    /// # Errors
+    /// If there is none of this name, or its counters cannot be read.
+    pub fn status(&self, name: &LabName) -> Result<Status, LabError> {
+        let folder = self.find(name)?;
+        let state = folder.read()?;
+        let missing: Vec<String> = state.namespaces.iter().filter(|one| !Namespace::exists(one)).cloned().collect();
+        let (mut nodes, mut endpoints) = (Vec::new(), Vec::new());
+        if state.stage == Stage::Up && missing.is_empty() {
+            let lab = self.open(name)?;
+            for node in &lab.plan().nodes {
+                let ports = queue_counters(&Namespace::open(&node.namespace)?)?;
+                let name = node.ports.name.clone();
+                nodes.push(NodeStatus { name, is_switch: node.kind == NodeKind::Switch, ports });
+            }
+            endpoints.extend(lab.plan().endpoints.iter().map(|one| (one.id.clone(), one.address.to_string())));
+        }
+        Ok(Status {
+            stage: state.stage,
+            topology: state.topology,
+            namespaces: state.namespaces.len(),
+            missing,
+            programs: running(&folder),
+            nodes,
+            endpoints,
+        })
+    }
+}

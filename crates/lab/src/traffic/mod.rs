@@ -1,0 +1,201 @@
+//! Real packets with their send time, from endpoint to endpoint, and what became of them.
+//!
+//! A packet carries the number of its flow, its own number, and when it was sent; the kernel stamps when it was received, by the same
+//! clock. So a delay is one-way, and the receiver's thread may be late. The send time is taken before the packet is handed to the kernel:
+//! what the sender waits there counts against the network.
+//!
+//! Few threads serve many flows. A socket belongs to the namespace in which it was opened, whatever its thread does later.
+
+mod packet;
+mod receiver;
+mod report;
+mod sender;
+mod source;
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread::{self, JoinHandle, sleep};
+use std::time::{Duration, Instant};
+
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::clock;
+use crate::error::LabError;
+use crate::plan::EndpointPlan;
+
+pub use report::{FlowReport, Late};
+
+use packet::HEADER;
+use receiver::{Inbox, receive};
+use sender::{Outbox, send};
+
+/// Threads that send, and threads that receive.
+const THREADS: usize = 2;
+/// How long nothing may arrive before the network counts as empty.
+const SILENCE: Duration = Duration::from_millis(500);
+/// How long the network may take to become empty.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// From the start of the threads to the first packet, so that all begin together.
+const LEAD_NS: u64 = 200_000_000;
+
+/// Headers between the payload and the frame: Ethernet 14, IPv4 20, UDP 8.
+pub const HEADERS: u64 = 14 + 20 + 8;
+
+/// What a flow sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// The most that a token bucket lets pass: the whole burst at instants that all flows share, and the rate until the bucket has to
+    /// fill for the next one.
+    Bursts {
+        /// Of wire bytes.
+        rate: Rate,
+        /// Of wire bytes.
+        burst: Bytes,
+        /// From one instant to the next. Less than twice what the bucket takes to fill is raised to that.
+        period: Time,
+    },
+    /// A constant rate of wire bytes, whatever was agreed: an adversary, or best effort.
+    Constant {
+        /// Of wire bytes.
+        rate: Rate,
+    },
+}
+
+/// One flow.
+#[derive(Clone, Debug)]
+pub struct FlowSpec {
+    /// What it is called.
+    pub name: String,
+    /// Who sends.
+    pub from: EndpointPlan,
+    /// Who receives.
+    pub to: EndpointPlan,
+    /// The port of UDP at which it is received.
+    pub port: u16,
+    /// The port from which it is sent; any if none is given.
+    pub source_port: Option<u16>,
+    /// Bytes of each packet behind the header of UDP; at least 24.
+    pub payload: usize,
+    /// What each packet occupies on the wire beyond its frame: 24 B, and 4 B for each tag.
+    pub overhead: u64,
+    /// What it sends.
+    pub load: Load,
+    /// What was promised, if anything was.
+    pub bound: Option<Time>,
+}
+
+impl FlowSpec {
+    /// What a packet occupies on the wire.
+    pub const fn wire_bytes(&self) -> u64 {
+        self.payload as u64 + HEADERS + self.overhead
+    }
+}
+
+/// What senders and receivers share of a flow.
+#[derive(Debug, Default)]
+struct Counts {
+    sent: AtomicU64,
+    received: AtomicU64,
+}
+
+/// Flows that send.
+#[derive(Debug)]
+pub struct Traffic {
+    specs: Vec<FlowSpec>,
+    counts: Arc<[Counts]>,
+    begins: u64,
+    offset: i128,
+    senders_end: Arc<AtomicBool>,
+    receivers_end: Arc<AtomicBool>,
+    senders: Vec<JoinHandle<()>>,
+    receivers: Vec<JoinHandle<Vec<Inbox>>>,
+}
+
+impl Traffic {
+    /// Opens all sockets and begins to send.
+    ///
+    /// # Errors
+    /// If a namespace or a port cannot be used.
+    pub fn start(specs: Vec<FlowSpec>) -> Result<Self, LabError> {
+        if let Some(small) = specs.iter().find(|spec| spec.payload < HEADER) {
+            let why = "a packet needs 24 B for its number and its time";
+            return Err(LabError::Endpoint { endpoint: small.name.clone(), why });
+        }
+        let counts: Arc<[Counts]> = specs.iter().map(|_| Counts::default()).collect();
+        let (senders_end, receivers_end) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let inboxes =
+            specs.iter().enumerate().map(|(index, spec)| Inbox::open(index, spec)).collect::<Result<_, _>>()?;
+        let outboxes =
+            specs.iter().enumerate().map(|(index, spec)| Outbox::open(index, spec)).collect::<Result<_, _>>()?;
+        let begins = clock::stamp() + LEAD_NS;
+        let receivers = dealt(inboxes).into_iter().map(|inboxes| {
+            let (counts, end) = (Arc::clone(&counts), Arc::clone(&receivers_end));
+            thread::spawn(move || receive(inboxes, &counts, &end))
+        });
+        let receivers = receivers.collect();
+        let senders = dealt(outboxes).into_iter().map(|outboxes| {
+            let (counts, end) = (Arc::clone(&counts), Arc::clone(&senders_end));
+            thread::spawn(move || send(outboxes, begins, &counts, &end))
+        });
+        let senders = senders.collect();
+        Ok(Self { specs, counts, begins, offset: clock::offset(), senders_end, receivers_end, senders, receivers })
+    }
+
+    /// When the first packets are sent, in nanoseconds of the calendar's clock.
+    pub const fn begins(&self) -> u64 {
+        self.begins
+    }
+
+    /// Packets sent and received until now, of all flows.
+    pub fn so_far(&self) -> (u64, u64) {
+        let sum = |of: fn(&Counts) -> &AtomicU64| self.counts.iter().map(|counts| of(counts).load(Relaxed)).sum();
+        (sum(|counts| &counts.sent), sum(|counts| &counts.received))
+    }
+
+    /// Stops sending, waits until the network is empty, and says what became of each flow.
+    pub fn stop(self) -> Vec<FlowReport> {
+        self.senders_end.store(true, Relaxed);
+        for thread in self.senders {
+            // A thread that panicked has said so; what it sent is counted.
+            let _ = thread.join();
+        }
+        let received = || self.counts.iter().map(|counts| counts.received.load(Relaxed)).sum::<u64>();
+        let (start, mut before) = (Instant::now(), received());
+        let mut quiet_since = Instant::now();
+        while quiet_since.elapsed() < SILENCE && start.elapsed() < PATIENCE {
+            sleep(Duration::from_millis(20));
+            let now = received();
+            if now != before {
+                (before, quiet_since) = (now, Instant::now());
+            }
+        }
+        self.receivers_end.store(true, Relaxed);
+        let mut inboxes: Vec<Inbox> =
+            self.receivers.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect();
+        inboxes.sort_by_key(|inbox| inbox.index);
+        let moved = (clock::offset() - self.offset).unsigned_abs();
+        let clock_moved = Time::from_nanos(u64::try_from(moved).unwrap_or(u64::MAX));
+        let sent = |inbox: &Inbox| self.counts[inbox.index].sent.load(Relaxed);
+        inboxes
+            .into_iter()
+            .map(|inbox| {
+                let (sent, spec) = (sent(&inbox), &self.specs[inbox.index]);
+                inbox.report(spec, sent, clock_moved)
+            })
+            .collect()
+    }
+}
+
+/// Deals things to the threads.
+fn dealt<T>(things: Vec<T>) -> Vec<Vec<T>> {
+    let mut hands: Vec<Vec<T>> = (0..THREADS).map(|_| Vec::new()).collect();
+    for (index, thing) in things.into_iter().enumerate() {
+        hands[index % THREADS].push(thing);
+    }
+    hands.retain(|hand| !hand.is_empty());
+    hands
+}
+
+/// Any address of a namespace.
+const ANY: Ipv4Addr = Ipv4Addr::UNSPECIFIED;

@@ -1,0 +1,141 @@
+//! Threads that receive.
+
+use std::io::IoSliceMut;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use nix::cmsg_space;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
+use nix::sys::time::TimeSpec;
+use wayleave_dataplane::net::Namespace;
+use wayleave_units::Time;
+
+use super::packet::Header;
+use super::report::{FlowReport, Late};
+use super::{ANY, Counts, FlowSpec};
+use crate::clock::stamp;
+use crate::error::LabError;
+
+/// How long the end may go unnoticed, in milliseconds.
+const NAP_MS: u8 = 20;
+/// Room for what arrives while the thread does not run.
+const BUFFER: usize = 4 << 20;
+/// The largest packet.
+const MAX_PACKET: usize = 2048;
+
+/// The receiver of one flow, and what it has seen.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    pub(super) index: usize,
+    socket: UdpSocket,
+    bound: Option<u64>,
+    /// One bit for each number.
+    seen: Vec<u64>,
+    highest: Option<u64>,
+    reordered: u64,
+    duplicates: u64,
+    strangers: u64,
+    /// In nanoseconds.
+    delays: Vec<u64>,
+    late: Vec<Late>,
+}
+
+impl Inbox {
+    pub(super) fn open(index: usize, spec: &FlowSpec) -> Result<Self, LabError> {
+        let namespace = Namespace::open(&spec.to.inside.namespace)?;
+        let failed = |error: std::io::Error| {
+            LabError::io(format!("{} cannot receive at port {} of {}", spec.name, spec.port, spec.to.id), error)
+        };
+        let socket = namespace.run(|| UdpSocket::bind((ANY, spec.port)))?.map_err(failed)?;
+        setsockopt(&socket, sockopt::ReceiveTimestampns, &true).map_err(|error| failed(error.into()))?;
+        setsockopt(&socket, sockopt::RcvBufForce, &BUFFER).map_err(|error| failed(error.into()))?;
+        let bound = spec.bound.map(Time::as_nanos);
+        let (seen, delays, late) = (Vec::new(), Vec::new(), Vec::new());
+        let (highest, reordered, duplicates, strangers) = (None, 0, 0, 0);
+        Ok(Self { index, socket, bound, seen, highest, reordered, duplicates, strangers, delays, late })
+    }
+
+    /// Notes a packet; answers whether it is the first of its number.
+    fn note(&mut self, header: Header, received: u64) -> bool {
+        let (word, bit) = ((header.number / 64) as usize, 1 << (header.number % 64));
+        if self.seen.len() <= word {
+            self.seen.resize(word + 1, 0);
+        }
+        if self.seen[word] & bit != 0 {
+            self.duplicates += 1;
+            return false;
+        }
+        self.seen[word] |= bit;
+        if self.highest.is_some_and(|highest| header.number < highest) {
+            self.reordered += 1;
+        }
+        self.highest = self.highest.max(Some(header.number));
+        let delay = received.saturating_sub(header.sent);
+        self.delays.push(delay);
+        if self.bound.is_some_and(|bound| delay > bound) {
+            self.late.push(Late { number: header.number, sent: header.sent, received });
+        }
+        true
+    }
+
+    pub(super) fn report(mut self, spec: &FlowSpec, sent: u64, clock_moved: Time) -> FlowReport {
+        self.delays.sort_unstable();
+        FlowReport {
+            name: spec.name.clone(),
+            sent,
+            reordered: self.reordered,
+            duplicates: self.duplicates,
+            strangers: self.strangers,
+            bound: spec.bound,
+            delays: self.delays,
+            late: self.late,
+            clock_moved,
+        }
+    }
+}
+
+/// Receives until the end.
+pub(super) fn receive(mut inboxes: Vec<Inbox>, counts: &[Counts], end: &AtomicBool) -> Vec<Inbox> {
+    let Ok(epoll) = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC) else { return inboxes };
+    for (index, inbox) in inboxes.iter().enumerate() {
+        // A socket that cannot be watched shows as a flow that lost everything.
+        let _ = epoll.add(&inbox.socket, EpollEvent::new(EpollFlags::EPOLLIN, index as u64));
+    }
+    let mut events = [EpollEvent::empty(); 64];
+    let mut buffer = vec![0; MAX_PACKET];
+    let mut control = cmsg_space!(TimeSpec);
+    // What was there before the end is read after it, too.
+    let mut is_last = false;
+    loop {
+        let ready = epoll.wait(&mut events, NAP_MS).unwrap_or(0);
+        for event in &events[..ready] {
+            let Some(inbox) = inboxes.get_mut(event.data() as usize) else { continue };
+            while let Some((length, received)) = take(&inbox.socket, &mut buffer, &mut control) {
+                match Header::read(&buffer[..length]).filter(|header| header.flow as usize == inbox.index) {
+                    Some(header) if inbox.note(header, received) => {
+                        counts[inbox.index].received.fetch_add(1, Relaxed);
+                    }
+                    Some(_) => {}
+                    None => inbox.strangers += 1,
+                }
+            }
+        }
+        if is_last && ready == 0 {
+            return inboxes;
+        }
+        is_last = end.load(Relaxed);
+    }
+}
+
+/// The next packet of a socket: its length, and when the kernel received it.
+fn take(socket: &UdpSocket, buffer: &mut [u8], control: &mut [u8]) -> Option<(usize, u64)> {
+    let mut parts = [IoSliceMut::new(buffer)];
+    let message = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(control), MsgFlags::MSG_DONTWAIT).ok()?;
+    let stamped = message.cmsgs().ok()?.find_map(|message| match message {
+        ControlMessageOwned::ScmTimestampns(time) => Some(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64),
+        _ => None,
+    });
+    Some((message.bytes, stamped.unwrap_or_else(stamp)))
+}

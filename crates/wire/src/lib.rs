@@ -1,0 +1,26 @@
+//! What is on the wire between a host and the network, as pure models: no clock, no socket.
+//!
+//! | | |
+//! |---|---|
+//! | [`Tag`], [`Stack`] | the VLAN tags that steer a packet (Chameleon, CoNEXT 2020, section 3.4) |
+//! | [`Packet`] | a frame taken apart: addresses, five-tuple |
+//! | [`Classifier`], [`Selector`] | which contract a packet belongs to (section 4.2.2) |
+//! | [`TokenBucket`] | the shaper's arithmetic (section 4.2.3), in nanobits |
+//! | [`Mac`] | addresses, also those that VMs have by default |
+//!
+//! The data plane's eBPF programs do the same in C; tests of crate `dataplane` hold both against each other, packet by packet.
+#![no_std]
+
+extern crate alloc;
+
+mod bucket;
+mod classifier;
+mod frame;
+mod mac;
+mod tag;
+
+pub use bucket::TokenBucket;
+pub use classifier::{Classifier, Selector};
+pub use frame::{Family, NotParsed, Packet, Ports};
+pub use mac::{Mac, ParseMacError, mac_of};
+pub use tag::{MOST_TAGS, NotATag, SEQUENCE_TYPE, Stack, TAG_TYPE, Tag, is_tag_type, wire_bytes};
