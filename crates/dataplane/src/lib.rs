@@ -3,8 +3,11 @@
 //! | | |
 //! |---|---|
 //! | [`host`] | rules, buckets, endpoints and best-effort routes of a host |
+//! | [`switch`] | what a switch is told, from the topology, and what drives it |
+//! | [`net`] | network namespaces, links, the queues of ports |
 //! | [`programs`] | the programs themselves: loaded, pinned, found again; the forwarding table of switches |
 //! | [`class`] | in which class of a port's queueing discipline a queue is |
+//! | [`doctor`] | what a machine has and lacks for all of this |
 //! | [`test_run`], [`apart`], [`measure`] | programs run on given frames in a place apart, for tests; what they cost, and how exact they are |
 //!
 //! The programs are C (`bpf/*.c`), compiled by `make bpf` and shipped (`bpf/objects`): users need no compiler. What they do is
@@ -14,11 +17,14 @@
 
 pub mod apart;
 pub mod class;
+pub mod doctor;
 mod error;
 pub mod host;
 mod layout;
 pub mod measure;
+pub mod net;
 pub mod programs;
+pub mod switch;
 mod sys;
 pub mod test_run;
 
