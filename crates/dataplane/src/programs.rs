@@ -51,6 +51,11 @@ impl Pins {
         Ok(Self(pins))
     }
 
+    /// What somebody else has pinned.
+    pub(crate) fn of(folder: &Path) -> Self {
+        Self(folder.join(version()))
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

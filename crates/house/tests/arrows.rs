@@ -77,7 +77,7 @@ const ARROWS: &[(&str, Allowed)] = &[
     // Linux: eBPF programs, their maps, interfaces and queueing disciplines. It knows no controller.
     ("dataplane", Only(&["units", "topology", "wire"])),
     // A network in namespaces: never a scheme, never the server's insides.
-    ("lab", Only(&["units", "topology", "formats", "wire", "dataplane"])),
+    ("lab", Only(&["units", "topology", "contracts", "formats", "wire", "dataplane"])),
     ("cli", Any),
     ("house", Only(&[])),
 ];

@@ -73,6 +73,8 @@ pub enum LabError {
         /// What is wrong with it.
         why: String,
     },
+    /// The controller, or what it knows, does not fit a run.
+    Controller(String),
     /// A program of the lab ended before it was ready.
     Ended {
         /// Its name.
@@ -120,6 +122,7 @@ impl fmt::Display for LabError {
             Self::State { file, why } => {
                 write!(f, "{} cannot be read: {why}; `wayleave lab down` removes the lab all the same", file.display())
             }
+            Self::Controller(why) => f.write_str(why),
             Self::Ended { program, log } => {
                 write!(f, "{program} ended before it was ready; what it said is in {}", log.display())
             }
