@@ -73,12 +73,14 @@ pub enum LabError {
         /// What is wrong with it.
         why: String,
     },
+    /// The controller did not take what it was told.
+    Refused(String),
     /// A program of the lab ended before it was ready.
     Ended {
         /// Its name.
         program: String,
-        /// The file with what it said.
-        log: PathBuf,
+        /// The last that it said.
+        said: String,
     },
 }
 
@@ -120,9 +122,12 @@ impl fmt::Display for LabError {
             Self::State { file, why } => {
                 write!(f, "{} cannot be read: {why}; `wayleave lab down` removes the lab all the same", file.display())
             }
-            Self::Ended { program, log } => {
-                write!(f, "{program} ended before it was ready; what it said is in {}", log.display())
-            }
+            Self::Refused(said) => write!(f, "the controller refused the VMs of the lab: {said}"),
+            Self::Ended { program, said } => write!(
+                f,
+                "{program} ended before it was ready; the last that it said:
+{said}"
+            ),
         }
     }
 }
