@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    analyze, apply, bench, benchmark, completions, config, delete, demo, describe, element, events, explain, get,
-    ledger, login, plan, reproduce, requests, schema, serve, sim, status, token, topology, trace, tune, verify,
-    what_if,
+    analyze, apply, bench, benchmark, completions, config, delete, demo, describe, doctor, element, events, explain,
+    get, lab, ledger, login, plan, reproduce, requests, schema, serve, sim, status, token, topology, trace, tune,
+    verify, what_if,
 };
 use crate::exit;
 
@@ -59,6 +59,9 @@ pub(crate) enum Command {
     Reproduce(reproduce::ReproduceArgs),
     #[command(subcommand)]
     Trace(trace::TraceCommand),
+    Doctor(doctor::DoctorArgs),
+    #[command(subcommand)]
+    Lab(lab::LabCommand),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
 }

@@ -76,6 +76,8 @@ fn run() -> Result<Exit, Failure> {
         Command::Benchmark(args) => commands::benchmark::run(args),
         Command::Verify(args) => commands::verify::run(args),
         Command::Bench(command) => commands::bench::run(command),
+        Command::Doctor(args) => commands::doctor::run(args),
+        Command::Lab(command) => commands::lab::run(command),
         Command::Schema(args) => commands::schema::run(args),
         Command::Reproduce(args) => commands::reproduce::run(args),
         Command::Sim(args) => commands::sim::run(args),

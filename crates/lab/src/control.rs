@@ -3,8 +3,10 @@
 //! They are `wayleave serve` and `wayleave agent`, as on real machines. They run outside of the lab's namespaces and talk over the loopback
 //! interface; agents enter the namespaces of their nodes for what they do there.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -20,6 +22,10 @@ use crate::up::Lab;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// What it says then, before its address.
 const SERVES: &str = "wayleave serves on ";
+/// How long agents are watched: one that cannot work as it was told ends at once.
+const SETTLING: Duration = Duration::from_millis(300);
+/// How much of a program's log an error shows.
+const LAST_LINES: usize = 5;
 /// The controller, among the programs of the lab.
 const CONTROLLER: &str = "controller";
 
@@ -64,7 +70,7 @@ impl Lab {
                 return Ok(Control { server, token_file, programs: vec![controller] });
             }
             if !is_alive(controller.pid) || start.elapsed() > PATIENCE {
-                return Err(LabError::Ended { program: CONTROLLER.to_owned(), log });
+                return Err(self.ended(CONTROLLER));
             }
             sleep(Duration::from_millis(10));
         }
@@ -73,18 +79,83 @@ impl Lab {
     /// Starts an agent for each host, and one for all switches. They find the controller when it is there.
     ///
     /// # Errors
-    /// If one cannot be started.
+    /// If one cannot be started, or ends at once.
     pub fn start_agents(&self, wayleave: &Path, server: &str) -> Result<Vec<Process>, LabError> {
         let hosts = self.plan().hosts().map(|host| (format!("agent-{}", host.file_name()), vec![host]));
         let switches = ("agent-switches".to_owned(), self.plan().switches().collect());
-        hosts.chain([switches]).map(|(name, nodes)| self.start_agent(wayleave, server, &name, &nodes)).collect()
+        let all = hosts.chain([switches]).filter(|(_, nodes)| !nodes.is_empty());
+        let agents = all.map(|(name, nodes)| self.start_agent(wayleave, server, &name, &nodes));
+        let agents = agents.collect::<Result<Vec<_>, _>>()?;
+        let start = Instant::now();
+        while start.elapsed() < SETTLING {
+            if let Some(ended) = agents.iter().find(|agent| !is_alive(agent.pid)) {
+                return Err(self.ended(&ended.name));
+            }
+            sleep(Duration::from_millis(20));
+        }
+        Ok(agents)
+    }
+
+    /// Tells the controller of the lab's VMs, and of tenants that it does not know yet.
+    ///
+    /// # Errors
+    /// If the controller refuses.
+    pub fn register(&self, wayleave: &Path, server: &str) -> Result<(), LabError> {
+        let Some(document) = self.tenants() else { return Ok(()) };
+        let file = self.folder().join("tenants.yaml");
+        self.write_json(&file, &document)?;
+        let mut command = Command::new(wayleave);
+        command.args(["apply", "--server", server, "--token-file"]).arg(self.token_file()).arg("--file").arg(&file);
+        let output = command
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| LabError::io(format!("{} cannot be started", wayleave.display()), error))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = [output.stdout, output.stderr].concat();
+        Err(LabError::Refused(String::from_utf8_lossy(&said).trim().to_owned()))
+    }
+
+    /// The lab's VMs as a document of the kind Tenants; `None` if there are none.
+    fn tenants(&self) -> Option<Value> {
+        let endpoints = self.plan().endpoints.iter();
+        let vms: Vec<(&str, &str, &str)> = endpoints
+            .filter_map(|endpoint| {
+                let (tenant, name) = endpoint.id.split_once(':')?;
+                (tenant != HOST_TENANT).then(|| (tenant, name, self.network().node(endpoint.host).name.as_str()))
+            })
+            .collect();
+        let tenants: BTreeSet<&str> = vms.iter().map(|&(tenant, ..)| tenant).collect();
+        let tenants: Vec<Value> = tenants.into_iter().map(|name| json!({ "name": name })).collect();
+        let vm = |&(tenant, name, host): &(&str, &str, &str)| json!({ "name": name, "tenant": tenant, "host": host });
+        (!vms.is_empty()).then(|| {
+            json!({
+                "apiVersion": "wayleave/v1",
+                "kind": "Tenants",
+                "metadata": { "name": self.plan().name.as_str() },
+                "spec": { "tenants": tenants, "vms": vms.iter().map(vm).collect::<Vec<_>>() },
+            })
+        })
+    }
+
+    fn write_json(&self, file: &Path, document: &Value) -> Result<(), LabError> {
+        let text = serde_json::to_string_pretty(document)
+            .map_err(|error| LabError::State { file: file.to_owned(), why: error.to_string() })?;
+        fs::write(file, text).map_err(|error| LabError::io(format!("{} cannot be written", file.display()), error))
+    }
+
+    /// A program that ended too early, with the last that it said: its log goes with the lab.
+    fn ended(&self, program: &str) -> LabError {
+        let said = fs::read_to_string(self.log(program)).unwrap_or_default();
+        let lines: Vec<&str> = said.lines().collect();
+        let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
+        LabError::Ended { program: program.to_owned(), said: last }
     }
 
     fn start_agent(&self, wayleave: &Path, server: &str, name: &str, nodes: &[&NodePlan]) -> Result<Process, LabError> {
         let file = self.folder().join(format!("{name}.yaml"));
-        let text = serde_json::to_string_pretty(&self.agent(server, nodes))
-            .map_err(|error| LabError::State { file: file.clone(), why: error.to_string() })?;
-        fs::write(&file, text).map_err(|error| LabError::io(format!("{} cannot be written", file.display()), error))?;
+        self.write_json(&file, &self.agent(server, nodes))?;
         let arguments = vec!["agent".to_owned(), "--config".to_owned(), file.to_string_lossy().into_owned()];
         self.start(&wayleave_program(name, wayleave, arguments))
     }

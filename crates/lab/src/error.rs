@@ -75,12 +75,14 @@ pub enum LabError {
     },
     /// The controller, or what it knows, does not fit a run.
     Controller(String),
+    /// The controller did not take what it was told.
+    Refused(String),
     /// A program of the lab ended before it was ready.
     Ended {
         /// Its name.
         program: String,
-        /// The file with what it said.
-        log: PathBuf,
+        /// The last that it said.
+        said: String,
     },
 }
 
@@ -126,6 +128,12 @@ impl fmt::Display for LabError {
             Self::Ended { program, log } => {
                 write!(f, "{program} ended before it was ready; what it said is in {}", log.display())
             }
+            Self::Refused(said) => write!(f, "the controller refused the VMs of the lab: {said}"),
+            Self::Ended { program, said } => write!(
+                f,
+                "{program} ended before it was ready; the last that it said:
+{said}"
+            ),
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::class::MAJOR;
 pub const MAX_CLASSES: usize = 8;
 /// The largest frame that a port sends, with its tags, and some air.
 const FRAME: u64 = 1600;
+/// What the shortest frame takes on the wire: it is padded to 60 B, and 24 B are around it.
+const SHORTEST: u32 = 84;
 /// How late a timer of the kernel may fire before rate is lost: the bucket of TBF holds what the rate gives in this time (2 ms, in parts
 /// of a second).
 const LATENESS_PER_SECOND: u64 = 500;
@@ -54,7 +56,7 @@ impl PortQdisc {
         let burst = FRAME + rate / 8 / LATENESS_PER_SECOND;
         let mut lines = vec![
             format!(
-                "qdisc replace dev {interface} root handle 1: tbf rate {rate} burst {burst} limit 10000000 overhead {}",
+                "qdisc replace dev {interface} root handle 1: tbf rate {rate} burst {burst} limit 10000000 mpu {SHORTEST} overhead {}",
                 self.overhead
             ),
             // What says nothing of its class is best effort: the last one.
@@ -92,7 +94,7 @@ mod tests {
         let lines = port(3).lines("p1").unwrap();
         assert_eq!(
             lines[0],
-            "qdisc replace dev p1 root handle 1: tbf rate 10000000 burst 4100 limit 10000000 overhead 28"
+            "qdisc replace dev p1 root handle 1: tbf rate 10000000 burst 4100 limit 10000000 mpu 84 overhead 28"
         );
         assert!(lines[1].ends_with("htb default 3"), "{}", lines[1]);
         assert!(lines[6].contains("classid 2:3") && lines[6].ends_with("prio 2"), "{}", lines[6]);

@@ -1,0 +1,114 @@
+//! `wayleave doctor`: what this machine has and lacks for the data plane.
+
+use std::io::Write;
+
+use clap::Args;
+use serde::Serialize;
+use wayleave_answers::human::count;
+use wayleave_answers::table::write_table;
+use wayleave_dataplane::doctor::{Check, Finding, Need, can_run, examine};
+
+use crate::args::OutputFormat;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::out;
+use crate::output::table::plain_table;
+
+const EXAMPLE: &str = "\
+Examples:
+  sudo wayleave doctor
+  wayleave doctor -o json
+
+Exit codes:
+  0  agents and labs can run here
+  1  something that they need is missing";
+
+/// Say what this machine has and lacks for agents and labs
+///
+/// Everything is tried in a network namespace that is thrown away; nothing of the machine is changed.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct DoctorArgs {
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: OutputFormat,
+}
+
+/// One check, for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CheckJson<'a> {
+    name: &'a str,
+    is_required: bool,
+    /// `present`, `missing` or `untried`.
+    state: &'static str,
+    detail: String,
+    purpose: &'a str,
+    remedy: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DoctorJson<'a> {
+    can_run: bool,
+    checks: Vec<CheckJson<'a>>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
+    let checks = examine();
+    let mut out = out();
+    match args.output {
+        OutputFormat::Table => table(&mut out, &checks)?,
+        OutputFormat::Json => {
+            let checks_json = checks.iter().map(json).collect();
+            serde_json::to_writer_pretty(&mut out, &DoctorJson { can_run: can_run(&checks), checks: checks_json })?;
+            writeln!(out)?;
+        }
+    }
+    out.flush()?;
+    Ok(if can_run(&checks) { Exit::Fine } else { Exit::Internal })
+}
+
+const fn state(finding: &Finding) -> &'static str {
+    match finding {
+        Finding::Present(_) => "present",
+        Finding::Missing(_) => "missing",
+        Finding::Untried(_) => "untried",
+    }
+}
+
+fn json(check: &Check) -> CheckJson<'_> {
+    CheckJson {
+        name: check.name,
+        is_required: check.need == Need::Required,
+        state: state(&check.finding),
+        detail: check.finding.to_string(),
+        purpose: check.purpose,
+        remedy: check.remedy,
+    }
+}
+
+fn table(out: &mut impl Write, checks: &[Check]) -> Result<(), Failure> {
+    let mut table = plain_table(&["WHAT", "STATE", "NEEDED", "FOR"]);
+    for check in checks {
+        let needed = if check.need == Need::Required { "yes" } else { "no" };
+        table.add_row([check.name, state(&check.finding), needed, check.purpose]);
+    }
+    write_table(out, &mut table)?;
+    for need in [Need::Required, Need::Useful] {
+        for check in checks.iter().filter(|check| check.need == need && !check.is_present()) {
+            // Errors of the kernel's verifier have many lines; the last says what it is.
+            let detail = check.finding.to_string();
+            let detail = detail.lines().last().unwrap_or_default();
+            writeln!(out, "\n{}: {detail}\n  {}", check.name, check.remedy)?;
+        }
+    }
+    let missing = checks.iter().filter(|check| check.need == Need::Required && !check.is_present()).count();
+    if missing == 0 {
+        writeln!(out, "\nAgents and labs can run here.")?;
+    } else {
+        writeln!(out, "\nAgents and labs cannot run here: {} missing.", count(missing, "thing"))?;
+    }
+    Ok(())
+}

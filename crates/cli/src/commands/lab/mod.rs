@@ -1,0 +1,61 @@
+//! `wayleave lab`: a whole network on this machine.
+
+mod down;
+mod status;
+mod up;
+
+use clap::Subcommand;
+use wayleave_lab::{LabError, LabName};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+const EXAMPLE: &str = "\
+Examples:
+  sudo wayleave doctor
+  sudo wayleave lab up -f fat-tree:k=4
+  sudo wayleave lab status
+  sudo wayleave lab down";
+
+/// Run a whole network on this machine, in network namespaces, with real packets
+///
+/// Every host, switch and endpoint is a network namespace; switches and hosts run the data plane of Wayleave. It needs root, and what
+/// `wayleave doctor` looks for.
+#[derive(Subcommand, Clone, Debug)]
+#[command(after_help = EXAMPLE)]
+pub(crate) enum LabCommand {
+    Up(Box<up::UpArgs>),
+    Status(status::StatusArgs),
+    Down(down::DownArgs),
+}
+
+/// Runs the command.
+pub(crate) fn run(command: &LabCommand) -> Result<Exit, Failure> {
+    match command {
+        LabCommand::Up(args) => up::run(args),
+        LabCommand::Status(args) => status::run(args),
+        LabCommand::Down(args) => down::run(args),
+    }
+}
+
+/// What a lab is called that nobody names.
+const USUAL: &str = "lab";
+
+fn parse_name(text: &str) -> Result<LabName, String> {
+    LabName::new(text).map_err(|error| error.to_string())
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        match error {
+            LabError::Name(_)
+            | LabError::Exists { .. }
+            | LabError::Unknown { .. }
+            | LabError::NoHost { .. }
+            | LabError::Endpoint { .. }
+            | LabError::TooLarge { .. }
+            | LabError::Plan(_) => Self::Usage(error.to_string()),
+            _ => Self::Internal(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! `wayleave lab status`.
+
+use std::io::Write;
+
+use clap::Args;
+use serde_json::json;
+use wayleave_answers::human::count;
+use wayleave_answers::table::write_table;
+use wayleave_lab::{LabName, Labs, Stage, Status};
+
+use super::parse_name;
+use crate::args::OutputFormat;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::output::out;
+use crate::output::table::plain_table;
+
+const EXAMPLE: &str = "\
+Examples:
+  sudo wayleave lab status
+  sudo wayleave lab status --name second -o json";
+
+/// Say which labs there are, or how one is: what its ports have sent and dropped
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct StatusArgs {
+    /// Which lab; without it all are listed, or the only one is shown
+    #[arg(long, value_parser = parse_name)]
+    name: Option<LabName>,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t)]
+    output: OutputFormat,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &StatusArgs) -> Result<Exit, Failure> {
+    let labs = Labs::default();
+    let all = labs.list();
+    let only = match &all[..] {
+        [only] => LabName::new(only).ok(),
+        _ => None,
+    };
+    let mut out = out();
+    match (args.name.clone().or(only), args.output) {
+        (None, OutputFormat::Json) => writeln!(out, "{}", json!({ "labs": all }))?,
+        (None, OutputFormat::Table) if all.is_empty() => writeln!(out, "no lab is up (`wayleave lab up --help`)")?,
+        (None, OutputFormat::Table) => writeln!(out, "labs: {} (--name shows one)", all.join(", "))?,
+        (Some(name), OutputFormat::Json) => {
+            let status = labs.status(&name)?;
+            serde_json::to_writer_pretty(&mut out, &document(&name, &status))?;
+            writeln!(out)?;
+        }
+        (Some(name), OutputFormat::Table) => table(&mut out, &name, &labs.status(&name)?)?,
+    }
+    out.flush()?;
+    Ok(Exit::Fine)
+}
+
+fn document(name: &LabName, status: &Status) -> serde_json::Value {
+    let endpoints = status.endpoints.iter().map(|(id, address)| json!({ "name": id, "address": address }));
+    let programs = status.programs.iter().map(|one| json!({ "name": one.name, "pid": one.pid }));
+    let nodes = status.nodes.iter().map(|node| {
+        let ports = node.ports.iter().map(|(interface, queues)| json!({ "interface": interface, "queues": queues }));
+        json!({ "name": node.name, "isSwitch": node.is_switch, "ports": ports.collect::<Vec<_>>() })
+    });
+    json!({
+        "name": name.as_str(),
+        "isWhole": status.stage == Stage::Up && status.missing.is_empty(),
+        "topology": status.topology,
+        "namespaces": status.namespaces,
+        "missing": status.missing,
+        "programs": programs.collect::<Vec<_>>(),
+        "endpoints": endpoints.collect::<Vec<_>>(),
+        "nodes": nodes.collect::<Vec<_>>(),
+    })
+}
+
+fn table(out: &mut impl Write, name: &LabName, status: &Status) -> Result<(), Failure> {
+    let namespaces = count(status.namespaces, "namespace");
+    match (status.stage, &status.missing[..]) {
+        (Stage::Building, _) => writeln!(out, "lab {name} is being made, or was left half made ({})", status.topology)?,
+        (Stage::Up, []) => writeln!(out, "lab {name} is up: {}, {namespaces}", status.topology)?,
+        (Stage::Up, missing) => writeln!(out, "lab {name} is broken: of {namespaces} {} are gone", missing.len())?,
+    }
+    let programs: Vec<&str> = status.programs.iter().map(|program| program.name.as_str()).collect();
+    if !programs.is_empty() {
+        writeln!(out, "programs: {}", programs.join(", "))?;
+    }
+    let mut table = plain_table(&["NODE", "PORT", "PACKETS", "DROPPED", "WAITING"]);
+    let mut rows = 0;
+    for node in &status.nodes {
+        for (interface, queues) in &node.ports {
+            let sum = |of: fn(&wayleave_dataplane::net::QueueCounters) -> u64| queues.iter().map(of).sum::<u64>();
+            let (packets, drops) = (sum(|queue| queue.packets), sum(|queue| queue.drops));
+            if packets + drops > 0 {
+                let waiting = format!("{} B", sum(|queue| queue.backlog));
+                table.add_row([node.name.clone(), interface.clone(), packets.to_string(), drops.to_string(), waiting]);
+                rows += 1;
+            }
+        }
+    }
+    if rows == 0 {
+        writeln!(out, "no port has sent anything yet")?;
+    } else {
+        write_table(out, &mut table)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! `wayleave lab up`.
+
+use std::io::Write;
+use std::time::Instant;
+
+use clap::Args;
+use wayleave_answers::human::count;
+use wayleave_formats::Topology;
+use wayleave_lab::{EndpointSpec, Lab, LabError, LabName, Labs, UpOptions, scaled};
+use wayleave_units::Rate;
+
+use super::{USUAL, parse_name};
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::import_args::ImportArgs;
+use crate::output::out;
+
+const EXAMPLE: &str = "\
+Examples:
+  sudo wayleave lab up -f fat-tree:k=4
+  sudo wayleave lab up -f network.yaml --name second --endpoint acme:web=h1 --endpoint acme:db=h9
+  sudo wayleave lab up -f fat-tree:k=4 --scale-rate 100Mbit --no-controller
+
+Rates are divided until the slowest link has that of the lab; budgets are counted in frames, so they grow as rates shrink.
+`wayleave lab down` takes it away.";
+
+/// Set up a topology as network namespaces, with a controller and agents
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct UpArgs {
+    /// A file, or a builder such as fat-tree:k=4; - is stdin
+    #[arg(short = 'f', long, short_alias = 't', value_name = "FILE|BUILDER")]
+    topology: String,
+    /// What the lab is called: lower case letters and digits
+    #[arg(long, default_value = USUAL, value_parser = parse_name)]
+    name: LabName,
+    /// The rate of the slowest link; all others keep their proportion to it
+    #[arg(long, value_name = "RATE", default_value = "10Mbit")]
+    scale_rate: Rate,
+    /// A VM, and the host that it is on; every host has an endpoint host:NAME by itself, too
+    #[arg(long = "endpoint", value_name = "TENANT:VM=HOST", value_parser = parse_endpoint)]
+    endpoints: Vec<EndpointSpec>,
+    /// Neither a controller nor agents: switches forward by tags, hosts do nothing
+    #[arg(long)]
+    no_controller: bool,
+    #[command(flatten)]
+    import: ImportArgs,
+}
+
+fn parse_endpoint(text: &str) -> Result<EndpointSpec, String> {
+    let (id, host) = text.split_once('=').ok_or("a VM and its host are expected, such as acme:web=h1")?;
+    Ok(EndpointSpec { id: id.to_owned(), host: host.to_owned() })
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
+    let Topology { name: topology, network } = args.import.topology(&args.topology)?;
+    let network = scaled(&network, args.scale_rate).map_err(|error| Failure::Usage(error.to_string()))?;
+    let (labs, start) = (Labs::default(), Instant::now());
+    let options =
+        UpOptions { name: args.name.clone(), topology: &topology, network: &network, endpoints: &args.endpoints };
+    let lab = labs.up(&options)?;
+    let made = start.elapsed();
+    let server = if args.no_controller {
+        None
+    } else {
+        // Half a lab is of no use, and the first error says more than what may go wrong in taking it away.
+        Some(control(&lab).inspect_err(|_| drop(labs.down(&args.name)))?)
+    };
+    let mut out = out();
+    let plan = lab.plan();
+    let (hosts, switches) = (plan.hosts().count(), plan.switches().count());
+    let (hosts, endpoints) = (count(hosts, "host"), count(plan.endpoints.len(), "endpoint"));
+    writeln!(
+        out,
+        "lab {} is up after {} ms: {topology}, {hosts}, {}, {endpoints}, {}",
+        args.name,
+        made.as_millis(),
+        count(switches, "switch"),
+        count(plan.cables.len(), "cable"),
+    )?;
+    if let Some(server) = server {
+        writeln!(out, "controller: {server}, token in {}", lab.token_file().display())?;
+    }
+    if let Some(first) = plan.endpoints.first() {
+        writeln!(out, "look into an endpoint: nsenter --net=/run/netns/{} sh", first.inside.namespace)?;
+    }
+    out.flush()?;
+    Ok(Exit::Fine)
+}
+
+/// Starts the programs of a lab; answers where the controller is.
+fn control(lab: &Lab) -> Result<String, LabError> {
+    let wayleave =
+        std::env::current_exe().map_err(|error| LabError::Io { what: "this program's file".into(), error })?;
+    let control = lab.start_controller(&wayleave, &[])?;
+    lab.register(&wayleave, &control.server)?;
+    lab.start_agents(&wayleave, &control.server)?;
+    Ok(control.server)
+}
