@@ -70,6 +70,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("faults", Only(&[])),
     // The words of the REST interface; server and clients share them.
     ("api", Only(&[])),
+    // How a controller is reached over HTTP; the command line and agents share it.
+    ("client", Only(&[])),
     // The agents' side of what the controller says; no scheme.
     ("southbound", Only(&["units", "topology", "contracts", "controller"])),
     // Pure models of what is on the wire.
