@@ -2,6 +2,8 @@
 
 use wayleave_units::{Bytes, Rate};
 
+use crate::Mac;
+
 /// A tenant and how much it may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenant {
@@ -31,6 +33,8 @@ pub struct Vm {
     pub tenant: Option<String>,
     /// Where it runs, or who decides.
     pub placement: VmPlacement,
+    /// The address of its interface; one that follows from its name if not given.
+    pub mac: Option<Mac>,
 }
 
 /// Where a VM runs, or how a host is chosen.
