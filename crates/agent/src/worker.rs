@@ -41,10 +41,10 @@ pub enum Event {
     Messages(u64, Option<Told<Messages>>),
     /// Something else was answered.
     Answered(u64, Answer),
-    /// It was not answered.
-    Lost(u64),
     /// VMs, or what is down, are others now.
     Around(Arc<Surroundings>),
+    /// The controller has another network: everything is found out anew.
+    OtherNetwork(Arc<Surroundings>),
     /// Stop; what is installed stays.
     End,
 }
@@ -62,14 +62,11 @@ pub enum Tell {
 pub struct Worker<N> {
     agent: Agent<N>,
     network: Arc<Network>,
-    events: Receiver<Event>,
     asker: SyncSender<(u64, u64)>,
     teller: Sender<Tell>,
     began: Instant,
     /// Whether the asker waits for an answer.
     is_asking: bool,
-    /// Requests for sessions of which nothing was heard yet.
-    beginning: u32,
     look_at: Instant,
     report_at: Instant,
 }
@@ -79,24 +76,24 @@ impl<N: Node> Worker<N> {
     pub fn new(
         node: N,
         network: Arc<Network>,
-        events: Receiver<Event>,
         asker: SyncSender<(u64, u64)>,
         teller: Sender<Tell>,
     ) -> Self {
         let began = Instant::now();
         let agent = Agent::new(node, PACE);
         let (look_at, report_at) = (began, began + REPORT_EVERY);
-        Self { agent, network, events, asker, teller, began, is_asking: false, beginning: 0, look_at, report_at }
+        Self { agent, network, asker, teller, began, is_asking: false, look_at, report_at }
     }
 
-    /// Until it is told to end; the node as it is then.
-    pub fn run(mut self) -> N {
+    /// Until it is told to end, or that the network is another one; what is installed stays.
+    pub fn run(mut self, events: &Receiver<Event>) -> Option<Arc<Surroundings>> {
         loop {
             self.work();
             let due = self.began + Duration::from_nanos(self.agent.due().as_nanos());
             let wait = due.min(self.look_at).min(self.report_at).saturating_duration_since(Instant::now());
-            match self.events.recv_timeout(wait) {
-                Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => return self.agent.into_driver(),
+            match events.recv_timeout(wait) {
+                Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => return None,
+                Ok(Event::OtherNetwork(around)) => return Some(around),
                 Ok(event) => self.hear(event),
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -161,7 +158,7 @@ impl<N: Node> Worker<N> {
                 self.agent.answer(now, number, answer);
             }
             Event::Around(around) => self.agent.driver_mut().look_around(around),
-            Event::Lost(_) | Event::End => {}
+            Event::OtherNetwork(_) | Event::End => {}
         }
     }
 
