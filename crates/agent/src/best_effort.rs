@@ -71,8 +71,7 @@ impl<'a> Routes<'a> {
             let from = network.link(link).from;
             from == self.from || network.node(from).kind == NodeKind::Switch
         };
-        let links: Vec<LinkId> =
-            network.links_into(node).iter().copied().filter(is_nearer).filter(is_way).collect();
+        let links: Vec<LinkId> = network.links_into(node).iter().copied().filter(is_nearer).filter(is_way).collect();
         let first = mix(self.from.0, node.0, behind.first().map_or(0, |link| link.0));
         for at in 0..links.len() {
             if found.len() == MOST_ROUTES {
@@ -87,7 +86,8 @@ impl<'a> Routes<'a> {
 
 /// Some number that differs between pairs; it decides nothing but which of equal routes comes first.
 fn mix(from: u32, at: u32, last: u32) -> usize {
-    let mixed = (u64::from(from) << 32 | u64::from(at)).wrapping_add(u64::from(last) << 16).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed =
+        (u64::from(from) << 32 | u64::from(at)).wrapping_add(u64::from(last) << 16).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed >> 48) as usize
 }
 
@@ -124,7 +124,15 @@ mod tests {
                 let different: BTreeSet<&Vec<LinkId>> = found.iter().collect();
                 // k = 4: one route below an edge switch, two within a pod, four between pods.
                 let hops = found.first().unwrap().len();
-                assert_eq!(different.len(), match hops { 2 => 1, 4 => 2, 6 => 4, other => panic!("{other} hops") });
+                assert_eq!(
+                    different.len(),
+                    match hops {
+                        2 => 1,
+                        4 => 2,
+                        6 => 4,
+                        other => panic!("{other} hops"),
+                    }
+                );
                 for route in found {
                     assert_eq!(route.len(), hops);
                     let mut at = from;

@@ -8,6 +8,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use wayleave_contracts::Named;
+use wayleave_controller::DEFAULT_TENANT;
+
 /// The endpoints of a host.
 #[derive(Clone, Debug)]
 pub struct Declared {
@@ -41,6 +44,21 @@ impl Declared {
         }
         all
     }
+}
+
+/// The name of an endpoint as the agent of a host has it: `tenant:name`, or `host:NAME` for the host itself.
+///
+/// # Errors
+/// If it is no name.
+pub fn name(text: &str, host: &str) -> Result<String, String> {
+    let (tenant, name) = text.split_once(':').unwrap_or((DEFAULT_TENANT, text));
+    if tenant == "host" && name != host {
+        return Err(format!(
+            "{text} is another host than {host}: only the host itself, or a VM, can have an interface there"
+        ));
+    }
+    Named::Tenant.check(tenant).and_then(|()| Named::Vm.check(name)).map_err(|error| format!("{text}: {error}"))?;
+    Ok(format!("{tenant}:{name}"))
 }
 
 /// Says that this interface is an endpoint's. Whether an agent runs or not: it counts from when one looks.

@@ -71,7 +71,11 @@ impl<P: Plane> HostDriver<P> {
             match rule.map(|rule| words::rule_of(around.network(), rule)) {
                 Some(Ok(rule)) => drop(rules.insert(serial, Installed { version, rule, resolved: None })),
                 _ => {
-                    tracing::warn!(serial, version, "nothing is known of a rule that is installed: it is removed, and asked for");
+                    tracing::warn!(
+                        serial,
+                        version,
+                        "nothing is known of a rule that is installed: it is removed, and asked for"
+                    );
                     plane.remove(serial)?;
                 }
             }
@@ -79,8 +83,21 @@ impl<P: Plane> HostDriver<P> {
         let bound = plane.endpoints()?.into_iter().collect();
         let told = plane.measured()?.into_iter().map(|one| (one.serial, (one.packets, one.late))).collect();
         let (here, ways, troubles) = (Here::default(), BTreeMap::new(), BTreeSet::new());
-        let mut driver =
-            Self { plane, host, around, memo, links, declared, here, bound, rules, ways, is_moved: true, told, troubles };
+        let mut driver = Self {
+            plane,
+            host,
+            around,
+            memo,
+            links,
+            declared,
+            here,
+            bound,
+            rules,
+            ways,
+            is_moved: true,
+            told,
+            troubles,
+        };
         Node::refresh(&mut driver);
         Ok(driver)
     }

@@ -14,11 +14,13 @@
 //! | [`host`], [`switch`] | what drives a node, over [`plane`] and `dataplane::switch` |
 //! | [`linux`] | the data plane of a Linux host |
 //! | [`endpoints`] | interfaces that come and go |
+//! | [`down`] | taking everything away |
 //! | [`memo`] | what has to be known after a restart |
 //!
 //! What is installed is in the kernel, and stays there when the agent ends, is killed, or hears nothing of the controller.
 
 pub mod best_effort;
+pub mod down;
 pub mod endpoints;
 pub mod host;
 pub mod linux;

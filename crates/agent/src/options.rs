@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use wayleave_client::{Address, Error, read_token, url};
+use wayleave_client::{Address, Error, encode, read_token, url};
 use wayleave_dataplane::host::{Settings, Unmatched};
 use wayleave_formats::{AgentFile, AgentNode, UnmatchedPackets};
+
+/// The folder that all agents of a kernel share to measure delays; no node's folder is called so.
+const DELAYS: &str = "+delays";
 
 /// What the agents of a process are told.
 #[derive(Clone, Debug)]
@@ -43,32 +46,48 @@ impl Options {
     pub fn of(file: &AgentFile) -> Result<Self, Error> {
         let url = url(&file.server)?;
         let shared = file.token_file.as_deref().map(read_token).transpose()?;
-        let node = |node: &AgentNode| {
-            let token = match &node.token_file {
+        let mut options = Self::without_tokens(file);
+        for (node, of) in options.nodes.iter_mut().zip(&file.nodes) {
+            let token = match &of.token_file {
                 Some(path) => read_token(path)?,
-                None => shared.clone().ok_or_else(|| {
-                    let text = "nothing says where the token of its agent is: tokenFile of the node, or of the file";
-                    Error::Usage(format!("node {}: {text}", node.node))
-                })?,
+                None => shared.clone().ok_or_else(|| no_token(of))?,
             };
-            Ok(NodeOptions {
-                name: node.node.clone(),
-                address: Address { url: url.clone(), token: Some(token), ca: file.ca.clone() },
-                netns: node.netns.clone(),
-                interfaces: node.interfaces.clone(),
-                endpoints: node.endpoints.clone(),
-                state: file.state.join(&node.node),
-                pins: file.pins.join(&node.node),
-            })
+            node.address = Address { url: url.clone(), token: Some(token), ca: file.ca.clone() };
+        }
+        Ok(options)
+    }
+
+    /// The same for what needs no controller.
+    pub fn without_tokens(file: &AgentFile) -> Self {
+        let node = |node: &AgentNode| NodeOptions {
+            name: node.node.clone(),
+            address: Address::default(),
+            netns: node.netns.clone(),
+            interfaces: node.interfaces.clone(),
+            endpoints: node.endpoints.clone(),
+            state: file.state.join(folder(&node.node)),
+            pins: file.pins.join(folder(&node.node)),
         };
         let unmatched = match file.unmatched {
             UnmatchedPackets::BestEffort => Unmatched::BestEffort,
             UnmatchedPackets::Drop => Unmatched::Dropped,
         };
-        let measure = file.measures.then(|| file.pins.join("delays"));
-        let nodes = file.nodes.iter().map(node).collect::<Result<_, Error>>()?;
-        Ok(Self { settings: Settings { unmatched, measure, ..Settings::default() }, nodes })
+        let measure = file.measures.then(|| file.pins.join(DELAYS));
+        Self {
+            settings: Settings { unmatched, measure, ..Settings::default() },
+            nodes: file.nodes.iter().map(node).collect(),
+        }
     }
+}
+
+/// The folder of a node. A bpf file system has no dots in names.
+fn folder(node: &str) -> String {
+    encode(node).replace('.', "%2E")
+}
+
+fn no_token(node: &AgentNode) -> Error {
+    let text = "nothing says where the token of its agent is: tokenFile of the node, or of the file";
+    Error::Usage(format!("node {}: {text}", node.node))
 }
 
 impl NodeOptions {

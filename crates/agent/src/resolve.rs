@@ -43,7 +43,8 @@ pub fn resolve(rule: &Rule, around: &Surroundings, host: NodeId, here: &Here) ->
     let pairs = senders.iter().flat_map(|&ifindex| to.iter().map(move |(_, place)| (ifindex, place)));
     let senders = pairs.map(|(ifindex, place)| Sender { ifindex, selector: selector(rule.matching, place.mac) });
     let routes = rule.routes.iter().filter(|route| !route.hops.is_empty());
-    let paths: Vec<HostPath> = routes.map(|route| way(around.network(), &route.hops, here)).collect::<Result<_, _>>()?;
+    let paths: Vec<HostPath> =
+        routes.map(|route| way(around.network(), &route.hops, here)).collect::<Result<_, _>>()?;
     Ok(HostRule {
         senders: senders.collect(),
         rate: rule.demand.rate,
@@ -67,7 +68,9 @@ fn selector(matching: Option<Match>, mac: Mac) -> Selector {
 }
 
 fn way(network: &Network, hops: &[Hop], here: &Here) -> Result<HostPath, NotDone> {
-    let Some((first, rest)) = hops.split_first() else { return Err(NotDone::Never("a route without links".to_owned())) };
+    let Some((first, rest)) = hops.split_first() else {
+        return Err(NotDone::Never("a route without links".to_owned()));
+    };
     let name = || network.link(first.link).name.clone();
     let uplink = here.uplinks.get(&first.link).copied();
     let uplink = uplink.ok_or_else(|| NotDone::Later(format!("the interface of {} is not there", name())))?;

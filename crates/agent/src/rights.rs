@@ -35,7 +35,10 @@ mod tests {
     fn what_is_missing_is_named() {
         assert_eq!(missing_in("CapEff:\t000001ffffffffff\n", true), None);
         let nobody = missing_in("Name:\tx\nCapEff:\t0000000000000000\n", false).unwrap_or_default();
-        assert!(nobody.contains("CAP_NET_ADMIN") && nobody.contains("CAP_BPF") && !nobody.contains("SYS_ADMIN"), "{nobody}");
+        assert!(
+            nobody.contains("CAP_NET_ADMIN") && nobody.contains("CAP_BPF") && !nobody.contains("SYS_ADMIN"),
+            "{nobody}"
+        );
         let few = missing_in("CapEff:\t0000008000001000\n", true).unwrap_or_default();
         assert!(few.contains("CAP_SYS_ADMIN") && !few.contains("CAP_BPF"), "{few}");
         assert_eq!(missing_in("CapEff:\t0000008000001000\n", false), None);

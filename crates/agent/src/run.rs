@@ -35,10 +35,10 @@ pub struct Agents {
 }
 
 /// A node before its loop: nobody else drives it.
-struct Owned {
-    options: NodeOptions,
-    settings: Settings,
-    namespace: Namespace,
+pub(crate) struct Owned {
+    pub(crate) options: NodeOptions,
+    pub(crate) settings: Settings,
+    pub(crate) namespace: Namespace,
     _lock: File,
 }
 
@@ -72,7 +72,7 @@ impl Agents {
 }
 
 /// Makes sure that nobody else drives these nodes, and that it can be done at all.
-fn own(nodes: Vec<NodeOptions>, settings: &Settings) -> Result<Vec<Owned>, String> {
+pub(crate) fn own(nodes: Vec<NodeOptions>, settings: &Settings) -> Result<Vec<Owned>, String> {
     let enters = nodes.iter().any(|node| node.netns.is_some());
     if let Some(missing) = rights::missing(enters) {
         return Err(missing);
@@ -194,7 +194,7 @@ fn serve(
             Ok(go(driver, network, heard, asker, teller))
         }
         NodeKind::Switch => {
-            let driver = LinuxSwitch::open(&options.pins, Namespace::here()).map_err(|error| error.to_string())?;
+            let driver = LinuxSwitch::open(Namespace::here(), &options.pins).map_err(|error| error.to_string())?;
             let file = options.state.join("switch");
             let driver = Switch::open(driver, around, node, interfaces, Box::new(index), file);
             Ok(go(driver, network, heard, asker, teller))

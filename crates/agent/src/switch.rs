@@ -94,7 +94,8 @@ impl<S: SwitchDriver> Switch<S> {
     /// The version that it was set up with, if it is as it was then.
     fn version(&mut self) -> Option<u64> {
         let text = fs::read_to_string(&self.file).ok()?;
-        let (version, fingerprint) = text.trim_end().split_at_checked(text.find(' ').unwrap_or(text.trim_end().len()))?;
+        let (version, fingerprint) =
+            text.trim_end().split_at_checked(text.find(' ').unwrap_or(text.trim_end().len()))?;
         let plan = self.plan().ok()?;
         let is_there = self.driver.counters().is_ok();
         (Self::fingerprint(&plan) == fingerprint && is_there).then(|| version.parse().ok())?

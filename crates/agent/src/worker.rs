@@ -73,12 +73,7 @@ pub struct Worker<N> {
 
 impl<N: Node> Worker<N> {
     /// Of a node.
-    pub fn new(
-        node: N,
-        network: Arc<Network>,
-        asker: SyncSender<(u64, u64)>,
-        teller: Sender<Tell>,
-    ) -> Self {
+    pub fn new(node: N, network: Arc<Network>, asker: SyncSender<(u64, u64)>, teller: Sender<Tell>) -> Self {
         let began = Instant::now();
         let agent = Agent::new(node, PACE);
         let (look_at, report_at) = (began, began + REPORT_EVERY);

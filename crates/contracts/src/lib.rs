@@ -20,7 +20,7 @@ mod tenant;
 
 pub use demand::{Demand, WireOverhead};
 pub use event::{Action, Event};
-pub use mac::{Mac, MacError};
+pub use mac::{MacError, vm_mac};
 pub use matching::{Match, MatchError, Protocol, UnknownProtocol};
 pub use mix::{Category, Mix};
 pub use names::{MAX_NAME, MAX_TENANT, NameError, Named};

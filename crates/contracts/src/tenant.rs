@@ -1,8 +1,7 @@
 //! Tenants and their VMs, as a controller keeps them.
 
 use wayleave_units::{Bytes, Rate};
-
-use crate::Mac;
+use wayleave_wire::Mac;
 
 /// A tenant and how much it may have.
 #[derive(Clone, Debug, PartialEq, Eq)]

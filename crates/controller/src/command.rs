@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use wayleave_contracts::{Mac, Order, Quota};
+use wayleave_contracts::{Order, Quota};
+use wayleave_wire::Mac;
 
 use crate::id::Id;
 use crate::message::Measured;

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use wayleave_contracts::{Mac, NameError};
+use wayleave_contracts::NameError;
 use wayleave_ledger::{Ledger, Model};
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::{FlowId, Network, NodeId, Route};
 use wayleave_units::{Time, WallTime};
+use wayleave_wire::Mac;
 
 use crate::agents::NodeState;
 use crate::book::Book;

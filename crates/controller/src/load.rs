@@ -7,7 +7,7 @@
 use std::fmt;
 
 use serde::de::DeserializeOwned;
-use wayleave_contracts::{Mac, Quota};
+use wayleave_contracts::{Quota, vm_mac};
 use wayleave_topology::Network;
 use wayleave_units::{Time, WallTime};
 
@@ -159,9 +159,9 @@ impl Controller {
                 let Some(host) = self.network.find_node(&record.host) else {
                     return Err(LoadError::Missing { record: format!("VM {id}"), what: "node", name: record.host });
                 };
-                let mac = record.mac.as_deref().map(str::parse::<Mac>).transpose();
+                let mac = record.mac.as_deref().map(vm_mac).transpose();
                 let mac = mac.map_err(|error| unreadable(kind, key, error.to_string()))?;
-                let mac = mac.unwrap_or_else(|| macs::of(&id.to_string()));
+                let mac = mac.unwrap_or_else(|| macs::of(&id));
                 self.insert_vm(id, VmState { host, mac, revision: record.revision });
             }
             Kind::Contract => self.read_contracts(&[(key, body)], again)?,

@@ -3,8 +3,9 @@
 //! Chameleon puts every VM on a random server (section 4.1.1) and says that placement is outside its scope. Here it can also be
 //! given, or chosen by fit: the host whose lines have most rate left.
 
-use wayleave_contracts::{Mac, Named};
+use wayleave_contracts::Named;
 use wayleave_topology::{NodeId, NodeKind};
+use wayleave_wire::Mac;
 
 use crate::command::{Check, Fault, Outcome, Reply};
 use crate::controller::{Controller, Dirty, wrong_name};
@@ -56,7 +57,7 @@ impl Controller {
                 format!("{} is the name of a node: choose another, so that contracts say which they mean", id.name);
             return Err(Fault::Invalid { field: "name", message });
         }
-        let mac = mac.or(known.map(|vm| vm.mac)).unwrap_or_else(|| macs::of(&id.to_string()));
+        let mac = mac.or(known.map(|vm| vm.mac)).unwrap_or_else(|| macs::of(&id));
         self.check_free(mac, &id)?;
         let host = match (wish, known) {
             (VmWish::Random(_) | VmWish::Fit, Some(vm)) => vm.host,

@@ -205,7 +205,8 @@ fn endpoint(node: &Node<'_>, host: &str, problems: &mut Problems<'_>) -> Option<
         }
         (None, Some(own)) if own == host => format!("host:{own}"),
         (None, Some(_)) => {
-            let message = || format!("this is the entry of {host}: only {host} itself, or a VM, can have an interface here");
+            let message =
+                || format!("this is the entry of {host}: only {host} itself, or a VM, can have an interface here");
             problems.report(ProblemKind::Impossible, fields.value_span("host"), message);
             return None;
         }

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use wayleave_contracts::{Mac, MacError, Named, Quota, Tenant, Vm, VmPlacement};
+use wayleave_contracts::{Named, Quota, Tenant, Vm, VmPlacement, vm_mac};
+use wayleave_wire::Mac;
 
 use crate::document::{self, Kind};
 use crate::fields::{Fields, Shape};
@@ -183,10 +184,10 @@ fn vm(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<(Vm, Span)> {
 }
 
 fn mac(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Mac> {
-    match node.expect_text(problems)?.parse() {
+    match vm_mac(node.expect_text(problems)?) {
         Ok(mac) => Some(mac),
         Err(error) => {
-            problems.report(ProblemKind::BadValue, node.span, || MacError::to_string(&error));
+            problems.report(ProblemKind::BadValue, node.span, || error.to_string());
             None
         }
     }

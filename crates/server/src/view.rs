@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use tokio::sync::{Notify, watch};
-use wayleave_contracts::Mac;
 use wayleave_controller::{ElementName, Id, Kind, NodeState, Role, State};
 use wayleave_topology::{LinkId, NodeId};
+use wayleave_wire::Mac;
 
 use crate::links::LinkFigures;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_api::problem::{Code, Problem};
 use wayleave_api::tenant::{Placement, Strategy, VmSpec};
-use wayleave_contracts::{Mac, Named};
+use wayleave_contracts::{Named, vm_mac};
 use wayleave_controller::{Command, Controller, Id, VmWish};
 
 use crate::access::sees;
@@ -54,7 +54,7 @@ fn wish(placement: Option<&Placement>) -> Result<VmWish, Box<Problem>> {
 
 async fn write(shared: &Arc<Shared>, call: &Call, id: Id, spec: &VmSpec, condition: Condition) -> Outcome {
     let wish = wish(spec.placement.as_ref())?;
-    let mac = spec.mac.as_deref().map(str::parse::<Mac>).transpose();
+    let mac = spec.mac.as_deref().map(vm_mac).transpose();
     let mac = mac.map_err(|error| invalid("mac", error.to_string()))?;
     let creates = call.row.name == "createVm";
     let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
