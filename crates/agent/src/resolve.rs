@@ -82,8 +82,7 @@ fn way(network: &Network, hops: &[Hop], here: &Here) -> Result<HostPath, NotDone
 }
 
 fn tag(network: &Network, hop: Hop) -> Result<Tag, NotDone> {
-    // Ports in tags are counted from 1, those of `Tag` from 0.
-    Tag::new(port_of(network, hop.link) - 1, hop.queue)
+    Tag::new(port_of(network, hop.link), hop.queue)
         .map_err(|error| NotDone::Never(format!("{}: {error}", network.link(hop.link).name)))
 }
 

@@ -23,7 +23,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Asks what there is to do, and waits for it; each request is a number and a session.
-pub fn ask(talk: &Talk, requests: &Receiver<(u64, u64)>, events: &Sender<Event>) {
+pub(crate) fn ask(talk: &Talk, requests: &Receiver<(u64, u64)>, events: &Sender<Event>) {
     let mut pause = FIRST_PAUSE;
     while let Ok((number, epoch)) = requests.recv() {
         let told = talk.messages(epoch).ok();
@@ -41,7 +41,7 @@ pub fn ask(talk: &Talk, requests: &Receiver<(u64, u64)>, events: &Sender<Event>)
 }
 
 /// Tells what is done, and finds out where VMs are.
-pub struct Teller {
+pub(crate) struct Teller {
     talk: Talk,
     events: Sender<Event>,
     inbox: Receiver<Tell>,
@@ -52,7 +52,7 @@ pub struct Teller {
 
 /// What the controller has told, on disk too: an agent that starts without a controller goes by it.
 #[derive(Debug)]
-pub struct Known {
+pub(crate) struct Known {
     folder: PathBuf,
     document: String,
     network: Option<Arc<Network>>,
@@ -61,7 +61,7 @@ pub struct Known {
 
 impl Known {
     /// What was told before, if anything.
-    pub fn read(folder: &Path) -> (Self, Option<Arc<Surroundings>>) {
+    pub(crate) fn read(folder: &Path) -> (Self, Option<Arc<Surroundings>>) {
         let mut known = Self { folder: folder.to_owned(), document: String::new(), network: None, generation: 0 };
         let topology = fs::read_to_string(known.topology_file()).ok();
         let neighbours = fs::read_to_string(known.neighbours_file()).ok();
@@ -99,12 +99,12 @@ fn network(document: &str) -> Result<Arc<Network>, String> {
 
 impl Teller {
     /// Of a node; `known` is what was told before.
-    pub fn new(talk: Talk, events: Sender<Event>, inbox: Receiver<Tell>, known: Known) -> Self {
+    pub(crate) fn new(talk: Talk, events: Sender<Event>, inbox: Receiver<Tell>, known: Known) -> Self {
         Self { talk, events, inbox, known, tag: None, trouble: None }
     }
 
     /// Until nobody listens any more.
-    pub fn run(mut self) {
+    pub(crate) fn run(mut self) {
         let (mut pause, mut look_at) = (FIRST_PAUSE, Instant::now());
         loop {
             if Instant::now() >= look_at {

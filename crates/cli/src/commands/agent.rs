@@ -87,7 +87,10 @@ fn drive(args: &AgentArgs, file: &AgentFile) -> Result<Exit, Failure> {
     args.log.begin()?;
     let options = Options::of(file)?;
     let (end, ended) = channel();
-    let signal = move || drop(end.send(()));
+    let signal = move || {
+        // Who does not listen any more ends anyway.
+        let _ = end.send(());
+    };
     ctrlc::set_handler(signal).map_err(|error| Failure::Internal(format!("signals cannot be caught: {error}")))?;
     let agents = Agents::start(options).map_err(Failure::Internal)?;
     let notify = Notify::from_environment();
