@@ -37,6 +37,7 @@ mod grant;
 mod id;
 mod leaving;
 mod load;
+mod macs;
 mod memory;
 mod message;
 mod output;

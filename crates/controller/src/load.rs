@@ -7,7 +7,7 @@
 use std::fmt;
 
 use serde::de::DeserializeOwned;
-use wayleave_contracts::Quota;
+use wayleave_contracts::{Quota, vm_mac};
 use wayleave_topology::Network;
 use wayleave_units::{Time, WallTime};
 
@@ -17,6 +17,7 @@ use crate::controller::{Controller, Counters, Dirty, Setup};
 use crate::grant::{Grant, State};
 use crate::id::{DEFAULT_TENANT, Id};
 use crate::leaving::{Leaving, Phase};
+use crate::macs;
 use crate::memory::Remembered;
 use crate::output::Kind;
 use crate::quota::Usage;
@@ -159,7 +160,10 @@ impl Controller {
                 let Some(host) = self.network.find_node(&record.host) else {
                     return Err(LoadError::Missing { record: format!("VM {id}"), what: "node", name: record.host });
                 };
-                self.vms.insert(id, VmState { host, revision: record.revision });
+                let mac = record.mac.as_deref().map(vm_mac).transpose();
+                let mac = mac.map_err(|error| unreadable(kind, key, error.to_string()))?;
+                let mac = mac.unwrap_or_else(|| macs::of(&id));
+                self.insert_vm(id, VmState { host, mac, revision: record.revision });
             }
             Kind::Contract => self.read_contracts(&[(key, body)], again)?,
             Kind::Leaving => self.read_leaving(key, body, again)?,

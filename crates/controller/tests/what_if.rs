@@ -56,7 +56,12 @@ fn apply(controller: &mut Controller, order: Order) {
 fn controller(setup: &Setup) -> Controller {
     let mut controller = Controller::load(setup, NOW.wall, []).unwrap();
     for (name, host) in [("a", "h1"), ("b", "h16")] {
-        let put = Command::PutVm { id: Id::new("default", name), wish: VmWish::On(host.into()), check: Check::None };
+        let put = Command::PutVm {
+            id: Id::new("default", name),
+            wish: VmWish::On(host.into()),
+            mac: None,
+            check: Check::None,
+        };
         controller.handle(NOW, put).unwrap();
     }
     apply(&mut controller, order(&setup.network, "ab", [("a", "h1"), ("b", "h16")], 10));

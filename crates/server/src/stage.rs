@@ -112,7 +112,7 @@ impl Stage {
                 let Ok(id) = key.parse::<Id>() else { return };
                 let object =
                     |vm| Object { revision: vm_revision(vm), json: json(&render::vm(controller.network(), &id, vm)) };
-                let vm = controller.vm(&id).map(|vm| VmObject { object: object(vm), host: vm.host });
+                let vm = controller.vm(&id).map(|vm| VmObject { object: object(vm), host: vm.host, mac: vm.mac });
                 edits.push(Edit::Vm(id, vm));
             }
             Kind::Token => {
