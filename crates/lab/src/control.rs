@@ -46,6 +46,12 @@ impl Lab {
         self.folder().join("operator.token")
     }
 
+    /// Where the lab's controller is; `None` if it has none.
+    pub fn server(&self) -> Option<String> {
+        let said = fs::read_to_string(self.log(CONTROLLER)).ok()?;
+        address(said.rsplit_once(SERVES).map_or("", |(before, _)| &said[before.len()..]))
+    }
+
     /// Starts a controller for the lab's topology, and waits until it serves. `wayleave` is the command's file; `options` are more options
     /// of `wayleave serve`.
     ///

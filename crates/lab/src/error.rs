@@ -125,9 +125,6 @@ impl fmt::Display for LabError {
                 write!(f, "{} cannot be read: {why}; `wayleave lab down` removes the lab all the same", file.display())
             }
             Self::Controller(why) => f.write_str(why),
-            Self::Ended { program, log } => {
-                write!(f, "{program} ended before it was ready; what it said is in {}", log.display())
-            }
             Self::Refused(said) => write!(f, "the controller refused the VMs of the lab: {said}"),
             Self::Ended { program, said } => write!(
                 f,

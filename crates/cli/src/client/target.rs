@@ -112,7 +112,11 @@ pub(crate) fn url(text: &str) -> Result<String, Failure> {
 /// The server of a context.
 pub(crate) fn of_context(context: &Context) -> Result<Service, Failure> {
     let Context { url, token, tenant, ca } = context.clone();
-    let address = Address { url, token: Some(token), ca };
+    of_address(Address { url, token: Some(token), ca }, tenant)
+}
+
+/// A server that nobody had to name; whose names are meant, if that is known.
+pub(crate) fn of_address(address: Address, tenant: Option<String>) -> Result<Service, Failure> {
     Ok(Service::new(Box::new(Http::new(address)?), tenant))
 }
 
@@ -130,7 +134,7 @@ impl Target {
         }
         let (address, saved) = self.server.resolve()?;
         let tenant = tenant.or_else(|| saved.and_then(|saved| saved.tenant));
-        Ok(Service::new(Box::new(Http::new(address)?), tenant))
+        of_address(address, tenant)
     }
 
     /// A controller that is forgotten afterwards, with nothing in it.

@@ -1,6 +1,7 @@
 //! `wayleave lab`: a whole network on this machine.
 
 mod down;
+mod run;
 mod status;
 mod up;
 
@@ -14,6 +15,7 @@ const EXAMPLE: &str = "\
 Examples:
   sudo wayleave doctor
   sudo wayleave lab up -f fat-tree:k=4
+  sudo wayleave lab run -f contracts.yaml --reroutes 4
   sudo wayleave lab status
   sudo wayleave lab down";
 
@@ -25,6 +27,7 @@ Examples:
 #[command(after_help = EXAMPLE)]
 pub(crate) enum LabCommand {
     Up(Box<up::UpArgs>),
+    Run(Box<run::RunArgs>),
     Status(status::StatusArgs),
     Down(down::DownArgs),
 }
@@ -33,6 +36,7 @@ pub(crate) enum LabCommand {
 pub(crate) fn run(command: &LabCommand) -> Result<Exit, Failure> {
     match command {
         LabCommand::Up(args) => up::run(args),
+        LabCommand::Run(args) => run::run(args),
         LabCommand::Status(args) => status::run(args),
         LabCommand::Down(args) => down::run(args),
     }
@@ -53,6 +57,7 @@ impl From<LabError> for Failure {
             | LabError::Unknown { .. }
             | LabError::NoHost { .. }
             | LabError::Endpoint { .. }
+            | LabError::Controller(_)
             | LabError::TooLarge { .. }
             | LabError::Plan(_) => Self::Usage(error.to_string()),
             _ => Self::Internal(error.to_string()),

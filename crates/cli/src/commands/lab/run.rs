@@ -1,0 +1,163 @@
+//! `wayleave lab run`.
+
+mod controller;
+mod print;
+
+use std::time::Duration;
+
+use clap::Args;
+use wayleave_api::decision::{ApplyReport, Outcome};
+use wayleave_contracts::{Match, Order, Protocol, WireOverhead};
+use wayleave_formats::{Addressed, Places, Source, read_orders, write_orders};
+use wayleave_lab::run::{Action, Cut, Promised, RunOptions, run as run_contracts};
+use wayleave_lab::{Lab, LabName, LabPlan, Labs};
+use wayleave_topology::NodeId;
+use wayleave_units::{Rate, Time};
+
+use super::{USUAL, parse_name};
+use crate::args::OutputFormat;
+use crate::client::wire::{Method, Text};
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use controller::LabController;
+
+const EXAMPLE: &str = "\
+Examples:
+  sudo wayleave lab up -f fat-tree:k=4
+  sudo wayleave lab run -f contracts.yaml --reroutes 4 --cut --flood 9Mbit
+  sudo wayleave lab down
+
+Contracts without a match get one by a port of UDP, so that each is told apart from the others between its ends.";
+
+/// The first port of contracts that have no match.
+const FIRST_PORT: u16 = 20_000;
+/// Whose contracts are that name no tenant.
+const DEFAULT_TENANT: &str = "default";
+
+/// Admit contracts in a lab, send all that they allow, and measure every packet
+///
+/// All contracts send their bursts at the same instants, over and over. Meanwhile cables can be reported down, so that contracts are
+/// moved while they send, and one can be cut. A packet later than the bound is a violation, unless the processors of this machine stood
+/// still for as long as it is late.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct RunArgs {
+    /// The contracts: YAML, JSON or CSV; - is stdin
+    #[arg(short = 'f', long = "file", value_name = "FILE")]
+    file: String,
+    /// Which lab
+    #[arg(long, default_value = USUAL, value_parser = parse_name)]
+    name: LabName,
+    /// How long contracts send
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    lasts: Time,
+    /// From one instant at which all bursts are sent to the next; a bucket that takes longer to fill waits longer
+    #[arg(long, value_name = "TIME", default_value = "500ms")]
+    period: Time,
+    /// How often a cable that contracts use is reported down meanwhile, and up again
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    reroutes: usize,
+    /// Cut a cable between switches in the end: that of this link, or the one that most contracts use
+    #[arg(long, value_name = "LINK", num_args = 0..=1, default_missing_value = "")]
+    cut: Option<String>,
+    /// Every host also sends best effort at this rate
+    #[arg(long, value_name = "RATE")]
+    flood: Option<Rate>,
+    /// A contract whose sender ignores its bucket, and the rate at which it sends
+    #[arg(long, value_name = "CONTRACT=RATE", value_parser = parse_adversary)]
+    adversary: Option<(String, Rate)>,
+    /// How to print what was seen
+    #[arg(short, long, value_enum, default_value_t)]
+    output: OutputFormat,
+}
+
+fn parse_adversary(text: &str) -> Result<(String, Rate), String> {
+    let (name, rate) = text.split_once('=').ok_or("a contract and a rate are expected, such as backup=9Mbit")?;
+    let id = if name.contains(':') { name.to_owned() } else { format!("{DEFAULT_TENANT}:{name}") };
+    let rate = rate.parse::<Rate>().map_err(|error| error.to_string())?;
+    Ok((id, rate))
+}
+
+/// The VMs of a lab, for those who read contracts.
+struct Ends<'a>(&'a LabPlan);
+
+impl Places for Ends<'_> {
+    fn host_of(&self, tenant: Option<&str>, name: &str) -> Option<NodeId> {
+        let id = format!("{}:{name}", tenant.unwrap_or(DEFAULT_TENANT));
+        Some(self.0.endpoint(&id)?.host)
+    }
+
+    fn names(&self, tenant: Option<&str>) -> Vec<String> {
+        let tenant = tenant.unwrap_or(DEFAULT_TENANT);
+        let of_tenant = self.0.endpoints.iter().filter_map(|one| one.id.split_once(':')).filter(|one| one.0 == tenant);
+        of_tenant.map(|(_, name)| name.to_owned()).collect()
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let lab = Labs::default().open(&args.name)?;
+    let source = Source::read(&args.file)?;
+    let list = read_orders(&source, lab.network(), &Ends(lab.plan()), Addressed::default())?;
+    let orders = list.orders().iter().cloned().zip(FIRST_PORT..).map(|(order, port)| matched(order, port));
+    let orders = orders.collect::<Result<Vec<Order>, Failure>>()?;
+    let mut controller = LabController::of(&lab)?;
+    let text = write_orders(&orders, lab.network(), "lab run");
+    let told = Text { media: "application/yaml", text };
+    let (_, report) = controller.service.send_text::<ApplyReport>(Method::Post, "/v1/apply", told)?;
+    let refused = report.items.iter().filter(|item| item.outcome == Outcome::Refused).count();
+    let promised: Vec<Promised> = orders.iter().filter_map(|order| promised(&lab, order)).collect();
+    let options = RunOptions {
+        lasts: Duration::from_nanos(args.lasts.as_nanos()),
+        period: args.period,
+        reroutings: args.reroutes,
+        cut: args.cut.as_ref().map(|link| if link.is_empty() { Cut::Busiest } else { Cut::Link(link.clone()) }),
+        flood: args.flood,
+        adversary: args.adversary.clone(),
+    };
+    let is_table = args.output == OutputFormat::Table;
+    let mut on_action = |action: &Action| {
+        if is_table {
+            eprintln!("{}", print::action(action));
+        }
+    };
+    let seen = run_contracts(&lab, &mut controller, &promised, &options, &mut on_action)?;
+    match args.output {
+        OutputFormat::Json => print::json(&seen, &report)?,
+        OutputFormat::Table => print::table(&seen, &report)?,
+    }
+    Ok(match (seen.violations(), refused) {
+        (1.., _) => Exit::Unsound,
+        (0, 1..) => Exit::Refused,
+        (0, 0) => Exit::Fine,
+    })
+}
+
+/// With a match by which its packets are known: packets of UDP to this port, unless it has one.
+fn matched(mut order: Order, port: u16) -> Result<Order, Failure> {
+    let wanted = order.matching.unwrap_or_default();
+    if wanted.protocol.is_some_and(|protocol| protocol != Protocol::UDP) {
+        let name = &order.contract.name;
+        return Err(Failure::Usage(format!("contract {name} is not for UDP, and a lab sends nothing else")));
+    }
+    let destination_port = wanted.destination_port.or_else(|| port.try_into().ok());
+    order.matching = Some(Match { protocol: Some(Protocol::UDP), destination_port, ..wanted });
+    Ok(order)
+}
+
+fn promised(lab: &Lab, order: &Order) -> Option<Promised> {
+    let tenant = order.contract.tenant.as_deref().unwrap_or(DEFAULT_TENANT);
+    let end = |name: &str| {
+        let vm = format!("{tenant}:{name}");
+        if lab.plan().endpoint(&vm).is_some() { vm } else { format!("host:{name}") }
+    };
+    let matching = order.matching?;
+    Some(Promised {
+        id: format!("{tenant}:{}", order.contract.name),
+        from: end(&order.from),
+        to: end(&order.to),
+        demand: order.contract.demand(WireOverhead::Counted { tags: 6 }),
+        port: matching.destination_port?.get(),
+        source_port: matching.source_port.map(std::num::NonZeroU16::get),
+    })
+}

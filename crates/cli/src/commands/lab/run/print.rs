@@ -1,0 +1,153 @@
+//! What a run has shown, for people and for programs.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+use wayleave_answers::human::count;
+use wayleave_answers::table::write_table;
+use wayleave_api::decision::{ApplyReport, Outcome};
+use wayleave_lab::run::{Action, ContractReport, Deed, RunReport};
+use wayleave_lab::traffic::FlowReport;
+use wayleave_units::Time;
+
+use crate::failure::Failure;
+use crate::output::out;
+use crate::output::table::plain_table;
+
+/// One line about something that was done.
+pub(super) fn action(action: &Action) -> String {
+    let moved = count(action.moved.len(), "contract");
+    let took = action.took.as_millis();
+    match (action.deed, &action.failed) {
+        (Deed::Reroute, _) => format!("{} reported down: {moved} moved in {took} ms", action.link),
+        (Deed::Cut, _) => {
+            format!("{} cut: {moved} moved in {took} ms, {} not kept", action.link, action.degraded)
+        }
+        (Deed::Nothing, why) => format!("nothing was done: {}", why.as_deref().unwrap_or("nobody knows why")),
+    }
+}
+
+pub(super) fn table(seen: &RunReport, applied: &ApplyReport) -> Result<(), Failure> {
+    let mut out = out();
+    let mut table = plain_table(&[
+        "CONTRACT",
+        "STATE",
+        "BOUND",
+        "WORST",
+        "P99",
+        "SENT",
+        "SHAPED",
+        "LOST",
+        "LATE",
+        "STALLED",
+        "REORDERED",
+        "MOVED",
+    ]);
+    let time = |time: Option<Time>| time.map_or_else(|| "-".to_owned(), |time| time.to_string());
+    for one in &seen.contracts {
+        let flow = &one.flow;
+        table.add_row([
+            one.contract.id.clone(),
+            one.state.clone(),
+            one.contract.bound.to_string(),
+            time(flow.worst()),
+            time(flow.per_mille(990)),
+            flow.sent.to_string(),
+            one.losses.shaped.to_string(),
+            one.losses.network.to_string(),
+            one.violations.to_string(),
+            one.excused.to_string(),
+            flow.reordered.to_string(),
+            one.moved.to_string(),
+        ]);
+    }
+    write_table(&mut out, &mut table)?;
+    let refused = applied.items.iter().filter(|item| item.outcome == Outcome::Refused);
+    for item in refused {
+        writeln!(
+            out,
+            "refused: {} ({})",
+            item.id,
+            item.error.as_ref().map_or("no reason given", |error| &error.detail)
+        )?;
+    }
+    for name in &seen.silent {
+        writeln!(out, "not sent: {name}, whose bucket is smaller than a packet with its time (114 B)")?;
+    }
+    if !seen.floods.is_empty() {
+        let sum = |of: fn(&FlowReport) -> u64| seen.floods.iter().map(of).sum::<u64>();
+        let (sent, lost) = (sum(|flow| flow.sent), sum(FlowReport::lost));
+        writeln!(out, "best effort: {sent} packets sent, {lost} lost")?;
+    }
+    let sent: u64 = seen.contracts.iter().map(|one| one.flow.sent).sum();
+    let excused: u64 = seen.contracts.iter().map(|one| one.excused).sum();
+    let verdict = if seen.violations() == 0 { "every bound kept" } else { "NOT every bound kept" };
+    writeln!(
+        out,
+        "{verdict}: {} of {sent} packets late, {excused} more while the machine stood still; {} moved under traffic",
+        seen.violations(),
+        count(seen.moves(), "contract"),
+    )?;
+    let all = &seen.stalls.all;
+    let longest = Time::from_nanos(seen.stalls.longest());
+    writeln!(out, "processors stood still {} times for more than 300 us, {longest} at most", all.len())?;
+    out.flush()?;
+    Ok(())
+}
+
+pub(super) fn json(seen: &RunReport, applied: &ApplyReport) -> Result<(), Failure> {
+    let nanos = |time: Option<Time>| time.map(Time::as_nanos);
+    let contract = |one: &ContractReport| -> Value {
+        json!({
+            "id": one.contract.id,
+            "serial": one.contract.serial,
+            "state": one.state,
+            "boundNs": one.contract.bound.as_nanos(),
+            "worstNs": nanos(one.flow.worst()),
+            "p10Ns": nanos(one.flow.per_mille(100)),
+            "p50Ns": nanos(one.flow.per_mille(500)),
+            "p90Ns": nanos(one.flow.per_mille(900)),
+            "p99Ns": nanos(one.flow.per_mille(990)),
+            "sent": one.flow.sent,
+            "received": one.flow.received(),
+            "shaped": one.losses.shaped,
+            "lost": one.losses.network,
+            "late": one.violations,
+            "lateInStalls": one.excused,
+            "reordered": one.flow.reordered,
+            "duplicates": one.flow.duplicates,
+            "moved": one.moved,
+        })
+    };
+    let actions = seen.actions.iter().map(|action| {
+        let deed = match action.deed {
+            Deed::Reroute => "reroute",
+            Deed::Cut => "cut",
+            Deed::Nothing => "nothing",
+        };
+        json!({
+            "deed": deed,
+            "link": action.link,
+            "moved": action.moved,
+            "degraded": action.degraded,
+            "tookNs": u64::try_from(action.took.as_nanos()).unwrap_or(u64::MAX),
+            "failed": action.failed,
+        })
+    });
+    let flood = |flow: &FlowReport| json!({ "name": flow.name, "sent": flow.sent, "lost": flow.lost() });
+    let document = json!({
+        "violations": seen.violations(),
+        "moves": seen.moves(),
+        "contracts": seen.contracts.iter().map(contract).collect::<Vec<_>>(),
+        "silent": seen.silent,
+        "refused": applied.items.iter().filter(|item| item.outcome == Outcome::Refused).collect::<Vec<_>>(),
+        "bestEffort": seen.floods.iter().map(flood).collect::<Vec<_>>(),
+        "actions": actions.collect::<Vec<_>>(),
+        "stalls": { "count": seen.stalls.all.len(), "longestNs": seen.stalls.longest(), "isStrict": seen.stalls.is_strict },
+    });
+    let mut out = out();
+    serde_json::to_writer_pretty(&mut out, &document)?;
+    writeln!(out)?;
+    out.flush()?;
+    Ok(())
+}
