@@ -32,6 +32,11 @@ impl LinuxHost {
         &self.host
     }
 
+    /// The maps, for who takes them away.
+    pub fn into_host(self) -> Host {
+        self.host
+    }
+
     fn attach(&self, interface: &str, program: HostProgram) -> Result<(), String> {
         let mut batch = Batch::tc();
         batch.extend(attach_ingress(interface, &self.host.pinned(program)));
