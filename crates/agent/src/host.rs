@@ -164,6 +164,7 @@ impl<P: Plane> HostDriver<P> {
         for index in gone {
             let removed = self.plane.remove_endpoint(index);
             if self.note(troubles, &format!("interface {index}, which is no endpoint any more"), removed) {
+                tracing::info!(index, "an endpoint is gone");
                 self.bound.remove(&index);
             }
         }

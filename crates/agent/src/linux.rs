@@ -32,6 +32,11 @@ impl LinuxHost {
         &self.host
     }
 
+    /// The maps, for who takes them away.
+    pub fn into_host(self) -> Host {
+        self.host
+    }
+
     fn attach(&self, interface: &str, program: HostProgram) -> Result<(), String> {
         let mut batch = Batch::tc();
         batch.extend(attach_ingress(interface, &self.host.pinned(program)));
@@ -44,7 +49,7 @@ impl LinuxHost {
         let plan = SwitchPlan::of(&self.network, self.node, here).map_err(|error| error.to_string())?;
         let port = plan.ports.into_iter().find(|port| port.link == Some(link));
         let Some(queues) = port.and_then(|port| port.egress) else { return Ok(()) };
-        let lines = queues.lines(interface).map_err(|error| error.to_string())?;
+        let lines = queues.anew(interface).map_err(|error| error.to_string())?;
         let text = lines.join("\n");
         let file = self.folder.join(format!("{interface}.{index}"));
         if fs::read_to_string(&file).is_ok_and(|before| before == text) && has_queues(interface) {

@@ -82,7 +82,7 @@ impl Options {
 
 /// The folder of a node. A bpf file system has no dots in names.
 fn folder(node: &str) -> String {
-    encode(node).replace('.', "%2E")
+    encode(node).replace('.', "%2E").replace(':', "%3A")
 }
 
 fn no_token(node: &AgentNode) -> Error {

@@ -1,8 +1,11 @@
 //! Whether this process may do what an agent has to.
 
 /// Capabilities by their numbers (linux/capability.h): what for.
-const NEEDED: [(u32, &str, &str); 2] =
-    [(12, "CAP_NET_ADMIN", "queues and programs of interfaces"), (39, "CAP_BPF", "eBPF programs and maps")];
+const NEEDED: [(u32, &str, &str); 3] = [
+    (12, "CAP_NET_ADMIN", "queues and programs of interfaces"),
+    (38, "CAP_PERFMON", "eBPF programs that follow pointers into packets"),
+    (39, "CAP_BPF", "eBPF programs and maps"),
+];
 const SYS_ADMIN: (u32, &str, &str) = (21, "CAP_SYS_ADMIN", "other network namespaces");
 
 /// What is missing, in words.
@@ -16,8 +19,8 @@ fn missing_in(status: &str, enters_namespaces: bool) -> Option<String> {
     let has = u64::from_str_radix(line.trim(), 16).ok()?;
     let is_there = |number: u32| has & (1 << number) != 0;
     let needed = NEEDED.into_iter().chain(enters_namespaces.then_some(SYS_ADMIN));
-    // Who may administer the system may use eBPF.
-    let lacks = needed.filter(|(number, ..)| !is_there(*number) && !(*number == 39 && is_there(SYS_ADMIN.0)));
+    // Who may administer the system has both rights of eBPF.
+    let lacks = needed.filter(|(number, ..)| !is_there(*number) && !(*number >= 38 && is_there(SYS_ADMIN.0)));
     let lacks: Vec<String> = lacks.map(|(_, name, what)| format!("{name} ({what})")).collect();
     (!lacks.is_empty()).then(|| {
         format!(
@@ -39,8 +42,8 @@ mod tests {
             nobody.contains("CAP_NET_ADMIN") && nobody.contains("CAP_BPF") && !nobody.contains("SYS_ADMIN"),
             "{nobody}"
         );
-        let few = missing_in("CapEff:\t0000008000001000\n", true).unwrap_or_default();
+        let few = missing_in("CapEff:\t000000c000001000\n", true).unwrap_or_default();
         assert!(few.contains("CAP_SYS_ADMIN") && !few.contains("CAP_BPF"), "{few}");
-        assert_eq!(missing_in("CapEff:\t0000008000001000\n", false), None);
+        assert_eq!(missing_in("CapEff:\t000000c000001000\n", false), None);
     }
 }

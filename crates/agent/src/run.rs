@@ -122,7 +122,9 @@ fn begin(owned: Owned) -> Result<(Sender<Event>, JoinHandle<()>), String> {
     let (asking, asked) = (talk.clone(), events.clone());
     spawn("asks", Box::new(move || ask(&asking, &requests, &asked)))?;
     let tells = Teller::new(talk, events.clone(), inbox, known);
-    spawn("tells", Box::new(move || tells.run()))?;
+    let of = name.clone();
+    let tell = move || tracing::info_span!("node", name = of).in_scope(|| tells.run());
+    spawn("tells", Box::new(tell))?;
     let node = spawn("drives", Box::new(move || drive(&owned, &heard, &asker, &teller)))?;
     Ok((events, node))
 }

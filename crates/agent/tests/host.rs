@@ -35,9 +35,9 @@ fn up() -> Fake {
     Fake::with(&interfaces)
 }
 
-/// From one to the other over h1->s1->s2->h2.
+/// From one to the other over h1->s1, s1->s2, s2->h2.
 fn rule(tenant: &str, from: &str, to: &str) -> Rule {
-    let hops = [(3, 0), (5, 1), (7, 0)].map(|(link, queue)| Hop { link: LinkId(link), queue }).to_vec();
+    let hops = [(0, 0), (6, 1), (4, 0)].map(|(link, queue)| Hop { link: LinkId(link), queue }).to_vec();
     Rule {
         id: Id::new(tenant, "c"),
         from: from.to_owned(),
@@ -62,7 +62,7 @@ fn names_become_interfaces_addresses_and_tags() {
     let path = &installed.paths[0];
     // s1 has the links to h2 and to s2, in this order; s2 that to h2.
     let tags = [Tag::new(1, 1).unwrap(), Tag::new(0, 0).unwrap()];
-    assert_eq!((path.uplink, path.queue, path.tags.as_slice()), (13, 0, tags.as_slice()));
+    assert_eq!((path.uplink, path.queue, path.tags.as_slice()), (10, 0, tags.as_slice()));
     assert_eq!(kernel.endpoints, [(30, WEB.parse().unwrap())].into());
 }
 
@@ -127,12 +127,12 @@ fn an_uplink_that_comes_back_with_another_index_is_used_again() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, around(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
-    fake.kernel().interfaces.remove("up3");
+    fake.kernel().interfaces.remove("up0");
     host.refresh();
     assert!(matches!(host.install(NOW, 2, 1, &rule("acme", "web", "db")), Err(NotDone::Later(_))));
-    fake.kernel().interfaces.insert("up3".to_owned(), 77);
+    fake.kernel().interfaces.insert("up0".to_owned(), 77);
     host.refresh();
-    assert_eq!(fake.kernel().uplinks[&77], LinkId(3));
+    assert_eq!(fake.kernel().uplinks[&77], LinkId(0));
     assert_eq!(fake.kernel().rules[&1].1.paths[0].uplink, 77);
 }
 
@@ -170,15 +170,15 @@ fn best_effort_goes_where_vms_are_and_round_what_is_down() {
     let (fake, folder) = (up(), Folder::new());
     let mut host = driver(&fake, &folder, around(), &[("acme:web", "tap0")]);
     let db: Mac = DB.parse().unwrap();
-    // Three direct links, in the host's own class below its two queues.
+    // Over each switch, in the host's own class below its two queues.
     let ways = fake.kernel().ways[&db].clone();
-    assert_eq!((ways.len(), ways[0].queue, ways[0].tags.len()), (3, 2, 0));
+    assert_eq!((ways.len(), ways[0].queue, ways[0].tags.len(), ways[0].tags[0].queue()), (3, 2, 1, 1));
     assert!(!fake.kernel().ways.contains_key(&WEB.parse().unwrap()));
-    let down_links = ["h1->h2", "h1->h2#2", "h1->h2#3"].map(str::to_owned).to_vec();
+    let down_links = ["h1->s2", "h1->s3", "s1->h2"].map(str::to_owned).to_vec();
     let told = Neighbours { down_links, ..told(&[("acme:web", "h1", WEB), ("acme:db", "h2", DB)]) };
     host.look_around(Arc::new(Surroundings::of(network(), &told)));
     let ways = fake.kernel().ways[&db].clone();
-    assert_eq!((ways.len(), ways[0].queue, ways[0].tags.len(), ways[0].tags[0].queue()), (2, 2, 1, 1));
+    assert_eq!((ways.len(), ways[0].uplink, ways[0].tags.len()), (1, 10, 2));
     let told = Neighbours { down_nodes: vec!["h2".to_owned()], ..told };
     host.look_around(Arc::new(Surroundings::of(network(), &told)));
     assert!(fake.kernel().ways.is_empty());

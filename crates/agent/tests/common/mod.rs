@@ -105,12 +105,12 @@ impl Plane for Fake {
     }
 }
 
-/// A network in which three links lead from h1 to h2, and two switches join them.
+/// Two hosts that three switches join; links 0 to 2 leave h1.
 pub(crate) fn network() -> Arc<Network> {
     let mut builder = NetworkBuilder::default();
     let [h1, h2] = ["h1", "h2"].map(|name| builder.add_node(name, NodeKind::Host).unwrap());
-    let [s1, s2] = ["s1", "s2"].map(|name| builder.add_node(name, NodeKind::Switch).unwrap());
-    for (from, to) in [(h1, h2), (h1, h2), (h1, h2), (h1, s1), (s1, h2), (s1, s2), (h1, s2), (s2, h2)] {
+    let [s1, s2, s3] = ["s1", "s2", "s3"].map(|name| builder.add_node(name, NodeKind::Switch).unwrap());
+    for (from, to) in [(h1, s1), (h1, s2), (h1, s3), (s1, h2), (s2, h2), (s3, h2), (s1, s2)] {
         let port = PortSpec::uniform(2, Bytes::new(97_000));
         let (rate, mtu) = (Rate::from_mbit(100), Bytes::new(1500));
         builder.add_link(LinkSpec { from, to, rate, propagation: Time::ZERO, mtu, port }).unwrap();

@@ -43,7 +43,18 @@ impl PortQdisc {
         if is_tagged { 28 } else { 24 }
     }
 
-    /// The lines for `tc` that give the interface these queues, in place of those that it has.
+    /// The lines for `tc` that give the interface these queues, whatever it has. Packets that wait there are dropped.
+    ///
+    /// # Errors
+    /// As [`Self::lines`].
+    pub fn anew(&self, interface: &str) -> Result<Vec<String>, NetError> {
+        // HTB with the same handle cannot be changed, so what is there gives way to something else first.
+        let mut lines = vec![format!("qdisc replace dev {interface} root pfifo")];
+        lines.extend(self.lines(interface)?);
+        Ok(lines)
+    }
+
+    /// The lines for `tc` that give these queues to an interface that has none.
     ///
     /// # Errors
     /// If there is no queue, or more than eight.

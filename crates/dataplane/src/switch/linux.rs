@@ -92,7 +92,7 @@ impl SwitchDriver for LinuxSwitch {
         let (mut lines, pinned) = (Vec::new(), self.program.pinned());
         for port in &plan.ports {
             if let Some(egress) = &port.egress {
-                lines.extend(egress.lines(&port.interface)?);
+                lines.extend(egress.anew(&port.interface)?);
             }
             lines.extend(attach_ingress(&port.interface, &pinned));
         }
