@@ -94,6 +94,31 @@ pub struct Rule {
     pub bound_ns: u64,
 }
 
+/// What the agent of a node has to know of the others, to address packets and to find ways round what is down.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Neighbours {
+    /// How often the controller was started. Another one may have another topology.
+    pub generation: u64,
+    /// Every VM.
+    pub vms: Vec<Neighbour>,
+    /// Links that are down by themselves, each direction.
+    pub down_links: Vec<String>,
+    /// Nodes that are down.
+    pub down_nodes: Vec<String>,
+}
+
+/// Where packets for a VM go.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Neighbour {
+    /// `tenant:name`.
+    pub id: String,
+    /// The host that it is on.
+    pub host: String,
+    /// The address of its interface.
+    pub mac: String,
+}
+
 /// Operations that a node has carried out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -89,6 +89,10 @@ pub struct VmSpec {
     /// Where it should be; by fit if not given.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub placement: Option<Placement>,
+    /// The address of its interface, such as `02:00:5e:10:00:01`: of a single interface, and no other VM's. What it has, or one that follows
+    /// from its name, if not given.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mac: Option<String>,
 }
 
 /// A VM that is there.
@@ -102,6 +106,8 @@ pub struct Vm {
     pub tenant: String,
     /// Where it is.
     pub host: String,
+    /// The address of its interface.
+    pub mac: String,
     /// The same as the ETag.
     pub revision: u64,
 }

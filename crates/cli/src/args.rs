@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    analyze, apply, bench, benchmark, completions, config, delete, demo, describe, doctor, element, events, explain,
-    get, lab, ledger, login, plan, reproduce, requests, schema, serve, sim, status, token, topology, trace, tune,
-    verify, what_if,
+    agent, analyze, apply, bench, benchmark, completions, config, delete, demo, describe, doctor, element, events,
+    explain, get, lab, ledger, login, plan, reproduce, requests, schema, serve, sim, status, token, topology, trace,
+    tune, verify, what_if,
 };
 use crate::exit;
 
@@ -46,6 +46,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Topology(topology::TopologyCommand),
     Serve(Box<serve::ServeArgs>),
+    Agent(Box<agent::AgentArgs>),
     #[command(subcommand)]
     Config(config::ConfigCommand),
     #[command(subcommand)]

@@ -58,6 +58,15 @@ impl From<InputErrors> for Failure {
     }
 }
 
+impl From<wayleave_client::Error> for Failure {
+    fn from(error: wayleave_client::Error) -> Self {
+        match error {
+            wayleave_client::Error::Usage(message) => Self::Usage(message),
+            wayleave_client::Error::Failed(message) => Self::Internal(message),
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     /// Of writing to the standard output: everything else says what it was doing.
     fn from(error: io::Error) -> Self {

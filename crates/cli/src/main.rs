@@ -69,6 +69,7 @@ fn run() -> Result<Exit, Failure> {
         Command::Analyze(args) => commands::analyze::run(args),
         Command::Topology(command) => commands::topology::run(command),
         Command::Serve(args) => commands::serve::run(args),
+        Command::Agent(args) => commands::agent::run(args),
         Command::Config(command) => commands::config::run(command),
         Command::Ledger(command) => commands::ledger::run(command),
         Command::Requests(args) => commands::requests::run(args),

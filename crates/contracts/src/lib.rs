@@ -11,6 +11,7 @@
 
 mod demand;
 mod event;
+mod mac;
 mod matching;
 mod mix;
 mod names;
@@ -19,6 +20,7 @@ mod tenant;
 
 pub use demand::{Demand, WireOverhead};
 pub use event::{Action, Event};
+pub use mac::{MacError, vm_mac};
 pub use matching::{Match, MatchError, Protocol, UnknownProtocol};
 pub use mix::{Category, Mix};
 pub use names::{MAX_NAME, MAX_TENANT, NameError, Named};

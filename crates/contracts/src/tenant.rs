@@ -1,6 +1,7 @@
 //! Tenants and their VMs, as a controller keeps them.
 
 use wayleave_units::{Bytes, Rate};
+use wayleave_wire::Mac;
 
 /// A tenant and how much it may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub struct Vm {
     pub tenant: Option<String>,
     /// Where it runs, or who decides.
     pub placement: VmPlacement,
+    /// The address of its interface; one that follows from its name if not given.
+    pub mac: Option<Mac>,
 }
 
 /// Where a VM runs, or how a host is chosen.

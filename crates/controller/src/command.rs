@@ -3,6 +3,7 @@
 use std::fmt;
 
 use wayleave_contracts::{Order, Quota};
+use wayleave_wire::Mac;
 
 use crate::id::Id;
 use crate::message::Measured;
@@ -50,6 +51,8 @@ pub enum Command {
         id: Id,
         /// Where it should be.
         wish: VmWish,
+        /// The address of its interface; what it has, or what follows from its name, if not given.
+        mac: Option<Mac>,
         /// Under which condition.
         check: Check,
     },
@@ -251,6 +254,15 @@ pub enum Fault {
         what: String,
         /// By what.
         by: String,
+    },
+    /// Something else has it already.
+    Taken {
+        /// What is to be given.
+        what: String,
+        /// Whose it is.
+        of: String,
+        /// The field that asks for it.
+        field: &'static str,
     },
     /// It is not the tenant's to use.
     Forbidden {

@@ -9,6 +9,7 @@ use wayleave_ledger::{Ledger, Model};
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::{FlowId, Network, NodeId, Route};
 use wayleave_units::{Time, WallTime};
+use wayleave_wire::Mac;
 
 use crate::agents::NodeState;
 use crate::book::Book;
@@ -20,6 +21,7 @@ use crate::grant::Grant;
 use crate::id::Id;
 use crate::leaving::Leavings;
 use crate::load::LoadError;
+use crate::macs;
 use crate::memory::Remembered;
 use crate::output::Output;
 use crate::record::change;
@@ -114,6 +116,9 @@ pub struct Controller {
     pub(crate) tenants: BTreeMap<String, TenantState>,
     pub(crate) tokens: BTreeMap<String, Token>,
     pub(crate) vms: BTreeMap<Id, VmState>,
+    /// Whose the addresses of interfaces are.
+    pub(crate) macs: BTreeMap<Mac, Id>,
+    pub(crate) host_macs: BTreeMap<Mac, NodeId>,
     /// By serial number, also those that are being released.
     pub(crate) grants: BTreeMap<u64, Grant>,
     /// The contract that has the name now.
@@ -142,6 +147,8 @@ impl Controller {
     /// With nothing at all; [`Controller::load`] is how one begins.
     pub(crate) fn empty(setup: &Setup) -> Result<Self, LoadError> {
         let Some(book) = Book::new((setup.scheme)()) else { return Err(LoadError::NoQueues) };
+        let mac = |host| (macs::of_host(&setup.network.node(host).name), host);
+        let host_macs = setup.network.hosts().map(mac).collect();
         Ok(Self {
             network: setup.network.clone(),
             model: setup.model,
@@ -152,6 +159,8 @@ impl Controller {
             tenants: BTreeMap::new(),
             tokens: BTreeMap::new(),
             vms: BTreeMap::new(),
+            macs: BTreeMap::new(),
+            host_macs,
             grants: BTreeMap::new(),
             by_id: BTreeMap::new(),
             leavings: Leavings::default(),
@@ -179,7 +188,7 @@ impl Controller {
             Command::DeleteTenant { name, check } => self.delete_tenant(&name, check),
             Command::PutToken { id, hash, role, label } => self.put_token(id, hash, role, label),
             Command::DeleteToken { id } => Ok(self.delete_token(&id)),
-            Command::PutVm { id, wish, check } => self.put_vm(id, &wish, check),
+            Command::PutVm { id, wish, mac, check } => self.put_vm(id, &wish, mac, check),
             Command::DeleteVm { id, check } => self.delete_vm(&id, check),
             Command::Apply { orders, mode, standing } => Ok(Reply::Each(self.apply(orders, mode, standing))),
             Command::Delete { ids } => Ok(Reply::Each(self.delete(ids))),

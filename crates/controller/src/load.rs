@@ -7,7 +7,7 @@
 use std::fmt;
 
 use serde::de::DeserializeOwned;
-use wayleave_contracts::Quota;
+use wayleave_contracts::{Quota, vm_mac};
 use wayleave_topology::Network;
 use wayleave_units::{Time, WallTime};
 
@@ -17,10 +17,12 @@ use crate::controller::{Controller, Counters, Dirty, Setup};
 use crate::grant::{Grant, State};
 use crate::id::{DEFAULT_TENANT, Id};
 use crate::leaving::{Leaving, Phase};
+use crate::macs;
 use crate::memory::Remembered;
 use crate::output::Kind;
 use crate::quota::Usage;
 use crate::record::{ContractRecord, DownRecord, LeavingRecord, Missing, NodeRecord, TenantRecord, VmRecord, place};
+use crate::shares::in_shares;
 use crate::tenants::TenantState;
 use crate::timers::Due;
 use crate::tokens::Token;
@@ -158,7 +160,10 @@ impl Controller {
                 let Some(host) = self.network.find_node(&record.host) else {
                     return Err(LoadError::Missing { record: format!("VM {id}"), what: "node", name: record.host });
                 };
-                self.vms.insert(id, VmState { host, revision: record.revision });
+                let mac = record.mac.as_deref().map(vm_mac).transpose();
+                let mac = mac.map_err(|error| unreadable(kind, key, error.to_string()))?;
+                let mac = mac.unwrap_or_else(|| macs::of(&id));
+                self.insert_vm(id, VmState { host, mac, revision: record.revision });
             }
             Kind::Contract => self.read_contracts(&[(key, body)], again)?,
             Kind::Leaving => self.read_leaving(key, body, again)?,
@@ -191,32 +196,15 @@ impl Controller {
 
     /// Contracts are what there is most of, and each can be read without the others: several threads do.
     fn read_contracts(&mut self, records: &[(&str, &str)], again: &mut Vec<Again>) -> Result<(), LoadError> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = records.len().div_ceil(threads).max(LEAST_SHARE);
         let network = &*self.network;
-        let read = |records: &[(&str, &str)]| -> Result<Vec<_>, LoadError> {
-            records.iter().map(|(key, body)| read_contract(network, key, body)).collect()
-        };
-        let shares: Vec<Result<Vec<_>, LoadError>> = if records.len() <= share {
-            vec![read(records)]
-        } else {
-            std::thread::scope(|scope| {
-                let threads: Vec<_> = records.chunks(share).map(|share| scope.spawn(move || read(share))).collect();
-                threads
-                    .into_iter()
-                    .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                    .collect()
-            })
-        };
-        for share in shares {
-            for (grant, place) in share? {
-                // Of several contracts of one name the last one has it; those before are being released.
-                if self.by_id.get(&grant.id).is_none_or(|&other| other < grant.serial) {
-                    self.by_id.insert(grant.id.clone(), grant.serial);
-                }
-                again.extend(place);
-                self.grants.insert(grant.serial, grant);
+        for read in in_shares(records, |(key, body)| read_contract(network, key, body)) {
+            let (grant, place) = read?;
+            // Of several contracts of one name the last one has it; those before are being released.
+            if self.by_id.get(&grant.id).is_none_or(|&other| other < grant.serial) {
+                self.by_id.insert(grant.id.clone(), grant.serial);
             }
+            again.extend(place);
+            self.grants.insert(grant.serial, grant);
         }
         Ok(())
     }
@@ -386,9 +374,6 @@ impl Controller {
         all.iter().map(|dirty| crate::record::change(self, dirty)).collect()
     }
 }
-
-/// As many contracts as are worth a thread.
-const LEAST_SHARE: usize = 1_000;
 
 /// A contract without its flow, and what is to be reserved for it again.
 fn read_contract(network: &Network, key: &str, body: &str) -> Result<(Grant, Option<Again>), LoadError> {

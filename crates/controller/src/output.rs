@@ -1,5 +1,7 @@
 //! What a controller gives its driver to do.
 
+use std::sync::Arc;
+
 use crate::event::Event;
 
 /// What came of the commands since the last time.
@@ -19,7 +21,7 @@ pub struct Change {
     /// Which, among its kind.
     pub key: String,
     /// JSON; `None` if it is no more.
-    pub body: Option<String>,
+    pub body: Option<Arc<str>>,
 }
 
 /// What a record is of.

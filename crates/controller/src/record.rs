@@ -40,6 +40,9 @@ impl TenantRecord {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct VmRecord {
     pub(crate) host: String,
+    /// Absent in records that are older than it: it follows from the name then.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) mac: Option<String>,
     pub(crate) revision: u64,
 }
 
@@ -188,7 +191,11 @@ pub(crate) fn change(controller: &Controller, dirty: &Dirty) -> Change {
         Dirty::Token(id) => put(Kind::Token, id.clone(), controller.tokens.get(id)),
         Dirty::Vm(id) => {
             let host = |host| controller.network.node(host).name.clone();
-            let record = controller.vms.get(id).map(|vm| VmRecord { host: host(vm.host), revision: vm.revision });
+            let record = controller.vms.get(id).map(|vm| VmRecord {
+                host: host(vm.host),
+                mac: Some(vm.mac.to_string()),
+                revision: vm.revision,
+            });
             put(Kind::Vm, id.to_string(), record.as_ref())
         }
         Dirty::Contract(serial) => {
@@ -220,7 +227,7 @@ pub(crate) fn change(controller: &Controller, dirty: &Dirty) -> Change {
 fn put<T: Serialize>(kind: Kind, key: String, record: Option<&T>) -> Change {
     let json = |record| {
         let Ok(body) = serde_json::to_string(record) else { unreachable!("records have text keys and finite numbers") };
-        body
+        body.into()
     };
     Change { kind, key, body: record.map(json) }
 }

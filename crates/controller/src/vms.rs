@@ -5,17 +5,21 @@
 
 use wayleave_contracts::Named;
 use wayleave_topology::{NodeId, NodeKind};
+use wayleave_wire::Mac;
 
 use crate::command::{Check, Fault, Outcome, Reply};
 use crate::controller::{Controller, Dirty, wrong_name};
 use crate::event::EventKind;
 use crate::id::Id;
+use crate::macs;
 
 /// A VM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VmState {
     /// Where it is.
     pub host: NodeId,
+    /// The address of its interface; no other VM or host has it.
+    pub mac: Mac,
     /// Its revision.
     pub revision: u64,
 }
@@ -32,7 +36,7 @@ pub enum VmWish {
 }
 
 impl Controller {
-    pub(crate) fn put_vm(&mut self, id: Id, wish: &VmWish, check: Check) -> Result<Reply, Fault> {
+    pub(crate) fn put_vm(&mut self, id: Id, wish: &VmWish, mac: Option<Mac>, check: Check) -> Result<Reply, Fault> {
         Named::Vm.check(&id.name).map_err(|error| wrong_name("name", &error))?;
         self.tenant(&id.tenant)?;
         let known = self.vms.get(&id);
@@ -43,7 +47,7 @@ impl Controller {
                 VmWish::On(host) => self.network.node(vm.host).name == *host,
                 VmWish::Random(_) | VmWish::Fit => true,
             };
-            if stays {
+            if stays && mac.is_none_or(|mac| mac == vm.mac) {
                 return Ok(Reply::Done { outcome: Outcome::Unchanged, revision: vm.revision });
             }
             self.check_unused(&id)?;
@@ -53,14 +57,19 @@ impl Controller {
                 format!("{} is the name of a node: choose another, so that contracts say which they mean", id.name);
             return Err(Fault::Invalid { field: "name", message });
         }
-        let host = self.choose(wish)?;
+        let mac = mac.or(known.map(|vm| vm.mac)).unwrap_or_else(|| macs::of(&id));
+        self.check_free(mac, &id)?;
+        let host = match (wish, known) {
+            (VmWish::Random(_) | VmWish::Fit, Some(vm)) => vm.host,
+            _ => self.choose(wish)?,
+        };
         let revision = self.next_revision();
-        let outcome = if self.vms.insert(id.clone(), VmState { host, revision }).is_some() {
+        let outcome = if self.insert_vm(id.clone(), VmState { host, mac, revision }).is_some() {
             Outcome::Changed
         } else {
             Outcome::Created
         };
-        let detail = format!("on {}", self.network.node(host).name);
+        let detail = format!("on {} with MAC {mac}", self.network.node(host).name);
         self.event(EventKind::Put, &format!("vm {id}"), Some(id.tenant.clone()), revision, detail);
         self.mark(Dirty::Vm(id));
         Ok(Reply::Done { outcome, revision })
@@ -73,7 +82,9 @@ impl Controller {
             return Ok(Reply::Done { outcome: Outcome::Absent, revision: self.counters.revision });
         }
         self.check_unused(id)?;
-        self.vms.remove(id);
+        if let Some(vm) = self.vms.remove(id) {
+            self.macs.remove(&vm.mac);
+        }
         let revision = self.next_revision();
         self.event(EventKind::Deleted, &format!("vm {id}"), Some(id.tenant.clone()), revision, String::new());
         self.mark(Dirty::Vm(id.clone()));
@@ -88,6 +99,27 @@ impl Controller {
         };
         match self.grants.values().find(uses) {
             Some(grant) => Err(Fault::InUse { what: format!("VM {id}"), by: format!("contract {}", grant.id) }),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts it in the table, and its address in the other one.
+    pub(crate) fn insert_vm(&mut self, id: Id, vm: VmState) -> Option<VmState> {
+        let mac = vm.mac;
+        let old = self.vms.insert(id.clone(), vm);
+        if let Some(old) = &old {
+            self.macs.remove(&old.mac);
+        }
+        self.macs.insert(mac, id);
+        old
+    }
+
+    /// Nobody else may have the address: agents know VMs by it.
+    fn check_free(&self, mac: Mac, id: &Id) -> Result<(), Fault> {
+        let vm = self.macs.get(&mac).filter(|other| *other != id).map(|other| format!("VM {other}"));
+        let host = || self.host_macs.get(&mac).map(|&host| format!("host {}", self.network.node(host).name));
+        match vm.or_else(host) {
+            Some(of) => Err(Fault::Taken { what: format!("MAC {mac}"), of, field: "mac" }),
             None => Ok(()),
         }
     }

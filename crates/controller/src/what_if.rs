@@ -156,7 +156,7 @@ impl Controller {
             self.step(now, Command::SetElement { element, down })?;
         }
         for (id, from) in vms {
-            let put = Command::PutVm { id: id.clone(), wish: VmWish::Fit, check: Check::None };
+            let put = Command::PutVm { id: id.clone(), wish: VmWish::Fit, mac: None, check: Check::None };
             let _ = self.step(now, put);
             let to = self.vm(&id).map(|vm| vm.host);
             prospect.placed.push((id, from, to));

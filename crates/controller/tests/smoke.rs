@@ -54,9 +54,9 @@ fn apply(controller: &mut Controller, now: Now, order: Order) -> Applied {
 }
 
 fn reload(controller: &Controller, setup: &Setup) -> Controller {
-    let records: Vec<(Kind, String, String)> =
+    let records: Vec<(Kind, String, std::sync::Arc<str>)> =
         controller.records().into_iter().filter_map(|change| Some((change.kind, change.key, change.body?))).collect();
-    let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), body.as_str()));
+    let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), &**body));
     Controller::load(setup, at(0).wall, records).unwrap()
 }
 

@@ -56,7 +56,12 @@ fn apply(controller: &mut Controller, order: Order) {
 fn controller(setup: &Setup) -> Controller {
     let mut controller = Controller::load(setup, NOW.wall, []).unwrap();
     for (name, host) in [("a", "h1"), ("b", "h16")] {
-        let put = Command::PutVm { id: Id::new("default", name), wish: VmWish::On(host.into()), check: Check::None };
+        let put = Command::PutVm {
+            id: Id::new("default", name),
+            wish: VmWish::On(host.into()),
+            mac: None,
+            check: Check::None,
+        };
         controller.handle(NOW, put).unwrap();
     }
     apply(&mut controller, order(&setup.network, "ab", [("a", "h1"), ("b", "h16")], 10));
@@ -65,9 +70,9 @@ fn controller(setup: &Setup) -> Controller {
 }
 
 fn fork(controller: &Controller, setup: &Setup) -> Controller {
-    let records: Vec<(Kind, String, String)> =
+    let records: Vec<(Kind, String, std::sync::Arc<str>)> =
         controller.records().into_iter().filter_map(|change| Some((change.kind, change.key, change.body?))).collect();
-    let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), body.as_str()));
+    let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), &**body));
     Controller::load(setup, NOW.wall, records).unwrap()
 }
 

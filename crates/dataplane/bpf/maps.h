@@ -65,7 +65,6 @@ struct endpoint {
 #define MASK_IP (MASK_PROTOCOL | MASK_SOURCE_PORT | MASK_DESTINATION_PORT | MASK_SOURCE | MASK_DESTINATION)
 #define MASK_PORTS (MASK_SOURCE_PORT | MASK_DESTINATION_PORT)
 #define MASK_ADDRESSES (MASK_SOURCE | MASK_DESTINATION)
-#define KEY_IPV6 128 /* in a class: its addresses are of IPv6 */
 
 /* Packets of one kind from one endpoint. What does not count is 0. */
 struct class {
@@ -75,8 +74,20 @@ struct class {
 	u16 source_port;
 	u16 destination_port;
 	u8 mac[6];
-	u8 source[16]; /* IPv4 in the last four bytes, after zeros */
-	u8 destination[16];
+	u32 source;
+	u32 destination;
+};
+
+/* The same with addresses of IPv6. Most packets are of IPv4, and a short key is found sooner. */
+struct class6 {
+	u32 ifindex;
+	u8 mask;
+	u8 protocol;
+	u16 source_port;
+	u16 destination_port;
+	u8 mac[6];
+	u32 source[4];
+	u32 destination[4];
 };
 
 /* The contract of a class, and those that would get it next. */

@@ -36,12 +36,17 @@ INLINE int same_mac(const u8 *a, const u8 *b)
 	return *(u16 *)a == *(u16 *)b && *(u16 *)(a + 2) == *(u16 *)(b + 2) && *(u16 *)(a + 4) == *(u16 *)(b + 4);
 }
 
+INLINE int has_ports(u8 protocol)
+{
+	return protocol == TCP || protocol == UDP || protocol == SCTP;
+}
+
 /* Ports, if the protocol has them; `end` is where the IP packet ends. */
 INLINE enum parsed ports(struct __sk_buff *skb, struct packet *packet, u32 at, u32 end)
 {
 	u16 both[2];
 
-	if (packet->protocol != TCP && packet->protocol != UDP && packet->protocol != SCTP)
+	if (!has_ports(packet->protocol))
 		return PARSED;
 	if (at + 4 > end || load_bytes(skb, at, both, 4))
 		return BROKEN;
@@ -51,8 +56,9 @@ INLINE enum parsed ports(struct __sk_buff *skb, struct packet *packet, u32 at, u
 	return PARSED;
 }
 
-INLINE enum parsed ipv4(struct __sk_buff *skb, struct packet *packet, const u8 *ip, u32 length)
+INLINE enum parsed ipv4(struct __sk_buff *skb, struct packet *packet, const u8 *ip, const u8 *end, u32 length)
 {
+	const u8 *end_of_ports = ip + 24;
 	u32 header = 4 * (ip[0] & 15), total = (u32)ip[2] << 8 | ip[3];
 
 	if (ip[0] >> 4 != 4 || header < 20 || total < header || total + 14 > length)
@@ -64,6 +70,12 @@ INLINE enum parsed ipv4(struct __sk_buff *skb, struct packet *packet, const u8 *
 	/* Of a fragmented packet no part has ports, so that all go one way. 0x3f: more fragments, and the offset. */
 	if ((ip[6] & 0x3f) | ip[7])
 		return PARSED;
+	if (LIKELY(header == 20 && end_of_ports <= end && total >= 24 && has_ports(packet->protocol))) {
+		packet->source_port = *(u16 *)(ip + 20);
+		packet->destination_port = *(u16 *)(ip + 22);
+		packet->has_ports = 1;
+		return PARSED;
+	}
 	return ports(skb, packet, 14 + header, 14 + total);
 }
 
@@ -122,32 +134,41 @@ INLINE enum parsed parse(struct __sk_buff *skb, struct packet *packet, struct pa
 	if (skb->vlan_present || is_tag(type))
 		return TAGGED_FRAME;
 	if (LIKELY(type == BE16(TYPE_IPV4)))
-		return data + 34 > end ? BROKEN : ipv4(skb, packet, data + 14, length);
+		return data + 34 > end ? BROKEN : ipv4(skb, packet, data + 14, end, length);
 	if (type == BE16(TYPE_IPV6))
 		return data + 54 > end ? BROKEN : ipv6(skb, packet, data + 14, length);
 	return PARSED;
 }
 
-/* The class of a packet, of the fields of a mask only. */
+/* The fields of a mask that are no addresses; of both kinds of classes. */
+#define MASKED(class, packet, fields)                                                                                  \
+	do {                                                                                                           \
+		(class)->ifindex = (packet)->ifindex;                                                                  \
+		(class)->mask = fields;                                                                                \
+		(class)->protocol = (fields) & MASK_PROTOCOL ? (packet)->protocol : 0;                                 \
+		(class)->source_port = (fields) & MASK_SOURCE_PORT ? (packet)->source_port : 0;                        \
+		(class)->destination_port = (fields) & MASK_DESTINATION_PORT ? (packet)->destination_port : 0;         \
+		if ((fields) & MASK_MAC)                                                                               \
+			COPY((class)->mac, (packet)->mac, 6);                                                          \
+		else                                                                                                   \
+			ZERO((class)->mac, 6);                                                                         \
+	} while (0)
+
 INLINE void masked(struct class *class, const struct packet *packet, u8 mask)
 {
+	MASKED(class, packet, mask);
+	class->source = mask & MASK_SOURCE ? packet->source[3] : 0;
+	class->destination = mask & MASK_DESTINATION ? packet->destination[3] : 0;
+}
+
+INLINE void masked6(struct class6 *class, const struct packet *packet, u8 mask)
+{
 	ZERO(class, sizeof(*class));
-	class->ifindex = packet->ifindex;
-	class->mask = mask;
-	if (mask & MASK_PROTOCOL)
-		class->protocol = packet->protocol;
-	if (mask & MASK_SOURCE_PORT)
-		class->source_port = packet->source_port;
-	if (mask & MASK_DESTINATION_PORT)
-		class->destination_port = packet->destination_port;
-	if (mask & MASK_MAC)
-		COPY(class->mac, packet->mac, 6);
+	MASKED(class, packet, mask);
 	if (mask & MASK_SOURCE)
 		COPY(class->source, packet->source, 16);
 	if (mask & MASK_DESTINATION)
 		COPY(class->destination, packet->destination, 16);
-	if ((mask & MASK_ADDRESSES) && packet->is_ip == 6)
-		class->mask |= KEY_IPV6;
 }
 
 /* FNV-1a over words (Fowler, Noll, Vo): which of several routes a flow without a contract takes. */

@@ -1,6 +1,8 @@
 //! The bytes of the maps' keys and values: bpf/maps.h and bpf/switch.c in Rust. Numbers are in the order of the machine, which is
 //! little-endian (the programs refuse to be compiled for another one), unless they are said to be in the order of the wire.
 
+use std::net::IpAddr;
+
 use wayleave_wire::{MOST_TAGS, Mac, Selector, Tag};
 
 /// Routes of a rule, and of an address without a contract.
@@ -12,7 +14,8 @@ pub(crate) const MOST_SAME: usize = 4;
 
 pub(crate) const SETTINGS: usize = 32;
 pub(crate) const ENDPOINT: usize = 40;
-pub(crate) const CLASS: usize = 48;
+pub(crate) const CLASS: usize = 24;
+pub(crate) const CLASS6: usize = 48;
 pub(crate) const CONTRACTS: usize = 16 * MOST_SAME;
 pub(crate) const ROUTE: usize = 12 + 2 * MOST_TAGS;
 pub(crate) const RULE: usize = 64 + ROUTE * MOST_ROUTES;
@@ -108,36 +111,57 @@ fn mask_of(selector: &Selector) -> u8 {
         | u8::from(selector.destination.is_some()) << 5
 }
 
-/// `KEY_IPV6` of maps.h.
-const IPV6: u8 = 128;
+/// Packets of a kind from an endpoint: a key of `classes` or of `classes6`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    /// `struct class`.
+    Short([u8; CLASS]),
+    /// `struct class6`: with addresses of IPv6.
+    Long([u8; CLASS6]),
+}
 
-/// `struct class`: packets of a kind from an endpoint.
-pub(crate) fn class(ifindex: u32, selector: &Selector) -> [u8; CLASS] {
-    let addresses = [selector.source_address, selector.destination_address];
-    let is_ipv6 = addresses.iter().flatten().any(std::net::IpAddr::is_ipv6);
-    let [source, destination] = addresses.map(|address| match address {
-        Some(std::net::IpAddr::V6(address)) => address.octets(),
-        Some(std::net::IpAddr::V4(address)) => Writer::<16>::new().u64(0).u32(0).put(&address.octets()).done(),
-        None => [0; 16],
-    });
-    let mask = mask_of(selector) | if is_ipv6 { IPV6 } else { 0 };
-    let head = Writer::new().u32(ifindex).put(&[mask, selector.protocol.unwrap_or(0)]);
+impl Class {
+    pub(crate) fn new(ifindex: u32, selector: &Selector) -> Self {
+        let addresses = [selector.source_address, selector.destination_address];
+        if addresses.iter().flatten().any(IpAddr::is_ipv6) {
+            let [source, destination] = addresses.map(|address| match address {
+                Some(IpAddr::V6(address)) => address.octets(),
+                _ => [0; 16],
+            });
+            Self::Long(head(ifindex, selector).put(&source).put(&destination).done())
+        } else {
+            let [source, destination] = addresses.map(|address| match address {
+                Some(IpAddr::V4(address)) => address.octets(),
+                _ => [0; 4],
+            });
+            Self::Short(head(ifindex, selector).put(&source).put(&destination).done())
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Short(bytes) => bytes,
+            Self::Long(bytes) => bytes,
+        }
+    }
+
+    /// The endpoint.
+    pub(crate) fn ifindex(&self) -> u32 {
+        u32_at(self.bytes(), 0)
+    }
+
+    /// The fields that count.
+    pub(crate) fn mask(&self) -> u8 {
+        self.bytes()[4]
+    }
+}
+
+/// A class up to its addresses.
+fn head<const N: usize>(ifindex: u32, selector: &Selector) -> Writer<N> {
+    let head = Writer::new().u32(ifindex).put(&[mask_of(selector), selector.protocol.unwrap_or(0)]);
     head.put(&selector.source_port.unwrap_or(0).to_be_bytes())
         .put(&selector.destination_port.unwrap_or(0).to_be_bytes())
         .put(&selector.destination.unwrap_or_default().bytes())
-        .put(&source)
-        .put(&destination)
-        .done()
-}
-
-/// The endpoint of a `struct class`.
-pub(crate) fn class_ifindex(class: &[u8; CLASS]) -> u32 {
-    u32_at(class, 0)
-}
-
-/// The fields that count in a `struct class`.
-pub(crate) const fn class_mask(class: &[u8; CLASS]) -> u8 {
-    class[4] & !IPV6
 }
 
 /// `struct contracts`: serial and slot, lowest serial first.

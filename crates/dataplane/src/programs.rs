@@ -19,6 +19,8 @@ use crate::layout;
 pub(crate) static HOST: &[u8] = aya::include_bytes_aligned!("../bpf/objects/host.o");
 /// The switch's program, compiled.
 static SWITCH: &[u8] = aya::include_bytes_aligned!("../bpf/objects/switch.o");
+/// The host's program once more, in a form that can be repeated on one frame; for measurements only.
+pub(crate) static BENCH: &[u8] = aya::include_bytes_aligned!("../bpf/objects/bench.o");
 /// A hash of the sources that the objects were compiled of.
 const SOURCES: &str = include_str!("../bpf/objects/sources.sha256");
 
@@ -47,6 +49,11 @@ impl Pins {
         load(object, &unfinished, prepare)?;
         fs::rename(&unfinished, &pins).map_err(|error| Error::at("renaming", &unfinished, error))?;
         Ok(Self(pins))
+    }
+
+    /// What somebody else has pinned.
+    pub(crate) fn of(folder: &Path) -> Self {
+        Self(folder.join(version()))
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

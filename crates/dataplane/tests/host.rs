@@ -36,8 +36,8 @@ fn at(now: u64) -> Settings {
 }
 
 fn opened(world: &World) -> Host {
-    world.veth("tap", ENDPOINT, ENDPOINT + 1);
-    world.veth("net", UPLINK, UPLINK + 1);
+    world.veth("tap", ENDPOINT);
+    world.veth("net", UPLINK);
     let mut host = Host::open(&world.pins, &at(1)).unwrap();
     host.add_endpoint(ENDPOINT, mac(1)).unwrap();
     host

@@ -6,7 +6,8 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 /// In the order of `bpf/compile`.
-const SOURCES: [&str; 8] = ["kernel.h", "maps.h", "parse.h", "filter.h", "delay.h", "host.c", "switch.c", "pass.c"];
+const SOURCES: [&str; 9] =
+    ["kernel.h", "maps.h", "parse.h", "filter.h", "delay.h", "host.c", "switch.c", "pass.c", "bench.c"];
 
 fn folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf")

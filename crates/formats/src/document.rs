@@ -26,11 +26,14 @@ pub enum Kind {
     Scenario,
     /// Tenants with their quotas, and VMs.
     Tenants,
+    /// What an agent drives.
+    Agent,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Topology, Self::Contracts, Self::Events, Self::Scenario, Self::Tenants];
+    pub const ALL: [Self; 6] =
+        [Self::Topology, Self::Contracts, Self::Events, Self::Scenario, Self::Tenants, Self::Agent];
 
     /// As it stands after `kind:`.
     pub const fn name(self) -> &'static str {
@@ -40,6 +43,7 @@ impl Kind {
             Self::Events => "Events",
             Self::Scenario => "Scenario",
             Self::Tenants => "Tenants",
+            Self::Agent => "Agent",
         }
     }
 
@@ -53,7 +57,7 @@ impl Kind {
     const fn list(self) -> [&'static str; 2] {
         match self {
             // No key of any document: these are read as a whole.
-            Self::Topology | Self::Scenario | Self::Tenants => ["spec", ""],
+            Self::Topology | Self::Scenario | Self::Tenants | Self::Agent => ["spec", ""],
             Self::Contracts => ["spec", "contracts"],
             Self::Events => ["spec", "events"],
         }

@@ -32,6 +32,7 @@
 //! keys, and one module per kind says what the values mean. The JSON Schemas in `schemas/` describe the same shapes;
 //! a test holds them to the keys that are read here.
 
+mod agent;
 mod benchmark;
 mod columns;
 mod containerlab;
@@ -65,6 +66,7 @@ mod tree;
 mod words;
 mod write;
 
+pub use agent::{AgentFile, AgentNode, UnmatchedPackets, read_agent};
 pub use benchmark::{parse_device_scenario, read_benchmark, write_benchmark};
 pub use contracts::{
     Addressed, ContractField, ContractList, Listed, OrderList, Places, Written, WrittenList, read_contracts,

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::agent as ag;
 use crate::contracts::{CONTRACT, CONTRACTS_SPEC, ContractField, MATCH};
 use crate::document::{DOCUMENT, METADATA};
 use crate::events::{EVENT, EVENTS_SPEC};
@@ -55,6 +56,15 @@ fn the_schemas_have_the_keys_that_are_read() {
     }
     let builders = topology["properties"]["spec"]["properties"]["builder"]["oneOf"].as_array().unwrap();
     assert_eq!(builders.len(), BUILDERS.len());
+}
+
+#[test]
+fn the_schema_of_agents_has_the_keys_that_are_read() {
+    let agent = schema("agent");
+    assert_same_keys(&agent, "", &DOCUMENT);
+    assert_same_keys(&agent, "/properties/spec", &ag::AGENT_SPEC);
+    assert_same_keys(&agent, "/$defs/node", &ag::AGENT_NODE);
+    assert_same_keys(&agent, "/$defs/endpoint", &ag::ENDPOINT);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use wayleave_contracts::{Named, Quota, Tenant, Vm, VmPlacement};
+use wayleave_contracts::{Named, Quota, Tenant, Vm, VmPlacement, vm_mac};
+use wayleave_wire::Mac;
 
 use crate::document::{self, Kind};
 use crate::fields::{Fields, Shape};
@@ -15,7 +16,7 @@ use crate::words::{did_you_mean_one_of, quoted};
 pub(crate) const TENANTS_SPEC: Shape = Shape { what: "the spec of Tenants", keys: &["tenants", "vms"] };
 pub(crate) const TENANT: Shape = Shape { what: "a tenant", keys: &["name", "quota"] };
 pub(crate) const QUOTA: Shape = Shape { what: "a quota", keys: &["rate", "burst", "contracts"] };
-pub(crate) const VM: Shape = Shape { what: "a VM", keys: &["name", "tenant", "host", "placement"] };
+pub(crate) const VM: Shape = Shape { what: "a VM", keys: &["name", "tenant", "host", "placement", "mac"] };
 
 /// The tenants and VMs of a file, in its order, and where each stands.
 #[derive(Clone, Debug)]
@@ -175,7 +176,21 @@ fn vm(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<(Vm, Span)> {
     let vm_name = name(&fields, "name", Named::Vm, problems);
     let tenant = name(&fields, "tenant", Named::Tenant, problems);
     let placement = placement(&fields, problems);
-    Some((Vm { name: vm_name?, tenant, placement: placement? }, fields.value_span("name")))
+    let mac = match fields.get("mac") {
+        Some(node) => Some(mac(node, problems)?),
+        None => None,
+    };
+    Some((Vm { name: vm_name?, tenant, placement: placement?, mac }, fields.value_span("name")))
+}
+
+fn mac(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Mac> {
+    match vm_mac(node.expect_text(problems)?) {
+        Ok(mac) => Some(mac),
+        Err(error) => {
+            problems.report(ProblemKind::BadValue, node.span, || error.to_string());
+            None
+        }
+    }
 }
 
 fn name(fields: &Fields<'_, '_>, key: &'static str, named: Named, problems: &mut Problems<'_>) -> Option<String> {

@@ -26,6 +26,7 @@ fn the_examples_validate_against_their_schemas() {
         ("contracts", "contracts"),
         ("contracts-controller", "contracts"),
         ("tenants", "tenants"),
+        ("agent", "agent"),
         ("events", "events"),
         ("scenario", "scenario"),
         ("scenario-short", "scenario"),
@@ -37,7 +38,7 @@ fn the_examples_validate_against_their_schemas() {
 
 #[test]
 fn the_schemas_are_schemas() {
-    for kind in ["topology", "contracts", "events", "scenario", "tenants"] {
+    for kind in ["topology", "contracts", "events", "scenario", "tenants", "agent"] {
         let text = std::fs::read_to_string(format!("{}/{kind}.schema.json", folder())).unwrap();
         assert!(jsonschema::meta::is_valid(&serde_json::from_str(&text).unwrap()), "{kind}");
     }

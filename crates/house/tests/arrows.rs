@@ -9,12 +9,12 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("units", Only(&[])),
     ("calculus", Only(&["units"])),
     ("topology", Only(&["units"])),
-    ("contracts", Only(&["units", "topology"])),
+    ("contracts", Only(&["units", "topology", "wire"])),
     ("lp", Only(&["units", "calculus"])),
     ("policy", Only(&["units", "topology"])),
     ("devices", Only(&["units"])),
     ("scenarios", Only(&["units", "topology"])),
-    ("formats", Only(&["units", "topology", "contracts", "scenarios", "devices", "calculus"])),
+    ("formats", Only(&["units", "topology", "contracts", "scenarios", "devices", "calculus", "wire"])),
     ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
     ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "devices"])),
     // Drives the rooms; never the ledger: what it checks comes from outside.
@@ -44,7 +44,7 @@ const ARROWS: &[(&str, Allowed)] = &[
         ]),
     ),
     // A pure state machine; the server and the tests' world drive it.
-    ("controller", Only(&["units", "topology", "contracts", "ledger", "policy", "schemes"])),
+    ("controller", Only(&["units", "topology", "contracts", "ledger", "policy", "schemes", "wire"])),
     // REST in front, a ledger on disk behind, the controller between.
     (
         "server",
@@ -60,6 +60,7 @@ const ARROWS: &[(&str, Allowed)] = &[
             "controller",
             "store",
             "api",
+            "wire",
         ]),
     ),
     // Decisions for people and programs; never a driver's session.
@@ -70,6 +71,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("faults", Only(&[])),
     // The words of the REST interface; server and clients share them.
     ("api", Only(&[])),
+    // How a controller is reached over HTTP; the command line and agents share it.
+    ("client", Only(&[])),
     // The agents' side of what the controller says; no scheme.
     ("southbound", Only(&["units", "topology", "contracts", "controller"])),
     // Pure models of what is on the wire.
@@ -77,7 +80,23 @@ const ARROWS: &[(&str, Allowed)] = &[
     // Linux: eBPF programs, their maps, interfaces and queueing disciplines. It knows no controller.
     ("dataplane", Only(&["units", "topology", "wire"])),
     // A network in namespaces: never a scheme, never the server's insides.
-    ("lab", Only(&["units", "topology", "formats", "wire", "dataplane"])),
+    ("lab", Only(&["units", "topology", "contracts", "formats", "wire", "dataplane"])),
+    // Carries out on Linux what the controller decides; never the simulator, never the server.
+    (
+        "agent",
+        Only(&[
+            "units",
+            "topology",
+            "contracts",
+            "controller",
+            "southbound",
+            "api",
+            "client",
+            "formats",
+            "wire",
+            "dataplane",
+        ]),
+    ),
     ("cli", Any),
     ("house", Only(&[])),
 ];

@@ -73,6 +73,8 @@ pub enum LabError {
         /// What is wrong with it.
         why: String,
     },
+    /// The controller, or what it knows, does not fit a run.
+    Controller(String),
     /// The controller did not take what it was told.
     Refused(String),
     /// A program of the lab ended before it was ready.
@@ -124,6 +126,10 @@ impl fmt::Display for LabError {
             Self::Io { what, error } => write!(f, "{what}: {error}"),
             Self::State { file, why } => {
                 write!(f, "{} cannot be read: {why}; `wayleave lab down` removes the lab all the same", file.display())
+            }
+            Self::Controller(why) => f.write_str(why),
+            Self::Ended { program, log } => {
+                write!(f, "{program} ended before it was ready; what it said is in {}", log.display())
             }
             Self::Refused(said) => write!(f, "the controller refused the VMs of the lab: {said}"),
             Self::Ended { program, said } => write!(

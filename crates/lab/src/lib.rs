@@ -3,6 +3,7 @@
 //! - [`LabPlan`] says what there will be: names, indices, addresses. It is pure, and the same at every start.
 //! - [`scaled`] slows a network down to rates at which one machine keeps the time of every frame, with budgets that fit.
 //! - [`Labs`] makes it ([`Labs::up`]), takes it away again ([`Labs::down`]) and looks at it ([`Labs::status`]).
+//! - [`run`] lets contracts send all that they may, moves them meanwhile, and says what became of every packet.
 //! - [`traffic`] sends real packets from endpoint to endpoint and measures them; [`Sentinel`] tells what the machine did to them.
 
 mod build;
@@ -12,6 +13,7 @@ mod error;
 mod names;
 mod plan;
 mod processes;
+pub mod run;
 mod scale;
 mod sentinel;
 mod state;

@@ -452,9 +452,11 @@ impl Ledger {
             self.queues[at].add(input, rate, burst);
             self.refresh_knee(at, input);
             self.refresh_port(hop);
-            let list = &mut self.on_link[hop.link.index()];
-            let place = list.partition_point(|&entry| entry < (placed, flow));
-            list.insert(place, (placed, flow));
+            let (list, entry) = (&mut self.on_link[hop.link.index()], (placed, flow));
+            // Nearly always the last one, and then the others need not be looked at.
+            let is_last = list.last().is_none_or(|&last| last < entry);
+            let place = if is_last { list.len() } else { list.partition_point(|&other| other < entry) };
+            list.insert(place, entry);
         }
     }
 

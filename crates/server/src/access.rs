@@ -13,6 +13,8 @@ pub enum Access {
     Read,
     /// Who reads everything: operators, and readers that are not of one tenant.
     ReadAll,
+    /// The same, and agents: what the network is made of.
+    Map,
     /// Who changes contracts and VMs: operators, tenants what is theirs.
     Write,
     /// Operators.
@@ -27,8 +29,8 @@ impl Access {
         match (self, role) {
             (_, Role::Operator) | (Self::Open | Self::Any, _) => true,
             (Self::Read, Role::Tenant { .. } | Role::Reader { .. }) => true,
-            (Self::ReadAll, Role::Reader { tenant }) => tenant.is_none(),
-            (Self::Write, Role::Tenant { .. }) | (Self::Agent, Role::Agent { .. }) => true,
+            (Self::ReadAll | Self::Map, Role::Reader { tenant }) => tenant.is_none(),
+            (Self::Write, Role::Tenant { .. }) | (Self::Agent | Self::Map, Role::Agent { .. }) => true,
             _ => false,
         }
     }
@@ -39,6 +41,7 @@ impl Access {
             Self::Open | Self::Any => "everybody",
             Self::Read => "operators, tenants and readers",
             Self::ReadAll => "operators and readers of everything",
+            Self::Map => "operators, readers of everything and agents",
             Self::Write => "operators and tenants",
             Self::Operator => "operators",
             Self::Agent => "agents",
@@ -50,7 +53,7 @@ impl Access {
 pub(crate) fn tenant_of(role: &Role) -> Option<&str> {
     match role {
         Role::Tenant { tenant } | Role::Reader { tenant: Some(tenant) } => Some(tenant),
-        // An agent has no business with objects, and no route shows it any.
+        // An agent is shown no objects, only where all VMs are.
         Role::Operator | Role::Agent { .. } | Role::Reader { tenant: None } => None,
     }
 }

@@ -123,6 +123,11 @@ pub(crate) fn fault(fault: Fault) -> Box<Problem> {
         }
         Fault::Invalid { field, message } => invalid(field, message),
         Fault::InUse { what, by } => problem(Code::Conflict, format!("{what} is needed by {by}: end that first")),
+        Fault::Taken { what, of, field } => {
+            let mut problem = *invalid(field, format!("{what} is that of {of}: choose another"));
+            let errors = std::mem::take(&mut problem.errors);
+            Box::new(Problem { errors, ..Problem::new(Code::Conflict, problem.detail) })
+        }
         Fault::Forbidden { message } => problem(Code::Forbidden, message),
         Fault::Refused { decision, reason } => {
             let code = Code::of(reason).unwrap_or(Code::Policy);

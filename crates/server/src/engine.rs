@@ -154,7 +154,7 @@ impl Engine {
             let Some(kind) = Kind::of(kind) else {
                 return Err(format!("the ledger has a {kind} record, which this version does not know"));
             };
-            records.push((kind, key.as_str(), body.as_str()));
+            records.push((kind, key.as_str(), &**body));
         }
         let count = records.len();
         let controller = Controller::load(&self.setup, wall(), records).map_err(|error| error.to_string())?;
@@ -166,8 +166,8 @@ impl Engine {
         (self.first)(&mut running.controller, now)?;
         let output = running.controller.take_output();
         running.commit(&self.metrics, &output)?;
-        let all = running.controller.records();
-        let edits = running.stage.edits(&running.controller, &Output { changes: all, events: output.events });
+        let mut edits = running.stage.begin(&running.controller, opened.records);
+        edits.extend(running.stage.edits(&running.controller, &output));
         let (revision, generation) = (running.controller.revision(), running.controller.generation());
         self.view.replace(edits, running.sequence, revision, generation, known);
         tracing::info!(records = count, generation, seconds = began.elapsed().as_secs_f64(), "the ledger is open");
@@ -369,7 +369,7 @@ impl Running {
 fn stored(change: &Change) -> wayleave_store::Change {
     let Change { kind, key, body } = change;
     match body {
-        Some(body) => wayleave_store::Change::Put(Record::new(kind.name(), key.as_str(), body.as_str())),
+        Some(body) => wayleave_store::Change::Put(Record::new(kind.name(), key.as_str(), body.clone())),
         None => wayleave_store::Change::delete(kind.name(), key.as_str()),
     }
 }

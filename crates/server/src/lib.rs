@@ -23,7 +23,7 @@ mod imagine;
 mod links;
 mod local;
 mod metrics;
-mod notify;
+pub mod notify;
 mod render;
 mod run;
 pub mod secret;

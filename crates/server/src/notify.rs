@@ -7,11 +7,11 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
 /// Whom to tell; nobody if systemd has not started this process.
-pub(crate) struct Notify(Option<(UnixDatagram, SocketAddr)>);
+pub struct Notify(Option<(UnixDatagram, SocketAddr)>);
 
 impl Notify {
     /// As the environment says.
-    pub(crate) fn from_environment() -> Self {
+    pub fn from_environment() -> Self {
         Self(env::var_os("NOTIFY_SOCKET").and_then(|path| {
             let bytes = path.as_bytes();
             let address = match bytes.strip_prefix(b"@") {
@@ -23,14 +23,14 @@ impl Notify {
     }
 
     /// Tells it this. That nobody listens is no reason to stop.
-    pub(crate) fn tell(&self, state: &str) {
+    pub fn tell(&self, state: &str) {
         if let Some((socket, address)) = &self.0 {
             let _ = socket.send_to_addr(state.as_bytes(), address);
         }
     }
 
     /// How often it wants to be told that the server lives: twice as often as it would lose patience.
-    pub(crate) fn watchdog() -> Option<Duration> {
+    pub fn watchdog() -> Option<Duration> {
         let micros: u64 = env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
         let is_mine = env::var("WATCHDOG_PID").map_or(true, |pid| pid == std::process::id().to_string());
         is_mine.then(|| Duration::from_micros(micros / 2)).filter(|every| !every.is_zero())

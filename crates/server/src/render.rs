@@ -170,6 +170,7 @@ pub(crate) fn vm(network: &Network, id: &controller::Id, state: &controller::VmS
         name: id.name.clone(),
         tenant: id.tenant.clone(),
         host: network.node(state.host).name.clone(),
+        mac: state.mac.to_string(),
         revision: state.revision,
     }
 }

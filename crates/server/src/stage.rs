@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use serde::Serialize;
-use wayleave_controller::{Change, Controller, Grant, Id, Kind, Output, Token};
+use wayleave_controller::{Change, Controller, Grant, Id, Kind, Output, Token, in_shares};
+use wayleave_store::Record;
 use wayleave_topology::{LinkId, NodeId};
 
 use crate::links::Stale;
@@ -17,6 +18,14 @@ struct Known {
     id: Id,
     sender: NodeId,
     links: Box<[LinkId]>,
+}
+
+impl Known {
+    fn of(controller: &Controller, serial: u64) -> Option<Self> {
+        let grant = controller.grant_of(serial)?;
+        let hops = controller.routes(grant).into_iter().flat_map(|(_, route)| route.hops);
+        Some(Self { id: grant.id.clone(), sender: grant.sender(), links: hops.map(|hop| hop.link).collect() })
+    }
 }
 
 /// Keeps track of what changes touch.
@@ -35,6 +44,37 @@ impl Stage {
         Self { known: BTreeMap::new(), stale: Stale::all(controller.network()) }
     }
 
+    /// What readers will see of a controller that was loaded from these records. What it has changed since is in its output.
+    ///
+    /// Contracts are what there is most of, and each can be drawn without the others: several threads do.
+    pub(crate) fn begin(&mut self, controller: &Controller, records: Vec<Record>) -> Vec<Edit> {
+        let (mut edits, mut tenants) = (Vec::with_capacity(records.len() * 3), BTreeSet::new());
+        let mut serials = Vec::with_capacity(records.len());
+        for Record { kind, key, body } in records {
+            match (Kind::of(&kind), key.parse()) {
+                (Some(Kind::Contract), Ok(serial)) => {
+                    edits.push(Edit::Record(Kind::Contract, key, Some(body)));
+                    serials.push(serial);
+                }
+                (Some(kind), _) => {
+                    self.edit(controller, &Change { kind, key, body: Some(body) }, &mut edits, &mut tenants);
+                }
+                (None, _) => {}
+            }
+        }
+        let draw = |&serial: &u64| {
+            let known = Known::of(controller, serial)?;
+            let object = controller.grant(&known.id).map(|grant| contract_object(controller, grant));
+            Some((serial, known, object))
+        };
+        for (serial, known, object) in in_shares(&serials, draw).into_iter().flatten() {
+            edits.push(Edit::Contract(known.id.clone(), object));
+            self.known.insert(serial, known);
+        }
+        edits.extend(tenants.into_iter().map(|name| tenant(controller, name)));
+        edits
+    }
+
     /// What readers will see of these changes.
     pub(crate) fn edits(&mut self, controller: &Controller, output: &Output) -> Vec<Edit> {
         let mut edits = Vec::with_capacity(output.changes.len() * 2 + output.events.len());
@@ -42,12 +82,7 @@ impl Stage {
         for change in &output.changes {
             self.edit(controller, change, &mut edits, &mut tenants);
         }
-        for name in tenants {
-            let tenant = controller.tenant(&name).ok();
-            let object =
-                tenant.map(|tenant| Object { revision: tenant.revision, json: json(&render::tenant(&name, tenant)) });
-            edits.push(Edit::Tenant(name, object));
-        }
+        edits.extend(tenants.into_iter().map(|name| tenant(controller, name)));
         for event in &output.events {
             let (number, kind, tenant) = (event.number, event.kind.name(), event.tenant.clone());
             let json = json(&render::event(event));
@@ -65,7 +100,7 @@ impl Stage {
     ) {
         let Change { kind, key, body } = change;
         if !matches!(kind, Kind::Answer | Kind::Token) {
-            edits.push(Edit::Record(*kind, key.clone(), body.as_deref().map(Arc::from)));
+            edits.push(Edit::Record(*kind, key.clone(), body.clone()));
         }
         match kind {
             Kind::Contract => {
@@ -77,7 +112,7 @@ impl Stage {
                 let Ok(id) = key.parse::<Id>() else { return };
                 let object =
                     |vm| Object { revision: vm_revision(vm), json: json(&render::vm(controller.network(), &id, vm)) };
-                let vm = controller.vm(&id).map(|vm| VmObject { object: object(vm), host: vm.host });
+                let vm = controller.vm(&id).map(|vm| VmObject { object: object(vm), host: vm.host, mac: vm.mac });
                 edits.push(Edit::Vm(id, vm));
             }
             Kind::Token => {
@@ -107,11 +142,7 @@ impl Stage {
         tenants: &mut BTreeSet<String>,
     ) {
         let before = self.known.remove(&serial);
-        let now = controller.grant_of(serial).map(|grant| {
-            let hops = controller.routes(grant).into_iter().flat_map(|(_, route)| route.hops);
-            let links = hops.map(|hop| hop.link).collect();
-            Known { id: grant.id.clone(), sender: grant.sender(), links }
-        });
+        let now = Known::of(controller, serial);
         let Some(known) = now.as_ref().or(before.as_ref()) else { return };
         let id = known.id.clone();
         edits.push(Edit::Wake(known.sender));
@@ -123,6 +154,12 @@ impl Stage {
             self.known.insert(serial, now);
         }
     }
+}
+
+fn tenant(controller: &Controller, name: String) -> Edit {
+    let tenant = controller.tenant(&name).ok();
+    let object = tenant.map(|tenant| Object { revision: tenant.revision, json: json(&render::tenant(&name, tenant)) });
+    Edit::Tenant(name, object)
 }
 
 fn vm_revision(vm: &wayleave_controller::VmState) -> u64 {

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use tokio::sync::{Notify, watch};
 use wayleave_controller::{ElementName, Id, Kind, NodeState, Role, State};
 use wayleave_topology::{LinkId, NodeId};
+use wayleave_wire::Mac;
 
 use crate::links::LinkFigures;
 
@@ -37,6 +38,7 @@ pub(crate) struct ContractObject {
 pub(crate) struct VmObject {
     pub(crate) object: Object,
     pub(crate) host: NodeId,
+    pub(crate) mac: Mac,
 }
 
 /// Somebody who may ask.
@@ -139,6 +141,8 @@ pub(crate) struct Tables {
     pub(crate) sequence: u64,
     pub(crate) revision: u64,
     pub(crate) generation: u64,
+    /// How often something changed that agents have to know: where VMs are, and what is down.
+    pub(crate) around: u64,
 }
 
 /// A change of what can be read.
@@ -184,6 +188,7 @@ impl Tables {
             sequence: 0,
             revision: 0,
             generation: 0,
+            around: 0,
         }
     }
 
@@ -253,6 +258,9 @@ impl Tables {
     }
 
     fn put(&mut self, edit: Edit) {
+        if matches!(edit, Edit::Vm(..) | Edit::Down(_)) {
+            self.around += 1;
+        }
         match edit {
             Edit::Contract(id, contract) => self.put_contract(id, contract),
             Edit::Vm(id, vm) => self.put_vm(id, vm),

@@ -55,9 +55,26 @@ pub fn rule(number: u32) -> Rule {
     }
 }
 
-/// Puts new drivers through everything; what they break.
+/// Puts new drivers, of hosts and switches at once, through everything; what they break.
 pub fn check<D: Observe>(mut make: impl FnMut() -> D) -> Vec<Broken> {
-    let rules: [(&'static str, Test<D>); 8] = [
+    let mut broken = check_host(&mut make);
+    broken.extend(check_switch(make));
+    broken
+}
+
+/// Puts new drivers of a switch through what is asked of one.
+pub fn check_switch<D: Observe>(make: impl FnMut() -> D) -> Vec<Broken> {
+    let rules: [(&'static str, Test<D>); 3] = [
+        ("a node is set up once", sets_up),
+        ("what is set up is, after a restart too", stays_set_up),
+        ("after a loss of power nothing is set up", is_not_set_up_after_a_reboot),
+    ];
+    go_through(&rules, make)
+}
+
+/// Puts new drivers of a host through what is asked of one.
+pub fn check_host<D: Observe>(make: impl FnMut() -> D) -> Vec<Broken> {
+    let rules: [(&'static str, Test<D>); 7] = [
         ("what is installed is in force", installs),
         ("a rule is replaced by another", replaces),
         ("doing it again changes nothing", repeats),
@@ -65,13 +82,16 @@ pub fn check<D: Observe>(mut make: impl FnMut() -> D) -> Vec<Broken> {
         ("what is said to be installed is, after a restart too", tells_the_truth),
         ("after a loss of power nothing is installed", is_empty_after_a_reboot),
         ("what fails leaves the old rule", fails_whole),
-        ("a node is set up once", sets_up),
     ];
-    let broken = |(rule, test): (&'static str, Test<D>)| {
+    go_through(&rules, make)
+}
+
+fn go_through<D: Observe>(rules: &[(&'static str, Test<D>)], mut make: impl FnMut() -> D) -> Vec<Broken> {
+    let broken = |(rule, test): &(&'static str, Test<D>)| {
         let seen = test(make()).err()?;
         Some(Broken { rule, seen })
     };
-    rules.into_iter().filter_map(broken).collect()
+    rules.iter().filter_map(broken).collect()
 }
 
 /// Puts a driver through one rule.
@@ -165,6 +185,16 @@ fn sets_up<D: Observe>(mut node: D) -> Result<(), String> {
     done(node.set_up(NOW, 2))?;
     expect("times set up", node.set_ups().unwrap_or(1), 1)?;
     installed(&mut node, &[(0, 2)])
+}
+
+fn stays_set_up<D: Observe>(mut node: D) -> Result<(), String> {
+    done(node.set_up(NOW, 3))?;
+    installed(&mut node.restart(), &[(0, 3)])
+}
+
+fn is_not_set_up_after_a_reboot<D: Observe>(mut node: D) -> Result<(), String> {
+    done(node.set_up(NOW, 3))?;
+    installed(&mut node.reboot(), &[])
 }
 
 impl Observe for Recorder {

@@ -24,6 +24,7 @@ mod seal;
 mod sqlite;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 pub use error::{Holder, StoreError};
 pub use memory::{Failure, MemoryStore};
@@ -39,13 +40,13 @@ pub struct Record {
     pub kind: Kind,
     /// Its name, unique among its kind.
     pub key: String,
-    /// What it says, as JSON. The store does not read it.
-    pub body: String,
+    /// What it says, as JSON. The store does not read it. Shared, since those who read it keep it too.
+    pub body: Arc<str>,
 }
 
 impl Record {
     /// A record of these parts.
-    pub fn new(kind: impl Into<Kind>, key: impl Into<String>, body: impl Into<String>) -> Self {
+    pub fn new(kind: impl Into<Kind>, key: impl Into<String>, body: impl Into<Arc<str>>) -> Self {
         Self { kind: kind.into(), key: key.into(), body: body.into() }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::{Change, Kind, Record, Store, StoreError};
 
@@ -19,7 +20,7 @@ pub enum Failure {
 /// A crash of the process is a [`Failure`] followed by [`MemoryStore::reopen`].
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
-    records: BTreeMap<(Kind, String), String>,
+    records: BTreeMap<(Kind, String), Arc<str>>,
     sequence: u64,
     failure: Option<Failure>,
     broken: bool,
@@ -44,7 +45,7 @@ impl MemoryStore {
 
     /// Everything that is committed, by kind and key.
     pub fn load(&self) -> Vec<Record> {
-        let record = |((kind, key), body): (&(Kind, String), &String)| Record::new(kind.clone(), key, body);
+        let record = |((kind, key), body): (&(Kind, String), &Arc<str>)| Record::new(kind.clone(), key, body.clone());
         self.records.iter().map(record).collect()
     }
 

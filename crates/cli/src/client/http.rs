@@ -2,19 +2,16 @@
 
 use std::cell::Cell;
 use std::io::{BufRead, BufReader, ErrorKind};
-use std::path::PathBuf;
 use std::time::Duration;
 
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, http};
 use wayleave_api::event::Event;
+use wayleave_client::Address;
 
 use super::trouble;
 use super::wire::{Ask, Method, OnEvent, Told, Wire};
 use crate::failure::Failure;
 
-/// How long a connection may take to be made.
-const CONNECT: Duration = Duration::from_secs(10);
 /// How long an answer may take: large lists and what-if questions take seconds.
 const ANSWER: Duration = Duration::from_secs(120);
 /// How long a stream of events may be silent: servers send something every 15 s or so.
@@ -28,16 +25,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// The largest answer that is read.
 const LARGEST: u64 = 1 << 30;
 
-/// Where a server is and how it is spoken to.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Address {
-    /// With scheme, without a slash at the end.
-    pub(crate) url: String,
-    pub(crate) token: Option<String>,
-    /// Certificates to trust in place of those of the web, as PEM.
-    pub(crate) ca: Option<PathBuf>,
-}
-
 /// A server.
 pub(crate) struct Http {
     address: Address,
@@ -47,31 +34,21 @@ pub(crate) struct Http {
 
 impl Http {
     pub(crate) fn new(address: Address) -> Result<Self, Failure> {
-        let tls = || tls(&address);
-        let config = || {
-            let user = concat!("wayleave/", env!("CARGO_PKG_VERSION"));
-            let config = Agent::config_builder().http_status_as_error(false).max_redirects(0).user_agent(user);
-            config.timeout_connect(Some(CONNECT))
-        };
-        let agent = config().tls_config(tls()?).timeout_global(Some(ANSWER)).build().new_agent();
-        let streams = config().tls_config(tls()?).timeout_recv_response(Some(ANSWER)).timeout_per_read(Some(SILENCE));
+        let agent = address.connections()?.timeout_global(Some(ANSWER)).build().new_agent();
+        let streams = address.connections()?.timeout_recv_response(Some(ANSWER)).timeout_per_read(Some(SILENCE));
         let streams = streams.build().new_agent();
         Ok(Self { address, agent, streams })
     }
 
     fn request<B>(&self, ask: &Ask, body: B) -> Result<http::Request<B>, Failure> {
-        let uri = format!("{}{}", self.address.url, ask.path);
-        let mut request = http::Request::builder().method(ask.method.name()).uri(uri).header("accept", ask.accept);
-        if let Some(token) = &self.address.token {
-            request = request.header("authorization", format!("Bearer {token}"));
-        }
+        let mut request = self.address.request(ask.method.name(), &ask.path).header("accept", ask.accept);
         if let Some(key) = &ask.key {
             request = request.header("idempotency-key", key);
         }
         if let Some(body) = &ask.body {
             request = request.header("content-type", body.media);
         }
-        request.body(body).map_err(|error| Failure::Usage(format!("{} is no address: {error}", self.address.url)))
+        Ok(request.body(body).map_err(|error| self.address.no_address(&error))?)
     }
 
     fn once(&self, ask: &Ask) -> Result<Result<Told, ureq::Error>, Failure> {
@@ -130,22 +107,6 @@ impl Http {
         }
         Ok(true)
     }
-}
-
-fn tls(address: &Address) -> Result<TlsConfig, Failure> {
-    let Some(path) = &address.ca else { return Ok(TlsConfig::default()) };
-    let pem = std::fs::read(path)
-        .map_err(|error| Failure::Usage(format!("the certificates in {} cannot be read: {error}", path.display())))?;
-    let certificates: Vec<Certificate<'static>> = ureq::tls::parse_pem(&pem)
-        .filter_map(|item| match item {
-            Ok(ureq::tls::PemItem::Certificate(certificate)) => Some(certificate),
-            _ => None,
-        })
-        .collect();
-    if certificates.is_empty() {
-        return Err(Failure::Usage(format!("there is no certificate in {}: PEM is expected", path.display())));
-    }
-    Ok(TlsConfig::builder().root_certs(RootCerts::new_with_certs(&certificates)).build())
 }
 
 fn retry_after<T>(response: &http::Response<T>) -> Option<Duration> {

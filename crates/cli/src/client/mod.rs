@@ -7,7 +7,6 @@ pub(crate) mod contexts;
 mod http;
 pub(crate) mod local;
 pub(crate) mod names;
-mod path;
 pub(crate) mod secret;
 mod service;
 mod setup;
@@ -17,7 +16,7 @@ pub(crate) mod target;
 mod trouble;
 pub(crate) mod wire;
 
-pub(crate) use path::encode;
 pub(crate) use service::Service;
 pub(crate) use target::Target;
 pub(crate) use trouble::Trouble;
+pub(crate) use wayleave_client::encode;

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use wayleave_client::Address;
 
 use super::contexts::{self, Context, Contexts};
-use super::http::{Address, Http};
+use super::http::Http;
 use super::local::Local;
 use super::secret;
 use super::service::Service;
@@ -105,14 +106,7 @@ impl ServerArgs {
 
 /// An address without what would be doubled when paths are put behind it.
 pub(crate) fn url(text: &str) -> Result<String, Failure> {
-    let url = text.trim().trim_end_matches('/');
-    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
-    match rest {
-        Some(rest) if !rest.is_empty() && !rest.contains(['?', '#', '@']) => Ok(url.to_owned()),
-        _ => Err(Failure::Usage(format!(
-            "{text} is no address of a server: http:// or https:// and a host are expected, as in http://127.0.0.1:7480"
-        ))),
-    }
+    Ok(wayleave_client::url(text)?)
 }
 
 /// The server of a context.
@@ -143,18 +137,5 @@ impl Target {
     pub(crate) fn imagined(&self, why: &str) -> Result<Service, Failure> {
         let session = self.setup.session(why)?;
         Ok(Service::new(Box::new(Local::open(None, &session)?), self.tenant.tenant.clone()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_has_a_scheme_and_a_host_and_nothing_that_hides_a_secret() {
-        assert_eq!(url("http://127.0.0.1:7480/").unwrap(), "http://127.0.0.1:7480");
-        for wrong in ["127.0.0.1:7480", "ftp://h", "http://", "http://user:secret@h", "https://h?x"] {
-            assert!(url(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! Why a question was not answered, as sentences that say what to do.
 
 use std::fmt::Write;
-use std::io;
 use std::time::Duration;
 
 use wayleave_api::problem::{Code, FieldError, Problem};
@@ -80,47 +79,7 @@ fn of_problem(problem: &Problem, retry_after: Option<Duration>) -> Failure {
 /// A connection that failed.
 pub(super) fn connection(place: &str, error: &ureq::Error) -> Failure {
     const WHERE: &str = "--server, WAYLEAVE_SERVER or `wayleave login` say where the server is";
-    let text = match error {
-        ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            format!("nobody listens at {place}: is the server running? `wayleave serve` starts one\n  {WHERE}")
-        }
-        ureq::Error::Io(error) if error.to_string().contains("lookup address") => {
-            format!("the name of the host in {place} is not known\n  {WHERE}")
-        }
-        ureq::Error::HostNotFound => format!("the name of the host in {place} is not known\n  {WHERE}"),
-        ureq::Error::BadUri(_) | ureq::Error::Http(_) => {
-            return Failure::Usage(format!("{place} is no address: one such as http://127.0.0.1:7480 is expected"));
-        }
-        ureq::Error::Timeout(_) => {
-            format!("{place} did not answer in time: what was asked may have been done, and asking again does no harm")
-        }
-        other => {
-            let cause = cause(other);
-            if cause.contains("certificate") {
-                format!(
-                    "the server at {place} is not trusted: {cause}\n  --ca FILE names the certificate that its own was signed with"
-                )
-            } else if cause.contains("InvalidContentType") || cause.contains("corrupt message") {
-                format!("the server at {place} does not speak TLS: try http:// in its address")
-            } else {
-                format!("{place} could not be asked: {cause}\n  {WHERE}")
-            }
-        }
-    };
-    Failure::Internal(text)
-}
-
-fn cause(error: &ureq::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        let part = error.to_string();
-        if !text.contains(&part) {
-            text = format!("{text}: {part}");
-        }
-        source = error.source();
-    }
-    text
+    wayleave_client::connection(place, error, WHERE).into()
 }
 
 /// An answer that cannot be read.

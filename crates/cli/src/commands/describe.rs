@@ -163,7 +163,10 @@ fn matching(matching: &wayleave_api::contract::Match) -> String {
 
 fn vm(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
     let vm: Vm = find(service, "VM", "/v1/vms", &service.id(name), Names::OfTenants("/v1/vms"))?;
-    write_fields(out, &[("VM", vm.id.clone()), ("host", vm.host), ("revision", vm.revision.to_string())])?;
+    write_fields(
+        out,
+        &[("VM", vm.id.clone()), ("host", vm.host), ("MAC", vm.mac), ("revision", vm.revision.to_string())],
+    )?;
     let of_it = |contract: &Contract| contract.spec.from == vm.name || contract.spec.to == vm.name;
     let mut contracts: Vec<Contract> = service.list("/v1/contracts", &[("tenant", Some(&vm.tenant))], usize::MAX)?;
     contracts.retain(of_it);

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod agent;
 pub(crate) mod analyze;
 pub(crate) mod apply;
 pub(crate) mod bench;

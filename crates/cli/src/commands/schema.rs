@@ -28,6 +28,7 @@ enum KindName {
     Events,
     Scenario,
     Tenants,
+    Agent,
 }
 
 /// Runs the command.
@@ -38,6 +39,7 @@ pub(crate) fn run(args: &SchemaArgs) -> Result<Exit, Failure> {
         KindName::Events => include_str!("../../../../schemas/events.schema.json"),
         KindName::Scenario => include_str!("../../../../schemas/scenario.schema.json"),
         KindName::Tenants => include_str!("../../../../schemas/tenants.schema.json"),
+        KindName::Agent => include_str!("../../../../schemas/agent.schema.json"),
     };
     let mut out = out();
     out.write_all(text.as_bytes())?;

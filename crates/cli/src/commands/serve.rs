@@ -50,14 +50,33 @@ pub(crate) struct ServeArgs {
     limits: LimitArgs,
     #[command(flatten)]
     timing: TimingArgs,
+    #[command(flatten)]
+    log: LogArgs,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// What is logged.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LogArgs {
     /// How log lines look on the standard error
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     log_format: LogFormatName,
     /// What is logged: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log_level: String,
-    #[command(flatten)]
-    session: SessionArgs,
+}
+
+impl LogArgs {
+    /// From now on it is.
+    pub(crate) fn begin(&self) -> Result<(), Failure> {
+        let format = match self.log_format {
+            LogFormatName::Text => LogFormat::Text,
+            LogFormatName::Json => LogFormat::Json,
+        };
+        let wrong_level = |error: String| Failure::Usage(format!("--log-level {}: {error}", self.log_level));
+        wayleave_server::log(format, &self.log_level).map_err(wrong_level)
+    }
 }
 
 /// Who may listen in.
@@ -146,12 +165,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     };
     let TimingArgs { confirm_within, retry_every, heal_after } = args.timing;
     let setup = setup(&args.session, southbound, Timing { confirm_within, retry_every, heal_after })?;
-    let format = match args.log_format {
-        LogFormatName::Text => LogFormat::Text,
-        LogFormatName::Json => LogFormat::Json,
-    };
-    let wrong_level = |error: String| Failure::Usage(format!("--log-level {}: {error}", args.log_level));
-    wayleave_server::log(format, &args.log_level).map_err(wrong_level)?;
+    args.log.begin()?;
     let operator_file = args.operator_token_file.clone().unwrap_or_else(|| {
         let mut name = args.ledger.clone().into_os_string();
         name.push("-operator");

@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+
 use crate::Run;
 
 const TOPOLOGY: &str = "fat-tree:k=4";
@@ -65,15 +67,20 @@ struct Server {
 
 impl Server {
     fn start(directory: &Directory) -> Self {
+        let more = ["--ledger", "l.db", "--listen", "127.0.0.1:0", "--log-level", "warn"];
+        Self::run(directory, &[&["serve", "-t", TOPOLOGY][..], &more].concat())
+    }
+
+    fn run(directory: &Directory, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_wayleave"))
-            .args(["serve", "-t", TOPOLOGY, "--ledger", "l.db", "--listen", "127.0.0.1:0", "--log-level", "warn"])
+            .args(arguments)
             .current_dir(&directory.0)
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = lines.by_ref().map(Result::unwrap).find(|line| line.contains("serves on ")).unwrap();
-        let url = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned();
+        let url = line.split_whitespace().find(|word| word.starts_with("http")).unwrap().to_owned();
         // What it says later is nobody's business here, and must not stop it.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, url }
@@ -157,6 +164,98 @@ fn what_a_tenant_may_not_do_is_said_and_what_is_wrong_in_a_file_is_shown_there()
     let events = directory.run(&["events", "-o", "json"]).ends_with(0);
     let first: serde_json::Value = serde_json::from_str(events.stdout.lines().next().unwrap()).unwrap();
     assert_eq!(first["number"], 1);
+}
+
+/// A certificate for this machine and what signed it, as an operator of a laboratory makes them.
+fn certificates(directory: &Directory) {
+    let authority_key = KeyPair::generate().unwrap();
+    let mut authority = CertificateParams::new([]).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let certificate = authority.self_signed(&authority_key).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let issuer = Issuer::new(authority, authority_key);
+    let own = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
+    for (name, text) in [("ca.pem", certificate.pem()), ("own.pem", own.pem()), ("key.pem", key.serialize_pem())] {
+        std::fs::write(directory.0.join(name), text).unwrap();
+    }
+}
+
+#[test]
+fn over_tls_a_server_is_believed_if_its_certificate_is_signed_by_whom_one_trusts() {
+    let directory = Directory::new("tls");
+    certificates(&directory);
+    let tls = ["--ledger", "l.db", "--listen", "127.0.0.1:0", "--tls-cert", "own.pem", "--tls-key", "key.pem"];
+    let server = Server::run(&directory, &[&["serve", "-t", TOPOLOGY][..], &tls].concat());
+    assert!(server.url.starts_with("https://"), "{}", server.url);
+    let login = ["login", "--server", &server.url, "--token-file", "l.db-operator"];
+    let strange = directory.run(&login).ends_with(2);
+    assert!(strange.stderr.contains("--ca"), "{}", strange.stderr);
+    directory.run(&[&login[..], &["--ca", "ca.pem"]].concat()).ends_with(0);
+    directory.run(&["apply", "-f", "tenants.yaml", "-f", "contracts.yaml"]).ends_with(3);
+    let status = directory.run(&["status"]).ends_with(0);
+    assert!(status.stdout.contains("contracts"), "{}", status.stdout);
+    let plain = server.url.replace("https://", "http://");
+    let plain = directory.run(&["get", "vms", "--server", &plain, "--token-file", "l.db-operator"]);
+    assert_ne!(plain.code, Some(0), "{}", plain.stdout);
+}
+
+/// The commands of people who look: their answers hold times, so only their parts are compared.
+#[test]
+fn what_there_is_can_be_described_followed_and_taken_away() {
+    let directory = Directory::new("looks");
+    let server = Server::start(&directory);
+    directory.run(&["login", "--server", &server.url, "--token-file", "l.db-operator"]).ends_with(0);
+    directory.run(&["apply", "-f", "tenants.yaml", "-f", "contracts.yaml"]).ends_with(3);
+    let described = directory.run(&["describe", "contract", "acme:web-db"]).ends_with(0);
+    for part in ["acme:web-db", "10Mbit", "5ms"] {
+        assert!(described.stdout.contains(part), "{part}: {}", described.stdout);
+    }
+    let made =
+        directory.run(&["token", "create", "--role", "reader", "--to-file", "r.token", "-o", "json"]).ends_with(0);
+    let made = made.json();
+    directory.run(&["get", "vms", "--token-file", "r.token"]).ends_with(0);
+    directory.run(&["token", "delete", made["id"].as_str().unwrap()]).ends_with(0);
+    directory.run(&["get", "vms", "--token-file", "r.token"]).ends_with(2);
+    let mut follow = Command::new(env!("CARGO_BIN_EXE_wayleave"))
+        .args(["events", "--follow", "-o", "json"])
+        .env("XDG_CONFIG_HOME", &directory.0)
+        .current_dir(&directory.0)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines();
+    let mut until =
+        |kind: &str, id: &str| lines.by_ref().map(Result::unwrap).any(|line| line.contains(kind) && line.contains(id));
+    // What was there before it asked, then what comes while it waits.
+    assert!(until("contract", "acme:web-db"));
+    directory.run(&["delete", "contract", "ptp"]).ends_with(0);
+    assert!(until("released", "default:ptp"));
+    follow.kill().unwrap();
+    follow.wait().unwrap();
+}
+
+#[test]
+fn the_demo_leaves_a_controller_with_its_contracts() {
+    let directory = Directory::new("demo");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_wayleave"))
+        .args(["demo", "--serve", "--ledger", "demo.db", "--count", "20"])
+        .env("XDG_CONFIG_HOME", &directory.0)
+        .current_dir(&directory.0)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut said = Vec::new();
+    // What it tells people to try, up to the last line of it.
+    said.extend(lines.by_ref().take_while(|line| !line.contains("what-if")));
+    let url = said.iter().flat_map(|line| line.split_whitespace()).find(|word| word.starts_with("http://")).unwrap();
+    let explain = said.iter().find_map(|line| line.trim().strip_prefix("wayleave explain ")).unwrap();
+    let asked =
+        |words: &[&str]| directory.run(&[words, &["--server", url, "--token-file", "demo.db-operator"]].concat());
+    assert!(asked(&["explain", explain]).ends_with(0).stdout.contains("bound"));
+    assert!(asked(&["get", "contracts"]).ends_with(0).stdout.contains(explain.split(':').next_back().unwrap()));
+    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use serde_json::Value;
 use wayleave_faults::{Fault, Shim};
@@ -70,6 +72,38 @@ pub(crate) fn wayleave(arguments: &str) -> Command {
     command
 }
 
+/// How long anything may last that a server does in milliseconds: a server that hangs fails its test, and does not stop all of them.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Kills a process that is still watched after [`LIMIT`].
+struct Watch {
+    _over: Sender<()>,
+    thread: JoinHandle<bool>,
+}
+
+impl Watch {
+    fn of(child: &Child) -> Self {
+        let (over, wait) = mpsc::channel();
+        let id = child.id().to_string();
+        let thread = std::thread::spawn(move || {
+            let hangs = wait.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout);
+            if hangs {
+                let _ = Command::new("kill").args(["-KILL", &id]).status();
+            }
+            hangs
+        });
+        Self { _over: over, thread }
+    }
+
+    /// The end of the watch; an error if the process had to be killed.
+    #[track_caller]
+    fn end(self, said: &str) {
+        let Self { _over: over, thread } = self;
+        drop(over);
+        assert!(!thread.join().unwrap(), "it hangs; it said: {said}");
+    }
+}
+
 /// What became of a start.
 pub(crate) enum Start {
     Serves(Server),
@@ -126,17 +160,20 @@ pub(crate) fn start(place: &Place, more: &str, arm: impl FnOnce(&mut Command)) -
     arm(&mut command);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap());
-    let mut said = String::new();
+    let (mut said, watch) = (String::new(), Watch::of(&child));
     while let Some(line) = line(&mut lines) {
         let address = line.strip_prefix("wayleave serves on http://").and_then(|rest| rest.split(' ').next());
         if let Some(address) = address.map(|text| text.trim().parse().unwrap()) {
+            watch.end(&said);
             let secret = fs::read_to_string(place.path("ledger.db-operator")).unwrap().trim().to_owned();
             let said = Some(std::thread::spawn(move || rest(lines, said)));
             return Start::Serves(Server { child, address, secret, said });
         }
         said += &line;
     }
-    Start::Ended(child.wait().unwrap(), said)
+    let status = child.wait().unwrap();
+    watch.end(&said);
+    Start::Ended(status, said)
 }
 
 fn line(lines: &mut BufReader<ChildStderr>) -> Option<String> {
@@ -195,8 +232,11 @@ impl Server {
     }
 
     pub(crate) fn wait(&mut self) -> (ExitStatus, String) {
+        let watch = Watch::of(&self.child);
         let status = self.child.wait().unwrap();
-        (status, self.said.take().map_or_else(String::new, |said| said.join().unwrap()))
+        let said = self.said.take().map_or_else(String::new, |said| said.join().unwrap());
+        watch.end(&said);
+        (status, said)
     }
 
     pub(crate) fn door(&self) -> Door {

@@ -9,7 +9,7 @@ use wayleave_units::WallTime;
 use crate::wire::{Flow, Wire, hops};
 
 /// What is on disk.
-pub(crate) type Store = BTreeMap<(Kind, String), String>;
+pub(crate) type Store = BTreeMap<(Kind, String), std::sync::Arc<str>>;
 
 pub(crate) fn records(controller: &Controller) -> Store {
     let record = |change: wayleave_controller::Change| Some(((change.kind, change.key), change.body?));
@@ -17,7 +17,7 @@ pub(crate) fn records(controller: &Controller) -> Store {
 }
 
 pub(crate) fn load(setup: &Setup, wall: WallTime, store: &Store) -> Result<Controller, String> {
-    let records = store.iter().map(|((kind, key), body)| (*kind, key.as_str(), body.as_str()));
+    let records = store.iter().map(|((kind, key), body)| (*kind, key.as_str(), &**body));
     Controller::load(setup, wall, records)
         .map_err(|error| format!("no controller can be made of what is on disk: {error}"))
 }

@@ -173,6 +173,6 @@ impl World {
             1 => VmWish::Fit,
             _ => VmWish::On(self.some_host()),
         };
-        What::Other(Command::PutVm { id, wish, check: Check::None })
+        What::Other(Command::PutVm { id, wish, mac: None, check: Check::None })
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use wayleave_wire::Mac;
 
-use super::{Class, Host};
+use super::Host;
 use crate::error::Error;
-use crate::layout::{self, MOST_MASKS, MOST_SAME};
+use crate::layout::{self, Class, MOST_MASKS, MOST_SAME};
 use crate::programs;
 
 impl Host {
@@ -27,10 +27,9 @@ impl Host {
                     "{others} contracts are for exactly the same packets already; only the oldest one is ever used"
                 )));
             }
-            let ifindex = layout::class_ifindex(class);
+            let ifindex = class.ifindex();
             let mut masks: BTreeSet<u8> = self.masks(ifindex).into_iter().collect();
-            masks
-                .extend(classes.iter().filter(|class| layout::class_ifindex(class) == ifindex).map(layout::class_mask));
+            masks.extend(classes.iter().filter(|class| class.ifindex() == ifindex).map(Class::mask));
             if masks.len() > MOST_MASKS {
                 return Err(Error::Refused(format!(
                     "contracts of one endpoint can ask for {MOST_MASKS} different sets of fields, and these are {}: give \
@@ -66,13 +65,22 @@ impl Host {
         contracts.sort_unstable();
         if contracts.is_empty() {
             self.is_stale = true;
-            programs::is_there(self.classes.remove(&class)).map_err(failed)?;
+            let removed = match &class {
+                Class::Short(key) => self.classes.remove(key),
+                Class::Long(key) => self.classes6.remove(key),
+            };
+            programs::is_there(removed).map_err(failed)?;
             self.known.remove(&class);
         } else {
             self.settle()?;
             // What replaces an entry frees it.
             self.is_stale = self.known.contains_key(&class);
-            self.classes.insert(class, layout::contracts(&contracts), 0).map_err(failed)?;
+            let value = layout::contracts(&contracts);
+            let written = match &class {
+                Class::Short(key) => self.classes.insert(key, value, 0),
+                Class::Long(key) => self.classes6.insert(key, value, 0),
+            };
+            written.map_err(failed)?;
             self.known.insert(class, contracts);
         }
         Ok(())
@@ -80,15 +88,15 @@ impl Host {
 
     /// Masks in use at an endpoint, those with most fields first.
     fn masks(&self, ifindex: u32) -> Vec<u8> {
-        let classes = self.known.keys().filter(|class| layout::class_ifindex(class) == ifindex);
+        let classes = self.known.keys().filter(|class| class.ifindex() == ifindex);
         let masks: BTreeSet<(Reverse<u32>, u8)> =
-            classes.map(layout::class_mask).map(|mask| (Reverse(mask.count_ones()), mask)).collect();
+            classes.map(Class::mask).map(|mask| (Reverse(mask.count_ones()), mask)).collect();
         masks.into_iter().map(|(_, mask)| mask).collect()
     }
 
     /// Tells the endpoints of these classes which masks are in use.
     fn write_masks(&mut self, classes: &[Class]) -> Result<(), Error> {
-        let endpoints: BTreeSet<u32> = classes.iter().map(layout::class_ifindex).collect();
+        let endpoints: BTreeSet<u32> = classes.iter().map(Class::ifindex).collect();
         for ifindex in endpoints {
             if let Some(mac) = self.mac_at(ifindex)? {
                 self.write_endpoint(ifindex, mac)?;

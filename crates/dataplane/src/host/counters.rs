@@ -1,12 +1,15 @@
 //! What happened to packets.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use aya::maps::{Array, Map, MapData, PerCpuArray};
 use wayleave_units::{Bytes, Time};
 
 use super::Host;
 use crate::error::Error;
-use crate::layout::{BUCKET, u64_at};
+use crate::layout::{BUCKET, RULE, Rule, u64_at};
+use crate::programs::Pins;
 
 /// What happened to a packet; `enum reason` of bpf/maps.h, in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,19 +144,49 @@ pub struct Measured {
     pub worst: Time,
 }
 
+impl Counters {
+    /// What was counted on a host that another process owns, from its folder of pins.
+    ///
+    /// # Errors
+    /// If nothing of this version is pinned there, or the kernel refuses.
+    pub fn watch(folder: &Path) -> Result<Self, Error> {
+        let failed = |error| Error::failed("opening the counters of a host", error);
+        let pins = Pins::of(folder);
+        let array = |name| pins.map(name).map(Map::Array);
+        let rules: Array<MapData, [u8; RULE]> = Array::try_from(array("rules")?).map_err(failed)?;
+        let buckets = Array::try_from(array("buckets")?).map_err(failed)?;
+        let counters = PerCpuArray::try_from(Map::PerCpuArray(pins.map("counters")?)).map_err(failed)?;
+        let mut slots = Vec::new();
+        for slot in 0..rules.len() {
+            let (serial, _) = Rule::name_of(&rules.get(&slot, 0).map_err(failed)?);
+            slots.extend((serial != 0).then_some((serial, slot)));
+        }
+        read(&counters, &buckets, slots)
+    }
+}
+
+/// `slots` has the serials of contracts with the places of their buckets.
+fn read(
+    counters: &PerCpuArray<MapData, [u64; Reason::ALL.len()]>,
+    buckets: &Array<MapData, [u8; BUCKET]>,
+    slots: impl IntoIterator<Item = (u64, u32)>,
+) -> Result<Counters, Error> {
+    let failed = |error| Error::failed("reading the counters", error);
+    let values = counters.get(&0, 0).map_err(failed)?;
+    let sum = |at: usize| values.iter().map(|counts| counts[at]).sum();
+    let reasons = Reason::ALL.iter().enumerate().map(|(at, &reason)| (reason, sum(at))).collect();
+    let contract = |slot: u32| buckets.get(&slot, 0).map(|bytes| contract(&bytes)).map_err(failed);
+    let contracts = slots.into_iter().map(|(serial, slot)| Ok((serial, contract(slot)?)));
+    Ok(Counters { reasons, contracts: contracts.collect::<Result<_, Error>>()? })
+}
+
 impl Host {
     /// What was counted.
     ///
     /// # Errors
     /// If the kernel refuses.
     pub fn counters(&self) -> Result<Counters, Error> {
-        let failed = |error| Error::failed("reading the counters", error);
-        let values = self.counters.get(&0, 0).map_err(failed)?;
-        let sum = |at: usize| values.iter().map(|counts| counts[at]).sum();
-        let reasons = Reason::ALL.iter().enumerate().map(|(at, &reason)| (reason, sum(at))).collect();
-        let contract = |slot: u32| self.buckets.get(&slot, 0).map(|bytes| contract(&bytes)).map_err(failed);
-        let contracts = self.slots.iter().map(|(&serial, &(slot, _))| Ok((serial, contract(slot)?)));
-        Ok(Counters { reasons, contracts: contracts.collect::<Result<_, Error>>()? })
+        read(&self.counters, &self.buckets, self.slots.iter().map(|(&serial, &(slot, _))| (serial, slot)))
     }
 
     /// Delays that were measured here since the pins were made, by contract; contracts without packets are left out.

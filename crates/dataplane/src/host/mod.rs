@@ -5,7 +5,7 @@
 //! | | |
 //! |---|---|
 //! | `rules`, `buckets` | arrays, one slot for a contract. A rule is written under the lock that packets take, so a packet sees the old rule or the new one, whole. The bucket stays: a change does not fill it |
-//! | `classes` | which packets belong to which slot, by tuple space: each set of fields that is asked for is one look-up |
+//! | `classes`, `classes6` | which packets belong to which slot, by tuple space: each set of fields that is asked for is one look-up |
 //! | `endpoints`, `local` | the interfaces of tenants, by number and by address |
 //! | `best_effort` | routes by the receiver's address |
 //!
@@ -14,6 +14,7 @@
 
 mod classes;
 mod counters;
+mod measured;
 mod open;
 mod rule;
 
@@ -27,14 +28,12 @@ use wayleave_units::Time;
 use wayleave_wire::Mac;
 
 use crate::error::Error;
-use crate::layout::{self, BUCKET, CONTRACTS, ENDPOINT, MEASURED, ROUTES, RULE};
+use crate::layout::{self, BUCKET, CONTRACTS, Class, ENDPOINT, MEASURED, ROUTES, RULE};
 use crate::programs::{self, Pins};
 use crate::sys;
 
 pub use counters::{Contract, Counters, Measured, Reason};
 pub use rule::{HostPath, HostRule, Sender};
-
-type Class = [u8; layout::CLASS];
 
 /// What becomes of packets that belong to no contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,7 +84,8 @@ pub struct Host {
     _owner: File,
     endpoints: HashMap<MapData, u32, [u8; ENDPOINT]>,
     local: HashMap<MapData, [u8; layout::MAC], u32>,
-    classes: HashMap<MapData, Class, [u8; CONTRACTS]>,
+    classes: HashMap<MapData, [u8; layout::CLASS], [u8; CONTRACTS]>,
+    classes6: HashMap<MapData, [u8; layout::CLASS6], [u8; CONTRACTS]>,
     rules: Array<MapData, [u8; RULE]>,
     buckets: Array<MapData, [u8; BUCKET]>,
     best_effort: HashMap<MapData, [u8; layout::MAC], [u8; ROUTES]>,
@@ -94,7 +94,7 @@ pub struct Host {
     measured: HashMap<MapData, u64, [u8; MEASURED]>,
     /// Slot and version of every rule, by serial.
     slots: BTreeMap<u64, (u32, u64)>,
-    /// What `classes` holds.
+    /// What `classes` and `classes6` hold.
     known: BTreeMap<Class, Vec<(u64, u32)>>,
     /// Whether an entry was removed, and programs may still read it.
     is_stale: bool,

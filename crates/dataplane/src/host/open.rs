@@ -8,8 +8,8 @@ use aya::maps::{Array, Map, MapError, PerCpuArray};
 
 use super::{Host, Settings, Unmatched, older};
 use crate::error::Error;
-use crate::layout::{self, Rule};
-use crate::programs::{self, HOST, Pins};
+use crate::layout::{self, Class, Rule};
+use crate::programs::{self, BENCH, HOST, Pins};
 
 impl Settings {
     fn encode(&self) -> layout::Settings {
@@ -32,11 +32,20 @@ impl Host {
     /// # Errors
     /// If another process owns it, or the kernel refuses.
     pub fn open(folder: &Path, settings: &Settings) -> Result<Self, Error> {
+        Self::open_with(folder, settings, HOST)
+    }
+
+    /// The same with the program that can be repeated on one frame.
+    pub(crate) fn open_measured(folder: &Path, settings: &Settings) -> Result<Self, Error> {
+        Self::open_with(folder, settings, BENCH)
+    }
+
+    fn open_with(folder: &Path, settings: &Settings, object: &[u8]) -> Result<Self, Error> {
         fs::create_dir_all(folder).map_err(|error| Error::at("making", folder, error))?;
         let owner = own(folder)?;
         let shared = settings.measure.as_deref().unwrap_or(folder);
         fs::create_dir_all(shared).map_err(|error| Error::at("making", shared, error))?;
-        let pins = Pins::open(folder, HOST, |loader| {
+        let pins = Pins::open(folder, object, |loader| {
             loader.map_pin_path(shared);
             for map in ["rules", "buckets"] {
                 loader.set_max_entries(map, settings.contracts.max(1));
@@ -77,6 +86,7 @@ impl Host {
             endpoints: pins.hash("endpoints")?,
             local: pins.hash("local")?,
             classes: pins.hash("classes")?,
+            classes6: pins.hash("classes6")?,
             rules: Array::try_from(array("rules")?).map_err(opening)?,
             buckets: Array::try_from(array("buckets")?).map_err(opening)?,
             best_effort: pins.hash("best_effort")?,
@@ -103,7 +113,9 @@ impl Host {
                 self.slots.insert(serial, (slot, version));
             }
         }
-        let classes = self.classes.iter().collect::<Result<Vec<_>, _>>().map_err(reading)?;
+        let short = self.classes.iter().map(|entry| entry.map(|(key, value)| (Class::Short(key), value)));
+        let long = self.classes6.iter().map(|entry| entry.map(|(key, value)| (Class::Long(key), value)));
+        let classes = short.chain(long).collect::<Result<Vec<_>, _>>().map_err(reading)?;
         self.known = classes.into_iter().map(|(class, contracts)| (class, layout::contracts_of(&contracts))).collect();
         let all = self.known.values().flatten().map(|&(serial, _)| serial);
         let orphans: std::collections::BTreeSet<u64> = all.filter(|serial| !self.slots.contains_key(serial)).collect();

@@ -6,7 +6,7 @@ use wayleave_wire::{MOST_TAGS, Selector, Tag, TokenBucket};
 use super::Host;
 use crate::class;
 use crate::error::Error;
-use crate::layout::{self, MOST_ROUTES, Route, Rule};
+use crate::layout::{self, Class, MOST_ROUTES, Route, Rule};
 use crate::programs;
 
 /// `BPF_F_LOCK`: a value is written under its lock.
@@ -113,7 +113,7 @@ impl Host {
             None => self.fresh_slot(&encoded)?,
         };
         let before = self.classes_of(serial);
-        let after: Vec<_> = rule.senders.iter().map(|sender| layout::class(sender.ifindex, &sender.selector)).collect();
+        let after: Vec<_> = rule.senders.iter().map(|sender| Class::new(sender.ifindex, &sender.selector)).collect();
         self.check_classes(serial, &after)?;
         let added: Vec<_> = after.iter().filter(|class| !before.contains(class)).copied().collect();
         if let Err(error) = self.add_classes(serial, slot, &added) {

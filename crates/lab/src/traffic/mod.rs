@@ -41,6 +41,8 @@ const LEAD_NS: u64 = 200_000_000;
 
 /// Headers between the payload and the frame: Ethernet 14, IPv4 20, UDP 8.
 pub const HEADERS: u64 = 14 + 20 + 8;
+/// The smallest payload: the packet's number and its time.
+pub const PAYLOAD: usize = HEADER;
 
 /// What a flow sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

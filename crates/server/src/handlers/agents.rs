@@ -4,16 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use wayleave_api::agent::{Confirmations, Messages, Reports, Session, SessionSpec};
+use wayleave_api::agent::{Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec};
 use wayleave_api::problem::Problem;
-use wayleave_controller::{Command, Fault, Measured, Reply, Role};
+use wayleave_controller::{Command, ElementName, Fault, Id, Measured, Reply, Role};
+use wayleave_topology::Network;
 use wayleave_units::Time;
 
 use crate::answer::{Answer, Outcome, fault, not_found};
 use crate::engine::Desk;
 use crate::http::call::Call;
+use crate::http::condition::is_known;
 use crate::render;
 use crate::shared::Shared;
+use crate::view::VmObject;
 
 /// The node of the address, if the sender may speak for it.
 fn node(shared: &Shared, call: &Call) -> Result<String, Box<Problem>> {
@@ -35,6 +38,40 @@ pub(crate) async fn begin(shared: Arc<Shared>, call: Call) -> Outcome {
         }
     };
     shared.submit(call.repeat()?, work).await
+}
+
+/// How many changes one controller may show before their numbers could meet those of the next one.
+const CHANGES: u32 = 40;
+
+pub(crate) async fn neighbours(shared: Arc<Shared>, call: Call) -> Outcome {
+    node(&shared, &call)?;
+    let tables = shared.view.read();
+    let revision = (tables.generation << CHANGES) + tables.around;
+    if is_known(&call.headers, revision) {
+        return Ok(Answer { status: 304, ..Answer::nothing() }.tagged(revision));
+    }
+    let network = shared.network();
+    let neighbour = |(id, vm): (&Id, &VmObject)| Neighbour {
+        id: id.to_string(),
+        host: network.node(vm.host).name.clone(),
+        mac: vm.mac.to_string(),
+    };
+    let mut neighbours = Neighbours { generation: tables.generation, ..Neighbours::default() };
+    neighbours.vms = tables.vms.iter().map(neighbour).collect();
+    for element in tables.down.keys() {
+        match element {
+            ElementName::Node(name) => neighbours.down_nodes.push(name.clone()),
+            ElementName::Link(name) => neighbours.down_links.extend(cable(network, name)),
+        }
+    }
+    Ok(Answer::json(200, &neighbours).tagged(revision))
+}
+
+/// The names of both directions of a cable.
+fn cable(network: &Network, name: &str) -> Vec<String> {
+    let Some(link) = network.find_link(name) else { return vec![name.to_owned()] };
+    let both = [Some(link), network.reverse(link)];
+    both.into_iter().flatten().map(|id| network.link(id).name.clone()).collect()
 }
 
 pub(crate) async fn messages(shared: Arc<Shared>, call: Call) -> Outcome {

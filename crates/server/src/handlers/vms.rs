@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_api::problem::{Code, Problem};
 use wayleave_api::tenant::{Placement, Strategy, VmSpec};
-use wayleave_contracts::Named;
+use wayleave_contracts::{Named, vm_mac};
 use wayleave_controller::{Command, Controller, Id, VmWish};
 
 use crate::access::sees;
@@ -54,10 +54,12 @@ fn wish(placement: Option<&Placement>) -> Result<VmWish, Box<Problem>> {
 
 async fn write(shared: &Arc<Shared>, call: &Call, id: Id, spec: &VmSpec, condition: Condition) -> Outcome {
     let wish = wish(spec.placement.as_ref())?;
+    let mac = spec.mac.as_deref().map(vm_mac).transpose();
+    let mac = mac.map_err(|error| invalid("mac", error.to_string()))?;
     let creates = call.row.name == "createVm";
     let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
         let checked = condition.check(controller.vm(&id).map(|vm| vm.revision));
-        let reply = checked.and_then(|check| handle(controller, Command::PutVm { id: id.clone(), wish, check }));
+        let reply = checked.and_then(|check| handle(controller, Command::PutVm { id: id.clone(), wish, mac, check }));
         let became = done(reply).map_err(|problem| taken(problem, creates, "VM", &id.to_string()))?;
         let Some(vm) = controller.vm(&id) else { return Err(problem(Code::Internal, "the VM is not there")) };
         let answer = Answer::json(200, &render::vm(controller.network(), &id, vm)).tagged(vm.revision);

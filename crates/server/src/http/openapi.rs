@@ -63,6 +63,8 @@ fn components() -> Value {
         contract::Match,
         contract::Route,
         contract::State,
+        agent::Neighbour,
+        agent::Neighbours,
         decision::Applied,
         decision::ApplyReport,
         decision::Decision,

@@ -1,7 +1,7 @@
 //! The table of routes: what there is, who may use it, what it takes and gives. The router, the checks and the OpenAPI document
 //! are all made of it.
 
-use crate::access::Access::{Agent, Any, Open, Operator, Read, ReadAll, Write};
+use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
     agents, contracts, decisions, elements, events, lists, network, others, tenants, tokens, vms, what_if,
 };
@@ -182,7 +182,7 @@ pub(crate) static ROWS: &[Row] = &[
     .takes_yaml("ContractsDocument", true)
     .gives(&[on(200, One("ApplyReport"))]),
     // The network
-    Row::new(Get, "/v1/topology", "getTopology", ReadAll, "The network as a whole", by!(network::topology))
+    Row::new(Get, "/v1/topology", "getTopology", Map, "The network as a whole", by!(network::topology))
         .gives(&[on(200, One("Topology"))]),
     Row::new(Get, "/v1/links", "listLinks", ReadAll, "Links with what is reserved", by!(lists::links))
         .query(PAGE)
@@ -271,6 +271,15 @@ pub(crate) static ROWS: &[Row] = &[
     Row::new(Post, "/v1/agents/{node}/reports", "report", Agent, "What a host has measured", by!(agents::report))
         .takes("Reports")
         .gives(&[on(204, Nothing)]),
+    Row::new(
+        Get,
+        "/v1/agents/{node}/neighbours",
+        "getNeighbours",
+        Agent,
+        "Where VMs are, and what is down",
+        by!(agents::neighbours),
+    )
+    .gives(&[on(200, One("Neighbours")), on(304, Nothing)]),
     // The server
     Row::new(Get, "/healthz", "healthz", Open, "Whether the server runs", by!(others::healthz))
         .gives(&[on(200, Text("text/plain; charset=utf-8"))]),

@@ -11,9 +11,8 @@ fn expected(method: &str, path: &str) -> Access {
     match (method, path) {
         (_, "/healthz" | "/readyz" | "/openapi.json" | "/docs") => Access::Open,
         (_, "/v1") => Access::Any,
-        (_, "/metrics" | "/v1/topology" | "/v1/links" | "/v1/links/{link}" | "/v1/nodes/{node}" | "/v1/queues") => {
-            Access::ReadAll
-        }
+        (_, "/v1/topology") => Access::Map,
+        (_, "/metrics" | "/v1/links" | "/v1/links/{link}" | "/v1/nodes/{node}" | "/v1/queues") => Access::ReadAll,
         (_, path) if path.starts_with("/v1/agents/") => Access::Agent,
         (_, "/v1/tokens" | "/v1/tokens/{token}" | "/v1/what-if") => Access::Operator,
         (_, path) if path.ends_with("/state") => Access::Operator,

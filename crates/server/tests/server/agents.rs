@@ -55,3 +55,36 @@ fn a_contract_is_enforced_when_its_host_says_so() {
     tenant.delete("/v1/contracts/a?force=true").is_problem(403, "FORBIDDEN");
     client.delete("/v1/contracts/a?force=true").is(204);
 }
+
+#[test]
+fn an_agent_reads_the_map_and_where_vms_are_and_nothing_else() {
+    let world = World::with(Box::new(Memory::default()), Southbound::Hosts);
+    let client = &world.client;
+    client.put("/v1/tenants/acme", &json!({})).is(201);
+    let agent = client.token(json!({ "role": "agent", "node": "h1" }));
+    assert!(agent.get("/v1/topology").is(200).json()["document"].as_str().unwrap().contains("kind: Topology"));
+    let first = agent.get("/v1/agents/h1/neighbours").is(200);
+    assert_eq!(first.json()["vms"], json!([]));
+    agent.send("GET", "/v1/agents/h1/neighbours", &[("if-none-match", first.header("etag").unwrap())], b"").is(304);
+
+    let placed = json!({ "placement": { "host": "h3" }, "mac": "02:00:5e:10:00:01" });
+    client.put("/v1/vms/acme:web", &placed).is(201);
+    client.put("/v1/contracts/a", &contract("h1", "h16", "1Mbit")).is(201);
+    let second =
+        agent.send("GET", "/v1/agents/h1/neighbours", &[("if-none-match", first.header("etag").unwrap())], b"").is(200);
+    let web = json!({ "id": "acme:web", "host": "h3", "mac": "02:00:5e:10:00:01" });
+    assert_eq!(second.json()["vms"], json!([web]));
+    client.put("/v1/links/p1e1-%3Eh1/state", &json!({ "state": "down" })).is(200);
+    client.put("/v1/nodes/core1/state", &json!({ "state": "down" })).is(200);
+    let third = agent.get("/v1/agents/h1/neighbours").is(200);
+    assert_ne!(third.header("etag"), second.header("etag"));
+    assert_eq!(third.json()["downLinks"], json!(["p1e1->h1", "h1->p1e1"]));
+    assert_eq!(third.json()["downNodes"], json!(["core1"]));
+
+    agent.get("/v1/agents/h2/neighbours").is_problem(404, "NOT_FOUND");
+    agent.get("/v1/vms").is_problem(403, "FORBIDDEN");
+    agent.get("/v1/links").is_problem(403, "FORBIDDEN");
+    let tenant = client.token(json!({ "role": "tenant", "tenant": "acme" }));
+    tenant.get("/v1/agents/h1/neighbours").is_problem(403, "FORBIDDEN");
+    tenant.get("/v1/topology").is_problem(403, "FORBIDDEN");
+}

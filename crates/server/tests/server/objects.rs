@@ -90,3 +90,33 @@ fn what_is_down_moves_contracts_and_comes_back() {
     client.put("/v1/links/h1-%3Enowhere/state", &json!({ "state": "up" })).is_problem(404, "NOT_FOUND");
     assert_eq!(client.get("/v1/topology").json()["down"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn an_address_belongs_to_one_vm() {
+    let world = World::new();
+    let client = &world.client;
+    let on = |mac: &str| json!({ "placement": { "host": "h3" }, "mac": mac });
+    let made = client.put("/v1/vms/made", &json!({ "placement": { "host": "h3" } })).is(201).json();
+    let default = made["mac"].as_str().unwrap().to_owned();
+    assert!(default.starts_with("02:"), "{default}");
+    assert_eq!(client.put("/v1/vms/web", &on("02:00:5E:10:00:01")).is(201).json()["mac"], "02:00:5e:10:00:01");
+    for taken in ["02:00:5e:10:00:01", default.as_str()] {
+        let problem = client.put("/v1/vms/db", &on(taken)).is_problem(409, "CONFLICT");
+        assert!(problem["detail"].as_str().unwrap().contains("choose another"), "{problem}");
+        assert_eq!(problem["errors"][0]["field"], "mac");
+    }
+    for wrong in ["01:00:5e:10:00:01", "00:00:00:00:00:00", "02:00:5e:10:00", "web"] {
+        client.put("/v1/vms/db", &on(wrong)).is_problem(400, "INVALID");
+    }
+    // What is not said stays as it is; what a contract needs stays too.
+    let unchanged = client.put("/v1/vms/web", &json!({ "placement": { "host": "h3" } })).is(200).json();
+    assert_eq!(unchanged["mac"], "02:00:5e:10:00:01");
+    client.put("/v1/contracts/a", &contract("web", "h16", "1Mbit")).is(201);
+    client.put("/v1/vms/web", &on("02:00:5e:10:00:02")).is_problem(409, "CONFLICT");
+    // An address is free again with its VM.
+    client.delete("/v1/vms/made").is(204);
+    client.put("/v1/vms/db", &on(&default)).is(201);
+    client.put("/v1/vms/made", &json!({ "placement": { "host": "h3" } })).is_problem(409, "CONFLICT");
+    client.put("/v1/vms/db", &json!({ "placement": { "strategy": "fit" }, "mac": "02:00:5e:10:00:02" })).is(200);
+    client.put("/v1/vms/made", &json!({ "placement": { "host": "h3" } })).is(201);
+}

@@ -268,13 +268,13 @@ fn apply(
             if let Some(before) = before {
                 digest.remove(before.sum);
                 let mut update = connection.prepare_cached("UPDATE records SET body = ?2, sum = ?3 WHERE row = ?1")?;
-                one(update.execute(params![before.row, body, sum.to_le_bytes()])?)?;
+                one(update.execute(params![before.row, &**body, sum.to_le_bytes()])?)?;
             }
             let row = before.map_or_else(|| index.take_row(), |before| before.row);
             if before.is_none() {
                 let mut insert = connection
                     .prepare_cached("INSERT INTO records (row, kind, key, body, sum) VALUES (?1, ?2, ?3, ?4, ?5)")?;
-                insert.execute(params![row, kind, key, body, sum.to_le_bytes()])?;
+                insert.execute(params![row, kind, key, &**body, sum.to_le_bytes()])?;
             }
             digest.add(sum);
             index.put(kind, key, Place { row, sum });

@@ -44,11 +44,11 @@ impl Row for Contract {
 }
 
 impl Row for Vm {
-    const HEADINGS: &'static [&'static str] = &["VM", "host"];
+    const HEADINGS: &'static [&'static str] = &["VM", "host", "MAC"];
     const NONE: &'static str = "no VMs";
 
     fn cells(&self) -> Vec<Cell> {
-        vec![Cell::new(short(&self.id)), Cell::new(&self.host)]
+        vec![Cell::new(short(&self.id)), Cell::new(&self.host), Cell::new(&self.mac)]
     }
 }
 

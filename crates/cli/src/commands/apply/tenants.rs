@@ -26,7 +26,12 @@ pub(crate) fn apply(service: &Service, source: &Source, dry_run: bool) -> Result
     for (index, vm) in list.vms().enumerate() {
         let id = id(service, vm);
         let path = format!("/v1/vms/{}", encode(&id));
-        let spec = VmSpec { name: None, tenant: None, placement: Some(placement(&vm.placement)) };
+        let spec = VmSpec {
+            name: None,
+            tenant: None,
+            placement: Some(placement(&vm.placement)),
+            mac: vm.mac.map(|mac| mac.to_string()),
+        };
         let item = item("vm", id, put::<tenant::Vm>(service, &path, query, &spec, |vm| vm.revision));
         items.push(item.map_err(|message| Failure::Problems(vec![list.vm_finding(index, &message)]))?);
     }

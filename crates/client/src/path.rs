@@ -1,7 +1,7 @@
 //! Names in addresses.
 
 /// A name as a part of a path or a query: names of links have `>`, `#` and `/` in them (RFC 3986, section 2.3).
-pub(crate) fn encode(name: &str) -> String {
+pub fn encode(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte) {

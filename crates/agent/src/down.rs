@@ -1,0 +1,96 @@
+//! Taking away what agents have installed.
+
+use std::fs;
+use std::path::Path;
+
+use wayleave_dataplane::host::Host;
+use wayleave_dataplane::net::{Batch, Namespace, output};
+
+use crate::endpoints::Declared;
+use crate::options::{NodeOptions, Options};
+use crate::run::{Owned, own};
+
+/// Detaches all programs of these nodes, removes their queues, maps and remembered rules. Agents that run have to be ended before.
+/// Interfaces that are gone are no error.
+///
+/// # Errors
+/// If rights are missing, an agent runs, or something cannot be removed; the other nodes are done all the same.
+pub fn down(options: Options) -> Result<(), String> {
+    let Options { settings, nodes } = options;
+    let shared = settings.measure.clone();
+    let mut troubles = Vec::new();
+    for owned in own(nodes, &settings)? {
+        let name = owned.options.name.clone();
+        // A thread of its own, because it enters the node's namespace.
+        let done = std::thread::spawn(move || take_away(&owned)).join();
+        match done {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => troubles.push(format!("node {name}: {error}")),
+            Err(_) => troubles.push(format!("node {name}: its thread has failed")),
+        }
+    }
+    if let Some(shared) = shared {
+        troubles.extend(remove(&shared).err());
+    }
+    if troubles.is_empty() { Ok(()) } else { Err(troubles.join("\n")) }
+}
+
+fn take_away(owned: &Owned) -> Result<(), String> {
+    owned.namespace.enter().map_err(|error| error.to_string())?;
+    let options = &owned.options;
+    let declared = Declared::new(options.endpoints.clone(), options.endpoints_folder());
+    let mut interfaces: Vec<String> =
+        options.interfaces.values().cloned().chain(declared.all().into_values()).collect();
+    if options.pins.exists() {
+        // A switch has the same folder, with other pins in it: they go with the folder.
+        if let Ok(host) = Host::open(&options.pins, &owned.settings) {
+            let known = host.endpoints().unwrap_or_default();
+            interfaces.extend(known.into_iter().filter_map(|(index, _)| name(index)));
+            host.tear_down().map_err(|error| error.to_string())?;
+        }
+    }
+    interfaces.sort();
+    interfaces.dedup();
+    for interface in interfaces.iter().filter(|interface| crate::linux::index(interface).is_some()) {
+        detach(interface);
+    }
+    for interface in options.interfaces.values() {
+        drop_queues(options, interface)?;
+    }
+    remove(&options.pins)?;
+    remove(&options.state)
+}
+
+fn name(index: u32) -> Option<String> {
+    nix::net::if_::if_indextoname(index).ok()?.into_string().ok()
+}
+
+/// Detaches the program of an interface, and the place of programs if nobody else has one there. There may be none.
+fn detach(interface: &str) {
+    let tc = |arguments: &[&str]| output(&Namespace::here(), "tc", arguments);
+    let _ = tc(&["filter", "del", "dev", interface, "ingress", "pref", "1", "handle", "1", "bpf"]);
+    let is_empty =
+        |hook: &str| tc(&["filter", "show", "dev", interface, hook]).is_ok_and(|text| text.trim().is_empty());
+    if is_empty("ingress") && is_empty("egress") {
+        let _ = tc(&["qdisc", "del", "dev", interface, "clsact"]);
+    }
+}
+
+/// Removes the queues of a port, if the agent made them: those of others are not touched.
+fn drop_queues(options: &NodeOptions, interface: &str) -> Result<(), String> {
+    let shown = output(&Namespace::here(), "tc", &["qdisc", "show", "dev", interface, "root"]);
+    let is_ours = shown.is_ok_and(|text| text.contains("qdisc tbf 1:"));
+    if !is_ours || crate::linux::index(interface).is_none() || !options.state.exists() {
+        return Ok(());
+    }
+    let mut batch = Batch::tc();
+    batch.line(format_args!("qdisc del dev {interface} root"));
+    batch.run(&Namespace::here()).map_err(|error| error.to_string())
+}
+
+fn remove(folder: &Path) -> Result<(), String> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {error}", folder.display())),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,318 @@
+//! What a host does: rules, interfaces that come and go, best effort, and what arrived.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use wayleave_api::agent::Measured;
+use wayleave_controller::Rule;
+use wayleave_dataplane::host::{HostPath, HostRule};
+use wayleave_southbound::{Driver, NotDone};
+use wayleave_topology::{LinkId, NodeId};
+use wayleave_units::Time;
+use wayleave_wire::Mac;
+
+use crate::best_effort::Routes;
+use crate::endpoints::Declared;
+use crate::memo::Memo;
+use crate::node::Node;
+use crate::plane::Plane;
+use crate::resolve::{Here, best_effort, resolve};
+use crate::surroundings::Surroundings;
+use crate::words;
+
+/// The driver of a host.
+#[derive(Debug)]
+pub struct HostDriver<P> {
+    plane: P,
+    host: NodeId,
+    around: Arc<Surroundings>,
+    memo: Memo,
+    /// Interfaces by the names of links, as configured.
+    links: BTreeMap<LinkId, String>,
+    declared: Declared,
+    here: Here,
+    /// Addresses of the endpoints that the plane has.
+    bound: BTreeMap<u32, Mac>,
+    rules: BTreeMap<u64, Installed>,
+    ways: BTreeMap<Mac, Vec<HostPath>>,
+    /// Whether `ways` has to be computed again.
+    is_moved: bool,
+    told: BTreeMap<u64, (u64, u64)>,
+    /// What is wrong now, so that it is logged once.
+    troubles: BTreeSet<String>,
+}
+
+/// A rule that is installed.
+#[derive(Debug)]
+struct Installed {
+    version: u64,
+    rule: Rule,
+    /// As it was installed; `None` if that was an agent before this one.
+    resolved: Option<HostRule>,
+}
+
+impl<P: Plane> HostDriver<P> {
+    /// Over a plane, which may have rules already. Rules whose text is not remembered are removed: the controller tells them again.
+    ///
+    /// # Errors
+    /// If what is installed cannot be found out.
+    pub fn open(
+        mut plane: P,
+        host: NodeId,
+        around: Arc<Surroundings>,
+        memo: Memo,
+        links: BTreeMap<LinkId, String>,
+        declared: Declared,
+    ) -> Result<Self, String> {
+        let remembered = memo.read().map_err(|error| format!("the rules of before cannot be read: {error}"))?;
+        let mut rules = BTreeMap::new();
+        for (serial, version) in plane.installed()? {
+            let rule = remembered.get(&(serial, version));
+            match rule.map(|rule| words::rule_of(around.network(), rule)) {
+                Some(Ok(rule)) => drop(rules.insert(serial, Installed { version, rule, resolved: None })),
+                _ => {
+                    tracing::warn!(
+                        serial,
+                        version,
+                        "nothing is known of a rule that is installed: it is removed, and asked for"
+                    );
+                    plane.remove(serial)?;
+                }
+            }
+        }
+        let bound = plane.endpoints()?.into_iter().collect();
+        let told = plane.measured()?.into_iter().map(|one| (one.serial, (one.packets, one.late))).collect();
+        let (here, ways, troubles) = (Here::default(), BTreeMap::new(), BTreeSet::new());
+        let mut driver = Self {
+            plane,
+            host,
+            around,
+            memo,
+            links,
+            declared,
+            here,
+            bound,
+            rules,
+            ways,
+            is_moved: true,
+            told,
+            troubles,
+        };
+        Node::refresh(&mut driver);
+        Ok(driver)
+    }
+
+    /// The data plane.
+    pub fn plane(&self) -> &P {
+        &self.plane
+    }
+
+    /// The same, to be changed from outside.
+    pub fn plane_mut(&mut self) -> &mut P {
+        &mut self.plane
+    }
+
+    /// The driver is gone; what is installed stays.
+    pub fn into_plane(self) -> P {
+        self.plane
+    }
+
+    /// A trouble of something that is tried again and again: it is logged when it begins.
+    fn note(&mut self, now: &mut BTreeSet<String>, what: &str, result: Result<(), String>) -> bool {
+        let Err(why) = result else { return true };
+        let text = format!("{what}: {why}");
+        if !self.troubles.contains(&text) {
+            tracing::warn!("{text}; tried again");
+        }
+        now.insert(text);
+        false
+    }
+
+    /// Interfaces of links that leave the host.
+    fn refresh_uplinks(&mut self, troubles: &mut BTreeSet<String>) {
+        for (link, interface) in self.links.clone() {
+            let (index, before) = (self.plane.index(&interface), self.here.uplinks.get(&link).copied());
+            if index == before {
+                continue;
+            }
+            self.is_moved = true;
+            self.here.uplinks.remove(&link);
+            let name = self.around.network().link(link).name.clone();
+            let Some(index) = index else {
+                tracing::warn!(link = name, interface, "the interface is not there: what goes by it waits");
+                continue;
+            };
+            let added = self.plane.add_uplink(link, &interface, index);
+            if self.note(troubles, &format!("{interface}, for link {name}"), added) {
+                self.here.uplinks.insert(link, index);
+            }
+        }
+    }
+
+    /// Interfaces of VMs and of the host itself.
+    fn refresh_endpoints(&mut self, troubles: &mut BTreeSet<String>) {
+        let mut wanted: BTreeMap<String, (String, u32, Mac)> = BTreeMap::new();
+        for (name, interface) in self.declared.all() {
+            let place = self.around.place(&name).filter(|place| place.host == self.host);
+            if let (Some(place), Some(index)) = (place, self.plane.index(&interface)) {
+                wanted.insert(name, (interface, index, place.mac));
+            }
+        }
+        let keep: BTreeMap<u32, Mac> = wanted.values().map(|(_, index, mac)| (*index, *mac)).collect();
+        let gone: Vec<u32> =
+            self.bound.iter().filter(|(index, mac)| keep.get(index) != Some(mac)).map(|(&index, _)| index).collect();
+        for index in gone {
+            let removed = self.plane.remove_endpoint(index);
+            if self.note(troubles, &format!("interface {index}, which is no endpoint any more"), removed) {
+                self.bound.remove(&index);
+            }
+        }
+        self.here.endpoints.retain(|name, index| wanted.get(name).is_some_and(|(_, wanted, _)| wanted == index));
+        for (name, (interface, index, mac)) in wanted {
+            if self.here.endpoints.get(&name) == Some(&index) && self.bound.contains_key(&index) {
+                continue;
+            }
+            let added = self.plane.add_endpoint(&interface, index, mac);
+            if self.note(troubles, &format!("{interface}, for {name}"), added) {
+                tracing::info!(endpoint = name, interface, %mac, "an endpoint is there");
+                self.bound.insert(index, mac);
+                self.here.endpoints.insert(name, index);
+            }
+        }
+    }
+
+    /// Rules whose senders or receivers are others now.
+    fn refresh_rules(&mut self, troubles: &mut BTreeSet<String>) {
+        let serials: Vec<u64> = self.rules.keys().copied().collect();
+        for serial in serials {
+            let Some(installed) = self.rules.get(&serial) else { continue };
+            // Who is not there now sends nothing; the rule waits for him.
+            let Ok(resolved) = resolve(&installed.rule, &self.around, self.host, &self.here) else { continue };
+            if installed.resolved.as_ref() == Some(&resolved) {
+                continue;
+            }
+            let (version, id) = (installed.version, installed.rule.id.to_string());
+            let done = self.plane.install(serial, version, &resolved);
+            if self.note(troubles, &format!("contract {id}"), done)
+                && let Some(installed) = self.rules.get_mut(&serial)
+            {
+                installed.resolved = Some(resolved);
+            }
+        }
+    }
+
+    fn refresh_best_effort(&mut self, troubles: &mut BTreeSet<String>) {
+        let ways = self.best_effort();
+        let mut is_done = true;
+        let gone: Vec<Mac> = self.ways.keys().filter(|mac| !ways.contains_key(mac)).copied().collect();
+        for mac in gone {
+            let removed = self.plane.set_best_effort(mac, &[]);
+            is_done &= self.note(troubles, &format!("routes to {mac}"), removed);
+            self.ways.remove(&mac);
+        }
+        for (mac, paths) in ways {
+            if self.ways.get(&mac) == Some(&paths) {
+                continue;
+            }
+            let set = self.plane.set_best_effort(mac, &paths);
+            if self.note(troubles, &format!("routes to {mac}"), set) {
+                self.ways.insert(mac, paths);
+            } else {
+                is_done = false;
+            }
+        }
+        self.is_moved = !is_done;
+    }
+
+    /// Where packets go that no contract covers, by address.
+    fn best_effort(&self) -> BTreeMap<Mac, Vec<HostPath>> {
+        let (network, around) = (self.around.network(), &*self.around);
+        let routes = Routes::from(around, self.host);
+        let mut by_host: BTreeMap<NodeId, Vec<HostPath>> = BTreeMap::new();
+        let mut ways = BTreeMap::new();
+        for (_, place) in around.places().filter(|(_, place)| place.host != self.host) {
+            let to = by_host.entry(place.host).or_insert_with(|| {
+                let routes = routes.to(place.host);
+                routes.iter().filter_map(|links| best_effort(network, links, &self.here)).collect()
+            });
+            if !to.is_empty() {
+                ways.insert(place.mac, to.clone());
+            }
+        }
+        ways
+    }
+}
+
+impl<P: Plane> Node for HostDriver<P> {
+    fn refresh(&mut self) {
+        let mut troubles = BTreeSet::new();
+        self.refresh_uplinks(&mut troubles);
+        self.refresh_endpoints(&mut troubles);
+        self.refresh_rules(&mut troubles);
+        if self.is_moved {
+            self.refresh_best_effort(&mut troubles);
+        }
+        self.troubles = troubles;
+    }
+
+    fn look_around(&mut self, around: Arc<Surroundings>) {
+        self.around = around;
+        self.is_moved = true;
+        self.refresh();
+    }
+
+    fn reports(&mut self) -> Vec<Measured> {
+        let Ok(all) = self.plane.measured() else { return Vec::new() };
+        let mut reports = Vec::new();
+        for one in &all {
+            let before = self.told.get(&one.serial).copied().unwrap_or_default();
+            // Counts that are smaller than before have begun anew.
+            let (packets, late) = if one.packets < before.0 { (0, 0) } else { before };
+            if one.packets > packets {
+                reports.push(Measured {
+                    serial: one.serial,
+                    packets: one.packets - packets,
+                    late: one.late.saturating_sub(late),
+                    worst_ns: one.worst.as_nanos(),
+                });
+            }
+        }
+        self.told = all.into_iter().map(|one| (one.serial, (one.packets, one.late))).collect();
+        reports
+    }
+}
+
+impl<P: Plane> Driver for HostDriver<P> {
+    fn installed(&mut self, _now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+        let installed = self.plane.installed().map_err(NotDone::Later)?;
+        // What somebody else has removed is not there, whatever is remembered.
+        self.rules.retain(|serial, rule| installed.contains(&(*serial, rule.version)));
+        Ok(installed)
+    }
+
+    fn install(&mut self, _now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+        let resolved = resolve(rule, &self.around, self.host, &self.here)?;
+        let text = words::words_of(self.around.network(), rule);
+        let remember = |error: std::io::Error| NotDone::Later(format!("a rule cannot be remembered: {error}"));
+        self.memo.write(serial, version, &text).map_err(remember)?;
+        self.plane.install(serial, version, &resolved).map_err(NotDone::Later)?;
+        self.rules.insert(serial, Installed { version, rule: rule.clone(), resolved: Some(resolved) });
+        // An old text that stays does no harm: nothing of its version is installed.
+        let _ = self.memo.forget(serial, Some(version));
+        tracing::info!(contract = %rule.id, serial, version, "installed");
+        Ok(())
+    }
+
+    fn remove(&mut self, _now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
+        self.plane.remove(serial).map_err(NotDone::Later)?;
+        self.rules.remove(&serial);
+        self.told.remove(&serial);
+        let _ = self.memo.forget(serial, None);
+        tracing::info!(serial, version, "removed");
+        Ok(())
+    }
+
+    fn set_up(&mut self, _now: Time, _version: u64) -> Result<(), NotDone> {
+        Err(NotDone::Never("this node is a host".to_owned()))
+    }
+}

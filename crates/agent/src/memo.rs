@@ -1,0 +1,81 @@
+//! The rules of a host on disk, so that an agent that starts again knows what it has installed.
+//!
+//! The data plane knows serial and version of every rule, but not the names that were resolved; those are needed when an interface goes
+//! and comes back. A rule is written before it is installed, and an older one forgotten afterwards: whatever the data plane says is
+//! installed, its text is here. If it is not (somebody has deleted it), the driver removes the rule, and the controller tells it again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use wayleave_api::agent::Rule;
+
+/// The folder with the rules of a node.
+#[derive(Debug)]
+pub struct Memo {
+    folder: PathBuf,
+}
+
+impl Memo {
+    /// In this folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// All rules, by serial and version. What cannot be read is as if it were not there.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn read(&self) -> io::Result<BTreeMap<(u64, u64), Rule>> {
+        let mut rules = BTreeMap::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            let Some(key) = key(&path) else { continue };
+            if let Ok(rule) = serde_json::from_str(&fs::read_to_string(&path)?) {
+                rules.insert(key, rule);
+            }
+        }
+        Ok(rules)
+    }
+
+    /// Remembers a rule.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, serial: u64, version: u64, rule: &Rule) -> io::Result<()> {
+        let text = serde_json::to_string(rule).map_err(io::Error::other)?;
+        let beside = self.folder.join(format!("{serial}.{version}.new"));
+        fs::write(&beside, text)?;
+        fs::rename(beside, self.path(serial, version))
+    }
+
+    /// Forgets what there is of a contract, except one version.
+    ///
+    /// # Errors
+    /// If the folder cannot be read or changed.
+    pub fn forget(&self, serial: u64, except: Option<u64>) -> io::Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            if key(&path).is_some_and(|(known, version)| known == serial && Some(version) != except) {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&self, serial: u64, version: u64) -> PathBuf {
+        self.folder.join(format!("{serial}.{version}.json"))
+    }
+}
+
+/// Serial and version in the name of a file.
+fn key(path: &Path) -> Option<(u64, u64)> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".json")?;
+    let (serial, version) = name.split_once('.')?;
+    Some((serial.parse().ok()?, version.parse().ok()?))
+}

@@ -1,0 +1,65 @@
+//! What a host driver needs of a data plane. The Linux one is behind it, and fakes of tests.
+
+use wayleave_dataplane::host::{HostPath, HostRule, Measured};
+use wayleave_topology::LinkId;
+use wayleave_wire::Mac;
+
+/// The data plane of a host. Everything that is done twice is the same as done once; what failed may be done again.
+pub trait Plane {
+    /// The index of an interface, if it is there.
+    fn index(&mut self, interface: &str) -> Option<u32>;
+
+    /// From now on packets may leave by this interface, in the queues of the link's port, and those that come by it are handed on.
+    ///
+    /// # Errors
+    /// Why not.
+    fn add_uplink(&mut self, link: LinkId, interface: &str, index: u32) -> Result<(), String>;
+
+    /// Interfaces and addresses of all endpoints that it has.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn endpoints(&mut self) -> Result<Vec<(u32, Mac)>, String>;
+
+    /// From now on what this interface sends is checked, shaped and tagged, and what is for its address is handed to it.
+    ///
+    /// # Errors
+    /// Why not.
+    fn add_endpoint(&mut self, interface: &str, index: u32, mac: Mac) -> Result<(), String>;
+
+    /// The interface is nobody's any more; it may be gone.
+    ///
+    /// # Errors
+    /// Why not.
+    fn remove_endpoint(&mut self, index: u32) -> Result<(), String>;
+
+    /// Serial and version of every rule.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn installed(&mut self) -> Result<Vec<(u64, u64)>, String>;
+
+    /// Installs a rule in place of another of the contract, between one packet and the next; the bucket keeps its level.
+    ///
+    /// # Errors
+    /// Why not; what was there is still there.
+    fn install(&mut self, serial: u64, version: u64, rule: &HostRule) -> Result<(), String>;
+
+    /// Nothing is sent of the contract any more.
+    ///
+    /// # Errors
+    /// Why it may still be sent.
+    fn remove(&mut self, serial: u64) -> Result<(), String>;
+
+    /// Where packets to this address go that no contract covers; nowhere without a way.
+    ///
+    /// # Errors
+    /// Why not.
+    fn set_best_effort(&mut self, mac: Mac, ways: &[HostPath]) -> Result<(), String>;
+
+    /// Delays of what arrived here, since the plane was made.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn measured(&mut self) -> Result<Vec<Measured>, String>;
+}

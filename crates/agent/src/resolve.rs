@@ -1,0 +1,100 @@
+//! From the names of a rule to what a data plane needs: interfaces, addresses, tags.
+
+use std::collections::BTreeMap;
+
+use wayleave_contracts::Match;
+use wayleave_controller::Rule;
+use wayleave_dataplane::host::{HostPath, HostRule, Sender};
+use wayleave_dataplane::switch::port_of;
+use wayleave_southbound::NotDone;
+use wayleave_topology::{Hop, LinkId, Network, NodeId, NodeKind};
+use wayleave_wire::{MOST_TAGS, Mac, Selector, Tag};
+
+use crate::surroundings::Surroundings;
+
+/// What the names of a host stand for.
+#[derive(Clone, Debug, Default)]
+pub struct Here {
+    /// Interfaces of VMs and of the host itself, by name.
+    pub endpoints: BTreeMap<String, u32>,
+    /// Interfaces of links that leave the host.
+    pub uplinks: BTreeMap<LinkId, u32>,
+}
+
+/// Resolves a rule of this host.
+///
+/// # Errors
+/// If somebody is not there yet, or if tags cannot say the route.
+pub fn resolve(rule: &Rule, around: &Surroundings, host: NodeId, here: &Here) -> Result<HostRule, NotDone> {
+    let tenant = &rule.id.tenant;
+    let from = around.end(tenant, &rule.from);
+    let from_here: Vec<&String> = from.iter().filter(|(_, place)| place.host == host).map(|(name, _)| name).collect();
+    if from_here.is_empty() {
+        return Err(NotDone::Later(format!("{} is not known on this host", rule.from)));
+    }
+    let senders: Vec<u32> = from_here.iter().filter_map(|name| here.endpoints.get(*name).copied()).collect();
+    if senders.is_empty() {
+        return Err(NotDone::Later(format!("the interface of {} is not there", rule.from)));
+    }
+    let to = around.end(tenant, &rule.to);
+    if to.is_empty() {
+        return Err(NotDone::Later(format!("{} is not known", rule.to)));
+    }
+    let pairs = senders.iter().flat_map(|&ifindex| to.iter().map(move |(_, place)| (ifindex, place)));
+    let senders = pairs.map(|(ifindex, place)| Sender { ifindex, selector: selector(rule.matching, place.mac) });
+    let routes = rule.routes.iter().filter(|route| !route.hops.is_empty());
+    let paths: Vec<HostPath> =
+        routes.map(|route| way(around.network(), &route.hops, here)).collect::<Result<_, _>>()?;
+    Ok(HostRule {
+        senders: senders.collect(),
+        rate: rule.demand.rate,
+        burst: rule.demand.burst,
+        max_frame: rule.demand.max_frame,
+        paths,
+        bound: rule.bound,
+    })
+}
+
+fn selector(matching: Option<Match>, mac: Mac) -> Selector {
+    let matching = matching.unwrap_or_default();
+    Selector {
+        destination: Some(mac),
+        protocol: matching.protocol.map(wayleave_contracts::Protocol::number),
+        source_address: matching.source_address,
+        source_port: matching.source_port.map(std::num::NonZeroU16::get),
+        destination_address: matching.destination_address,
+        destination_port: matching.destination_port.map(std::num::NonZeroU16::get),
+    }
+}
+
+fn way(network: &Network, hops: &[Hop], here: &Here) -> Result<HostPath, NotDone> {
+    let Some((first, rest)) = hops.split_first() else {
+        return Err(NotDone::Never("a route without links".to_owned()));
+    };
+    let name = || network.link(first.link).name.clone();
+    let uplink = here.uplinks.get(&first.link).copied();
+    let uplink = uplink.ok_or_else(|| NotDone::Later(format!("the interface of {} is not there", name())))?;
+    let tags: Vec<Tag> = rest.iter().map(|hop| tag(network, *hop)).collect::<Result<_, _>>()?;
+    if tags.len() > MOST_TAGS {
+        return Err(NotDone::Never(format!("a route through {} switches: {MOST_TAGS} tags are possible", tags.len())));
+    }
+    Ok(HostPath { uplink, queue: first.queue, tags })
+}
+
+fn tag(network: &Network, hop: Hop) -> Result<Tag, NotDone> {
+    Tag::new(port_of(network, hop.link), hop.queue)
+        .map_err(|error| NotDone::Never(format!("{}: {error}", network.link(hop.link).name)))
+}
+
+/// A way of best effort over these links: the host's own class below all contracts, and the lowest queue of every switch. `None` if its
+/// interface is not there, or tags cannot say it.
+pub fn best_effort(network: &Network, links: &[LinkId], here: &Here) -> Option<HostPath> {
+    let hop = |&link: &LinkId| {
+        let queues = network.queues(link).len();
+        let is_host = network.node(network.link(link).from).kind == NodeKind::Host;
+        let queue = if is_host { queues } else { queues.saturating_sub(1) };
+        Hop { link, queue: u8::try_from(queue).unwrap_or(u8::MAX) }
+    };
+    let hops: Vec<Hop> = links.iter().map(hop).collect();
+    way(network, &hops, here).ok()
+}

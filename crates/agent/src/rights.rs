@@ -1,0 +1,46 @@
+//! Whether this process may do what an agent has to.
+
+/// Capabilities by their numbers (linux/capability.h): what for.
+const NEEDED: [(u32, &str, &str); 2] =
+    [(12, "CAP_NET_ADMIN", "queues and programs of interfaces"), (39, "CAP_BPF", "eBPF programs and maps")];
+const SYS_ADMIN: (u32, &str, &str) = (21, "CAP_SYS_ADMIN", "other network namespaces");
+
+/// What is missing, in words.
+pub(crate) fn missing(enters_namespaces: bool) -> Option<String> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    missing_in(&status, enters_namespaces)
+}
+
+fn missing_in(status: &str, enters_namespaces: bool) -> Option<String> {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    let has = u64::from_str_radix(line.trim(), 16).ok()?;
+    let is_there = |number: u32| has & (1 << number) != 0;
+    let needed = NEEDED.into_iter().chain(enters_namespaces.then_some(SYS_ADMIN));
+    // Who may administer the system may use eBPF.
+    let lacks = needed.filter(|(number, ..)| !is_there(*number) && !(*number == 39 && is_there(SYS_ADMIN.0)));
+    let lacks: Vec<String> = lacks.map(|(_, name, what)| format!("{name} ({what})")).collect();
+    (!lacks.is_empty()).then(|| {
+        format!(
+            "an agent needs rights that this process does not have: {}\n  run it as root, or by packaging/systemd/wayleave-agent.service",
+            lacks.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named() {
+        assert_eq!(missing_in("CapEff:\t000001ffffffffff\n", true), None);
+        let nobody = missing_in("Name:\tx\nCapEff:\t0000000000000000\n", false).unwrap_or_default();
+        assert!(
+            nobody.contains("CAP_NET_ADMIN") && nobody.contains("CAP_BPF") && !nobody.contains("SYS_ADMIN"),
+            "{nobody}"
+        );
+        let few = missing_in("CapEff:\t0000008000001000\n", true).unwrap_or_default();
+        assert!(few.contains("CAP_SYS_ADMIN") && !few.contains("CAP_BPF"), "{few}");
+        assert_eq!(missing_in("CapEff:\t0000008000001000\n", false), None);
+    }
+}

@@ -1,0 +1,254 @@
+//! The agents of a process: threads, locks, ends.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use wayleave_dataplane::host::{Host, Settings};
+use wayleave_dataplane::net::Namespace;
+use wayleave_dataplane::switch::LinuxSwitch;
+use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
+
+use crate::endpoints::Declared;
+use crate::host::HostDriver;
+use crate::linux::{LinuxHost, index};
+use crate::memo::Memo;
+use crate::node::Node;
+use crate::options::{NodeOptions, Options};
+use crate::rights;
+use crate::surroundings::Surroundings;
+use crate::switch::Switch;
+use crate::talk::Talk;
+use crate::teller::{Known, Teller, ask};
+use crate::worker::{Event, Tell, Worker};
+
+/// Before a data plane that cannot be opened is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Agents that run.
+pub struct Agents {
+    nodes: Vec<(Sender<Event>, JoinHandle<()>)>,
+}
+
+/// A node before its loop: nobody else drives it.
+pub(crate) struct Owned {
+    pub(crate) options: NodeOptions,
+    pub(crate) settings: Settings,
+    pub(crate) namespace: Namespace,
+    _lock: File,
+}
+
+impl Agents {
+    /// Begins to drive nodes. Whether the controller can be asked shows later, and is no reason to stop.
+    ///
+    /// # Errors
+    /// If rights are missing, a namespace is not there, or another process drives one of the nodes.
+    pub fn start(options: Options) -> Result<Self, String> {
+        let Options { settings, nodes } = options;
+        let owned: Vec<Owned> = own(nodes, &settings)?;
+        let nodes = owned.into_iter().map(begin).collect::<Result<_, String>>()?;
+        Ok(Self { nodes })
+    }
+
+    /// Ends; what is installed stays and enforces.
+    pub fn end(self) {
+        for (events, _) in &self.nodes {
+            // A node that has ended already needs no word.
+            let _ = events.send(Event::End);
+        }
+        for (_, node) in self.nodes {
+            let _ = node.join();
+        }
+    }
+
+    /// Whether all loops run.
+    pub fn are_alive(&self) -> bool {
+        self.nodes.iter().all(|(_, node)| !node.is_finished())
+    }
+}
+
+/// Makes sure that nobody else drives these nodes, and that it can be done at all.
+pub(crate) fn own(nodes: Vec<NodeOptions>, settings: &Settings) -> Result<Vec<Owned>, String> {
+    let enters = nodes.iter().any(|node| node.netns.is_some());
+    if let Some(missing) = rights::missing(enters) {
+        return Err(missing);
+    }
+    let own = |options: NodeOptions| {
+        let namespace = match &options.netns {
+            Some(name) => Namespace::open(name).map_err(|error| format!("node {}: {error}", options.name))?,
+            None => Namespace::here(),
+        };
+        let _lock = lock(&options.state, &options.name)?;
+        Ok(Owned { options, settings: settings.clone(), namespace, _lock })
+    };
+    nodes.into_iter().map(own).collect()
+}
+
+/// One process at a time drives a node.
+fn lock(state: &Path, node: &str) -> Result<File, String> {
+    let fail = |error: std::io::Error| format!("{}: {error}", state.display());
+    fs::create_dir_all(state).map_err(fail)?;
+    let file = File::create(state.join("lock")).map_err(fail)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(fs::TryLockError::WouldBlock) => Err(format!(
+            "another agent drives {node} already ({} is locked): end that one first",
+            state.join("lock").display()
+        )),
+        Err(fs::TryLockError::Error(error)) => Err(fail(error)),
+    }
+}
+
+/// Starts the threads of a node.
+fn begin(owned: Owned) -> Result<(Sender<Event>, JoinHandle<()>), String> {
+    let name = owned.options.name.clone();
+    let talk = Talk::new(owned.options.address.clone(), &name).map_err(|error| error.to_string())?;
+    let (events, heard) = channel();
+    let (teller, inbox) = channel();
+    let (asker, requests) = sync_channel(1);
+    let (known, before) = Known::read(&owned.options.state);
+    if let Some(around) = before {
+        // The first that is heard, so that a node without a controller goes on with what it knew.
+        let _ = events.send(Event::OtherNetwork(around));
+    }
+    let spawn = |what: &str, work: Box<dyn FnOnce() + Send>| {
+        let thread = std::thread::Builder::new().name(format!("{what} {name}"));
+        thread.spawn(work).map_err(|error| format!("the threads of {name} cannot be started: {error}"))
+    };
+    let (asking, asked) = (talk.clone(), events.clone());
+    spawn("asks", Box::new(move || ask(&asking, &requests, &asked)))?;
+    let tells = Teller::new(talk, events.clone(), inbox, known);
+    spawn("tells", Box::new(move || tells.run()))?;
+    let node = spawn("drives", Box::new(move || drive(&owned, &heard, &asker, &teller)))?;
+    Ok((events, node))
+}
+
+/// The life of a node: each network that the controller has is a new beginning.
+fn drive(owned: &Owned, heard: &Receiver<Event>, asker: &SyncSender<(u64, u64)>, teller: &Sender<Tell>) {
+    let name = &owned.options.name;
+    let _span = tracing::info_span!("node", name).entered();
+    if let Err(error) = owned.namespace.enter() {
+        tracing::error!("{error}");
+        return;
+    }
+    let mut around = None;
+    loop {
+        let next = around.take().or_else(|| first(heard));
+        let Some(now) = next else { return };
+        around = match serve(owned, &now, heard, asker, teller) {
+            Ok(other) => match other {
+                Some(other) => Some(other),
+                None => return,
+            },
+            Err(error) => {
+                tracing::error!("{error}; tried again");
+                match pause(heard) {
+                    Some(other) => Some(other.unwrap_or(now)),
+                    None => return,
+                }
+            }
+        };
+    }
+}
+
+/// The first network that is heard of; `None` if it is over before.
+fn first(heard: &Receiver<Event>) -> Option<Arc<Surroundings>> {
+    loop {
+        match heard.recv() {
+            Ok(Event::OtherNetwork(around) | Event::Around(around)) => return Some(around),
+            Ok(Event::End) | Err(_) => return None,
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Waits; what was heard meanwhile, or `None` if it is over.
+fn pause(heard: &Receiver<Event>) -> Option<Option<Arc<Surroundings>>> {
+    match heard.recv_timeout(AGAIN) {
+        Ok(Event::OtherNetwork(around) | Event::Around(around)) => Some(Some(around)),
+        Ok(Event::End) | Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => None,
+        Ok(_) | Err(std::sync::mpsc::RecvTimeoutError::Timeout) => Some(None),
+    }
+}
+
+/// Drives a node on a network until it is another one (that is returned), or all is over.
+fn serve(
+    owned: &Owned,
+    around: &Arc<Surroundings>,
+    heard: &Receiver<Event>,
+    asker: &SyncSender<(u64, u64)>,
+    teller: &Sender<Tell>,
+) -> Result<Option<Arc<Surroundings>>, String> {
+    let network = around.shared_network();
+    let options = &owned.options;
+    let node = network.find_node(&options.name);
+    let node = node.ok_or_else(|| format!("the controller's topology has no node {}", options.name))?;
+    let interfaces = links(&network, node, &options.interfaces)?;
+    match network.node(node).kind {
+        NodeKind::Host => {
+            let driver = open_host(owned, around, node, interfaces)?;
+            Ok(go(driver, network, heard, asker, teller))
+        }
+        NodeKind::Switch => {
+            let driver = LinuxSwitch::open(Namespace::here(), &options.pins).map_err(|error| error.to_string())?;
+            let file = options.state.join("switch");
+            let driver = Switch::open(driver, around, node, interfaces, Box::new(index), file);
+            Ok(go(driver, network, heard, asker, teller))
+        }
+    }
+}
+
+fn go<N: Node>(
+    driver: N,
+    network: Arc<Network>,
+    heard: &Receiver<Event>,
+    asker: &SyncSender<(u64, u64)>,
+    teller: &Sender<Tell>,
+) -> Option<Arc<Surroundings>> {
+    Worker::new(driver, network, asker.clone(), teller.clone()).run(heard)
+}
+
+fn open_host(
+    owned: &Owned,
+    around: &Arc<Surroundings>,
+    node: NodeId,
+    interfaces: BTreeMap<LinkId, String>,
+) -> Result<HostDriver<LinuxHost>, String> {
+    let options = &owned.options;
+    let host = Host::open(&options.pins, &owned.settings).map_err(|error| error.to_string())?;
+    let plane = LinuxHost::new(host, around.shared_network(), node, options.state.join("uplinks"));
+    let memo = Memo::open(&rules(&options.state)).map_err(|error| format!("{}: {error}", options.state.display()))?;
+    let declared = Declared::new(options.endpoints.clone(), options.endpoints_folder());
+    HostDriver::open(plane, node, around.clone(), memo, interfaces, declared)
+}
+
+fn rules(state: &Path) -> PathBuf {
+    state.join("rules")
+}
+
+/// Interfaces by links, where they stand by names.
+fn links(
+    network: &Network,
+    node: NodeId,
+    interfaces: &BTreeMap<String, String>,
+) -> Result<BTreeMap<LinkId, String>, String> {
+    let link = |(name, interface): (&String, &String)| {
+        let here = |link: &LinkId| network.link(*link).from == node || network.link(*link).to == node;
+        let link = network.find_link(name).filter(here);
+        let link = link.ok_or_else(|| {
+            let names = network.links_from(node).iter().map(|&link| network.link(link).name.clone());
+            let names: Vec<String> = names.take(8).collect();
+            format!(
+                "the configuration names an interface for link {name}, which does not begin or end at {}; those that leave it: {}",
+                network.node(node).name,
+                names.join(", ")
+            )
+        })?;
+        Ok((link, interface.clone()))
+    };
+    interfaces.iter().map(link).collect()
+}

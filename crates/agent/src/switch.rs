@@ -1,0 +1,140 @@
+//! What a switch does: it is configured once, and never touched again.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use wayleave_api::agent::Measured;
+use wayleave_controller::Rule;
+use wayleave_dataplane::switch::{SwitchDriver, SwitchPlan};
+use wayleave_southbound::{Driver, NotDone};
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::Time;
+
+use crate::node::Node;
+use crate::surroundings::Surroundings;
+
+/// The serial number under which a switch is set up.
+const SET_UP: u64 = 0;
+
+/// The indices of interfaces, by name.
+pub type Indices = Box<dyn FnMut(&str) -> Option<u32> + Send>;
+
+/// The driver of a switch.
+pub struct Switch<S> {
+    driver: S,
+    network: Arc<Network>,
+    switch: NodeId,
+    /// Interfaces by the index of the link that leaves or, where none does, enters them.
+    interfaces: std::collections::BTreeMap<wayleave_topology::LinkId, String>,
+    indices: Indices,
+    /// Holds the version that it was set up with, and the interfaces that it had then.
+    file: PathBuf,
+    set_ups: usize,
+}
+
+impl<S: SwitchDriver> Switch<S> {
+    /// Over a switch that may be set up already, as the file says.
+    pub fn open(
+        driver: S,
+        around: &Surroundings,
+        switch: NodeId,
+        interfaces: std::collections::BTreeMap<wayleave_topology::LinkId, String>,
+        indices: Indices,
+        file: PathBuf,
+    ) -> Self {
+        Self { driver, network: around.shared_network(), switch, interfaces, indices, file, set_ups: 0 }
+    }
+
+    /// What it drives.
+    pub fn driver(&self) -> &S {
+        &self.driver
+    }
+
+    /// The same, to be changed from outside.
+    pub fn driver_mut(&mut self) -> &mut S {
+        &mut self.driver
+    }
+
+    /// How often it was really configured, by this agent.
+    pub fn set_ups(&self) -> usize {
+        self.set_ups
+    }
+
+    /// What the switch is to be, with the interfaces that are there now.
+    fn plan(&mut self) -> Result<SwitchPlan, NotDone> {
+        let mut named = std::collections::BTreeMap::new();
+        let mut missing = Vec::new();
+        for (link, interface) in &self.interfaces {
+            match (self.indices)(interface) {
+                Some(index) => drop(named.insert(*link, (interface.clone(), index))),
+                None => missing.push(interface.clone()),
+            }
+        }
+        if !missing.is_empty() {
+            return Err(NotDone::Later(format!("interface {} is not there", missing.join(", "))));
+        }
+        let of = |link| named.get(&link).cloned().unwrap_or_default();
+        let plan = SwitchPlan::of(&self.network, self.switch, of);
+        let plan = plan.map_err(|error| NotDone::Never(error.to_string()))?;
+        match plan.ports.iter().find(|port| port.ifindex == 0) {
+            Some(port) => {
+                let link = port.link.map(|link| self.network.link(link).name.clone()).unwrap_or_default();
+                Err(NotDone::Never(format!("the configuration names no interface for link {link}")))
+            }
+            None => Ok(plan),
+        }
+    }
+
+    /// As whom it is set up: other interfaces make another switch.
+    fn fingerprint(plan: &SwitchPlan) -> String {
+        plan.ports.iter().map(|port| format!(" {}:{}", port.interface, port.ifindex)).collect()
+    }
+
+    /// The version that it was set up with, if it is as it was then.
+    fn version(&mut self) -> Option<u64> {
+        let text = fs::read_to_string(&self.file).ok()?;
+        let (version, fingerprint) =
+            text.trim_end().split_at_checked(text.find(' ').unwrap_or(text.trim_end().len()))?;
+        let plan = self.plan().ok()?;
+        let is_there = self.driver.counters().is_ok();
+        (Self::fingerprint(&plan) == fingerprint && is_there).then(|| version.parse().ok())?
+    }
+}
+
+impl<S: SwitchDriver> Driver for Switch<S> {
+    fn installed(&mut self, _now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+        Ok(self.version().map(|version| (SET_UP, version)).into_iter().collect())
+    }
+
+    fn install(&mut self, _now: Time, _serial: u64, _version: u64, _rule: &Rule) -> Result<(), NotDone> {
+        Err(NotDone::Never("this node is a switch".to_owned()))
+    }
+
+    fn remove(&mut self, _now: Time, _serial: u64, _version: u64) -> Result<(), NotDone> {
+        // Nothing of a contract is ever in a switch.
+        Ok(())
+    }
+
+    fn set_up(&mut self, _now: Time, version: u64) -> Result<(), NotDone> {
+        let plan = self.plan()?;
+        if self.version().is_none() {
+            self.driver.configure(&plan).map_err(|error| NotDone::Later(error.to_string()))?;
+            self.set_ups += 1;
+            tracing::info!(switch = plan.name, ports = plan.ports.len(), "set up");
+        }
+        let text = format!("{version}{}\n", Self::fingerprint(&plan));
+        let written = self.file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&self.file, text));
+        written.map_err(|error| NotDone::Later(format!("{}: {error}", self.file.display())))
+    }
+}
+
+impl<S: SwitchDriver> Node for Switch<S> {
+    fn refresh(&mut self) {}
+
+    fn look_around(&mut self, _around: Arc<Surroundings>) {}
+
+    fn reports(&mut self) -> Vec<Measured> {
+        Vec::new()
+    }
+}

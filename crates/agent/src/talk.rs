@@ -1,0 +1,158 @@
+//! What an agent says to its controller, over HTTP.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use ureq::http;
+use wayleave_api::agent::{Confirmations, Measured, Messages, Neighbours, Reports, Session, SessionSpec};
+use wayleave_api::network::Topology;
+use wayleave_api::problem::{Code, Problem};
+use wayleave_client::{Address, Error, connection, encode};
+
+/// How long an answer may take that is not waited for.
+const ANSWER: Duration = Duration::from_secs(10);
+/// How long the controller may wait until there is something to do.
+const WAIT: Duration = Duration::from_secs(20);
+/// The largest answer that is read.
+const LARGEST: u64 = 1 << 30;
+const HINT: &str = "the agent's configuration says where the server is";
+
+/// What was answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told<T> {
+    /// This.
+    Done(T),
+    /// The session is over; the last one, if the controller says.
+    Stale(Option<u64>),
+}
+
+/// A node's connection.
+#[derive(Clone, Debug)]
+pub struct Talk {
+    address: Address,
+    agent: ureq::Agent,
+    /// `/v1/agents/<node>`.
+    path: String,
+}
+
+impl Talk {
+    /// Of a node.
+    ///
+    /// # Errors
+    /// If the certificates cannot be read.
+    pub fn new(address: Address, node: &str) -> Result<Self, Error> {
+        let agent = address.connections()?.timeout_global(Some(ANSWER)).build().new_agent();
+        Ok(Self { address, agent, path: format!("/v1/agents/{}", encode(node)) })
+    }
+
+    /// Begins a session.
+    ///
+    /// # Errors
+    /// If that is not known.
+    pub fn begin(&self, after: u64, installed: Vec<(u64, u64)>) -> Result<Told<Session>, Error> {
+        self.send("session", &SessionSpec { after, installed })
+    }
+
+    /// What there is to do; waits a while until there is something.
+    ///
+    /// # Errors
+    /// If that is not known.
+    pub fn messages(&self, epoch: u64) -> Result<Told<Messages>, Error> {
+        let wait = WAIT.as_secs();
+        let request = self.address.request("GET", &format!("{}/messages?epoch={epoch}&wait={wait}", self.path));
+        let request = request.body(()).map_err(|error| self.address.no_address(&error))?;
+        let request = self.agent.configure_request(request).timeout_global(Some(ANSWER + WAIT)).build();
+        self.read(self.agent.run(request))
+    }
+
+    /// Says what is done.
+    ///
+    /// # Errors
+    /// If it is not known whether that was heard.
+    pub fn confirm(&self, epoch: u64, done: Vec<(u64, u64)>) -> Result<Told<()>, Error> {
+        self.send("confirmations", &Confirmations { epoch, done })
+    }
+
+    /// Says what was measured.
+    ///
+    /// # Errors
+    /// If it is not known whether that was heard.
+    pub fn report(&self, epoch: u64, measured: Vec<Measured>) -> Result<Told<()>, Error> {
+        self.send("reports", &Reports { epoch, measured })
+    }
+
+    /// The network.
+    ///
+    /// # Errors
+    /// If it cannot be had.
+    pub fn topology(&self) -> Result<Topology, Error> {
+        let request = self.address.request("GET", "/v1/topology").body(());
+        let request = request.map_err(|error| self.address.no_address(&error))?;
+        match self.read(self.agent.run(request))? {
+            Told::Done(topology) => Ok(topology),
+            Told::Stale(_) => Err(self.unreadable("a topology is expected")),
+        }
+    }
+
+    /// Where VMs are and what is down, with a tag of it; `None` if the tag is still this.
+    ///
+    /// # Errors
+    /// If it cannot be had.
+    pub fn neighbours(&self, tag: Option<&str>) -> Result<Option<(String, Neighbours)>, Error> {
+        let request = self.address.request("GET", &format!("{}/neighbours", self.path));
+        let request = match tag {
+            Some(tag) => request.header("if-none-match", tag),
+            None => request,
+        };
+        let request = request.body(()).map_err(|error| self.address.no_address(&error))?;
+        let answer = self.agent.run(request).map_err(|error| connection(&self.address.url, &error, HINT))?;
+        if answer.status().as_u16() == 304 {
+            return Ok(None);
+        }
+        let tag = answer.headers().get("etag").and_then(|tag| tag.to_str().ok()).unwrap_or_default().to_owned();
+        match self.read(Ok(answer))? {
+            Told::Done(neighbours) => Ok(Some((tag, neighbours))),
+            Told::Stale(_) => Err(self.unreadable("neighbours are expected")),
+        }
+    }
+
+    fn send<T: DeserializeOwned>(&self, what: &str, body: &impl Serialize) -> Result<Told<T>, Error> {
+        let text = serde_json::to_string(body).map_err(|error| Error::Failed(error.to_string()))?;
+        let request = self.address.request("POST", &format!("{}/{what}", self.path));
+        let request = request.header("content-type", "application/json").body(text);
+        self.read(self.agent.run(request.map_err(|error| self.address.no_address(&error))?))
+    }
+
+    fn read<T: DeserializeOwned>(
+        &self,
+        answered: Result<http::Response<ureq::Body>, ureq::Error>,
+    ) -> Result<Told<T>, Error> {
+        let read = answered.and_then(|mut answer| {
+            let body = answer.body_mut().with_config().limit(LARGEST).read_to_vec()?;
+            Ok((answer.status().as_u16(), body))
+        });
+        let (status, body) = read.map_err(|error| connection(&self.address.url, &error, HINT))?;
+        if status < 300 {
+            let body = if body.is_empty() { b"null".as_slice() } else { &body };
+            return serde_json::from_slice(body).map(Told::Done).map_err(|error| self.unreadable(&error.to_string()));
+        }
+        match serde_json::from_slice::<Problem>(&body) {
+            Ok(problem) if problem.code == Code::StaleEpoch => Ok(Told::Stale(problem.epoch)),
+            Ok(problem) if matches!(problem.code, Code::Unauthorized | Code::Forbidden | Code::NotFound) => {
+                let text = "is the token that of this node's agent? `wayleave token create --role agent --node NODE` makes one";
+                Err(Error::Usage(format!("{}\n  {text}", problem.detail)))
+            }
+            Ok(problem) => Err(Error::Failed(problem.detail)),
+            Err(_) => Err(self.unreadable(&format!("status {status}"))),
+        }
+    }
+
+    fn unreadable(&self, why: &str) -> Error {
+        let version = env!("CARGO_PKG_VERSION");
+        Error::Failed(format!(
+            "the answer of {} cannot be read ({why}): its version may be another than {version}, which this is",
+            self.address.url
+        ))
+    }
+}

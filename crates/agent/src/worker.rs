@@ -1,0 +1,170 @@
+//! The loop of one node: the agent as a state machine, driven by messages and the clock.
+//!
+//! ```text
+//! asker  ── what there is to do (waits for it) ──┐
+//! teller ── sessions, confirmations, reports,    ├─ Event ─> worker ─> Node (data plane)
+//!           where VMs are                      ──┘    <─ requests ─
+//! ```
+//!
+//! The worker never waits for the controller, and packets never wait for the worker: what is installed is in the kernel.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
+use std::time::{Duration, Instant};
+
+use wayleave_api::agent::{Measured, Messages};
+use wayleave_southbound::{Agent, Answer, Ask, Pace, Request};
+use wayleave_topology::Network;
+use wayleave_units::Time;
+
+use crate::node::Node;
+use crate::surroundings::Surroundings;
+use crate::talk::Told;
+use crate::words;
+
+/// How often interfaces are looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How often measured delays are reported.
+const REPORT_EVERY: Duration = Duration::from_secs(1);
+
+/// How often the controller is asked and things are tried again: nothing waits longer than a second.
+pub const PACE: Pace = Pace {
+    poll_every: Time::from_millis(100),
+    retry_first: Time::from_millis(250),
+    retry_most: Time::from_millis(1_000),
+};
+
+/// What a worker is told.
+#[derive(Debug)]
+pub enum Event {
+    /// What there is to do, or that it is not known.
+    Messages(u64, Option<Told<Messages>>),
+    /// Something else was answered.
+    Answered(u64, Answer),
+    /// VMs, or what is down, are others now.
+    Around(Arc<Surroundings>),
+    /// The controller has another network: everything is found out anew.
+    OtherNetwork(Arc<Surroundings>),
+    /// Stop; what is installed stays.
+    End,
+}
+
+/// What the teller is asked to tell.
+#[derive(Debug)]
+pub enum Tell {
+    /// This.
+    Request(Request),
+    /// What was measured in this session.
+    Report(u64, Vec<Measured>),
+}
+
+/// A node's loop.
+pub struct Worker<N> {
+    agent: Agent<N>,
+    network: Arc<Network>,
+    asker: SyncSender<(u64, u64)>,
+    teller: Sender<Tell>,
+    began: Instant,
+    /// Whether the asker waits for an answer.
+    is_asking: bool,
+    look_at: Instant,
+    report_at: Instant,
+}
+
+impl<N: Node> Worker<N> {
+    /// Of a node.
+    pub fn new(node: N, network: Arc<Network>, asker: SyncSender<(u64, u64)>, teller: Sender<Tell>) -> Self {
+        let began = Instant::now();
+        let agent = Agent::new(node, PACE);
+        let (look_at, report_at) = (began, began + REPORT_EVERY);
+        Self { agent, network, asker, teller, began, is_asking: false, look_at, report_at }
+    }
+
+    /// Until it is told to end, or that the network is another one; what is installed stays.
+    pub fn run(mut self, events: &Receiver<Event>) -> Option<Arc<Surroundings>> {
+        loop {
+            self.work();
+            let due = self.began + Duration::from_nanos(self.agent.due().as_nanos());
+            let wait = due.min(self.look_at).min(self.report_at).saturating_duration_since(Instant::now());
+            match events.recv_timeout(wait) {
+                Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => return None,
+                Ok(Event::OtherNetwork(around)) => return Some(around),
+                Ok(event) => self.hear(event),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn now(&self) -> Time {
+        Time::from_nanos(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Does what is due.
+    fn work(&mut self) {
+        let now = Instant::now();
+        if now >= self.look_at {
+            self.look_at = now + LOOK_EVERY;
+            self.agent.driver_mut().refresh();
+        }
+        if now >= self.report_at {
+            self.report_at = now + REPORT_EVERY;
+            if let Some(epoch) = self.agent.epoch() {
+                let measured = self.agent.driver_mut().reports();
+                if !measured.is_empty() {
+                    let _ = self.teller.send(Tell::Report(epoch, measured));
+                }
+            }
+        }
+        let time = self.now();
+        if self.agent.due() <= time {
+            self.agent.tick(time);
+        }
+        for request in self.agent.take_requests() {
+            self.send(request);
+        }
+    }
+
+    fn send(&mut self, request: Request) {
+        if let Ask::Operations { epoch } = request.ask {
+            // One that waits is enough: it is answered as soon as there is something.
+            if !self.is_asking {
+                self.is_asking = self.asker.try_send((request.number, epoch)).is_ok();
+            }
+            return;
+        }
+        let _ = self.teller.send(Tell::Request(request));
+    }
+
+    fn hear(&mut self, event: Event) {
+        let now = self.now();
+        match event {
+            Event::Messages(number, told) => {
+                self.is_asking = false;
+                match told {
+                    Some(Told::Done(messages)) => self.obey(now, number, messages),
+                    Some(Told::Stale(current)) => self.agent.answer(now, number, Answer::Stale { current }),
+                    None => {}
+                }
+            }
+            Event::Answered(number, answer) => {
+                if let Answer::Begun { epoch } = &answer {
+                    tracing::info!(epoch, "a session has begun");
+                }
+                self.agent.answer(now, number, answer);
+            }
+            Event::Around(around) => self.agent.driver_mut().look_around(around),
+            Event::OtherNetwork(_) | Event::End => {}
+        }
+    }
+
+    fn obey(&mut self, now: Time, number: u64, messages: Messages) {
+        let mut operations = Vec::new();
+        for told in &messages.operations {
+            match words::operation(&self.network, told) {
+                Ok(operation) => operations.push(operation),
+                Err(error) => tracing::warn!(serial = told.serial, "what is to be done cannot be understood: {error}"),
+            }
+        }
+        self.agent.answer(now, number, Answer::Operations(operations));
+    }
+}

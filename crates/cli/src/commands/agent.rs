@@ -1,0 +1,126 @@
+//! `wayleave agent`: what the controller decides, carried out on the hosts and switches of this machine.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use wayleave_agent::run::Agents;
+use wayleave_agent::{Options, down, endpoints};
+use wayleave_formats::{AgentFile, Source, read_agent};
+use wayleave_server::notify::Notify;
+
+use crate::commands::serve::LogArgs;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave agent --config agent.yaml
+  wayleave agent --config agent.yaml endpoint add h1 acme:web tap0
+  wayleave agent --config agent.yaml down
+
+What is installed is in the kernel: it goes on when the agent ends, until `down` takes it away. `wayleave schema agent` says what can stand in
+the file; docs/agent.md says which rights are needed, and why.";
+
+/// Carry out what the controller decides on the hosts and switches of this machine
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct AgentArgs {
+    /// What is driven, and where the controller is
+    #[arg(long, value_name = "FILE", default_value = "/etc/wayleave/agent.yaml")]
+    config: PathBuf,
+    #[command(flatten)]
+    log: LogArgs,
+    #[command(subcommand)]
+    command: Option<AgentCommand>,
+}
+
+/// What else can be done.
+#[derive(Subcommand, Clone, Debug)]
+enum AgentCommand {
+    /// Take away everything that the agent of this file has installed; it must not run any more
+    Down,
+    /// Say which interfaces belong to whom; whether the agent runs or not
+    #[command(subcommand)]
+    Endpoint(EndpointCommand),
+}
+
+/// Interfaces that come and go.
+#[derive(Subcommand, Clone, Debug)]
+enum EndpointCommand {
+    /// An interface is there, or will be: the agent finds it within a second
+    Add {
+        /// The host, as the file and the topology call it
+        node: String,
+        /// Whose it is: a VM as tenant:name, or host:NAME for the host itself
+        endpoint: String,
+        /// The host's end of the interface
+        interface: String,
+    },
+    /// An endpoint has no interface any more
+    Remove {
+        /// The host
+        node: String,
+        /// Whose it was
+        endpoint: String,
+    },
+}
+
+pub(crate) fn run(args: &AgentArgs) -> Result<Exit, Failure> {
+    let source = Source::read(&args.config)?;
+    let file = read_agent(&source)?;
+    match &args.command {
+        None => drive(args, &file),
+        Some(AgentCommand::Down) => {
+            args.log.begin()?;
+            // What is taken away needs no controller, and so no token.
+            down::down(Options::without_tokens(&file)).map_err(Failure::Internal)?;
+            Ok(Exit::Fine)
+        }
+        Some(AgentCommand::Endpoint(command)) => endpoint(&file, command),
+    }
+}
+
+/// Until a signal ends it.
+fn drive(args: &AgentArgs, file: &AgentFile) -> Result<Exit, Failure> {
+    args.log.begin()?;
+    let options = Options::of(file)?;
+    let (end, ended) = channel();
+    let signal = move || {
+        // Who does not listen any more ends anyway.
+        let _ = end.send(());
+    };
+    ctrlc::set_handler(signal).map_err(|error| Failure::Internal(format!("signals cannot be caught: {error}")))?;
+    let agents = Agents::start(options).map_err(Failure::Internal)?;
+    let notify = Notify::from_environment();
+    notify.tell("READY=1");
+    tracing::info!(nodes = file.nodes.len(), controller = file.server, "the agent runs");
+    let beat = Notify::watchdog().unwrap_or(Duration::from_secs(5));
+    while matches!(ended.recv_timeout(beat), Err(RecvTimeoutError::Timeout)) {
+        if agents.are_alive() {
+            notify.tell("WATCHDOG=1");
+        }
+    }
+    notify.tell("STOPPING=1");
+    agents.end();
+    tracing::info!("the agent ends: what is installed stays, and enforces");
+    Ok(Exit::Fine)
+}
+
+fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure> {
+    let (EndpointCommand::Add { node, endpoint, .. } | EndpointCommand::Remove { node, endpoint }) = command;
+    let options = Options::without_tokens(file);
+    let Some(known) = options.nodes.iter().find(|known| known.name == *node) else {
+        let names: Vec<&str> = options.nodes.iter().map(|known| known.name.as_str()).collect();
+        return Err(Failure::Usage(format!("the file has no node {node}: its nodes are {}", names.join(", "))));
+    };
+    let endpoint = endpoints::name(endpoint, node).map_err(Failure::Usage)?;
+    let folder = known.endpoints_folder();
+    let done = match command {
+        EndpointCommand::Add { interface, .. } => endpoints::add(&folder, &endpoint, interface),
+        EndpointCommand::Remove { .. } => endpoints::remove(&folder, &endpoint),
+    };
+    done.map_err(|error| Failure::Internal(format!("{}: {error}", folder.display())))?;
+    Ok(Exit::Fine)
+}

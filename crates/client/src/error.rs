@@ -1,0 +1,69 @@
+//! Why a controller was not reached, as sentences that say what to do.
+
+use std::fmt;
+use std::io;
+
+/// Why a controller was not reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// What was given makes no sense; what does.
+    Usage(String),
+    /// Something that should work did not.
+    Failed(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(message) | Self::Failed(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A connection that failed; `place` is the address, `hint` says where addresses come from.
+pub fn connection(place: &str, error: &ureq::Error, hint: &str) -> Error {
+    let text = match error {
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            format!("nobody listens at {place}: is the server running? `wayleave serve` starts one\n  {hint}")
+        }
+        ureq::Error::Io(error) if error.to_string().contains("lookup address") => {
+            format!("the name of the host in {place} is not known\n  {hint}")
+        }
+        ureq::Error::HostNotFound => format!("the name of the host in {place} is not known\n  {hint}"),
+        ureq::Error::BadUri(_) | ureq::Error::Http(_) => {
+            return Error::Usage(format!("{place} is no address: one such as http://127.0.0.1:7480 is expected"));
+        }
+        ureq::Error::Timeout(_) => {
+            format!("{place} did not answer in time: what was asked may have been done, and asking again does no harm")
+        }
+        other => other_trouble(place, &cause(other), hint),
+    };
+    Error::Failed(text)
+}
+
+fn other_trouble(place: &str, cause: &str, hint: &str) -> String {
+    if cause.contains("certificate") {
+        format!(
+            "the server at {place} is not trusted: {cause}\n  --ca FILE names the certificate that its own was signed with"
+        )
+    } else if cause.contains("InvalidContentType") || cause.contains("corrupt message") {
+        format!("the server at {place} does not speak TLS: try http:// in its address")
+    } else {
+        format!("{place} could not be asked: {cause}\n  {hint}")
+    }
+}
+
+fn cause(error: &ureq::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        let part = error.to_string();
+        if !text.contains(&part) {
+            text = format!("{text}: {part}");
+        }
+        source = error.source();
+    }
+    text
+}

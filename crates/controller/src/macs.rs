@@ -1,0 +1,15 @@
+//! Addresses that follow from names: whoever knows the name of a VM or host knows its address, without asking.
+
+use wayleave_wire::{Mac, mac_of};
+
+use crate::id::Id;
+
+/// Of a VM.
+pub(crate) fn of(id: &Id) -> Mac {
+    mac_of(&id.to_string())
+}
+
+/// Of a host's own interface.
+pub(crate) fn of_host(name: &str) -> Mac {
+    mac_of(&format!("host:{name}"))
+}

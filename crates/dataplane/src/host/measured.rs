@@ -1,0 +1,55 @@
+//! What measurements need of a host.
+
+use std::fs;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use aya::maps::{Array, Map, MapData};
+use aya::programs::SchedClassifier;
+use wayleave_units::Bytes;
+
+use super::Host;
+use crate::error::Error;
+
+impl Host {
+    /// What maps and programs take of the kernel's memory, as it tells.
+    ///
+    /// # Errors
+    /// If it does not tell.
+    pub fn memory(&self) -> Result<Bytes, Error> {
+        let mut sum = 0;
+        let folder = self.pins.path("");
+        let entries = fs::read_dir(&folder).map_err(|error| Error::at("reading", &folder, error))?;
+        for name in entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())) {
+            sum += match name.as_str() {
+                "endpoint" | "uplink" => {
+                    let program = self.pins.program(&name)?;
+                    locked(program.fd().map_err(|error| Error::failed("reading a program", error))?.as_fd())?
+                }
+                _ => locked(self.pins.map(&name)?.fd().as_fd())?,
+            };
+        }
+        Ok(Bytes::new(sum))
+    }
+
+    /// A program that only measurements have.
+    pub(crate) fn measured_program(&self, name: &str) -> Result<SchedClassifier, Error> {
+        self.pins.program(name)
+    }
+
+    /// With what a frame begins each time it is repeated.
+    pub(crate) fn write_head(&self, frame: &[u8]) -> Result<(), Error> {
+        let failed = |error| Error::failed("writing the head of a frame", error);
+        let mut head = [0_u8; 48];
+        head.iter_mut().zip(frame).for_each(|(to, from)| *to = *from);
+        let map = Array::<MapData, [u8; 48]>::try_from(Map::Array(self.pins.map("head")?));
+        map.map_err(failed)?.set(0, head, 0).map_err(failed)
+    }
+}
+
+/// `memlock` of what a file descriptor is for.
+fn locked(fd: BorrowedFd<'_>) -> Result<u64, Error> {
+    let path = format!("/proc/self/fdinfo/{}", fd.as_raw_fd());
+    let text = fs::read_to_string(&path).map_err(|error| Error::failed(format!("reading {path}"), error))?;
+    let value = text.lines().find_map(|line| line.strip_prefix("memlock:")?.trim().parse().ok());
+    value.ok_or_else(|| Error::Failed { doing: format!("reading {path}"), why: "there is no memlock".to_owned() })
+}

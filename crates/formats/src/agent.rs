@@ -1,0 +1,220 @@
+//! What an agent is told: where the controller is, which nodes it drives, which interfaces are theirs. `kind: Agent`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use wayleave_contracts::Named;
+
+use crate::document::{self, Kind};
+use crate::fields::{Fields, Shape};
+use crate::problem::{InputErrors, ProblemKind, Problems};
+use crate::source::Source;
+use crate::tree::{Node, Value};
+use crate::words::{did_you_mean_one_of, quoted};
+
+pub(crate) const AGENT_SPEC: Shape = Shape {
+    what: "the spec of Agent",
+    keys: &["server", "ca", "tokenFile", "state", "pins", "measure", "unmatched", "nodes"],
+};
+pub(crate) const AGENT_NODE: Shape =
+    Shape { what: "a node", keys: &["node", "tokenFile", "netns", "interfaces", "endpoints"] };
+pub(crate) const ENDPOINT: Shape = Shape { what: "an endpoint", keys: &["vm", "host", "interface"] };
+
+/// What becomes of packets that belong to no contract.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnmatchedPackets {
+    /// They go into the lowest queues.
+    #[default]
+    BestEffort,
+    /// They are dropped, as in Chameleon, section 4.2.2.
+    Drop,
+}
+
+/// An agent as its file describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentFile {
+    /// The address of the controller.
+    pub server: String,
+    /// Certificates to trust in place of those of the web.
+    pub ca: Option<PathBuf>,
+    /// A file with the token of nodes that name none.
+    pub token_file: Option<PathBuf>,
+    /// The folder for what has to outlive the agent, but not the machine.
+    pub state: PathBuf,
+    /// The folder of a bpf file system for what enforces.
+    pub pins: PathBuf,
+    /// Whether delays are measured: only useful where sender and receiver share a kernel.
+    pub measures: bool,
+    /// What becomes of packets that belong to no contract.
+    pub unmatched: UnmatchedPackets,
+    /// What it drives.
+    pub nodes: Vec<AgentNode>,
+}
+
+/// A host or switch that an agent drives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentNode {
+    /// Its name in the topology.
+    pub node: String,
+    /// A file with the token of its agent.
+    pub token_file: Option<PathBuf>,
+    /// Its network namespace, if it is not that of the agent.
+    pub netns: Option<String>,
+    /// Interfaces by the names of links that leave it; where none leaves by an interface, of the one that enters by it.
+    pub interfaces: BTreeMap<String, String>,
+    /// Interfaces of VMs (`tenant:name`) and of the host itself (`host:name`).
+    pub endpoints: BTreeMap<String, String>,
+}
+
+/// Reads an agent's file.
+///
+/// ```
+/// use wayleave_formats::{Source, read_agent};
+/// let text = "
+/// apiVersion: wayleave/v1
+/// kind: Agent
+/// spec:
+///   server: http://127.0.0.1:7480
+///   tokenFile: /etc/wayleave/h1.token
+///   nodes:
+///     - { node: h1, interfaces: { \"h1->s1\": eth1 }, endpoints: [ { vm: \"acme:web\", interface: tap0 } ] }
+/// ";
+/// let agent = read_agent(&Source::new("agent.yaml", text))?;
+/// assert_eq!(agent.nodes[0].interfaces["h1->s1"], "eth1");
+/// assert_eq!(agent.nodes[0].endpoints["acme:web"], "tap0");
+/// # Ok::<(), wayleave_formats::InputErrors>(())
+/// ```
+///
+/// # Errors
+/// Everything that is wrong with the file, in order of place.
+pub fn read_agent(source: &Source) -> Result<AgentFile, InputErrors> {
+    let mut problems = Problems::new(source);
+    let agent = read_document(source, &mut problems);
+    problems.finish(agent)
+}
+
+fn read_document(source: &Source, problems: &mut Problems<'_>) -> Option<AgentFile> {
+    let document = document::read(source.text(), Kind::Agent, problems, |_, _| {})?;
+    let spec = Fields::read(&document.spec, &AGENT_SPEC, problems)?;
+    spec.require_all(["server", "nodes"], problems);
+    let path = |key, problems: &mut Problems<'_>| spec.text(key, problems).map(PathBuf::from);
+    let nodes = spec.get("nodes")?.expect_list("nodes", problems)?;
+    let mut read = Vec::new();
+    for (index, entry) in nodes.iter().enumerate() {
+        let mark = problems.mark();
+        read.extend(node(entry, &read, problems));
+        problems.explain_since(mark, || format!("node {}", index + 1));
+    }
+    Some(AgentFile {
+        server: spec.text("server", problems)?.to_owned(),
+        ca: path("ca", problems),
+        token_file: path("tokenFile", problems),
+        state: path("state", problems).unwrap_or_else(|| "/run/wayleave/agent".into()),
+        pins: path("pins", problems).unwrap_or_else(|| "/sys/fs/bpf/wayleave".into()),
+        measures: flag(&spec, "measure", problems),
+        unmatched: unmatched(&spec, problems),
+        nodes: read,
+    })
+}
+
+fn flag(fields: &Fields<'_, '_>, key: &'static str, problems: &mut Problems<'_>) -> bool {
+    let Some(node) = fields.get(key) else { return false };
+    match node.text() {
+        Some("true") => true,
+        Some("false") => false,
+        _ => {
+            problems.report(ProblemKind::BadValue, node.span, || "true or false is expected");
+            false
+        }
+    }
+}
+
+fn unmatched(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> UnmatchedPackets {
+    const WORDS: [&str; 2] = ["best-effort", "drop"];
+    let Some(node) = fields.get("unmatched") else { return UnmatchedPackets::default() };
+    match node.expect_text(problems) {
+        Some("drop") => UnmatchedPackets::Drop,
+        Some("best-effort") | None => UnmatchedPackets::BestEffort,
+        Some(other) => {
+            let message = || format!("unknown treatment {}{}", quoted(other), did_you_mean_one_of(other, &WORDS));
+            problems.report(ProblemKind::BadValue, node.span, message);
+            UnmatchedPackets::BestEffort
+        }
+    }
+}
+
+fn node(entry: &Node<'_>, before: &[AgentNode], problems: &mut Problems<'_>) -> Option<AgentNode> {
+    let fields = Fields::read(entry, &AGENT_NODE, problems)?;
+    fields.require_all(["node", "interfaces"], problems);
+    let name = fields.text("node", problems)?.to_owned();
+    if before.iter().any(|other| other.node == name) {
+        problems.report(ProblemKind::DuplicateName, fields.value_span("node"), || "this node stands above already");
+    }
+    let interfaces = interfaces(fields.get("interfaces")?, problems);
+    let mut endpoints = BTreeMap::new();
+    let list = fields.get("endpoints").and_then(|node| node.expect_list("endpoints", problems)).unwrap_or_default();
+    for item in list {
+        if let Some((endpoint, interface)) = endpoint(item, &name, problems)
+            && endpoints.insert(endpoint, interface).is_some()
+        {
+            problems.report(ProblemKind::DuplicateName, item.span, || "this endpoint stands above already");
+        }
+    }
+    Some(AgentNode {
+        token_file: fields.text("tokenFile", problems).map(PathBuf::from),
+        netns: fields.text("netns", problems).map(str::to_owned),
+        node: name,
+        interfaces,
+        endpoints,
+    })
+}
+
+/// A mapping of links to interfaces.
+fn interfaces(node: &Node<'_>, problems: &mut Problems<'_>) -> BTreeMap<String, String> {
+    let mut interfaces = BTreeMap::new();
+    let Value::Mapping(entries) = &node.value else {
+        problems.report(ProblemKind::WrongType, node.span, || {
+            let message = format!("interfaces by links are expected, not {}", node.description());
+            (message, "as in { \"h1->s1\": eth1 }")
+        });
+        return interfaces;
+    };
+    for entry in entries {
+        let (Some(link), Some(interface)) = (entry.key.expect_text(problems), entry.value.expect_text(problems)) else {
+            continue;
+        };
+        if interfaces.insert(link.to_owned(), interface.to_owned()).is_some() {
+            problems.report(ProblemKind::DuplicateKey, entry.key.span, || "this link stands here twice");
+        }
+    }
+    interfaces
+}
+
+fn endpoint(node: &Node<'_>, host: &str, problems: &mut Problems<'_>) -> Option<(String, String)> {
+    let fields = Fields::read(node, &ENDPOINT, problems)?;
+    fields.require_all(["interface"], problems);
+    let (vm, own) = (fields.text("vm", problems), fields.text("host", problems));
+    let name = match (vm, own) {
+        (Some(vm), None) => {
+            let (tenant, name) = vm.split_once(':').unwrap_or(("default", vm));
+            if let Err(error) = Named::Tenant.check(tenant).and_then(|()| Named::Vm.check(name)) {
+                problems.report(ProblemKind::BadValue, fields.value_span("vm"), || error.to_string());
+                return None;
+            }
+            format!("{tenant}:{name}")
+        }
+        (None, Some(own)) if own == host => format!("host:{own}"),
+        (None, Some(_)) => {
+            let message =
+                || format!("this is the entry of {host}: only {host} itself, or a VM, can have an interface here");
+            problems.report(ProblemKind::Impossible, fields.value_span("host"), message);
+            return None;
+        }
+        _ => {
+            let message = "an endpoint needs one of the keys \"vm\" and \"host\"";
+            problems.report(ProblemKind::MissingKey, fields.at, || message);
+            return None;
+        }
+    };
+    Some((name, fields.text("interface", problems)?.to_owned()))
+}

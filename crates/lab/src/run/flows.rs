@@ -1,0 +1,147 @@
+//! From contracts to flows: the most that each contract lets its sender send.
+
+use std::collections::BTreeMap;
+
+use wayleave_contracts::{Demand, WireOverhead};
+use wayleave_units::{Bytes, Rate};
+
+use super::{RunOptions, Shown};
+use crate::error::LabError;
+use crate::plan::{EndpointPlan, LabPlan};
+use crate::traffic::{FlowSpec, HEADERS, Load, PAYLOAD};
+
+/// Wire bytes around a frame with the longest stack of tags: no route has more, so nobody sends more than the bucket lets pass.
+const OVERHEAD: WireOverhead = WireOverhead::Counted { tags: 6 };
+/// Of a best-effort packet of a flood: a large one, behind which others wait longest.
+const FLOOD_PAYLOAD: usize = 1458;
+/// Ports at which floods are received; contracts have those of their match.
+const FLOOD_PORT: u16 = 9;
+
+/// A contract that was offered to the controller, and the port of UDP that its match names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promised {
+    /// `tenant:name`.
+    pub id: String,
+    /// The endpoint that sends: a VM, or `host:h1`.
+    pub from: String,
+    /// The endpoint that receives.
+    pub to: String,
+    /// The token bucket in wire bytes.
+    pub demand: Demand,
+    /// The receiver's port.
+    pub port: u16,
+    /// The sender's port, if the match names one.
+    pub source_port: Option<u16>,
+}
+
+/// What the flows of a run are, in their order.
+pub(super) struct Flows {
+    pub(super) specs: Vec<FlowSpec>,
+    /// The contract of each; none for floods.
+    pub(super) contracts: Vec<Option<Shown>>,
+    /// Contracts whose bucket is too small for a packet that says when it was sent.
+    pub(super) silent: Vec<String>,
+}
+
+impl Flows {
+    pub(super) fn plan(
+        plan: &LabPlan,
+        promised: &[Promised],
+        shown: &[Shown],
+        options: &RunOptions,
+    ) -> Result<Self, LabError> {
+        let shown: BTreeMap<&str, &Shown> = shown.iter().map(|one| (one.id.as_str(), one)).collect();
+        let mut flows = Self { specs: Vec::new(), contracts: Vec::new(), silent: Vec::new() };
+        for one in promised {
+            // What was refused sends nothing.
+            let Some(&contract) = shown.get(one.id.as_str()) else { continue };
+            let Some(payload) = payload(&one.demand) else {
+                flows.silent.push(one.id.clone());
+                continue;
+            };
+            let load = match &options.adversary {
+                Some((name, rate)) if *name == one.id => Load::Constant { rate: *rate },
+                _ => Load::Bursts { rate: one.demand.rate, burst: one.demand.burst, period: options.period },
+            };
+            flows.specs.push(FlowSpec {
+                name: one.id.clone(),
+                from: endpoint(plan, &one.id, &one.from)?,
+                to: endpoint(plan, &one.id, &one.to)?,
+                port: one.port,
+                source_port: one.source_port,
+                payload,
+                overhead: OVERHEAD.per_frame().get(),
+                load,
+                bound: Some(contract.bound),
+            });
+            flows.contracts.push(Some(contract.clone()));
+        }
+        if let Some((name, _)) =
+            options.adversary.as_ref().filter(|(name, _)| flows.specs.iter().all(|one| one.name != *name))
+        {
+            return Err(LabError::Controller(format!("no contract {name} was admitted: it cannot be the adversary")));
+        }
+        flows.flood(plan, options.flood);
+        Ok(flows)
+    }
+
+    /// Every host sends best effort to the host that is half of all hosts further.
+    fn flood(&mut self, plan: &LabPlan, rate: Option<Rate>) {
+        let Some(rate) = rate else { return };
+        let hosts: Vec<&EndpointPlan> = plan.endpoints.iter().filter(|one| one.id.starts_with("host:")).collect();
+        for (index, from) in hosts.iter().enumerate() {
+            let to = hosts[(index + hosts.len() / 2) % hosts.len()];
+            self.specs.push(FlowSpec {
+                name: format!("flood of {}", from.id),
+                from: (*from).clone(),
+                to: to.clone(),
+                port: FLOOD_PORT,
+                source_port: None,
+                payload: FLOOD_PAYLOAD,
+                overhead: OVERHEAD.per_frame().get(),
+                load: Load::Constant { rate },
+                bound: None,
+            });
+            self.contracts.push(None);
+        }
+    }
+}
+
+/// Bytes behind the header of UDP, so that whole packets fill the bucket; `None` if not even the smallest packet fits.
+fn payload(demand: &Demand) -> Option<usize> {
+    let around = HEADERS + OVERHEAD.per_frame().get();
+    let largest = demand.max_frame.unwrap_or(Bytes::new(1_500 + 14 + OVERHEAD.per_frame().get()));
+    let packets = demand.burst.get().div_ceil(largest.get()).max(1);
+    let payload = (demand.burst.get() / packets).checked_sub(around)?;
+    usize::try_from(payload).ok().filter(|&payload| payload >= PAYLOAD)
+}
+
+fn endpoint(plan: &LabPlan, contract: &str, id: &str) -> Result<EndpointPlan, LabError> {
+    let found = plan.endpoint(id).cloned();
+    found.ok_or_else(|| {
+        LabError::Controller(format!(
+            "contract {contract} is for {id}, which is no endpoint of this lab: `wayleave lab up --endpoint` makes them"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn demand(burst: u64, max_frame: Option<u64>) -> Demand {
+        Demand { rate: Rate::from_mbit(1), burst: Bytes::new(burst), max_frame: max_frame.map(Bytes::new) }
+    }
+
+    #[test]
+    fn packets_fill_the_bucket_and_are_no_larger_than_they_may_be() {
+        // Headers 42 B, 48 B around the frame.
+        assert_eq!(payload(&demand(1562, None)), Some(1472));
+        assert_eq!(payload(&demand(3124, None)), Some(1472));
+        // Three packets of 1042 B.
+        assert_eq!(payload(&demand(3126, None)), Some(1042 - 90));
+        assert_eq!(payload(&demand(3000, Some(300))), Some(300 - 90));
+        assert_eq!(payload(&demand(114, None)), Some(24));
+        assert_eq!((payload(&demand(113, None)), payload(&demand(80, None))), (None, None));
+    }
+}

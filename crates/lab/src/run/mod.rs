@@ -1,0 +1,157 @@
+//! A run: contracts that the lab's controller admits, the worst traffic that they allow, and what became of every packet.
+//!
+//! The controller is asked over its REST interface like by anybody else; what of it a run needs is [`Operator`].
+
+mod flows;
+mod report;
+mod script;
+
+use std::collections::BTreeMap;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use wayleave_units::{Rate, Time};
+
+use crate::error::LabError;
+use crate::sentinel::Sentinel;
+use crate::traffic::Traffic;
+use crate::up::Lab;
+
+pub use flows::Promised;
+pub use report::{Action, ContractReport, Deed, Losses, RunReport};
+
+use flows::Flows;
+use script::Script;
+
+/// How long agents may take until all contracts are enforced.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Between one look at the contracts and the next.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A contract as the controller shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// `tenant:name`.
+    pub id: String,
+    /// Its number.
+    pub serial: u64,
+    /// `enforced`, `pending` and so on.
+    pub state: String,
+    /// Why, if it is degraded.
+    pub message: Option<String>,
+    /// No packet takes longer, by proof.
+    pub bound: Time,
+    /// The names of the links of each of its routes.
+    pub routes: Vec<Vec<String>>,
+}
+
+impl Shown {
+    /// Whether nothing more will happen to it by itself soon.
+    fn is_settled(&self) -> bool {
+        !matches!(self.state.as_str(), "pending" | "admitted")
+    }
+}
+
+/// What a run asks of a controller, and of the agents of its hosts.
+pub trait Operator {
+    /// Every contract that was admitted.
+    ///
+    /// # Errors
+    /// In words, if the controller does not answer.
+    fn contracts(&mut self) -> Result<Vec<Shown>, String>;
+
+    /// Reports a cable down with a reason, or up again.
+    ///
+    /// # Errors
+    /// In words, if the controller does not do it.
+    fn report(&mut self, link: &str, down: Option<&str>) -> Result<(), String>;
+
+    /// Packets of each contract that its sender's host has dropped, by serial number: those that the bucket did not let pass.
+    ///
+    /// # Errors
+    /// In words, if a host's counters cannot be read.
+    fn shaped(&mut self) -> Result<BTreeMap<u64, u64>, String>;
+}
+
+/// What happens in a run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// How long contracts send.
+    pub lasts: Duration,
+    /// From one instant at which all contracts send their bursts to the next.
+    pub period: Time,
+    /// How often a cable that contracts use is reported down while they send, so that they are moved, and up again.
+    pub reroutings: usize,
+    /// A cable between switches that is really cut, if any: this one, or the one that most contracts use.
+    pub cut: Option<Cut>,
+    /// Every host sends so much best-effort traffic to another one.
+    pub flood: Option<Rate>,
+    /// A contract whose sender ignores its bucket, and the rate that it sends.
+    pub adversary: Option<(String, Rate)>,
+}
+
+/// Which cable is cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The one that most contracts use.
+    Busiest,
+    /// The one of this link.
+    Link(String),
+}
+
+/// Runs contracts that were admitted.
+///
+/// # Errors
+/// If the controller or a namespace cannot be used, or the contracts are not enforced in time.
+pub fn run(
+    lab: &Lab,
+    operator: &mut dyn Operator,
+    promised: &[Promised],
+    options: &RunOptions,
+    on_action: &mut dyn FnMut(&Action),
+) -> Result<RunReport, LabError> {
+    let before = settled(operator)?;
+    let flows = Flows::plan(lab.plan(), promised, &before, options)?;
+    let shaped_before = operator.shaped().map_err(LabError::Controller)?;
+    let sentinel = Sentinel::start()?;
+    let traffic = Traffic::start(flows.specs.clone())?;
+    let (start, mut script) = (Instant::now(), Script::new(options));
+    let mut actions = Vec::new();
+    while let Some(due) = script.due(start) {
+        sleep(due.saturating_duration_since(Instant::now()));
+        // What fails is no reason to lose what was measured until then.
+        let action = script.act(lab, operator).unwrap_or_else(Action::failed);
+        on_action(&action);
+        actions.push(action);
+    }
+    sleep((start + options.lasts).saturating_duration_since(Instant::now()));
+    let reports = traffic.stop();
+    let stalls = sentinel.stop();
+    script.mend(lab, operator).map_err(LabError::Controller)?;
+    let after = operator.contracts().map_err(LabError::Controller)?;
+    let mut shaped = operator.shaped().map_err(LabError::Controller)?;
+    for (serial, before) in shaped_before {
+        shaped.entry(serial).and_modify(|count| *count = count.saturating_sub(before));
+    }
+    Ok(report::of(&flows, reports, &stalls, &after, &shaped, actions))
+}
+
+/// Waits until nothing is under way; the contracts then.
+fn settled(operator: &mut dyn Operator) -> Result<Vec<Shown>, LabError> {
+    let start = Instant::now();
+    loop {
+        let all = operator.contracts().map_err(LabError::Controller)?;
+        match all.iter().find(|contract| !contract.is_settled()) {
+            None => return Ok(all),
+            Some(contract) if start.elapsed() > PATIENCE => {
+                return Err(LabError::Controller(format!(
+                    "contract {} is still {} after {} s: look at the logs of the agents in the lab's folder",
+                    contract.id,
+                    contract.state,
+                    PATIENCE.as_secs()
+                )));
+            }
+            Some(_) => sleep(LOOK),
+        }
+    }
+}

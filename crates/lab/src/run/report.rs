@@ -1,0 +1,135 @@
+//! What a run has shown.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::Shown;
+use super::flows::Flows;
+use crate::sentinel::Stalls;
+use crate::traffic::FlowReport;
+
+/// Something that was done to the network while contracts sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// A cable was reported down, so that contracts were moved, and up again.
+    Reroute,
+    /// A cable was cut, and reported down.
+    Cut,
+    /// Nothing came of it.
+    Nothing,
+}
+
+/// What was done, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// What.
+    pub deed: Deed,
+    /// One of the links of the cable.
+    pub link: String,
+    /// Contracts that got other routes.
+    pub moved: Vec<String>,
+    /// Contracts that were not kept then.
+    pub degraded: usize,
+    /// From the deed until every contract was enforced again, or known not to be kept.
+    pub took: Duration,
+    /// Why nothing came of it.
+    pub failed: Option<String>,
+}
+
+impl Action {
+    pub(super) fn failed(why: String) -> Self {
+        Self {
+            deed: Deed::Nothing,
+            link: String::new(),
+            moved: Vec::new(),
+            degraded: 0,
+            took: Duration::ZERO,
+            failed: Some(why),
+        }
+    }
+}
+
+/// Packets that did not arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// The bucket did not let them pass.
+    pub shaped: u64,
+    /// Everything else: queues, and cables that were cut.
+    pub network: u64,
+}
+
+/// What became of a contract's packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContractReport {
+    /// The contract as it was before.
+    pub contract: Shown,
+    /// Its state in the end.
+    pub state: String,
+    /// How often it was moved.
+    pub moved: usize,
+    /// Its packets.
+    pub flow: FlowReport,
+    /// Those that did not arrive.
+    pub losses: Losses,
+    /// Packets later than the bound while a processor stood still long enough.
+    pub excused: u64,
+    /// Packets later than the bound.
+    pub violations: u64,
+}
+
+/// What a run has shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunReport {
+    /// By contract, in the order of the file.
+    pub contracts: Vec<ContractReport>,
+    /// Contracts that sent nothing, because their bucket holds no packet that says when it was sent.
+    pub silent: Vec<String>,
+    /// Best effort.
+    pub floods: Vec<FlowReport>,
+    /// What was done.
+    pub actions: Vec<Action>,
+    /// When processors stood still.
+    pub stalls: Stalls,
+}
+
+impl RunReport {
+    /// Packets of contracts that came later than promised, those apart for which the machine accounts.
+    pub fn violations(&self) -> u64 {
+        self.contracts.iter().map(|one| one.violations).sum()
+    }
+
+    /// How often a contract was moved.
+    pub fn moves(&self) -> usize {
+        self.actions.iter().map(|action| action.moved.len()).sum()
+    }
+}
+
+pub(super) fn of(
+    flows: &Flows,
+    reports: Vec<FlowReport>,
+    stalls: &Stalls,
+    after: &[Shown],
+    shaped: &BTreeMap<u64, u64>,
+    actions: Vec<Action>,
+) -> RunReport {
+    let (mut contracts, mut floods) = (Vec::new(), Vec::new());
+    for (contract, flow) in flows.contracts.iter().zip(reports) {
+        let Some(contract) = contract else {
+            floods.push(flow);
+            continue;
+        };
+        let shaped = shaped.get(&contract.serial).copied().unwrap_or(0).min(flow.lost());
+        let (excused, others) = flow.late_by_stalls(stalls);
+        let state = after.iter().find(|one| one.id == contract.id).map_or("released", |one| one.state.as_str());
+        contracts.push(ContractReport {
+            state: state.to_owned(),
+            moved: actions.iter().filter(|action| action.moved.contains(&contract.id)).count(),
+            losses: Losses { shaped, network: flow.lost() - shaped },
+            excused: excused.len() as u64,
+            violations: others.len() as u64,
+            contract: contract.clone(),
+            flow,
+        });
+    }
+    RunReport { contracts, silent: flows.silent.clone(), floods, actions, stalls: stalls.clone() }
+}
