@@ -99,10 +99,13 @@ impl fmt::Display for LabError {
                 write!(f, "{name:?} cannot be the name of a lab: 1 to 20 lower case letters and digits")
             }
             Self::Exists { name, is_whole: true } => {
-                write!(f, "lab {name} is up already: `wayleave lab down {name}`, or choose another name with --name")
+                write!(
+                    f,
+                    "lab {name} is up already: `wayleave lab down --name {name}`, or choose another name with --name"
+                )
             }
             Self::Exists { name, is_whole: false } => {
-                write!(f, "lab {name} was left half made: `wayleave lab down {name}` removes it")
+                write!(f, "lab {name} was left half made: `wayleave lab down --name {name}` removes it")
             }
             Self::Unknown { name, known } if known.is_empty() => write!(f, "there is no lab {name}, nor any other"),
             Self::Unknown { name, known } => write!(f, "there is no lab {name}; up are: {}", known.join(", ")),

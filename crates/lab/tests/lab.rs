@@ -84,7 +84,7 @@ fn a_second_lab_of_the_same_name_is_refused_and_one_of_another_name_is_not() {
     let _down = [Down(one.clone()), Down(two.clone())];
     up(&one, &star()).unwrap();
     let error = up(&one, &star()).unwrap_err().to_string();
-    assert!(error.contains(&format!("lab {one} is up already: `wayleave lab down {one}`")), "{error}");
+    assert!(error.contains(&format!("lab {one} is up already: `wayleave lab down --name {one}`")), "{error}");
     assert_eq!(labs().status(&one).unwrap().missing, [""; 0], "the first is as it was");
     up(&two, &star()).unwrap();
     labs().down(&one).unwrap();

@@ -89,6 +89,10 @@ fn json(check: &Check) -> CheckJson<'_> {
     }
 }
 
+fn are(missing: usize) -> String {
+    format!("{} {}", count(missing, "thing"), if missing == 1 { "is" } else { "are" })
+}
+
 fn table(out: &mut impl Write, checks: &[Check]) -> Result<(), Failure> {
     let mut table = plain_table(&["WHAT", "STATE", "NEEDED", "FOR"]);
     for check in checks {
@@ -96,19 +100,24 @@ fn table(out: &mut impl Write, checks: &[Check]) -> Result<(), Failure> {
         table.add_row([check.name, state(&check.finding), needed, check.purpose]);
     }
     write_table(out, &mut table)?;
+    let is_missing = |check: &&Check| matches!(check.finding, Finding::Missing(_));
     for need in [Need::Required, Need::Useful] {
-        for check in checks.iter().filter(|check| check.need == need && !check.is_present()) {
+        for check in checks.iter().filter(is_missing).filter(|check| check.need == need) {
             // Errors of the kernel's verifier have many lines; the last says what it is.
             let detail = check.finding.to_string();
             let detail = detail.lines().last().unwrap_or_default();
             writeln!(out, "\n{}: {detail}\n  {}", check.name, check.remedy)?;
         }
     }
-    let missing = checks.iter().filter(|check| check.need == Need::Required && !check.is_present()).count();
-    if missing == 0 {
+    let untried = checks.iter().filter(|check| matches!(check.finding, Finding::Untried(_))).count();
+    if untried > 0 {
+        writeln!(out, "\n{} could not be tried, for lack of what is missing.", count(untried, "thing"))?;
+    }
+    let missing = checks.iter().filter(is_missing).filter(|check| check.need == Need::Required).count();
+    if can_run(checks) {
         writeln!(out, "\nAgents and labs can run here.")?;
     } else {
-        writeln!(out, "\nAgents and labs cannot run here: {} missing.", count(missing, "thing"))?;
+        writeln!(out, "\nAgents and labs cannot run here: {} missing that they need.", are(missing))?;
     }
     Ok(())
 }
