@@ -9,6 +9,15 @@ use wayleave_units::Bytes;
 
 use super::Host;
 use crate::error::Error;
+use crate::layout::u64_at;
+
+/// What a bucket has counted, and when it was filled last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bucket {
+    pub(crate) last: u64,
+    pub(crate) packets: u64,
+    pub(crate) shaped: u64,
+}
 
 impl Host {
     /// What maps and programs take of the kernel's memory, as it tells.
@@ -29,6 +38,14 @@ impl Host {
             };
         }
         Ok(Bytes::new(sum))
+    }
+
+    /// The bucket of a contract, as it is now.
+    pub(crate) fn bucket(&self, serial: u64) -> Result<Bucket, Error> {
+        let slot = self.slots.get(&serial).map_or(0, |&(slot, _)| slot);
+        let bytes = self.buckets.get(&slot, 0).map_err(|error| Error::failed("reading a bucket", error))?;
+        let [last, packets, shaped] = [8, 16, 32].map(|at| u64_at(&bytes, at));
+        Ok(Bucket { last, packets, shaped })
     }
 
     /// A program that only measurements have.

@@ -42,7 +42,7 @@ fn apart<T: Send>(work: impl FnOnce(&Apart) -> Result<T, Error> + Send) -> Resul
 /// If the kernel refuses.
 pub fn memory(endpoints: u8, contracts: u16) -> Result<Bytes, Error> {
     apart(|apart| {
-        let mut host = Host::open(apart.pins(), &Settings::default())?;
+        let mut host = Host::open(&apart.pins().join("host"), &Settings::default())?;
         for endpoint in 0..endpoints {
             // The programs never see these interfaces: any number does.
             host.add_endpoint(1000 + u32::from(endpoint), mac(endpoint))?;
