@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wayleave_contracts::{Demand, WireOverhead};
-use wayleave_units::{Bytes, Rate};
+use wayleave_units::{Bytes, Rate, Time};
 
 use super::{RunOptions, Shown};
 use crate::error::LabError;
@@ -28,6 +28,8 @@ pub struct Promised {
     pub to: String,
     /// The token bucket in wire bytes.
     pub demand: Demand,
+    /// How long a packet may take.
+    pub deadline: Time,
     /// The receiver's port.
     pub port: u16,
     /// The sender's port, if the match names one.

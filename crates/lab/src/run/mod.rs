@@ -5,6 +5,7 @@
 mod flows;
 mod report;
 mod script;
+mod ways;
 
 use std::collections::BTreeMap;
 use std::thread::sleep;
@@ -41,11 +42,17 @@ pub struct Shown {
     pub message: Option<String>,
     /// No packet takes longer, by proof.
     pub bound: Time,
-    /// The names of the links of each of its routes.
-    pub routes: Vec<Vec<String>>,
+    /// Each of its routes, link by link with the queue in front of it.
+    pub routes: Vec<Vec<(String, u8)>>,
 }
 
 impl Shown {
+    /// A contract that nobody promised.
+    fn asked(promised: &Promised) -> Self {
+        let (id, state) = (promised.id.clone(), "best effort".to_owned());
+        Self { id, serial: 0, state, message: None, bound: promised.deadline, routes: Vec::new() }
+    }
+
     /// Whether nothing more will happen to it by itself soon.
     fn is_settled(&self) -> bool {
         !matches!(self.state.as_str(), "pending" | "admitted")
@@ -59,6 +66,12 @@ pub trait Operator {
     /// # Errors
     /// In words, if the controller does not answer.
     fn contracts(&mut self) -> Result<Vec<Shown>, String>;
+
+    /// Gives a contract this route, link by link with the queue in front of it; without one, any route.
+    ///
+    /// # Errors
+    /// In words, if the controller refuses.
+    fn pin(&mut self, id: &str, route: Option<&[(String, u8)]>) -> Result<(), String>;
 
     /// Reports a cable down with a reason, or up again.
     ///
@@ -80,7 +93,7 @@ pub struct RunOptions {
     pub lasts: Duration,
     /// From one instant at which all contracts send their bursts to the next.
     pub period: Time,
-    /// How often a cable that contracts use is reported down while they send, so that they are moved, and up again.
+    /// How often a contract is given another route while it sends.
     pub reroutings: usize,
     /// A cable between switches that is really cut, if any: this one, or the one that most contracts use.
     pub cut: Option<Cut>,
@@ -88,6 +101,8 @@ pub struct RunOptions {
     pub flood: Option<Rate>,
     /// A contract whose sender ignores its bucket, and the rate that it sends.
     pub adversary: Option<(String, Rate)>,
+    /// The same traffic without any contract, to see what contracts are good for.
+    pub is_plain: bool,
 }
 
 /// Which cable is cut.
@@ -110,7 +125,7 @@ pub fn run(
     options: &RunOptions,
     on_action: &mut dyn FnMut(&Action),
 ) -> Result<RunReport, LabError> {
-    let before = settled(operator)?;
+    let before = if options.is_plain { promised.iter().map(Shown::asked).collect() } else { settled(operator)? };
     let flows = Flows::plan(lab.plan(), promised, &before, options)?;
     let shaped_before = operator.shaped().map_err(LabError::Controller)?;
     let sentinel = Sentinel::start()?;
@@ -128,7 +143,7 @@ pub fn run(
     let reports = traffic.stop();
     let stalls = sentinel.stop();
     script.mend(lab, operator).map_err(LabError::Controller)?;
-    let after = operator.contracts().map_err(LabError::Controller)?;
+    let after = if options.is_plain { before } else { operator.contracts().map_err(LabError::Controller)? };
     let mut shaped = operator.shaped().map_err(LabError::Controller)?;
     for (serial, before) in shaped_before {
         shaped.entry(serial).and_modify(|count| *count = count.saturating_sub(before));

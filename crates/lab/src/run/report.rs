@@ -6,12 +6,12 @@ use std::time::Duration;
 use super::Shown;
 use super::flows::Flows;
 use crate::sentinel::Stalls;
-use crate::traffic::FlowReport;
+use crate::traffic::{FlowReport, Late};
 
 /// Something that was done to the network while contracts sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// A cable was reported down, so that contracts were moved, and up again.
+    /// A contract was given another route.
     Reroute,
     /// A cable was cut, and reported down.
     Cut,
@@ -24,12 +24,14 @@ pub enum Deed {
 pub struct Action {
     /// What.
     pub deed: Deed,
-    /// One of the links of the cable.
-    pub link: String,
+    /// The contract, or one of the links of the cable.
+    pub what: String,
     /// Contracts that got other routes.
     pub moved: Vec<String>,
     /// Contracts that were not kept then.
     pub degraded: usize,
+    /// When that was over, in nanoseconds of the calendar's clock.
+    pub ended: u64,
     /// From the deed until every contract was enforced again, or known not to be kept.
     pub took: Duration,
     /// Why nothing came of it.
@@ -37,10 +39,18 @@ pub struct Action {
 }
 
 impl Action {
+    /// Whether a contract had no route that was whole when a packet was sent.
+    fn breaks(&self, contract: &str, sent: u64) -> bool {
+        let took = u64::try_from(self.took.as_nanos()).unwrap_or(u64::MAX);
+        let is_within = (self.ended.saturating_sub(took)..=self.ended).contains(&sent);
+        self.deed == Deed::Cut && is_within && self.moved.iter().any(|moved| moved == contract)
+    }
+
     pub(super) fn failed(why: String) -> Self {
         Self {
             deed: Deed::Nothing,
-            link: String::new(),
+            what: String::new(),
+            ended: 0,
             moved: Vec::new(),
             degraded: 0,
             took: Duration::ZERO,
@@ -73,6 +83,8 @@ pub struct ContractReport {
     pub losses: Losses,
     /// Packets later than the bound while a processor stood still long enough.
     pub excused: u64,
+    /// Packets later than the bound that were sent between a cut and its repair by another route: until then nothing was promised.
+    pub cut_off: u64,
     /// Packets later than the bound.
     pub violations: u64,
 }
@@ -120,12 +132,15 @@ pub(super) fn of(
         };
         let shaped = shaped.get(&contract.serial).copied().unwrap_or(0).min(flow.lost());
         let (excused, others) = flow.late_by_stalls(stalls);
+        let (cut_off, others): (Vec<Late>, Vec<Late>) =
+            others.into_iter().partition(|late| actions.iter().any(|action| action.breaks(&contract.id, late.sent)));
         let state = after.iter().find(|one| one.id == contract.id).map_or("released", |one| one.state.as_str());
         contracts.push(ContractReport {
             state: state.to_owned(),
             moved: actions.iter().filter(|action| action.moved.contains(&contract.id)).count(),
             losses: Losses { shaped, network: flow.lost() - shaped },
             excused: excused.len() as u64,
+            cut_off: cut_off.len() as u64,
             violations: others.len() as u64,
             contract: contract.clone(),
             flow,

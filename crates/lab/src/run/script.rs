@@ -1,12 +1,13 @@
-//! What happens while contracts send: cables that are reported down so that contracts are moved, and one that is cut.
+//! What happens while contracts send: they get other routes, and a cable is cut.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use wayleave_dataplane::net::{Batch, Namespace};
-use wayleave_topology::{LinkId, Network, NodeKind};
+use wayleave_topology::{LinkId, Network};
 
-use super::{Cut, Operator, RunOptions, Shown, settled};
+use super::{Cut, Operator, RunOptions, Shown, settled, ways};
+use crate::clock::stamp;
 use crate::run::report::{Action, Deed};
 use crate::up::Lab;
 
@@ -15,8 +16,8 @@ pub(super) struct Script {
     /// When, after the start, and what.
     steps: std::vec::IntoIter<(Duration, Step)>,
     next: Option<(Duration, Step)>,
-    /// Cables that were chosen before, by one of their links.
-    used: BTreeSet<LinkId>,
+    /// Contracts that were given a route, and how often.
+    moved: BTreeMap<String, usize>,
     /// The link that is cut.
     cut: Option<LinkId>,
 }
@@ -36,7 +37,7 @@ impl Script {
         let timed: Vec<(Duration, Step)> = (1..).map(|number| between * number).zip(steps).collect();
         let mut steps = timed.into_iter();
         let next = steps.next();
-        Self { steps, next, used: BTreeSet::new(), cut: None }
+        Self { steps, next, moved: BTreeMap::new(), cut: None }
     }
 
     /// When something is to be done.
@@ -48,65 +49,86 @@ impl Script {
     pub(super) fn act(&mut self, lab: &Lab, operator: &mut dyn Operator) -> Result<Action, String> {
         let Some((_, step)) = self.next.take() else { return Err("nothing is to be done".to_owned()) };
         self.next = self.steps.next();
-        let network = lab.network();
         let before = operator.contracts()?;
-        let wanted = match &step {
-            Step::Reroute | Step::Cut(Cut::Busiest) => None,
-            Step::Cut(Cut::Link(name)) => Some(name.as_str()),
-        };
-        let link = match wanted {
-            Some(name) => network.find_link(name).ok_or_else(|| format!("the lab has no link {name}"))?,
-            None => busiest(network, &before, &self.used).ok_or("no contract uses a cable between switches")?,
-        };
-        self.used.insert(network.cable(link));
-        let name = network.link(link).name.clone();
         let start = Instant::now();
-        let deed = match step {
-            Step::Reroute => Deed::Reroute,
-            Step::Cut(_) => {
-                set(lab, link, "down")?;
-                self.cut = Some(link);
-                Deed::Cut
-            }
+        let (deed, what) = match step {
+            Step::Reroute => (Deed::Reroute, self.reroute(lab.network(), operator, &before)?),
+            Step::Cut(cut) => (Deed::Cut, self.cut(lab, operator, &before, &cut)?),
         };
-        operator.report(&name, Some("lab run"))?;
         let after = settled(operator).map_err(|error| error.to_string())?;
-        let took = start.elapsed();
-        if deed == Deed::Reroute {
-            operator.report(&name, None)?;
-            settled(operator).map_err(|error| error.to_string())?;
-        }
         let degraded = after.iter().filter(|contract| contract.state == "degraded").count();
-        Ok(Action { deed, link: name, moved: moved(&before, &after), degraded, took, failed: None })
+        let moved = moved(&before, &after);
+        Ok(Action { deed, what, moved, degraded, ended: stamp(), took: start.elapsed(), failed: None })
     }
 
-    /// Joins again what was cut.
+    /// Gives the contract that was moved least another route.
+    fn reroute(
+        &mut self,
+        network: &Network,
+        operator: &mut dyn Operator,
+        contracts: &[Shown],
+    ) -> Result<String, String> {
+        let mut candidates: Vec<&Shown> = contracts.iter().filter(|one| one.state == "enforced").collect();
+        candidates.sort_by_key(|one| self.moved.get(&one.id).copied().unwrap_or(0));
+        let mut refused = "no contract has another way to go".to_owned();
+        for contract in candidates {
+            let [route] = &contract.routes[..] else { continue };
+            let Some(other) = ways::other(network, route) else { continue };
+            match operator.pin(&contract.id, Some(&other)) {
+                Ok(()) => {
+                    *self.moved.entry(contract.id.clone()).or_default() += 1;
+                    return Ok(contract.id.clone());
+                }
+                Err(why) => refused = why,
+            }
+        }
+        Err(refused)
+    }
+
+    /// Cuts a cable, and reports it down.
+    fn cut(
+        &mut self,
+        lab: &Lab,
+        operator: &mut dyn Operator,
+        contracts: &[Shown],
+        cut: &Cut,
+    ) -> Result<String, String> {
+        let network = lab.network();
+        let link = match cut {
+            Cut::Link(name) => network.find_link(name).ok_or_else(|| format!("the lab has no link {name}"))?,
+            Cut::Busiest => busiest(network, contracts).ok_or("no contract uses a cable between switches")?,
+        };
+        set(lab, link, "down")?;
+        self.cut = Some(link);
+        let name = network.link(link).name.clone();
+        operator.report(&name, Some("lab run has cut it"))?;
+        Ok(name)
+    }
+
+    /// Joins again what was cut; contracts may go anywhere again.
     pub(super) fn mend(&mut self, lab: &Lab, operator: &mut dyn Operator) -> Result<(), String> {
+        for id in std::mem::take(&mut self.moved).into_keys() {
+            operator.pin(&id, None)?;
+        }
         let Some(link) = self.cut.take() else { return Ok(()) };
         set(lab, link, "up")?;
         operator.report(&lab.network().link(link).name, None)
     }
 }
 
-/// The link between switches that most contracts use, and nobody has chosen before.
-fn busiest(network: &Network, contracts: &[Shown], used: &BTreeSet<LinkId>) -> Option<LinkId> {
+/// The link between switches that most contracts use.
+fn busiest(network: &Network, contracts: &[Shown]) -> Option<LinkId> {
     let mut users: BTreeMap<LinkId, usize> = BTreeMap::new();
-    let names = contracts.iter().filter(|one| one.state == "enforced").flat_map(|one| one.routes.iter().flatten());
-    for link in names.filter_map(|name| network.find_link(name)) {
+    let hops = contracts.iter().filter(|one| one.state == "enforced").flat_map(|one| one.routes.iter().flatten());
+    for link in hops.filter_map(|(name, _)| network.find_link(name)).filter(|&link| ways::is_between(network, link)) {
         *users.entry(link).or_default() += 1;
     }
-    let is_switch = |node| network.node(node).kind == NodeKind::Switch;
-    let between = |link: LinkId| {
-        let link = network.link(link);
-        is_switch(link.from) && is_switch(link.to)
-    };
-    let free = users.into_iter().filter(|&(link, _)| between(link) && !used.contains(&network.cable(link)));
-    free.max_by_key(|&(link, users)| (users, std::cmp::Reverse(link))).map(|(link, _)| link)
+    users.into_iter().max_by_key(|&(link, users)| (users, std::cmp::Reverse(link))).map(|(link, _)| link)
 }
 
 /// Contracts that have other routes now.
 fn moved(before: &[Shown], after: &[Shown]) -> Vec<String> {
-    let routes: BTreeMap<&str, &Vec<Vec<String>>> = before.iter().map(|one| (one.id.as_str(), &one.routes)).collect();
+    let routes: BTreeMap<&str, _> = before.iter().map(|one| (one.id.as_str(), &one.routes)).collect();
     let has_moved = |one: &&Shown| !one.routes.is_empty() && routes.get(one.id.as_str()) != Some(&&one.routes);
     after.iter().filter(has_moved).map(|one| one.id.clone()).collect()
 }

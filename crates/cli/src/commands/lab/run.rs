@@ -6,7 +6,7 @@ mod print;
 use std::time::Duration;
 
 use clap::Args;
-use wayleave_api::decision::{ApplyReport, Outcome};
+use wayleave_api::decision::{Applied, ApplyReport, Outcome};
 use wayleave_contracts::{Match, Order, Protocol, WireOverhead};
 use wayleave_formats::{Addressed, Places, Source, read_orders, write_orders};
 use wayleave_lab::run::{Action, Cut, Promised, RunOptions, run as run_contracts};
@@ -36,8 +36,8 @@ const DEFAULT_TENANT: &str = "default";
 
 /// Admit contracts in a lab, send all that they allow, and measure every packet
 ///
-/// All contracts send their bursts at the same instants, over and over. Meanwhile cables can be reported down, so that contracts are
-/// moved while they send, and one can be cut. A packet later than the bound is a violation, unless the processors of this machine stood
+/// All contracts send their bursts at the same instants, over and over. Meanwhile contracts can be given other routes, and a cable can be
+/// cut. A packet later than the bound is a violation, unless the processors of this machine stood
 /// still for as long as it is late.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = exit::after(EXAMPLE))]
@@ -54,7 +54,7 @@ pub(crate) struct RunArgs {
     /// From one instant at which all bursts are sent to the next; a bucket that takes longer to fill waits longer
     #[arg(long, value_name = "TIME", default_value = "500ms")]
     period: Time,
-    /// How often a cable that contracts use is reported down meanwhile, and up again
+    /// How often a contract is given another route meanwhile
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     reroutes: usize,
     /// Cut a cable between switches in the end: that of this link, or the one that most contracts use
@@ -66,6 +66,9 @@ pub(crate) struct RunArgs {
     /// A contract whose sender ignores its bucket, and the rate at which it sends
     #[arg(long, value_name = "CONTRACT=RATE", value_parser = parse_adversary)]
     adversary: Option<(String, Rate)>,
+    /// The same traffic as best effort, without any contract: what becomes of the deadlines then
+    #[arg(long, conflicts_with_all = ["reroutes", "cut", "adversary"])]
+    without_contracts: bool,
     /// How to print what was seen
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
@@ -102,10 +105,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let orders = list.orders().iter().cloned().zip(FIRST_PORT..).map(|(order, port)| matched(order, port));
     let orders = orders.collect::<Result<Vec<Order>, Failure>>()?;
     let mut controller = LabController::of(&lab)?;
-    let text = write_orders(&orders, lab.network(), "lab run");
-    let told = Text { media: "application/yaml", text };
-    let (_, report) = controller.service.send_text::<ApplyReport>(Method::Post, "/v1/apply", told)?;
-    let refused = report.items.iter().filter(|item| item.outcome == Outcome::Refused).count();
+    let refused = if args.without_contracts { Vec::new() } else { apply(&controller, &lab, &orders)? };
     let promised: Vec<Promised> = orders.iter().filter_map(|order| promised(&lab, order)).collect();
     let options = RunOptions {
         lasts: Duration::from_nanos(args.lasts.as_nanos()),
@@ -114,6 +114,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         cut: args.cut.as_ref().map(|link| if link.is_empty() { Cut::Busiest } else { Cut::Link(link.clone()) }),
         flood: args.flood,
         adversary: args.adversary.clone(),
+        is_plain: args.without_contracts,
     };
     let is_table = args.output == OutputFormat::Table;
     let mut on_action = |action: &Action| {
@@ -123,14 +124,21 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     };
     let seen = run_contracts(&lab, &mut controller, &promised, &options, &mut on_action)?;
     match args.output {
-        OutputFormat::Json => print::json(&seen, &report)?,
-        OutputFormat::Table => print::table(&seen, &report)?,
+        OutputFormat::Json => print::json(&seen, &refused)?,
+        OutputFormat::Table => print::table(&seen, &refused)?,
     }
-    Ok(match (seen.violations(), refused) {
+    Ok(match (seen.violations(), refused.len()) {
         (1.., _) => Exit::Unsound,
         (0, 1..) => Exit::Refused,
         (0, 0) => Exit::Fine,
     })
+}
+
+/// Offers the contracts to the controller of the lab; those that it refused.
+fn apply(controller: &LabController<'_>, lab: &Lab, orders: &[Order]) -> Result<Vec<Applied>, Failure> {
+    let told = Text { media: "application/yaml", text: write_orders(orders, lab.network(), "lab run") };
+    let (_, report) = controller.service.send_text::<ApplyReport>(Method::Post, "/v1/apply", told)?;
+    Ok(report.items.into_iter().filter(|item| item.outcome == Outcome::Refused).collect())
 }
 
 /// With a match by which its packets are known: packets of UDP to this port, unless it has one.
@@ -157,6 +165,7 @@ fn promised(lab: &Lab, order: &Order) -> Option<Promised> {
         from: end(&order.from),
         to: end(&order.to),
         demand: order.contract.demand(WireOverhead::Counted { tags: 6 }),
+        deadline: order.contract.deadline,
         port: matching.destination_port?.get(),
         source_port: matching.source_port.map(std::num::NonZeroU16::get),
     })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_api::contract::Contract;
+use wayleave_api::contract::{Contract, Route};
 use wayleave_api::network::Consequences;
 use wayleave_api::network::{ElementState, UpDown};
 use wayleave_client::{Address, read_token};
@@ -41,17 +41,25 @@ impl Operator for LabController<'_> {
         let all: Vec<Contract> = self.service.list("/v1/contracts", &[], usize::MAX).map_err(words)?;
         let shown = |contract: Contract| {
             let status = contract.status;
-            let links = |route: &wayleave_api::contract::Route| route.hops.iter().map(|hop| hop.link.clone()).collect();
+            let hops = |route: &Route| route.hops.iter().map(|hop| (hop.link.clone(), hop.queue)).collect();
             Shown {
                 id: contract.id,
                 serial: status.serial,
                 state: crate::client::show::word(&status.state),
                 message: status.message,
                 bound: Time::from_nanos(status.bound_ns),
-                routes: status.routes.iter().map(links).collect(),
+                routes: status.routes.iter().map(hops).collect(),
             }
         };
         Ok(all.into_iter().map(shown).collect())
+    }
+
+    fn pin(&mut self, id: &str, route: Option<&[(String, u8)]>) -> Result<(), String> {
+        let path = format!("/v1/contracts/{}", encode(id));
+        let mut spec = self.service.get::<Contract>(&path).map_err(words)?.spec;
+        spec.route = route.map(|route| route.iter().map(|(link, queue)| format!("{link}:{queue}")).collect());
+        let told = self.service.send::<Contract>(Method::Put, &path, &spec);
+        told.map(|_| ()).map_err(words)
     }
 
     fn report(&mut self, link: &str, down: Option<&str>) -> Result<(), String> {

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::{Value, json};
 use wayleave_answers::human::count;
 use wayleave_answers::table::write_table;
-use wayleave_api::decision::{ApplyReport, Outcome};
+use wayleave_api::decision::Applied;
 use wayleave_lab::run::{Action, ContractReport, Deed, RunReport};
 use wayleave_lab::traffic::FlowReport;
 use wayleave_units::Time;
@@ -19,15 +19,15 @@ pub(super) fn action(action: &Action) -> String {
     let moved = count(action.moved.len(), "contract");
     let took = action.took.as_millis();
     match (action.deed, &action.failed) {
-        (Deed::Reroute, _) => format!("{} reported down: {moved} moved in {took} ms", action.link),
+        (Deed::Reroute, _) => format!("{} got another route in {took} ms", action.what),
         (Deed::Cut, _) => {
-            format!("{} cut: {moved} moved in {took} ms, {} not kept", action.link, action.degraded)
+            format!("{} cut: {moved} moved in {took} ms, {} not kept", action.what, action.degraded)
         }
         (Deed::Nothing, why) => format!("nothing was done: {}", why.as_deref().unwrap_or("nobody knows why")),
     }
 }
 
-pub(super) fn table(seen: &RunReport, applied: &ApplyReport) -> Result<(), Failure> {
+pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure> {
     let mut out = out();
     let mut table = plain_table(&[
         "CONTRACT",
@@ -62,7 +62,6 @@ pub(super) fn table(seen: &RunReport, applied: &ApplyReport) -> Result<(), Failu
         ]);
     }
     write_table(&mut out, &mut table)?;
-    let refused = applied.items.iter().filter(|item| item.outcome == Outcome::Refused);
     for item in refused {
         writeln!(
             out,
@@ -84,9 +83,9 @@ pub(super) fn table(seen: &RunReport, applied: &ApplyReport) -> Result<(), Failu
     let verdict = if seen.violations() == 0 { "every bound kept" } else { "NOT every bound kept" };
     writeln!(
         out,
-        "{verdict}: {} of {sent} packets late, {excused} more while the machine stood still; {} moved under traffic",
+        "{verdict}: {} of {sent} packets late, {excused} more while the machine stood still; {} under traffic",
         seen.violations(),
-        count(seen.moves(), "contract"),
+        count(seen.moves(), "move"),
     )?;
     let all = &seen.stalls.all;
     let longest = Time::from_nanos(seen.stalls.longest());
@@ -95,7 +94,7 @@ pub(super) fn table(seen: &RunReport, applied: &ApplyReport) -> Result<(), Failu
     Ok(())
 }
 
-pub(super) fn json(seen: &RunReport, applied: &ApplyReport) -> Result<(), Failure> {
+pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure> {
     let nanos = |time: Option<Time>| time.map(Time::as_nanos);
     let contract = |one: &ContractReport| -> Value {
         json!({
@@ -114,6 +113,7 @@ pub(super) fn json(seen: &RunReport, applied: &ApplyReport) -> Result<(), Failur
             "lost": one.losses.network,
             "late": one.violations,
             "lateInStalls": one.excused,
+            "lateInCut": one.cut_off,
             "reordered": one.flow.reordered,
             "duplicates": one.flow.duplicates,
             "moved": one.moved,
@@ -127,7 +127,7 @@ pub(super) fn json(seen: &RunReport, applied: &ApplyReport) -> Result<(), Failur
         };
         json!({
             "deed": deed,
-            "link": action.link,
+            "what": action.what,
             "moved": action.moved,
             "degraded": action.degraded,
             "tookNs": u64::try_from(action.took.as_nanos()).unwrap_or(u64::MAX),
@@ -140,7 +140,7 @@ pub(super) fn json(seen: &RunReport, applied: &ApplyReport) -> Result<(), Failur
         "moves": seen.moves(),
         "contracts": seen.contracts.iter().map(contract).collect::<Vec<_>>(),
         "silent": seen.silent,
-        "refused": applied.items.iter().filter(|item| item.outcome == Outcome::Refused).collect::<Vec<_>>(),
+        "refused": refused,
         "bestEffort": seen.floods.iter().map(flood).collect::<Vec<_>>(),
         "actions": actions.collect::<Vec<_>>(),
         "stalls": { "count": seen.stalls.all.len(), "longestNs": seen.stalls.longest(), "isStrict": seen.stalls.is_strict },
