@@ -1,5 +1,7 @@
 //! What the queues of a port have sent, dropped and hold.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::batch::output;
@@ -36,6 +38,46 @@ struct Shown {
     drops: u64,
     #[serde(default)]
     backlog: u64,
+    #[serde(default)]
+    options: Options,
+}
+
+/// What was chosen for it.
+#[derive(Default, Deserialize)]
+struct Options {
+    /// Bytes a second.
+    rate: Option<u64>,
+    overhead: Option<u32>,
+    limit: Option<u64>,
+}
+
+/// The queues that a port has in the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Installed {
+    /// Bytes a second; `None` if nothing gives the port a rate.
+    pub(crate) rate: Option<u64>,
+    pub(crate) overhead: u32,
+    /// What each queue holds; `None` where one is missing.
+    pub(crate) limits: Vec<Option<u64>>,
+}
+
+/// The queues that the ports of a namespace have in the kernel, by interface.
+pub(crate) fn installed(namespace: &Namespace) -> Result<BTreeMap<String, Installed>, NetError> {
+    let mut ports: BTreeMap<String, Installed> = BTreeMap::new();
+    for Shown { kind, handle, dev, options, .. } in read(&output(namespace, "tc", &["-j", "qdisc", "show"])?)? {
+        let port = ports.entry(dev).or_default();
+        match (kind.as_str(), PortQdisc::queue_of_handle(&handle)) {
+            ("tbf", _) => (port.rate, port.overhead) = (options.rate, options.overhead.unwrap_or(0)),
+            ("bfifo", Some(queue)) => {
+                if port.limits.len() <= queue {
+                    port.limits.resize(queue + 1, None);
+                }
+                port.limits[queue] = options.limit;
+            }
+            _ => {}
+        }
+    }
+    Ok(ports)
 }
 
 /// The counters of all ports in a namespace that have queues as [`PortQdisc`] makes them: (interface, queues in order).
@@ -46,11 +88,14 @@ pub fn queue_counters(namespace: &Namespace) -> Result<Vec<(String, Vec<QueueCou
     parse(&output(namespace, "tc", &["-s", "-j", "qdisc", "show"])?)
 }
 
+fn read(text: &str) -> Result<Vec<Shown>, NetError> {
+    serde_json::from_str(text)
+        .map_err(|error| NetError::Output { command: "tc -j qdisc show".to_owned(), why: error.to_string() })
+}
+
 fn parse(text: &str) -> Result<Vec<(String, Vec<QueueCounters>)>, NetError> {
-    let shown: Vec<Shown> = serde_json::from_str(text)
-        .map_err(|error| NetError::Output { command: "tc -s -j qdisc show".to_owned(), why: error.to_string() })?;
     let mut ports: Vec<(String, Vec<QueueCounters>)> = Vec::new();
-    for Shown { kind, handle, dev, bytes, packets, drops, backlog } in shown {
+    for Shown { kind, handle, dev, bytes, packets, drops, backlog, .. } in read(text)? {
         let Some(queue) = PortQdisc::queue_of_handle(&handle).filter(|_| kind == "bfifo") else { continue };
         let index = ports.iter().position(|(name, _)| *name == dev).unwrap_or_else(|| {
             ports.push((dev, Vec::new()));

@@ -13,6 +13,7 @@ mod pass;
 mod qdisc;
 
 pub use batch::{Batch, output};
+pub(crate) use counters::installed;
 pub use counters::{QueueCounters, queue_counters};
 pub use error::NetError;
 pub use link::{VLAN_ROOM, VethEnd, attach_ingress, attach_pass, check_interface, create_veth, plain_packets};

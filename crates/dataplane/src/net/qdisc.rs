@@ -8,6 +8,7 @@
 
 use wayleave_units::{Bytes, Rate};
 
+use super::counters::Installed;
 use super::error::NetError;
 use crate::class::MAJOR;
 
@@ -83,6 +84,14 @@ impl PortQdisc {
             ));
         }
         Ok(lines)
+    }
+
+    /// Whether a port has these queues already.
+    pub(crate) fn is(&self, port: &Installed) -> bool {
+        let limits = self.queues.iter().map(|buffer| Some(buffer.get().min(MAX_BUFFER)));
+        port.rate == Some(self.rate.bits_per_second() / 8)
+            && port.overhead == self.overhead
+            && limits.eq(port.limits.iter().copied())
     }
 
     /// The queue whose counters stand at this handle of `tc`, as `lines` chose it.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{PortCounters, SwitchCounters, SwitchDriver, SwitchPlan};
 use crate::error::Error;
-use crate::net::{Batch, Namespace, NetError, attach_ingress, queue_counters};
+use crate::net::{Batch, Namespace, NetError, PortQdisc, attach_ingress, installed, queue_counters};
 use crate::programs::{Port, SwitchProgram};
 
 /// A switch that is a namespace of Linux, or a machine. Its program and table are pinned, so it forwards whether its driver runs or not.
@@ -90,8 +90,11 @@ impl SwitchDriver for LinuxSwitch {
 
     fn configure(&mut self, plan: &SwitchPlan) -> Result<(), LinuxSwitchError> {
         let (mut lines, pinned) = (Vec::new(), self.program.pinned());
+        let there = installed(&self.namespace)?;
         for port in &plan.ports {
-            if let Some(egress) = &port.egress {
+            // To give a port the queues that it has would drop the packets in them.
+            let is_new = |egress: &&PortQdisc| !there.get(&port.interface).is_some_and(|port| egress.is(port));
+            if let Some(egress) = port.egress.as_ref().filter(is_new) {
                 lines.extend(egress.anew(&port.interface)?);
             }
             lines.extend(attach_ingress(&port.interface, &pinned));
