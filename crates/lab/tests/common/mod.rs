@@ -1,10 +1,10 @@
 //! Labs that belong to one process of tests, and what dead ones have left.
 
 use std::path::Path;
-use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Once, OnceLock};
 
-use wayleave_dataplane::doctor::{Need, can_run, examine};
+use wayleave_dataplane::doctor::{Check, Need, can_run, examine};
 use wayleave_lab::{LabName, Labs};
 
 static SWEEP: Once = Once::new();
@@ -41,8 +41,9 @@ impl Drop for Down {
 
 /// Whether labs can be made here; says what was left out if not.
 pub(crate) fn is_able() -> bool {
-    let checks = examine();
-    let able = can_run(&checks);
+    static CHECKS: OnceLock<Vec<Check>> = OnceLock::new();
+    let checks = CHECKS.get_or_init(examine);
+    let able = can_run(checks);
     for check in checks.iter().filter(|check| !able && check.need == Need::Required && !check.is_present()) {
         eprintln!("LEFT OUT: this test needs {}: {}", check.name, check.finding);
     }
