@@ -81,6 +81,7 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
     )?;
     if let Some(server) = server {
         writeln!(out, "controller: {server}, token in {}", lab.token_file().display())?;
+        writeln!(out, "agents begin in the background; what they say is in {}", lab.folder().display())?;
     }
     if let Some(first) = plan.endpoints.first() {
         writeln!(out, "look into an endpoint: nsenter --net=/run/netns/{} sh", first.inside.namespace)?;
