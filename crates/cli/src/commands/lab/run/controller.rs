@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use wayleave_api::contract::Contract;
-use wayleave_api::network::{ElementState, UpDown};
 use wayleave_api::network::Consequences;
+use wayleave_api::network::{ElementState, UpDown};
 use wayleave_client::{Address, read_token};
 use wayleave_dataplane::host::Counters;
 use wayleave_lab::Lab;
