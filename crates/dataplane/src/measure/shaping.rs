@@ -129,11 +129,6 @@ impl Allowed {
     fn nanos(self, bits: f64) -> f64 {
         bits / self.rate.bits_per_second() as f64 * 1e9
     }
-
-    /// Packets of a full bucket.
-    fn at_once(self) -> usize {
-        (self.burst.get() / self.cost) as usize
-    }
 }
 
 /// A packet that passed.
