@@ -114,7 +114,7 @@ fn pins_of_another_version_are_left_alone_until_they_are_removed() {
     let old = world.pins.join("v-000000000000");
     std::fs::create_dir_all(&old).unwrap();
     let host = opened(&world);
-    assert_eq!(host.older(), [old.clone()]);
+    assert_eq!(host.older(), std::slice::from_ref(&old));
     host.remove_older().unwrap();
     assert!(!old.exists() && host.older().is_empty());
 }
