@@ -4,6 +4,8 @@ CARGO ?= cargo
 # Cases of each property and milliseconds of each fuzz target in `make fuzz`.
 FUZZ_CASES ?= 5000
 FUZZ_MS ?= 60000
+# Frames of each test in `make fuzz-dataplane`; about 0.2 ms each.
+FRAMES ?= 1000000
 # Random networks in `make verify-long`; about 2 ms each.
 VERIFY_CASES ?= 1000000
 # Times as long as usual, or `all`, in `make break-ledger`.
@@ -25,7 +27,7 @@ endif
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format lint docs tests bench bench-sim reproduce fuzz verify-long break-ledger break-server try-topologies bpf toolchain \
+.PHONY: help demo build test format lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long break-ledger break-server try-topologies bpf toolchain \
 	components
 
 help: ## list these targets
@@ -77,6 +79,10 @@ fuzz: toolchain ## long runs of the properties and of the fuzz targets (FUZZ_CAS
 	$(call say,properties with $(FUZZ_CASES) cases and fuzz targets of $(FUZZ_MS) ms)
 	@PROPTEST_CASES=$(FUZZ_CASES) BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) \
 		$(CARGO) test --locked --workspace --release --tests
+
+fuzz-dataplane: toolchain ## the eBPF programs against their models with a million frames each (root; FRAMES)
+	$(call say,$(FRAMES) frames a test)
+	@WAYLEAVE_FRAMES=$(FRAMES) $(CARGO) test --locked --release --package wayleave-dataplane --test differential
 
 verify-long: toolchain ## a million random networks with admitted contracts under attack (VERIFY_CASES)
 	$(call say,$(VERIFY_CASES) random networks under attack)

@@ -20,7 +20,8 @@ fn missing_in(status: &str, enters_namespaces: bool) -> Option<String> {
     let is_there = |number: u32| has & (1 << number) != 0;
     let needed = NEEDED.into_iter().chain(enters_namespaces.then_some(SYS_ADMIN));
     // Who may administer the system has both rights of eBPF.
-    let lacks = needed.filter(|(number, ..)| !is_there(*number) && !(*number >= 38 && is_there(SYS_ADMIN.0)));
+    let has = |number: u32| is_there(number) || (number >= 38 && is_there(SYS_ADMIN.0));
+    let lacks = needed.filter(|(number, ..)| !has(*number));
     let lacks: Vec<String> = lacks.map(|(_, name, what)| format!("{name} ({what})")).collect();
     (!lacks.is_empty()).then(|| {
         format!(

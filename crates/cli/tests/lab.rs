@@ -68,7 +68,7 @@ fn contracts_keep_their_bounds_while_they_are_moved_beside_floods_and_would_not_
         return;
     }
     let lab = Lab::up("fat-tree:k=4");
-    let (code, seen) = lab.run("--lasts 8s --reroutes 5 --flood 9Mbit");
+    let (code, seen) = lab.run("--lasts 8s --reroutes 5 --flood 12Mbit");
     let contracts = seen["contracts"].as_array().unwrap();
     assert_eq!((contracts.len(), code), (8, Some(0)), "{seen:#}");
     assert!(contracts.iter().all(|one| one["state"] == "enforced" && one["sent"].as_u64() > Some(100)), "{seen:#}");
@@ -76,7 +76,7 @@ fn contracts_keep_their_bounds_while_they_are_moved_beside_floods_and_would_not_
     assert!(seen["moves"].as_u64() >= Some(4), "{seen:#}");
 
     // A sender that ignores its bucket is the only one who suffers from it.
-    let (code, seen) = lab.run("--lasts 4s --flood 9Mbit --adversary camera=9Mbit --cut");
+    let (code, seen) = lab.run("--lasts 4s --flood 12Mbit --adversary camera=9Mbit --cut");
     assert_eq!((code, &seen["violations"]), (Some(0), &Value::from(0)), "{seen:#}");
     let camera = seen["contracts"].as_array().unwrap().iter().find(|one| one["id"] == "default:camera").unwrap();
     assert!(camera["shaped"].as_u64() > camera["received"].as_u64(), "{camera:#}");
@@ -87,7 +87,7 @@ fn contracts_keep_their_bounds_while_they_are_moved_beside_floods_and_would_not_
     assert_eq!((&sensor["lost"], &sensor["duplicates"]), (&Value::from(0), &Value::from(0)), "{sensor:#}");
 
     // The same packets as best effort: what contracts are good for, and that this test can fail.
-    let (code, seen) = lab.run("--lasts 4s --flood 9Mbit --without-contracts");
+    let (code, seen) = lab.run("--lasts 4s --flood 12Mbit --without-contracts");
     assert_eq!(code, Some(4), "{seen:#}");
     assert!(seen["violations"].as_u64() > Some(100), "{seen:#}");
 }

@@ -146,3 +146,19 @@ fn what_fails_is_rerouted_or_degraded_and_comes_back() {
     assert_eq!(controller.grant(&id).unwrap().state, State::Admitted);
     assert_eq!(route(&controller).hops[0], old.hops[0]);
 }
+
+#[test]
+fn a_vm_of_an_older_ledger_has_the_address_that_follows_from_its_name() {
+    let setup = setup(Southbound::Assumed);
+    let older = r#"{"host":"h1","revision":3}"#;
+    let of = |key: &str, body: &str| Controller::load(&setup, at(0).wall, [(Kind::Vm, key, body)]);
+    let controller = of("acme:web", older).unwrap();
+    let mac = controller.vm(&Id::new("acme", "web")).unwrap().mac;
+    assert_eq!(mac, wayleave_wire::mac_of("acme:web"));
+    // Written again it is there, and read again it is the same.
+    let change = controller.records().into_iter().find(|change| change.kind == Kind::Vm).unwrap();
+    let body = change.body.unwrap();
+    assert!(body.contains(&mac.to_string()), "{body}");
+    assert_eq!(of("acme:web", &body).unwrap().vm(&Id::new("acme", "web")).unwrap().mac, mac);
+    assert!(of("acme:web", r#"{"host":"h1","mac":"01:00:5e:00:00:01","revision":3}"#).is_err());
+}

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::chameleon::{fig8a, fig8b, fig9a, fig9b, scaling, sec2, table5};
+use crate::chameleon::{fig8a, fig8b, fig9a, fig9b, fig12, scaling, sec2, table5};
 use crate::data::Figure;
 use crate::loko::{burst, comparison, scalability, zodiac_fx};
 use crate::run::{Failed, Run};
@@ -141,6 +141,36 @@ pub const CATALOGUE: &[Entry] = &[
         full_seconds: 180,
         quick_seconds: 8,
         measure: scaling::fig11b,
+    },
+    Entry {
+        id: "chameleon-fig12a",
+        runs: "tagging",
+        paper: &CHAMELEON,
+        place: "Fig. 12a",
+        title: "Tagging rate of a host by packet size and tags (root, eBPF)",
+        full_seconds: 60,
+        quick_seconds: 10,
+        measure: fig12::fig12a,
+    },
+    Entry {
+        id: "chameleon-fig12b",
+        runs: "shaping",
+        paper: &CHAMELEON,
+        place: "Fig. 12b",
+        title: "Rate and burst that a host's shaper lets pass (root, eBPF)",
+        full_seconds: 90,
+        quick_seconds: 10,
+        measure: fig12::fig12b,
+    },
+    Entry {
+        id: "chameleon-fig12-resources",
+        runs: "resources",
+        paper: &CHAMELEON,
+        place: "section 5.3.3",
+        title: "Memory and processor of a host's data plane (root, eBPF)",
+        full_seconds: 5,
+        quick_seconds: 5,
+        measure: fig12::resources,
     },
     Entry {
         id: "table5",

@@ -41,6 +41,8 @@ const ARROWS: &[(&str, Allowed)] = &[
             "verify",
             "devices",
             "workbench",
+            // Figures of a host's programs.
+            "dataplane",
         ]),
     ),
     // A pure state machine; the server and the tests' world drive it.

@@ -2,7 +2,7 @@
 //!
 //! Chameleon (CoNEXT 2020), section 3.5: agents on the hosts tag and shape what VMs send, as the controller tells them. What an agent has
 //! to do so that no promise breaks while messages are lost, come twice or late, and while either side starts again, is here,
-//! without a socket or a clock: [`Agent`]. What a node really does is behind [`Driver`]; the Linux data plane will be one, and
+//! without a socket or a clock: [`Agent`]. What a node really does is behind [`Driver`]; the Linux data plane of crate `agent` is one, and
 //! [`Recorder`] is the one for tests. [`suite::check`] is what every driver has to pass.
 //!
 //! ```text

@@ -2,6 +2,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod controller;
+pub(crate) mod dataplane;
 pub(crate) mod sim;
 
 use serde::Serialize;

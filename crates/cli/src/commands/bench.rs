@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use clap::{Args, Subcommand};
 
-use crate::bench::{admission, controller, print, sim};
+use crate::bench::{admission, controller, dataplane, print, sim};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::model_args::ModelArgs;
@@ -20,6 +20,7 @@ pub(crate) enum BenchCommand {
     Admission(AdmissionArgs),
     Sim(SimArgs),
     Controller(ControllerArgs),
+    Dataplane(DataplaneArgs),
 }
 
 const EXAMPLE: &str = "\
@@ -93,12 +94,32 @@ pub(crate) struct ControllerArgs {
     only: Option<String>,
 }
 
+const DATAPLANE_EXAMPLE: &str = "\
+Example:
+  sudo wayleave bench dataplane 2-tags 6-tags";
+
+/// A host's eBPF programs: what a packet costs, and how exact rate and burst are. Needs root
+#[derive(Args, Clone, Debug)]
+#[command(after_help = DATAPLANE_EXAMPLE)]
+pub(crate) struct DataplaneArgs {
+    /// What to run [default: all]
+    #[arg(value_name = "CASE")]
+    cases: Vec<String>,
+    /// Name the cases and stop
+    #[arg(long)]
+    list: bool,
+    /// Run this one here: what each case's own process is told
+    #[arg(long, hide = true, value_name = "CASE")]
+    only: Option<String>,
+}
+
 /// Runs the command.
 pub(crate) fn run(command: &BenchCommand) -> Result<Exit, Failure> {
     match command {
         BenchCommand::Admission(args) => run_admission(args),
         BenchCommand::Sim(args) => run_sim(args),
         BenchCommand::Controller(args) => run_controller(args),
+        BenchCommand::Dataplane(args) => run_dataplane(args),
     }
 }
 
@@ -140,6 +161,20 @@ fn run_controller(args: &ControllerArgs) -> Result<Exit, Failure> {
     if let Some(name) = &args.only {
         let metrics = controller::run(name).map_err(Failure::Internal)?;
         print("controller", name, &metrics).map_err(Failure::Internal)?;
+        return Ok(Exit::Fine);
+    }
+    chosen(&args.cases, names, names.to_vec())?.into_iter().try_for_each(run_apart)?;
+    Ok(Exit::Fine)
+}
+
+fn run_dataplane(args: &DataplaneArgs) -> Result<Exit, Failure> {
+    let names = dataplane::CASES;
+    if args.list {
+        return list(names);
+    }
+    if let Some(name) = &args.only {
+        let metrics = dataplane::run(name).map_err(Failure::Internal)?;
+        print("dataplane", name, &metrics).map_err(Failure::Internal)?;
         return Ok(Exit::Fine);
     }
     chosen(&args.cases, names, names.to_vec())?.into_iter().try_for_each(run_apart)?;

@@ -129,11 +129,6 @@ impl Allowed {
     fn nanos(self, bits: f64) -> f64 {
         bits / self.rate.bits_per_second() as f64 * 1e9
     }
-
-    /// Packets of a full bucket.
-    fn at_once(self) -> usize {
-        (self.burst.get() / self.cost) as usize
-    }
 }
 
 /// A packet that passed.
@@ -261,13 +256,16 @@ fn offer(
         if flow.due > now()? + before {
             continue;
         }
-        let then = host.bucket(flow.serial)?;
+        let (then, began) = (host.bucket(flow.serial)?, now()?);
         run(program, Input { ifindex: flow.ifindex, frame: &flow.frame, gso_size: 0 }, OFFERS)?;
         let after = host.bucket(flow.serial)?;
         if after.packets > then.packets {
             let was_refused = then.last > flow.passed.last().map_or(u64::MAX, |last| last.at);
             let is_close = was_refused && after.last - then.last < interval / 1_000;
-            flow.pass(after.last, is_close || after.shaped > then.shaped, allowed);
+            // Refused in the same call, and the machine did not stand still in between.
+            let refused = after.shaped - then.shaped;
+            let is_prompt = refused > 0 && after.last.saturating_sub(began) < 2_000 + 250 * refused;
+            flow.pass(after.last, is_close || is_prompt, allowed);
         }
     }
     Ok(())

@@ -8,6 +8,7 @@
 //! | Fig. 9a, 9b | `fig9a.rs`, `fig9b.rs` |
 //! | Table 5 | `table5.rs`, `table5_rows.rs` |
 //! | Fig. 10a, 10b, 11a, 11b | `scaling.rs` |
+//! | Fig. 12a, 12b, section 5.3.3 | `fig12.rs` |
 //!
 //! All of section 5.1 and 5.2 is one experiment, a network that is filled until the first refusal ([`filling`]), with
 //! systems that are set up in one place ([`system`]). Figures of the same fillings share them.
@@ -19,6 +20,7 @@
 //! - Whether the host links that Fig. 9a leaves out are those of both directions: both are left out.
 //! - Requests are drawn by this project's own generator, so no run has the paper's requests.
 
+pub(crate) mod fig12;
 pub(crate) mod fig8a;
 pub(crate) mod fig8b;
 pub(crate) mod fig9a;

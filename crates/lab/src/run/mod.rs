@@ -25,7 +25,7 @@ use flows::Flows;
 use script::Script;
 
 /// How long agents may take until all contracts are enforced.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Between one look at the contracts and the next.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -38,8 +38,8 @@ pub struct Shown {
     pub serial: u64,
     /// `enforced`, `pending` and so on.
     pub state: String,
-    /// Why, if it is degraded.
-    pub message: Option<String>,
+    /// The code of why, if it is degraded or pending.
+    pub reason: Option<String>,
     /// No packet takes longer, by proof.
     pub bound: Time,
     /// Each of its routes, link by link with the queue in front of it.
@@ -50,12 +50,14 @@ impl Shown {
     /// A contract that nobody promised.
     fn asked(promised: &Promised) -> Self {
         let (id, state) = (promised.id.clone(), "best effort".to_owned());
-        Self { id, serial: 0, state, message: None, bound: promised.deadline, routes: Vec::new() }
+        Self { id, serial: 0, state, reason: None, bound: promised.deadline, routes: Vec::new() }
     }
 
     /// Whether nothing more will happen to it by itself soon.
     fn is_settled(&self) -> bool {
-        !matches!(self.state.as_str(), "pending" | "admitted")
+        // Who has not confirmed yet may do so still: agents that begin together take seconds.
+        let is_late = self.reason.as_deref() == Some("UNCONFIRMED");
+        !matches!(self.state.as_str(), "pending" | "admitted") && !is_late
     }
 }
 

@@ -105,6 +105,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let orders = list.orders().iter().cloned().zip(FIRST_PORT..).map(|(order, port)| matched(order, port));
     let orders = orders.collect::<Result<Vec<Order>, Failure>>()?;
     let mut controller = LabController::of(&lab)?;
+    controller.wait_for_agents()?;
     let refused = if args.without_contracts { Vec::new() } else { apply(&controller, &lab, &orders)? };
     let promised: Vec<Promised> = orders.iter().filter_map(|order| promised(&lab, order)).collect();
     let options = RunOptions {

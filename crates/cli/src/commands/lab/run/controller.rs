@@ -1,9 +1,12 @@
 //! The controller of a lab, and the counters of its hosts.
 
 use std::collections::BTreeMap;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use wayleave_api::contract::{Contract, Route};
 use wayleave_api::network::{Consequences, ElementState, UpDown};
+use wayleave_api::status::Status;
 use wayleave_client::{Address, read_token};
 use wayleave_dataplane::host::Counters;
 use wayleave_lab::Lab;
@@ -13,6 +16,11 @@ use wayleave_units::Time;
 use crate::client::wire::Method;
 use crate::client::{Service, Trouble, encode, target};
 use crate::failure::Failure;
+
+/// How long agents may take to begin.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// Between one look and the next.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Asks as the lab's operator.
 pub(super) struct LabController<'a> {
@@ -28,6 +36,24 @@ impl<'a> LabController<'a> {
         };
         let address = Address { url, token: Some(read_token(&lab.token_file())?), ca: None };
         Ok(Self { service: target::of_address(address, None)?, lab })
+    }
+
+    /// Waits until every node has an agent that listens: those of a lab begin together, and each loads its programs.
+    pub(super) fn wait_for_agents(&self) -> Result<(), Failure> {
+        let (wanted, start) = (self.lab.plan().nodes.len() as u64, Instant::now());
+        loop {
+            let there = self.service.get::<Status>("/v1/status")?.agents;
+            if there >= wanted {
+                return Ok(());
+            }
+            if start.elapsed() > PATIENCE {
+                let (place, waited) = (self.lab.folder().display(), PATIENCE.as_secs());
+                let why =
+                    format!("only {there} of {wanted} nodes have an agent after {waited} s: see the logs in {place}");
+                return Err(Failure::Internal(why));
+            }
+            sleep(LOOK);
+        }
     }
 }
 
@@ -45,7 +71,7 @@ impl Operator for LabController<'_> {
                 id: contract.id,
                 serial: status.serial,
                 state: crate::client::show::word(&status.state),
-                message: status.message,
+                reason: status.reason,
                 bound: Time::from_nanos(status.bound_ns),
                 routes: status.routes.iter().map(hops).collect(),
             }
