@@ -145,7 +145,7 @@ pub fn run(
     let reports = traffic.stop();
     let stalls = sentinel.stop();
     script.mend(lab, operator).map_err(LabError::Controller)?;
-    let after = if options.is_plain { before } else { operator.contracts().map_err(LabError::Controller)? };
+    let after = if options.is_plain { before } else { settled(operator)? };
     let mut shaped = operator.shaped().map_err(LabError::Controller)?;
     for (serial, before) in shaped_before {
         shaped.entry(serial).and_modify(|count| *count = count.saturating_sub(before));
