@@ -69,6 +69,12 @@ pub trait Operator {
     /// In words, if the controller does not answer.
     fn contracts(&mut self) -> Result<Vec<Shown>, String>;
 
+    /// Ends a contract; that there is none is no error.
+    ///
+    /// # Errors
+    /// In words, if the controller does not do it.
+    fn end(&mut self, id: &str) -> Result<(), String>;
+
     /// Gives a contract this route, link by link with the queue in front of it; without one, any route.
     ///
     /// # Errors
@@ -127,7 +133,7 @@ pub fn run(
     options: &RunOptions,
     on_action: &mut dyn FnMut(&Action),
 ) -> Result<RunReport, LabError> {
-    let before = if options.is_plain { promised.iter().map(Shown::asked).collect() } else { settled(operator)? };
+    let before = if options.is_plain { withdrawn(operator, promised)? } else { settled(operator)? };
     let flows = Flows::plan(lab.plan(), promised, &before, options)?;
     let shaped_before = operator.shaped().map_err(LabError::Controller)?;
     let sentinel = Sentinel::start()?;
@@ -151,6 +157,25 @@ pub fn run(
         shaped.entry(serial).and_modify(|count| *count = count.saturating_sub(before));
     }
     Ok(report::of(&flows, reports, &stalls, &after, &shaped, actions))
+}
+
+/// Ends contracts of an earlier run, and waits until their packets have left; what is asked without any promise.
+fn withdrawn(operator: &mut dyn Operator, promised: &[Promised]) -> Result<Vec<Shown>, LabError> {
+    for one in promised {
+        operator.end(&one.id).map_err(LabError::Controller)?;
+    }
+    let start = Instant::now();
+    loop {
+        let all = operator.contracts().map_err(LabError::Controller)?;
+        match all.iter().find(|shown| promised.iter().any(|one| one.id == shown.id)) {
+            None => return Ok(promised.iter().map(Shown::asked).collect()),
+            Some(shown) if start.elapsed() > PATIENCE => {
+                let waited = PATIENCE.as_secs();
+                return Err(LabError::Controller(format!("contract {} is still there after {waited} s", shown.id)));
+            }
+            Some(_) => sleep(LOOK),
+        }
+    }
 }
 
 /// Waits until nothing is under way; the contracts then.

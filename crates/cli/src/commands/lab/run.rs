@@ -66,7 +66,7 @@ pub(crate) struct RunArgs {
     /// A contract whose sender ignores its bucket, and the rate at which it sends
     #[arg(long, value_name = "CONTRACT=RATE", value_parser = parse_adversary)]
     adversary: Option<(String, Rate)>,
-    /// The same traffic as best effort, without any contract: what becomes of the deadlines then
+    /// The same traffic as best effort: contracts of this file that an earlier run has left are ended first
     #[arg(long, conflicts_with_all = ["reroutes", "cut", "adversary"])]
     without_contracts: bool,
     /// How to print what was seen

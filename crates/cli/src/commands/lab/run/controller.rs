@@ -79,6 +79,10 @@ impl Operator for LabController<'_> {
         Ok(all.into_iter().map(shown).collect())
     }
 
+    fn end(&mut self, id: &str) -> Result<(), String> {
+        self.service.delete(&format!("/v1/contracts/{}", encode(id))).map_err(words)
+    }
+
     fn pin(&mut self, id: &str, route: Option<&[(String, u8)]>) -> Result<(), String> {
         let path = format!("/v1/contracts/{}", encode(id));
         let mut spec = self.service.get::<Contract>(&path).map_err(words)?.spec;
