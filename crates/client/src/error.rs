@@ -46,10 +46,13 @@ pub fn connection(place: &str, error: &ureq::Error, hint: &str) -> Error {
 fn other_trouble(place: &str, cause: &str, hint: &str) -> String {
     if cause.contains("certificate") {
         format!(
-            "the server at {place} is not trusted: {cause}\n  --ca FILE names the certificate that its own was signed with"
+            "the server at {place} is not trusted: {cause}\n  --ca FILE, or `ca` in the file of an agent, names the certificate that its own \
+             was signed with"
         )
     } else if cause.contains("InvalidContentType") || cause.contains("corrupt message") {
         format!("the server at {place} does not speak TLS: try http:// in its address")
+    } else if cause.contains("invalid HTTP version") {
+        format!("the server at {place} does not speak plain HTTP: try https:// in its address")
     } else {
         format!("{place} could not be asked: {cause}\n  {hint}")
     }
