@@ -224,3 +224,20 @@ fn deliver(pair: &mut Pair, packets: u64) {
         assert_eq!(pair.host.counters().unwrap().reasons, pair.model.counts, "packet {packet}, number {number}");
     }
 }
+
+#[test]
+fn numbers_that_are_skipped_in_the_second_round_are_not_taken_for_those_of_the_first() {
+    let Some(world) = World::new() else { return };
+    let mut pair = Pair::new(&world);
+    let program = pair.host.program(HostProgram::Uplink).unwrap();
+    let frame = world::udp(2, 1, (7, 9), 60);
+    let steps = (0..=u16::MAX).step_by(70);
+    let rounds =
+        (0..=u16::MAX).chain(steps.flat_map(|number| [number, number.wrapping_sub(1), number.wrapping_sub(40)]));
+    for number in rounds {
+        let [high, low] = number.to_be_bytes();
+        let frame = [&frame[..12], &[0x88, 0xA8, high, low], &frame[12..]].concat();
+        let out = run(&program, Input { ifindex: UPLINKS[0], frame: &frame, gso_size: 0 }, 1).unwrap();
+        compare(&out, &pair.model.delivered(Time::from_nanos(1), &frame), &format!("number {number}"));
+    }
+}
