@@ -148,8 +148,8 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Fig. 12a",
         title: "Tagging rate of a host by packet size and tags (root, eBPF)",
-        full_seconds: 60,
-        quick_seconds: 10,
+        full_seconds: 120,
+        quick_seconds: 25,
         measure: fig12::fig12a,
     },
     Entry {
@@ -158,8 +158,8 @@ pub const CATALOGUE: &[Entry] = &[
         paper: &CHAMELEON,
         place: "Fig. 12b",
         title: "Rate and burst that a host's shaper lets pass (root, eBPF)",
-        full_seconds: 90,
-        quick_seconds: 10,
+        full_seconds: 100,
+        quick_seconds: 15,
         measure: fig12::fig12b,
     },
     Entry {

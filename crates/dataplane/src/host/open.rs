@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use aya::maps::{Array, Map, MapError, PerCpuArray};
 
@@ -129,12 +131,24 @@ impl Host {
     }
 }
 
+/// How often a lock is tried again, and after how long: a process that was just started by its last owner still holds it until it has
+/// become another program.
+const PATIENCE: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// The folder, locked: one process at a time.
 fn own(folder: &Path) -> Result<File, Error> {
     let file = File::open(folder).map_err(|error| Error::at("opening", folder, error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::Busy(folder.to_owned())),
-        Err(TryLockError::Error(error)) => Err(Error::at("locking", folder, error)),
+    let mut patience = PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if patience > 0 => {
+                patience -= 1;
+                thread::sleep(PAUSE);
+            }
+            Err(TryLockError::WouldBlock) => return Err(Error::Busy(folder.to_owned())),
+            Err(TryLockError::Error(error)) => return Err(Error::at("locking", folder, error)),
+        }
     }
 }

@@ -75,8 +75,8 @@ pub struct Shaped {
 /// # Errors
 /// If the kernel refuses.
 pub fn shape(what: Shaping, rounds: usize) -> Result<Shaped, Error> {
-    // A machine that has other work may need another look.
-    (0..2).find_map(|_| look(what, rounds).ok()).map_or_else(|| look(what, rounds), Ok)
+    // A machine that has other work may need more looks.
+    (0..9).find_map(|_| look(what, rounds).ok()).map_or_else(|| look(what, rounds), Ok)
 }
 
 fn look(what: Shaping, rounds: usize) -> Result<Shaped, Error> {
@@ -264,7 +264,7 @@ fn offer(
             let is_close = was_refused && after.last - then.last < interval / 1_000;
             // Refused in the same call, and the machine did not stand still in between.
             let refused = after.shaped - then.shaped;
-            let is_prompt = refused > 0 && after.last.saturating_sub(began) < 2_000 + 250 * refused;
+            let is_prompt = refused > 0 && after.last.saturating_sub(began) < 3_000 + 300 * refused + interval / 1_000;
             flow.pass(after.last, is_close || is_prompt, allowed);
         }
     }

@@ -70,7 +70,11 @@ fn v6(rng: &mut ChaCha8Rng, frame: &mut Vec<u8>) {
         frame[start + 1] = units;
     }
     data_of(rng, frame, data);
-    let payload = (frame.len() - begin - 42) as u16;
+    let mut payload = (frame.len() - begin - 42) as u16;
+    if chance(rng, 15) {
+        // The rest is padding, perhaps from the middle of a header on.
+        payload -= payload.min(rng.random_range(0..24) + data - 4);
+    }
     frame[begin + 6..begin + 8].copy_from_slice(&payload.to_be_bytes());
 }
 
