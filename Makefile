@@ -4,7 +4,7 @@ CARGO ?= cargo
 # Cases of each property and milliseconds of each fuzz target in `make fuzz`.
 FUZZ_CASES ?= 5000
 FUZZ_MS ?= 60000
-# Frames of each test in `make fuzz-dataplane`; about 0.2 ms each.
+# Frames of each test in `make fuzz-dataplane`; 10 us to 1 ms each.
 FRAMES ?= 1000000
 # Random networks in `make verify-long`; about 2 ms each.
 VERIFY_CASES ?= 1000000

@@ -52,7 +52,8 @@ impl fmt::Display for Error {
         match self {
             Self::NotPermitted { doing } => write!(
                 f,
-                "{doing}: not permitted. eBPF programs need root, or the capabilities CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"
+                "{doing}: not permitted. eBPF programs need root, or the capabilities CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; network \
+                 namespaces need CAP_SYS_ADMIN as well"
             ),
             Self::Busy(pins) => {
                 write!(

@@ -153,7 +153,7 @@ fn no_malformed_frame_reaches_a_guaranteed_queue() {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let now = Time::from_nanos(1);
     pair.at(now);
-    for packet in 0..packets(30_000) {
+    for packet in 0..packets(100_000) {
         let at = rng.random_range(0..2);
         let mut frame = frames::frame(&mut rng, [1, 3][at]);
         if rng.random_range(0..10) == 0 {
