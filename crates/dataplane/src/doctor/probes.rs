@@ -185,7 +185,7 @@ fn programs(pins: Option<&Pins>) -> Check {
         name: "eBPF programs",
         need: Need::Required,
         purpose: "classify, shape, tag and forward packets: those of Wayleave, loaded and checked by the kernel",
-        remedy: "Linux 5.10 or newer with CONFIG_BPF_SYSCALL; root, or CAP_BPF with CAP_NET_ADMIN and CAP_PERFMON",
+        remedy: "Linux 5.12 or newer with CONFIG_BPF_SYSCALL; root, or CAP_BPF with CAP_NET_ADMIN and CAP_PERFMON",
         finding: pins.map_or(Finding::Untried("bpffs"), |pins| found(load(pins))),
     }
 }
