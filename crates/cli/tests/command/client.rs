@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
@@ -222,13 +224,22 @@ fn what_there_is_can_be_described_followed_and_taken_away() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
+    // If what is waited for never comes, it is ended, and the test fails.
+    let (over, wait) = mpsc::channel::<()>();
+    let id = follow.id().to_string();
+    std::thread::spawn(move || {
+        if wait.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+            let _ = Command::new("kill").arg(id).status();
+        }
+    });
     let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines();
     let mut until =
         |kind: &str, id: &str| lines.by_ref().map(Result::unwrap).any(|line| line.contains(kind) && line.contains(id));
     // What was there before it asked, then what comes while it waits.
-    assert!(until("contract", "acme:web-db"));
+    assert!(until("\"admitted\"", "acme:web-db"));
     directory.run(&["delete", "contract", "ptp"]).ends_with(0);
-    assert!(until("released", "default:ptp"));
+    assert!(until("\"released\"", "default:ptp"));
+    drop(over);
     follow.kill().unwrap();
     follow.wait().unwrap();
 }
