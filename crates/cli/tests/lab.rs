@@ -89,5 +89,5 @@ fn contracts_keep_their_bounds_while_they_are_moved_beside_floods_and_would_not_
     // The same packets as best effort: what contracts are good for, and that this test can fail.
     let (code, seen) = lab.run("--lasts 4s --flood 12Mbit --without-contracts");
     assert_eq!(code, Some(4), "{seen:#}");
-    assert!(seen["violations"].as_u64() > Some(100), "{seen:#}");
+    assert!(sum(&seen, "late") > 0 && sum(&seen, "late") + sum(&seen, "lost") > 100, "{seen:#}");
 }
