@@ -56,6 +56,7 @@ fn promise(context: &Context<'_>, placement: &Placement, flow: FlowId, name: Str
         from: context.network.link(first.link).from,
         to: context.network.link(last.link).to,
         route: reservation.route.clone(),
+        covered: 0,
         rate: reservation.demand.rate,
         burst: reservation.demand.burst,
         deadline: placement.deadline(flow)?,

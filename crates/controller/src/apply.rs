@@ -305,8 +305,8 @@ impl Controller {
         };
         self.grants.insert(serial, grant);
         self.by_id.insert(id, serial);
-        let waits_for = self.leavings.in_the_way_of(routes(decision));
-        self.run(serial, waits_for, None);
+        let waits_for = self.in_the_way(&routes(decision), None);
+        self.run(serial, waits_for);
         serial
     }
 
@@ -328,15 +328,19 @@ impl Controller {
         grant.order = order;
         self.book.own(decision.flow, serial);
         // Before it leaves what it has: if that stays beside the new place until then, it need not wait for it.
-        let mut waits_for = self.leavings.in_the_way_of(routes(decision));
-        waits_for.extend(left);
+        let demand = self.book.ledger().flow(decision.flow).map(|reservation| reservation.demand);
+        let mut waits_for = self.in_the_way(&routes(decision), left.zip(demand));
+        // What it waits for may wait for what it leaves: it stops, and nobody waits for himself.
+        if !waits_for.is_empty() {
+            waits_for.extend(left);
+        }
         if let Some(flow) = beside {
             if let Some(place) = self.book.place(flow, is_pinned) {
                 self.leave_now(serial, place);
             }
             self.book.release(flow);
         }
-        self.run(serial, waits_for, None);
+        self.run(serial, waits_for);
         serial
     }
 
@@ -367,7 +371,7 @@ impl Controller {
             let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
             let reservation = Reservation { demand, route: one.from.clone(), placed: one.placed };
             // Also what it left itself before: only where it is now was looked at beside where it goes.
-            let waits_for = self.leavings.in_the_way_of(std::iter::once(&one.to));
+            let waits_for = self.in_the_way(std::slice::from_ref(&one.to), None);
             let place = Place { reservations: vec![reservation], deadline: request.deadline, is_pinned: false };
             self.leave_now(serial, place);
             if let Some(bound) = self.book.placement().promised(one.flow)
@@ -375,7 +379,7 @@ impl Controller {
             {
                 grant.bound = bound;
             }
-            self.run(serial, waits_for, None);
+            self.run(serial, waits_for);
             self.advance(serial);
             if let Some(grant) = self.grants.get(&serial) {
                 let (revision, detail) = (grant.revision, format!("bound {}", grant.bound));
@@ -400,8 +404,8 @@ impl Draft {
 }
 
 /// All routes of a decision.
-pub(crate) fn routes(decision: &Decision) -> impl Iterator<Item = &Route> {
-    std::iter::once(&decision.route).chain(decision.copies.iter().map(|copy| &copy.route))
+pub(crate) fn routes(decision: &Decision) -> Vec<Route> {
+    std::iter::once(&decision.route).chain(decision.copies.iter().map(|copy| &copy.route)).cloned().collect()
 }
 
 /// What is decided together can name a contract only once.

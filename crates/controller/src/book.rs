@@ -1,11 +1,13 @@
 //! The scheme that decides, and whose each of its flows is.
 
+use std::collections::BTreeSet;
+
 use wayleave_ledger::{Ledger, Reservation};
 use wayleave_policy::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;
-use wayleave_topology::{FlowId, LinkId};
+use wayleave_topology::{FlowId, Hop, LinkId};
 use wayleave_units::Time;
 
 /// Who owns a flow that nobody owns.
@@ -94,6 +96,29 @@ impl Book {
         flows.into_iter().rev().for_each(|flow| self.release(flow));
         closed.into_iter().for_each(|link| self.placement_mut().close(link));
         if fits { self.put_back(place, owner) } else { None }
+    }
+
+    /// Reserves routes that were left, each from a hop on, as far as they use these links, if all of that fits beside everything else.
+    pub(crate) fn hold<'a>(
+        &mut self,
+        left: impl Iterator<Item = (&'a Reservation, usize)>,
+        links: &BTreeSet<LinkId>,
+    ) -> Option<Vec<FlowId>> {
+        let mut held = Vec::new();
+        for (reservation, first) in left {
+            let is_meant = |index: usize, hop: Hop| index >= first && links.contains(&hop.link);
+            let Some(flows) = self.placement_mut().hold(reservation, is_meant) else {
+                self.let_go(held);
+                return None;
+            };
+            held.extend(flows);
+        }
+        Some(held)
+    }
+
+    /// Takes back what [`Book::hold`] has reserved.
+    pub(crate) fn let_go(&mut self, held: Vec<FlowId>) {
+        self.placement_mut().let_go(held);
     }
 
     /// From now on the flows of a contract are this one's.

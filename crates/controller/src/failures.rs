@@ -18,7 +18,6 @@ use crate::decision::Decided;
 use crate::event::EventKind;
 use crate::grant::{Grant, Trouble};
 use crate::id::Id;
-use crate::leaving::rejoins;
 use crate::timers::Due;
 
 /// A contract that lost its routes.
@@ -148,11 +147,7 @@ impl Controller {
             let (id, request) = (grant.id.clone(), wayleave_schemes::request(&grant.order.contract, &self.model));
             match self.book.admit(&request) {
                 Ok(decision) => {
-                    let beside = one.leaving.filter(|_| {
-                        let new: Vec<_> = routes(&decision).cloned().collect();
-                        !rejoins(&one.place.reservations, &new)
-                    });
-                    self.settle(one.serial, &decision, beside);
+                    self.settle(one.serial, &decision, one.leaving);
                     let revision = self.grants.get(&one.serial).map_or(0, |grant| grant.revision);
                     let detail = format!("{element} is down; bound {}", decision.bound);
                     self.event(EventKind::Rerouted, &id.to_string(), Some(id.tenant.clone()), revision, detail);
@@ -181,16 +176,20 @@ impl Controller {
         self.retry_later();
     }
 
-    /// A contract without a place has found one; `beside` is what it leaves, if that does not meet the new one.
-    fn settle(&mut self, serial: u64, decision: &Decision, beside: Option<u64>) {
+    /// A contract without a place has found one; `left` is what it leaves.
+    fn settle(&mut self, serial: u64, decision: &Decision, left: Option<u64>) {
         self.book_moves(decision);
         self.book.own(decision.flow, serial);
-        let mut waits_for = self.leavings.in_the_way_of(routes(decision));
-        waits_for.retain(|&number| beside != Some(number));
+        let demand = self.book.ledger().flow(decision.flow).map(|reservation| reservation.demand);
+        let mut waits_for = self.in_the_way(&routes(decision), left.zip(demand));
+        // Others that lost their routes may wait for what it leaves: it stops, and nobody waits for himself.
+        if !waits_for.is_empty() {
+            waits_for.extend(left);
+        }
         if let Some(grant) = self.grants.get_mut(&serial) {
             (grant.flow, grant.bound, grant.trouble) = (Some(decision.flow), decision.bound, None);
         }
-        self.run(serial, waits_for, beside);
+        self.run(serial, waits_for);
         self.advance(serial);
     }
 
@@ -212,11 +211,11 @@ impl Controller {
             let (id, is_pinned) = (grant.id.clone(), grant.order.contract.route.is_some());
             self.book.pin(flow, is_pinned);
             let routes: Vec<_> = self.routes(grant).into_iter().map(|(_, route)| route).collect();
-            let waits_for = self.leavings.in_the_way_of(routes.iter());
+            let waits_for = self.in_the_way(&routes, None);
             if let Some(grant) = self.grants.get_mut(&serial) {
                 grant.trouble = None;
             }
-            self.run(serial, waits_for, None);
+            self.run(serial, waits_for);
             self.advance(serial);
             restored.push(id);
         }

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use wayleave_contracts::Demand;
 use wayleave_ledger::Reservation;
 use wayleave_topology::{FlowId, LinkId, NodeId, Route};
 use wayleave_units::Time;
 
 use crate::book::Place;
+use crate::controller::Controller;
 
 /// A route (or several, of a protected contract) that is being left.
 #[derive(Clone, Debug)]
@@ -108,12 +110,57 @@ impl Leavings {
         numbers.filter_map(|&number| Some((number, self.by_number.get(&number)?)))
     }
 
-    /// Those that have to be empty before packets may be sent on these routes: what they had is free in the ledger, and
-    /// may be what the routes were given.
-    pub(crate) fn in_the_way_of<'a>(&self, routes: impl Iterator<Item = &'a Route>) -> BTreeSet<u64> {
-        let links = routes.flat_map(|route| route.hops.iter().map(|hop| hop.link));
-        links.filter_map(|link| self.freed.get(&link)).flatten().copied().collect()
+    /// Those on these links whose reservation is free in the ledger.
+    fn freed_on(&self, links: &BTreeSet<LinkId>) -> BTreeSet<u64> {
+        links.iter().filter_map(|link| self.freed.get(link)).flatten().copied().collect()
     }
+}
+
+impl Controller {
+    /// What has to be empty before packets may be sent on these routes, which are reserved: places that were left, are free in the
+    /// ledger, and do not fit beside all that is reserved there.
+    ///
+    /// `from` is the one that the sender changes over from without a stop. As far as its old route is the new one, all of its packets
+    /// have passed one bucket and have waited in the same queues, so there the larger of both reservations holds for all of them; only
+    /// behind the point where the routes part do both count. Who uses the rest of the larger one, should that be the old, waits.
+    pub(crate) fn in_the_way(&mut self, routes: &[Route], from: Option<(u64, Demand)>) -> BTreeSet<u64> {
+        let links: BTreeSet<LinkId> = routes.iter().flat_map(|route| route.hops.iter().map(|hop| hop.link)).collect();
+        let mut left = Vec::from_iter(self.leavings.freed_on(&links));
+        // Nobody has to stop if somebody else can be waited for.
+        left.sort_by_key(|&number| from.is_none_or(|(from, _)| from != number));
+        let (mut held, mut waits_for) = (Vec::new(), BTreeSet::new());
+        for number in left {
+            let Some(leaving) = self.leavings.get(number) else { continue };
+            let demand = from.filter(|&(from, _)| from == number).map(|(_, demand)| demand);
+            let shared = demand.map_or_else(Vec::new, |demand| shared(&leaving.place.reservations, routes, demand));
+            let all = leaving.place.reservations.iter().zip(shared.into_iter().chain(std::iter::repeat(0)));
+            match self.book.hold(all, &links) {
+                Some(flows) => held.push(flows),
+                None => _ = waits_for.insert(number),
+            }
+        }
+        held.into_iter().rev().for_each(|flows| self.book.let_go(flows));
+        waits_for
+    }
+}
+
+/// How many hops each of these routes has in common with one of the new ones, from the sender on; each new one counts for one old.
+/// None where neither bucket is the larger in both rate and burst.
+fn shared(old: &[Reservation], new: &[Route], demand: Demand) -> Vec<usize> {
+    let mut free: Vec<&Route> = new.iter().collect();
+    let most = |reservation: &Reservation| {
+        let old = (reservation.demand.rate, reservation.demand.burst);
+        let is_comparable =
+            old.0 <= demand.rate && old.1 <= demand.burst || old.0 >= demand.rate && old.1 >= demand.burst;
+        let common =
+            |new: &Route| reservation.route.hops.iter().zip(&new.hops).take_while(|(old, new)| old == new).count();
+        let (at, hops) = free.iter().map(|new| common(new)).enumerate().max_by_key(|&(_, hops)| hops)?;
+        is_comparable.then(|| {
+            free.swap_remove(at);
+            hops
+        })
+    };
+    old.iter().map(most).map(Option::unwrap_or_default).collect()
 }
 
 fn forget<K: std::hash::Hash + Eq>(index: &mut HashMap<K, BTreeSet<u64>>, key: K, number: u64) {
@@ -123,15 +170,4 @@ fn forget<K: std::hash::Hash + Eq>(index: &mut HashMap<K, BTreeSet<u64>>, key: K
             index.remove(&key);
         }
     }
-}
-
-/// Whether two routes meet again behind the point where they part. There, packets that were sent on a slow one and later
-/// packets on a fast one can come together, more than one token bucket lets through.
-pub(crate) fn rejoins(old: &[Reservation], new: &[Route]) -> bool {
-    let after = |old: &Route, new: &Route| {
-        let common = old.hops.iter().zip(&new.hops).take_while(|(one, other)| one == other).count();
-        let later = || new.hops[common..].iter().map(|hop| hop.link);
-        old.hops[common..].iter().any(|hop| later().any(|link| link == hop.link))
-    };
-    old.iter().any(|old| new.iter().any(|new| after(&old.route, new)))
 }

@@ -5,9 +5,10 @@
 //! | a new contract | run | until what was on its links, and is free in the ledger, is empty |
 //! | it is moved | run the new rule | what it leaves is free at once; who needs it waits until it is empty |
 //! | other terms, beside the old ones | the same | the same |
-//! | other terms in place of the old ones | stop; when the old route is empty, run | the same, and its own new rule |
+//! | other terms in place of the old ones, and what is under way fits beside them | the same | the same |
+//! | other terms in place of the old ones otherwise | stop; when the old route is empty, run | the same, and its own new rule |
 //! | it is deleted | stop | its reservation, until its route is empty |
-//! | what it needs is down, another route is found | run the new rule; stop first if the routes meet again | as with a move |
+//! | what it needs is down, another route is found | as with other terms in place of the old ones | the same |
 //! | no other route is found | stop | the same |
 
 use std::collections::BTreeSet;
@@ -48,16 +49,16 @@ impl Controller {
         Some(number)
     }
 
-    /// Gives a contract another place to run on, once some routes are empty; `beside` is one that it leaves and need not wait for.
+    /// Gives a contract another place to run on, once some routes are empty.
     ///
     /// It stops first if it has to wait for a route that it still sends on, or if what it should have gone to meanwhile was never
     /// told: who waits for it then waits for a stop, which waits for nothing, and so nobody waits for himself.
-    pub(crate) fn run(&mut self, serial: u64, waits_for: BTreeSet<u64>, beside: Option<u64>) {
+    pub(crate) fn run(&mut self, serial: u64, waits_for: BTreeSet<u64>) {
         let Some(grant) = self.grants.get(&serial) else { return };
         let (told, version) = (grant.sender.told.map_or(0, |told| told.version), grant.sender.version);
         let holds_up = |(number, leaving): (u64, &Leaving)| {
             let is_sent_on = leaving.phase == Phase::Waiting && told < leaving.until;
-            is_sent_on && beside != Some(number) && (leaving.until <= version || waits_for.contains(&number))
+            is_sent_on && (leaving.until <= version || waits_for.contains(&number))
         };
         let stops_first = self.leavings.of(serial).any(holds_up);
         let Some(grant) = self.grants.get_mut(&serial) else { return };

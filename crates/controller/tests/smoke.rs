@@ -10,8 +10,8 @@ use wayleave_controller::{
 };
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params};
-use wayleave_topology::Network;
 use wayleave_topology::builders::{FatTree, build};
+use wayleave_topology::{Hop, Network, Route};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
 fn setup(southbound: Southbound) -> Setup {
@@ -141,10 +141,36 @@ fn what_fails_is_rerouted_or_degraded_and_comes_back() {
         panic!()
     };
     assert_eq!(restored.len(), 2);
-    assert_eq!(controller.grant(&id).unwrap().state, State::Pending, "the other one's last packets may be under way");
-    controller.tick(at(100));
+    // The other one's last packets may be under way, and fit beside its own.
     assert_eq!(controller.grant(&id).unwrap().state, State::Admitted);
     assert_eq!(route(&controller).hops[0], old.hops[0]);
+}
+
+#[test]
+fn a_contract_that_changes_over_with_one_bucket_does_not_stop() {
+    let setup = setup(Southbound::Assumed);
+    let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
+    let (id, between) = (Id::new("default", "a"), ["pod1-agg1", "pod1-agg2"]);
+    let mut change = |ms: u64, rate: u64, middle: usize| {
+        let mut order = order(&setup.network, "a", "h1", "h3");
+        order.contract.rate = Rate::from_mbit(rate);
+        let nodes = ["h1", "pod1-edge1", between[middle], "pod1-edge2", "h3"];
+        let hop = |pair: &[&str]| setup.network.find_link(&format!("{}->{}", pair[0], pair[1])).unwrap();
+        let hops = nodes.windows(2).map(|pair| Hop { link: hop(pair), queue: 0 }).collect();
+        order.contract.route = Some(Route { hops });
+        let applied = apply(&mut controller, at(ms), order);
+        assert!(applied.result.is_ok(), "{applied:?}");
+        controller.grant(&id).unwrap().state
+    };
+    let line = 1_000;
+    assert_eq!(change(1, line * 6 / 10, 0), State::Admitted);
+    // More than half of the line, twice: it does not fit beside itself, and need not, on the same route.
+    assert_eq!(change(2, line * 7 / 10, 0), State::Admitted);
+    assert_eq!(change(3, line * 6 / 10, 0), State::Admitted);
+    // The routes meet again at the receiver, from different sides: what is under way there is beside what comes.
+    assert_eq!(change(100, line * 6 / 10, 1), State::Pending);
+    controller.tick(at(200));
+    assert_eq!(controller.grant(&id).unwrap().state, State::Admitted);
 }
 
 #[test]

@@ -89,20 +89,21 @@ fn validate(claim: &Claim<'_>, flow: &PromisedFlow) -> Result<(), Violation> {
     }
 }
 
-/// Adds the flow to every queue on its route, its burst grown by `r_f` times the budgets of the queues before.
+/// Adds the flow to every queue on its route that it stands for itself, its burst grown by `r_f` times the budgets of the queues before.
 fn add_load(claim: &Claim<'_>, flow: &PromisedFlow, loads: &mut BTreeMap<LinkId, LinkLoad>) {
     let rate = flow.rate.bits_per_second();
     let mut burst = nanobits(flow.burst);
     let mut input = None;
-    for hop in &flow.route.hops {
-        let link = loads.entry(hop.link).or_default();
-        link.rate += u128::from(rate);
-        let queue = link.queues.entry(hop.queue).or_default();
-        queue.flows += 1;
-        let from = queue.inputs.entry(input).or_insert_with(|| Line { offset: whole(0), slope: whole(0) });
-        from.offset += &burst;
-        from.slope += whole(rate);
-
+    for (index, hop) in flow.route.hops.iter().enumerate() {
+        if index >= flow.covered {
+            let link = loads.entry(hop.link).or_default();
+            link.rate += u128::from(rate);
+            let queue = link.queues.entry(hop.queue).or_default();
+            queue.flows += 1;
+            let from = queue.inputs.entry(input).or_insert_with(|| Line { offset: whole(0), slope: whole(0) });
+            from.offset += &burst;
+            from.slope += whole(rate);
+        }
         let budget = claim.budgets[hop.link.index()][usize::from(hop.queue)];
         burst += whole(rate) * whole(budget.as_nanos());
         input = Some(hop.link);

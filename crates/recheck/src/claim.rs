@@ -46,6 +46,9 @@ pub struct PromisedFlow {
     pub to: NodeId,
     /// Its queues.
     pub route: Route,
+    /// On so many hops at the beginning of its route another flow of the claim stands for its packets too: they come from one token
+    /// bucket, while a sender changes from one route to another. 0 otherwise.
+    pub covered: usize,
     /// Wire rate.
     pub rate: Rate,
     /// Wire burst, where it enters the network.

@@ -46,6 +46,7 @@
 //!         from: network.find_node("h1").ok_or("no h1")?,
 //!         to: network.find_node("h2").ok_or("no h2")?,
 //!         route: Route { hops },
+//!         covered: 0,
 //!         rate: Rate::from_mbit(1),
 //!         burst: Bytes::new(1000),
 //!         deadline: Time::from_millis(1),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use wayleave_contracts::Demand;
 use wayleave_ledger::{Denial, Input, Ledger, Limit, Reservation};
 use wayleave_policy::{Binding, Decision, Refusal, Request};
-use wayleave_topology::{FlowId, LinkId, Network, NodeId, NodeKind, Route};
-use wayleave_units::{Amount, Time};
+use wayleave_topology::{FlowId, Hop, LinkId, Network, NodeId, NodeKind, Route};
+use wayleave_units::{Amount, Bytes, Time};
 
 use crate::costs::{Cost, DelayCost, Scarcity};
 use crate::routing::{Denied, Detours, Found, Graph, Labels, LeastCost, LeastDelay, Query, Quiet, Rules, Weigh, larac};
@@ -335,6 +335,34 @@ impl Placement {
         let mobility = if is_pinned || routes.len() > 1 { Mobility::Fixed } else { Mobility::Free };
         for flow in routes {
             self.terms[flow.index()].mobility = mobility;
+        }
+    }
+
+    /// Reserves hops of a route that was left, for packets that are still under way there, if they fit beside everything else. Each
+    /// stands alone: with the burst that it may have grown to, and without the line that it came from, which is never less than it was.
+    pub fn hold(&mut self, left: &Reservation, is_meant: impl Fn(usize, Hop) -> bool) -> Option<Vec<FlowId>> {
+        let demand = left.demand;
+        let (mut burst, mut held) = (Amount::from(demand.burst), Vec::new());
+        for (index, &hop) in left.route.hops.iter().enumerate() {
+            if is_meant(index, hop) {
+                let grown = u64::try_from(burst.bytes_rounded_up()).ok().map(Bytes::new);
+                let amount = grown.map(Amount::from);
+                let denial = |amount| self.ledger.denial(hop.link, hop.queue, Input::LOCAL, demand.rate, amount);
+                let (Some(burst), Some(None)) = (grown, amount.map(denial)) else {
+                    self.let_go(held);
+                    return None;
+                };
+                held.push(self.ledger.reserve(Demand { burst, ..demand }, Route { hops: vec![hop] }));
+            }
+            burst += demand.rate * self.ledger.budget(hop);
+        }
+        Some(held)
+    }
+
+    /// Takes back what [`Placement::hold`] has reserved.
+    pub fn let_go(&mut self, held: Vec<FlowId>) {
+        for flow in held.into_iter().rev() {
+            self.ledger.release(flow);
         }
     }
 

@@ -63,13 +63,11 @@ pub(crate) fn whole(controller: &Controller) -> Result<(), String> {
 pub(crate) fn sound(controller: &Controller, wire: &mut Wire) -> Result<(), String> {
     let mut flows: BTreeSet<Flow> = BTreeSet::new();
     for (flow, reservation) in controller.ledger().flows() {
-        let demand = reservation.demand;
-        let (rate, burst) = (demand.rate.bits_per_second(), demand.burst.get());
         let serial = controller.owner(flow).map_or(0, |grant| grant.serial);
-        let mut one = (serial, hops(&reservation.route), rate, burst, 0);
+        let mut one = Flow::of(serial, &reservation.route, reservation.demand, 0);
         // What is there twice counts twice.
         while !flows.insert(one.clone()) {
-            one.4 += 1;
+            one.copy += 1;
         }
     }
     let Some(placement) = controller.scheme().queues() else { return Err("no queues".to_owned()) };

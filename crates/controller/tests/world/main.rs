@@ -25,6 +25,8 @@
 //! | what is held can be moved | loading: a queue is overfull |
 //! | a sender that has to stop first is not told to | 5 |
 //! | a change in place of one that was never told does not stop first | 5: two wait for each other (3) |
+//! | one bucket stands for the old and the new rule of other contracts, too | 4 (93) |
+//! | who lost its route and waits for others that did does not stop | 5: two wait for each other (871) |
 //! | an outdated rule is not told any more | 5 (37) |
 //! | an agent takes older versions | 5 (5) |
 //!

@@ -4,6 +4,7 @@ mod serving;
 
 use std::collections::BTreeMap;
 
+use wayleave_contracts::Demand;
 use wayleave_contracts::Quota;
 use wayleave_controller::{Check, Command, Controller, Now, Setup};
 use wayleave_schemes::standing::Standing as _;
@@ -14,7 +15,7 @@ use crate::checks::{self, Store};
 use crate::events::{Event, Waiting, Wanted, What};
 use crate::model::Model;
 use crate::place::{Dice, Weather, setup};
-use crate::wire::Wire;
+use crate::wire::{Flow, Wire};
 
 /// When the calendar begins, ns since 1970: far from its beginning, so that it can jump back.
 const CALENDAR: u64 = 1_700_000_000_000_000_000;
@@ -222,19 +223,15 @@ impl World {
         let mut promised = std::collections::BTreeSet::new();
         for grant in self.controller.grants().filter(|grant| grant.trouble.is_none()) {
             let request = wayleave_schemes::request(&grant.order.contract, &self.setup.model);
-            let (rate, burst) = (request.rate.bits_per_second(), request.burst.get());
-            promised.extend(
-                self.controller
-                    .routes(grant)
-                    .iter()
-                    .map(|(_, route)| (grant.serial, crate::wire::hops(route), rate, burst, 0)),
-            );
+            let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
+            let routes = self.controller.routes(grant);
+            promised.extend(routes.iter().map(|(_, route)| Flow::of(grant.serial, route, demand, 0)));
         }
         let sent = self.wire.flows(Time::MAX);
         match sent.symmetric_difference(&promised).next() {
             Some(flow) => {
                 let word = if sent.contains(flow) { "sent, and not promised" } else { "promised, and not sent" };
-                Err(format!("{flow:?} is {word}: {:?}", self.controller.grant_of(flow.0)))
+                Err(format!("{flow:?} is {word}: {:?}", self.controller.grant_of(flow.serial)))
             }
             None => Ok(()),
         }

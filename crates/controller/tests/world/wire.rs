@@ -7,9 +7,10 @@
 //! - a rule that was replaced or removed may have packets under way for as long as its bound says, and not longer, provided that the
 //!   promise has held so far, which is what was checked at every moment before.
 //!
-//! A contract that was moved has one bucket for both routes, since a driver keeps its level. Here both routes count in full, which is
-//! more than can happen: the controller either admitted them beside each other, or waits until the old one is empty, so it has to
-//! pass all the same. Only the very same route with the same bucket counts once, in whatever versions it is installed.
+//! A contract whose rule is replaced, and not removed first, has one bucket for both, since a driver keeps its level. So on the hops
+//! that the old and the new route have in common from the sender on, its packets are never more than the larger of both buckets lets
+//! through, if one is the larger in rate and burst: in front of those hops all of them have waited in the same queues. Behind, both
+//! routes count in full. The very same route with the same bucket counts once, in whatever versions it is installed.
 //!
 //! Links that are down carry packets here all the same. That too is more than can happen, and covers the operator who takes
 //! a working link out of service.
@@ -19,14 +20,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wayleave_contracts::Demand;
 use wayleave_controller::Rule;
 use wayleave_recheck::{Claim, PacketiserTerm, PromisedFlow, check};
 use wayleave_schemes::placement::Placement;
 use wayleave_topology::{Network, Route};
 use wayleave_units::Time;
 
-/// A flow on the wire: whose, its route, its rate and burst, and the how-manieth that is the same in all of that.
-pub(crate) type Flow = (u64, Vec<(u32, u8)>, u64, u64, u64);
+/// A flow on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Flow {
+    /// Whose.
+    pub(crate) serial: u64,
+    pub(crate) hops: Vec<(u32, u8)>,
+    pub(crate) rate: u64,
+    pub(crate) burst: u64,
+    /// Hops at its beginning where another flow stands for its packets.
+    pub(crate) covered: usize,
+    /// The how-manieth that is the same in all of that.
+    pub(crate) copy: u64,
+}
+
+impl Flow {
+    pub(crate) fn of(serial: u64, route: &Route, demand: Demand, covered: usize) -> Self {
+        let (rate, burst) = (demand.rate.bits_per_second(), demand.burst.get());
+        Self { serial, hops: hops(route), rate, burst, covered, copy: 0 }
+    }
+}
 
 /// How many sets are remembered of each link.
 const REMEMBERED: usize = 6;
@@ -38,6 +58,8 @@ struct Sent {
     tainted: bool,
     /// `None` while it is installed.
     until: Option<Time>,
+    /// Another rule was put in its place, with its bucket.
+    is_replaced: bool,
 }
 
 /// All of it.
@@ -61,15 +83,18 @@ impl Wire {
             for one in sent.iter_mut().filter(|one| one.until.is_none()) {
                 one.tainted |= tainted;
                 if installed != Some(one.version) {
+                    one.is_replaced = installed.is_some();
                     one.until = Some(now + one.rule.bound);
                 }
             }
-            sent.retain(|one| one.until.is_none_or(|until| until > now));
+            // In their order, so that what was removed in between stays known.
+            let over = sent.iter().take_while(|one| one.until.is_some_and(|until| until <= now)).count();
+            sent.drain(..over);
         }
         for (&serial, (version, rule)) in rules {
             let sent = self.sent.entry((host.to_owned(), serial)).or_default();
             if !sent.iter().any(|one| one.until.is_none()) {
-                sent.push(Sent { version: *version, rule: rule.clone(), tainted, until: None });
+                sent.push(Sent { version: *version, rule: rule.clone(), tainted, until: None, is_replaced: false });
             }
         }
         self.sent.retain(|_, sent| !sent.is_empty());
@@ -84,10 +109,31 @@ impl Wire {
     pub(crate) fn flows(&self, now: Time) -> BTreeSet<Flow> {
         let mut flows = BTreeSet::new();
         for ((_, serial), sent) in &self.sent {
-            for one in sent.iter().filter(|one| one.until.is_none_or(|until| until > now)) {
-                let demand = one.rule.demand;
-                let (rate, burst) = (demand.rate.bits_per_second(), demand.burst.get());
-                flows.extend(one.rule.routes.iter().map(|route| (*serial, hops(route), rate, burst, 0)));
+            // Each with whether the next one has its bucket.
+            let mut there: Vec<(&Sent, bool)> = Vec::new();
+            for one in sent {
+                match (one.until.is_none_or(|until| until > now), there.last_mut()) {
+                    (true, _) => there.push((one, one.is_replaced)),
+                    (false, Some(before)) => before.1 &= one.is_replaced,
+                    (false, None) => {}
+                }
+            }
+            let mut covered: Vec<Vec<usize>> = there.iter().map(|(one, _)| vec![0; one.rule.routes.len()]).collect();
+            for (index, pair) in there.windows(2).enumerate().filter(|(_, pair)| pair[0].1) {
+                let size = |one: &Sent| (one.rule.demand.rate, one.rule.demand.burst);
+                let is_smaller =
+                    |one: &Sent, other: &Sent| size(one).0 <= size(other).0 && size(one).1 <= size(other).1;
+                let (smaller, larger) = match (is_smaller(pair[0].0, pair[1].0), is_smaller(pair[1].0, pair[0].0)) {
+                    (true, _) => (index, index + 1),
+                    (_, true) => (index + 1, index),
+                    _ => continue,
+                };
+                let common = in_common(&there[smaller].0.rule.routes, &there[larger].0.rule.routes);
+                covered[smaller].iter_mut().zip(common).for_each(|(hops, common)| *hops = common.max(*hops));
+            }
+            for (&(one, _), covered) in there.iter().zip(&covered) {
+                let routes = one.rule.routes.iter().zip(covered);
+                flows.extend(routes.map(|(route, &covered)| Flow::of(*serial, route, one.rule.demand, covered)));
             }
         }
         flows
@@ -97,7 +143,7 @@ impl Wire {
     pub(crate) fn passes(&mut self, placement: &Placement, flows: &BTreeSet<Flow>) -> Result<(), String> {
         let mut by_link: BTreeMap<u32, BTreeSet<Flow>> = BTreeMap::new();
         for flow in flows {
-            for &(link, _) in &flow.1 {
+            for &(link, _) in &flow.hops[flow.covered..] {
                 by_link.entry(link).or_default().insert(flow.clone());
             }
         }
@@ -129,20 +175,33 @@ impl Wire {
     }
 }
 
+/// How many hops each route has in common with one of others from the sender on; each of those counts for one.
+fn in_common(routes: &[Route], others: &[Route]) -> Vec<usize> {
+    let mut left: Vec<&Route> = others.iter().collect();
+    let longest = |route: &Route| {
+        let common =
+            |other: &&Route| route.hops.iter().zip(&other.hops).take_while(|(one, other)| one == other).count();
+        let Some(at) = (0..left.len()).max_by_key(|&at| common(&left[at])) else { return 0 };
+        common(&left.swap_remove(at))
+    };
+    routes.iter().map(longest).collect()
+}
+
 pub(crate) fn hops(route: &Route) -> Vec<(u32, u8)> {
     route.hops.iter().map(|hop| (hop.link.0, hop.queue)).collect()
 }
 
-fn describe(network: &Network, (serial, hops, rate, burst, _): &Flow) -> String {
+fn describe(network: &Network, Flow { serial, hops, rate, burst, covered, .. }: &Flow) -> String {
     let hop = |&(link, queue): &(u32, u8)| format!("{}/{queue}", network.link(wayleave_topology::LinkId(link)).name);
     let hops: Vec<String> = hops.iter().map(hop).collect();
-    format!("#{serial} {} Mbit/s {burst} B over {}", rate / 1_000_000, hops.join(" "))
+    let hops = hops.join(" ");
+    format!("#{serial} {} Mbit/s {burst} B over {hops}, {covered} of them covered", rate / 1_000_000)
 }
 
 fn claim<'a>(placement: &'a Placement, flows: &BTreeSet<Flow>) -> Claim<'a> {
     let (ledger, network) = (placement.ledger(), &**placement.network());
     let links = || network.links().map(|(link, _)| link);
-    let promise = |(serial, hops, rate, burst, _): &Flow| {
+    let promise = |Flow { serial, hops, rate, burst, covered, .. }: &Flow| {
         let hop = |&(link, queue): &(u32, u8)| wayleave_topology::Hop { link: wayleave_topology::LinkId(link), queue };
         let route = Route { hops: hops.iter().map(hop).collect() };
         PromisedFlow {
@@ -152,6 +211,7 @@ fn claim<'a>(placement: &'a Placement, flows: &BTreeSet<Flow>) -> Claim<'a> {
             rate: wayleave_units::Rate::from_bits_per_second(*rate),
             burst: wayleave_units::Bytes::new(*burst),
             deadline: Time::MAX,
+            covered: *covered,
             promised_bound: placement.bound(&route),
             route,
         }

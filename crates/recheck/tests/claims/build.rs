@@ -93,6 +93,7 @@ pub(crate) fn claim<'a>(network: &'a Network, senders: &[Sender]) -> Claim<'a> {
             from: network.find_node(&format!("h{}", sender.host)).unwrap(),
             to: network.find_node("d").unwrap(),
             route: Route { hops },
+            covered: 0,
             rate: sender.rate,
             burst: sender.burst,
             deadline: Time::from_millis(10),

@@ -261,6 +261,7 @@ fn two_routes(one: &[&str], other: &[&str]) -> Vec<Violation> {
             from: network.find_node("h1").unwrap(),
             to: network.find_node("h2").unwrap(),
             route,
+            covered: 0,
             rate: Rate::from_mbit(1),
             burst: Bytes::new(1000),
             deadline: Time::from_millis(10),

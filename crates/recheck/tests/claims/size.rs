@@ -33,6 +33,7 @@ fn three_thousand_flows_on_640_servers_are_checked() {
             from,
             to,
             route: route(&network, from, to, index * 97),
+            covered: 0,
             rate: Rate::from_bits_per_second(100_000 + index as u64),
             burst: Bytes::new(100 + index as u64 % 100),
             deadline: Time::from_millis(20),

@@ -52,6 +52,7 @@ pub(crate) fn claim(placement: &Placement) -> Claim<'_> {
         from: network.link(reservation.route.hops[0].link).from,
         to: network.link(reservation.route.hops.last().unwrap().link).to,
         route: reservation.route.clone(),
+        covered: 0,
         rate: reservation.demand.rate,
         burst: reservation.demand.burst,
         deadline: placement.deadline(flow).unwrap(),
