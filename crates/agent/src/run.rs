@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use wayleave_dataplane::host::{Host, Settings};
-use wayleave_dataplane::net::Namespace;
+use wayleave_dataplane::net::{LinkWatch, Namespace, with_carrier};
 use wayleave_dataplane::switch::LinuxSwitch;
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
@@ -17,17 +17,18 @@ use crate::endpoints::Declared;
 use crate::host::HostDriver;
 use crate::linux::{LinuxHost, index};
 use crate::memo::Memo;
-use crate::node::Node;
 use crate::options::{NodeOptions, Options};
 use crate::rights;
 use crate::surroundings::Surroundings;
 use crate::switch::Switch;
 use crate::talk::Talk;
 use crate::teller::{Known, Teller, ask};
-use crate::worker::{Event, Tell, Worker};
+use crate::worker::{Cables, Event, Tell, Worker};
 
 /// Before a data plane that cannot be opened is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
+/// How long a silent watch of interfaces lasts.
+const WATCH: Duration = Duration::from_secs(60);
 
 /// Agents that run.
 pub struct Agents {
@@ -125,8 +126,25 @@ fn begin(owned: Owned) -> Result<(Sender<Event>, JoinHandle<()>), String> {
     let of = name.clone();
     let tell = move || tracing::info_span!("node", name = of).in_scope(|| tells.run());
     spawn("tells", Box::new(tell))?;
+    let (watched, told) = (owned.namespace.clone(), events.clone());
+    spawn("watches", Box::new(move || watch(&watched, &told)))?;
     let node = spawn("drives", Box::new(move || drive(&owned, &heard, &asker, &teller)))?;
     Ok((events, node))
+}
+
+/// Says whenever something happens to an interface. Without it carriers are looked at twice a second.
+fn watch(namespace: &Namespace, told: &Sender<Event>) {
+    let watch = namespace.enter().map_err(|error| error.to_string());
+    let watch = watch.and_then(|()| LinkWatch::open().map_err(|error| error.to_string()));
+    let watch = watch.inspect_err(|error| tracing::warn!("changes of interfaces are not heard of: {error}"));
+    let Ok(watch) = watch else { return };
+    loop {
+        match watch.wait(WATCH) {
+            Ok(true) if told.send(Event::Interfaces).is_err() => return,
+            Ok(_) => {}
+            Err(error) => return tracing::warn!("changes of interfaces are not heard of: {error}"),
+        }
+    }
 }
 
 /// The life of a node: each network that the controller has is a new beginning.
@@ -190,28 +208,23 @@ fn serve(
     let node = network.find_node(&options.name);
     let node = node.ok_or_else(|| format!("the controller's topology has no node {}", options.name))?;
     let interfaces = links(&network, node, &options.interfaces)?;
+    let cables = Cables {
+        interfaces: interfaces.iter().map(|(&link, to)| (network.link(link).name.clone(), to.clone())).collect(),
+        with_carrier: Box::new(|| with_carrier().ok()),
+    };
+    let (asker, teller) = (asker.clone(), teller.clone());
     match network.node(node).kind {
         NodeKind::Host => {
             let driver = open_host(owned, around, node, interfaces)?;
-            Ok(go(driver, network, heard, asker, teller))
+            Ok(Worker::new(driver, network, cables, asker, teller).run(heard))
         }
         NodeKind::Switch => {
             let driver = LinuxSwitch::open(Namespace::here(), &options.pins).map_err(|error| error.to_string())?;
             let file = options.state.join("switch");
             let driver = Switch::open(driver, around, node, interfaces, Box::new(index), file);
-            Ok(go(driver, network, heard, asker, teller))
+            Ok(Worker::new(driver, network, cables, asker, teller).run(heard))
         }
     }
-}
-
-fn go<N: Node>(
-    driver: N,
-    network: Arc<Network>,
-    heard: &Receiver<Event>,
-    asker: &SyncSender<(u64, u64)>,
-    teller: &Sender<Tell>,
-) -> Option<Arc<Surroundings>> {
-    Worker::new(driver, network, asker.clone(), teller.clone()).run(heard)
 }
 
 fn open_host(

@@ -79,7 +79,15 @@ impl Talk {
     /// # Errors
     /// If it is not known whether that was heard.
     pub fn report(&self, epoch: u64, measured: Vec<Measured>) -> Result<Told<()>, Error> {
-        self.send("reports", &Reports { epoch, measured })
+        self.send("reports", &Reports { epoch, measured, without_carrier: None })
+    }
+
+    /// Says which links have no carrier.
+    ///
+    /// # Errors
+    /// If it is not known whether that was heard.
+    pub fn see(&self, epoch: u64, without_carrier: Vec<String>) -> Result<Told<()>, Error> {
+        self.send("reports", &Reports { epoch, measured: Vec::new(), without_carrier: Some(without_carrier) })
     }
 
     /// The network.

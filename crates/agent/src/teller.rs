@@ -183,6 +183,13 @@ impl Teller {
     fn tell_one(&mut self, tell: Tell) -> Result<(), Error> {
         let request = match tell {
             Tell::Report(epoch, measured) => return self.talk.report(epoch, measured).map(|_| ()),
+            Tell::See(sight) => {
+                let links = sight.without_carrier.iter().cloned().collect();
+                if let Told::Done(()) = self.talk.see(sight.epoch, links)? {
+                    let _ = self.events.send(Event::Seen(sight));
+                }
+                return Ok(());
+            }
             Tell::Request(request) => request,
         };
         let answer = match request.ask {

@@ -8,6 +8,7 @@
 //!
 //! The worker never waits for the controller, and packets never wait for the worker: what is installed is in the kernel.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::time::{Duration, Instant};
@@ -26,6 +27,8 @@ use crate::words;
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How often measured delays are reported.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
+/// How long a carrier that is back has to stay.
+const STEADY_AFTER: Duration = Duration::from_secs(1);
 
 /// How often the controller is asked and things are tried again: nothing waits longer than a second.
 pub const PACE: Pace = Pace {
@@ -45,6 +48,10 @@ pub enum Event {
     Around(Arc<Surroundings>),
     /// The controller has another network: everything is found out anew.
     OtherNetwork(Arc<Surroundings>),
+    /// Something has happened to an interface.
+    Interfaces,
+    /// The controller knows that these links have no carrier.
+    Seen(Sight),
     /// Stop; what is installed stays.
     End,
 }
@@ -56,12 +63,46 @@ pub enum Tell {
     Request(Request),
     /// What was measured in this session.
     Report(u64, Vec<Measured>),
+    /// What is seen of the cables.
+    See(Sight),
+}
+
+/// The links of a node that have no carrier, as told in a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sight {
+    /// The session.
+    pub epoch: u64,
+    /// By name.
+    pub without_carrier: BTreeSet<String>,
+}
+
+/// The cables of a node.
+pub struct Cables {
+    /// Interfaces by the names of their links.
+    pub interfaces: BTreeMap<String, String>,
+    /// The interfaces that have a carrier; `None` if that cannot be found out.
+    pub with_carrier: Box<dyn FnMut() -> Option<BTreeSet<String>> + Send>,
+}
+
+impl Cables {
+    /// The links without carrier. One whose interface is not there has none either.
+    fn without_carrier(&mut self) -> Option<BTreeSet<String>> {
+        let there = (self.with_carrier)()?;
+        let is_dark = |(_, interface): &(&String, &String)| !there.contains(*interface);
+        Some(self.interfaces.iter().filter(is_dark).map(|(link, _)| link.clone()).collect())
+    }
 }
 
 /// A node's loop.
 pub struct Worker<N> {
     agent: Agent<N>,
     network: Arc<Network>,
+    cables: Cables,
+    /// Links that have no carrier, or have not had it for long, with when that is over.
+    dark: BTreeMap<String, Option<Instant>>,
+    /// What the controller knows of them.
+    seen: Option<Sight>,
+    see_at: Instant,
     asker: SyncSender<(u64, u64)>,
     teller: Sender<Tell>,
     began: Instant,
@@ -73,11 +114,19 @@ pub struct Worker<N> {
 
 impl<N: Node> Worker<N> {
     /// Of a node.
-    pub fn new(node: N, network: Arc<Network>, asker: SyncSender<(u64, u64)>, teller: Sender<Tell>) -> Self {
+    pub fn new(
+        node: N,
+        network: Arc<Network>,
+        cables: Cables,
+        asker: SyncSender<(u64, u64)>,
+        teller: Sender<Tell>,
+    ) -> Self {
         let began = Instant::now();
         let agent = Agent::new(node, PACE);
         let (look_at, report_at) = (began, began + REPORT_EVERY);
-        Self { agent, network, asker, teller, began, is_asking: false, look_at, report_at }
+        let (dark, seen) = (BTreeMap::new(), None);
+        let is_asking = false;
+        Self { agent, network, cables, dark, seen, see_at: began, asker, teller, began, is_asking, look_at, report_at }
     }
 
     /// Until it is told to end, or that the network is another one; what is installed stays.
@@ -105,7 +154,9 @@ impl<N: Node> Worker<N> {
         if now >= self.look_at {
             self.look_at = now + LOOK_EVERY;
             self.agent.driver_mut().refresh();
+            self.look_at_cables(now);
         }
+        self.see(now);
         if now >= self.report_at {
             self.report_at = now + REPORT_EVERY;
             if let Some(epoch) = self.agent.epoch() {
@@ -121,6 +172,39 @@ impl<N: Node> Worker<N> {
         }
         for request in self.agent.take_requests() {
             self.send(request);
+        }
+    }
+
+    /// A carrier that is gone is gone at once; one that is back has to stay for a while.
+    fn look_at_cables(&mut self, now: Instant) {
+        let Some(dark) = self.cables.without_carrier() else { return };
+        for link in &dark {
+            if self.dark.insert(link.clone(), None).is_none_or(|over| over.is_some()) {
+                tracing::warn!(link, "no carrier");
+            }
+        }
+        for (link, over) in &mut self.dark {
+            if !dark.contains(link) {
+                over.get_or_insert(now + STEADY_AFTER);
+            }
+        }
+        self.dark.retain(|link, over| {
+            let is_over = over.is_some_and(|over| over <= now);
+            if is_over {
+                tracing::info!(link, "the carrier is back");
+            }
+            !is_over
+        });
+    }
+
+    /// Tells what is seen of the cables until the controller knows it.
+    fn see(&mut self, now: Instant) {
+        let Some(epoch) = self.agent.epoch() else { return };
+        let sight = Sight { epoch, without_carrier: self.dark.keys().cloned().collect() };
+        // In every session once, since the controller may remember what was seen in one before.
+        if self.seen.as_ref() != Some(&sight) && now >= self.see_at {
+            self.see_at = now + REPORT_EVERY;
+            let _ = self.teller.send(Tell::See(sight));
         }
     }
 
@@ -152,6 +236,13 @@ impl<N: Node> Worker<N> {
                 }
                 self.agent.answer(now, number, answer);
             }
+            Event::Interfaces => {
+                let now = Instant::now();
+                self.look_at_cables(now);
+                // News need not wait.
+                self.see_at = now;
+            }
+            Event::Seen(sight) => self.seen = Some(sight),
             Event::Around(around) => self.agent.driver_mut().look_around(around),
             Event::OtherNetwork(_) | Event::End => {}
         }

@@ -129,14 +129,19 @@ pub struct Confirmations {
     pub done: Vec<(u64, u64)>,
 }
 
-/// What a host has measured.
+/// What a node has measured, and what it sees of its cables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Reports {
     /// Of its session.
     pub epoch: u64,
     /// Of each contract that arrives there.
+    #[serde(default)]
     pub measured: Vec<Measured>,
+    /// All of its links that have no carrier, in whichever direction; they count as down until a report does not name them. Without
+    /// it nothing changes.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub without_carrier: Option<Vec<String>>,
 }
 
 /// What arrived of a contract since the last report.

@@ -132,7 +132,7 @@ impl Controller {
     }
 
     /// Whether an agent speaks for the session that counts.
-    fn check_epoch(&self, node: NodeId, epoch: u64) -> Result<(), Fault> {
+    pub(crate) fn check_epoch(&self, node: NodeId, epoch: u64) -> Result<(), Fault> {
         let current = self.nodes.get(&node).filter(|state| state.is_open).map(|state| state.epoch);
         if current == Some(epoch) { Ok(()) } else { Err(Fault::StaleEpoch { current }) }
     }

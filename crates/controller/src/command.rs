@@ -118,6 +118,15 @@ pub enum Command {
         /// Of each contract that arrives there.
         measured: Vec<Measured>,
     },
+    /// What the agent of a node sees of the cables there.
+    See {
+        /// The host or switch.
+        node: String,
+        /// Of its session.
+        epoch: u64,
+        /// All of its links that have no carrier, in whichever direction.
+        without_carrier: Vec<String>,
+    },
 }
 
 /// Under which condition something is done.

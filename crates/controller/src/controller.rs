@@ -16,6 +16,7 @@ use crate::book::Book;
 use crate::clock::Now;
 use crate::command::{Command, ElementName, Fault, Reply};
 use crate::decision::{DecisionRecord, Decisions};
+use crate::down::Down;
 use crate::event::{Event, EventKind};
 use crate::grant::Grant;
 use crate::id::Id;
@@ -126,7 +127,7 @@ pub struct Controller {
     pub(crate) leavings: Leavings,
     /// By a route that is being left: who waits for it.
     pub(crate) waiters: HashMap<u64, BTreeSet<u64>>,
-    pub(crate) down: BTreeMap<ElementName, String>,
+    pub(crate) down: BTreeMap<ElementName, Down>,
     pub(crate) nodes: BTreeMap<NodeId, NodeState>,
     pub(crate) decisions: Decisions,
     pub(crate) memory: BTreeMap<String, Remembered>,
@@ -197,6 +198,7 @@ impl Controller {
             Command::Begin { node, after, installed } => self.begin(&node, after, &installed),
             Command::Confirm { node, epoch, done } => self.confirm(&node, epoch, &done),
             Command::Measure { node, epoch, measured } => self.measure(&node, epoch, &measured),
+            Command::See { node, epoch, without_carrier } => self.see(&node, epoch, without_carrier),
         }
     }
 
@@ -333,7 +335,7 @@ impl Controller {
 
     /// What is down, and why.
     pub fn down(&self) -> impl Iterator<Item = (&ElementName, &str)> {
-        self.down.iter().map(|(element, why)| (element, why.as_str()))
+        self.down.iter().map(|(element, down)| (element, down.why()))
     }
 
     /// The node of this name.

@@ -12,9 +12,10 @@ use wayleave_topology::{LinkId, NodeId, NodeKind};
 
 use crate::apply::routes;
 use crate::book::Place;
-use crate::command::{ElementName, Fault, Reply};
+use crate::command::{ElementName, Fault, Outcome, Reply};
 use crate::controller::{Controller, Dirty};
 use crate::decision::Decided;
+use crate::down::Down;
 use crate::event::EventKind;
 use crate::grant::{Grant, Trouble};
 use crate::id::Id;
@@ -32,34 +33,83 @@ struct Homeless {
 impl Controller {
     pub(crate) fn set_element(&mut self, element: ElementName, down: Option<String>) -> Result<Reply, Fault> {
         let element = self.one_name(element)?;
+        let said_up = down.is_none();
+        let seen = self.down.get(&element).map(|down| down.seen().clone()).unwrap_or_default();
+        let reply = self.turn(&element, Down::of(down, seen));
+        // What its agent saw last is no news any more: it begins anew.
+        if let ElementName::Node(name) = element
+            && !said_up
+        {
+            self.forget_what_is_seen(&name, &BTreeSet::new());
+        }
+        Ok(reply)
+    }
+
+    /// The agent of a node sees which of its links have no carrier.
+    pub(crate) fn see(&mut self, name: &str, epoch: u64, without_carrier: Vec<String>) -> Result<Reply, Fault> {
+        let node = self.node(name)?;
+        self.check_epoch(node, epoch)?;
+        let mut cables = BTreeSet::new();
+        for link in without_carrier {
+            let of = |link: LinkId| [self.network.link(link).from, self.network.link(link).to].contains(&node);
+            match self.network.find_link(&link) {
+                Some(id) if of(id) => cables.insert(self.one_name(ElementName::Link(link))?),
+                _ => {
+                    let message = format!("{link} is no link of {name}: a node can speak of its own links");
+                    return Err(Fault::Invalid { field: "withoutCarrier", message });
+                }
+            };
+        }
+        self.forget_what_is_seen(name, &cables);
+        for cable in cables {
+            let before = self.down.get(&cable).cloned().unwrap_or_default();
+            if !before.seen().contains(name) {
+                self.turn(&cable, Some(before.seen_by(name)));
+            }
+        }
+        Ok(Reply::Done { outcome: Outcome::Changed, revision: self.counters.revision })
+    }
+
+    /// What a node saw does not count any more, but for these.
+    fn forget_what_is_seen(&mut self, name: &str, still: &BTreeSet<ElementName>) {
+        let is_over = |(element, down): &(&ElementName, &Down)| down.seen().contains(name) && !still.contains(*element);
+        let over: Vec<ElementName> = self.down.iter().filter(is_over).map(|(element, _)| element.clone()).collect();
+        for element in over {
+            let down = self.down.get(&element).cloned().and_then(|down| down.not_seen_by(name));
+            self.turn(&element, down);
+        }
+    }
+
+    /// An element is down for these reasons from now on, or not down.
+    fn turn(&mut self, element: &ElementName, down: Option<Down>) -> Reply {
         let (mut rerouted, mut degraded, mut restored) = (Vec::new(), Vec::new(), Vec::new());
         let is_down = down.is_some();
+        let why = down.as_ref().map(|down| down.why().to_owned()).unwrap_or_default();
         let was_down = match down {
-            Some(why) => self.down.insert(element.clone(), why).is_some(),
-            None => self.down.remove(&element).is_some(),
+            Some(down) => self.down.insert(element.clone(), down).is_some(),
+            None => self.down.remove(element).is_some(),
         };
         self.mark(Dirty::Down(element.clone()));
         if was_down == is_down {
-            return Ok(Reply::Changed { rerouted, degraded, restored });
+            return Reply::Changed { rerouted, degraded, restored };
         }
         let revision = self.next_revision();
-        let (kind, why) =
-            if is_down { (EventKind::Down, self.down[&element].clone()) } else { (EventKind::Up, String::new()) };
+        let kind = if is_down { EventKind::Down } else { EventKind::Up };
         self.event(kind, &element.to_string(), None, revision, why);
-        let turned = self.turn_links(&element);
+        let turned = self.turn_links(element);
         if is_down {
             // First, so that what its contracts leave is known to be left.
             let homeless = self.evict(&turned);
-            let silent = match &element {
+            let silent = match element {
                 ElementName::Node(name) => self.network.find_node(name).map(|node| self.silence(node)),
                 ElementName::Link(_) => None,
             };
-            self.rehouse(homeless, &element, &mut rerouted, &mut degraded);
+            self.rehouse(homeless, element, &mut rerouted, &mut degraded);
             silent.into_iter().flatten().for_each(|serial| self.advance(serial));
         } else {
             self.bring_back(&mut restored);
         }
-        Ok(Reply::Changed { rerouted, degraded, restored })
+        Reply::Changed { rerouted, degraded, restored }
     }
 
     /// A cable has one name, whichever direction was meant.

@@ -31,6 +31,7 @@ mod clock;
 mod command;
 mod controller;
 mod decision;
+mod down;
 mod event;
 mod failures;
 mod grant;

@@ -14,6 +14,7 @@ use wayleave_units::{Time, WallTime};
 use crate::book::Place;
 use crate::command::ElementName;
 use crate::controller::{Controller, Counters, Dirty, Setup};
+use crate::down::Down;
 use crate::grant::{Grant, State};
 use crate::id::{DEFAULT_TENANT, Id};
 use crate::leaving::{Leaving, Phase};
@@ -174,8 +175,10 @@ impl Controller {
                     return Err(unreadable(kind, key, "a link or a node is expected".to_owned()));
                 };
                 // What the network does not have any more cannot be down.
-                if !self.links_of(&element).is_empty() {
-                    self.down.insert(element, record.why);
+                if !self.links_of(&element).is_empty()
+                    && let Some(down) = Down::of(record.why, record.seen)
+                {
+                    self.down.insert(element, down);
                 }
             }
             Kind::Node => {

@@ -1,6 +1,8 @@
 //! What stands on disk: JSON with names instead of indices and numbers in whole units, so that a record means the same when the
 //! topology file lists its links in another order, and so that a person can read it.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use wayleave_contracts::{Accounting, Contract, Demand, Match, Order, Priority, Protocol, Quota};
 use wayleave_ledger::Reservation;
@@ -60,7 +62,12 @@ pub(crate) struct DownRecord {
     pub(crate) link: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) node: Option<String>,
-    pub(crate) why: String,
+    /// What somebody said.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) why: Option<String>,
+    /// The nodes whose agents see no carrier.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
+    pub(crate) seen: BTreeSet<String>,
 }
 
 /// What was reserved on one route.
@@ -208,9 +215,12 @@ pub(crate) fn change(controller: &Controller, dirty: &Dirty) -> Change {
             put(Kind::Leaving, key(*number), record.as_ref())
         }
         Dirty::Down(element) => {
-            let record = controller.down.get(element).map(|why| match element.clone() {
-                ElementName::Link(link) => DownRecord { link: Some(link), node: None, why: why.clone() },
-                ElementName::Node(node) => DownRecord { link: None, node: Some(node), why: why.clone() },
+            let record = controller.down.get(element).map(|down| {
+                let (link, node) = match element.clone() {
+                    ElementName::Link(link) => (Some(link), None),
+                    ElementName::Node(node) => (None, Some(node)),
+                };
+                DownRecord { link, node, why: down.said().map(str::to_owned), seen: down.seen().clone() }
             });
             put(Kind::Down, element.to_string(), record.as_ref())
         }

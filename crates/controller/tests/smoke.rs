@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Accounting, Contract, Order};
 use wayleave_controller::{
-    Applied, Check, Command, Controller, ElementName, Id, Kind, Mode, Now, Operation, Outcome, Reply, Setup,
+    Applied, Check, Command, Controller, ElementName, Fault, Id, Kind, Mode, Now, Operation, Outcome, Reply, Setup,
     Southbound, Standing, State, Timing, Work,
 };
 use wayleave_ledger::Model;
@@ -144,6 +144,48 @@ fn what_fails_is_rerouted_or_degraded_and_comes_back() {
     // The other one's last packets may be under way, and fit beside its own.
     assert_eq!(controller.grant(&id).unwrap().state, State::Admitted);
     assert_eq!(route(&controller).hops[0], old.hops[0]);
+}
+
+#[test]
+fn a_cable_without_carrier_is_down_until_nobody_says_so() {
+    let setup = setup(Southbound::Hosts);
+    let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
+    assert!(apply(&mut controller, at(1), order(&setup.network, "a", "h1", "h16")).result.is_ok());
+    let id = Id::new("default", "a");
+    let hops = |controller: &Controller| controller.routes(controller.grant(&id).unwrap())[0].1.hops.clone();
+    let old = hops(&controller)[1].link;
+    let (ends, name) = (setup.network.link(old), setup.network.link(old).name.clone());
+    let mut nodes = [ends.from, ends.to].map(|node| setup.network.node(node).name.clone());
+    nodes.sort();
+    let see = |controller: &mut Controller, ms, node: &str, epoch, without_carrier: &[&str]| {
+        let without_carrier = without_carrier.iter().map(|&link| link.to_owned()).collect();
+        controller.handle(at(ms), Command::See { node: node.to_owned(), epoch, without_carrier })
+    };
+    assert!(matches!(see(&mut controller, 2, &nodes[0], 1, &[&name]), Err(Fault::StaleEpoch { .. })));
+    for node in &nodes {
+        let begin = Command::Begin { node: node.clone(), after: 0, installed: Vec::new() };
+        controller.handle(at(3), begin).unwrap();
+    }
+    assert!(matches!(see(&mut controller, 4, &nodes[0], 1, &["h9->pod3-edge1"]), Err(Fault::Invalid { .. })));
+    for node in &nodes {
+        see(&mut controller, 5, node, 1, &[&name]).unwrap();
+    }
+    assert!(hops(&controller).iter().all(|hop| hop.link != old));
+    let why = |controller: &Controller| controller.down().map(|(_, why)| why.to_owned()).next();
+    assert_eq!(why(&controller), Some(format!("no carrier at {} and {}", nodes[0], nodes[1])));
+    let mut controller = reload(&controller, &setup);
+    for node in &nodes {
+        controller.handle(at(6), Command::Begin { node: node.clone(), after: 1, installed: Vec::new() }).unwrap();
+    }
+    see(&mut controller, 7, &nodes[0], 2, &[]).unwrap();
+    assert_eq!(why(&controller), Some(format!("no carrier at {}", nodes[1])));
+    // Somebody may say that it is up; who looks at it knows better.
+    let up =
+        |controller: &mut Controller, element| controller.handle(at(8), Command::SetElement { element, down: None });
+    up(&mut controller, ElementName::Link(name.clone())).unwrap();
+    assert!(why(&controller).is_some());
+    see(&mut controller, 9, &nodes[1], 2, &[]).unwrap();
+    assert_eq!(why(&controller), None);
 }
 
 #[test]

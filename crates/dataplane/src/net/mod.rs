@@ -5,6 +5,7 @@
 //! there, and hide what is pinned below it.
 
 mod batch;
+mod carrier;
 mod counters;
 mod error;
 mod link;
@@ -13,6 +14,7 @@ mod pass;
 mod qdisc;
 
 pub use batch::{Batch, output};
+pub use carrier::{LinkWatch, with_carrier};
 pub(crate) use counters::installed;
 pub use counters::{QueueCounters, queue_counters};
 pub use error::NetError;

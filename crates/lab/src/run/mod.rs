@@ -81,11 +81,11 @@ pub trait Operator {
     /// In words, if the controller refuses.
     fn pin(&mut self, id: &str, route: Option<&[(String, u8)]>) -> Result<(), String>;
 
-    /// Reports a cable down with a reason, or up again.
+    /// Whether the controller takes a link for down: agents tell it when the carrier is gone, and when it is back.
     ///
     /// # Errors
-    /// In words, if the controller does not do it.
-    fn report(&mut self, link: &str, down: Option<&str>) -> Result<(), String>;
+    /// In words, if the controller does not answer.
+    fn is_down(&mut self, link: &str) -> Result<bool, String>;
 
     /// Packets of each contract that its sender's host has dropped, by serial number: those that the bucket did not let pass.
     ///

@@ -6,10 +6,13 @@ use std::time::{Duration, Instant};
 use wayleave_dataplane::net::{Batch, Namespace};
 use wayleave_topology::{LinkId, Network};
 
-use super::{Cut, Operator, RunOptions, Shown, settled, ways};
+use super::{Cut, Operator, PATIENCE, RunOptions, Shown, settled, ways};
 use crate::clock::stamp;
 use crate::run::report::{Action, Deed};
 use crate::up::Lab;
+
+/// Between one question whether a cut was noticed and the next.
+const NOTICE: Duration = Duration::from_millis(5);
 
 /// What is left to do.
 pub(super) struct Script {
@@ -49,6 +52,10 @@ impl Script {
     pub(super) fn act(&mut self, lab: &Lab, operator: &mut dyn Operator) -> Result<Action, String> {
         let Some((_, step)) = self.next.take() else { return Err("nothing is to be done".to_owned()) };
         self.next = self.steps.next();
+        if matches!(step, Step::Cut(_)) {
+            self.unpin(operator)?;
+            settled(operator).map_err(|error| error.to_string())?;
+        }
         let before = operator.contracts()?;
         let start = Instant::now();
         let (deed, what) = match step {
@@ -85,7 +92,7 @@ impl Script {
         Err(refused)
     }
 
-    /// Cuts a cable, and reports it down.
+    /// Cuts a cable, and waits until agents have told the controller.
     fn cut(
         &mut self,
         lab: &Lab,
@@ -101,19 +108,40 @@ impl Script {
         set(lab, link, "down")?;
         self.cut = Some(link);
         let name = network.link(link).name.clone();
-        operator.report(&name, Some("lab run has cut it"))?;
+        noticed(operator, &name, true)?;
         Ok(name)
+    }
+
+    /// Contracts that were given a route may go anywhere again.
+    fn unpin(&mut self, operator: &mut dyn Operator) -> Result<(), String> {
+        for id in std::mem::take(&mut self.moved).into_keys() {
+            operator.pin(&id, None)?;
+        }
+        Ok(())
     }
 
     /// Joins again what was cut; contracts may go anywhere again.
     pub(super) fn mend(&mut self, lab: &Lab, operator: &mut dyn Operator) -> Result<(), String> {
-        for id in std::mem::take(&mut self.moved).into_keys() {
-            operator.pin(&id, None)?;
-        }
+        self.unpin(operator)?;
         let Some(link) = self.cut.take() else { return Ok(()) };
         set(lab, link, "up")?;
-        operator.report(&lab.network().link(link).name, None)
+        noticed(operator, &lab.network().link(link).name, false)
     }
+}
+
+/// Waits until the controller knows that a link is down, or up again.
+fn noticed(operator: &mut dyn Operator, link: &str, is_down: bool) -> Result<(), String> {
+    let start = Instant::now();
+    while operator.is_down(link)? != is_down {
+        if start.elapsed() > PATIENCE {
+            let (state, waited) = (if is_down { "down" } else { "up" }, PATIENCE.as_secs());
+            return Err(format!(
+                "no agent has said in {waited} s that {link} is {state}: see the logs in the lab's folder"
+            ));
+        }
+        std::thread::sleep(NOTICE);
+    }
+    Ok(())
 }
 
 /// The link between switches that most contracts use.

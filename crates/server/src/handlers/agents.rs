@@ -129,7 +129,7 @@ pub(crate) async fn confirm(shared: Arc<Shared>, call: Call) -> Outcome {
 
 pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
     let node = node(&shared, &call)?;
-    let Reports { epoch, measured } = call.json()?;
+    let Reports { epoch, measured, without_carrier } = call.json()?;
     let one = |one: wayleave_api::agent::Measured| Measured {
         serial: one.serial,
         packets: one.packets,
@@ -138,6 +138,9 @@ pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
     };
     let measured = measured.into_iter().map(one).collect();
     let work = move |desk: &mut Desk<'_>| {
+        if let Some(without_carrier) = without_carrier {
+            desk.handle(Command::See { node: node.clone(), epoch, without_carrier }).map_err(fault)?;
+        }
         desk.handle(Command::Measure { node, epoch, measured }).map_err(fault)?;
         Ok(Answer::nothing())
     };

@@ -268,9 +268,16 @@ pub(crate) static ROWS: &[Row] = &[
     Row::new(Post, "/v1/agents/{node}/confirmations", "confirm", Agent, "What a node has done", by!(agents::confirm))
         .takes("Confirmations")
         .gives(&[on(204, Nothing)]),
-    Row::new(Post, "/v1/agents/{node}/reports", "report", Agent, "What a host has measured", by!(agents::report))
-        .takes("Reports")
-        .gives(&[on(204, Nothing)]),
+    Row::new(
+        Post,
+        "/v1/agents/{node}/reports",
+        "report",
+        Agent,
+        "What a node has measured, and what it sees of its cables",
+        by!(agents::report),
+    )
+    .takes("Reports")
+    .gives(&[on(204, Nothing)]),
     Row::new(
         Get,
         "/v1/agents/{node}/neighbours",

@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use wayleave_api::contract::{Contract, Route};
-use wayleave_api::network::{Consequences, ElementState, UpDown};
+use wayleave_api::network::{Link, UpDown};
 use wayleave_api::status::Status;
 use wayleave_client::{Address, read_token};
 use wayleave_dataplane::host::Counters;
@@ -91,12 +91,9 @@ impl Operator for LabController<'_> {
         told.map(|_| ()).map_err(words)
     }
 
-    fn report(&mut self, link: &str, down: Option<&str>) -> Result<(), String> {
-        let state = if down.is_some() { UpDown::Down } else { UpDown::Up };
-        let state = ElementState { state, reason: down.map(str::to_owned) };
-        let path = format!("/v1/links/{}/state", encode(link));
-        let told = self.service.send::<Consequences>(Method::Put, &path, &state);
-        told.map(|_| ()).map_err(words)
+    fn is_down(&mut self, link: &str) -> Result<bool, String> {
+        let link = self.service.get::<Link>(&format!("/v1/links/{}", encode(link))).map_err(words)?;
+        Ok(link.state == UpDown::Down)
     }
 
     fn shaped(&mut self) -> Result<BTreeMap<u64, u64>, String> {
