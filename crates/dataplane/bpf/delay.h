@@ -21,26 +21,27 @@ INLINE u64 fingerprint(struct __sk_buff *skb, u32 skip)
 	return hash ^ hash >> 32;
 }
 
-INLINE void note_sent(struct __sk_buff *skb, u64 now, u64 serial, u64 bound_ns)
+CHECKED_ONCE int note_sent(struct __sk_buff *skb, u64 now, u64 serial, u64 bound_ns)
 {
 	struct sent value = { .at = now, .serial = serial, .bound_ns = bound_ns };
 	u64 key = fingerprint(skb, 0);
 
 	if (key)
 		map_update(&sent, &key, &value, BPF_ANY);
+	return 0;
 }
 
-INLINE void note_arrival(struct __sk_buff *skb, u32 skip, u64 now)
+CHECKED_ONCE int note_arrival(struct __sk_buff *skb, u32 skip, u64 now)
 {
 	struct measured *to, none = {};
 	u64 key = fingerprint(skb, skip), delay, worst;
 	struct sent *from, noted;
 
 	if (!key)
-		return;
+		return 0;
 	from = map_lookup(&sent, &key);
 	if (!from)
-		return;
+		return 0;
 	noted = *from;
 	map_delete(&sent, &key);
 	delay = now > noted.at ? now - noted.at : 0;
@@ -49,7 +50,7 @@ INLINE void note_arrival(struct __sk_buff *skb, u32 skip, u64 now)
 		map_update(&measured, &noted.serial, &none, BPF_NOEXIST);
 		to = map_lookup(&measured, &noted.serial);
 		if (!to)
-			return;
+			return 0;
 	}
 	__sync_fetch_and_add(&to->packets, 1);
 	if (delay > noted.bound_ns)
@@ -59,4 +60,5 @@ INLINE void note_arrival(struct __sk_buff *skb, u32 skip, u64 now)
 		if (delay <= worst || __sync_val_compare_and_swap(&to->worst_ns, worst, delay) == worst)
 			break;
 	}
+	return 0;
 }

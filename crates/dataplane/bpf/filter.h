@@ -33,14 +33,19 @@ INLINE void clear(struct filter *filter, u16 first, u32 n)
 }
 
 /* Whether a packet with this number is the first of its copies. */
-INLINE int accept(const struct pair *pair, u16 number, const struct settings *settings)
+CHECKED_ONCE int accept(const struct pair *pair, u16 number, const struct settings *settings)
 {
-	struct filter *filter = map_lookup(&filters, pair);
-	u64 now = time_of(settings);
-	u32 window = settings->window;
-	u16 ahead, behind;
+	struct filter *filter;
+	u16 ahead, behind, first = 0;
+	u32 window, stale = 0;
 	int accepted = 1;
+	u64 now;
 
+	if (!pair || !settings)
+		return 1;
+	now = time_of(settings);
+	window = settings->window;
+	filter = map_lookup(&filters, pair);
 	if (!filter) {
 		u32 zero = 0;
 		void *empty = map_lookup(&blank, &zero);
@@ -58,14 +63,15 @@ INLINE int accept(const struct pair *pair, u16 number, const struct settings *se
 	if (!filter->running || (now > filter->accepted && now - filter->accepted > settings->reset_ns)) {
 		filter->resets += filter->running;
 		filter->running = 1;
-		clear(filter, 0, HISTORY_BITS);
 		filter->highest = number;
+		stale = HISTORY_BITS;
 		goto accepted;
 	}
 	ahead = number - filter->highest;
 	behind = filter->highest - number;
 	if (ahead > 0 && ahead < window) {
-		clear(filter, filter->highest + 1, ahead);
+		first = filter->highest + 1;
+		stale = ahead;
 		filter->out_of_order += ahead > 1;
 		filter->highest = number;
 	} else if (behind < window && !is_set(filter, number)) {
@@ -77,6 +83,8 @@ INLINE int accept(const struct pair *pair, u16 number, const struct settings *se
 		goto out;
 	}
 accepted:
+	if (stale)
+		clear(filter, first, stale);
 	set(filter, number);
 	filter->accepted = now;
 	filter->passed++;

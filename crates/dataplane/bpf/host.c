@@ -127,10 +127,12 @@ out:
 }
 
 /* The contract of a packet: of those with the most fields the lowest serial. */
-INLINE int classify(const struct endpoint *endpoint, const struct packet *packet, struct contract *found)
+CHECKED_ONCE int classify(const struct endpoint *endpoint, const struct packet *packet, struct contract *found)
 {
 	u32 fields = 0;
 
+	if (!endpoint || !packet || !found)
+		return 0;
 	found->serial = 0;
 	for (u32 i = 0; i < MAX_MASKS; i++) {
 		struct contracts *contracts;
@@ -166,21 +168,23 @@ INLINE int classify(const struct endpoint *endpoint, const struct packet *packet
 	return found->serial != 0;
 }
 
-/* Puts a stack of tags into the frame, of which `present` bytes are there already. */
-INLINE int push(struct __sk_buff *skb, const struct route *route, const struct pair *macs, u32 is_numbered, u16 number,
-		u32 *present)
+/* Puts a stack of tags into the frame, of which `present` bytes are there already, and says how many are there then; below 0 if there is
+ * no room. `last` is the innermost tag, in the order of the wire, or 0. */
+CHECKED_ONCE int push(struct __sk_buff *skb, const struct route *route, const struct pair *macs, u32 last, u32 present)
 {
-	u32 n_tags = route->n_tags, stack;
+	u32 n_tags, stack;
 	u8 *data, *end;
 
+	if (!route || !macs)
+		return -1;
+	n_tags = route->n_tags;
 	if (n_tags > MAX_TAGS)
 		return -1;
-	stack = 4 * (n_tags + is_numbered);
-	if (stack < *present)
+	stack = 4 * (n_tags + !!last);
+	if (stack < present)
 		return -1;
-	if (stack > *present && grow_head(skb, stack - *present, 0))
+	if (stack > present && grow_head(skb, stack - present, 0))
 		return -1;
-	*present = stack;
 	data = (u8 *)(long)skb->data;
 	end = (u8 *)(long)skb->data_end;
 	if (data + 14 > end)
@@ -196,12 +200,12 @@ INLINE int push(struct __sk_buff *skb, const struct route *route, const struct p
 		*(u32 *)data = BE16(TYPE_TAG) | (u32)route->tags[i] << 16;
 		data += 4;
 	}
-	if (is_numbered) {
+	if (last) {
 		if (data + 4 > end)
 			return -1;
-		*(u32 *)data = BE16(TYPE_SEQUENCE) | (u32)BE16(number) << 16;
+		*(u32 *)data = last;
 	}
-	return 0;
+	return stack;
 }
 
 /* The next number of a pair's packets. */
@@ -221,25 +225,25 @@ INLINE u16 next_number(const struct pair *pair)
 INLINE int carry_out(struct __sk_buff *skb, const struct settings *settings, const struct order *order,
 		     const struct pair *macs)
 {
-	u32 is_numbered = order->n_routes > 1, present = 0;
-	u16 number = is_numbered ? next_number(macs) : 0;
+	u32 n_routes = order->n_routes, last = 0;
+	int present = 0;
 
-	for (u32 i = 0; i + 1 < MAX_ROUTES; i++) {
-		if (i + 1 >= order->n_routes)
-			break;
-		if (push(skb, &order->routes[i], macs, is_numbered, number, &present))
-			return drop(FAILED);
-		skb->priority = order->routes[i].priority;
-		clone_redirect(skb, order->routes[i].uplink, 0);
-	}
+	if (n_routes > 1)
+		last = BE16(TYPE_SEQUENCE) | (u32)BE16(next_number(macs)) << 16;
 	for (u32 i = 0; i < MAX_ROUTES; i++) {
-		if (i + 1 != order->n_routes)
-			continue;
-		if (push(skb, &order->routes[i], macs, is_numbered, number, &present))
-			return drop(FAILED);
-		skb->priority = order->routes[i].priority;
-		count(GUARANTEED);
-		return send(skb, settings, order->routes[i].uplink);
+		const struct route *route = &order->routes[i];
+
+		if (i >= n_routes)
+			break;
+		present = push(skb, route, macs, last, present);
+		if (present < 0)
+			break;
+		skb->priority = route->priority;
+		if (i + 1 == n_routes) {
+			count(GUARANTEED);
+			return send(skb, settings, route->uplink);
+		}
+		clone_redirect(skb, route->uplink, 0);
 	}
 	return drop(FAILED);
 }
@@ -259,14 +263,16 @@ INLINE int deliver_locally(struct __sk_buff *skb, const struct settings *setting
 }
 
 /* Without a contract: the lowest class of every link, or nothing. */
-INLINE int without_contract(struct __sk_buff *skb, const struct settings *settings, const struct packet *packet,
-			    const struct pair *macs)
+CHECKED_ONCE int without_contract(struct __sk_buff *skb, const struct settings *settings, const struct packet *packet,
+				  const struct pair *macs)
 {
 	struct mac mac = {};
 	struct routes *routes;
 	struct route route;
-	u32 present = 0, *ifindex, at;
+	u32 *ifindex, at;
 
+	if (!settings || !packet || !macs)
+		return drop(FAILED);
 	if (settings->unmatched)
 		return drop(UNMATCHED);
 	COPY(mac.of, macs->destination, 6);
@@ -283,7 +289,7 @@ INLINE int without_contract(struct __sk_buff *skb, const struct settings *settin
 	if (at >= MAX_ROUTES)
 		return drop(FAILED);
 	route = routes->of[at];
-	if (push(skb, &route, macs, 0, 0, &present))
+	if (push(skb, &route, macs, 0, 0) < 0)
 		return drop(FAILED);
 	skb->priority = route.priority;
 	count(BEST_EFFORT);
@@ -295,7 +301,7 @@ INLINE int from_endpoint(struct __sk_buff *skb)
 	u32 zero = 0, ifindex = skb->ifindex, length = skb->len;
 	struct settings *settings_ = map_lookup(&settings, &zero);
 	struct endpoint *endpoint = map_lookup(&endpoints, &ifindex);
-	struct contract contract;
+	struct contract contract = {};
 	struct packet packet;
 	struct order order;
 	struct pair macs;
@@ -321,6 +327,8 @@ INLINE int from_endpoint(struct __sk_buff *skb)
 	if (!endpoint->n_masks || !classify(endpoint, &packet, &contract))
 		return without_contract(skb, settings_, &packet, &macs);
 	now = time_of(settings_);
+	/* Kernels before 6.3 want to see that a function is given no memory that was never written. */
+	ZERO(order.routes + 1, sizeof(order.routes) - sizeof(order.routes[0]));
 	switch (charge(contract.slot, contract.serial, length, now, &order)) {
 	case SEND:
 		break;

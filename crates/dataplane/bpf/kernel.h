@@ -11,6 +11,9 @@ typedef __u64 u64;
 
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static __attribute__((always_inline)) inline
+/* A function of its own, which the verifier checks once and for any arguments; what is inlined it checks again on every path that leads
+ * there. So far as it knows pointers may be null, and whatever they point to has to be initialised. */
+#define CHECKED_ONCE __attribute__((noinline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define COPY(to, from, size) __builtin_memcpy(to, from, size)

@@ -30,6 +30,7 @@ struct packet {
 #define AUTHENTICATION 51
 #define OPTIONS 60
 #define MAX_EXTENSIONS 8
+#define BROKEN_WALK 256 /* no number of a header */
 
 INLINE int same_mac(const u8 *a, const u8 *b)
 {
@@ -42,10 +43,12 @@ INLINE int has_ports(u8 protocol)
 }
 
 /* Ports, if the protocol has them; `end` is where the IP packet ends. */
-INLINE enum parsed ports(struct __sk_buff *skb, struct packet *packet, u32 at, u32 end)
+CHECKED_ONCE int ports(struct __sk_buff *skb, struct packet *packet, u32 at, u32 end)
 {
 	u16 both[2];
 
+	if (!packet)
+		return BROKEN;
 	if (!has_ports(packet->protocol))
 		return PARSED;
 	if (at + 4 > end || load_bytes(skb, at, both, 4))
@@ -79,33 +82,66 @@ INLINE enum parsed ipv4(struct __sk_buff *skb, struct packet *packet, const u8 *
 	return ports(skb, packet, 14 + header, 14 + total);
 }
 
-INLINE enum parsed ipv6(struct __sk_buff *skb, struct packet *packet, const u8 *ip, u32 length)
-{
-	u32 at = 54, end = 54 + ((u32)ip[4] << 8 | ip[5]);
-	u8 next = ip[6], head[2];
+/* Where a walk through the extension headers of a packet is. */
+struct walk {
+	u32 at;
+	u32 end; /* of the packet */
+	u32 next; /* which header is there */
+	u32 is_fragment;
+};
 
-	if (ip[0] >> 4 != 6 || end > length)
+/* Goes past one extension header, and says whether there was one. */
+CHECKED_ONCE int extension(struct __sk_buff *skb, struct walk *walk)
+{
+	u32 at, next;
+	u8 head[2];
+
+	if (!walk)
+		return 0;
+	at = walk->at;
+	next = walk->next;
+	if (next != HOP_BY_HOP && next != ROUTING && next != FRAGMENT && next != AUTHENTICATION && next != OPTIONS)
+		return 0;
+	walk->next = BROKEN_WALK;
+	if (at + 8 > walk->end || load_bytes(skb, at, head, 2))
+		return 0;
+	if (next == FRAGMENT) {
+		walk->is_fragment = 1;
+		walk->next = head[0];
+		return 0;
+	}
+	at += next == AUTHENTICATION ? 4 * (head[1] + 2) : 8 * (head[1] + 1);
+	if (at > walk->end)
+		return 0;
+	walk->at = at;
+	walk->next = head[0];
+	return 1;
+}
+
+/* The first 54 bytes are in one piece. */
+CHECKED_ONCE int ipv6(struct __sk_buff *skb, struct packet *packet)
+{
+	u8 *data = (u8 *)(long)skb->data, *end = (u8 *)(long)skb->data_end, *ip = data + 14;
+	struct walk walk;
+	u32 extensions = 0;
+
+	if (!packet || data + 54 > end)
+		return BROKEN;
+	walk.at = 54;
+	walk.is_fragment = 0;
+	walk.end = 54 + ((u32)ip[4] << 8 | ip[5]);
+	walk.next = ip[6];
+	if (ip[0] >> 4 != 6 || walk.end > skb->len)
 		return BROKEN;
 	packet->is_ip = 6;
 	COPY(packet->source, ip + 8, 16);
 	COPY(packet->destination, ip + 24, 16);
-	for (int i = 0; i < MAX_EXTENSIONS; i++) {
-		if (next != HOP_BY_HOP && next != ROUTING && next != FRAGMENT && next != AUTHENTICATION && next != OPTIONS) {
-			packet->protocol = next;
-			return ports(skb, packet, at, end);
-		}
-		if (at + 8 > end || load_bytes(skb, at, head, 2))
-			return BROKEN;
-		if (next == FRAGMENT) {
-			packet->protocol = head[0];
-			return PARSED;
-		}
-		at += next == AUTHENTICATION ? 4 * (head[1] + 2) : 8 * (head[1] + 1);
-		if (at > end)
-			return BROKEN;
-		next = head[0];
-	}
-	return BROKEN;
+	while (extensions < MAX_EXTENSIONS && extension(skb, &walk))
+		extensions++;
+	if (extensions == MAX_EXTENSIONS || walk.next == BROKEN_WALK)
+		return BROKEN;
+	packet->protocol = walk.next;
+	return walk.is_fragment ? PARSED : ports(skb, packet, walk.at, walk.end);
 }
 
 INLINE enum parsed parse(struct __sk_buff *skb, struct packet *packet, struct pair *macs)
@@ -136,39 +172,49 @@ INLINE enum parsed parse(struct __sk_buff *skb, struct packet *packet, struct pa
 	if (LIKELY(type == BE16(TYPE_IPV4)))
 		return data + 34 > end ? BROKEN : ipv4(skb, packet, data + 14, end, length);
 	if (type == BE16(TYPE_IPV6))
-		return data + 54 > end ? BROKEN : ipv6(skb, packet, data + 14, length);
+		return ipv6(skb, packet);
 	return PARSED;
+}
+
+/* All bits of a field that counts, none of one that does not. The compiler shall not make a branch of it: the verifier would follow
+ * both ways of each field. */
+INLINE u32 counts(u32 mask, u32 field)
+{
+	u32 bits = -((mask & field) / field);
+
+	asm("" : "+r"(bits));
+	return bits;
 }
 
 /* The fields of a mask that are no addresses; of both kinds of classes. */
 #define MASKED(class, packet, fields)                                                                                  \
 	do {                                                                                                           \
+		u32 mac_ = counts(fields, MASK_MAC);                                                                   \
 		(class)->ifindex = (packet)->ifindex;                                                                  \
 		(class)->mask = fields;                                                                                \
-		(class)->protocol = (fields) & MASK_PROTOCOL ? (packet)->protocol : 0;                                 \
-		(class)->source_port = (fields) & MASK_SOURCE_PORT ? (packet)->source_port : 0;                        \
-		(class)->destination_port = (fields) & MASK_DESTINATION_PORT ? (packet)->destination_port : 0;         \
-		if ((fields) & MASK_MAC)                                                                               \
-			COPY((class)->mac, (packet)->mac, 6);                                                          \
-		else                                                                                                   \
-			ZERO((class)->mac, 6);                                                                         \
+		(class)->protocol = (packet)->protocol & counts(fields, MASK_PROTOCOL);                                \
+		(class)->source_port = (packet)->source_port & counts(fields, MASK_SOURCE_PORT);                       \
+		(class)->destination_port = (packet)->destination_port & counts(fields, MASK_DESTINATION_PORT);        \
+		*(u16 *)(class)->mac = *(u16 *)(packet)->mac & mac_;                                                   \
+		*(u16 *)((class)->mac + 2) = *(u16 *)((packet)->mac + 2) & mac_;                                       \
+		*(u16 *)((class)->mac + 4) = *(u16 *)((packet)->mac + 4) & mac_;                                       \
 	} while (0)
 
-INLINE void masked(struct class *class, const struct packet *packet, u8 mask)
+INLINE void masked(struct class *class, const struct packet *packet, u32 mask)
 {
 	MASKED(class, packet, mask);
-	class->source = mask & MASK_SOURCE ? packet->source[3] : 0;
-	class->destination = mask & MASK_DESTINATION ? packet->destination[3] : 0;
+	class->source = packet->source[3] & counts(mask, MASK_SOURCE);
+	class->destination = packet->destination[3] & counts(mask, MASK_DESTINATION);
 }
 
-INLINE void masked6(struct class6 *class, const struct packet *packet, u8 mask)
+INLINE void masked6(struct class6 *class, const struct packet *packet, u32 mask)
 {
 	ZERO(class, sizeof(*class));
 	MASKED(class, packet, mask);
-	if (mask & MASK_SOURCE)
-		COPY(class->source, packet->source, 16);
-	if (mask & MASK_DESTINATION)
-		COPY(class->destination, packet->destination, 16);
+	for (int i = 0; i < 4; i++) {
+		class->source[i] = packet->source[i] & counts(mask, MASK_SOURCE);
+		class->destination[i] = packet->destination[i] & counts(mask, MASK_DESTINATION);
+	}
 }
 
 /* FNV-1a over words (Fowler, Noll, Vo): which of several routes a flow without a contract takes. */

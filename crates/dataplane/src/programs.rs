@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use aya::maps::{HashMap, Map, MapData, MapError, PerCpuHashMap};
 use aya::programs::{Program, ProgramError, SchedClassifier};
-use aya::{Ebpf, EbpfLoader};
+use aya::{Ebpf, EbpfLoader, VerifierLogLevel};
 use wayleave_wire::Tag;
 
 use crate::error::Error;
@@ -37,7 +38,7 @@ pub(crate) struct Pins(PathBuf);
 
 impl Pins {
     /// Finds what is pinned in a folder of a bpf file system, or loads an object and pins all of it.
-    pub(crate) fn open(folder: &Path, object: &[u8], prepare: impl FnOnce(&mut EbpfLoader<'_>)) -> Result<Self, Error> {
+    pub(crate) fn open(folder: &Path, object: &[u8], prepare: impl FnOnce(&mut Loader)) -> Result<Self, Error> {
         let (pins, unfinished) = (folder.join(version()), folder.join("unfinished"));
         if pins.is_dir() {
             return Ok(Self(pins));
@@ -76,10 +77,28 @@ impl Pins {
     }
 }
 
-fn load(object: &[u8], folder: &Path, prepare: impl FnOnce(&mut EbpfLoader<'_>)) -> Result<(), Error> {
+/// What makes maps, and makes programs ready to be loaded.
+type Loader = EbpfLoader<'static>;
+
+/// One for the whole process: to make a loader is to read the types of the whole kernel, which takes 50 ms, and these programs need none
+/// of them.
+static LOADER: LazyLock<Mutex<Loader>> = LazyLock::new(|| {
     let mut loader = EbpfLoader::new();
+    // A program that does not load at once is loaded again with a log: errors and a summary. With every step of the verifier in it that
+    // takes twenty times as long.
+    loader.btf(None).verifier_log_level(VerifierLogLevel::STATS);
+    Mutex::new(loader)
+});
+
+/// The maps and programs of an object; the programs are not loaded yet.
+pub(crate) fn parsed(object: &[u8], prepare: impl FnOnce(&mut Loader)) -> Result<Ebpf, Error> {
+    let mut loader = LOADER.lock().unwrap_or_else(PoisonError::into_inner);
     prepare(&mut loader);
-    let mut loaded: Ebpf = loader.load(object).map_err(|error| Error::failed("loading the eBPF maps", error))?;
+    loader.load(object).map_err(|error| Error::failed("loading the eBPF maps", error))
+}
+
+fn load(object: &[u8], folder: &Path, prepare: impl FnOnce(&mut Loader)) -> Result<(), Error> {
+    let mut loaded = parsed(object, prepare)?;
     for (name, program) in loaded.programs_mut() {
         let path = folder.join(name);
         let Program::SchedClassifier(program) = program else { continue };

@@ -88,6 +88,18 @@ fn what_is_installed_is_found_again_and_its_bucket_keeps_its_level() {
     assert_eq!(sent(&host, &udp(1, 2, (7, 9), 800)).verdict, REDIRECTED);
 }
 
+/// Each host loads its own: what the verifier does, 16 hosts of a lab wait for. Kernels differ, so there is room.
+#[test]
+fn the_verifier_is_done_with_the_programs_after_few_steps() {
+    let Some(world) = World::new() else { return };
+    let host = opened(&world);
+    for program in [HostProgram::Endpoint, HostProgram::Uplink] {
+        let info = host.program(program).unwrap().info().unwrap();
+        let steps = info.verified_instruction_count().expect("Linux 5.16 or newer counts them");
+        assert!(steps < 40_000, "the verifier has looked at {steps} instructions of {program:?}");
+    }
+}
+
 #[test]
 fn a_second_owner_is_refused_until_the_first_is_gone() {
     let Some(world) = World::new() else { return };

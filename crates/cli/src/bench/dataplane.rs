@@ -1,11 +1,11 @@
 //! `wayleave bench dataplane`: what a packet costs in a host's eBPF programs, and how exact their buckets are.
 
-use wayleave_dataplane::measure::{Shaped, TABLE_4, Tagging, memory, shape, tag};
+use wayleave_dataplane::measure::{Shaped, TABLE_4, Tagging, load, memory, shape, tag};
 
 use super::Metric;
 
 /// The cases.
-pub(crate) const CASES: &[&str] = &["2-tags", "6-tags", "precision", "memory"];
+pub(crate) const CASES: &[&str] = &["2-tags", "6-tags", "load", "precision", "memory"];
 
 /// A packet of the middle size of Chameleon's Table 3.
 const PACKET: usize = 776;
@@ -19,6 +19,7 @@ pub(crate) fn run(case: &str) -> Result<Vec<Metric>, String> {
     let metrics = match case {
         "2-tags" => tagging(2),
         "6-tags" => tagging(6),
+        "load" => loading(),
         "precision" => precision(),
         "memory" => footprint(),
         other => return Err(format!("there is no case \"{other}\"")),
@@ -34,6 +35,12 @@ fn tagging(tags: u16) -> Result<Vec<Metric>, wayleave_dataplane::Error> {
         Metric::new("packets_per_s", 1e9 / nanos, "packets/s"),
         Metric::new("rate", PACKET as f64 * 8.0 / nanos, "Gbit/s"),
     ])
+}
+
+/// Maps and programs of one host, and of as many as a fat tree with k = 4 has.
+fn loading() -> Result<Vec<Metric>, wayleave_dataplane::Error> {
+    let metric = |name, hosts| Ok(Metric::new(name, load(hosts)?.as_secs_f64() * 1e3, "ms"));
+    Ok(vec![metric("one_host", 1)?, metric("16_hosts", 16)?])
 }
 
 /// The worst of all scenarios of Table 4.

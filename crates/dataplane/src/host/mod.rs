@@ -192,12 +192,19 @@ impl Host {
     pub fn set_best_effort(&mut self, mac: Mac, paths: &[HostPath]) -> Result<(), Error> {
         let routes = rule::routes(paths)?;
         let failed = |error| Error::failed("setting a route without a contract", error);
-        self.settle()?;
-        self.is_stale = true;
-        if routes.is_empty() {
-            return programs::is_there(self.best_effort.remove(&layout::mac(mac))).map_err(failed).map(drop);
+        let (key, after) = (layout::mac(mac), layout::routes(&routes));
+        let before = programs::is_there(self.best_effort.get(&key, 0)).map_err(failed)?;
+        if before.is_none() && routes.is_empty() || before == Some(after) {
+            return Ok(());
         }
-        self.best_effort.insert(layout::mac(mac), layout::routes(&routes), 0).map_err(failed)
+        if routes.is_empty() {
+            self.is_stale = true;
+            return programs::is_there(self.best_effort.remove(&key)).map_err(failed).map(drop);
+        }
+        self.settle()?;
+        // What replaces an entry frees it; what is new frees nothing, so that many addresses at once wait once.
+        self.is_stale = before.is_some();
+        self.best_effort.insert(key, after, 0).map_err(failed)
     }
 
     /// Removes all pins, also those of older versions. Programs that are attached run on until they are detached or their interface

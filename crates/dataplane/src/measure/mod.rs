@@ -8,6 +8,7 @@ mod tagging;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::{Mac, Selector, Tag};
@@ -53,6 +54,26 @@ pub fn memory(endpoints: u8, contracts: u16) -> Result<Bytes, Error> {
             }
         }
         host.memory()
+    })
+}
+
+/// How long it takes to make the data planes of so many hosts at the same time, maps and programs, until the last one is there. What a
+/// process does only once is not counted.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn load(hosts: u16) -> Result<Duration, Error> {
+    apart(|apart| {
+        let open = |name: &str| Host::open(&apart.pins().join(name), &Settings::default());
+        drop(open("first")?);
+        let began = Instant::now();
+        thread::scope(|scope| {
+            let names = (0..hosts).map(|host| format!("host{host}"));
+            let hosts: Vec<_> = names.map(|name| scope.spawn(move || open(&name))).collect();
+            let panicked = || Error::Failed { doing: "measuring".to_owned(), why: "a thread has panicked".to_owned() };
+            hosts.into_iter().try_for_each(|host| host.join().map_err(|_| panicked())?.map(drop))
+        })?;
+        Ok(began.elapsed())
     })
 }
 

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use aya::Ebpf;
 use aya::programs::Xdp;
 
 use crate::error::Error;
-use crate::programs::{patiently, version};
+use crate::programs::{parsed, patiently, version};
 
 /// The program, compiled.
 static PASS: &[u8] = aya::include_bytes_aligned!("../../bpf/objects/pass.o");
@@ -23,7 +22,7 @@ pub fn pin_pass(folder: &Path) -> Result<PathBuf, Error> {
     }
     std::fs::create_dir_all(folder).map_err(|error| Error::at("making", folder, error))?;
     let failed = |error| Error::failed("loading the eBPF program pass", error);
-    let mut loaded = Ebpf::load(PASS).map_err(|error| Error::failed("loading the eBPF program pass", error))?;
+    let mut loaded = parsed(PASS, |_| ())?;
     let program = loaded.program_mut("pass").ok_or_else(|| Error::Refused("pass.o has no program pass".to_owned()))?;
     let program: &mut Xdp = program.try_into().map_err(failed)?;
     patiently(|| program.load()).map_err(failed)?;
