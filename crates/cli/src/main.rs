@@ -14,6 +14,7 @@ mod exit;
 mod failure;
 mod import_args;
 mod inputs;
+mod lab;
 mod loko_args;
 mod model_args;
 mod output;

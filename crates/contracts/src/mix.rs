@@ -115,6 +115,11 @@ impl Mix {
         Self { hosts: network.hosts().collect(), weights, random: ChaCha8Rng::seed_from_u64(seed), count: 0 }
     }
 
+    /// With weights of its own for the four categories, in the order of Table 1; one of them is above zero.
+    pub fn weighted(network: &Network, weights: [u32; 4], seed: u64) -> Self {
+        Self { weights, ..Self::new(network, 1, seed) }
+    }
+
     fn flow_type(&mut self) -> &'static FlowType {
         let mut at = self.random.random_range(0..self.weights.iter().sum());
         let mut category = 0;

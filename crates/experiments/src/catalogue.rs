@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::chameleon::{fig8a, fig8b, fig9a, fig9b, fig12, scaling, sec2, table5};
+use crate::chameleon::{fig8a, fig8b, fig9a, fig9b, fig12, fig14, fig15, scaling, sec2, table5};
 use crate::data::Figure;
 use crate::loko::{burst, comparison, scalability, zodiac_fx};
 use crate::run::{Failed, Run};
@@ -171,6 +171,26 @@ pub const CATALOGUE: &[Entry] = &[
         full_seconds: 5,
         quick_seconds: 5,
         measure: fig12::resources,
+    },
+    Entry {
+        id: "chameleon-fig14",
+        runs: "real packets",
+        paper: &CHAMELEON,
+        place: "Fig. 14",
+        title: "Delays of admitted flows, some of them moved, on real packets (root, eBPF)",
+        full_seconds: 150,
+        quick_seconds: 35,
+        measure: fig14::measure,
+    },
+    Entry {
+        id: "chameleon-fig15",
+        runs: "clock synchronisation",
+        paper: &CHAMELEON,
+        place: "Fig. 15",
+        title: "Clock synchronisation beside Hadoop-like bursts, on real packets (root, eBPF)",
+        full_seconds: 200,
+        quick_seconds: 35,
+        measure: fig15::measure,
     },
     Entry {
         id: "table5",

@@ -100,6 +100,10 @@ pub enum Scale {
 pub enum Form {
     /// Not at all; series stand side by side at each place.
     Apart,
+    /// The same, with whiskers from the 10 % to the 90 % percentile.
+    Deciles,
+    /// Not at all; each stands where it is.
+    Scattered,
     /// By straight lines.
     Joined,
     /// Along the axes, as distributions are.

@@ -9,6 +9,7 @@
 //! | [`catalogue`](CATALOGUE) | every figure by name, with its paper and how long it takes |
 //! | `data.rs`, `statement.rs` | what a figure consists of; what a text says and whether that was seen |
 //! | `stats.rs` | means, percentiles, confidence intervals over seeds |
+//! | `laboratory.rs` | networks for real packets, which somebody else sets up |
 //! | `run.rs` | runs on several threads, with the same results whatever their number |
 //! | `chameleon/` | Chameleon (CoNEXT 2020), one file per figure |
 //! | `loko/` | Loko (CoNEXT 2019), one file per figure |
@@ -27,6 +28,7 @@
 mod catalogue;
 mod chameleon;
 mod data;
+mod laboratory;
 mod loko;
 mod run;
 mod statement;
@@ -34,6 +36,7 @@ mod stats;
 
 pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, Paper, find};
 pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
+pub use laboratory::{Laboratory, Testbed};
 pub use run::{Effort, Failed, Run, Watch, seeds};
 pub use statement::{Statement, Verdict};
 pub use stats::Summary;

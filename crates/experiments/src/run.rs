@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use crate::chameleon::Fillings;
+use crate::laboratory::Laboratory;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +31,15 @@ pub enum Failed {
     Stopped,
     /// Something that should work did not.
     Broken(String),
+    /// This machine lacks what it needs.
+    LeftOut(String),
 }
 
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stopped => f.write_str("stopped before the end"),
-            Self::Broken(why) => f.write_str(why),
+            Self::Broken(why) | Self::LeftOut(why) => f.write_str(why),
         }
     }
 }
@@ -60,13 +63,21 @@ pub struct Run {
     runs: Option<NonZeroUsize>,
     threads: NonZeroUsize,
     watch: Option<Watch>,
+    laboratory: Option<Box<dyn Laboratory>>,
     pub(crate) fillings: Fillings,
 }
 
 impl Run {
     /// On one thread, with as many runs as the figures want, unwatched.
     pub fn new(effort: Effort) -> Self {
-        Self { effort, runs: None, threads: NonZeroUsize::MIN, watch: None, fillings: Fillings::default() }
+        Self {
+            effort,
+            runs: None,
+            threads: NonZeroUsize::MIN,
+            watch: None,
+            laboratory: None,
+            fillings: Fillings::default(),
+        }
     }
 
     /// With so many runs of everything, whatever the figures want.
@@ -85,6 +96,23 @@ impl Run {
     #[must_use]
     pub fn watched(self, watch: Watch) -> Self {
         Self { watch: Some(watch), ..self }
+    }
+
+    /// With somebody who sets up networks for real packets; figures that need them are left out otherwise.
+    #[must_use]
+    pub fn with_laboratory(self, laboratory: Box<dyn Laboratory>) -> Self {
+        Self { laboratory: Some(laboratory), ..self }
+    }
+
+    /// Who sets up networks.
+    pub(crate) fn laboratory(&self) -> Result<&dyn Laboratory, Failed> {
+        let nobody = || Failed::LeftOut("it needs real packets, and nobody here sets up networks for them".to_owned());
+        self.laboratory.as_deref().ok_or_else(nobody)
+    }
+
+    /// Tells who watches that so many parts of a figure are done, of those that come one after another.
+    pub(crate) fn tell(&self, done: usize, of: usize) -> Result<(), Failed> {
+        if self.watch.as_ref().is_some_and(|watch| !watch(done, of)) { Err(Failed::Stopped) } else { Ok(()) }
     }
 
     /// One of two, by how much is measured.

@@ -16,6 +16,10 @@ pub struct Summary {
     pub median: f64,
     /// Not exceeded by 1 % of them: the lower whisker.
     pub p1: f64,
+    /// Not exceeded by 10 % of them.
+    pub p10: f64,
+    /// Not exceeded by 90 % of them.
+    pub p90: f64,
     /// Not exceeded by 99 % of them: the upper whisker.
     pub p99: f64,
     /// The smallest.
@@ -48,6 +52,8 @@ impl Summary {
             ci95: confidence(runs),
             median: median(sorted),
             p1: percentile(sorted, 0.01),
+            p10: percentile(sorted, 0.10),
+            p90: percentile(sorted, 0.90),
             p99: percentile(sorted, 0.99),
             min: sorted.first().copied().unwrap_or(f64::NAN),
             max: sorted.last().copied().unwrap_or(f64::NAN),

@@ -4,7 +4,7 @@
 
 use std::num::NonZeroUsize;
 
-use wayleave_experiments::{CATALOGUE, Effort, Figure, Run, Verdict, find};
+use wayleave_experiments::{CATALOGUE, Effort, Failed, Figure, Run, Verdict, find};
 
 fn measure(id: &str, threads: usize) -> Figure {
     let (one, threads) = (NonZeroUsize::new(1), NonZeroUsize::new(threads).unwrap());
@@ -69,6 +69,14 @@ fn threads_change_no_value() {
     let one = values(1);
     assert!(one.0.len() > 100 && one.0.iter().any(|&flows| flows > 100.0));
     assert_eq!(one, values(2));
+}
+
+#[test]
+fn figures_of_real_packets_are_left_out_where_nobody_sets_up_networks() {
+    for id in ["chameleon-fig14", "chameleon-fig15"] {
+        let failed = (find(id).unwrap().measure)(&Run::new(Effort::Quick)).unwrap_err();
+        assert!(matches!(&failed, Failed::LeftOut(why) if why.contains("real packets")), "{failed:?}");
+    }
 }
 
 #[test]

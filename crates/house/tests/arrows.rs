@@ -41,8 +41,9 @@ const ARROWS: &[(&str, Allowed)] = &[
             "verify",
             "devices",
             "workbench",
-            // Figures of a host's programs.
+            // Figures of a host's programs, and of real packets.
             "dataplane",
+            "lab",
         ]),
     ),
     // A pure state machine; the server and the tests' world drive it.

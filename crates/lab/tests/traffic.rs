@@ -82,3 +82,23 @@ fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
     let contract = hosts.of(from.host).counters().unwrap().contracts[&1];
     assert_eq!((contract.packets, contract.shaped), (with.sent, 0));
 }
+
+#[test]
+fn every_message_of_an_exchange_is_answered_by_its_number() {
+    if !is_able() {
+        return;
+    }
+    let (lab, _down) = star(2);
+    let _hosts = Hosts::start(&lab);
+    let asked = Load::Requests { every: Time::from_millis(10) };
+    let reports = run(vec![
+        flow(&lab, ["host:h1", "host:h2"], 9000, asked),
+        flow(&lab, ["host:h2", "host:h1"], 9001, Load::Answers { to: 0 }),
+    ]);
+    let [messages, answers] = [&reports[0], &reports[1]].map(|report| &report.exchanged);
+    assert!(messages.len() > 50, "{}", messages.len());
+    assert_eq!((reports[0].lost(), reports[1].lost(), reports[1].sent), (0, 0, messages.len() as u64));
+    for (message, answer) in messages.iter().zip(answers) {
+        assert!(message.number == answer.number && message.received <= answer.sent, "{message:?} {answer:?}");
+    }
+}

@@ -17,6 +17,7 @@ use wayleave_experiments::{CATALOGUE, Effort, Entry, Failed, Run, find};
 use crate::args::OutputFormat;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
+use crate::lab::Namespaces;
 use crate::output::out;
 use crate::output::table::plain_table;
 use crate::reproduce::progress::Progress;
@@ -78,7 +79,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
     interrupt::listen()?;
     let progress = Progress::new(&chosen, args.seconds(), args.progress);
     let run = args.run(progress.clone());
-    let (mut all, mut ending) = (Vec::new(), Exit::Fine);
+    let (mut all, mut left_out, mut ending) = (Vec::new(), 0, Exit::Fine);
     let started = Instant::now();
     for (at, entry) in chosen.into_iter().enumerate() {
         progress.begin(at);
@@ -92,11 +93,18 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
                 ending = Exit::Stopped;
                 break;
             }
+            Err(Failed::LeftOut(why)) => {
+                eprintln!("{} is left out: {why}", entry.id);
+                left_out += 1;
+            }
             Err(Failed::Broken(why)) => return Err(Failure::Internal(format!("{}: {why}", entry.id))),
         }
     }
     // The bar goes before anything else is printed.
     drop((run, progress));
+    if all.is_empty() && left_out > 0 {
+        return Err(Failure::Internal("nothing was measured".to_owned()));
+    }
     if let Some(folder) = folder {
         let page = page::render(&all, &args.command(&args.figures.join(" ")));
         write_whole(&folder.join("index.html"), page.as_bytes())?;
@@ -138,6 +146,7 @@ impl ReproduceArgs {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let effort = if self.quick { Effort::Quick } else { Effort::Full };
         let run = Run::new(effort).with_runs(self.seeds).with_threads(self.threads.unwrap_or(cores));
+        let run = run.with_laboratory(Box::new(Namespaces));
         run.watched(Box::new(move |done, of| {
             progress.tick(done, of);
             !interrupt::is_stopped()

@@ -24,17 +24,19 @@ pub(crate) fn runs(figure: &Figure) -> String {
 
 /// What the values of each point come to.
 pub(crate) fn summaries(figure: &Figure) -> String {
-    let mut text = "panel,series,x,samples,mean,ci95_low,ci95_high,median,p1,p99,min,max\n".to_owned();
+    let mut text = "panel,series,x,samples,mean,ci95_low,ci95_high,median,p1,p10,p90,p99,min,max\n".to_owned();
     for panel in &figure.panels {
         for series in &panel.series {
             for point in &series.points {
                 let of = &point.summary;
                 let [low, high] = of.ci95.map_or([None, None], |[low, high]| [Some(low), Some(high)]);
-                let numbers =
-                    [Some(of.mean), low, high, Some(of.median), Some(of.p1), Some(of.p99), Some(of.min), Some(of.max)];
-                let numbers = numbers.map(|value| {
-                    value.filter(|value| value.is_finite()).map_or_else(String::new, |value| value.to_string())
-                });
+                let percentiles = [of.median, of.p1, of.p10, of.p90, of.p99, of.min, of.max].map(Some);
+                let numbers = [Some(of.mean), low, high].into_iter().chain(percentiles);
+                let numbers: Vec<String> = numbers
+                    .map(|value| {
+                        value.filter(|value| value.is_finite()).map_or_else(String::new, |value| value.to_string())
+                    })
+                    .collect();
                 let head = [panel.name.clone(), series.name.clone(), plain(point), of.samples.to_string()];
                 row(&mut text, head.iter().chain(&numbers).map(String::as_str));
             }

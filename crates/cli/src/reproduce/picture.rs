@@ -64,8 +64,10 @@ fn caption(measured: &Measured) -> Vec<String> {
     let figure = &measured.figure;
     let mut lines: Vec<String> = figure.settings.iter().map(|of| format!("{}: {}.", of.name, of.value)).collect();
     lines.extend(figure.notes.iter().cloned());
-    if let (Some(first), Some(last)) = (figure.seeds.first(), figure.seeds.last()) {
-        lines.push(format!("Seeds {first} to {last}."));
+    match &figure.seeds[..] {
+        [] => {}
+        [only] => lines.push(format!("Seed {only}.")),
+        [first, .., last] => lines.push(format!("Seeds {first} to {last}.")),
     }
     lines.push(format!("{}, input {}: {}", Measured::program(), measured.input_hash(), measured.command));
     lines
@@ -89,7 +91,7 @@ fn plot(figure: &Figure, panel: &Panel, width: f64) -> Plot {
         };
         let summary = &point.summary;
         let interval = summary.ci95.filter(|_| panel.centre == Centre::Mean).map(|[low, high]| (low, high));
-        Dot { x, y: centre(panel, point), spread: Some((summary.p1, summary.p99)), interval }
+        Dot { x, y: centre(panel, point), spread: Some(whisker(panel, point)), interval }
     };
     let is_there = |point: &&Point| centre(panel, point).is_finite();
     let line = |series: &wayleave_experiments::Series| Line {
@@ -110,13 +112,20 @@ fn plot(figure: &Figure, panel: &Panel, width: f64) -> Plot {
         bands: panel.bands.iter().map(band).collect(),
         width,
         join: match panel.form {
-            Form::Apart => Join::Apart,
+            Form::Apart | Form::Deciles => Join::Apart,
+            Form::Scattered => Join::Marks,
             Form::Joined => Join::Dots,
             Form::Steps => Join::Steps,
         },
         lines: panel.series.iter().map(line).collect(),
         styles: panel.series.iter().map(|series| style(figure, &series.name)).collect(),
     }
+}
+
+/// From where to where the values of a point spread.
+fn whisker(panel: &Panel, point: &Point) -> (f64, f64) {
+    let summary = &point.summary;
+    if panel.form == Form::Deciles { (summary.p10, summary.p90) } else { (summary.p1, summary.p99) }
 }
 
 /// A system looks the same in all panels of a figure.
@@ -177,7 +186,10 @@ fn y_axis(panel: &Panel) -> Axis {
     let ends = points.flat_map(|point| {
         let summary = &point.summary;
         let [from, to] = summary.ci95.filter(|_| panel.centre == Centre::Mean).unwrap_or([f64::NAN; 2]);
-        [centre(panel, point), summary.p1, summary.p99, from, to]
+        {
+            let (low, high) = whisker(panel, point);
+            [centre(panel, point), low, high, from, to]
+        }
     });
     for value in ends.chain(panel.bands.iter().flat_map(|band| [band.low, band.high])).filter(|value| value.is_finite())
     {

@@ -31,7 +31,7 @@ pub(crate) fn write(out: &mut impl Write, measured: &Measured) -> Result<(), Fai
 fn write_panel(out: &mut impl Write, panel: &Panel) -> Result<(), Failure> {
     let first = panel.series.first().map_or(&[][..], |series| &series.points);
     // The shape of a distribution is for the picture.
-    if panel.form == Form::Steps || first.is_empty() || first.len() > MOST_COLUMNS {
+    if matches!(panel.form, Form::Steps | Form::Scattered) || first.is_empty() || first.len() > MOST_COLUMNS {
         return Ok(());
     }
     writeln!(out)?;

@@ -9,6 +9,7 @@
 //! | Table 5 | `table5.rs`, `table5_rows.rs` |
 //! | Fig. 10a, 10b, 11a, 11b | `scaling.rs` |
 //! | Fig. 12a, 12b, section 5.3.3 | `fig12.rs` |
+//! | Fig. 14, 15 | `fig14.rs`, `fig15.rs`, in the networks of `testbed.rs` |
 //!
 //! All of section 5.1 and 5.2 is one experiment, a network that is filled until the first refusal ([`filling`]), with
 //! systems that are set up in one place ([`system`]). Figures of the same fillings share them.
@@ -18,9 +19,12 @@
 //! - Whether Silo's arrival curves are capped by their input lines: both are shown.
 //! - What QJump does with a flow that asks for more than its share of the rate: both readings are shown.
 //! - Whether the host links that Fig. 9a leaves out are those of both directions: both are left out.
+//! - How long the bursts of Fig. 15 are, whether its 480 Mbit/s are of each sender, and where its servers stand: `fig15.rs`.
 //! - Requests are drawn by this project's own generator, so no run has the paper's requests.
 
 pub(crate) mod fig12;
+pub(crate) mod fig14;
+pub(crate) mod fig15;
 pub(crate) mod fig8a;
 pub(crate) mod fig8b;
 pub(crate) mod fig9a;
@@ -31,6 +35,7 @@ pub(crate) mod sec2;
 mod system;
 pub(crate) mod table5;
 mod table5_rows;
+mod testbed;
 
 pub(crate) use filling::Fillings;
 

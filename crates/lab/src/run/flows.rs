@@ -34,6 +34,28 @@ pub struct Promised {
     pub port: u16,
     /// The sender's port, if the match names one.
     pub source_port: Option<u16>,
+    /// What its sender does with it.
+    pub sends: Sends,
+}
+
+/// What the sender of a contract sends, of what it may.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Sends {
+    /// The most that the contract allows: the whole burst at instants that all contracts share, then the rate.
+    #[default]
+    Everything,
+    /// Whole bursts, and nothing while the bucket fills.
+    Trains,
+    /// A packet at even distances.
+    Requests {
+        /// From one to the next.
+        every: Time,
+    },
+    /// A packet for each that arrives of a contract further up in the list.
+    Answers {
+        /// `tenant:name` of that contract.
+        to: String,
+    },
 }
 
 /// What the flows of a run are, in their order.
@@ -63,7 +85,7 @@ impl Flows {
             };
             let load = match &options.adversary {
                 Some((name, rate)) if *name == one.id => Load::Constant { rate: *rate },
-                _ => Load::Bursts { rate: one.demand.rate, burst: one.demand.burst, period: options.period },
+                _ => flows.load(one, options.period)?,
             };
             flows.specs.push(FlowSpec {
                 name: one.id.clone(),
@@ -85,6 +107,23 @@ impl Flows {
         }
         flows.flood(plan, options.flood);
         Ok(flows)
+    }
+
+    /// What the sender of a contract does.
+    fn load(&self, one: &Promised, period: Time) -> Result<Load, LabError> {
+        let Demand { rate, burst, .. } = one.demand;
+        Ok(match &one.sends {
+            Sends::Everything => Load::Bursts { rate, burst, period },
+            Sends::Trains => Load::Trains { rate, burst },
+            Sends::Requests { every } => Load::Requests { every: *every },
+            Sends::Answers { to } => {
+                let asked = self.specs.iter().position(|spec| spec.name == *to);
+                let nobody = || {
+                    LabError::Controller(format!("contract {} answers {to}, which was not admitted before it", one.id))
+                };
+                Load::Answers { to: asked.ok_or_else(nobody)? }
+            }
+        })
     }
 
     /// Every host sends best effort to the host that is half of all hosts further.

@@ -3,6 +3,7 @@
 //! The controller is asked over its REST interface like by anybody else; what of it a run needs is [`Operator`].
 
 mod flows;
+mod orders;
 mod report;
 mod script;
 mod ways;
@@ -18,7 +19,8 @@ use crate::sentinel::Sentinel;
 use crate::traffic::Traffic;
 use crate::up::Lab;
 
-pub use flows::Promised;
+pub use flows::{Promised, Sends};
+pub use orders::{DEFAULT_TENANT, FIRST_PORT, matched};
 pub use report::{Action, ContractReport, Deed, Losses, RunReport};
 
 use flows::Flows;
@@ -111,6 +113,14 @@ pub struct RunOptions {
     pub adversary: Option<(String, Rate)>,
     /// The same traffic without any contract, to see what contracts are good for.
     pub is_plain: bool,
+}
+
+impl RunOptions {
+    /// Contracts send, and nothing else happens; bursts come every half second.
+    pub const fn lasting(lasts: Duration) -> Self {
+        let period = Time::from_millis(500);
+        Self { lasts, period, reroutings: 0, cut: None, flood: None, adversary: None, is_plain: false }
+    }
 }
 
 /// Which cable is cut.

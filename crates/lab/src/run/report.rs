@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Shown;
 use super::flows::Flows;
 use crate::sentinel::Stalls;
-use crate::traffic::{FlowReport, Late};
+use crate::traffic::{Arrival, FlowReport};
 
 /// Something that was done to the network while contracts sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +132,7 @@ pub(super) fn of(
         };
         let shaped = shaped.get(&contract.serial).copied().unwrap_or(0).min(flow.lost());
         let (excused, others) = flow.late_by_stalls(stalls);
-        let (cut_off, others): (Vec<Late>, Vec<Late>) =
+        let (cut_off, others): (Vec<Arrival>, Vec<Arrival>) =
             others.into_iter().partition(|late| actions.iter().any(|action| action.breaks(&contract.id, late.sent)));
         let state = after.iter().find(|one| one.id == contract.id).map_or("released", |one| one.state.as_str());
         contracts.push(ContractReport {

@@ -24,7 +24,7 @@ use crate::clock;
 use crate::error::LabError;
 use crate::plan::EndpointPlan;
 
-pub use report::{FlowReport, Late};
+pub use report::{Arrival, FlowReport};
 
 use packet::HEADER;
 use receiver::{Inbox, receive};
@@ -62,6 +62,30 @@ pub enum Load {
         /// Of wire bytes.
         rate: Rate,
     },
+    /// Whole bursts of a token bucket and nothing between them: the next one when the bucket is full again.
+    Trains {
+        /// Of wire bytes.
+        rate: Rate,
+        /// Of wire bytes.
+        burst: Bytes,
+    },
+    /// One packet after another that somebody answers. What was missed is not made up for.
+    Requests {
+        /// From one to the next.
+        every: Time,
+    },
+    /// A packet for each that arrives of another flow, sent when that one is received and with its number.
+    Answers {
+        /// The place of that flow in the list.
+        to: usize,
+    },
+}
+
+impl Load {
+    /// Whether every packet is kept in the report.
+    const fn is_exchange(self) -> bool {
+        matches!(self, Self::Requests { .. } | Self::Answers { .. })
+    }
 }
 
 /// One flow.
@@ -126,10 +150,21 @@ impl Traffic {
         }
         let counts: Arc<[Counts]> = specs.iter().map(|_| Counts::default()).collect();
         let (senders_end, receivers_end) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let inboxes =
-            specs.iter().enumerate().map(|(index, spec)| Inbox::open(index, spec)).collect::<Result<_, _>>()?;
-        let outboxes =
-            specs.iter().enumerate().map(|(index, spec)| Outbox::open(index, spec)).collect::<Result<_, _>>()?;
+        let mut inboxes =
+            specs.iter().enumerate().map(|(index, spec)| Inbox::open(index, spec)).collect::<Result<Vec<_>, _>>()?;
+        let mut outboxes = Vec::new();
+        for (index, spec) in specs.iter().enumerate() {
+            let outbox = Outbox::open(index, spec)?;
+            match spec.load {
+                Load::Answers { to } => {
+                    let asked = inboxes.get_mut(to).filter(|_| to != index);
+                    let why = "it answers a flow that is not there, or itself";
+                    let nobody = || LabError::Endpoint { endpoint: spec.name.clone(), why };
+                    asked.ok_or_else(nobody)?.answer_with(outbox);
+                }
+                _ => outboxes.push(outbox),
+            }
+        }
         let begins = clock::stamp() + LEAD_NS;
         let receivers = dealt(inboxes).into_iter().map(|inboxes| {
             let (counts, end) = (Arc::clone(&counts), Arc::clone(&receivers_end));

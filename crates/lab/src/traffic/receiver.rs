@@ -13,9 +13,10 @@ use wayleave_dataplane::net::Namespace;
 use wayleave_units::Time;
 
 use super::packet::Header;
-use super::report::{FlowReport, Late};
+use super::report::{Arrival, FlowReport};
+use super::sender::{Outbox, PRIORITY};
 use super::{ANY, Counts, FlowSpec};
-use crate::clock::stamp;
+use crate::clock::{hurry, stamp};
 use crate::error::LabError;
 
 /// How long the end may go unnoticed, in milliseconds.
@@ -39,7 +40,12 @@ pub(super) struct Inbox {
     strangers: u64,
     /// In nanoseconds.
     delays: Vec<u64>,
-    late: Vec<Late>,
+    late: Vec<Arrival>,
+    /// Of an exchange.
+    exchanged: Vec<Arrival>,
+    is_exchange: bool,
+    /// Who sends a packet for each that is received.
+    answers: Vec<Outbox>,
 }
 
 impl Inbox {
@@ -52,9 +58,29 @@ impl Inbox {
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true).map_err(|error| failed(error.into()))?;
         setsockopt(&socket, sockopt::RcvBufForce, &BUFFER).map_err(|error| failed(error.into()))?;
         let bound = spec.bound.map(Time::as_nanos);
-        let (seen, delays, late) = (Vec::new(), Vec::new(), Vec::new());
+        let (seen, delays, late, exchanged, answers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (highest, reordered, duplicates, strangers) = (None, 0, 0, 0);
-        Ok(Self { index, socket, bound, seen, highest, reordered, duplicates, strangers, delays, late })
+        let is_exchange = spec.load.is_exchange();
+        Ok(Self {
+            index,
+            socket,
+            bound,
+            seen,
+            highest,
+            reordered,
+            duplicates,
+            strangers,
+            delays,
+            late,
+            exchanged,
+            is_exchange,
+            answers,
+        })
+    }
+
+    /// From now on every packet is answered.
+    pub(super) fn answer_with(&mut self, outbox: Outbox) {
+        self.answers.push(outbox);
     }
 
     /// Notes a packet; answers whether it is the first of its number.
@@ -72,10 +98,13 @@ impl Inbox {
             self.reordered += 1;
         }
         self.highest = self.highest.max(Some(header.number));
-        let delay = received.saturating_sub(header.sent);
-        self.delays.push(delay);
-        if self.bound.is_some_and(|bound| delay > bound) {
-            self.late.push(Late { number: header.number, sent: header.sent, received });
+        let arrival = Arrival { number: header.number, sent: header.sent, received };
+        self.delays.push(arrival.delay());
+        if self.bound.is_some_and(|bound| arrival.delay() > bound) {
+            self.late.push(arrival);
+        }
+        if self.is_exchange {
+            self.exchanged.push(arrival);
         }
         true
     }
@@ -91,6 +120,7 @@ impl Inbox {
             bound: spec.bound,
             delays: self.delays,
             late: self.late,
+            exchanged: self.exchanged,
             clock_moved,
         }
     }
@@ -102,6 +132,10 @@ pub(super) fn receive(mut inboxes: Vec<Inbox>, counts: &[Counts], end: &AtomicBo
     for (index, inbox) in inboxes.iter().enumerate() {
         // A socket that cannot be watched shows as a flow that lost everything.
         let _ = epoll.add(&inbox.socket, EpollEvent::new(EpollFlags::EPOLLIN, index as u64));
+    }
+    if inboxes.iter().any(|inbox| !inbox.answers.is_empty()) {
+        // An answer is timed from when it is sent; only a thread that is halted in between spoils it.
+        let _ = hurry(PRIORITY);
     }
     let mut events = [EpollEvent::empty(); 64];
     let mut buffer = vec![0; MAX_PACKET];
@@ -116,6 +150,9 @@ pub(super) fn receive(mut inboxes: Vec<Inbox>, counts: &[Counts], end: &AtomicBo
                 match Header::read(&buffer[..length]).filter(|header| header.flow as usize == inbox.index) {
                     Some(header) if inbox.note(header, received) => {
                         counts[inbox.index].received.fetch_add(1, Relaxed);
+                        for outbox in &mut inbox.answers {
+                            outbox.answer(header.number, counts);
+                        }
                     }
                     Some(_) => {}
                     None => inbox.strangers += 1,

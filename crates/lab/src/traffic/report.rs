@@ -4,15 +4,22 @@ use wayleave_units::Time;
 
 use crate::sentinel::Stalls;
 
-/// A packet that came later than was promised.
+/// A packet that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Late {
+pub struct Arrival {
     /// Its number in the flow.
     pub number: u64,
     /// When it was sent, in nanoseconds of the calendar's clock.
     pub sent: u64,
     /// When it was received.
     pub received: u64,
+}
+
+impl Arrival {
+    /// How long it took, in nanoseconds.
+    pub const fn delay(self) -> u64 {
+        self.received.saturating_sub(self.sent)
+    }
 }
 
 /// What became of the packets of a flow.
@@ -33,7 +40,9 @@ pub struct FlowReport {
     /// Every delay in nanoseconds, shortest first.
     pub delays: Vec<u64>,
     /// Packets later than the bound.
-    pub late: Vec<Late>,
+    pub late: Vec<Arrival>,
+    /// Every packet of an exchange in the order of arrival: of a request or an answer, of nothing else.
+    pub exchanged: Vec<Arrival>,
     /// How far the calendar's clock was set meanwhile: no delay is known better than this.
     pub clock_moved: Time,
 }
@@ -62,10 +71,10 @@ impl FlowReport {
 
     /// Late packets for which the machine's stalls account, and those for which they do not. A stall accounts for a packet that is late by
     /// no more than processors stood still from one bound before it was sent (what waits then is still ahead of it) until it arrived.
-    pub fn late_by_stalls(&self, stalls: &Stalls) -> (Vec<Late>, Vec<Late>) {
+    pub fn late_by_stalls(&self, stalls: &Stalls) -> (Vec<Arrival>, Vec<Arrival>) {
         let bound = self.bound.unwrap_or(Time::MAX).as_nanos();
         self.late.iter().partition(|late| {
-            let by = (late.received - late.sent).saturating_sub(bound);
+            let by = late.delay().saturating_sub(bound);
             stalls.within(late.sent.saturating_sub(bound), late.received) >= by
         })
     }
@@ -76,10 +85,11 @@ mod tests {
     use super::*;
     use crate::sentinel::Stall;
 
-    fn report(delays: Vec<u64>, late: Vec<Late>) -> FlowReport {
+    fn report(delays: Vec<u64>, late: Vec<Arrival>) -> FlowReport {
         let bound = Some(Time::from_nanos(100));
-        let (name, clock_moved) = ("f".to_owned(), Time::ZERO);
-        FlowReport { name, sent: 10, reordered: 0, duplicates: 0, strangers: 0, bound, delays, late, clock_moved }
+        let (name, clock_moved, exchanged) = ("f".to_owned(), Time::ZERO, Vec::new());
+        let (reordered, duplicates, strangers) = (0, 0, 0);
+        FlowReport { name, sent: 10, reordered, duplicates, strangers, bound, delays, late, exchanged, clock_moved }
     }
 
     #[test]
@@ -96,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_stall_excuses_as_much_as_it_lasted() {
-        let late = |number, sent, received| Late { number, sent, received };
+        let late = |number, sent, received| Arrival { number, sent, received };
         // Late by 30, by 31 while 30 were lost to stalls, and by 30 long after.
         let all = vec![late(1, 1000, 1130), late(2, 1000, 1131), late(3, 5000, 5130)];
         let stalls = Stalls { all: vec![Stall { core: 0, from: 950, to: 980 }], is_strict: true };

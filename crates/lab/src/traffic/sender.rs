@@ -17,9 +17,10 @@ const NAP_NS: u64 = 20_000_000;
 /// Room for what the network holds of one sender.
 const BUFFER: usize = 4 << 20;
 /// Below the sentinels.
-const PRIORITY: u8 = 20;
+pub(super) const PRIORITY: u8 = 20;
 
 /// The sender of one flow.
+#[derive(Debug)]
 pub(super) struct Outbox {
     index: usize,
     socket: UdpSocket,
@@ -43,6 +44,19 @@ impl Outbox {
         let target = SocketAddrV4::new(spec.to.address, spec.port);
         Ok(Self { index, socket, target, packet: vec![0; spec.payload], spec: spec.clone() })
     }
+
+    /// Hands a packet to the kernel, which was sent at `sent`; answers whether the kernel took it.
+    pub(super) fn send(&mut self, number: u64, sent: u64) -> bool {
+        Header { flow: self.index as u32, number, sent }.write(&mut self.packet);
+        self.socket.send_to(&self.packet, self.target).is_ok()
+    }
+
+    /// Answers a packet that has just been received.
+    pub(super) fn answer(&mut self, number: u64, counts: &[Counts]) {
+        if self.send(number, stamp()) {
+            counts[self.index].sent.fetch_add(1, Relaxed);
+        }
+    }
 }
 
 /// Sends until the end, each flow as its load says, all from the same beginning.
@@ -63,8 +77,7 @@ pub(super) fn send(outboxes: Vec<Outbox>, begins: u64, counts: &[Counts], end: &
             let before = stamp();
             let Some(next) = source.next(before) else { continue };
             if next <= before {
-                Header { flow: outbox.index as u32, number: *number, sent: before }.write(&mut outbox.packet);
-                if outbox.socket.send_to(&outbox.packet, outbox.target).is_ok() {
+                if outbox.send(*number, before) {
                     *number += 1;
                     counts[outbox.index].sent.store(*number, Relaxed);
                 }

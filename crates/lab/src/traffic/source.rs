@@ -10,10 +10,14 @@ const MEMORY_NS: u64 = 500_000_000;
 /// The sender's side of a flow.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
-    /// One packet after another, at even distances.
-    Steady { due: u64, interval: u64 },
+    /// One packet after another, at even distances. What the sender missed it makes up for, as far back as `memory`.
+    Steady { due: u64, interval: u64, memory: u64 },
     /// As much as a token bucket lets pass.
     Bucket(Bucket),
+    /// So many packets at once, of which some are left; then none while the bucket fills.
+    Trains { due: u64, left: u64, packets: u64, fill: u64 },
+    /// Nothing by itself.
+    Silent,
 }
 
 /// The token bucket of a contract, as its sender keeps it. Amounts are nanobits: a rate in bit/s times nanoseconds.
@@ -40,7 +44,15 @@ impl Source {
         let time = |amount: u128, rate: u128| u64::try_from(amount.div_ceil(rate)).unwrap_or(u64::MAX);
         match spec.load {
             Load::Constant { rate } => {
-                Self::Steady { due: begins, interval: time(cost, u128::from(rate.bits_per_second()).max(1)) }
+                let interval = time(cost, u128::from(rate.bits_per_second()).max(1));
+                Self::Steady { due: begins, interval, memory: MEMORY_NS }
+            }
+            Load::Requests { every } => Self::Steady { due: begins, interval: every.as_nanos().max(1), memory: 0 },
+            Load::Answers { .. } => Self::Silent,
+            Load::Trains { rate, burst } => {
+                let (rate, burst) = (u128::from(rate.bits_per_second()).max(1), u128::from(burst.bits()) * NANO);
+                let packets = u64::try_from(burst / cost).unwrap_or(u64::MAX);
+                Self::Trains { due: begins, left: packets, packets, fill: time(burst, rate) }
             }
             Load::Bursts { rate, burst, period } => {
                 let (rate, burst) = (u128::from(rate.bits_per_second()).max(1), u128::from(burst.bits()) * NANO);
@@ -56,16 +68,27 @@ impl Source {
         match self {
             Self::Steady { due, .. } => Some((*due).max(now)),
             Self::Bucket(bucket) => bucket.next(now),
+            // The shaper drops every packet that is larger than the bucket.
+            Self::Silent | Self::Trains { packets: 0, .. } => None,
+            Self::Trains { due, .. } => Some((*due).max(now)),
         }
     }
 
     /// A packet was handed to the kernel between these times.
     pub(super) fn sent(&mut self, before: u64, after: u64) {
         match self {
-            Self::Steady { due, interval } => {
-                *due = (*due).max(before.saturating_sub(MEMORY_NS)).saturating_add(*interval)
+            Self::Steady { due, interval, memory } => {
+                *due = (*due).max(before.saturating_sub(*memory)).saturating_add(*interval)
             }
             Self::Bucket(bucket) => bucket.sent(before, after),
+            Self::Trains { due, left, packets, fill } => {
+                *left = left.saturating_sub(1);
+                if *left == 0 {
+                    // The bucket fills from the last packet on, so it is full before the next train.
+                    (*left, *due) = (*packets, after.saturating_add(*fill));
+                }
+            }
+            Self::Silent => {}
         }
     }
 }
@@ -176,6 +199,28 @@ pub(super) mod tests {
     #[test]
     fn what_is_larger_than_the_bucket_never_goes() {
         assert_eq!(times(bursts(999, 80), u64::MAX, 0), [0; 0]);
+    }
+
+    #[test]
+    fn a_train_goes_at_once_and_the_next_one_when_its_bucket_is_full() {
+        let load = Load::Trains { rate: Rate::from_mbit(1), burst: Bytes::new(3999) };
+        // Three packets of 1000 B; a bucket of 3999 B fills in 32 ms, less 8 us.
+        let fill = 31_992_000;
+        assert_eq!(times(load, 2 * fill, 0), [0, 0, 0, fill, fill, fill]);
+        let expected =
+            [0, 1, 2, 3 + 32, 4 + 32, 5 + 32].map(|ms: u64| (ms * MS).saturating_sub(if ms > 30 { 8_000 } else { 0 }));
+        assert_eq!(times(load, 40 * MS, MS), expected, "it fills from the end of the last packet on");
+        assert_eq!(times(Load::Trains { rate: Rate::from_mbit(1), burst: Bytes::new(999) }, u64::MAX, 0), [0; 0]);
+    }
+
+    #[test]
+    fn a_request_that_was_missed_is_not_made_up_for_and_answers_wait() {
+        let load = Load::Requests { every: Time::from_millis(47) };
+        assert_eq!(times(load, 100 * MS, 0), [0, 47 * MS, 94 * MS]);
+        let mut source = Source::new(&spec(load), 0);
+        source.sent(200 * MS, 200 * MS);
+        assert_eq!(source.next(200 * MS), Some(247 * MS));
+        assert_eq!(times(Load::Answers { to: 0 }, u64::MAX, 0), [0; 0]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod status;
 mod up;
 
 use clap::Subcommand;
-use wayleave_lab::{LabError, LabName};
+use wayleave_lab::LabName;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -47,20 +47,4 @@ const USUAL: &str = "lab";
 
 fn parse_name(text: &str) -> Result<LabName, String> {
     LabName::new(text).map_err(|error| error.to_string())
-}
-
-impl From<LabError> for Failure {
-    fn from(error: LabError) -> Self {
-        match error {
-            LabError::Name(_)
-            | LabError::Exists { .. }
-            | LabError::Unknown { .. }
-            | LabError::NoHost { .. }
-            | LabError::Endpoint { .. }
-            | LabError::Controller(_)
-            | LabError::TooLarge { .. }
-            | LabError::Plan(_) => Self::Usage(error.to_string()),
-            _ => Self::Internal(error.to_string()),
-        }
-    }
 }

@@ -1,25 +1,22 @@
 //! `wayleave lab run`.
 
-mod controller;
 mod print;
 
 use std::time::Duration;
 
 use clap::Args;
-use wayleave_api::decision::{Applied, ApplyReport, Outcome};
-use wayleave_contracts::{Match, Order, Protocol, WireOverhead};
-use wayleave_formats::{Addressed, Places, Source, read_orders, write_orders};
-use wayleave_lab::run::{Action, Cut, Promised, RunOptions, run as run_contracts};
-use wayleave_lab::{Lab, LabName, LabPlan, Labs};
+use wayleave_contracts::Order;
+use wayleave_formats::{Addressed, Places, Source, read_orders};
+use wayleave_lab::run::{Action, Cut, DEFAULT_TENANT, FIRST_PORT, Promised, RunOptions, matched, run as run_contracts};
+use wayleave_lab::{LabName, LabPlan, Labs};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
 use super::{USUAL, parse_name};
 use crate::args::OutputFormat;
-use crate::client::wire::{Method, Text};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use controller::LabController;
+use crate::lab::LabController;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -28,11 +25,6 @@ Examples:
   sudo wayleave lab down
 
 Contracts without a match get one by a port of UDP, so that each is told apart from the others between its ends.";
-
-/// The first port of contracts that have no match.
-const FIRST_PORT: u16 = 20_000;
-/// Whose contracts are that name no tenant.
-const DEFAULT_TENANT: &str = "default";
 
 /// Admit contracts in a lab, send all that they allow, and measure every packet
 ///
@@ -103,11 +95,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let source = Source::read(&args.file)?;
     let list = read_orders(&source, lab.network(), &Ends(lab.plan()), Addressed::default())?;
     let orders = list.orders().iter().cloned().zip(FIRST_PORT..).map(|(order, port)| matched(order, port));
-    let orders = orders.collect::<Result<Vec<Order>, Failure>>()?;
+    let orders = orders.collect::<Result<Vec<Order>, _>>()?;
     let mut controller = LabController::of(&lab)?;
     controller.wait_for_agents()?;
-    let refused = if args.without_contracts { Vec::new() } else { apply(&controller, &lab, &orders)? };
-    let promised: Vec<Promised> = orders.iter().filter_map(|order| promised(&lab, order)).collect();
+    let refused = if args.without_contracts { Vec::new() } else { controller.offer(&orders)? };
+    let promised: Vec<Promised> = orders.iter().filter_map(|order| Promised::of(lab.plan(), order)).collect();
     let options = RunOptions {
         lasts: Duration::from_nanos(args.lasts.as_nanos()),
         period: args.period,
@@ -132,42 +124,5 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         (1.., _) => Exit::Unsound,
         (0, 1..) => Exit::Refused,
         (0, 0) => Exit::Fine,
-    })
-}
-
-/// Offers the contracts to the controller of the lab; those that it refused.
-fn apply(controller: &LabController<'_>, lab: &Lab, orders: &[Order]) -> Result<Vec<Applied>, Failure> {
-    let told = Text { media: "application/yaml", text: write_orders(orders, lab.network(), "lab run") };
-    let (_, report) = controller.service.send_text::<ApplyReport>(Method::Post, "/v1/apply", told)?;
-    Ok(report.items.into_iter().filter(|item| item.outcome == Outcome::Refused).collect())
-}
-
-/// With a match by which its packets are known: packets of UDP to this port, unless it has one.
-fn matched(mut order: Order, port: u16) -> Result<Order, Failure> {
-    let wanted = order.matching.unwrap_or_default();
-    if wanted.protocol.is_some_and(|protocol| protocol != Protocol::UDP) {
-        let name = &order.contract.name;
-        return Err(Failure::Usage(format!("contract {name} is not for UDP, and a lab sends nothing else")));
-    }
-    let destination_port = wanted.destination_port.or_else(|| port.try_into().ok());
-    order.matching = Some(Match { protocol: Some(Protocol::UDP), destination_port, ..wanted });
-    Ok(order)
-}
-
-fn promised(lab: &Lab, order: &Order) -> Option<Promised> {
-    let tenant = order.contract.tenant.as_deref().unwrap_or(DEFAULT_TENANT);
-    let end = |name: &str| {
-        let vm = format!("{tenant}:{name}");
-        if lab.plan().endpoint(&vm).is_some() { vm } else { format!("host:{name}") }
-    };
-    let matching = order.matching?;
-    Some(Promised {
-        id: format!("{tenant}:{}", order.contract.name),
-        from: end(&order.from),
-        to: end(&order.to),
-        demand: order.contract.demand(WireOverhead::Counted { tags: 6 }),
-        deadline: order.contract.deadline,
-        port: matching.destination_port?.get(),
-        source_port: matching.source_port.map(std::num::NonZeroU16::get),
     })
 }

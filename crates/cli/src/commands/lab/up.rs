@@ -6,13 +6,14 @@ use std::time::Instant;
 use clap::Args;
 use wayleave_answers::human::count;
 use wayleave_formats::Topology;
-use wayleave_lab::{EndpointSpec, Lab, LabError, LabName, Labs, UpOptions, scaled};
+use wayleave_lab::{EndpointSpec, LabName, Labs, UpOptions, scaled};
 use wayleave_units::Rate;
 
 use super::{USUAL, parse_name};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::import_args::ImportArgs;
+use crate::lab::begin_control;
 use crate::output::out;
 
 const EXAMPLE: &str = "\
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
         None
     } else {
         // Half a lab is of no use, and the first error says more than what may go wrong in taking it away.
-        Some(control(&lab).inspect_err(|_| drop(labs.down(&args.name)))?)
+        Some(begin_control(&lab).inspect_err(|_| drop(labs.down(&args.name)))?)
     };
     let mut out = out();
     let plan = lab.plan();
@@ -88,14 +89,4 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
     }
     out.flush()?;
     Ok(Exit::Fine)
-}
-
-/// Starts the programs of a lab; answers where the controller is.
-fn control(lab: &Lab) -> Result<String, LabError> {
-    let wayleave =
-        std::env::current_exe().map_err(|error| LabError::Io { what: "this program's file".into(), error })?;
-    let control = lab.start_controller(&wayleave, &[])?;
-    lab.register(&wayleave, &control.server)?;
-    lab.start_agents(&wayleave, &control.server)?;
-    Ok(control.server)
 }

@@ -72,10 +72,10 @@ impl Frame<'_> {
 
     pub(super) fn line(&self, index: usize, line: &Line) -> Vec<Element> {
         let mut parts = Vec::new();
-        if self.plot.join != Join::Apart {
+        if !matches!(self.plot.join, Join::Apart | Join::Marks) {
             parts.push(path(&self.way(line), &format!("line s{}", self.plot.style(index))));
         }
-        if matches!(self.plot.join, Join::Dots | Join::Apart) {
+        if matches!(self.plot.join, Join::Dots | Join::Marks | Join::Apart) {
             parts.extend(line.points.iter().flat_map(|dot| self.dot(index, dot)));
         }
         parts

@@ -37,6 +37,8 @@ pub(crate) enum Join {
     Straight,
     /// Straight, with a mark on every point.
     Dots,
+    /// Not at all: a mark on every point.
+    Marks,
     /// Not at all: marks side by side at every place, which is a whole number from 0.
     Apart,
 }
@@ -174,7 +176,7 @@ impl Plot {
         let line = path(&format!("M0 {} H28", number(y - 4.0)), &format!("line s{style}"));
         let mark = frame::mark(style, Point { x: 14.0, y: y - 4.0 });
         let sample = match self.join {
-            Join::Apart => vec![mark],
+            Join::Apart | Join::Marks => vec![mark],
             Join::Dots => vec![line, mark],
             Join::Steps | Join::Straight => vec![line],
         };

@@ -5,15 +5,18 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use wayleave_api::contract::{Contract, Route};
+use wayleave_api::decision::{Applied, ApplyReport, Outcome};
 use wayleave_api::network::{Link, UpDown};
 use wayleave_api::status::Status;
 use wayleave_client::{Address, read_token};
+use wayleave_contracts::Order;
 use wayleave_dataplane::host::Counters;
+use wayleave_formats::write_orders;
 use wayleave_lab::Lab;
 use wayleave_lab::run::{Operator, Shown};
 use wayleave_units::Time;
 
-use crate::client::wire::Method;
+use crate::client::wire::{Method, Text};
 use crate::client::{Service, Trouble, encode, target};
 use crate::failure::Failure;
 
@@ -23,23 +26,23 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Asks as the lab's operator.
-pub(super) struct LabController<'a> {
-    pub(super) service: Service,
-    lab: &'a Lab,
+pub(crate) struct LabController {
+    service: Service,
+    lab: Lab,
 }
 
-impl<'a> LabController<'a> {
-    pub(super) fn of(lab: &'a Lab) -> Result<Self, Failure> {
+impl LabController {
+    pub(crate) fn of(lab: &Lab) -> Result<Self, Failure> {
         let Some(url) = lab.server() else {
             let why = "this lab has no controller: it was set up with --no-controller, or the controller has ended";
             return Err(Failure::Usage(why.to_owned()));
         };
         let address = Address { url, token: Some(read_token(&lab.token_file())?), ca: None };
-        Ok(Self { service: target::of_address(address, None)?, lab })
+        Ok(Self { service: target::of_address(address, None)?, lab: lab.clone() })
     }
 
     /// Waits until every node has an agent that listens: those of a lab begin together, and each loads its programs.
-    pub(super) fn wait_for_agents(&self) -> Result<(), Failure> {
+    pub(crate) fn wait_for_agents(&self) -> Result<(), Failure> {
         let (wanted, start) = (self.lab.plan().nodes.len() as u64, Instant::now());
         loop {
             let there = self.service.get::<Status>("/v1/status")?.agents;
@@ -55,13 +58,21 @@ impl<'a> LabController<'a> {
             sleep(LOOK);
         }
     }
+
+    /// Offers contracts to the controller; those that it refused.
+    pub(crate) fn offer(&self, orders: &[Order]) -> Result<Vec<Applied>, Failure> {
+        let text = write_orders(orders, self.lab.network(), "lab run");
+        let told = Text { media: "application/yaml", text };
+        let (_, report) = self.service.send_text::<ApplyReport>(Method::Post, "/v1/apply", told)?;
+        Ok(report.items.into_iter().filter(|item| item.outcome == Outcome::Refused).collect())
+    }
 }
 
 fn words(trouble: Trouble) -> String {
     Failure::from(trouble).to_string()
 }
 
-impl Operator for LabController<'_> {
+impl Operator for LabController {
     fn contracts(&mut self) -> Result<Vec<Shown>, String> {
         let all: Vec<Contract> = self.service.list("/v1/contracts", &[], usize::MAX).map_err(words)?;
         let shown = |contract: Contract| {

@@ -1,0 +1,57 @@
+//! From what somebody orders to what a lab can send and tell apart.
+
+use std::num::NonZeroU16;
+
+use wayleave_contracts::{Match, Order, Protocol, WireOverhead};
+
+use super::{Promised, Sends};
+use crate::error::LabError;
+use crate::plan::LabPlan;
+
+/// Whose contracts are that name no tenant.
+pub const DEFAULT_TENANT: &str = "default";
+/// The first port of contracts that have no match.
+pub const FIRST_PORT: u16 = 20_000;
+
+/// With a match by which its packets are known: packets of UDP to this port, unless it has one.
+///
+/// # Errors
+/// If it is for another protocol: a lab sends nothing but UDP.
+pub fn matched(mut order: Order, port: u16) -> Result<Order, LabError> {
+    let wanted = order.matching.unwrap_or_default();
+    if wanted.protocol.is_some_and(|protocol| protocol != Protocol::UDP) {
+        let name = &order.contract.name;
+        return Err(LabError::Controller(format!("contract {name} is not for UDP, and a lab sends nothing else")));
+    }
+    let destination_port = wanted.destination_port.or_else(|| port.try_into().ok());
+    order.matching = Some(Match { protocol: Some(Protocol::UDP), destination_port, ..wanted });
+    Ok(order)
+}
+
+impl Promised {
+    /// Of an order that names its packets by a port of UDP ([`matched`]); `None` of another.
+    pub fn of(plan: &LabPlan, order: &Order) -> Option<Self> {
+        let tenant = order.contract.tenant.as_deref().unwrap_or(DEFAULT_TENANT);
+        let end = |name: &str| {
+            let vm = format!("{tenant}:{name}");
+            if plan.endpoint(&vm).is_some() { vm } else { format!("host:{name}") }
+        };
+        let matching = order.matching?;
+        Some(Self {
+            id: format!("{tenant}:{}", order.contract.name),
+            from: end(&order.from),
+            to: end(&order.to),
+            demand: order.contract.demand(WireOverhead::Counted { tags: 6 }),
+            deadline: order.contract.deadline,
+            port: matching.destination_port?.get(),
+            source_port: matching.source_port.map(NonZeroU16::get),
+            sends: Sends::default(),
+        })
+    }
+
+    /// The same, whose sender does something else with it.
+    #[must_use]
+    pub fn sending(self, sends: Sends) -> Self {
+        Self { sends, ..self }
+    }
+}
