@@ -57,7 +57,7 @@ fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
     sleep(Duration::from_secs(6));
     let reports = traffic.stop();
     let stalls = sentinel.stop();
-    for report in reports.iter().filter(|report| report.bound.is_some()) {
+    for report in reports.iter().filter(|report| report.bounds.is_some()) {
         let (_, broken) = report.late_by_stalls(&stalls);
         assert!(report.sent > 300, "{}", report.sent);
         assert_eq!((broken, report.lost(), report.reordered), (Vec::new(), 0, 0), "{}", report.name);

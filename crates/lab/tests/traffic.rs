@@ -59,7 +59,7 @@ fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
 
     let without = &run(specs.clone())[0];
     assert!(
-        without.late.len() > 10 || without.lost() > 10,
+        without.late().len() > 10 || without.lost() > 10,
         "best effort beside a flood is late: {:?}",
         without.worst()
     );
@@ -95,7 +95,7 @@ fn every_message_of_an_exchange_is_answered_by_its_number() {
         flow(&lab, ["host:h1", "host:h2"], 9000, asked),
         flow(&lab, ["host:h2", "host:h1"], 9001, Load::Answers { to: 0 }),
     ]);
-    let [messages, answers] = [&reports[0], &reports[1]].map(|report| &report.exchanged);
+    let [messages, answers] = [&reports[0], &reports[1]].map(|report| &report.arrivals);
     assert!(messages.len() > 50, "{}", messages.len());
     assert_eq!((reports[0].lost(), reports[1].lost(), reports[1].sent), (0, 0, messages.len() as u64));
     for (message, answer) in messages.iter().zip(answers) {

@@ -157,7 +157,7 @@ impl Scene {
     /// The longest delay of any flow against its bound.
     fn fullest(&self) -> f64 {
         let share = |one: &ContractReport| {
-            one.flow.worst().unwrap_or_default().as_nanos() as f64 / one.contract.bound.as_nanos().max(1) as f64
+            one.flow.worst().unwrap_or_default().as_nanos() as f64 / one.bound().as_nanos().max(1) as f64
         };
         self.seen.contracts.iter().map(share).fold(0.0, f64::max)
     }
@@ -187,7 +187,7 @@ fn panel(scene: &Scene) -> Panel {
         let delays = one.flow.delays.iter().map(|&delay| delay as f64 / 1e6).collect::<Vec<_>>();
         Point::pooled(x, &[delays])
     };
-    let deadline = |one: &ContractReport| scene.request(one).map_or(one.contract.bound, |request| request.deadline);
+    let deadline = |one: &ContractReport| scene.request(one).map_or(one.bound(), |request| request.deadline);
     Panel {
         name: scene.name.to_owned(),
         title: scene.title.to_owned(),
@@ -200,7 +200,7 @@ fn panel(scene: &Scene) -> Panel {
         series: vec![
             series("delay: median, whiskers from 10 % to 90 %", &delays),
             series("the longest delay", &|one, x| at(x, one.flow.worst().unwrap_or_default())),
-            series("the bound that was promised", &|one, x| at(x, one.contract.bound)),
+            series("the bound that was promised", &|one, x| at(x, one.bound())),
             series("the deadline that was asked for", &|one, x| at(x, deadline(one))),
         ],
     }

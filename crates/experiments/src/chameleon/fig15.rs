@@ -246,7 +246,7 @@ struct Case {
 
 impl Case {
     fn of(company: Company, seen: RunReport) -> Self {
-        let packets = |at: usize| seen.contracts.get(at).map_or(&[][..], |one| &one.flow.exchanged);
+        let packets = |at: usize| seen.contracts.get(at).map_or(&[][..], |one| &one.flow.arrivals);
         let all = exchanges(packets(0), packets(1));
         let exchanges = undisturbed(&all, &seen.stalls);
         Self { company, left_out: all.len() - exchanges.len(), exchanges, seen }
@@ -365,7 +365,7 @@ fn queues(cases: &[Case]) -> Table {
                 company.name().to_owned(),
                 one.contract.id.clone(),
                 hops.collect::<Vec<_>>().join(" "),
-                milliseconds(one.contract.bound),
+                milliseconds(one.bound()),
                 milliseconds(one.flow.per_mille(990).unwrap_or_default()),
                 milliseconds(one.flow.worst().unwrap_or_default()),
             ]

@@ -3,16 +3,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use wayleave_units::Time;
+
 use super::Shown;
 use super::flows::Flows;
 use crate::sentinel::Stalls;
-use crate::traffic::{Arrival, FlowReport};
+use crate::traffic::{Arrival, Bounds, FlowReport};
 
 /// Something that was done to the network while contracts sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// A contract was given another route.
     Reroute,
+    /// Contracts that were given a route may go anywhere again.
+    Free,
     /// A cable was cut, and reported down.
     Cut,
     /// Nothing came of it.
@@ -26,8 +30,8 @@ pub struct Action {
     pub deed: Deed,
     /// The contract, or one of the links of the cable.
     pub what: String,
-    /// Contracts that got other routes.
-    pub moved: Vec<String>,
+    /// Contracts that got other routes, with what they were promised there.
+    pub moved: Vec<(String, Time)>,
     /// Contracts that were not kept then.
     pub degraded: usize,
     /// When that was over, in nanoseconds of the calendar's clock.
@@ -41,9 +45,18 @@ pub struct Action {
 impl Action {
     /// Whether a contract had no route that was whole when a packet was sent.
     fn breaks(&self, contract: &str, sent: u64) -> bool {
-        let took = u64::try_from(self.took.as_nanos()).unwrap_or(u64::MAX);
-        let is_within = (self.ended.saturating_sub(took)..=self.ended).contains(&sent);
-        self.deed == Deed::Cut && is_within && self.moved.iter().any(|moved| moved == contract)
+        let is_within = (self.began()..=self.ended).contains(&sent);
+        self.deed == Deed::Cut && is_within && self.promised(contract).is_some()
+    }
+
+    /// In nanoseconds of the calendar's clock.
+    fn began(&self) -> u64 {
+        self.ended.saturating_sub(u64::try_from(self.took.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// What a contract was promised on its other route, if it got one.
+    fn promised(&self, contract: &str) -> Option<Time> {
+        self.moved.iter().find(|(moved, _)| moved == contract).map(|&(_, bound)| bound)
     }
 
     pub(super) fn failed(why: String) -> Self {
@@ -89,6 +102,13 @@ pub struct ContractReport {
     pub violations: u64,
 }
 
+impl ContractReport {
+    /// The longest that it was promised: other routes have other bounds.
+    pub fn bound(&self) -> Time {
+        self.flow.bounds.as_ref().map_or(self.contract.bound, Bounds::longest)
+    }
+}
+
 /// What a run has shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunReport {
@@ -125,19 +145,24 @@ pub(super) fn of(
     actions: Vec<Action>,
 ) -> RunReport {
     let (mut contracts, mut floods) = (Vec::new(), Vec::new());
-    for (contract, flow) in flows.contracts.iter().zip(reports) {
+    for (contract, mut flow) in flows.contracts.iter().zip(reports) {
         let Some(contract) = contract else {
             floods.push(flow);
             continue;
         };
         let shaped = shaped.get(&contract.serial).copied().unwrap_or(0).min(flow.lost());
+        if let Some(bounds) = &mut flow.bounds {
+            for (action, promised) in actions.iter().filter_map(|one| Some((one, one.promised(&contract.id)?))) {
+                bounds.change(action.began(), action.ended, promised);
+            }
+        }
         let (excused, others) = flow.late_by_stalls(stalls);
         let (cut_off, others): (Vec<Arrival>, Vec<Arrival>) =
             others.into_iter().partition(|late| actions.iter().any(|action| action.breaks(&contract.id, late.sent)));
         let state = after.iter().find(|one| one.id == contract.id).map_or("released", |one| one.state.as_str());
         contracts.push(ContractReport {
             state: state.to_owned(),
-            moved: actions.iter().filter(|action| action.moved.contains(&contract.id)).count(),
+            moved: actions.iter().filter(|action| action.promised(&contract.id).is_some()).count(),
             losses: Losses { shaped, network: flow.lost() - shaped },
             excused: excused.len() as u64,
             cut_off: cut_off.len() as u64,

@@ -7,6 +7,8 @@ use wayleave_dataplane::net::{Batch, Namespace};
 use wayleave_topology::{LinkId, Network};
 
 use super::{Cut, Operator, PATIENCE, RunOptions, Shown, settled, ways};
+use wayleave_units::Time;
+
 use crate::clock::stamp;
 use crate::run::report::{Action, Deed};
 use crate::up::Lab;
@@ -28,6 +30,7 @@ pub(super) struct Script {
 #[derive(Clone, Debug)]
 enum Step {
     Reroute,
+    Free,
     Cut(Cut),
 }
 
@@ -35,7 +38,11 @@ impl Script {
     /// Steps at even distances over the run.
     pub(super) fn new(options: &RunOptions) -> Self {
         let mut steps: Vec<Step> = vec![Step::Reroute; options.reroutings];
-        steps.extend(options.cut.clone().map(Step::Cut));
+        if let Some(cut) = options.cut.clone() {
+            // A route that was given is kept also when it is cut.
+            steps.extend((options.reroutings > 0).then_some(Step::Free));
+            steps.push(Step::Cut(cut));
+        }
         let between = options.lasts / (steps.len() as u32 + 1);
         let timed: Vec<(Duration, Step)> = (1..).map(|number| between * number).zip(steps).collect();
         let mut steps = timed.into_iter();
@@ -52,14 +59,11 @@ impl Script {
     pub(super) fn act(&mut self, lab: &Lab, operator: &mut dyn Operator) -> Result<Action, String> {
         let Some((_, step)) = self.next.take() else { return Err("nothing is to be done".to_owned()) };
         self.next = self.steps.next();
-        if matches!(step, Step::Cut(_)) {
-            self.unpin(operator)?;
-            settled(operator).map_err(|error| error.to_string())?;
-        }
         let before = operator.contracts()?;
         let start = Instant::now();
         let (deed, what) = match step {
             Step::Reroute => (Deed::Reroute, self.reroute(lab.network(), operator, &before)?),
+            Step::Free => self.unpin(operator).map(|()| (Deed::Free, String::new()))?,
             Step::Cut(cut) => (Deed::Cut, self.cut(lab, operator, &before, &cut)?),
         };
         let after = settled(operator).map_err(|error| error.to_string())?;
@@ -155,10 +159,10 @@ fn busiest(network: &Network, contracts: &[Shown]) -> Option<LinkId> {
 }
 
 /// Contracts that have other routes now.
-fn moved(before: &[Shown], after: &[Shown]) -> Vec<String> {
+fn moved(before: &[Shown], after: &[Shown]) -> Vec<(String, Time)> {
     let routes: BTreeMap<&str, _> = before.iter().map(|one| (one.id.as_str(), &one.routes)).collect();
     let has_moved = |one: &&Shown| !one.routes.is_empty() && routes.get(one.id.as_str()) != Some(&&one.routes);
-    after.iter().filter(has_moved).map(|one| one.id.clone()).collect()
+    after.iter().filter(has_moved).map(|one| (one.id.clone(), one.bound)).collect()
 }
 
 /// Turns the sender's end of a link, and with it the cable, down or up.

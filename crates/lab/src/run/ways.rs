@@ -11,7 +11,8 @@ pub(super) fn is_between(network: &Network, link: LinkId) -> bool {
 }
 
 /// A shortest route between the same hosts that shares as few cables between switches with this one as can be: none of them, or all
-/// but one. Each hop has the queue of the hop in its place, and those beyond that of the last one.
+/// but one. Each hop has the queue of the hop in its place, and those beyond that of the last one: a route in other queues could make a
+/// contract stop before it goes on.
 pub(super) fn other(network: &Network, route: &[(String, u8)]) -> Option<Vec<(String, u8)>> {
     let links: Option<Vec<LinkId>> = route.iter().map(|(name, _)| network.find_link(name)).collect();
     let links = links?;

@@ -24,7 +24,7 @@ use crate::clock;
 use crate::error::LabError;
 use crate::plan::EndpointPlan;
 
-pub use report::{Arrival, FlowReport};
+pub use report::{Arrival, Bounds, FlowReport};
 
 use packet::HEADER;
 use receiver::{Inbox, receive};

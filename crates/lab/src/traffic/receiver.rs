@@ -13,7 +13,7 @@ use wayleave_dataplane::net::Namespace;
 use wayleave_units::Time;
 
 use super::packet::Header;
-use super::report::{Arrival, FlowReport};
+use super::report::{Arrival, Bounds, FlowReport};
 use super::sender::{Outbox, PRIORITY};
 use super::{ANY, Counts, FlowSpec};
 use crate::clock::{hurry, stamp};
@@ -31,7 +31,6 @@ const MAX_PACKET: usize = 2048;
 pub(super) struct Inbox {
     pub(super) index: usize,
     socket: UdpSocket,
-    bound: Option<u64>,
     /// One bit for each number.
     seen: Vec<u64>,
     highest: Option<u64>,
@@ -40,10 +39,9 @@ pub(super) struct Inbox {
     strangers: u64,
     /// In nanoseconds.
     delays: Vec<u64>,
-    late: Vec<Arrival>,
-    /// Of an exchange.
-    exchanged: Vec<Arrival>,
-    is_exchange: bool,
+    arrivals: Vec<Arrival>,
+    /// Whether they are kept.
+    keeps: bool,
     /// Who sends a packet for each that is received.
     answers: Vec<Outbox>,
 }
@@ -57,25 +55,10 @@ impl Inbox {
         let socket = namespace.run(|| UdpSocket::bind((ANY, spec.port)))?.map_err(failed)?;
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true).map_err(|error| failed(error.into()))?;
         setsockopt(&socket, sockopt::RcvBufForce, &BUFFER).map_err(|error| failed(error.into()))?;
-        let bound = spec.bound.map(Time::as_nanos);
-        let (seen, delays, late, exchanged, answers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (seen, delays, arrivals, answers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (highest, reordered, duplicates, strangers) = (None, 0, 0, 0);
-        let is_exchange = spec.load.is_exchange();
-        Ok(Self {
-            index,
-            socket,
-            bound,
-            seen,
-            highest,
-            reordered,
-            duplicates,
-            strangers,
-            delays,
-            late,
-            exchanged,
-            is_exchange,
-            answers,
-        })
+        let keeps = spec.bound.is_some() || spec.load.is_exchange();
+        Ok(Self { index, socket, seen, highest, reordered, duplicates, strangers, delays, arrivals, keeps, answers })
     }
 
     /// From now on every packet is answered.
@@ -100,11 +83,8 @@ impl Inbox {
         self.highest = self.highest.max(Some(header.number));
         let arrival = Arrival { number: header.number, sent: header.sent, received };
         self.delays.push(arrival.delay());
-        if self.bound.is_some_and(|bound| arrival.delay() > bound) {
-            self.late.push(arrival);
-        }
-        if self.is_exchange {
-            self.exchanged.push(arrival);
+        if self.keeps {
+            self.arrivals.push(arrival);
         }
         true
     }
@@ -117,10 +97,9 @@ impl Inbox {
             reordered: self.reordered,
             duplicates: self.duplicates,
             strangers: self.strangers,
-            bound: spec.bound,
+            bounds: spec.bound.map(Bounds::of),
             delays: self.delays,
-            late: self.late,
-            exchanged: self.exchanged,
+            arrivals: self.arrivals,
             clock_moved,
         }
     }

@@ -22,6 +22,40 @@ impl Arrival {
     }
 }
 
+/// What was promised to a flow, and since when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    first: Time,
+    /// From when, until when it may have been either, and what it was then.
+    changes: Vec<(u64, u64, Time)>,
+}
+
+impl Bounds {
+    /// One bound all the time.
+    pub const fn of(first: Time) -> Self {
+        Self { first, changes: Vec::new() }
+    }
+
+    /// Another one since some moment between two, in nanoseconds of the calendar's clock; later than all changes before.
+    pub fn change(&mut self, from: u64, until: u64, to: Time) {
+        self.changes.push((from, until, to));
+    }
+
+    /// What holds for a packet that was sent then: the longer one, if it may have been either.
+    pub fn at(&self, sent: u64) -> Time {
+        let mut bound = self.first;
+        for &(_, until, to) in self.changes.iter().take_while(|(from, ..)| *from <= sent) {
+            bound = if sent > until { to } else { bound.max(to) };
+        }
+        bound
+    }
+
+    /// The longest.
+    pub fn longest(&self) -> Time {
+        self.changes.iter().map(|&(_, _, to)| to).fold(self.first, Time::max)
+    }
+}
+
 /// What became of the packets of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowReport {
@@ -35,14 +69,12 @@ pub struct FlowReport {
     pub duplicates: u64,
     /// Packets at its port that are not its own.
     pub strangers: u64,
-    /// What was promised.
-    pub bound: Option<Time>,
+    /// What was promised, if anything.
+    pub bounds: Option<Bounds>,
     /// Every delay in nanoseconds, shortest first.
     pub delays: Vec<u64>,
-    /// Packets later than the bound.
-    pub late: Vec<Arrival>,
-    /// Every packet of an exchange in the order of arrival: of a request or an answer, of nothing else.
-    pub exchanged: Vec<Arrival>,
+    /// Every packet in the order of arrival, of a flow with a bound or of an exchange; of nothing else.
+    pub arrivals: Vec<Arrival>,
     /// How far the calendar's clock was set meanwhile: no delay is known better than this.
     pub clock_moved: Time,
 }
@@ -69,11 +101,18 @@ impl FlowReport {
         self.delays.get(rank as usize).copied().map(Time::from_nanos)
     }
 
+    /// Packets later than what was promised when they were sent.
+    pub fn late(&self) -> Vec<Arrival> {
+        let Some(bounds) = &self.bounds else { return Vec::new() };
+        let is_late = |arrival: &&Arrival| arrival.delay() > bounds.at(arrival.sent).as_nanos();
+        self.arrivals.iter().filter(is_late).copied().collect()
+    }
+
     /// Late packets for which the machine's stalls account, and those for which they do not. A stall accounts for a packet that is late by
     /// no more than processors stood still from one bound before it was sent (what waits then is still ahead of it) until it arrived.
     pub fn late_by_stalls(&self, stalls: &Stalls) -> (Vec<Arrival>, Vec<Arrival>) {
-        let bound = self.bound.unwrap_or(Time::MAX).as_nanos();
-        self.late.iter().partition(|late| {
+        self.late().into_iter().partition(|late| {
+            let bound = self.bounds.as_ref().map_or(Time::MAX, |bounds| bounds.at(late.sent)).as_nanos();
             let by = late.delay().saturating_sub(bound);
             stalls.within(late.sent.saturating_sub(bound), late.received) >= by
         })
@@ -85,11 +124,26 @@ mod tests {
     use super::*;
     use crate::sentinel::Stall;
 
-    fn report(delays: Vec<u64>, late: Vec<Arrival>) -> FlowReport {
-        let bound = Some(Time::from_nanos(100));
-        let (name, clock_moved, exchanged) = ("f".to_owned(), Time::ZERO, Vec::new());
+    fn report(delays: Vec<u64>, arrivals: Vec<Arrival>) -> FlowReport {
+        let bounds = Some(Bounds::of(Time::from_nanos(100)));
+        let (name, clock_moved) = ("f".to_owned(), Time::ZERO);
         let (reordered, duplicates, strangers) = (0, 0, 0);
-        FlowReport { name, sent: 10, reordered, duplicates, strangers, bound, delays, late, exchanged, clock_moved }
+        FlowReport { name, sent: 10, reordered, duplicates, strangers, bounds, delays, arrivals, clock_moved }
+    }
+
+    #[test]
+    fn a_packet_is_held_against_what_was_promised_when_it_was_sent() {
+        let nanos = Time::from_nanos;
+        let mut bounds = Bounds::of(nanos(100));
+        bounds.change(1000, 1050, nanos(300));
+        bounds.change(2000, 2050, nanos(50));
+        let at = [999, 1000, 1050, 1051, 1999, 2000, 2050, 2051].map(|sent| bounds.at(sent).as_nanos());
+        assert_eq!(at, [100, 300, 300, 300, 300, 300, 300, 50]);
+        assert_eq!(bounds.longest(), nanos(300));
+        let arrival = |sent, received| Arrival { number: 0, sent, received };
+        let mut report = report(Vec::new(), vec![arrival(900, 1100), arrival(1100, 1300), arrival(2100, 2200)]);
+        report.bounds = Some(bounds);
+        assert_eq!(report.late(), vec![arrival(900, 1100), arrival(2100, 2200)]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::{USUAL, parse_name};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::import_args::ImportArgs;
-use crate::lab::begin_control;
+use crate::lab::{LabController, begin_control};
 use crate::output::out;
 
 const EXAMPLE: &str = "\
@@ -82,7 +82,10 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
     )?;
     if let Some(server) = server {
         writeln!(out, "controller: {server}, token in {}", lab.token_file().display())?;
-        writeln!(out, "agents begin in the background; what they say is in {}", lab.folder().display())?;
+        out.flush()?;
+        LabController::of(&lab)?.wait_for_agents()?;
+        let (listening, after) = (count(plan.nodes.len(), "agent"), start.elapsed().as_millis());
+        writeln!(out, "{listening} listening after {after} ms; what they say is in {}", lab.folder().display())?;
     }
     if let Some(first) = plan.endpoints.first() {
         writeln!(out, "look into an endpoint: nsenter --net=/run/netns/{} sh", first.inside.namespace)?;

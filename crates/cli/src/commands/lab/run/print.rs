@@ -19,6 +19,7 @@ pub(super) fn action(action: &Action) -> String {
     let moved = count(action.moved.len(), "contract");
     let took = action.took.as_millis();
     match (action.deed, &action.failed) {
+        (Deed::Free, _) => format!("contracts may go anywhere again: {moved} moved in {took} ms"),
         (Deed::Reroute, _) => format!("{} got another route in {took} ms", action.what),
         (Deed::Cut, _) => {
             format!("{} cut: {moved} moved in {took} ms, {} not kept", action.what, action.degraded)
@@ -49,7 +50,7 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
         table.add_row([
             one.contract.id.clone(),
             one.state.clone(),
-            one.contract.bound.to_string(),
+            one.bound().to_string(),
             time(flow.worst()),
             time(flow.per_mille(990)),
             flow.sent.to_string(),
@@ -101,7 +102,7 @@ pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure>
             "id": one.contract.id,
             "serial": one.contract.serial,
             "state": one.state,
-            "boundNs": one.contract.bound.as_nanos(),
+            "boundNs": one.bound().as_nanos(),
             "worstNs": nanos(one.flow.worst()),
             "p10Ns": nanos(one.flow.per_mille(100)),
             "p50Ns": nanos(one.flow.per_mille(500)),
@@ -122,13 +123,14 @@ pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure>
     let actions = seen.actions.iter().map(|action| {
         let deed = match action.deed {
             Deed::Reroute => "reroute",
+            Deed::Free => "free",
             Deed::Cut => "cut",
             Deed::Nothing => "nothing",
         };
         json!({
             "deed": deed,
             "what": action.what,
-            "moved": action.moved,
+            "moved": action.moved.iter().map(|(id, _)| id).collect::<Vec<_>>(),
             "degraded": action.degraded,
             "tookNs": u64::try_from(action.took.as_nanos()).unwrap_or(u64::MAX),
             "failed": action.failed,
