@@ -72,8 +72,8 @@ fn in_short(seen: &Value) -> String {
         seen[list].as_array().into_iter().flatten().map(|one| line(one, names)).collect()
     };
     let counts =
-        ["id", "state", "sent", "received", "shaped", "lost", "late", "lateInStalls", "lateInCut", "duplicates"];
-    let deeds = ["deed", "what", "moved", "degraded", "tookNs", "failed"];
+        ["id", "state", "sent", "received", "shaped", "lost", "late", "lateInStalls", "lateUnpromised", "duplicates"];
+    let deeds = ["deed", "what", "moved", "stopped", "degraded", "tookNs", "failed"];
     let whole = line(seen, &["violations", "moves", "refused", "silent", "stalls"]);
     format!("\n{whole}{}{}", of("contracts", &counts), of("actions", &deeds))
 }

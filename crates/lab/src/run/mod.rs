@@ -8,7 +8,7 @@ mod report;
 mod script;
 mod ways;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -190,9 +190,15 @@ fn withdrawn(operator: &mut dyn Operator, promised: &[Promised]) -> Result<Vec<S
 
 /// Waits until nothing is under way; the contracts then.
 fn settled(operator: &mut dyn Operator) -> Result<Vec<Shown>, LabError> {
+    settling(operator, &mut BTreeSet::new())
+}
+
+/// The same; also which contracts were pending on the way.
+fn settling(operator: &mut dyn Operator, stopped: &mut BTreeSet<String>) -> Result<Vec<Shown>, LabError> {
     let start = Instant::now();
     loop {
         let all = operator.contracts().map_err(LabError::Controller)?;
+        stopped.extend(all.iter().filter(|one| one.state == "pending").map(|one| one.id.clone()));
         match all.iter().find(|contract| !contract.is_settled()) {
             None => return Ok(all),
             Some(contract) if start.elapsed() > PATIENCE => {

@@ -1,6 +1,6 @@
 //! What a run has shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use wayleave_units::Time;
@@ -32,6 +32,8 @@ pub struct Action {
     pub what: String,
     /// Contracts that got other routes, with what they were promised there.
     pub moved: Vec<(String, Time)>,
+    /// Contracts that had to stop on the way: they were pending, and their packets went best effort.
+    pub stopped: BTreeSet<String>,
     /// Contracts that were not kept then.
     pub degraded: usize,
     /// When that was over, in nanoseconds of the calendar's clock.
@@ -43,10 +45,11 @@ pub struct Action {
 }
 
 impl Action {
-    /// Whether a contract had no route that was whole when a packet was sent.
+    /// Whether nothing was promised to a contract when a packet was sent: it had no route that was whole, or had to stop.
     fn breaks(&self, contract: &str, sent: u64) -> bool {
         let is_within = (self.began()..=self.ended).contains(&sent);
-        self.deed == Deed::Cut && is_within && self.promised(contract).is_some()
+        let is_cut = self.deed == Deed::Cut && self.promised(contract).is_some();
+        is_within && (is_cut || self.stopped.contains(contract))
     }
 
     /// In nanoseconds of the calendar's clock.
@@ -65,6 +68,7 @@ impl Action {
             what: String::new(),
             ended: 0,
             moved: Vec::new(),
+            stopped: BTreeSet::new(),
             degraded: 0,
             took: Duration::ZERO,
             failed: Some(why),
@@ -96,8 +100,9 @@ pub struct ContractReport {
     pub losses: Losses,
     /// Packets later than the bound while a processor stood still long enough.
     pub excused: u64,
-    /// Packets later than the bound that were sent between a cut and its repair by another route: until then nothing was promised.
-    pub cut_off: u64,
+    /// Packets later than the bound that were sent while nothing was promised: between a cut and its repair by another route, or while
+    /// the contract was stopped.
+    pub unpromised: u64,
     /// Packets later than the bound.
     pub violations: u64,
 }
@@ -157,7 +162,7 @@ pub(super) fn of(
             }
         }
         let (excused, others) = flow.late_by_stalls(stalls);
-        let (cut_off, others): (Vec<Arrival>, Vec<Arrival>) =
+        let (unpromised, others): (Vec<Arrival>, Vec<Arrival>) =
             others.into_iter().partition(|late| actions.iter().any(|action| action.breaks(&contract.id, late.sent)));
         let state = after.iter().find(|one| one.id == contract.id).map_or("released", |one| one.state.as_str());
         contracts.push(ContractReport {
@@ -165,7 +170,7 @@ pub(super) fn of(
             moved: actions.iter().filter(|action| action.promised(&contract.id).is_some()).count(),
             losses: Losses { shaped, network: flow.lost() - shaped },
             excused: excused.len() as u64,
-            cut_off: cut_off.len() as u64,
+            unpromised: unpromised.len() as u64,
             violations: others.len() as u64,
             contract: contract.clone(),
             flow,

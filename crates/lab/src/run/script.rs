@@ -1,12 +1,12 @@
 //! What happens while contracts send: they get other routes, and a cable is cut.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use wayleave_dataplane::net::{Batch, Namespace};
 use wayleave_topology::{LinkId, Network};
 
-use super::{Cut, Operator, PATIENCE, RunOptions, Shown, settled, ways};
+use super::{Cut, Operator, PATIENCE, RunOptions, Shown, settling, ways};
 use wayleave_units::Time;
 
 use crate::clock::stamp;
@@ -66,10 +66,11 @@ impl Script {
             Step::Free => self.unpin(operator).map(|()| (Deed::Free, String::new()))?,
             Step::Cut(cut) => (Deed::Cut, self.cut(lab, operator, &before, &cut)?),
         };
-        let after = settled(operator).map_err(|error| error.to_string())?;
+        let mut stopped = BTreeSet::new();
+        let after = settling(operator, &mut stopped).map_err(|error| error.to_string())?;
         let degraded = after.iter().filter(|contract| contract.state == "degraded").count();
         let moved = moved(&before, &after);
-        Ok(Action { deed, what, moved, degraded, ended: stamp(), took: start.elapsed(), failed: None })
+        Ok(Action { deed, what, moved, stopped, degraded, ended: stamp(), took: start.elapsed(), failed: None })
     }
 
     /// Gives the contract that was moved least another route.

@@ -18,11 +18,15 @@ use crate::output::table::plain_table;
 pub(super) fn action(action: &Action) -> String {
     let moved = count(action.moved.len(), "contract");
     let took = action.took.as_millis();
+    let stopped = match action.stopped.len() {
+        0 => String::new(),
+        many => format!(", {} after a stop", count(many, "contract")),
+    };
     match (action.deed, &action.failed) {
-        (Deed::Free, _) => format!("contracts may go anywhere again: {moved} moved in {took} ms"),
-        (Deed::Reroute, _) => format!("{} got another route in {took} ms", action.what),
+        (Deed::Free, _) => format!("contracts may go anywhere again: {moved} moved in {took} ms{stopped}"),
+        (Deed::Reroute, _) => format!("{} got another route in {took} ms{stopped}", action.what),
         (Deed::Cut, _) => {
-            format!("{} cut: {moved} moved in {took} ms, {} not kept", action.what, action.degraded)
+            format!("{} cut: {moved} moved in {took} ms{stopped}, {} not kept", action.what, action.degraded)
         }
         (Deed::Nothing, why) => format!("nothing was done: {}", why.as_deref().unwrap_or("nobody knows why")),
     }
@@ -114,7 +118,7 @@ pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure>
             "lost": one.losses.network,
             "late": one.violations,
             "lateInStalls": one.excused,
-            "lateInCut": one.cut_off,
+            "lateUnpromised": one.unpromised,
             "reordered": one.flow.reordered,
             "duplicates": one.flow.duplicates,
             "moved": one.moved,
@@ -131,6 +135,7 @@ pub(super) fn json(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure>
             "deed": deed,
             "what": action.what,
             "moved": action.moved.iter().map(|(id, _)| id).collect::<Vec<_>>(),
+            "stopped": action.stopped,
             "degraded": action.degraded,
             "tookNs": u64::try_from(action.took.as_nanos()).unwrap_or(u64::MAX),
             "failed": action.failed,
