@@ -25,7 +25,8 @@ impl Laboratory for Namespaces {
                 "labs cannot be made here, which lacks {missing}; `sudo wayleave doctor` says what to do"
             )));
         }
-        let name = LabName::new(name).map_err(Failed::broken)?;
+        // Two people may measure the same figure.
+        let name = LabName::new(&format!("{name}n{}", std::process::id())).map_err(Failed::broken)?;
         let labs = Labs::default();
         let lab = labs.up(&UpOptions { name: name.clone(), topology: name.as_str(), network, endpoints: &[] });
         let lab = lab.map_err(Failed::broken)?;
