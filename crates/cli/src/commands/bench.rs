@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use clap::{Args, Subcommand};
 
-use crate::bench::{admission, controller, dataplane, print, sim};
+use crate::bench::{Metric, admission, controller, dataplane, print, sim};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::model_args::ModelArgs;
@@ -19,8 +19,12 @@ use crate::scheme_args::RoutingName;
 pub(crate) enum BenchCommand {
     Admission(AdmissionArgs),
     Sim(SimArgs),
-    Controller(ControllerArgs),
-    Dataplane(DataplaneArgs),
+    /// The controller: requests a second over loopback, all on disk, and how soon it is back after a restart
+    #[command(after_help = "Example:\n  wayleave bench controller restart-100k")]
+    Controller(CaseArgs),
+    /// A host's eBPF programs: what a packet costs, and how exact rate and burst are. Needs root
+    #[command(after_help = "Example:\n  sudo wayleave bench dataplane 2-tags 6-tags")]
+    Dataplane(CaseArgs),
 }
 
 const EXAMPLE: &str = "\
@@ -75,33 +79,9 @@ pub(crate) struct SimArgs {
     only: Option<String>,
 }
 
-const CONTROLLER_EXAMPLE: &str = "\
-Example:
-  wayleave bench controller restart-100k";
-
-/// The controller: requests a second over loopback, all on disk, and how soon it is back after a restart
+/// Cases that take no further settings
 #[derive(Args, Clone, Debug)]
-#[command(after_help = CONTROLLER_EXAMPLE)]
-pub(crate) struct ControllerArgs {
-    /// What to run [default: all]
-    #[arg(value_name = "CASE")]
-    cases: Vec<String>,
-    /// Name the cases and stop
-    #[arg(long)]
-    list: bool,
-    /// Run this one here: what each case's own process is told
-    #[arg(long, hide = true, value_name = "CASE")]
-    only: Option<String>,
-}
-
-const DATAPLANE_EXAMPLE: &str = "\
-Example:
-  sudo wayleave bench dataplane 2-tags 6-tags";
-
-/// A host's eBPF programs: what a packet costs, and how exact rate and burst are. Needs root
-#[derive(Args, Clone, Debug)]
-#[command(after_help = DATAPLANE_EXAMPLE)]
-pub(crate) struct DataplaneArgs {
+pub(crate) struct CaseArgs {
     /// What to run [default: all]
     #[arg(value_name = "CASE")]
     cases: Vec<String>,
@@ -118,8 +98,8 @@ pub(crate) fn run(command: &BenchCommand) -> Result<Exit, Failure> {
     match command {
         BenchCommand::Admission(args) => run_admission(args),
         BenchCommand::Sim(args) => run_sim(args),
-        BenchCommand::Controller(args) => run_controller(args),
-        BenchCommand::Dataplane(args) => run_dataplane(args),
+        BenchCommand::Controller(args) => run_cases(args, "controller", controller::CASES, controller::run),
+        BenchCommand::Dataplane(args) => run_cases(args, "dataplane", dataplane::CASES, dataplane::run),
     }
 }
 
@@ -153,28 +133,18 @@ fn run_sim(args: &SimArgs) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-fn run_controller(args: &ControllerArgs) -> Result<Exit, Failure> {
-    let names = controller::CASES;
+fn run_cases(
+    args: &CaseArgs,
+    group: &str,
+    names: &[&'static str],
+    measure: fn(&str) -> Result<Vec<Metric>, String>,
+) -> Result<Exit, Failure> {
     if args.list {
         return list(names);
     }
     if let Some(name) = &args.only {
-        let metrics = controller::run(name).map_err(Failure::Internal)?;
-        print("controller", name, &metrics).map_err(Failure::Internal)?;
-        return Ok(Exit::Fine);
-    }
-    chosen(&args.cases, names, names.to_vec())?.into_iter().try_for_each(run_apart)?;
-    Ok(Exit::Fine)
-}
-
-fn run_dataplane(args: &DataplaneArgs) -> Result<Exit, Failure> {
-    let names = dataplane::CASES;
-    if args.list {
-        return list(names);
-    }
-    if let Some(name) = &args.only {
-        let metrics = dataplane::run(name).map_err(Failure::Internal)?;
-        print("dataplane", name, &metrics).map_err(Failure::Internal)?;
+        let metrics = measure(name).map_err(Failure::Internal)?;
+        print(group, name, &metrics).map_err(Failure::Internal)?;
         return Ok(Exit::Fine);
     }
     chosen(&args.cases, names, names.to_vec())?.into_iter().try_for_each(run_apart)?;
