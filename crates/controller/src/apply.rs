@@ -17,6 +17,7 @@ use crate::decision::{Decided, DecisionRecord};
 use crate::event::EventKind;
 use crate::grant::{Grant, Sender, State};
 use crate::id::{DEFAULT_TENANT, Id};
+use crate::leaving::Room;
 
 /// A contract that is decided and not booked.
 struct Draft {
@@ -56,7 +57,7 @@ impl Controller {
             let is_new = book_at_once || named.insert(id.clone());
             let drafted = if is_new { self.draft(&id, order, check, standing) } else { Err((twice(&id), None)) };
             let (result, decision) = match drafted {
-                Ok(draft) if book_at_once => self.book(draft),
+                Ok(draft) if book_at_once => self.book(draft, Room::Known),
                 Ok(draft) => {
                     let outcome = draft.outcome();
                     drafts.push(draft);
@@ -68,7 +69,8 @@ impl Controller {
         }
         let is_whole = applied.iter().all(|one| one.result.is_ok());
         if standing == Standing::ForGood && (mode == Mode::Each || is_whole) {
-            let mut booked: Vec<_> = drafts.into_iter().map(|draft| self.book(draft)).collect();
+            let room = if drafts.len() > 1 { Room::Unknown } else { Room::Known };
+            let mut booked: Vec<_> = drafts.into_iter().map(|draft| self.book(draft, room)).collect();
             for (one, (_, decision)) in applied.iter_mut().zip(booked.drain(..)) {
                 one.decision = decision;
             }
@@ -247,7 +249,7 @@ impl Controller {
     }
 
     /// Makes a draft stand.
-    fn book(&mut self, draft: Draft) -> (Result<Outcome, Fault>, Option<u64>) {
+    fn book(&mut self, draft: Draft, room: Room) -> (Result<Outcome, Fault>, Option<u64>) {
         let outcome = draft.outcome();
         let Draft { id, order, request, existing, placed } = draft;
         match (placed, existing) {
@@ -267,8 +269,8 @@ impl Controller {
                 let decided = Decided::Admitted { bound: decision.bound, moved };
                 let number = self.record(&id, order.clone(), request, decided);
                 let serial = match existing {
-                    Some(serial) => self.give_terms(serial, order, &decision, beside, left),
-                    None => self.create(id, order, &decision),
+                    Some(serial) => self.give_terms(serial, order, &decision, beside, left, room),
+                    None => self.create(id, order, &decision, room),
                 };
                 if let Some(grant) = self.grants.get_mut(&serial) {
                     grant.decision = number;
@@ -280,7 +282,7 @@ impl Controller {
         }
     }
 
-    fn create(&mut self, id: Id, order: Order, decision: &Decision) -> u64 {
+    fn create(&mut self, id: Id, order: Order, decision: &Decision, room: Room) -> u64 {
         self.counters.serial += 1;
         let serial = self.counters.serial;
         self.book.own(decision.flow, serial);
@@ -305,7 +307,7 @@ impl Controller {
         };
         self.grants.insert(serial, grant);
         self.by_id.insert(id, serial);
-        let waits_for = self.in_the_way(&routes(decision), None);
+        let waits_for = self.in_the_way(&routes(decision), None, room);
         self.run(serial, waits_for);
         serial
     }
@@ -318,6 +320,7 @@ impl Controller {
         decision: &Decision,
         beside: Option<FlowId>,
         left: Option<u64>,
+        room: Room,
     ) -> u64 {
         let Some(grant) = self.grants.get_mut(&serial) else { return serial };
         let is_pinned = grant.is_pinned();
@@ -329,7 +332,7 @@ impl Controller {
         self.book.own(decision.flow, serial);
         // Before it leaves what it has: if that stays beside the new place until then, it need not wait for it.
         let demand = self.book.ledger().flow(decision.flow).map(|reservation| reservation.demand);
-        let mut waits_for = self.in_the_way(&routes(decision), left.zip(demand));
+        let mut waits_for = self.in_the_way(&routes(decision), left.zip(demand), room);
         // What it waits for may wait for what it leaves: it stops, and nobody waits for himself.
         if !waits_for.is_empty() {
             waits_for.extend(left);
@@ -371,7 +374,7 @@ impl Controller {
             let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
             let reservation = Reservation { demand, route: one.from.clone(), placed: one.placed };
             // Also what it left itself before: only where it is now was looked at beside where it goes.
-            let waits_for = self.in_the_way(std::slice::from_ref(&one.to), None);
+            let waits_for = self.in_the_way(std::slice::from_ref(&one.to), None, Room::Unknown);
             let place = Place { reservations: vec![reservation], deadline: request.deadline, is_pinned: false };
             self.leave_now(serial, place);
             if let Some(bound) = self.book.placement().promised(one.flow)

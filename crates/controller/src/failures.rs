@@ -19,6 +19,7 @@ use crate::down::Down;
 use crate::event::EventKind;
 use crate::grant::{Grant, Trouble};
 use crate::id::Id;
+use crate::leaving::Room;
 use crate::timers::Due;
 
 /// A contract that lost its routes.
@@ -231,7 +232,7 @@ impl Controller {
         self.book_moves(decision);
         self.book.own(decision.flow, serial);
         let demand = self.book.ledger().flow(decision.flow).map(|reservation| reservation.demand);
-        let mut waits_for = self.in_the_way(&routes(decision), left.zip(demand));
+        let mut waits_for = self.in_the_way(&routes(decision), left.zip(demand), Room::Known);
         // Others that lost their routes may wait for what it leaves: it stops, and nobody waits for himself.
         if !waits_for.is_empty() {
             waits_for.extend(left);
@@ -261,7 +262,7 @@ impl Controller {
             let (id, is_pinned) = (grant.id.clone(), grant.order.contract.route.is_some());
             self.book.pin(flow, is_pinned);
             let routes: Vec<_> = self.routes(grant).into_iter().map(|(_, route)| route).collect();
-            let waits_for = self.in_the_way(&routes, None);
+            let waits_for = self.in_the_way(&routes, None, Room::Known);
             if let Some(grant) = self.grants.get_mut(&serial) {
                 grant.trouble = None;
             }

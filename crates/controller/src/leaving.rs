@@ -42,6 +42,16 @@ impl Leaving {
     }
 }
 
+/// Whether packets can only be where the ledger and routes that were left say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// They can.
+    Known,
+    /// Some contracts have other places in the ledger already, and have not left their old ones: they come after, and need not be
+    /// waited for, since they were there when this was decided. But nobody has asked whether they fit beside what was left before.
+    Unknown,
+}
+
 /// All of them.
 #[derive(Default)]
 pub(crate) struct Leavings {
@@ -118,14 +128,18 @@ impl Leavings {
 
 impl Controller {
     /// What has to be empty before packets may be sent on these routes, which are reserved: places that were left, are free in the
-    /// ledger, and do not fit beside all that is reserved there.
+    /// ledger, and do not fit beside all that is reserved there. All of them do where that cannot be asked ([`Room::Unknown`]).
     ///
     /// `from` is the one that the sender changes over from without a stop. As far as its old route is the new one, all of its packets
     /// have passed one bucket and have waited in the same queues, so there the larger of both reservations holds for all of them; only
     /// behind the point where the routes part do both count. Who uses the rest of the larger one, should that be the old, waits.
-    pub(crate) fn in_the_way(&mut self, routes: &[Route], from: Option<(u64, Demand)>) -> BTreeSet<u64> {
+    pub(crate) fn in_the_way(&mut self, routes: &[Route], from: Option<(u64, Demand)>, room: Room) -> BTreeSet<u64> {
         let links: BTreeSet<LinkId> = routes.iter().flat_map(|route| route.hops.iter().map(|hop| hop.link)).collect();
-        let mut left = Vec::from_iter(self.leavings.freed_on(&links));
+        let left = self.leavings.freed_on(&links);
+        if room == Room::Unknown {
+            return left;
+        }
+        let mut left = Vec::from_iter(left);
         // Nobody has to stop if somebody else can be waited for.
         left.sort_by_key(|&number| from.is_none_or(|(from, _)| from != number));
         let (mut held, mut waits_for) = (Vec::new(), BTreeSet::new());

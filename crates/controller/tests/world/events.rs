@@ -21,6 +21,8 @@ pub(crate) enum Event {
     Failure,
     /// A host or switch has power again.
     Power { node: String },
+    /// A link has no carrier at a node, or has it again.
+    Carrier { node: String, link: String, is_dark: bool },
 }
 
 /// What a client asks.
@@ -45,6 +47,10 @@ pub(crate) enum What {
     Declare {
         element: ElementName,
         down: bool,
+    },
+    /// The agent of a node says which of its cables have no carrier.
+    See {
+        node: String,
     },
     /// What a host has measured.
     Late {
@@ -97,6 +103,7 @@ impl What {
             }
             Self::Other(command) => format!("{command:?}"),
             Self::Declare { element, down } => format!("{element} is declared {}", if *down { "down" } else { "up" }),
+            Self::See { node } => format!("{node} says what it sees of its cables"),
             Self::Late { node, serial } => format!("{node} measures that #{serial} is late"),
         }
     }

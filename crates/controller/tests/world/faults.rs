@@ -1,5 +1,7 @@
 //! What fails, and what the network does to messages.
 
+use std::collections::BTreeSet;
+
 use wayleave_controller::ElementName;
 use wayleave_southbound::{Agent, Pace, Recorder, Trouble};
 
@@ -38,7 +40,7 @@ impl World {
             41..=60 => {
                 let links: Vec<String> = self.setup.network.links().map(|(_, link)| link.name.clone()).collect();
                 let link = self.dice.pick(&links);
-                self.declare(ElementName::Link(link));
+                if self.dice.percent(50) { self.cut(&link) } else { self.declare(ElementName::Link(link)) }
             }
             61..=72 => {
                 let switches = self.setup.network.switches();
@@ -68,6 +70,26 @@ impl World {
             _ => return self.crash("for no reason"),
         }
         Ok(())
+    }
+
+    /// The cable of a link is cut, and joined again later: the agents of its ends see it, each in its own time.
+    fn cut(&mut self, name: &str) {
+        let network = self.setup.network.clone();
+        let Some(link) = network.find_link(name) else { return };
+        for end in [network.link(link).from, network.link(link).to] {
+            let (soon, later) = (self.dice.time(10, 1_000), self.dice.time(500, 30_000));
+            for (after, is_dark) in [(soon, true), (soon + later, false)] {
+                let node = network.node(end).name.clone();
+                self.at(after, Event::Carrier { node, link: name.to_owned(), is_dark });
+            }
+        }
+    }
+
+    /// The agent of a node tells what it sees of its cables.
+    pub(crate) fn see(&mut self, node: &str) {
+        let late = self.dice.time(10, 500);
+        let what = What::See { node: node.to_owned() };
+        self.at(late, Event::Asked(Box::new(Wanted { key: None, what, patience: 0 })));
     }
 
     /// Somebody says that something is down, and later that it is up.
@@ -120,6 +142,6 @@ impl World {
 
 impl Node {
     pub(crate) fn new(pace: Pace) -> Self {
-        Self { agent: Some(Agent::new(Recorder::default(), pace)), life: 0, taint: None }
+        Self { agent: Some(Agent::new(Recorder::default(), pace)), life: 0, taint: None, dark: BTreeSet::new() }
     }
 }

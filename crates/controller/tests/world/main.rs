@@ -26,6 +26,7 @@
 //! | a sender that has to stop first is not told to | 5 |
 //! | a change in place of one that was never told does not stop first | 5: two wait for each other (3) |
 //! | one bucket stands for the old and the new rule of other contracts, too | 4 (93) |
+//! | contracts that are moved together are not waited for if they fit into the ledger as it is afterwards | 4 (557) |
 //! | who lost its route and waits for others that did does not stop | 5: two wait for each other (871) |
 //! | an outdated rule is not told any more | 5 (37) |
 //! | an agent takes older versions | 5 (5) |

@@ -2,7 +2,7 @@
 
 mod serving;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::Demand;
 use wayleave_contracts::Quota;
@@ -31,6 +31,8 @@ pub(crate) struct Node {
     pub(crate) life: u64,
     /// It was declared down while it was not, in this session.
     pub(crate) taint: Option<Option<u64>>,
+    /// Links that have no carrier there.
+    pub(crate) dark: BTreeSet<String>,
 }
 
 pub(crate) struct World {
@@ -211,6 +213,8 @@ impl World {
         self.wall_offset += 10_000_000_000;
         for name in self.nodes.keys().cloned().collect::<Vec<_>>() {
             self.power(&name);
+            self.nodes.entry(name.clone()).and_modify(|node| node.dark.clear());
+            self.see(&name);
         }
         for element in self.controller.down().map(|(element, _)| element.clone()).collect::<Vec<_>>() {
             let what = What::Declare { element, down: false };
@@ -220,7 +224,7 @@ impl World {
 
     /// At the end hosts send what is promised, and nothing else.
     fn hosts_do_as_told(&mut self) -> Result<(), String> {
-        let mut promised = std::collections::BTreeSet::new();
+        let mut promised = BTreeSet::new();
         for grant in self.controller.grants().filter(|grant| grant.trouble.is_none()) {
             let request = wayleave_schemes::request(&grant.order.contract, &self.setup.model);
             let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
@@ -313,6 +317,17 @@ impl World {
                 self.power(&node);
                 Ok(())
             }
+            Event::Carrier { node, link, is_dark } => {
+                if let Some(one) = self.nodes.get_mut(&node).filter(|_| !self.is_calm) {
+                    if is_dark {
+                        one.dark.insert(link)
+                    } else {
+                        one.dark.remove(&link)
+                    };
+                    self.see(&node);
+                }
+                Ok(())
+            }
             Event::Asked(wanted) => self.asked(*wanted),
             Event::FromAgent { node, life, request } => self.agent_asks(node, life, request),
             Event::ToAgent { node, life, number, answer } => {
@@ -320,7 +335,11 @@ impl World {
                     if !matches!(&answer, Answer::Operations(operations) if operations.is_empty()) {
                         self.note(|| format!("to {node}: {answer:?}"));
                     }
+                    let has_begun = matches!(answer, Answer::Begun { .. });
                     self.with_agent(&node, |agent, now| agent.answer(now, number, answer));
+                    if has_begun {
+                        self.see(&node);
+                    }
                     return self.look();
                 }
                 Ok(())

@@ -2,7 +2,7 @@
 
 use wayleave_contracts::Order;
 use wayleave_controller::{Check, Command, ElementName, Fault, Kind, Measured, Mode, Now, Reply, Standing};
-use wayleave_southbound::{Answer, Ask, Request};
+use wayleave_southbound::{Agent, Answer, Ask, Request};
 use wayleave_units::Time;
 
 use super::World;
@@ -52,6 +52,12 @@ impl World {
                     self.look_at(name);
                 }
                 Command::SetElement { element, down: down.then(|| "it seems so".to_owned()) }
+            }
+            What::See { node } => {
+                let Some(one) = self.nodes.get(&node) else { return Ok(None) };
+                // Who has no session tells it in the next one.
+                let Some(epoch) = one.agent.as_ref().and_then(Agent::epoch) else { return Ok(None) };
+                Command::See { node, epoch, without_carrier: one.dark.iter().cloned().collect() }
             }
             What::Late { node, serial } => {
                 let epoch = self.nodes.get(&node).and_then(|node| node.agent.as_ref()?.epoch());
