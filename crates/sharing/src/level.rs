@@ -11,7 +11,6 @@
 //!   its level those below it are full, or those above it are not. One side is settled either way.
 //! - If that has settled few again, the median is tried, found by a selection in linear time.
 
-use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 /// Among so few the lower bound alone is quicker, although it may settle them one by one.
@@ -40,24 +39,30 @@ fn product(one: u64, other: u64) -> u128 {
     u128::from(one) * u128::from(other)
 }
 
-/// The exact level, `amount / weight`: what those who are not full share, over their weights. No weight: all are full.
+/// The exact level, an amount over a weight: what those who are not full share, over their weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Level {
+    /// No weight: all are full.
     weight: u64,
-    /// `amount / weight`, and what that leaves.
+    /// The amount in whole units for each unit of weight, and what that leaves.
     quotient: u64,
     remainder: u64,
+    /// `remainder / weight` in units of 2^-64, rounded up.
+    fraction: u64,
 }
 
 impl Level {
     /// Everybody gets the cap.
-    pub(crate) const FULL: Self = Self { weight: 0, quotient: 0, remainder: 0 };
+    pub(crate) const FULL: Self = Self { weight: 0, quotient: 0, remainder: 0, fraction: 0 };
 
     pub(crate) fn new(amount: u64, weight: u64) -> Self {
         if weight == 0 {
             return Self::FULL;
         }
-        Self { weight, quotient: amount / weight, remainder: amount % weight }
+        let (quotient, remainder) = (amount / weight, amount % weight);
+        // Below one, so below 2^64.
+        let fraction = (u128::from(remainder) << 64).div_ceil(u128::from(weight)) as u64;
+        Self { weight, quotient, remainder, fraction }
     }
 
     /// What a claim gets: its cap or, rounded down, the level times its weight.
@@ -65,41 +70,32 @@ impl Level {
         if self.weight == 0 {
             return claim.cap;
         }
-        // The parts of whole units and of the rest. The smaller of both is taken instead of asking who is full: that is as good
-        // as random, and a branch on it costs more than the division.
-        let rest = match self.remainder.checked_mul(claim.weight) {
-            Some(product) => product / self.weight,
-            None => (product(self.remainder, claim.weight) / u128::from(self.weight)) as u64,
-        };
-        self.quotient.saturating_mul(claim.weight).saturating_add(rest).min(claim.cap)
+        // The smaller of both is taken instead of asking who is full: that is as good as random, and a branch on it is dear.
+        self.quotient.saturating_mul(claim.weight).saturating_add(self.rest(claim.weight)).min(claim.cap)
+    }
+
+    /// `remainder * weight of the claim / weight`, rounded down.
+    fn rest(&self, weight: u64) -> u64 {
+        if self.weight.max(weight) > u64::from(u32::MAX) {
+            return (product(self.remainder, weight) / u128::from(self.weight)) as u64;
+        }
+        // A multiplication instead of a division. It is too large by less than `weight / 2^64 < 2^-32`, and the exact value is
+        // a multiple of `1 / self.weight > 2^-32`, so it does not reach the next whole number.
+        (product(self.fraction, weight) >> 64) as u64
     }
 }
 
-/// The level of `amount` among claims, in time linear in their number. `memory` is overwritten.
-pub(crate) fn level(amount: u64, claims: impl Iterator<Item = Claim> + Clone, memory: &mut Vec<Claim>) -> Level {
-    // The sum is below 2^64: fewer than 2^32 weights below 2^32, or minima of 2^56 together.
-    let weight: u64 = claims.clone().map(|claim| claim.weight).sum();
-    // The first round, without keeping those who are full.
-    let (mut left, mut full, mut kept) = (Water { amount, weight }, Sums::default(), 0);
-    for claim in claims {
-        if kept == memory.len() {
-            memory.push(claim);
-        }
-        // Without a branch, as in `split`.
-        memory[kept] = claim;
-        let is_full = u64::from(claim.is_full(amount, weight));
-        full.add(Claim { cap: claim.cap * is_full, weight: claim.weight * is_full });
-        kept += 1 - is_full as usize;
-    }
-    left = left.without(full);
-    let mut doubt = &mut memory[..kept];
+/// The level of `amount` among claims, in time linear in their number; they come back in disorder. `weight` is all of theirs. It is
+/// below 2^64: fewer than 2^32 weights below 2^32, or minima of 2^56 together.
+pub(crate) fn level(amount: u64, weight: u64, claims: &mut [Claim]) -> Level {
+    let (mut left, mut doubt) = (Water { amount, weight }, claims);
     while !doubt.is_empty() {
         // A quarter is a constant part.
-        let enough = doubt.len() - doubt.len().div_ceil(4);
-        let full = split(doubt, |claim| claim.is_full(left.amount, left.weight));
-        left = left.without(Sums::of(&doubt[..full]));
-        doubt = &mut doubt[full..];
-        if full == 0 {
+        let before = doubt.len();
+        let enough = before - before.div_ceil(4);
+        let Water { amount, weight } = left;
+        doubt = left.take_out(doubt, |claim| claim.is_full(amount, weight));
+        if doubt.len() == before {
             break;
         }
         if doubt.len() <= FEW {
@@ -126,26 +122,24 @@ struct Water {
 }
 
 impl Water {
-    /// Without those who are full: they hold no more than there was.
-    fn without(self, full: Sums) -> Self {
-        Self { amount: self.amount - full.caps as u64, weight: self.weight - full.weights }
+    /// Takes out those who are full, with what they hold: the others.
+    fn take_out<'a>(&mut self, doubt: &'a mut [Claim], is_full: impl Fn(&Claim) -> bool) -> &'a mut [Claim] {
+        let full = Sums::of(doubt, &is_full);
+        // They hold no more than there was.
+        (self.amount, self.weight) = (self.amount - full.caps as u64, self.weight - full.weights);
+        keep(doubt, |claim| !is_full(claim))
     }
 
     /// Settles those up to a pivot, or the pivot and those beyond it: who is left in doubt.
     fn settle<'a>(&mut self, doubt: &'a mut [Claim], pivot: Claim) -> &'a mut [Claim] {
-        let low = split(doubt, |claim| claim.order(&pivot) != Ordering::Greater);
-        let (low, high) = doubt.split_at_mut(low);
-        let below = Sums::of(low);
-        if below.caps <= u128::from(self.amount) {
-            let left = self.without(below);
-            if pivot.is_full(left.amount, left.weight) {
-                *self = left;
-                return high;
-            }
+        let is_low = |claim: &Claim| claim.order(&pivot) != Ordering::Greater;
+        let low = Sums::of(doubt, is_low);
+        let left = u128::from(self.amount).checked_sub(low.caps).map(|left| left as u64);
+        if left.is_some_and(|left| pivot.is_full(left, self.weight - low.weights)) {
+            return self.take_out(doubt, is_low);
         }
         // The pivot is not full, nor is who is beyond it: their weight stays in.
-        let below = split(low, |claim| claim.order(&pivot) == Ordering::Less);
-        &mut low[..below]
+        keep(doubt, |claim| claim.order(&pivot) == Ordering::Less)
     }
 }
 
@@ -157,16 +151,27 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(claims: &[Claim]) -> Self {
+    /// Of those who are meant. There is no branch on what is as good as random.
+    fn of(claims: &[Claim], is_meant: impl Fn(&Claim) -> bool) -> Self {
         let mut sums = Self::default();
-        claims.iter().for_each(|&claim| sums.add(claim));
+        for claim in claims {
+            let times = u64::from(is_meant(claim));
+            sums.caps += u128::from(claim.cap * times);
+            sums.weights += claim.weight * times;
+        }
         sums
     }
+}
 
-    fn add(&mut self, claim: Claim) {
-        self.caps += u128::from(claim.cap);
-        self.weights += claim.weight;
+/// Those who are to stay, moved to the front; what the others were is lost. Without a branch, as above.
+fn keep(claims: &mut [Claim], stays: impl Fn(&Claim) -> bool) -> &mut [Claim] {
+    let mut kept = 0;
+    for at in 0..claims.len() {
+        let claim = claims[at];
+        claims[kept] = claim;
+        kept += usize::from(stays(&claim));
     }
+    &mut claims[..kept]
 }
 
 /// The fourth of fifteen claims that are spread over all of them.
@@ -174,17 +179,4 @@ fn low_of_sample(claims: &[Claim]) -> Claim {
     let mut sample: [Claim; 15] = core::array::from_fn(|at| claims[at * claims.len() / 15]);
     sample.sort_unstable_by(Claim::order);
     sample[3]
-}
-
-/// Moves those who are meant to the front; how many they are.
-fn split(claims: &mut [Claim], is_meant: impl Fn(&Claim) -> bool) -> usize {
-    let mut front = 0;
-    for at in 0..claims.len() {
-        let claim = claims[at];
-        // Without a branch on what is as good as random: the swap is harmless where nothing is meant.
-        claims[at] = claims[front];
-        claims[front] = claim;
-        front += usize::from(is_meant(&claim));
-    }
-    front
 }

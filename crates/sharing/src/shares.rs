@@ -107,13 +107,18 @@ impl Shares {
             for child in children() {
                 share[child] = demand[child];
             }
-        } else if sums.floors > available {
-            let level = level(available, children().map(|child| parts(child).minimum), claims);
+            return;
+        }
+        claims.clear();
+        if sums.floors > available {
+            claims.extend(children().map(|child| parts(child).minimum));
+            let level = level(available, tree.minima(inner), claims);
             for child in children() {
                 share[child] = level.share(parts(child).minimum);
             }
         } else {
-            let level = level(available - sums.floors, children().map(|child| parts(child).excess), claims);
+            claims.extend(children().map(|child| parts(child).excess));
+            let level = level(available - sums.floors, inner.weight, claims);
             for child in children() {
                 let parts = parts(child);
                 share[child] = parts.minimum.cap + level.share(parts.excess);

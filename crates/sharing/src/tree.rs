@@ -107,6 +107,8 @@ const LEAF: u32 = u32::MAX;
 pub(crate) struct Inner {
     pub(crate) node: u32,
     pub(crate) children: Vec<u32>,
+    /// The sum of the children's weights.
+    pub(crate) weight: u64,
 }
 
 impl Tree {
@@ -140,7 +142,7 @@ impl Tree {
         let index = u32::try_from(self.len()).ok().filter(|&index| index < u32::MAX).ok_or(TreeError::Full)?;
         let minima = self.minima.get_mut(parent.index()).ok_or(TreeError::UnknownParent(parent))?;
         *minima = sum_of_minima(*minima, 0, terms.min).ok_or(TreeError::Minima { parent })?;
-        self.add_child(parent, index);
+        self.add_child(parent, index, terms.weight);
         self.parent.push(parent.0);
         self.min.push(terms.min.bits_per_second());
         self.max.push(limit(terms.max));
@@ -150,14 +152,16 @@ impl Tree {
         Ok(NodeId(index))
     }
 
-    fn add_child(&mut self, parent: NodeId, child: u32) {
+    fn add_child(&mut self, parent: NodeId, child: u32, weight: NonZeroU32) {
         let slot = &mut self.slot[parent.index()];
         if *slot == LEAF {
             // Fewer than 2^32 nodes have children.
             *slot = self.inner.len() as u32;
-            self.inner.push(Inner { node: parent.0, children: Vec::new() });
+            self.inner.push(Inner { node: parent.0, children: Vec::new(), weight: 0 });
         }
-        self.inner[*slot as usize].children.push(child);
+        let inner = &mut self.inner[*slot as usize];
+        inner.children.push(child);
+        inner.weight += u64::from(weight.get());
     }
 
     /// Other terms for a node from now on.
@@ -174,6 +178,8 @@ impl Tree {
             let parent = self.parent[at] as usize;
             let minima = sum_of_minima(self.minima[parent], self.min[at], terms.min);
             self.minima[parent] = minima.ok_or(TreeError::Minima { parent: NodeId::of(parent) })?;
+            let weight = &mut self.inner[self.slot[parent] as usize].weight;
+            *weight = *weight - u64::from(self.weight[at]) + u64::from(terms.weight.get());
         }
         self.min[at] = terms.min.bits_per_second();
         self.max[at] = limit(terms.max);
@@ -195,6 +201,11 @@ impl Tree {
     /// Whether nothing is below a node, so that it has a demand of its own.
     pub fn is_leaf(&self, node: NodeId) -> bool {
         self.slot[node.index()] == LEAF
+    }
+
+    /// The sum of the minima of a node's children.
+    pub(crate) fn minima(&self, inner: &Inner) -> u64 {
+        self.minima[inner.node as usize]
     }
 
     /// All nodes, parents first.

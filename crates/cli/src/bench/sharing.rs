@@ -82,7 +82,8 @@ pub(crate) fn run(case: Case, seed: u64) -> Result<Vec<Metric>, String> {
     }
     let update = start.elapsed() / UPDATES;
     Ok(vec![
-        Metric::new("ms", milliseconds(times[ROUNDS / 2]), "ms"),Metric::new("min_ms", milliseconds(times[0]), "ms"),
+        Metric::new("ms", milliseconds(times[ROUNDS / 2]), "ms"),
+        Metric::new("min_ms", milliseconds(times[0]), "ms"),
         Metric::new("p99_ms", milliseconds(times[ROUNDS * 99 / 100]), "ms"),
         Metric::new("update", milliseconds(update), "ms"),
         Metric::new("services", leaves.len() as f64, "services"),
