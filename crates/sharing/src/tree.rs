@@ -187,6 +187,18 @@ impl Tree {
         Ok(())
     }
 
+    /// The terms of a node.
+    ///
+    /// # Panics
+    /// If the node is none of this tree.
+    pub fn terms(&self, node: NodeId) -> Terms {
+        let at = node.index();
+        let max = Some(Rate::from_bits_per_second(self.max[at])).filter(|&max| max < MAX_RATE);
+        // Weights come from `Terms` and are not zero.
+        let weight = NonZeroU32::new(self.weight[at]).unwrap_or(NonZeroU32::MIN);
+        Terms { min: Rate::from_bits_per_second(self.min[at]), max, weight }
+    }
+
     /// How many nodes there are, the root included.
     #[expect(clippy::len_without_is_empty, reason = "a tree is never empty: it has its root")]
     pub fn len(&self) -> usize {
