@@ -56,7 +56,7 @@ fn every_error_says_where() {
     assert!(complaint("- { name: a, changes: [ { at: \"2027-01-01T00:00:00Z\" } ] }").contains("this changes nothing"));
     assert!(complaint("- { name: a }\n- { name: b }").starts_with("policy.yaml:7:15: a packet could belong to \"a\""));
     let level = services("- { name: a }").replace("rack", "rak");
-    assert!(read(&level).unwrap_err().contains("unknown level \"rak\" (did you mean \"rack\"?)"), "{:?}", read(&level));
+    assert!(read(&level).unwrap_err().contains("unknown level \"rak\", did you mean \"rack\"?"), "{:?}", read(&level));
     let context = read(&services("- { name: a, parent: b }")).unwrap_err();
     assert!(context.ends_with("in service \"a\""), "{context}");
 }

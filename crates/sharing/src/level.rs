@@ -11,6 +11,7 @@
 //!   its level those below it are full, or those above it are not. One side is settled either way.
 //! - If that has settled few again, the median is tried, found by a selection in linear time.
 
+use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 /// Among so few the lower bound alone is quicker, although it may settle them one by one.
@@ -85,10 +86,25 @@ impl Level {
     }
 }
 
-/// The level of `amount` among claims, in time linear in their number; they come back in disorder. `weight` is all of theirs. It is
-/// below 2^64: fewer than 2^32 weights below 2^32, or minima of 2^56 together.
-pub(crate) fn level(amount: u64, weight: u64, claims: &mut [Claim]) -> Level {
-    let (mut left, mut doubt) = (Water { amount, weight }, claims);
+/// The level of `amount` among claims, in time linear in their number. `weight` is all of theirs. It is below 2^64: fewer than
+/// 2^32 weights below 2^32, or minima of 2^56 together. `memory` is overwritten.
+pub(crate) fn level(
+    amount: u64,
+    weight: u64,
+    claims: impl ExactSizeIterator<Item = Claim>,
+    memory: &mut Vec<Claim>,
+) -> Level {
+    let (mut left, mut full, mut kept) = (Water { amount, weight }, Sums::default(), 0);
+    memory.resize(claims.len(), Claim { cap: 0, weight: 0 });
+    // The first round, while they come.
+    for claim in claims {
+        let is_full = claim.is_full(amount, weight);
+        memory[kept] = claim;
+        full.add(&claim, is_full);
+        kept += usize::from(!is_full);
+    }
+    left.lose(full);
+    let mut doubt = &mut memory[..kept];
     while !doubt.is_empty() {
         // A quarter is a constant part.
         let before = doubt.len();
@@ -124,10 +140,21 @@ struct Water {
 impl Water {
     /// Takes out those who are full, with what they hold: the others.
     fn take_out<'a>(&mut self, doubt: &'a mut [Claim], is_full: impl Fn(&Claim) -> bool) -> &'a mut [Claim] {
-        let full = Sums::of(doubt, &is_full);
-        // They hold no more than there was.
+        let (mut full, mut kept) = (Sums::default(), 0);
+        for at in 0..doubt.len() {
+            let claim = doubt[at];
+            let is_full = is_full(&claim);
+            doubt[kept] = claim;
+            full.add(&claim, is_full);
+            kept += usize::from(!is_full);
+        }
+        self.lose(full);
+        &mut doubt[..kept]
+    }
+
+    /// Without those who are full: they hold no more than there was.
+    fn lose(&mut self, full: Sums) {
         (self.amount, self.weight) = (self.amount - full.caps as u64, self.weight - full.weights);
-        keep(doubt, |claim| !is_full(claim))
     }
 
     /// Settles those up to a pivot, or the pivot and those beyond it: who is left in doubt.
@@ -151,15 +178,18 @@ struct Sums {
 }
 
 impl Sums {
-    /// Of those who are meant. There is no branch on what is as good as random.
+    /// Of those who are meant.
     fn of(claims: &[Claim], is_meant: impl Fn(&Claim) -> bool) -> Self {
         let mut sums = Self::default();
-        for claim in claims {
-            let times = u64::from(is_meant(claim));
-            sums.caps += u128::from(claim.cap * times);
-            sums.weights += claim.weight * times;
-        }
+        claims.iter().for_each(|claim| sums.add(claim, is_meant(claim)));
         sums
+    }
+
+    /// One more, if it is meant. There is no branch on what is as good as random.
+    fn add(&mut self, claim: &Claim, is_meant: bool) {
+        let mask = u64::from(is_meant).wrapping_neg();
+        self.caps += u128::from(claim.cap & mask);
+        self.weights += claim.weight & mask;
     }
 }
 

@@ -109,16 +109,15 @@ impl Shares {
             }
             return;
         }
-        claims.clear();
         if sums.floors > available {
-            claims.extend(children().map(|child| parts(child).minimum));
-            let level = level(available, tree.minima(inner), claims);
+            let minima = children().map(|child| parts(child).minimum);
+            let level = level(available, tree.minima(inner), minima, claims);
             for child in children() {
                 share[child] = level.share(parts(child).minimum);
             }
         } else {
-            claims.extend(children().map(|child| parts(child).excess));
-            let level = level(available - sums.floors, inner.weight, claims);
+            let excess = children().map(|child| parts(child).excess);
+            let level = level(available - sums.floors, inner.weight, excess, claims);
             for child in children() {
                 let parts = parts(child);
                 share[child] = parts.minimum.cap + level.share(parts.excess);

@@ -41,7 +41,7 @@ const CAPACITY: Rate = Rate::from_gbit(80);
 
 /// The demands of all services together in the mean, in per cent of the capacity: as close to it as makes sure that, after all
 /// maxima, not everybody gets what it wants.
-const LOAD_PERCENT: u64 = 130;
+const LOAD_PERCENT: u64 = 120;
 
 /// Computations for each figure.
 const ROUNDS: usize = 200;

@@ -47,7 +47,7 @@ impl Policy {
                 && service.filter.is_none_or(|filter| passes(filter, packet))
         };
         // Parents come first, so the last one is the innermost; no two siblings have one packet.
-        self.order.iter().copied().filter(|&service| self.line(service).all(is_in)).last()
+        self.order.iter().rev().copied().find(|&service| self.line(service).all(is_in))
     }
 
     /// The hosts of a service: its own, or those of the nearest service above that names some. `None`: any.
