@@ -3,9 +3,11 @@
 
 mod common;
 
+use std::num::NonZeroU32;
+
 use common::{Case, case, cases, node, rate};
 use rand::RngExt;
-use wayleave_sharing::{LiveShares, Shares, Tree};
+use wayleave_sharing::{LiveShares, Shares, Terms, Tree};
 use wayleave_units::Rate;
 
 /// Sixty such minima stay below what a tree takes.
@@ -63,6 +65,29 @@ fn shares_are_those_of_the_textbook_at_every_node() {
             let found: Vec<u64> = children.iter().map(|&child| shares[child]).collect();
             assert_eq!(found, expected, "below node {parent}");
         }
+    });
+}
+
+/// Caps that grow by a factor defeat a search that settles them from below: one a round.
+#[test]
+fn caps_of_all_magnitudes_are_filled_as_in_the_textbook() {
+    cases(300, |random| {
+        let mut case = case(random, 2, LARGEST);
+        let (children, weight) = (random.random_range(100..400), random.random_range(1..1_000_000));
+        let top = Terms { max: None, ..case.terms[0] };
+        case = Case { parents: vec![0; children + 1], terms: vec![top], demands: vec![Rate::ZERO], ..case };
+        let ratio: f64 = random.random_range(1.0..1.6);
+        for child in 0..children {
+            let weight = NonZeroU32::new(random.random_range(1..=weight)).unwrap();
+            case.terms.push(Terms { weight, ..Terms::default() });
+            case.demands.push(rate(ratio.powi(child as i32 % 60) as u64 * random.random_range(1..4)));
+        }
+        let all: u64 = case.demands.iter().map(|demand| demand.bits_per_second()).sum();
+        case.capacity = rate(random.random_range(0..=all));
+        let bits = |rates: &[Rate]| rates.iter().map(|rate| rate.bits_per_second()).collect::<Vec<_>>();
+        let weights: Vec<u64> = case.terms[1..].iter().map(|terms| u64::from(terms.weight.get())).collect();
+        let capacity = case.capacity.bits_per_second();
+        assert_eq!(compute(&case).0[1..], fill_one_by_one(capacity, &bits(&case.demands[1..]), &weights));
     });
 }
 
