@@ -31,11 +31,11 @@ impl Vessels {
             whole(i128::from(of.is_none())),
         );
         let mut parts = Vec::new();
-        for child in 0..self.caps.len() {
+        for (child, closed) in closed.iter().enumerate() {
             let cap = whole(i128::from(self.caps[child]));
-            let (low, high) = closed[child].clone().map_or((Rational::zero(), cap), |fixed| (fixed.clone(), fixed));
+            let (low, high) = closed.clone().map_or((Rational::zero(), cap), |fixed| (fixed.clone(), fixed));
             let part = program.variable(low, high, whole(i128::from(of == Some(child))));
-            if closed[child].is_none() {
+            if closed.is_none() {
                 // weight * level <= part
                 program.at_most([(rising, whole(i128::from(self.weights[child]))), (part, whole(-1))], whole(0));
             }

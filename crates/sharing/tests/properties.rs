@@ -164,10 +164,10 @@ fn minima_that_do_not_fit_are_all_scaled_by_the_same_part() {
         }
         case.capacity = rate(random.random_range(0..minima));
         let (shares, ..) = compute(&case);
-        for child in 1..case.parents.len() {
+        for (child, &share) in shares.iter().enumerate().skip(1) {
             let min = u128::from(case.terms[child].min.bits_per_second());
             let part = min * u128::from(case.capacity.bits_per_second()) / u128::from(minima);
-            assert_eq!(u128::from(shares[child]), part, "child {child}");
+            assert_eq!(u128::from(share), part, "child {child}");
         }
     });
 }
@@ -178,8 +178,8 @@ fn no_order_of_services_shows_in_a_share() {
         let case = case(random, 60, LARGEST);
         let (shuffled, place) = case.shuffled(random);
         let (one, other) = (compute(&case), compute(&shuffled));
-        for node in 0..case.parents.len() {
-            assert_eq!((one.0[node], one.1[node]), (other.0[place[node]], other.1[place[node]]), "node {node}");
+        for (node, place) in place.into_iter().enumerate() {
+            assert_eq!((one.0[node], one.1[node]), (other.0[place], other.1[place]), "node {node}");
         }
     });
 }
