@@ -39,8 +39,8 @@ const fn case(name: &'static str, services: usize, levels: u32) -> Case {
 /// The capacity in Table 2's remark.
 const CAPACITY: Rate = Rate::from_gbit(80);
 
-/// The demands of all services together in the mean, in per cent of the capacity: as close to it as makes sure that, after all
-/// maxima, not everybody gets what it wants.
+/// The demands of all services together in the mean, in per cent of the capacity. Maxima take some of it away, so that the load is
+/// close to the capacity, as in Table 2.
 const LOAD_PERCENT: u64 = 120;
 
 /// Computations for each figure.
