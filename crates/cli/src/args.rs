@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     agent, analyze, apply, bench, benchmark, completions, config, delete, demo, describe, doctor, element, events,
-    explain, get, lab, ledger, login, plan, reproduce, requests, schema, serve, sim, status, token, topology, trace,
-    tune, verify, what_if,
+    explain, get, lab, ledger, login, plan, policy, reproduce, requests, schema, serve, sim, status, token, topology,
+    trace, tune, verify, what_if,
 };
 use crate::exit;
 
@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Analyze(Box<analyze::AnalyzeArgs>),
     #[command(subcommand)]
     Topology(topology::TopologyCommand),
+    #[command(subcommand)]
+    Policy(policy::PolicyCommand),
     Serve(Box<serve::ServeArgs>),
     Agent(Box<agent::AgentArgs>),
     #[command(subcommand)]

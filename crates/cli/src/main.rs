@@ -69,6 +69,7 @@ fn run() -> Result<Exit, Failure> {
         Command::Token(command) => commands::token::run(command),
         Command::Analyze(args) => commands::analyze::run(args),
         Command::Topology(command) => commands::topology::run(command),
+        Command::Policy(command) => commands::policy::run(command),
         Command::Serve(args) => commands::serve::run(args),
         Command::Agent(args) => commands::agent::run(args),
         Command::Config(command) => commands::config::run(command),

@@ -7,6 +7,8 @@
 //! Rates and bursts count wire bytes, exactly as the shaper charges them, unless the contract says
 //! [`Accounting::Frame`]; [`Contract::demand`] turns either into what has to be reserved.
 //!
+//! A [`Policy`] is a bandwidth contract: a tree of services with minima, maxima and weights at machines, racks or the fabric.
+//!
 //! An [`Order`] is a contract as a controller gets it: with ends that may be VMs, a priority, times and a [`Match`].
 
 mod demand;
@@ -16,6 +18,7 @@ mod matching;
 mod mix;
 mod names;
 mod order;
+mod policy;
 mod tenant;
 
 pub use demand::{Demand, WireOverhead};
@@ -25,6 +28,10 @@ pub use matching::{Match, MatchError, Protocol, UnknownProtocol};
 pub use mix::{Category, Mix};
 pub use names::{MAX_NAME, MAX_TENANT, NameError, Named};
 pub use order::{Order, OrderError, Priority, check_times};
+pub use policy::{
+    Bandwidth, Change, ContentionPoint, Direction, Overcommitted, Packet, PerDirection, PointLeaf, PointTree, Policy,
+    PolicyError, PolicyFault, PolicyLevel, Service, guarantee_between,
+};
 pub use tenant::{Quota, Tenant, Vm, VmPlacement};
 
 use std::fmt;

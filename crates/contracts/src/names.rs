@@ -17,6 +17,8 @@ pub enum Named {
     Contract,
     /// A VM: the same.
     Vm,
+    /// A service of a policy: the same.
+    Service,
     /// A tenant: lower-case letters, digits, `-`.
     Tenant,
 }
@@ -56,6 +58,7 @@ impl fmt::Display for NameError {
         let (what, most, characters) = match self.of {
             Named::Contract => ("a contract", MAX_NAME, "[A-Za-z0-9._-]"),
             Named::Vm => ("a VM", MAX_NAME, "[A-Za-z0-9._-]"),
+            Named::Service => ("a service", MAX_NAME, "[A-Za-z0-9._-]"),
             Named::Tenant => ("a tenant", MAX_TENANT, "[a-z0-9-]"),
         };
         // The name itself is not repeated: it may be long, and messages stand beside its place.

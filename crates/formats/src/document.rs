@@ -28,12 +28,14 @@ pub enum Kind {
     Tenants,
     /// What an agent drives.
     Agent,
+    /// Who shares the bandwidth of a contention point.
+    Policy,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Topology, Self::Contracts, Self::Events, Self::Scenario, Self::Tenants, Self::Agent];
+    pub const ALL: [Self; 7] =
+        [Self::Topology, Self::Contracts, Self::Events, Self::Scenario, Self::Tenants, Self::Agent, Self::Policy];
 
     /// As it stands after `kind:`.
     pub const fn name(self) -> &'static str {
@@ -44,6 +46,7 @@ impl Kind {
             Self::Scenario => "Scenario",
             Self::Tenants => "Tenants",
             Self::Agent => "Agent",
+            Self::Policy => "Policy",
         }
     }
 
@@ -57,7 +60,7 @@ impl Kind {
     const fn list(self) -> [&'static str; 2] {
         match self {
             // No key of any document: these are read as a whole.
-            Self::Topology | Self::Scenario | Self::Tenants | Self::Agent => ["spec", ""],
+            Self::Topology | Self::Scenario | Self::Tenants | Self::Agent | Self::Policy => ["spec", ""],
             Self::Contracts => ["spec", "contracts"],
             Self::Events => ["spec", "events"],
         }

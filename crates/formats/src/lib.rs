@@ -50,6 +50,7 @@ mod htsim;
 mod location;
 mod names;
 mod nodelink;
+mod policy;
 mod problem;
 mod quote;
 mod rows;
@@ -82,6 +83,7 @@ pub use graph::{
 pub use hpcc::{read_hpcc_flows, read_hpcc_topology};
 pub use htsim::{read_htsim_flows, read_htsim_topology};
 pub use location::Location;
+pub use policy::{PolicyFile, read_policy};
 pub use problem::{InputErrors, MAX_PROBLEMS, Problem, ProblemKind};
 pub use saihu::{PortNetworkFile, read_port_network};
 pub use scenario::{Run, ScenarioFile, beside, read_scenario};

@@ -7,6 +7,7 @@ use crate::contracts::{CONTRACT, CONTRACTS_SPEC, ContractField, MATCH};
 use crate::document::{DOCUMENT, METADATA};
 use crate::events::{EVENT, EVENTS_SPEC};
 use crate::fields::{MAX_KEYS, Shape};
+use crate::policy as po;
 use crate::scenario as sc;
 use crate::tenants as te;
 use crate::topology::{BUILDERS, DEFAULTS, LINK, NODE, QUEUE, TOPOLOGY_SPEC};
@@ -75,6 +76,22 @@ fn the_schema_of_tenants_has_the_keys_that_are_read() {
     assert_same_keys(&tenants, "/properties/spec", &te::TENANTS_SPEC);
     for (name, shape) in [("tenant", &te::TENANT), ("quota", &te::QUOTA), ("vm", &te::VM)] {
         assert_same_keys(&tenants, &format!("/$defs/{name}"), shape);
+    }
+}
+
+#[test]
+fn the_schema_of_policies_has_the_keys_that_are_read() {
+    let policy = schema("policy");
+    assert_same_keys(&policy, "", &DOCUMENT);
+    assert_same_keys(&policy, "/properties/metadata", &METADATA);
+    assert_same_keys(&policy, "/properties/spec", &po::POLICY_SPEC);
+    let shapes = [("service", &po::SERVICE), ("bandwidth", &po::BANDWIDTH), ("change", &po::CHANGE), ("match", &MATCH)];
+    for (name, shape) in shapes {
+        assert_same_keys(&policy, &format!("/$defs/{name}"), shape);
+    }
+    let contracts = schema("contracts");
+    for name in ["match", "instant", "rate"] {
+        assert_eq!(contracts["$defs"][name], policy["$defs"][name], "{name}");
     }
 }
 

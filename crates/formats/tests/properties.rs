@@ -18,13 +18,14 @@ use wayleave_formats::{
 use wayleave_topology::{LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortQueue, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
-const DOCUMENTS: [&str; 21] = [
+const DOCUMENTS: [&str; 22] = [
     include_str!("../../../schemas/examples/topology-builder.yaml"),
     include_str!("../../../schemas/examples/topology-links.yaml"),
     include_str!("../../../schemas/examples/contracts.yaml"),
     include_str!("../../../schemas/examples/contracts.csv"),
     include_str!("../../../schemas/examples/contracts-controller.yaml"),
     include_str!("../../../schemas/examples/tenants.yaml"),
+    include_str!("../../../schemas/examples/policy.yaml"),
     "name,tenant,from,to,rate,burst,deadline,priority,starts,ends\na,acme,h1,h2,1Mbit,1kB,2ms,7,2026-11-21T08:00:00Z,\n",
     r#"{"name":"a","from":"h1","to":"h2","rate":"1Mbit","burst":"1kB","deadline":"2ms","priority":80,"starts":"2026-11-21T08:00:00.5+01:00","match":{"protocol":"tcp","sourceAddress":"10.0.0.1","destinationPort":443}}"#,
     include_str!("../../../schemas/examples/events.yaml"),

@@ -27,6 +27,7 @@ fn the_examples_validate_against_their_schemas() {
         ("contracts-controller", "contracts"),
         ("tenants", "tenants"),
         ("agent", "agent"),
+        ("policy", "policy"),
         ("events", "events"),
         ("scenario", "scenario"),
         ("scenario-short", "scenario"),
@@ -38,7 +39,7 @@ fn the_examples_validate_against_their_schemas() {
 
 #[test]
 fn the_schemas_are_schemas() {
-    for kind in ["topology", "contracts", "events", "scenario", "tenants", "agent"] {
+    for kind in ["topology", "contracts", "events", "scenario", "tenants", "agent", "policy"] {
         let text = std::fs::read_to_string(format!("{}/{kind}.schema.json", folder())).unwrap();
         assert!(jsonschema::meta::is_valid(&serde_json::from_str(&text).unwrap()), "{kind}");
     }

@@ -9,7 +9,9 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("units", Only(&[])),
     ("calculus", Only(&["units"])),
     ("topology", Only(&["units"])),
-    ("contracts", Only(&["units", "topology", "wire"])),
+    // Who shares a rate, and how: pure, without a clock.
+    ("sharing", Only(&["units"])),
+    ("contracts", Only(&["units", "topology", "wire", "sharing"])),
     ("lp", Only(&["units", "calculus"])),
     ("policy", Only(&["units", "topology"])),
     ("devices", Only(&["units"])),

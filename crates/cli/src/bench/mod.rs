@@ -3,6 +3,7 @@
 pub(crate) mod admission;
 pub(crate) mod controller;
 pub(crate) mod dataplane;
+pub(crate) mod sharing;
 pub(crate) mod sim;
 
 use serde::Serialize;
@@ -34,8 +35,9 @@ struct Line<'a> {
 /// Prints a case's figures.
 pub(crate) fn print(bench: &str, case: &str, metrics: &[Metric]) -> Result<(), String> {
     for metric in metrics {
-        // Three decimals of a microsecond are below what a clock resolves.
-        let value = (metric.value * 1e3).round() / 1e3;
+        // A clock resolves nanoseconds.
+        let digits = if metric.unit == "ms" { 1e6 } else { 1e3 };
+        let value = (metric.value * digits).round() / digits;
         let line = Line { bench, case, metric: &metric.name, value, unit: metric.unit };
         println!("{}", serde_json::to_string(&line).map_err(|error| error.to_string())?);
     }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use clap::{Args, Subcommand};
 
-use crate::bench::{Metric, admission, controller, dataplane, print, sim};
+use crate::bench::{Metric, admission, controller, dataplane, print, sharing, sim};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::model_args::ModelArgs;
@@ -19,6 +19,7 @@ use crate::scheme_args::RoutingName;
 pub(crate) enum BenchCommand {
     Admission(AdmissionArgs),
     Sim(SimArgs),
+    Sharing(SharingArgs),
     /// The controller: requests a second over loopback, all on disk, and how soon it is back after a restart
     #[command(after_help = "Example:\n  wayleave bench controller restart-100k")]
     Controller(CaseArgs),
@@ -79,6 +80,28 @@ pub(crate) struct SimArgs {
     only: Option<String>,
 }
 
+const SHARING_EXAMPLE: &str = "\
+Example:
+  wayleave bench sharing flat-100k tree4-100k";
+
+/// The shares of a tree of services: all of them at once, and after one demand has changed
+#[derive(Args, Clone, Debug)]
+#[command(after_help = SHARING_EXAMPLE)]
+pub(crate) struct SharingArgs {
+    /// What to run [default: all]
+    #[arg(value_name = "CASE")]
+    cases: Vec<String>,
+    /// Name the cases and stop
+    #[arg(long)]
+    list: bool,
+    /// The seed of terms and demands
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Run this one here: what each case's own process is told
+    #[arg(long, hide = true, value_name = "CASE")]
+    only: Option<String>,
+}
+
 /// Cases that take no further settings
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CaseArgs {
@@ -98,6 +121,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<Exit, Failure> {
     match command {
         BenchCommand::Admission(args) => run_admission(args),
         BenchCommand::Sim(args) => run_sim(args),
+        BenchCommand::Sharing(args) => run_sharing(args),
         BenchCommand::Controller(args) => run_cases(args, "controller", controller::CASES, controller::run),
         BenchCommand::Dataplane(args) => run_cases(args, "dataplane", dataplane::CASES, dataplane::run),
     }
@@ -127,6 +151,22 @@ fn run_sim(args: &SimArgs) -> Result<Exit, Failure> {
         let case = case.ok_or_else(|| Failure::Usage(format!("there is no case \"{name}\"")))?;
         let metrics = sim::run(*case, args.seed).map_err(Failure::Internal)?;
         print("sim", name, &metrics).map_err(Failure::Internal)?;
+        return Ok(Exit::Fine);
+    }
+    chosen(&args.cases, &names, names.clone())?.into_iter().try_for_each(run_apart)?;
+    Ok(Exit::Fine)
+}
+
+fn run_sharing(args: &SharingArgs) -> Result<Exit, Failure> {
+    let names: Vec<&'static str> = sharing::CASES.iter().map(|case| case.name).collect();
+    if args.list {
+        return list(&names);
+    }
+    if let Some(name) = &args.only {
+        let case = sharing::CASES.iter().find(|case| case.name == name);
+        let case = case.ok_or_else(|| Failure::Usage(format!("there is no case \"{name}\"")))?;
+        let metrics = sharing::run(*case, args.seed).map_err(Failure::Internal)?;
+        print("sharing", name, &metrics).map_err(Failure::Internal)?;
         return Ok(Exit::Fine);
     }
     chosen(&args.cases, &names, names.clone())?.into_iter().try_for_each(run_apart)?;

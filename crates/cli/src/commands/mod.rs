@@ -19,6 +19,7 @@ pub(crate) mod lab;
 pub(crate) mod ledger;
 pub(crate) mod login;
 pub(crate) mod plan;
+pub(crate) mod policy;
 pub(crate) mod reproduce;
 pub(crate) mod requests;
 pub(crate) mod schema;

@@ -29,6 +29,7 @@ enum KindName {
     Scenario,
     Tenants,
     Agent,
+    Policy,
 }
 
 /// Runs the command.
@@ -40,6 +41,7 @@ pub(crate) fn run(args: &SchemaArgs) -> Result<Exit, Failure> {
         KindName::Scenario => include_str!("../../../../schemas/scenario.schema.json"),
         KindName::Tenants => include_str!("../../../../schemas/tenants.schema.json"),
         KindName::Agent => include_str!("../../../../schemas/agent.schema.json"),
+        KindName::Policy => include_str!("../../../../schemas/policy.schema.json"),
     };
     let mut out = out();
     out.write_all(text.as_bytes())?;

@@ -10,6 +10,7 @@ mod explain;
 mod graphs;
 mod others;
 mod plan;
+mod policy;
 mod protection;
 mod recheck;
 mod replay;

@@ -17,7 +17,7 @@ pub(crate) const MATCH: Shape = Shape {
 };
 
 /// Reads a match; `None` if something is wrong with it.
-pub(super) fn read(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Match> {
+pub(crate) fn read(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Match> {
     let mark = problems.mark();
     let fields = Fields::read(node, &MATCH, problems)?;
     let protocol = protocol(&fields, problems);

@@ -11,6 +11,7 @@ pub use list::{ContractField, ContractList, Listed, OrderList, WrittenList};
 pub(crate) use list::{FieldSpans, finding};
 #[cfg(test)]
 pub(crate) use matching::MATCH;
+pub(crate) use matching::read as read_match;
 pub use places::{Addressed, Places};
 #[cfg(test)]
 pub(crate) use terms::CONTRACT;

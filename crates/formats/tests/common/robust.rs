@@ -4,8 +4,8 @@ use miette::Diagnostic;
 use wayleave_formats::{
     Addressed, GraphFormat, HostRule, ImportOptions, InputErrors, MAX_PROBLEMS, Report, Source, kind_of, parse_builder,
     read_contracts, read_events, read_flow_sizes, read_hpcc_flows, read_hpcc_topology, read_htsim_flows,
-    read_htsim_topology, read_network, read_order, read_orders, read_port_network, read_scenario, read_tenants,
-    read_topology, write_contracts, write_graph, write_order, write_orders, write_topology,
+    read_htsim_topology, read_network, read_order, read_orders, read_policy, read_port_network, read_scenario,
+    read_tenants, read_topology, write_contracts, write_graph, write_order, write_orders, write_topology,
 };
 use wayleave_topology::builders::Cabling;
 use wayleave_topology::{Network, NodeId};
@@ -73,6 +73,7 @@ fn check_orders(text: &str, network: &Network) {
         }
     }
     check(text, read_tenants(&Source::new("x.yaml", text)).map(drop));
+    check(text, read_policy(&Source::new("x.yaml", text), network).map(drop));
     let _ = kind_of(&Source::new("x.yaml", text));
 }
 

@@ -1,0 +1,130 @@
+//! Policies: who shares the bandwidth of a contention point, and on which terms (Parley, 2014, section 3.1).
+//!
+//! A [`Policy`] is a tree of services at one sort of contention point: the machines, the racks or the fabric. A service is a
+//! bundle of traffic: what a packet filter says, at some hosts or at any, within its parent's. It has a minimum, a maximum
+//! and a weight in each direction, which may change at given times.
+//!
+//! | module | what |
+//! |---|---|
+//! | `tree` | a list of services becomes a tree, or an error that says which service and why |
+//! | `membership` | to which service a packet belongs, and that it cannot be two |
+//! | `point` | one contention point of a network: its capacity, whether it can keep the minima, and its tree of shares |
+
+mod membership;
+mod point;
+mod tree;
+
+use std::num::NonZeroU32;
+
+use wayleave_topology::NodeId;
+use wayleave_units::{Rate, WallTime};
+
+use crate::Match;
+
+pub use membership::{Packet, guarantee_between};
+pub use point::{ContentionPoint, Overcommitted, PointLeaf, PointTree};
+pub use tree::{Policy, PolicyError, PolicyFault};
+
+/// The sort of contention point that a policy is for (Parley, sections 2 and 3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PolicyLevel {
+    /// A host's own link; its shares are kept by the machine shaper.
+    Machine,
+    /// The links of a rack's switch to other switches, together; by the rack broker.
+    Rack,
+    /// The whole network; by the fabric broker.
+    Fabric,
+}
+
+impl PolicyLevel {
+    /// As they stand in files.
+    pub const NAMED: [(&'static str, Self); 3] =
+        [("machine", Self::Machine), ("rack", Self::Rack), ("fabric", Self::Fabric)];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        Self::NAMED[self as usize].0
+    }
+}
+
+/// Seen from the machine, the rack or the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// What it sends.
+    Transmit,
+    /// What it receives.
+    Receive,
+}
+
+impl Direction {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Transmit, Self::Receive];
+
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Transmit => "transmit",
+            Self::Receive => "receive",
+        }
+    }
+}
+
+/// A value for each direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerDirection<T> {
+    /// For what is sent.
+    pub transmit: T,
+    /// For what is received.
+    pub receive: T,
+}
+
+impl<T> PerDirection<T> {
+    /// The value of a direction.
+    pub fn get(&self, direction: Direction) -> &T {
+        match direction {
+            Direction::Transmit => &self.transmit,
+            Direction::Receive => &self.receive,
+        }
+    }
+}
+
+/// What is said of a service's bandwidth in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bandwidth {
+    /// Guaranteed whenever it is wanted. Of a service without children the default is 0; of others it is the sum of their
+    /// children's minima, the least that section 3.1 allows.
+    pub min: Option<Rate>,
+    /// Never exceeded; the default is no limit.
+    pub max: Option<Rate>,
+    /// The part of the excess, relative to siblings; the default is 1.
+    pub weight: Option<NonZeroU32>,
+}
+
+/// Other values from some time on: what is absent stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// When.
+    pub at: WallTime,
+    /// What.
+    pub bandwidth: PerDirection<Bandwidth>,
+}
+
+/// A service as it is written down.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Service {
+    /// Unique in its policy.
+    pub name: String,
+    /// The service of which it is a part.
+    pub parent: Option<String>,
+    /// To whom it is delegated: the services below it are the tenant's to change. Its own terms are not.
+    pub tenant: Option<String>,
+    /// Which packets; all of its parent's if absent. Sent packets are compared as they are, received ones as well: the
+    /// service that receives has the destination.
+    pub filter: Option<Match>,
+    /// At which hosts; at all of its parent's if empty.
+    pub endpoints: Vec<NodeId>,
+    /// Its terms until the first change.
+    pub bandwidth: PerDirection<Bandwidth>,
+    /// Scheduled changes, in order of time.
+    pub changes: Vec<Change>,
+}

@@ -1,0 +1,138 @@
+//! What a service wants while a limit hides it.
+//!
+//! Parley's brokers take measured usage for demand (section 3.2.2: "aggregates service-level bandwidth usages across machines in
+//! a rack, uses these values as 'demands'"). A limited service cannot use more than its limit, so its usage says nothing of
+//! what it would like to have, and section 3.2.2 assumes that demands "were computed before". The paper does not say how. Three
+//! readings were considered:
+//!
+//! - Usage is demand, always. The service would then get all that it "wants" in the next round, lose its limit, burst,
+//!   and get the limit again in the round after that, for ever.
+//! - Who fills a limit wants everything. Its share comes at once, but what it does not use of it is taken from its siblings
+//!   for a whole round, each time.
+//! - Who fills a limit wants a multiple of it. The share grows by that factor every round, and what is wasted is at most
+//!   the factor times what is used.
+//!
+//! Here it is the third:
+//!
+//! | the interval | what the service wants |
+//! |---|---|
+//! | it had no limit | what it used |
+//! | it used at least `full` of its limit | `growth` times its limit, and at least `least` |
+//! | it used less | halfway from the last estimate down to what it used, for each `period` that has passed |
+//!
+//! Section 3.4 is why nothing is smoothed without a limit: such services must be able to ramp up quickly.
+
+use wayleave_units::{Rate, Time};
+
+use crate::tree::MAX_RATE;
+
+/// How the demand of a limited service is estimated. The paper gives the period alone; the other values are ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EstimatorParams {
+    /// The broker's interval (Parley, Table 1: 1 s for the rack, 10 s for the fabric).
+    pub period: Time,
+    /// A limit counts as filled from this many per cent of it on: shapers and meters are not exact. Section 6.3 speaks of
+    /// allocations within 0.01 % once converged, and of some 15 iterations before that.
+    pub full_percent: u8,
+    /// What a service that fills its limit wants, as a multiple of the limit.
+    pub growth: u8,
+    /// And at least this much, so that a service with a tiny limit leaves it: the 1 Mbit/s to which demands are tracked in section
+    /// 6.2.
+    pub least: Rate,
+}
+
+impl EstimatorParams {
+    /// For a rack broker.
+    pub const RACK: Self =
+        Self { period: Time::from_millis(1_000), full_percent: 90, growth: 2, least: Rate::from_mbit(1) };
+    /// For the fabric broker.
+    pub const FABRIC: Self = Self { period: Time::from_millis(10_000), ..Self::RACK };
+}
+
+/// What was seen of a service since the observation before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// Its mean rate.
+    pub usage: Rate,
+    /// The limit that it had.
+    pub limit: Option<Rate>,
+}
+
+/// The demand of one service in one direction: a machine without a clock.
+///
+/// ```
+/// use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation};
+/// use wayleave_units::{Rate, Time};
+/// let mut service = DemandEstimator::new(EstimatorParams::RACK);
+/// let mbit = Rate::from_mbit;
+/// let second = |seconds: u64| Time::from_millis(1_000 * seconds);
+/// // 700 Mbit/s and no limit: that is what it wants.
+/// assert_eq!(service.observe(second(1), Observation { usage: mbit(700), limit: None }), mbit(700));
+/// // It fills a limit of 400 Mbit/s: it wants more.
+/// assert_eq!(service.observe(second(2), Observation { usage: mbit(399), limit: Some(mbit(400)) }), mbit(800));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DemandEstimator {
+    params: EstimatorParams,
+    state: State,
+}
+
+/// What is known of a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing yet.
+    Unseen,
+    /// It wanted `demand` at a time.
+    Estimated { demand: Rate, at: Time },
+}
+
+impl DemandEstimator {
+    /// Of a service that has not been seen.
+    pub const fn new(params: EstimatorParams) -> Self {
+        Self { params, state: State::Unseen }
+    }
+
+    /// What the service is taken to want: nothing before the first observation.
+    pub const fn demand(&self) -> Rate {
+        match self.state {
+            State::Unseen => Rate::ZERO,
+            State::Estimated { demand, .. } => demand,
+        }
+    }
+
+    /// An observation, and what it says of the demand. Observations that come out of order count as if no time had passed.
+    pub fn observe(&mut self, now: Time, seen: Observation) -> Rate {
+        let last = match self.state {
+            State::Unseen => now,
+            State::Estimated { at, .. } => at,
+        };
+        let (demand, at) = match seen.limit {
+            None => (seen.usage, now),
+            Some(limit) if self.is_full(seen.usage, limit) => (self.grown(limit), now),
+            Some(_) => {
+                let periods = now.saturating_sub(last).as_nanos() / self.params.period.as_nanos().max(1);
+                (self.decayed(seen.usage, periods), last + self.params.period * periods)
+            }
+        };
+        let demand = demand.min(MAX_RATE);
+        self.state = State::Estimated { demand, at: at.max(last) };
+        demand
+    }
+
+    fn is_full(&self, usage: Rate, limit: Rate) -> bool {
+        let percent = |rate: Rate, percent: u8| u128::from(rate.bits_per_second()) * u128::from(percent);
+        percent(usage, 100) >= percent(limit, self.params.full_percent)
+    }
+
+    fn grown(&self, limit: Rate) -> Rate {
+        let grown = limit.bits_per_second().saturating_mul(u64::from(self.params.growth));
+        Rate::from_bits_per_second(grown).max(self.params.least)
+    }
+
+    fn decayed(&self, usage: Rate, periods: u64) -> Rate {
+        let above = self.demand().saturating_sub(usage).bits_per_second();
+        // Rounded down, so that it arrives.
+        let left = u32::try_from(periods).ok().and_then(|periods| above.checked_shr(periods)).unwrap_or(0);
+        usage + Rate::from_bits_per_second(left)
+    }
+}

@@ -1,0 +1,212 @@
+//! How high the water stands: the level among the children of one node.
+//!
+//! Each child is a vessel as wide as its weight that holds its cap. Water of a given amount rises to the same level in all
+//! vessels that are not full (Bertsekas and Gallager, "Data Networks", section 6.5.2, for one link). The textbook's loop
+//! fills one vessel a round and is quadratic; Parley's, too (section 6.2). Here each round settles a constant part of the
+//! vessels that are still in doubt, so all rounds together are linear:
+//!
+//! - The level that the water would have if no vessel in doubt were full is a lower bound. Whoever is full at that level
+//!   stays full.
+//! - If that settles few of them, the level is near, and most are not full. One vessel among the lowest of a sample is tried: at
+//!   its level those below it are full, or those above it are not. One side is settled either way.
+//! - If that has settled few again, the median is tried, found by a selection in linear time.
+
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+
+/// Among so few the lower bound alone is quicker, although it may settle them one by one.
+const FEW: usize = 32;
+
+/// One who takes part: what it can take at most, and its weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Claim {
+    pub(crate) cap: u64,
+    pub(crate) weight: u64,
+}
+
+impl Claim {
+    /// By the level at which they are full: cap/weight, compared exactly.
+    pub(crate) fn order(&self, other: &Self) -> Ordering {
+        product(self.cap, other.weight).cmp(&product(other.cap, self.weight))
+    }
+
+    /// Whether it is full where `amount` stands in vessels of `weight` together.
+    pub(crate) fn is_full(&self, amount: u64, weight: u64) -> bool {
+        product(self.cap, weight) <= product(amount, self.weight)
+    }
+}
+
+fn product(one: u64, other: u64) -> u128 {
+    u128::from(one) * u128::from(other)
+}
+
+/// The exact level, an amount over a weight: what those who are not full share, over their weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Level {
+    /// No weight: all are full.
+    weight: u64,
+    /// The amount in whole units for each unit of weight, and what that leaves.
+    quotient: u64,
+    remainder: u64,
+    /// `remainder / weight` in units of 2^-64, rounded up.
+    fraction: u64,
+}
+
+impl Level {
+    /// Everybody gets the cap.
+    pub(crate) const FULL: Self = Self { weight: 0, quotient: 0, remainder: 0, fraction: 0 };
+
+    pub(crate) fn new(amount: u64, weight: u64) -> Self {
+        if weight == 0 {
+            return Self::FULL;
+        }
+        let (quotient, remainder) = (amount / weight, amount % weight);
+        // Below one, so below 2^64.
+        let fraction = (u128::from(remainder) << 64).div_ceil(u128::from(weight)) as u64;
+        Self { weight, quotient, remainder, fraction }
+    }
+
+    /// What a claim gets: its cap or, rounded down, the level times its weight.
+    pub(crate) fn share(&self, claim: Claim) -> u64 {
+        if self.weight == 0 {
+            return claim.cap;
+        }
+        // The smaller of both is taken instead of asking who is full: that is as good as random, and a branch on it is dear.
+        self.quotient.saturating_mul(claim.weight).saturating_add(self.rest(claim.weight)).min(claim.cap)
+    }
+
+    /// `remainder * weight of the claim / weight`, rounded down.
+    fn rest(&self, weight: u64) -> u64 {
+        if self.weight.max(weight) > u64::from(u32::MAX) {
+            return (product(self.remainder, weight) / u128::from(self.weight)) as u64;
+        }
+        // A multiplication instead of a division. It is too large by less than `weight / 2^64 < 2^-32`, and the exact value is
+        // a multiple of `1 / self.weight > 2^-32`, so it does not reach the next whole number.
+        (product(self.fraction, weight) >> 64) as u64
+    }
+}
+
+/// The level of `amount` among claims, in time linear in their number. `weight` is all of theirs. It is below 2^64: fewer than
+/// 2^32 weights below 2^32, or minima of 2^56 together. `memory` is overwritten.
+pub(crate) fn level(
+    amount: u64,
+    weight: u64,
+    claims: impl ExactSizeIterator<Item = Claim>,
+    memory: &mut Vec<Claim>,
+) -> Level {
+    let (mut left, mut full, mut kept) = (Water { amount, weight }, Sums::default(), 0);
+    memory.resize(claims.len(), Claim { cap: 0, weight: 0 });
+    // The first round, while they come.
+    for claim in claims {
+        let is_full = claim.is_full(amount, weight);
+        memory[kept] = claim;
+        full.add(&claim, is_full);
+        kept += usize::from(!is_full);
+    }
+    left.lose(full);
+    let mut doubt = &mut memory[..kept];
+    while !doubt.is_empty() {
+        // A quarter is a constant part.
+        let before = doubt.len();
+        let enough = before - before.div_ceil(4);
+        let Water { amount, weight } = left;
+        doubt = left.take_out(doubt, |claim| claim.is_full(amount, weight));
+        if doubt.len() == before {
+            break;
+        }
+        if doubt.len() <= FEW {
+            continue;
+        }
+        if doubt.len() > enough {
+            let pivot = low_of_sample(doubt);
+            doubt = left.settle(doubt, pivot);
+        }
+        if doubt.len() > enough {
+            let middle = doubt.len() / 2;
+            let (_, &mut median, _) = doubt.select_nth_unstable_by(middle, Claim::order);
+            doubt = left.settle(doubt, median);
+        }
+    }
+    Level::new(left.amount, left.weight)
+}
+
+/// What is left for those who are not known to be full, and their weight.
+#[derive(Clone, Copy, Debug)]
+struct Water {
+    amount: u64,
+    weight: u64,
+}
+
+impl Water {
+    /// Takes out those who are full, with what they hold: the others.
+    fn take_out<'a>(&mut self, doubt: &'a mut [Claim], is_full: impl Fn(&Claim) -> bool) -> &'a mut [Claim] {
+        let (mut full, mut kept) = (Sums::default(), 0);
+        for at in 0..doubt.len() {
+            let claim = doubt[at];
+            let is_full = is_full(&claim);
+            doubt[kept] = claim;
+            full.add(&claim, is_full);
+            kept += usize::from(!is_full);
+        }
+        self.lose(full);
+        &mut doubt[..kept]
+    }
+
+    /// Without those who are full: they hold no more than there was.
+    fn lose(&mut self, full: Sums) {
+        (self.amount, self.weight) = (self.amount - full.caps as u64, self.weight - full.weights);
+    }
+
+    /// Settles those up to a pivot, or the pivot and those beyond it: who is left in doubt.
+    fn settle<'a>(&mut self, doubt: &'a mut [Claim], pivot: Claim) -> &'a mut [Claim] {
+        let is_low = |claim: &Claim| claim.order(&pivot) != Ordering::Greater;
+        let low = Sums::of(doubt, is_low);
+        let left = u128::from(self.amount).checked_sub(low.caps).map(|left| left as u64);
+        if left.is_some_and(|left| pivot.is_full(left, self.weight - low.weights)) {
+            return self.take_out(doubt, is_low);
+        }
+        // The pivot is not full, nor is who is beyond it: their weight stays in.
+        keep(doubt, |claim| claim.order(&pivot) == Ordering::Less)
+    }
+}
+
+/// Sums over claims.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    caps: u128,
+    weights: u64,
+}
+
+impl Sums {
+    /// Of those who are meant.
+    fn of(claims: &[Claim], is_meant: impl Fn(&Claim) -> bool) -> Self {
+        let mut sums = Self::default();
+        claims.iter().for_each(|claim| sums.add(claim, is_meant(claim)));
+        sums
+    }
+
+    /// One more, if it is meant. There is no branch on what is as good as random.
+    fn add(&mut self, claim: &Claim, is_meant: bool) {
+        let mask = u64::from(is_meant).wrapping_neg();
+        self.caps += u128::from(claim.cap & mask);
+        self.weights += claim.weight & mask;
+    }
+}
+
+/// Those who are to stay, moved to the front; what the others were is lost. Without a branch, as above.
+fn keep(claims: &mut [Claim], stays: impl Fn(&Claim) -> bool) -> &mut [Claim] {
+    let mut kept = 0;
+    for at in 0..claims.len() {
+        let claim = claims[at];
+        claims[kept] = claim;
+        kept += usize::from(stays(&claim));
+    }
+    &mut claims[..kept]
+}
+
+/// The fourth of fifteen claims that are spread over all of them.
+fn low_of_sample(claims: &[Claim]) -> Claim {
+    let mut sample: [Claim; 15] = core::array::from_fn(|at| claims[at * claims.len() / 15]);
+    sample.sort_unstable_by(Claim::order);
+    sample[3]
+}
