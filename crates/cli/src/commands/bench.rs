@@ -18,8 +18,12 @@ use crate::scheme_args::RoutingName;
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum BenchCommand {
     Admission(AdmissionArgs),
-    Sim(SimArgs),
-    Sharing(SharingArgs),
+    /// The simulator: packet-hops per CPU-second, with all statistics on
+    #[command(after_help = "Example:\n  wayleave bench sim k4-cbr k16-dctcp")]
+    Sim(SeededArgs),
+    /// The shares of a tree of services: all of them at once, and after one demand has changed
+    #[command(after_help = "Example:\n  wayleave bench sharing flat-100k tree4-100k")]
+    Sharing(SeededArgs),
     /// The controller: requests a second over loopback, all on disk, and how soon it is back after a restart
     #[command(after_help = "Example:\n  wayleave bench controller restart-100k")]
     Controller(CaseArgs),
@@ -58,50 +62,6 @@ pub(crate) struct AdmissionArgs {
     model: ModelArgs,
 }
 
-const SIM_EXAMPLE: &str = "\
-Example:
-  wayleave bench sim k4-cbr k16-dctcp";
-
-/// The simulator: packet-hops per CPU-second, with all statistics on
-#[derive(Args, Clone, Debug)]
-#[command(after_help = SIM_EXAMPLE)]
-pub(crate) struct SimArgs {
-    /// What to run [default: all]
-    #[arg(value_name = "CASE")]
-    cases: Vec<String>,
-    /// Name the cases and stop
-    #[arg(long)]
-    list: bool,
-    /// The seed of the traffic
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Run this one here: what each case's own process is told
-    #[arg(long, hide = true, value_name = "CASE")]
-    only: Option<String>,
-}
-
-const SHARING_EXAMPLE: &str = "\
-Example:
-  wayleave bench sharing flat-100k tree4-100k";
-
-/// The shares of a tree of services: all of them at once, and after one demand has changed
-#[derive(Args, Clone, Debug)]
-#[command(after_help = SHARING_EXAMPLE)]
-pub(crate) struct SharingArgs {
-    /// What to run [default: all]
-    #[arg(value_name = "CASE")]
-    cases: Vec<String>,
-    /// Name the cases and stop
-    #[arg(long)]
-    list: bool,
-    /// The seed of terms and demands
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Run this one here: what each case's own process is told
-    #[arg(long, hide = true, value_name = "CASE")]
-    only: Option<String>,
-}
-
 /// Cases that take no further settings
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CaseArgs {
@@ -116,14 +76,30 @@ pub(crate) struct CaseArgs {
     only: Option<String>,
 }
 
+/// Cases that are drawn from a seed
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SeededArgs {
+    #[command(flatten)]
+    cases: CaseArgs,
+    /// The seed of what is drawn
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
 /// Runs the command.
 pub(crate) fn run(command: &BenchCommand) -> Result<Exit, Failure> {
     match command {
         BenchCommand::Admission(args) => run_admission(args),
-        BenchCommand::Sim(args) => run_sim(args),
-        BenchCommand::Sharing(args) => run_sharing(args),
-        BenchCommand::Controller(args) => run_cases(args, "controller", controller::CASES, controller::run),
-        BenchCommand::Dataplane(args) => run_cases(args, "dataplane", dataplane::CASES, dataplane::run),
+        BenchCommand::Sim(SeededArgs { cases, seed }) => {
+            let measure = |name: &str| sim::run(*named(sim::CASES, |case| case.name, name)?, *seed);
+            run_cases(cases, "sim", &sim::CASES.iter().map(|case| case.name).collect::<Vec<_>>(), measure)
+        }
+        BenchCommand::Sharing(SeededArgs { cases, seed }) => {
+            let measure = |name: &str| sharing::run(*named(sharing::CASES, |case| case.name, name)?, *seed);
+            run_cases(cases, "sharing", &sharing::CASES.iter().map(|case| case.name).collect::<Vec<_>>(), measure)
+        }
+        BenchCommand::Controller(cases) => run_cases(cases, "controller", controller::CASES, controller::run),
+        BenchCommand::Dataplane(cases) => run_cases(cases, "dataplane", dataplane::CASES, dataplane::run),
     }
 }
 
@@ -141,43 +117,16 @@ fn run_admission(args: &AdmissionArgs) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-fn run_sim(args: &SimArgs) -> Result<Exit, Failure> {
-    let names: Vec<&'static str> = sim::CASES.iter().map(|case| case.name).collect();
-    if args.list {
-        return list(&names);
-    }
-    if let Some(name) = &args.only {
-        let case = sim::CASES.iter().find(|case| case.name == name);
-        let case = case.ok_or_else(|| Failure::Usage(format!("there is no case \"{name}\"")))?;
-        let metrics = sim::run(*case, args.seed).map_err(Failure::Internal)?;
-        print("sim", name, &metrics).map_err(Failure::Internal)?;
-        return Ok(Exit::Fine);
-    }
-    chosen(&args.cases, &names, names.clone())?.into_iter().try_for_each(run_apart)?;
-    Ok(Exit::Fine)
-}
-
-fn run_sharing(args: &SharingArgs) -> Result<Exit, Failure> {
-    let names: Vec<&'static str> = sharing::CASES.iter().map(|case| case.name).collect();
-    if args.list {
-        return list(&names);
-    }
-    if let Some(name) = &args.only {
-        let case = sharing::CASES.iter().find(|case| case.name == name);
-        let case = case.ok_or_else(|| Failure::Usage(format!("there is no case \"{name}\"")))?;
-        let metrics = sharing::run(*case, args.seed).map_err(Failure::Internal)?;
-        print("sharing", name, &metrics).map_err(Failure::Internal)?;
-        return Ok(Exit::Fine);
-    }
-    chosen(&args.cases, &names, names.clone())?.into_iter().try_for_each(run_apart)?;
-    Ok(Exit::Fine)
+/// The case of a name.
+fn named<'a, C>(cases: &'a [C], name_of: fn(&C) -> &'static str, name: &str) -> Result<&'a C, String> {
+    cases.iter().find(|case| name_of(case) == name).ok_or_else(|| format!("there is no case \"{name}\""))
 }
 
 fn run_cases(
     args: &CaseArgs,
     group: &str,
     names: &[&'static str],
-    measure: fn(&str) -> Result<Vec<Metric>, String>,
+    measure: impl Fn(&str) -> Result<Vec<Metric>, String>,
 ) -> Result<Exit, Failure> {
     if args.list {
         return list(names);
