@@ -42,6 +42,10 @@ impl Leaving {
     }
 }
 
+/// Of more routes that were left nobody asks whether they fit, so that thousands of contracts which lose a switch together do not
+/// each ask of all others; a few milliseconds' waiting costs less.
+const MOST_ASKED: usize = 64;
+
 /// Whether packets can only be where the ledger and routes that were left say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
@@ -128,7 +132,8 @@ impl Leavings {
 
 impl Controller {
     /// What has to be empty before packets may be sent on these routes, which are reserved: places that were left, are free in the
-    /// ledger, and do not fit beside all that is reserved there. All of them do where that cannot be asked ([`Room::Unknown`]).
+    /// ledger, and do not fit beside all that is reserved there. All of them do where that cannot be asked ([`Room::Unknown`]),
+    /// or of too many.
     ///
     /// `from` is the one that the sender changes over from without a stop. As far as its old route is the new one, all of its packets
     /// have passed one bucket and have waited in the same queues, so there the larger of both reservations holds for all of them; only
@@ -136,7 +141,7 @@ impl Controller {
     pub(crate) fn in_the_way(&mut self, routes: &[Route], from: Option<(u64, Demand)>, room: Room) -> BTreeSet<u64> {
         let links: BTreeSet<LinkId> = routes.iter().flat_map(|route| route.hops.iter().map(|hop| hop.link)).collect();
         let left = self.leavings.freed_on(&links);
-        if room == Room::Unknown {
+        if room == Room::Unknown || left.len() > MOST_ASKED {
             return left;
         }
         let mut left = Vec::from_iter(left);
