@@ -215,6 +215,7 @@ fn table(scenes: &[Scene]) -> Table {
         "longest / bound",
         "late",
         "late in stalls",
+        "late while stopped",
         "shaped",
         "lost",
         "reordered",
@@ -229,6 +230,7 @@ fn table(scenes: &[Scene]) -> Table {
             format!("{:.0} %", 100.0 * scene.fullest()),
             scene.seen.violations().to_string(),
             scene.sum(|one| one.excused).to_string(),
+            scene.sum(|one| one.unpromised).to_string(),
             scene.sum(|one| one.losses.shaped).to_string(),
             scene.sum(|one| one.losses.network).to_string(),
             scene.sum(|one| one.flow.reordered).to_string(),
@@ -248,6 +250,7 @@ fn statements(run: &Run, scenes: &[Scene]) -> Vec<Statement> {
     let packets = sum(&|scene| scene.sum(|one| one.flow.received()));
     let violations = sum(&|scene| scene.seen.violations());
     let excused = sum(&|scene| scene.sum(|one| one.excused));
+    let unpromised = sum(&|scene| scene.sum(|one| one.unpromised));
     let lost = sum(&|scene| scene.sum(|one| one.losses.network));
     let shaped = sum(&|scene| scene.sum(|one| one.losses.shaped));
     let reordered = sum(&|scene| scene.sum(|one| one.flow.reordered));
@@ -263,8 +266,8 @@ fn statements(run: &Run, scenes: &[Scene]) -> Vec<Statement> {
             "the required delays of flows are met, also while flows are rerouted",
             violations == 0 && moves > 0 && packets > 0,
             format!(
-                "{violations} of {packets} packets later than their bound, {excused} more while the machine stood still; {moves} reroutings; the \
-                 longest delay is {:.0} % of its bound",
+                "{violations} of {packets} packets later than their bound, {excused} more while the machine stood still, {unpromised} more while \
+                 their contract was stopped; {moves} reroutings; the longest delay is {:.0} % of its bound",
                 100.0 * fullest
             ),
         ),
