@@ -1,5 +1,5 @@
-//! A rate in 3 B: 19 bits, and 5 bits for how far they are shifted. Rates up to 524,287 bit/s are exact; above, a rate is off by
-//! at most 2^-18 of itself, 4 parts in a million.
+//! A rate in 3 B: a number of kbit/s as 19 bits, and 5 bits for how far they are shifted. A rate is off by less than 1 kbit/s up to
+//! 524 Mbit/s, and by 4 parts in a million above that. The multiples of 1 Gbit/s that lines have are exact.
 
 use wayleave_units::Rate;
 
@@ -7,8 +7,11 @@ const BITS: u32 = 19;
 /// "No limit", which is no rate.
 const NONE: u32 = 0xff_ffff;
 
-/// The largest rate that can be written, 1.1 Pbit/s: 0xff_fffe. More counts as this much.
-pub const LARGEST: Rate = Rate::from_bits_per_second(((1 << BITS) - 2) << 31);
+/// In bit/s. Section 6.2 of Parley tracks demands "with a precision of 1Mb/s".
+const UNIT: u64 = 1_000;
+
+/// The largest rate that can be written, 1.1 Ebit/s: 0xff_fffe. More counts as this much.
+pub const LARGEST: Rate = Rate::from_bits_per_second((((1 << BITS) - 2) << 31) * UNIT);
 
 /// Which way a rate goes that has no code of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,6 +26,7 @@ pub(super) enum Round {
 pub(super) fn code(rate: Option<Rate>, round: Round) -> u32 {
     let Some(rate) = rate else { return NONE };
     let rate = rate.min(LARGEST).bits_per_second();
+    let rate = if round == Round::Up { rate.div_ceil(UNIT) } else { rate / UNIT };
     let shift = (u64::BITS - rate.leading_zeros()).saturating_sub(BITS);
     let mut bits = rate >> shift;
     let mut shift = shift;
@@ -43,7 +47,7 @@ pub(super) fn rate(code: u32) -> Option<Option<Rate>> {
     }
     let (shift, bits) = (code >> BITS, u64::from(code & ((1 << BITS) - 1)));
     let is_shortest = shift == 0 || bits >> (BITS - 1) == 1;
-    (shift < 32 && is_shortest).then(|| Some(Rate::from_bits_per_second(bits << shift)))
+    (shift < 32 && is_shortest).then(|| Some(Rate::from_bits_per_second((bits << shift) * UNIT)))
 }
 
 /// A rate as others will read it when it is a demand.
