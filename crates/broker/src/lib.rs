@@ -7,7 +7,9 @@
 //! |---|---|
 //! | [`Setup`] | a network and its policies: what all brokers have to agree on |
 //! | [`world`] | racks in virtual time: messages lost, repeated, late and damaged, clocks that drift, brokers that crash |
+//! | [`process`] | a rack broker over UDP, a fabric broker over TCP, counters and limits as lines of JSON |
 
+pub mod process;
 mod setup;
 pub mod world;
 

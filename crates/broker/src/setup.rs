@@ -104,6 +104,12 @@ impl Setup {
         Pool::fabric(&self.network, &self.services, self.policies(), now)
     }
 
+    /// How many of the policies' scheduled changes are past at a time: when it grows, there are other pools.
+    pub fn changes(&self, now: WallTime) -> usize {
+        let times = self.policies().iter().flat_map(Policy::change_times);
+        times.filter(|&at| at <= now).count()
+    }
+
     /// The rack of a host: the first switch that it is attached to.
     pub fn rack_of(&self, host: NodeId) -> Option<NodeId> {
         self.network.switches().find(|&switch| ContentionPoint::Rack(switch).holds(&self.network, host))

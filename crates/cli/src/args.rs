@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    agent, analyze, apply, bench, benchmark, completions, config, delete, demo, describe, doctor, element, events,
-    explain, get, lab, ledger, login, plan, policy, reproduce, requests, schema, serve, sim, status, token, topology,
-    trace, tune, verify, what_if,
+    agent, analyze, apply, bench, benchmark, broker, completions, config, delete, demo, describe, doctor, element,
+    events, explain, get, lab, ledger, login, plan, policy, reproduce, requests, schema, serve, sim, status, token,
+    topology, trace, tune, verify, what_if,
 };
 use crate::exit;
 
@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Policy(policy::PolicyCommand),
     Serve(Box<serve::ServeArgs>),
     Agent(Box<agent::AgentArgs>),
+    #[command(subcommand)]
+    Broker(broker::BrokerCommand),
     #[command(subcommand)]
     Config(config::ConfigCommand),
     #[command(subcommand)]

@@ -72,6 +72,7 @@ fn run() -> Result<Exit, Failure> {
         Command::Policy(command) => commands::policy::run(command),
         Command::Serve(args) => commands::serve::run(args),
         Command::Agent(args) => commands::agent::run(args),
+        Command::Broker(command) => commands::broker::run(command),
         Command::Config(command) => commands::config::run(command),
         Command::Ledger(command) => commands::ledger::run(command),
         Command::Requests(args) => commands::requests::run(args),

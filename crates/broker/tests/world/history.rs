@@ -262,24 +262,19 @@ impl History {
         let class = self.setup.services().class("b").unwrap();
         let wants = self.world.wants();
         for rack in [self.world.rack(0), self.world.rack(HOSTS as usize)] {
-            for side in 0..2 {
-                let sum = |of: &dyn Fn(usize) -> Rate| {
-                    self.of_rack(rack).into_iter().fold(Rate::ZERO, |sum, at| sum + of(at))
-                };
-                let used = sum(&|machine| self.world.used(machine, class)[side]);
-                let wanted = sum(&|machine| wants[machine][class.index()][side]);
+            let wanted = |machine: usize| wants[machine][class.index()];
+            let used = self.sum(rack, |machine| self.world.used(machine, class));
+            for (side, (used, wanted)) in used.into_iter().zip(self.sum(rack, wanted)).enumerate() {
                 let least = wanted.min(GUARANTEE).saturating_sub(TOLERANCE);
-                assert!(
-                    used >= least,
-                    "{} of {} at {}, {:?}; {}",
-                    used,
-                    wanted,
-                    self.world.now(),
-                    self.kind,
-                    self.replay()
-                );
+                let now = self.world.now();
+                assert!(used >= least, "{used} of {wanted} in direction {side} at {now}; {}", self.replay());
             }
         }
+    }
+
+    fn sum(&self, rack: NodeId, of: impl Fn(usize) -> [Rate; 2]) -> [Rate; 2] {
+        let add = |sum: [Rate; 2], more: [Rate; 2]| [sum[0] + more[0], sum[1] + more[1]];
+        self.of_rack(rack).into_iter().map(of).fold([Rate::ZERO; 2], add)
     }
 
     fn step(&mut self) {

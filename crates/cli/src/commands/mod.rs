@@ -5,6 +5,7 @@ pub(crate) mod analyze;
 pub(crate) mod apply;
 pub(crate) mod bench;
 pub(crate) mod benchmark;
+pub(crate) mod broker;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod delete;

@@ -1,0 +1,150 @@
+//! Lines of JSON between a rack broker and the data plane of its machine, whatever that is.
+//!
+//! ```json
+//! {"at_ns": 1000000000, "services": {"dfs": {"sent": 125000000, "received": 0}}, "limits": {}}
+//! {"limits": {"dfs": {"transmit_bits_per_second": 500000000}}, "machines": 4, "leader": "h1"}
+//! ```
+//!
+//! The first is read, once for each interval; the second is the answer. Counters are bytes since any time; who is not limited is
+//! not named. The first line tells where counters stand and has no answer.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use wayleave_policy::ClassId;
+use wayleave_schemes::parley::{Limited, Report, Services, Usage};
+use wayleave_units::{Bytes, Rate, Time};
+use wayleave_wire::broker::RateList;
+
+/// What belongs to no service.
+const OTHER: &str = "other";
+
+/// What a machine has sent and received.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportLine {
+    /// When, by a clock of the machine that never goes back; when the line came if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_ns: Option<u64>,
+    /// By service; `other` belongs to none. Who is not named counts as before.
+    pub services: BTreeMap<String, ServiceCounters>,
+    /// The limits that are in force; those of the last answer if absent. A broker that was restarted goes on from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<BTreeMap<String, ServiceLimit>>,
+}
+
+/// Bytes of a service since any time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceCounters {
+    /// Sent.
+    #[serde(default)]
+    pub sent: u64,
+    /// Received.
+    #[serde(default)]
+    pub received: u64,
+    /// Of what was sent, what left the rack; all of it if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_outside: Option<u64>,
+    /// Of what was received, what came from outside the rack; all of it if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received_outside: Option<u64>,
+}
+
+/// The limit of a service on all that it sends or receives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceLimit {
+    /// On what it sends; none if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transmit_bits_per_second: Option<u64>,
+    /// On what it receives; none if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_bits_per_second: Option<u64>,
+}
+
+/// What services may have until the next line. A data plane that hears nothing for the time-out lifts all limits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitsLine {
+    /// By service; who is not named is not limited.
+    pub limits: BTreeMap<String, ServiceLimit>,
+    /// How many machines of the rack are counted.
+    pub machines: usize,
+    /// The machine whose broker speaks for the rack.
+    pub leader: Option<String>,
+}
+
+/// Why a line is no report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LineError {
+    /// It is no JSON, or other JSON.
+    Json(String),
+    /// No policy names this service.
+    Service(String),
+}
+
+impl fmt::Display for LineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(error) => write!(f, "the line is no report: {error}"),
+            Self::Service(name) => {
+                write!(f, "no policy names the service \"{name}\": \"{OTHER}\" is what belongs to none")
+            }
+        }
+    }
+}
+
+impl std::error::Error for LineError {}
+
+impl ReportLine {
+    /// What the line says.
+    ///
+    /// # Errors
+    /// [`LineError`].
+    pub fn read(line: &str, services: &Services, now: Time) -> Result<Report, LineError> {
+        let line: Self = serde_json::from_str(line).map_err(|error| LineError::Json(error.to_string()))?;
+        let usage = line.services.iter().map(|(name, counters)| {
+            let total = [counters.sent, counters.received].map(Bytes::new);
+            let outside = [counters.sent_outside, counters.received_outside];
+            let uplink =
+                [0, 1].map(|side| outside[side].map_or(total[side], |outside| Bytes::new(outside).min(total[side])));
+            Ok(Usage { class: class(services, name)?, total, uplink })
+        });
+        let limits = line.limits.as_ref().map(|limits| {
+            let limits = limits.iter().map(|(name, limit)| {
+                let limit = [limit.transmit_bits_per_second, limit.receive_bits_per_second];
+                Ok(Limited {
+                    class: class(services, name)?,
+                    limit: limit.map(|rate| rate.map(Rate::from_bits_per_second)),
+                })
+            });
+            limits.collect::<Result<_, LineError>>()
+        });
+        Ok(Report {
+            at: line.at_ns.map_or(now, Time::from_nanos),
+            services: usage.collect::<Result<_, LineError>>()?,
+            limits: limits.transpose()?,
+        })
+    }
+}
+
+impl LimitsLine {
+    /// The line of a list of limits.
+    pub(super) fn of(list: &RateList, services: &Services, machines: usize, leader: Option<String>) -> Self {
+        let limits = list.rates.iter().map(|rates| {
+            let bits = |rate: Option<Rate>| rate.map(Rate::bits_per_second);
+            let limit = ServiceLimit {
+                transmit_bits_per_second: bits(rates.transmit),
+                receive_bits_per_second: bits(rates.receive),
+            };
+            (services.name(ClassId(rates.service.into())).unwrap_or(OTHER).to_owned(), limit)
+        });
+        Self { limits: limits.collect(), machines, leader }
+    }
+}
+
+fn class(services: &Services, name: &str) -> Result<ClassId, LineError> {
+    let known = if name == OTHER { services.class(name).or(Some(Services::OTHER)) } else { services.class(name) };
+    known.ok_or_else(|| LineError::Service(name.to_owned()))
+}

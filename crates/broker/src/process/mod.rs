@@ -1,0 +1,78 @@
+//! Brokers as processes: one thread owns the state machine, and others wait for sockets, lines and the controller.
+//!
+//! Rack brokers write datagrams (UDP) to one another, one list of rates each. A leader asks the fabric broker over TCP: a list and its
+//! answer, each as long as its first bytes say. What comes from outside and means nothing is counted and never ends a broker.
+
+mod fabric;
+mod lines;
+mod rack;
+mod rpc;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use wayleave_units::{Time, WallTime};
+
+pub use fabric::{FabricOptions, run_fabric};
+pub use lines::{LimitsLine, LineError, ReportLine, ServiceCounters, ServiceLimit};
+pub use rack::{Peer, RackOptions, Uplinks, run_rack};
+
+/// How long a thread may wait before it looks whether it has to end.
+const TURN: Duration = Duration::from_millis(100);
+
+/// Ends a broker: every thread looks at it.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// The broker ends within a moment.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What came from outside and was thrown away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Thrown {
+    /// Messages that were none, or from nobody who is known.
+    pub messages: u64,
+    /// Lines that say nothing.
+    pub lines: u64,
+}
+
+/// A clock that begins when the broker does.
+#[derive(Clone, Copy, Debug)]
+struct Clock(Instant);
+
+impl Clock {
+    fn begin() -> Self {
+        Self(Instant::now())
+    }
+
+    fn now(self) -> Time {
+        Time::from_nanos(u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+/// Where a broker that begins now numbers its messages from: above those of the one before, unless the calendar was set back.
+fn first_serial() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // Room for a million messages in each millisecond; 44 bits of milliseconds are 550 years.
+    u64::try_from(since.as_millis()).map_or(0, |millis| millis << 20)
+}
+
+/// The calendar.
+fn today() -> WallTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Of something that may come often: the first time, and every thousandth.
+fn is_worth_a_line(count: &AtomicU64) -> bool {
+    count.fetch_add(1, Ordering::Relaxed).is_multiple_of(1000)
+}

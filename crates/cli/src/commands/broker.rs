@@ -1,0 +1,292 @@
+//! `wayleave broker`: Parley's brokers as programs.
+
+use std::io::{BufReader, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use wayleave_api::network::{Link, UpDown};
+use wayleave_broker::Setup;
+use wayleave_broker::process::{FabricOptions, Peer, RackOptions, Stop, Uplinks, run_fabric, run_rack};
+use wayleave_contracts::{ContentionPoint, Direction, PolicyLevel};
+use wayleave_formats::{Source, read_policy};
+use wayleave_schemes::parley::Params;
+use wayleave_topology::{NodeId, NodeKind};
+use wayleave_units::{Rate, Time};
+
+use crate::client::target::{ServerArgs, of_address};
+use crate::commands::serve::LogArgs;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::inputs::{NetworkArgs, check_stdin};
+
+const EXAMPLE: &str = "\
+Examples:
+  wayleave broker rack -t testbed:parley-testbed -f rack.yaml --machine h1 --listen 10.0.0.1:7410 \\
+    --peers h2=10.0.0.2:7410,h3=10.0.0.3:7410
+  wayleave broker fabric -t testbed:parley-testbed -f fabric.yaml --listen 10.0.9.9:7411
+
+docs/sharing.md says what brokers do, and what the lines between a broker and a data plane mean.";
+
+/// Divide bandwidth among services while they run: one broker on each machine of a rack, one for the fabric
+#[derive(Subcommand, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) enum BrokerCommand {
+    Rack(Box<RackArgs>),
+    Fabric(Box<FabricArgs>),
+}
+
+/// What all brokers of a network have to be told alike.
+#[derive(Args, Clone, Debug)]
+struct CommonArgs {
+    /// A policy (kind: Policy), at most one of each level; all brokers have to have the same
+    #[arg(short, long = "file", value_name = "FILE", required = true, value_delimiter = ',')]
+    files: Vec<String>,
+    /// Which policies these are: brokers with another number are not heeded. Raise it whenever services come or go
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    epoch: u32,
+    /// Where it listens, such as 10.0.0.1:7410; port 0 is any that is free
+    #[arg(long, value_name = "ADDRESS")]
+    listen: String,
+    /// How often racks ask the fabric broker [default: ten times the racks' interval]
+    #[arg(long, value_name = "TIME")]
+    fabric_interval: Option<Time>,
+    /// After so long without a word, racks and the fabric broker forget one another [default: five times that]
+    #[arg(long, value_name = "TIME")]
+    fabric_timeout: Option<Time>,
+    #[command(flatten)]
+    network: NetworkArgs,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+const RACK_EXAMPLE: &str = "\
+Examples:
+  wayleave broker rack -t testbed:parley-testbed -f rack.yaml --machine h1 --listen 10.0.0.1:7410 \\
+    --peers h2=10.0.0.2:7410,h3=10.0.0.3:7410 --fabric 10.0.9.9:7411 --server https://controller:7480
+A data plane writes what its services have sent and received, and reads what they may:
+  {\"services\": {\"dfs\": {\"sent\": 125000000, \"received\": 0}}}
+  {\"limits\": {\"dfs\": {\"transmit_bits_per_second\": 500000000}}, \"machines\": 4, \"leader\": \"h1\"}";
+
+/// Run the broker of one machine: counters of its services come as lines of JSON, their limits go out as such
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(RACK_EXAMPLE))]
+pub(crate) struct RackArgs {
+    /// The machine (a host of the network) that it is the broker of
+    #[arg(long, value_name = "HOST")]
+    machine: String,
+    /// The brokers of the rack's other machines: HOST=ADDRESS. Those that are not named count as silent
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    peers: Vec<String>,
+    /// The address of the fabric broker; without it, nothing limits a service of all racks together
+    #[arg(long, value_name = "ADDRESS")]
+    fabric: Option<String>,
+    /// How often the machine's counters come, one line for each time
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    interval: Time,
+    /// A machine that is not heard for so long vanishes with what it used [default: five times the interval]
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<Time>,
+    /// How often the controller is asked what the uplinks can carry, if --server or --context names one
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    uplinks_interval: Time,
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Run the fabric broker: leaders of racks ask it what their services may have
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(
+    "Example:\n  wayleave broker fabric -t testbed:parley-testbed -f fabric.yaml --listen 10.0.9.9:7411"
+))]
+pub(crate) struct FabricArgs {
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+/// Runs the command.
+pub(crate) fn run(command: &BrokerCommand) -> Result<Exit, Failure> {
+    match command {
+        BrokerCommand::Rack(args) => rack(args),
+        BrokerCommand::Fabric(args) => fabric(args),
+    }
+}
+
+impl CommonArgs {
+    /// Network and policies, as all brokers see them.
+    fn setup(&self, params: Params) -> Result<Setup, Failure> {
+        check_stdin(self.files.iter().map(String::as_str).chain([self.network.topology.as_str()]))?;
+        let (_, network) = self.network.read()?;
+        let mut policies = Vec::new();
+        for file in &self.files {
+            let read = read_policy(&Source::read(file)?, &network)?;
+            if let Err(over) = read.policy.check_capacity(&network) {
+                let hint = "lower the minima, or give the contention point more capacity";
+                return Err(Failure::Usage(
+                    read.finding(&format!("refused (RATE): {over}")).with_hint(hint).to_string(),
+                ));
+            }
+            policies.push(read.policy);
+        }
+        let network = Arc::unwrap_or_clone(network);
+        Setup::new(network, policies, params, self.epoch).map_err(|error| Failure::Usage(error.to_string()))
+    }
+
+    /// Table 1 of the publication, with what is said otherwise.
+    fn params(&self, interval: Time, timeout: Option<Time>) -> Result<Params, Failure> {
+        let asked = [Some(interval), timeout, self.fabric_interval, self.fabric_timeout];
+        if asked.into_iter().flatten().any(|time| time < Time::from_millis(1)) {
+            return Err(Failure::Usage("intervals and time-outs of brokers are at least 1ms".to_owned()));
+        }
+        let scaled = Params::PUBLISHED.every(interval);
+        let fabric_interval = self.fabric_interval.unwrap_or(scaled.fabric_interval);
+        let params = Params {
+            rack_timeout: timeout.unwrap_or(scaled.rack_timeout),
+            fabric_interval,
+            fabric_timeout: self.fabric_timeout.unwrap_or(fabric_interval * 5),
+            ..scaled
+        };
+        let pairs = [
+            ("the racks' interval", params.rack_interval, params.rack_timeout),
+            ("the fabric's interval", params.fabric_interval, params.fabric_timeout),
+        ];
+        for (name, interval, timeout) in pairs {
+            if timeout <= interval {
+                let wrong =
+                    format!("a time-out of {timeout} is not above {name}, {interval}: everybody would be forgotten");
+                return Err(Failure::Usage(wrong));
+            }
+        }
+        Ok(params)
+    }
+
+    fn address(&self) -> Result<SocketAddr, Failure> {
+        address("--listen", &self.listen)
+    }
+}
+
+fn address(option: &str, text: &str) -> Result<SocketAddr, Failure> {
+    let wrong =
+        |why: String| Failure::Usage(format!("{option} {text}: {why}; an address is HOST:PORT, such as 10.0.0.1:7410"));
+    let mut found = text.to_socket_addrs().map_err(|error| wrong(error.to_string()))?;
+    found.next().ok_or_else(|| wrong("the name has no address".to_owned()))
+}
+
+fn rack(args: &RackArgs) -> Result<Exit, Failure> {
+    let setup = Arc::new(args.common.setup(args.common.params(args.interval, args.timeout)?)?);
+    let machine = host(&setup, "--machine", &args.machine)?;
+    let mut peers = Vec::new();
+    for text in &args.peers {
+        let (name, at) = text.split_once('=').ok_or_else(|| {
+            Failure::Usage(format!("--peers {text}: HOST=ADDRESS is expected, such as h2=10.0.0.2:7410"))
+        })?;
+        let peer = Peer { machine: host(&setup, "--peers", name)?, address: address("--peers", at)? };
+        if peer.machine != machine {
+            peers.push(peer);
+        }
+    }
+    let fabric = args.fabric.as_ref().map(|fabric| address("--fabric", fabric)).transpose()?;
+    if fabric.is_some() && setup.policies().fabric.is_none() {
+        return Err(Failure::Usage(format!(
+            "--fabric names a broker, and no file is a policy of the level {}: give every broker all policies",
+            PolicyLevel::Fabric.name()
+        )));
+    }
+    let listen = args.common.address()?;
+    let uplinks = uplinks(args, &setup, machine)?;
+    let options = RackOptions { setup, machine, listen, peers, fabric, uplinks };
+    args.common.log.begin()?;
+    let stop = until_signal()?;
+    let name = args.machine.clone();
+    let ready = |listens: SocketAddr| tracing::info!(machine = name, %listens, "the rack broker runs");
+    let stdin = BufReader::new(std::io::stdin());
+    let thrown = run_rack(options, &stop, stdin, std::io::stdout().lock(), ready).map_err(failed)?;
+    tracing::info!(?thrown, "the rack broker ends");
+    Ok(Exit::Fine)
+}
+
+fn fabric(args: &FabricArgs) -> Result<Exit, Failure> {
+    let setup = Arc::new(args.common.setup(args.common.params(Params::PUBLISHED.rack_interval, None)?)?);
+    if setup.policies().fabric.is_none() {
+        let level = PolicyLevel::Fabric.name();
+        return Err(Failure::Usage(format!(
+            "no file is a policy of the level {level}: the fabric broker has nothing to divide"
+        )));
+    }
+    let options = FabricOptions { setup, listen: args.common.address()? };
+    args.common.log.begin()?;
+    let stop = until_signal()?;
+    let ready = |listens: SocketAddr| {
+        tracing::info!(%listens, "the fabric broker runs");
+    };
+    let thrown = run_fabric(&options, &stop, ready).map_err(failed)?;
+    tracing::info!(?thrown, "the fabric broker ends");
+    std::io::stdout().flush()?;
+    Ok(Exit::Fine)
+}
+
+fn failed(error: std::io::Error) -> Failure {
+    match error.kind() {
+        std::io::ErrorKind::InvalidInput => Failure::Usage(error.to_string()),
+        _ => Failure::Internal(format!("the broker cannot run: {error}")),
+    }
+}
+
+fn host(setup: &Setup, option: &str, name: &str) -> Result<NodeId, Failure> {
+    let network = setup.network();
+    let found = network.nodes().find(|(_, node)| node.name == name).map(|(id, node)| (id, node.kind));
+    match found {
+        Some((id, NodeKind::Host)) => Ok(id),
+        Some((_, NodeKind::Switch)) => {
+            Err(Failure::Usage(format!("{option} {name}: this is a switch, a host is expected")))
+        }
+        None => {
+            let first: Vec<&str> = network.hosts().take(3).map(|host| network.node(host).name.as_str()).collect();
+            let first = first.join(", ");
+            Err(Failure::Usage(format!(
+                "{option} {name}: the network has no such host; its hosts are {first} and so on"
+            )))
+        }
+    }
+}
+
+/// Who says what the uplinks can carry, if somebody does.
+fn uplinks(args: &RackArgs, setup: &Setup, machine: NodeId) -> Result<Option<(Uplinks, Duration)>, Failure> {
+    if args.server.server.is_none() && args.server.context.is_none() {
+        return Ok(None);
+    }
+    let (address, _) = args.server.resolve()?;
+    let Some(rack) = setup.rack_of(machine) else { return Ok(None) };
+    let names = Direction::ALL.map(|direction| -> Vec<String> {
+        let links = ContentionPoint::Rack(rack).links(setup.network(), direction);
+        links.into_iter().map(|link| setup.network().link(link).name.clone()).collect()
+    });
+    let ask = move || -> Result<[Rate; 2], String> {
+        let service = of_address(address.clone(), None).map_err(|failure| failure.to_string())?;
+        let links: Vec<Link> =
+            service.list("/v1/links", &[], usize::MAX).map_err(|trouble| Failure::from(trouble).to_string())?;
+        let mut carried = [Rate::ZERO; 2];
+        for (carried, names) in carried.iter_mut().zip(&names) {
+            for link in links.iter().filter(|link| link.state == UpDown::Up && names.contains(&link.name)) {
+                *carried = carried.checked_add(Rate::from_bits_per_second(link.rate_bps)).unwrap_or(Rate::MAX);
+            }
+            if !links.iter().any(|link| names.contains(&link.name)) {
+                return Err(format!("its network has none of the rack's uplinks, such as {}", names.join(", ")));
+            }
+        }
+        Ok(carried)
+    };
+    Ok(Some((Box::new(ask), Duration::from_nanos(args.uplinks_interval.as_nanos().max(1_000_000)))))
+}
+
+/// Ends the broker at a signal.
+fn until_signal() -> Result<Stop, Failure> {
+    let stop = Stop::default();
+    let told = stop.clone();
+    ctrlc::set_handler(move || told.stop())
+        .map_err(|error| Failure::Internal(format!("signals cannot be caught: {error}")))?;
+    Ok(stop)
+}
