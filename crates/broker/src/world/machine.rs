@@ -15,6 +15,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
+    pub(super) const RIGHT: Self = Self { offset: Time::ZERO, per_second: 1_000_000_000 };
+
     /// Up to a day ahead, and up to 0.1 % off: ten times what oscillators of servers are allowed.
     pub(super) fn drawn(rng: &mut impl Rng) -> Self {
         let offset = Time::from_nanos(rng.next_u64() % 86_400_000_000_000);

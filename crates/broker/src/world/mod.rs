@@ -86,6 +86,18 @@ impl World {
     /// # Errors
     /// If the policies are no pools of the network.
     pub fn new(setup: Arc<Setup>, seed: u64) -> Result<Self, PoolError> {
+        Self::with_clocks(setup, seed, Clock::drawn)
+    }
+
+    /// The same, on clocks that all show the right time.
+    ///
+    /// # Errors
+    /// If the policies are no pools of the network.
+    pub fn on_time(setup: Arc<Setup>, seed: u64) -> Result<Self, PoolError> {
+        Self::with_clocks(setup, seed, |_| Clock::RIGHT)
+    }
+
+    fn with_clocks(setup: Arc<Setup>, seed: u64, clock: impl Fn(&mut ChaCha8Rng) -> Clock) -> Result<Self, PoolError> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let hosts: Vec<NodeId> = setup.network().hosts().collect();
         let mut machines = Vec::new();
@@ -97,12 +109,12 @@ impl World {
             let fabric = setup.policies().fabric.map(|_| FABRIC);
             let place = RackPlace { machine: node, rack, brokers, fabric, epoch: setup.epoch, serial: 0 };
             let pool = setup.rack_pool(rack, None)?;
-            machines.push(Machine::new(place, pool, setup.services().len(), Clock::drawn(&mut rng)));
+            machines.push(Machine::new(place, pool, setup.services().len(), clock(&mut rng)));
         }
         let plane = Plane::new(&setup)?;
         let mut world = Self {
             fabric: None,
-            fabric_clock: Clock::drawn(&mut rng),
+            fabric_clock: clock(&mut rng),
             now: Time::ZERO,
             queue: BinaryHeap::new(),
             events: 0,

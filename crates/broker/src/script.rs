@@ -1,0 +1,82 @@
+//! A script for brokers: what everybody wants, phase by phase, and whose broker is killed and begins again. The world runs it, and
+//! tests run it with real processes; what services may have at the end of each phase has to be the same.
+
+use std::sync::Arc;
+
+use wayleave_contracts::Direction;
+use wayleave_schemes::parley::PoolError;
+use wayleave_units::{Rate, Time};
+
+use crate::Setup;
+use crate::world::World;
+
+/// Something that is done to a broker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// The rack broker of a machine is killed.
+    KillRack(usize),
+    /// It begins again.
+    StartRack(usize),
+    /// The fabric broker is killed.
+    KillFabric,
+    /// It begins again.
+    StartFabric,
+}
+
+/// A part of a script: what changes at its beginning.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// What it is about.
+    pub name: &'static str,
+    /// Machine, service, and what it wants to send from now on. Machines are numbered in the order of the network's hosts.
+    pub wants: Vec<(usize, &'static str, Rate)>,
+    /// What is done.
+    pub deeds: Vec<Deed>,
+}
+
+/// What limits each service at each machine on what it sends, by machine and class.
+pub type Limits = Vec<Vec<Option<Rate>>>;
+
+/// Runs a script in virtual time, on clocks that do not drift. Each phase lasts until no limit has changed for `calm`, and at most
+/// `longest`.
+///
+/// # Errors
+/// If the policies are no pools of the network.
+pub fn run(setup: &Arc<Setup>, phases: &[Phase], calm: Time, longest: Time) -> Result<Vec<Limits>, PoolError> {
+    let mut world = World::on_time(Arc::clone(setup), 1)?;
+    let mut history = Vec::new();
+    for phase in phases {
+        for &(machine, service, rate) in &phase.wants {
+            if let Some(class) = setup.services().class(service) {
+                world.want(machine, class, [rate, Rate::ZERO]);
+            }
+        }
+        for &deed in &phase.deeds {
+            match deed {
+                Deed::KillRack(machine) => world.crash_broker(machine),
+                Deed::StartRack(machine) => world.start_broker(machine),
+                Deed::KillFabric => world.crash_fabric(),
+                Deed::StartFabric => world.start_fabric()?,
+            }
+        }
+        let (begin, mut changed) = (world.now(), world.now());
+        let mut limits = limits_of(setup, &world);
+        while world.now() < begin + longest && world.now() - changed < calm {
+            world.run(world.now() + setup.params.rack_interval);
+            let now = limits_of(setup, &world);
+            if std::mem::replace(&mut limits, now.clone()) != now {
+                changed = world.now();
+            }
+        }
+        history.push(limits);
+    }
+    Ok(history)
+}
+
+fn limits_of(setup: &Setup, world: &World) -> Limits {
+    let of = |machine: usize| {
+        let classes = setup.services().classes();
+        classes.map(|class| world.limit(machine, class)[Direction::Transmit as usize]).collect()
+    };
+    (0..world.machines()).map(of).collect()
+}
