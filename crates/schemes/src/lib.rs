@@ -13,12 +13,14 @@
 //! | [`flowlet`] | flowlets (CCR 2007) with random choice (NSDI 2017) | path |
 //! | [`presto`] | Presto (SIGCOMM 2015): flowcells, and the receiver's reordering buffer | path |
 //! | [`duplicates`] | removal of copies (IEEE 802.1CB-2017), for Chameleon's disjoint routes | host |
+//! | [`static_limits`] | fixed token buckets (Parley, 2014, sections 4 and 6.3) | host |
 //! | [`ecn`] | marks by threshold (DCTCP) and random early detection | switch |
 //!
 //! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`costs`], what
 //! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
 //! [`refine`], the nearest request that would fit; [`standing`], what every admission scheme says about what it admitted;
-//! [`registry`], those schemes by name; [`transports`], those of the packet path.
+//! [`registry`], those schemes by name; [`transports`], those of the packet path; [`edges`], those of
+//! the hosts' limiters.
 
 mod book;
 pub mod chameleon;
@@ -28,6 +30,7 @@ pub mod dctcp;
 pub mod duplicates;
 pub mod ecmp;
 pub mod ecn;
+pub mod edges;
 pub mod flowlet;
 pub mod loko;
 pub mod newreno;
@@ -42,6 +45,7 @@ pub mod routing;
 mod shortest;
 pub mod silo;
 pub mod standing;
+pub mod static_limits;
 pub mod survey;
 pub mod transports;
 
