@@ -19,9 +19,12 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("scenarios", Only(&["units", "topology", "contracts"])),
     ("formats", Only(&["units", "topology", "contracts", "scenarios", "devices", "calculus", "wire"])),
     ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
-    ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "devices", "sharing", "wire"])),
+    (
+        "schemes",
+        Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "devices", "sharing", "wire"]),
+    ),
     // Drives the rooms; never the ledger: what it checks comes from outside.
-    ("sim", Only(&["units", "topology", "contracts", "policy", "schemes", "scenarios"])),
+    ("sim", Only(&["units", "topology", "sharing", "contracts", "policy", "schemes", "scenarios"])),
     // Independent of what it checks: never the calculus, the ledger, a scheme or the policy.
     ("recheck", Only(&["units", "topology"])),
     // The same, and it sees packets only.

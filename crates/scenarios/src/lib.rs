@@ -12,7 +12,10 @@ mod traffic;
 mod validate;
 
 pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, SharedService};
-pub use sharing::{EdgeScheme, Sharing, SharingError, StaticLimits};
+pub use sharing::{
+    BrokerAt, EdgeScheme, Eyeq, FabricBrokerAt, MessageFaults, Parley, Sharing, SharingChange, SharingError,
+    SharingEvent, StaticLimits,
+};
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
 pub use traffic::{
     Arrivals, Congestion, Copies, Ends, FlowSpec, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport,

@@ -1,18 +1,33 @@
-//! The schemes of the edge, one enum for the host role: a driver keeps the machines of any scheme side by side, and
-//! passes their messages and timers on without looking into them.
+//! The schemes of the edge, one enum for each role: a driver keeps the machines and brokers of any scheme side by side,
+//! and passes their messages and timers on without looking into them.
 //!
-//! To add a room: a line in `edges!` below, and the size of its messages in [`AnyMessage::wire_bytes`].
+//! To add a room: a line in `edges!` below, and the size of its messages in [`AnyMessage::wire_bytes`]; for a broker a
+//! variant of [`AnyBroker`].
 
-use wayleave_policy::{Host, HostAction, HostInput};
+use std::convert::Infallible;
+
+use wayleave_policy::{Broker, BrokerAction, BrokerInput, Host, HostAction, HostInput};
 use wayleave_units::Time;
 
+use crate::eyeq::Eyeq;
+use crate::parley::{FabricBroker, Message, Pool, RackBroker, Shaper};
 use crate::static_limits::StaticLimits;
+
+/// Ethernet header and FCS (18 B), preamble and gap (20 B), IPv4 header (20 B).
+const NETWORK_HEADERS: usize = 58;
+
+/// A UDP header.
+const UDP: usize = 8;
+
+/// A frame of the smallest size, 64 B, with preamble and gap (IEEE 802.3).
+const SMALLEST_FRAME: usize = 84;
 
 /// Declares [`AnyEdge`] with its messages and timers, and how each call reaches the room that is meant.
 macro_rules! edges {
     ($($(#[$meta:meta])* $room:ident,)+) => {
         /// One machine's state, whichever scheme it follows.
         #[derive(Debug)]
+        #[allow(clippy::large_enum_variant, reason = "all machines of one run are of one variant")]
         pub enum AnyEdge {
             $($(#[$meta])* $room($room),)+
         }
@@ -48,21 +63,13 @@ macro_rules! edges {
             ) {
                 match self {
                     $(Self::$room(room) => {
-                        #[allow(unreachable_patterns, reason = "with one room there is nobody else")]
-                        let message = |message| match message {
-                            AnyMessage::$room(message) => Some(message),
-                            _ => None,
-                        };
-                        #[allow(unreachable_patterns, reason = "with one room there is nobody else")]
-                        let timer = |timer| match timer {
-                            AnyTimer::$room(timer) => Some(timer),
-                            _ => None,
-                        };
                         // What another scheme wrote is nothing to this one.
-                        if let Some(input) = unwrapped(input, message, timer) {
-                            room.on(now, input, &mut |action| {
-                                act(wrapped(action, AnyMessage::$room, AnyTimer::$room));
-                            });
+                        let input = input.narrow(
+                            |message| if let AnyMessage::$room(message) = message { Some(message) } else { None },
+                            |timer| if let AnyTimer::$room(timer) = timer { Some(timer) } else { None },
+                        );
+                        if let Some(input) = input {
+                            room.on(now, input, &mut |action| act(action.widen(AnyMessage::$room, AnyTimer::$room)));
                         }
                     })+
                 }
@@ -74,58 +81,84 @@ macro_rules! edges {
 edges! {
     /// See [`crate::static_limits`].
     StaticLimits,
+    /// See [`crate::eyeq`].
+    Eyeq,
+    /// See [`crate::parley`].
+    Shaper,
 }
 
-impl AnyMessage {
-    /// Bytes on the wire of its packet, with headers, preamble and gap.
-    pub fn wire_bytes(&self) -> u32 {
-        match *self {
-            Self::StaticLimits(never) => match never {},
+impl AnyEdge {
+    /// Another interval of measurement, where the scheme has one (Parley, Fig. 12: T).
+    pub fn set_interval(&mut self, interval: Time) {
+        match self {
+            Self::Eyeq(eyeq) => eyeq.set_interval(interval),
+            Self::Shaper(shaper) => shaper.set_interval(interval),
+            Self::StaticLimits(_) => {}
         }
     }
 }
 
-/// An input with the messages and timers of one room, if it has them.
-fn unwrapped<M, T, N, U>(
-    input: HostInput<'_, M, T>,
-    message_of: impl FnOnce(M) -> Option<N>,
-    timer_of: impl FnOnce(T) -> Option<U>,
-) -> Option<HostInput<'_, N, U>> {
-    Some(match input {
-        HostInput::Started => HostInput::Started,
-        HostInput::ClassSet { class, transmit, receive } => HostInput::ClassSet { class, transmit, receive },
-        HostInput::ClassGone { class } => HostInput::ClassGone { class },
-        HostInput::Opened { pair, spec } => HostInput::Opened { pair, spec },
-        HostInput::Closed { pair } => HostInput::Closed { pair },
-        HostInput::Demand { pair, demand } => HostInput::Demand { pair, demand },
-        HostInput::Sent { pair, path, bytes } => HostInput::Sent { pair, path, bytes },
-        HostInput::PathsChanged { pair, paths, change } => HostInput::PathsChanged { pair, paths, change },
-        HostInput::ReferenceWeight { pair, weight } => HostInput::ReferenceWeight { pair, weight },
-        HostInput::ProbeReturned { pair, path, kind, outcome, hops } => {
-            HostInput::ProbeReturned { pair, path, kind, outcome, hops }
-        }
-        HostInput::IncomingOpened { pair, spec } => HostInput::IncomingOpened { pair, spec },
-        HostInput::IncomingClosed { pair } => HostInput::IncomingClosed { pair },
-        HostInput::Received { pair, arrivals } => HostInput::Received { pair, arrivals },
-        HostInput::Message { from, message } => HostInput::Message { from, message: message_of(message)? },
-        HostInput::Timer(timer) => HostInput::Timer(timer_of(timer)?),
-    })
+impl AnyMessage {
+    /// Bytes on the wire of its packet, with headers, preamble and gap. Rates are in IP packets of their own (Parley,
+    /// 3.2.1), brokers write datagrams (5.2); the fabric broker's RPC (5.3) is taken for one as well.
+    pub fn wire_bytes(&self) -> u32 {
+        let bytes = match self {
+            Self::StaticLimits(never) => match *never {},
+            Self::Eyeq(feedback) => Message::Feedback(*feedback).encoded_len() + NETWORK_HEADERS,
+            Self::Shaper(message @ Message::Feedback(_)) => message.encoded_len() + NETWORK_HEADERS,
+            Self::Shaper(message) => message.encoded_len() + UDP + NETWORK_HEADERS,
+        };
+        u32::try_from(bytes.max(SMALLEST_FRAME)).unwrap_or(u32::MAX)
+    }
 }
 
-/// An action with the messages and timers of all rooms.
-fn wrapped<'a, M, T, N, U>(
-    action: HostAction<'a, M, T>,
-    message_of: impl FnOnce(M) -> N,
-    timer_of: impl FnOnce(T) -> U,
-) -> HostAction<'a, N, U> {
-    match action {
-        HostAction::SetBucket { limiter, bucket } => HostAction::SetBucket { limiter, bucket },
-        HostAction::SetWindow { pair, path, window } => HostAction::SetWindow { pair, path, window },
-        HostAction::SetWeight { of, weight } => HostAction::SetWeight { of, weight },
-        HostAction::UsePath { pair, path, purpose, from } => HostAction::UsePath { pair, path, purpose, from },
-        HostAction::LeavePath { pair, path } => HostAction::LeavePath { pair, path },
-        HostAction::SendProbe { pair, path, probe, windows } => HostAction::SendProbe { pair, path, probe, windows },
-        HostAction::Send { to, message } => HostAction::Send { to, message: message_of(message) },
-        HostAction::Arm { at, timer } => HostAction::Arm { at, timer: timer_of(timer) },
+/// A broker of any level.
+#[derive(Debug)]
+pub enum AnyBroker {
+    /// See [`RackBroker`].
+    Rack(Box<RackBroker>),
+    /// See [`FabricBroker`].
+    Fabric(Box<FabricBroker>),
+}
+
+impl AnyBroker {
+    /// Other terms for the same services and members.
+    pub fn set_pool(&mut self, pool: Pool) {
+        match self {
+            Self::Rack(broker) => broker.set_pool(pool),
+            Self::Fabric(broker) => broker.set_pool(pool),
+        }
+    }
+}
+
+impl Broker for AnyBroker {
+    type Message = AnyMessage;
+    type Timer = Infallible;
+
+    fn on(
+        &mut self,
+        now: Time,
+        input: BrokerInput<AnyMessage, Infallible>,
+        act: &mut dyn FnMut(BrokerAction<AnyMessage, Infallible>),
+    ) {
+        let input = match input {
+            BrokerInput::Started => BrokerInput::Started,
+            BrokerInput::Elected(standing) => BrokerInput::Elected(standing),
+            BrokerInput::Capacity { transmit, receive } => BrokerInput::Capacity { transmit, receive },
+            BrokerInput::Message { from, message: AnyMessage::Shaper(message) } => {
+                BrokerInput::Message { from, message }
+            }
+            // What another scheme wrote is nothing to this one.
+            BrokerInput::Message { .. } => return,
+            BrokerInput::Timer(never) => match never {},
+        };
+        let act = &mut |action| match action {
+            BrokerAction::Send { to, message } => act(BrokerAction::Send { to, message: AnyMessage::Shaper(message) }),
+            BrokerAction::Arm { timer, .. } => match timer {},
+        };
+        match self {
+            Self::Rack(broker) => broker.on(now, input, act),
+            Self::Fabric(broker) => broker.on(now, input, act),
+        }
     }
 }

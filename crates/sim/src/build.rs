@@ -170,7 +170,7 @@ impl Engine {
         };
         engine.add_edges(scenario);
         for (index, traffic) in scenario.traffic.iter().enumerate() {
-            engine.add_traffic(index as u32, traffic, classes(scenario, traffic), &scenario.transport);
+            engine.add_traffic(index as u32, traffic, &scenario.transport);
         }
         let outages = scenario.outages.iter().map(|&outage| Process::Outage(outage));
         engine.processes.extend(outages);
@@ -182,7 +182,7 @@ impl Engine {
         engine
     }
 
-    fn add_traffic(&mut self, index: u32, traffic: &Traffic, classes: (u32, u32), usual: &Transport) {
+    fn add_traffic(&mut self, index: u32, traffic: &Traffic, usual: &Transport) {
         let mut rng = random::generator(self.spec.seed, 2 * u64::from(index));
         let pairs = Pairs::new(&traffic.ends, &mut rng);
         let start = clock::from_time(traffic.start);
@@ -197,7 +197,10 @@ impl Engine {
             pairs,
             loops: Vec::new(),
             queue: traffic.queue,
-            classes,
+            classes: (
+                self.class_of(traffic.service.as_deref()),
+                self.class_of(traffic.to_service.as_deref().or(traffic.service.as_deref())),
+            ),
             stop,
             sizes: None,
             answers: None,
@@ -399,15 +402,6 @@ impl Engine {
         self.fabric.routes.push(Step::END);
         (first, start)
     }
-}
-
-/// The classes of a traffic where it is sent and where it is received.
-fn classes(scenario: &Scenario, traffic: &Traffic) -> (u32, u32) {
-    let Some(sharing) = &scenario.sharing else { return (0, 0) };
-    let class = |name: &Option<String>| name.as_ref().and_then(|name| sharing.class(name));
-    let from = class(&traffic.service);
-    let to = class(&traffic.to_service).or(from);
-    (from.unwrap_or(sharing.best_effort()), to.unwrap_or(sharing.best_effort()))
 }
 
 /// The interfaces of hosts, and which link has which.

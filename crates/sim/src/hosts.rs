@@ -91,7 +91,7 @@ impl Engine {
             Some(place) => *place = flow,
             None => self.flows.push(flow),
         }
-        self.join_pair(pair);
+        self.join_pair(pair, now);
         if let Some(recorder) = &mut self.fabric.recorder {
             let name = &self.spec.traffic[purpose.traffic as usize].name;
             recorder.name(Kind::Data, slot, name, (from, to), setup.segment);

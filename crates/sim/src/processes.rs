@@ -284,5 +284,6 @@ impl Engine {
         for slot in 0..self.flows.len() as FlowSlot {
             self.pump_after_change(slot, now);
         }
+        self.capacities_changed(now);
     }
 }

@@ -169,7 +169,7 @@ pub enum TrafficError {
         /// The receiver.
         to: String,
     },
-    /// A service that no machine has.
+    /// A service that no policy has.
     Service {
         /// `service` or `toService`.
         key: &'static str,
@@ -398,7 +398,7 @@ impl fmt::Display for TrafficError {
                 write!(f, "it is of service {service}, and the hosts do not share: sharing is expected in the scenario")
             }
             Self::Service { service, known: Some(known), .. } => {
-                write!(f, "no machine has a service {service}: the machine policy has {}", known.join(", "))
+                write!(f, "no policy has a service {service}: they have {}", known.join(", "))
             }
             Self::NoQueue { queue, most, .. } => {
                 write!(f, "no port has a queue {queue}: they have up to {most}, counted from 0")

@@ -1,6 +1,6 @@
 //! Who sends what to whom.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use wayleave_topology::{NodeId, NodeKind};
 use wayleave_units::{Bytes, Rate, Time};
@@ -78,11 +78,14 @@ fn check_queue(queue: u8, scenario: &Scenario) -> Result<(), TrafficError> {
 fn check_service(key: &'static str, service: Option<&str>, scenario: &Scenario) -> Result<(), TrafficError> {
     let Some(service) = service else { return Ok(()) };
     let sharing = scenario.sharing.as_ref();
-    if sharing.and_then(|sharing| sharing.class(service)).is_some() {
+    if sharing.is_some_and(|sharing| sharing.knows(service)) {
         return Ok(());
     }
-    let names = |sharing: &Sharing| sharing.machine.services().iter().map(|service| service.name.clone()).collect();
-    Err(TrafficError::Service { key, service: service.to_owned(), known: sharing.map(names) })
+    let services = |sharing: &Sharing| {
+        let all = sharing.policies().flat_map(|policy| policy.services()).map(|service| service.name.clone());
+        all.collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    Err(TrafficError::Service { key, service: service.to_owned(), known: sharing.map(services) })
 }
 
 fn check_ends(ends: &Ends, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {

@@ -1,6 +1,7 @@
 //! What is counted at the edge, and what the outcome of a run says of it.
 
 use wayleave_scenarios::Scenario;
+use wayleave_schemes::parley::Services;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate};
 
@@ -8,6 +9,9 @@ use super::pairs::Pair;
 use crate::clock::{self, Instant};
 use crate::engine::Engine;
 use crate::stats::{Levels, Series};
+
+/// No service can be called this: names have no spaces.
+const BEST_EFFORT: &str = "best effort";
 
 /// No rack.
 const NO_RACK: u32 = u32::MAX;
@@ -44,10 +48,21 @@ struct Counts {
 /// How hosts shared.
 #[derive(Clone, Debug)]
 pub struct SharingOutcome {
-    /// By service of the machine policy, in its order; best effort is the last.
+    /// Best effort, and then all services in the order of their names.
     pub services: Vec<ServiceShare>,
-    /// What machines wrote to one another.
+    /// What machines and brokers wrote to others.
+    /// Between a machine and its own broker nothing is counted.
     pub messages: MessageCounts,
+}
+
+impl SharingOutcome {
+    /// The name of what belongs to no service.
+    pub const BEST_EFFORT: &'static str = BEST_EFFORT;
+
+    /// What a service got, by its name.
+    pub fn service(&self, name: &str) -> Option<&ServiceShare> {
+        self.services.iter().find(|service| service.name == name)
+    }
 }
 
 /// What one service got.
@@ -108,7 +123,12 @@ pub struct MessageCounts {
 }
 
 impl Account {
-    pub(super) fn new(scenario: &Scenario, hosts: &[NodeId], switch_of: impl Fn(NodeId) -> Option<NodeId>) -> Self {
+    pub(super) fn new(
+        scenario: &Scenario,
+        services: &Services,
+        hosts: &[NodeId],
+        switch_of: impl Fn(NodeId) -> Option<NodeId>,
+    ) -> Self {
         let network = &scenario.network;
         let switches: Vec<Option<NodeId>> = hosts.iter().map(|&host| switch_of(host)).collect();
         let racks: Vec<NodeId> = network.switches().filter(|&switch| switches.contains(&Some(switch))).collect();
@@ -116,9 +136,8 @@ impl Account {
             let at = racks.iter().position(|&rack| Some(rack) == switch);
             at.map_or(NO_RACK, |at| at as u32)
         };
-        let services = scenario.sharing.iter().flat_map(|sharing| sharing.machine.services());
-        let mut names: Vec<String> = services.map(|service| service.name.clone()).collect();
-        names.push("best effort".to_owned());
+        let name = |class| services.name(class).unwrap_or(BEST_EFFORT).to_owned();
+        let names: Vec<String> = services.classes().map(name).collect();
         let line = |&host: &NodeId| network.links_from(host).first().map_or(Rate::ZERO, |&up| network.link(up).rate);
         Self {
             rack_of: switches.into_iter().map(place).collect(),

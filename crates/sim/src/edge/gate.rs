@@ -128,6 +128,7 @@ impl Engine {
         let Some(edges) = self.edges.as_deref_mut() else { return };
         if edges.is_free(slot) && edges.take(slot, bytes, now) {
             self.left(slot, bytes, now);
+            self.note_demand(slot, now);
             self.put_out(first, id, now);
             return;
         }
@@ -141,6 +142,7 @@ impl Engine {
         }
         pair.queued += u64::from(bytes);
         self.wait(slot, Waiter::Packet(id, first), now);
+        self.note_demand(slot, now);
     }
 
     /// A packet comes to the port of its host.
@@ -235,6 +237,7 @@ impl Engine {
             Some(Waiter::Packet(id, first)) => {
                 pair.queued -= u64::from(bytes);
                 self.left(slot, bytes, now);
+                self.note_demand(slot, now);
                 self.put_out(first, id, now);
             }
             None => {}

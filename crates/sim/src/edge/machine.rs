@@ -1,7 +1,8 @@
 //! What machines hear, and what they want done.
 
 use wayleave_policy::{
-    Arrivals, Bucket, Excess, Host, HostAction, HostInput, Limiter, Outgoing, PathIndex, Peer, Weighted,
+    Arrivals, BrokerId, Bucket, Excess, Host, HostAction, HostInput, Limiter, Member, Outgoing, PathIndex, Peer,
+    Weighted,
 };
 use wayleave_schemes::edges::{AnyMessage, AnyTimer};
 use wayleave_units::{Bytes, Time};
@@ -12,9 +13,18 @@ use crate::clock::{self, Instant};
 use crate::engine::Engine;
 use crate::packet::{Flags, Packet};
 
-/// What a machine wants done, until it is done.
+/// What is wanted, until it is done.
 #[derive(Debug)]
 pub(super) enum Todo {
+    /// By a machine.
+    Edge(EdgeId, Wish),
+    /// By a broker: a message to somebody.
+    Broker(BrokerId, Member, AnyMessage),
+}
+
+/// What a machine wants done.
+#[derive(Debug)]
+pub(super) enum Wish {
     Limit(Limiter, Option<Bucket>),
     Send(Peer, AnyMessage),
     Arm(Time, AnyTimer),
@@ -22,7 +32,7 @@ pub(super) enum Todo {
     Unsupported(&'static str),
 }
 
-impl From<HostAction<'_, AnyMessage, AnyTimer>> for Todo {
+impl From<HostAction<'_, AnyMessage, AnyTimer>> for Wish {
     fn from(action: HostAction<'_, AnyMessage, AnyTimer>) -> Self {
         match action {
             HostAction::SetBucket { bucket: Some(Bucket { excess: Excess::Drops, .. }), .. } => {
@@ -45,24 +55,33 @@ impl Engine {
     pub(super) fn tell(&mut self, edge: EdgeId, input: HostInput<'_, AnyMessage, AnyTimer>, now: Instant) {
         let Some(edges) = self.edges.as_deref_mut() else { return };
         let Edges { hosts, todo, .. } = edges;
-        hosts[edge as usize].role.on(time(now), input, &mut |action| todo.push_back((edge, action.into())));
+        hosts[edge as usize].role.on(time(now), input, &mut |action| {
+            todo.push_back(Todo::Edge(edge, action.into()));
+        });
         self.has_todo |= !todo.is_empty();
     }
 
     /// Does what machines want, in order.
     pub(crate) fn carry_out(&mut self, now: Instant) {
-        while let Some((edge, todo)) = self.edges.as_deref_mut().and_then(|edges| edges.todo.pop_front()) {
+        while let Some(todo) = self.edges.as_deref_mut().and_then(|edges| edges.todo.pop_front()) {
             match todo {
-                Todo::Limit(Limiter::Pair(pair), bucket) => self.limit_pair(edge, pair, bucket, now),
-                Todo::Limit(Limiter::Class(class), bucket) => self.limit_class(edge, class.0, bucket, now),
-                Todo::Send(to, message) => self.send_message(edge, to, message, now),
-                Todo::Arm(at, timer) => self.arm_timer(edge, at, timer, now),
-                Todo::Unsupported(what) => {
-                    self.unsupported.get_or_insert(what);
-                }
+                Todo::Edge(edge, wish) => self.fulfil(edge, wish, now),
+                Todo::Broker(from, to, message) => self.send_from_broker(from, to, message, now),
             }
         }
         self.has_todo = false;
+    }
+
+    fn fulfil(&mut self, edge: EdgeId, wish: Wish, now: Instant) {
+        match wish {
+            Wish::Limit(Limiter::Pair(pair), bucket) => self.limit_pair(edge, pair, bucket, now),
+            Wish::Limit(Limiter::Class(class), bucket) => self.limit_class(edge, class.0, bucket, now),
+            Wish::Send(to, message) => self.send_message(edge, to, message, now),
+            Wish::Arm(at, timer) => self.arm_timer(edge, at, timer, now),
+            Wish::Unsupported(what) => {
+                self.unsupported.get_or_insert(what);
+            }
+        }
     }
 
     fn limit_pair(&mut self, edge: EdgeId, pair: Outgoing, bucket: Option<Bucket>, now: Instant) {

@@ -13,6 +13,8 @@
 //! | `gate` | tokens are taken, flows and packets wait and are let go |
 //! | `machine` | what machines hear, and what they want done |
 //! | `mail` | messages travel as packets |
+//! | `brokers` | those of racks and of the fabric, and what changes on the way |
+//! | `roles` | a machine or a broker of a scheme, from a scenario |
 //! | `account` | what is counted |
 //!
 //! What is simulated of an edge, and what is not:
@@ -22,23 +24,30 @@
 //! - A packet that was lost anywhere is told as lost with the next one of its pair that arrives, as a gap in numbers
 //!   would show it.
 //! - A machine hears of a pair that it receives from when its first packet arrives.
-//! - [`HostInput::Demand`](wayleave_policy::HostInput::Demand) is not told, and windows, weights, paths, probes and
-//!   buckets that drop are not carried out: a scheme that asks for one ends the run ([`crate::Ending::Unsupported`]).
+//! - A pair wants to send while a flow of it is open or a packet of it waits for tokens ([`HostInput::Demand`]).
+//! - Windows, weights, paths, probes and buckets that drop are not carried out: a scheme that asks for one ends the run
+//!   ([`crate::Ending::Unsupported`]).
+//! - Messages between a machine and its own rack broker take no time. All others are packets, and those of the fabric
+//!   broker where it is at a host; they may be lost in full queues.
 
 mod account;
+mod brokers;
 mod bucket;
 mod gate;
 mod machine;
 mod mail;
 mod pairs;
+mod roles;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use wayleave_policy::{ClassId, Share};
-use wayleave_scenarios::{EdgeScheme, Scenario, Sharing};
+use rand::rngs::ChaCha8Rng;
+use wayleave_contracts::Direction;
+use wayleave_policy::{ClassId, HostInput, Share};
+use wayleave_scenarios::{Scenario, Sharing};
 use wayleave_schemes::edges::{AnyEdge, AnyTimer};
-use wayleave_schemes::static_limits::{self, StaticLimits};
+use wayleave_schemes::parley::Services;
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
@@ -46,11 +55,13 @@ use crate::clock::{self, Instant};
 use crate::engine::Engine;
 use crate::events::HORIZON;
 use crate::processes::Process;
+use crate::random;
 use crate::transport::NEVER;
 
 pub use account::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome};
 
 use account::Account;
+use brokers::Brokers;
 use bucket::TokenBucket;
 use machine::Todo;
 use mail::Mail;
@@ -65,6 +76,9 @@ pub(crate) const NO_PAIR: PairSlot = u32::MAX;
 /// The number of a host's edge.
 type EdgeId = u32;
 
+/// The purpose of the edges' random numbers; those of traffic are below.
+const EDGES: u64 = 1 << 40;
+
 /// No edge.
 const NO_EDGE: EdgeId = u32::MAX;
 
@@ -74,7 +88,8 @@ pub(crate) struct Edges {
     hosts: Vec<Edge>,
     /// Per node.
     of_node: Vec<EdgeId>,
-    /// Of classes, best effort among them.
+    /// The classes by number; the first one is best effort.
+    services: Services,
     classes: u32,
     /// Per edge and class.
     places: Vec<Place>,
@@ -85,8 +100,8 @@ pub(crate) struct Edges {
     opened: u64,
     /// By the statistics of a packet source.
     sources: Vec<Option<SourcePair>>,
-    /// What machines want done, in order.
-    todo: VecDeque<(EdgeId, Todo)>,
+    /// What machines and brokers want done, in order.
+    todo: VecDeque<Todo>,
     wakes: BinaryHeap<Reverse<(Instant, u64, Wake)>>,
     armed: u64,
     /// When the event of the next wake stands; zero while wakes are dealt with.
@@ -97,8 +112,11 @@ pub(crate) struct Edges {
     timers: Vec<AnyTimer>,
     free_timers: Vec<u32>,
     mail: Mail,
+    brokers: Brokers,
     account: Account,
     sharing: Box<Sharing>,
+    /// For faults of messages, and for when machines report first.
+    rng: ChaCha8Rng,
 }
 
 /// One host's edge.
@@ -117,6 +135,8 @@ struct Edge {
 /// A class at a host.
 #[derive(Debug)]
 struct Place {
+    /// Whether the class is at the host.
+    is_here: bool,
     /// The root limiter.
     bucket: Option<TokenBucket>,
     /// Pairs that have their own tokens and wait for those of the class, in turn.
@@ -136,39 +156,57 @@ enum Wake {
     Timer(EdgeId, u32),
     /// Whether a pair is still in use.
     Idle(PairSlot, u32),
+    /// A message that was held back.
+    Letter(u32),
+    /// Something changes, by its place in the scenario.
+    Event(u32),
 }
 
 impl Engine {
     /// The edges of a scenario whose hosts share. Before its traffic is added.
     pub(crate) fn add_edges(&mut self, scenario: &Scenario) {
         let Some(sharing) = &scenario.sharing else { return };
-        let classes = sharing.best_effort() + 1;
+        // A scenario that was validated has not too many.
+        let Ok(services) = Services::new(roles::policies(sharing)) else { return };
+        let classes = services.len() as u32;
         let network = &scenario.network;
+        let mut rng = random::generator(self.spec.seed, EDGES);
+        let nodes: Vec<NodeId> =
+            network.hosts().filter(|&node| self.spec.attachments[node.index()].is_some()).collect();
+        let is_here = |class: ClassId, node| services.name(class).is_none_or(|name| sharing.is_at(name, node));
+        // Where there are brokers they count every machine of a rack.
+        let has_edge = |node: &NodeId| {
+            sharing.scheme.has_brokers()
+                || services.classes().any(|class| class != Services::OTHER && is_here(class, *node))
+        };
+        let nodes: Vec<NodeId> = nodes.into_iter().filter(has_edge).collect();
         let mut of_node = vec![NO_EDGE; network.nodes().len()];
         let mut hosts = Vec::new();
         let mut places = Vec::new();
-        for node in network.hosts() {
-            let is_here = (0..sharing.best_effort()).any(|class| sharing.is_at(class, node));
-            if !is_here || self.spec.attachments[node.index()].is_none() {
-                continue;
-            }
+        for &node in &nodes {
             of_node[node.index()] = hosts.len() as EdgeId;
             hosts.push(Edge {
                 node,
-                role: role(sharing),
+                role: roles::edge(scenario, sharing, &services, node, hosts.len() as EdgeId, &mut rng),
                 outgoing: Vec::new(),
                 free_outgoing: Vec::new(),
                 incoming: Vec::new(),
                 free_incoming: Vec::new(),
             });
-            places.extend((0..classes).map(|_| Place { bucket: None, line: VecDeque::new(), wake_at: NEVER }));
+            places.extend(services.classes().map(|class| Place {
+                is_here: is_here(class, node),
+                bucket: None,
+                line: VecDeque::new(),
+                wake_at: NEVER,
+            }));
         }
-        let account = Account::new(scenario, &hosts.iter().map(|edge| edge.node).collect::<Vec<_>>(), |node| {
-            self.spec.attachments[node.index()].map(|attachment| attachment.switch)
-        });
+        let switch_of = |node: NodeId| self.spec.attachments[node.index()].map(|attachment| attachment.switch);
         self.edges = Some(Box::new(Edges {
+            account: Account::new(scenario, &services, &nodes, switch_of),
+            brokers: Brokers::new(scenario, sharing, &services, &nodes),
             hosts,
             of_node,
+            services,
             classes,
             places,
             pairs: Vec::new(),
@@ -184,42 +222,56 @@ impl Engine {
             timers: Vec::new(),
             free_timers: Vec::new(),
             mail: Mail::default(),
-            account,
             sharing: Box::new(sharing.clone()),
+            rng,
         }));
         self.processes.push(Process::Edges);
     }
 
-    /// The machines begin to work, and hear of their classes.
+    /// The class of a service by its name; best effort without one.
+    pub(crate) fn class_of(&self, service: Option<&str>) -> u32 {
+        let services = self.edges.as_deref().map(|edges| &edges.services);
+        let class = services.zip(service).and_then(|(services, service)| services.class(service));
+        class.unwrap_or(Services::OTHER).0
+    }
+
+    /// The machines begin to work, and hear of their classes; so do the brokers.
     pub(crate) fn start_edges(&mut self) {
-        let Some(edges) = &self.edges else { return };
-        let (hosts, best_effort) = (edges.hosts.len() as EdgeId, edges.sharing.best_effort());
-        for edge in 0..hosts {
-            self.tell(edge, wayleave_policy::HostInput::Started, 0);
-            for class in 0..=best_effort {
-                self.tell_terms(edge, class, 0);
-            }
+        let Some(edges) = self.edges.as_deref() else { return };
+        let events: Vec<Time> = edges.sharing.events.iter().map(|event| event.at).collect();
+        for edge in 0..edges.hosts.len() as EdgeId {
+            self.tell(edge, HostInput::Started, 0);
+            self.tell_terms(edge, 0);
+        }
+        self.start_brokers();
+        for (event, at) in events.into_iter().enumerate() {
+            self.arm(clock::from_time(at), Wake::Event(event as u32));
         }
         self.carry_out(0);
     }
 
-    /// A machine hears the terms of a class that is there.
-    fn tell_terms(&mut self, edge: EdgeId, class: u32, now: Instant) {
-        let Some(edges) = &self.edges else { return };
-        let node = edges.hosts[edge as usize].node;
-        let sharing = &edges.sharing;
-        let (transmit, receive) = if class == sharing.best_effort() {
-            (Share::BEST_EFFORT, Share::BEST_EFFORT)
-        } else if sharing.is_at(class, node) {
-            let terms = |direction| {
-                let terms = sharing.machine.terms(direction, None)[class as usize];
+    /// A machine hears the terms of the classes that are there.
+    fn tell_terms(&mut self, edge: EdgeId, now: Instant) {
+        let Some(edges) = self.edges.as_deref() else { return };
+        let policy = &edges.sharing.machine;
+        let [transmit, receive] = Direction::ALL.map(|direction| policy.terms(direction, None));
+        let share = |place: Option<usize>, terms: &[wayleave_sharing::Terms]| {
+            place.map_or(Share::BEST_EFFORT, |place| {
+                let terms = terms[place];
                 Share { min: terms.min, max: terms.max, weight: terms.weight.get() }
-            };
-            (terms(wayleave_contracts::Direction::Transmit), terms(wayleave_contracts::Direction::Receive))
-        } else {
-            return;
+            })
         };
-        self.tell(edge, wayleave_policy::HostInput::ClassSet { class: ClassId(class), transmit, receive }, now);
+        let of = |class: ClassId| {
+            let named = |name: &str| policy.services().iter().position(|service| service.name == name);
+            let place = edges.services.name(class).and_then(named);
+            HostInput::ClassSet { class, transmit: share(place, &transmit), receive: share(place, &receive) }
+        };
+        let here =
+            edges.services.classes().filter(|class| edges.places[(edge * edges.classes + class.0) as usize].is_here);
+        let inputs: Vec<_> = here.map(of).collect();
+        for input in inputs {
+            self.tell(edge, input, now);
+        }
     }
 
     /// Something will happen at the edges at a time.
@@ -274,17 +326,8 @@ impl Engine {
             Wake::Line(place) => self.on_line_wake(place, at, now),
             Wake::Timer(edge, timer) => self.on_timer(edge, timer, now),
             Wake::Idle(pair, epoch) => self.on_idle_wake(pair, epoch, now),
-        }
-    }
-}
-
-/// A machine of the scheme.
-fn role(sharing: &Sharing) -> AnyEdge {
-    match &sharing.scheme {
-        EdgeScheme::StaticLimits(settings) => {
-            let usual = static_limits::Params::default();
-            let burst = settings.burst.unwrap_or(usual.burst);
-            StaticLimits::new(static_limits::Params { pair: settings.pair, burst }).into()
+            Wake::Letter(letter) => self.send_letter(letter, now),
+            Wake::Event(event) => self.on_event(event as usize, now),
         }
     }
 }

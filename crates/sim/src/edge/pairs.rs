@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use wayleave_policy::{ClassId, HostInput, Incoming, Outgoing, PairSpec};
+use wayleave_policy::{ClassId, Demand, HostInput, Incoming, Outgoing, PairSpec};
+use wayleave_schemes::parley::Services;
 use wayleave_topology::NodeId;
 
 use super::bucket::TokenBucket;
@@ -41,6 +42,8 @@ pub(super) struct Pair {
     pub(super) wake_at: Instant,
     /// Flows that are open.
     pub(super) users: u32,
+    /// Whether its machine takes it to have something to send.
+    pub(super) wants: bool,
     pub(super) used_at: Instant,
     /// Bytes that were lost since the last packet that arrived.
     pub(super) lost: u64,
@@ -78,7 +81,10 @@ impl Engine {
         if !has_edge(from) || !has_edge(to) {
             return None;
         }
-        let at = |class, node| if edges.sharing.is_at(class, node) { class } else { edges.sharing.best_effort() };
+        let at = |class, node: NodeId| {
+            let place = edges.of_node[node.index()] * edges.classes + class;
+            if edges.places[place as usize].is_here { class } else { Services::OTHER.0 }
+        };
         Some((from, to, at(class, from), at(to_class, to)))
     }
 
@@ -114,6 +120,8 @@ impl Engine {
             queued: 0,
             wake_at: NEVER,
             users: 0,
+            // It opens because something is to be sent.
+            wants: true,
             used_at: now,
             lost: 0,
         };
@@ -165,9 +173,10 @@ impl Engine {
     }
 
     /// A flow of a pair is open from now on.
-    pub(crate) fn join_pair(&mut self, slot: PairSlot) {
+    pub(crate) fn join_pair(&mut self, slot: PairSlot, now: Instant) {
         if let Some(edges) = self.edges.as_deref_mut().filter(|_| slot != NO_PAIR) {
             edges.pairs[slot as usize].users += 1;
+            self.note_demand(slot, now);
         }
     }
 
@@ -176,6 +185,19 @@ impl Engine {
     pub(crate) fn leave_pair(&mut self, slot: PairSlot) {
         if let Some(edges) = self.edges.as_deref_mut() {
             edges.pairs[slot as usize].users -= 1;
+            self.note_demand(slot, self.now);
+        }
+    }
+
+    /// A pair's machine hears whether it has something to send, if that has changed.
+    pub(super) fn note_demand(&mut self, slot: PairSlot, now: Instant) {
+        let Some(edges) = self.edges.as_deref_mut() else { return };
+        let pair = &mut edges.pairs[slot as usize];
+        let wants = pair.users > 0 || !pair.waiting.is_empty();
+        if std::mem::replace(&mut pair.wants, wants) != wants {
+            let demand = if wants { Demand::Begins } else { Demand::Ends };
+            let (sender, pair) = (pair.sender, pair.outgoing);
+            self.tell(sender, HostInput::Demand { pair, demand }, now);
         }
     }
 

@@ -55,8 +55,8 @@ fn frames(burst: u64, rate: Rate, milliseconds: u64) -> u64 {
     (burst * 8 + rate.bits_per_second() / 1_000 * milliseconds) / (8 * FRAME)
 }
 
-fn machine(outcome: &Outcome, service: usize, host: usize) -> &MachineShare {
-    &outcome.sharing.as_ref().unwrap().services[service].machines[host]
+fn machine<'a>(outcome: &'a Outcome, service: &str, host: usize) -> &'a MachineShare {
+    &outcome.sharing.as_ref().unwrap().service(service).unwrap().machines[host]
 }
 
 /// Catches: tokens that are lost to rounding, or taken twice.
@@ -67,7 +67,7 @@ fn a_pair_sends_exactly_what_its_bucket_lets_through() {
         scenario.traffic = vec![of_a(endless("flow", star.hosts[0], star.hosts[1]))];
         let outcome = run(&scenario, 1);
         assert_eq!(outcome.flows[0].sent, frames(10 * FRAME, rate, 20), "at {rate}");
-        assert_eq!(machine(&outcome, 0, 0).sent, outcome.flows[0].sent_bytes);
+        assert_eq!(machine(&outcome, "a", 0).sent, outcome.flows[0].sent_bytes);
     }
 }
 
@@ -125,7 +125,7 @@ fn packets_of_a_source_wait_for_tokens_and_are_dropped_behind_a_full_queue() {
     let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
     scenario.traffic = vec![of_a(Traffic::packets("cbr", ends, kind, Bytes::new(FRAME)))];
     let outcome = run(&scenario, 1);
-    let (flow, machine) = (&outcome.flows[0], machine(&outcome, 0, 0));
+    let (flow, machine) = (&outcome.flows[0], machine(&outcome, "a", 0));
     assert_eq!(machine.sent.get(), frames(FRAME, GIGABIT, 20) * FRAME);
     assert_eq!(machine.drops, flow.drops, "nothing is lost in the network");
     let left = machine.sent.get() / FRAME;
@@ -187,7 +187,7 @@ fn series_of_machines_and_limits_add_up() {
     scenario.record.series = Some(Time::from_millis(1));
     scenario.traffic = vec![of_a(endless("flow", star.hosts[0], star.hosts[1]))];
     let outcome = run(&scenario, 1);
-    let (sender, receiver) = (machine(&outcome, 0, 0), machine(&outcome, 0, 1));
+    let (sender, receiver) = (machine(&outcome, "a", 0), machine(&outcome, "a", 1));
     assert_eq!(sender.transmit.as_ref().unwrap().total(), sender.sent.get());
     assert_eq!(receiver.receive.as_ref().unwrap().total(), receiver.received.get());
     assert!(sender.receive.is_none() && receiver.transmit.is_none());

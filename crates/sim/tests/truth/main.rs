@@ -18,4 +18,5 @@ mod queueing;
 mod replay;
 mod scheduling;
 mod services;
+mod shaping;
 mod workloads;
