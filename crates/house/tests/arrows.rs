@@ -52,6 +52,8 @@ const ARROWS: &[(&str, Allowed)] = &[
             "lab",
         ]),
     ),
+    // Drives brokers: in virtual time, and over sockets.
+    ("broker", Only(&["units", "topology", "contracts", "policy", "sharing", "schemes", "wire"])),
     // A pure state machine; the server and the tests' world drive it.
     ("controller", Only(&["units", "topology", "contracts", "ledger", "policy", "schemes", "wire"])),
     // REST in front, a ledger on disk behind, the controller between.

@@ -46,7 +46,8 @@ struct Rack {
 
 impl FabricBroker {
     /// Of a pool of racks. `epoch` and `serial` are those of [`RackPlace`](super::RackPlace).
-    pub fn new(params: Params, epoch: u32, serial: u64, pool: Pool) -> Self {
+    pub fn new(params: Params, epoch: u32, serial: u64, mut pool: Pool) -> Self {
+        pool.share_out(params.uplink_percent);
         let (racks, places) = (pool.members.len(), pool.members.len() * pool.classes);
         let wants = vec![[Rate::ZERO; 2]; places];
         let live = live(&pool, &wants);
@@ -55,8 +56,10 @@ impl FabricBroker {
     }
 
     /// Other terms for the same services and racks. Nothing happens if they are for others.
-    pub fn set_pool(&mut self, pool: Pool) {
+    pub fn set_pool(&mut self, mut pool: Pool) {
         if pool.members == self.pool.members && pool.classes == self.pool.classes {
+            pool.set_links(self.pool.links());
+            pool.share_out(self.params.uplink_percent);
             self.live = live(&pool, &self.wants);
             self.pool = pool;
             self.set_capacity();
@@ -124,9 +127,10 @@ impl FabricBroker {
 
     fn set(&mut self, rack: usize, class: usize, wants: [Rate; 2]) {
         let at = self.pool.at(rack, class);
-        for direction in 0..2 {
-            if self.wants[at][direction] != wants[direction] {
-                self.live[direction].set_demand(self.pool.sides[direction].leaf(at), wants[direction]);
+        let known = self.wants[at];
+        for (direction, (wants, known)) in wants.into_iter().zip(known).enumerate() {
+            if wants != known {
+                self.live[direction].set_demand(self.pool.sides[direction].leaf(at), wants);
             }
         }
         self.wants[at] = wants;
@@ -199,7 +203,8 @@ impl Broker for FabricBroker {
     fn on(&mut self, now: Time, input: BrokerInput<Message, Infallible>, act: &mut Act<'_>) {
         match input {
             BrokerInput::Capacity { transmit, receive } => {
-                self.pool.set_capacity([transmit, receive]);
+                self.pool.set_links([transmit, receive]);
+                self.pool.share_out(self.params.uplink_percent);
                 self.set_capacity();
             }
             BrokerInput::Message { from, message: Message::Rates(list) } => self.on_rates(now, from, &list, act),

@@ -37,6 +37,7 @@
 //!   missed, and whatever it uses if it has a limit or a maximum. What all others use is told as one sum, which is taken off the
 //!   capacity before it is shared: they are never limited, and nobody is promised what they use.
 //!   Averages are those of the estimator, not over 5 minutes. In the fabric the threshold holds for the use in one rack.
+//! - The links are not shared out to the last bit ([`Params::uplink_percent`]).
 //! - Traffic inside the rack: "inter- and intra-rack traffic share the same rate limit" (5.1), and only what crosses the
 //!   uplinks counts as demand. The limit on both is the uplinks' share, enlarged by the ratio of both in the last interval,
 //!   so that traffic inside the rack keeps its part; the text's prototype does not enlarge it. A mix that changes is

@@ -19,13 +19,18 @@ pub struct Params {
     pub heavy_in_rack: Rate,
     /// Services that use less in the fabric are not told one by one (3.3).
     pub heavy_in_fabric: Rate,
+    /// So much of what the links can carry is shared out, in per cent: 95, unless the policy's peak is less. The text does not
+    /// say, and its examples share all of it; section 6.3 limits the load to 60 of 80 Gbit/s. Usage alone shows what
+    /// an unlimited service wants, and on a full link a service that is squeezed below its share looks content, for ever. With
+    /// room it shows by growing into it.
+    pub uplink_percent: u8,
     /// How the demand of a limited service is estimated. 255 times a limit is in effect everything: its share of the
     /// whole comes in the next round, and if it does not fill it, that is seen in the round after.
     pub demand: EstimatorParams,
 }
 
 impl Params {
-    /// Table 1 and section 3.3.
+    /// Table 1 and section 3.3. Their last two values are ours.
     pub const PUBLISHED: Self = Self {
         rack_interval: Time::from_millis(1_000),
         fabric_interval: Time::from_millis(10_000),
@@ -33,6 +38,7 @@ impl Params {
         fabric_timeout: Time::from_millis(50_000),
         heavy_in_rack: Rate::from_mbit(100),
         heavy_in_fabric: Rate::from_gbit(1),
+        uplink_percent: 95,
         demand: EstimatorParams { growth: u8::MAX, ..EstimatorParams::RACK },
     };
 

@@ -17,7 +17,9 @@ pub struct Pool {
     pub(super) classes: usize,
     pub(super) sides: [Side; 2],
     /// The most load, whatever the links can carry.
-    pub(super) peak: Option<Rate>,
+    peak: Option<Rate>,
+    /// What they can carry.
+    links: [Rate; 2],
     /// Whether a service has a maximum here or in the fabric: it is told however little it uses.
     pub(super) is_capped: Vec<bool>,
     /// As which service the fabric broker knows a class.
@@ -136,6 +138,7 @@ impl Pool {
             Side::new(services, here, level.policies.fabric, &members, points, inner_max)
         };
         let sides = [side(Direction::Transmit)?, side(Direction::Receive)?];
+        let links = Direction::ALL.map(|direction| point.capacity(network, direction));
         let in_fabric: Vec<ClassId> = services
             .classes()
             .map(|class| {
@@ -150,7 +153,7 @@ impl Pool {
                 by_fabric || sides.iter().any(|side| side.has_max(class.index()))
             })
             .collect();
-        Ok(Self { classes: services.len(), members, sides, peak: here.peak(), is_capped, in_fabric })
+        Ok(Self { classes: services.len(), members, sides, peak: here.peak(), links, is_capped, in_fabric })
     }
 
     /// Who shares it, in order.
@@ -168,10 +171,21 @@ impl Pool {
         member * self.classes + class
     }
 
+    pub(super) const fn links(&self) -> [Rate; 2] {
+        self.links
+    }
+
     /// The links can carry so much.
-    pub(super) fn set_capacity(&mut self, capacity: [Rate; 2]) {
-        for (side, capacity) in self.sides.iter_mut().zip(capacity) {
-            side.capacity = self.peak.map_or(capacity, |peak| peak.min(capacity));
+    pub(super) fn set_links(&mut self, links: [Rate; 2]) {
+        self.links = links;
+    }
+
+    /// So many per cent of what the links can carry are shared out, and no more than the peak.
+    pub(super) fn share_out(&mut self, percent: u8) {
+        for (side, links) in self.sides.iter_mut().zip(self.links) {
+            let shared = u128::from(links.bits_per_second()) * u128::from(percent) / 100;
+            let shared = Rate::from_bits_per_second(u64::try_from(shared).unwrap_or(u64::MAX));
+            side.capacity = self.peak.map_or(shared, |peak| peak.min(shared));
         }
     }
 }

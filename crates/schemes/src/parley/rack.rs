@@ -72,7 +72,8 @@ struct Heard {
 
 impl RackBroker {
     /// Of a machine of the pool; nothing if the machine is none of it, or if there are not as many brokers as machines.
-    pub fn new(params: Params, place: RackPlace, pool: Pool) -> Option<Self> {
+    pub fn new(params: Params, place: RackPlace, mut pool: Pool) -> Option<Self> {
+        pool.share_out(params.uplink_percent);
         let me = pool.members.iter().position(|&member| member == place.machine)?;
         if place.brokers.len() != pool.members.len() {
             return None;
@@ -103,8 +104,10 @@ impl RackBroker {
     }
 
     /// Other terms for the same services and machines (3.1: "can be changed any time"). Nothing happens if they are for others.
-    pub fn set_pool(&mut self, pool: Pool) {
+    pub fn set_pool(&mut self, mut pool: Pool) {
         if pool.members == self.pool.members && pool.classes == self.pool.classes {
+            pool.set_links(self.pool.links());
+            pool.share_out(self.params.uplink_percent);
             self.fixed = pool.sides.each_ref().map(|side| side.tree.clone());
             self.pool = pool;
         }
@@ -229,22 +232,8 @@ impl RackBroker {
         if !self.is_due(now) {
             return;
         }
-        let mut wants = vec![[Rate::ZERO; 2]; self.pool.classes];
-        for direction in 0..2 {
-            let tree = self.fixed[direction].clone();
-            let limited = std::mem::replace(&mut self.pool.sides[direction].tree, tree);
-            let rounds = self.rounds.max(1);
-            self.compute(direction, |this, at| Rate::from_bits_per_second(this.sums[at][direction] / rounds));
-            for class in 0..self.pool.classes {
-                let shares = (0..self.members.len()).map(|member| {
-                    let leaf = self.pool.sides[direction].leaf(self.pool.at(member, class));
-                    self.shares[direction].share(leaf)
-                });
-                let wanted = &mut wants[self.pool.in_fabric[class].index()][direction];
-                *wanted = shares.fold(*wanted, added);
-            }
-            self.pool.sides[direction].tree = limited;
-        }
+        let [transmit, receive] = [0, 1].map(|direction| self.without_the_fabric(direction));
+        let wants: Vec<[Rate; 2]> = transmit.into_iter().zip(receive).map(|(one, other)| [one, other]).collect();
         let light = self.light(now);
         let (rates, lesser) = self.heavy(&wants);
         let [transmit, receive] = plus(light, lesser).map(rounded_up);
@@ -253,6 +242,22 @@ impl RackBroker {
             act(BrokerAction::Send { to: Member::Broker(fabric), message: Message::Rates(part) });
         }
         self.begin_sums(now);
+    }
+
+    /// What the rack would give the fabric's services in one direction, of what they wanted in the mean of the rounds.
+    fn without_the_fabric(&mut self, direction: usize) -> Vec<Rate> {
+        let tree = self.fixed[direction].clone();
+        let limited = std::mem::replace(&mut self.pool.sides[direction].tree, tree);
+        let rounds = self.rounds.max(1);
+        self.compute(direction, |this, at| Rate::from_bits_per_second(this.sums[at][direction] / rounds));
+        let mut given = vec![Rate::ZERO; self.pool.classes];
+        for at in 0..self.wants.len() {
+            let share = self.shares[direction].share(self.pool.sides[direction].leaf(at));
+            let given = &mut given[self.pool.in_fabric[at % self.pool.classes].index()];
+            *given = added(*given, share);
+        }
+        self.pool.sides[direction].tree = limited;
+        given
     }
 
     /// Services of the rack that the fabric broker is told of one by one, and the sum of the others.
@@ -391,7 +396,10 @@ impl Broker for RackBroker {
 
     fn on(&mut self, now: Time, input: BrokerInput<Message, Infallible>, act: &mut Act<'_>) {
         match input {
-            BrokerInput::Capacity { transmit, receive } => self.pool.set_capacity([transmit, receive]),
+            BrokerInput::Capacity { transmit, receive } => {
+                self.pool.set_links([transmit, receive]);
+                self.pool.share_out(self.params.uplink_percent);
+            }
             BrokerInput::Message { from, message: Message::Report(report) } => {
                 if from == Member::Host(self.place.machine) {
                     self.on_report(now, &report, act);

@@ -12,6 +12,8 @@ use wayleave_wire::broker::{RateList, ServiceRates, Subject};
 use super::*;
 use rack::{Racks, SECOND, gbit, mbit, network, policy, service};
 
+/// The text's examples share out all that the links can carry.
+const EXACT: Params = Params { uplink_percent: 100, ..Params::PUBLISHED };
 const ALL: Rate = Rate::from_gbit(10);
 
 /// Fig. 1: two machines of 10 Gbit/s and 10 Gbit/s to the fabric; VMs at most 1 Gbit/s, DFS at least 6.
@@ -19,7 +21,7 @@ fn figure_1() -> Racks {
     let network = network(2, 2, 1);
     let services = vec![service("dfs", 6_000, None), service("vms", 0, Some(1_000))];
     let rack = policy(&network, PolicyLevel::Rack, None, services);
-    let mut racks = Racks::new(&network, Policies { rack: Some(&rack), ..Policies::default() }, Params::PUBLISHED);
+    let mut racks = Racks::new(&network, Policies { rack: Some(&rack), ..Policies::default() }, EXACT);
     for (machine, name) in [(0, "vms"), (1, "vms"), (0, "dfs"), (1, "dfs")] {
         racks.want(machine, name, ALL);
     }
@@ -59,7 +61,7 @@ fn section_6_3_a_leaves_b_takes_the_peak() {
     let network = network(2, 10, 8);
     let services = vec![service("a", 0, Some(30_000)), service("b", 30_000, None)];
     let rack = policy(&network, PolicyLevel::Rack, Some(gbit(60)), services);
-    let mut racks = Racks::new(&network, Policies { rack: Some(&rack), ..Policies::default() }, Params::PUBLISHED);
+    let mut racks = Racks::new(&network, Policies { rack: Some(&rack), ..Policies::default() }, EXACT);
     (0..10).for_each(|machine| racks.want(machine, "a", gbit(5)));
     racks.rounds(4);
     assert_eq!(racks.total(0, "a"), gbit(30));
@@ -75,7 +77,7 @@ fn section_6_3_a_leaves_b_takes_the_peak() {
 fn the_capacity_of_the_uplinks_is_what_the_driver_says_but_never_above_the_peak() {
     let network = network(2, 2, 8);
     let rack = policy(&network, PolicyLevel::Rack, Some(gbit(12)), vec![service("a", 0, None)]);
-    let mut racks = Racks::new(&network, Policies { rack: Some(&rack), ..Policies::default() }, Params::PUBLISHED);
+    let mut racks = Racks::new(&network, Policies { rack: Some(&rack), ..Policies::default() }, EXACT);
     (0..2).for_each(|machine| racks.want(machine, "a", ALL));
     racks.rounds(4);
     assert_eq!(racks.limit(0, "a"), Some(gbit(6)));
@@ -85,6 +87,16 @@ fn the_capacity_of_the_uplinks_is_what_the_driver_says_but_never_above_the_peak(
         racks.rounds(2);
         assert_eq!(racks.limit(0, "a"), Some(gbit(share)));
     }
+}
+
+#[test]
+fn the_links_are_not_shared_out_to_the_last_bit() {
+    let network = network(2, 2, 1);
+    let rack = policy(&network, PolicyLevel::Rack, None, vec![service("a", 0, None)]);
+    let mut racks = Racks::new(&network, Policies { rack: Some(&rack), ..Policies::default() }, Params::PUBLISHED);
+    (0..2).for_each(|machine| racks.want(machine, "a", ALL));
+    racks.rounds(4);
+    assert_eq!([racks.limit(0, "a"), racks.limit(1, "a")], [Some(mbit(4_750)); 2]);
 }
 
 #[test]
@@ -111,7 +123,7 @@ fn a_restarted_broker_goes_on_from_the_limits_that_are_in_force() {
     racks.rounds(4);
     let mut fresh = racks.machines[1].broker.clone().unwrap();
     let place = RackPlace { serial: 1 << 32, ..fresh.place.clone() };
-    fresh = RackBroker::new(Params::PUBLISHED, place, fresh.pool.clone()).unwrap();
+    fresh = RackBroker::new(EXACT, place, fresh.pool.clone()).unwrap();
     racks.machines[1].broker = Some(fresh);
     for _ in 0..4 {
         racks.rounds(1);
@@ -202,7 +214,7 @@ fn light_services_are_told_as_one_sum_that_is_taken_off_the_capacity() {
     let names = ["a", "b", "c", "d"];
     let services = names.map(|name| service(name, 0, None)).to_vec();
     let rack = policy(&network, PolicyLevel::Rack, None, services);
-    let mut racks = Racks::new(&network, Policies { rack: Some(&rack), ..Policies::default() }, Params::PUBLISHED);
+    let mut racks = Racks::new(&network, Policies { rack: Some(&rack), ..Policies::default() }, EXACT);
     racks.want(0, "a", ALL);
     racks.want(1, "a", ALL);
     // Below 100 Mbit/s divided by two machines.
@@ -221,7 +233,7 @@ fn light_services_are_told_as_one_sum_that_is_taken_off_the_capacity() {
 fn fabric() -> Racks {
     let network = network(4, 1, 1);
     let fabric = policy(&network, PolicyLevel::Fabric, None, vec![service("t", 0, Some(2_000))]);
-    let mut racks = Racks::new(&network, Policies { fabric: Some(&fabric), ..Policies::default() }, Params::PUBLISHED);
+    let mut racks = Racks::new(&network, Policies { fabric: Some(&fabric), ..Policies::default() }, EXACT);
     (0..4).for_each(|machine| racks.want(machine, "t", gbit(5)));
     racks
 }

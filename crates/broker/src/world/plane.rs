@@ -1,0 +1,115 @@
+//! The fluid: what everybody sends and receives, given what all want and what limits them.
+
+use std::collections::BTreeMap;
+
+use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyLevel};
+use wayleave_schemes::parley::PoolError;
+use wayleave_sharing::{NodeId as Node, Shares, Terms, Tree};
+use wayleave_topology::NodeId;
+use wayleave_units::Rate;
+
+use super::machine::Machine;
+use crate::Setup;
+
+/// Lines of machines and uplinks of racks.
+pub(super) struct Plane {
+    lines: Vec<[Line; 2]>,
+    uplinks: BTreeMap<NodeId, [Rate; 2]>,
+    shares: Shares,
+}
+
+/// A machine's line in one direction, shared by the machine's policy.
+struct Line {
+    points: PointTree,
+    /// The leaf of each class.
+    leaves: Vec<Node>,
+}
+
+impl Plane {
+    pub(super) fn new(setup: &Setup) -> Result<Self, PoolError> {
+        let network = setup.network();
+        let nobody = Policy::new(network, "machines", PolicyLevel::Machine, Vec::new(), None, Vec::new())
+            .map_err(PoolError::Policy)?;
+        let policy = setup.policies().machine.unwrap_or(&nobody);
+        let mut lines = Vec::new();
+        let mut uplinks = BTreeMap::new();
+        for host in network.hosts() {
+            let [transmit, receive] = Direction::ALL.map(|direction| Line::new(setup, policy, host, direction));
+            lines.push([transmit?, receive?]);
+            if let Some(rack) = setup.rack_of(host) {
+                let capacity = |direction| ContentionPoint::Rack(rack).capacity(network, direction);
+                uplinks.insert(rack, Direction::ALL.map(capacity));
+            }
+        }
+        Ok(Self { lines, uplinks, shares: Shares::default() })
+    }
+
+    pub(super) fn set_uplinks(&mut self, rack: NodeId, capacity: [Rate; 2]) {
+        self.uplinks.insert(rack, capacity);
+    }
+
+    pub(super) fn flow(&mut self, machines: &mut [Machine]) {
+        for direction in 0..2 {
+            for (at, machine) in machines.iter_mut().enumerate() {
+                self.line(at, direction, machine);
+            }
+            for (&rack, capacity) in &self.uplinks {
+                squeeze(&mut self.shares, machines, rack, direction, capacity[direction]);
+            }
+        }
+    }
+
+    fn line(&mut self, at: usize, direction: usize, machine: &mut Machine) {
+        let line = &self.lines[at][direction];
+        let mut demands = vec![Rate::ZERO; line.points.tree.len()];
+        for (class, &leaf) in line.leaves.iter().enumerate() {
+            let wants = if machine.is_there() { machine.wants[class][direction] } else { Rate::ZERO };
+            demands[leaf.index()] = machine.limits[class][direction].map_or(wants, |limit| limit.min(wants));
+        }
+        self.shares.compute(&line.points.tree, line.points.capacity, &demands);
+        for (class, &leaf) in line.leaves.iter().enumerate() {
+            machine.rates[class][direction] = self.shares.share(leaf);
+        }
+    }
+}
+
+impl Line {
+    fn new(setup: &Setup, policy: &Policy, host: NodeId, direction: Direction) -> Result<Self, PoolError> {
+        let point = ContentionPoint::Machine(host);
+        let mut points = policy.point_tree(setup.network(), point, direction, None, None)?;
+        let mut leaves = Vec::new();
+        for class in setup.services().classes() {
+            let place = setup.services().place(policy, class);
+            let here = |service| points.leaves.iter().find(|leaf| leaf.service == service).map(|leaf| leaf.node);
+            let below = here(place).or(here(None)).unwrap_or(Tree::ROOT);
+            // Classes that are one service at the machine share its leaf.
+            leaves.push(points.tree.add(below, Terms::default())?);
+        }
+        Ok(Self { points, leaves })
+    }
+}
+
+/// Uplinks that are too small are shared equally by all who use them.
+fn squeeze(shares: &mut Shares, machines: &mut [Machine], rack: NodeId, direction: usize, capacity: Rate) {
+    let here = || machines.iter().filter(|machine| machine.place.rack == rack);
+    let used: Vec<Rate> = here().flat_map(|machine| machine.rates.iter().map(|rates| rates[direction])).collect();
+    let sum = used.iter().fold(0_u128, |sum, rate| sum + u128::from(rate.bits_per_second()));
+    if sum <= u128::from(capacity.bits_per_second()) {
+        return;
+    }
+    let Ok(mut tree) = Tree::new(Terms::default()) else { return };
+    let mut demands = vec![Rate::ZERO];
+    let mut nodes = Vec::new();
+    for rate in used {
+        let Ok(node) = tree.add(Tree::ROOT, Terms::default()) else { return };
+        nodes.push(node);
+        demands.push(rate);
+    }
+    shares.compute(&tree, capacity, &demands);
+    let mut nodes = nodes.into_iter();
+    for machine in machines.iter_mut().filter(|machine| machine.place.rack == rack) {
+        for (rates, node) in machine.rates.iter_mut().zip(nodes.by_ref()) {
+            rates[direction] = shares.share(node);
+        }
+    }
+}
