@@ -13,6 +13,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("sharing", Only(&["units"])),
     ("contracts", Only(&["units", "topology", "wire", "sharing"])),
     ("lp", Only(&["units", "calculus"])),
+    // Completion times of flows: closed forms, a queue's simulation, a bound.
+    ("provision", Only(&["units", "scenarios"])),
     ("policy", Only(&["units", "topology"])),
     ("devices", Only(&["units"])),
     ("scenarios", Only(&["units", "topology"])),
