@@ -356,6 +356,52 @@ pub enum HostAction<'a, M, T> {
     },
 }
 
+impl<'a, M, T> HostInput<'a, M, T> {
+    /// The same input with the messages and timers of a part: for a host that has another one within it (Parley's shaper
+    /// has EyeQ's), or for one of several. `None` if its message or timer is not the part's.
+    pub fn narrow<N, U>(
+        self,
+        message: impl FnOnce(M) -> Option<N>,
+        timer: impl FnOnce(T) -> Option<U>,
+    ) -> Option<HostInput<'a, N, U>> {
+        Some(match self {
+            Self::Message { from, message: said } => HostInput::Message { from, message: message(said)? },
+            Self::Timer(token) => HostInput::Timer(timer(token)?),
+            Self::Started => HostInput::Started,
+            Self::ClassSet { class, transmit, receive } => HostInput::ClassSet { class, transmit, receive },
+            Self::ClassGone { class } => HostInput::ClassGone { class },
+            Self::Opened { pair, spec } => HostInput::Opened { pair, spec },
+            Self::Closed { pair } => HostInput::Closed { pair },
+            Self::Demand { pair, demand } => HostInput::Demand { pair, demand },
+            Self::Sent { pair, path, bytes } => HostInput::Sent { pair, path, bytes },
+            Self::PathsChanged { pair, paths, change } => HostInput::PathsChanged { pair, paths, change },
+            Self::ReferenceWeight { pair, weight } => HostInput::ReferenceWeight { pair, weight },
+            Self::ProbeReturned { pair, path, kind, outcome, hops } => {
+                HostInput::ProbeReturned { pair, path, kind, outcome, hops }
+            }
+            Self::IncomingOpened { pair, spec } => HostInput::IncomingOpened { pair, spec },
+            Self::IncomingClosed { pair } => HostInput::IncomingClosed { pair },
+            Self::Received { pair, arrivals } => HostInput::Received { pair, arrivals },
+        })
+    }
+}
+
+impl<'a, M, T> HostAction<'a, M, T> {
+    /// The same action with the messages and timers of the whole; the way back from [`HostInput::narrow`].
+    pub fn widen<N, U>(self, message: impl FnOnce(M) -> N, timer: impl FnOnce(T) -> U) -> HostAction<'a, N, U> {
+        match self {
+            Self::Send { to, message: said } => HostAction::Send { to, message: message(said) },
+            Self::Arm { at, timer: token } => HostAction::Arm { at, timer: timer(token) },
+            Self::SetBucket { limiter, bucket } => HostAction::SetBucket { limiter, bucket },
+            Self::SetWindow { pair, path, window } => HostAction::SetWindow { pair, path, window },
+            Self::SetWeight { of, weight } => HostAction::SetWeight { of, weight },
+            Self::UsePath { pair, path, purpose, from } => HostAction::UsePath { pair, path, purpose, from },
+            Self::LeavePath { pair, path } => HostAction::LeavePath { pair, path },
+            Self::SendProbe { pair, path, probe, windows } => HostAction::SendProbe { pair, path, probe, windows },
+        }
+    }
+}
+
 /// The edge of a scheme: one machine's state.
 ///
 /// ```

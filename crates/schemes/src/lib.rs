@@ -13,6 +13,7 @@
 //! | [`flowlet`] | flowlets (CCR 2007) with random choice (NSDI 2017) | path |
 //! | [`presto`] | Presto (SIGCOMM 2015): flowcells, and the receiver's reordering buffer | path |
 //! | [`duplicates`] | removal of copies (IEEE 802.1CB-2017), for Chameleon's disjoint routes | host |
+//! | [`eyeq`] | EyeQ (NSDI 2013), as Parley's machine shaper: receivers tell senders their rates | host |
 //! | [`ecn`] | marks by threshold (DCTCP) and random early detection | switch |
 //!
 //! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`costs`], what
@@ -28,6 +29,7 @@ pub mod dctcp;
 pub mod duplicates;
 pub mod ecmp;
 pub mod ecn;
+pub mod eyeq;
 pub mod flowlet;
 pub mod loko;
 pub mod newreno;

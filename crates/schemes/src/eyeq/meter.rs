@@ -1,0 +1,118 @@
+//! The rate meter: one rate R for all senders of a class, so that what arrives becomes the class's capacity C.
+
+use wayleave_policy::Arrivals;
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::params::MeterParams;
+
+/// Factors are whole numbers of this part.
+const SHIFT: u32 = 40;
+
+/// A factor of 1.
+const ONE: i128 = 1 << SHIFT;
+
+/// A rate meter (Parley, 3.2.1). It counts bytes, and never senders.
+///
+/// R follows the control equation in integers. Every division rounds so that R comes out lower: the utilisation y up,
+/// the growth down, the marked part up, the product down. So R stands still within 2 bit/s where `y = C`.
+///
+/// ```
+/// use wayleave_policy::Arrivals;
+/// use wayleave_schemes::eyeq::{MeterParams, RateMeter};
+/// use wayleave_units::{Bytes, Rate, Time};
+/// let mut meter = RateMeter::new(Rate::from_gbit(9), MeterParams::default());
+/// // Two senders at 9 Gbit/s each, no marks: y = 2 C, so R becomes half of what it was.
+/// meter.count(Arrivals { bytes: Bytes::new(450_000), ..Arrivals::default() });
+/// assert_eq!(meter.finish(Time::from_micros(200)), Rate::from_gbit(18));
+/// assert_eq!(meter.rate(), Rate::from_mbit(4_500));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateMeter {
+    params: MeterParams,
+    capacity: Rate,
+    rate: Rate,
+    bytes: u64,
+    marked: u64,
+}
+
+impl RateMeter {
+    /// With nothing received, so that each sender may use all of the capacity.
+    pub fn new(capacity: Rate, params: MeterParams) -> Self {
+        let mut meter = Self { params, capacity, rate: capacity, bytes: 0, marked: 0 };
+        meter.reset(capacity);
+        meter
+    }
+
+    /// Forgets everything: the class has been idle.
+    pub fn reset(&mut self, capacity: Rate) {
+        *self = Self { capacity, rate: capacity.max(self.params.floor), bytes: 0, marked: 0, params: self.params };
+    }
+
+    /// R: what a sender of weight 1 may send.
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// C: what all of them may send together.
+    pub const fn capacity(&self) -> Rate {
+        self.capacity
+    }
+
+    /// Another capacity from now on. R is never above it.
+    pub fn set_capacity(&mut self, capacity: Rate) {
+        self.capacity = capacity;
+        self.rate = self.rate.min(self.ceiling());
+    }
+
+    /// Something arrives.
+    #[inline]
+    pub fn count(&mut self, arrivals: Arrivals) {
+        self.bytes = self.bytes.saturating_add(arrivals.bytes.get());
+        self.marked = self.marked.saturating_add(arrivals.marked.min(arrivals.bytes).get());
+    }
+
+    /// What has been counted in this interval.
+    pub const fn counted(&self) -> Bytes {
+        Bytes::new(self.bytes)
+    }
+
+    /// The end of an interval: R follows what arrived in it. Returns y.
+    pub fn finish(&mut self, elapsed: Time) -> Rate {
+        let used = utilisation(self.bytes, elapsed);
+        let factor = self.factor(used).max(ONE / 2);
+        // Below 2^64 times 2^41.
+        let rate = (i128::from(self.rate.bits_per_second()) * factor) >> SHIFT;
+        let rate = Rate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX));
+        self.rate = rate.clamp(self.params.floor, self.ceiling());
+        (self.bytes, self.marked) = (0, 0);
+        used
+    }
+
+    /// `1 - alpha (y - C) / C - beta / 2`, rounded down.
+    fn factor(&self, used: Rate) -> i128 {
+        let capacity = i128::from(self.capacity.bits_per_second().max(1));
+        let spare = capacity - i128::from(used.bits_per_second());
+        let growth = ((spare * i128::from(self.params.alpha_percent)) << SHIFT).div_euclid(capacity * 100);
+        ONE + growth - marked_half(self.marked, self.bytes)
+    }
+
+    fn ceiling(&self) -> Rate {
+        self.capacity.max(self.params.floor)
+    }
+}
+
+/// `beta / 2`, rounded up.
+fn marked_half(marked: u64, bytes: u64) -> i128 {
+    let parts = i128::from(marked) << SHIFT;
+    match 2 * i128::from(bytes) {
+        0 => 0,
+        all => -(-parts).div_euclid(all),
+    }
+}
+
+/// What arrived in a time, as a rate rounded up; at most [`Rate::MAX`].
+pub(super) fn utilisation(bytes: u64, elapsed: Time) -> Rate {
+    let bits = u128::from(bytes) * 8 * 1_000_000_000;
+    let rate = bits.div_ceil(u128::from(elapsed.as_nanos().max(1)));
+    u64::try_from(rate).map_or(Rate::MAX, |rate| Rate::from_bits_per_second(rate).min(Rate::MAX))
+}

@@ -1,0 +1,571 @@
+//! EyeQ: receivers tell senders how fast they may send, so that every class of a machine gets its share of the line.
+//!
+//! V. Jeyakumar et al., "EyeQ: Practical Network Performance Isolation at the Edge", NSDI 2013, as V. Jeyakumar et al.,
+//! "Flexible Network Bandwidth and Latency Provisioning in the Datacenter" (2014, here "Parley"), describes it as their
+//! machine shaper. EyeQ's own paper is not among the sources; what comes from its released program says so.
+//!
+//! A machine's line is shared among its classes, by minimum, maximum and weight, in both directions. Of what a class
+//! receives, a meter computes every T one rate R for all senders, so that the class's arrivals become its capacity; it
+//! counts bytes and no senders. Every 10 kB the sender of the packet that arrives is told R, so those that send most are
+//! told most. A sender has a limiter for each destination that told it something, under a root limiter for the class,
+//! which exists where the class wants more than its share of the line or has a maximum.
+//!
+//! | text | here |
+//! |---|---|
+//! | Parley 3.2.1: `R(t+T) = R(t) (1 - alpha (y - C) / C - 1_marked beta / 2)` | [`RateMeter::finish`] |
+//! | 3.2.1: C of a meter, the class's share of the machine | `Side`, `share_receive` |
+//! | 3.2.1: one feedback every 10 kB to the packet's source; `w_sender * R` | `receive`, `weight_of` |
+//! | 3.2.1: feedback creates or updates a limiter to that destination | `hear` |
+//! | 3.2.1, Fig. 10: one root limiter for each class | `share_transmit`, `set_root` |
+//! | 3.2.2: who asks for less than its share is not limited | `share_transmit` |
+//! | 3.2.2: a broker sets the capacity of root limiter and meter | [`Eyeq::set_capacity`] |
+//! | 3.2.1, Fig. 5: `service:user` | [`Params::parents`] |
+//! | 7: configurable burst and measurement interval | [`Params`], [`Eyeq::set_interval`] |
+//!
+//! Deviations, and what the texts leave open:
+//! - R stays between a floor and C. What the equation gives below one half of R counts as one half: it would be
+//!   negative from `y = 3 C` on, and one half is what it gives for full marking at `y = C`.
+//! - The meters share 90 % of the line, as EyeQ's program does; Parley does not say. See [`Params::receive_percent`].
+//! - C of a class is what it would get if it wanted everything while the others want what they are seen to want. So a class that uses
+//!   little has room to grow at once, and the sum of all C may be above the line until the others' C follow, one T later.
+//!   EyeQ's program shares among all classes that are active, whatever they use.
+//! - A class that fills 90 % of its C or of its limit wants twice that; one that fills less wants what it uses, and what it
+//!   wanted before for a while ([`Params::decay`]): [`wayleave_sharing::DemandEstimator`].
+//! - Senders: where the line is full, a class without limit that had something to send all the time wants twice what it
+//!   sends, but no more than what its receivers allow it together. Otherwise it wants what it sends. A limit that is the whole line is not set.
+//! - A class with a maximum, or with a capacity from a broker, has a root limiter at all times. A maximum of a class
+//!   that has parts is kept by the shares of its parts, so one T late.
+//! - A limiter that hears nothing for 1 s is lifted, so that no small rate stays; EyeQ's program sets it to 10 Mbit/s.
+//! - Where several packets are told at once and are more than 10 kB, there is one feedback.
+
+mod class;
+mod meter;
+mod params;
+mod side;
+
+use std::collections::BTreeMap;
+
+use wayleave_contracts::Direction;
+use wayleave_policy::{
+    Arrivals, Bucket, ClassId, Demand, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing,
+    PairSpec, Peer, Share,
+};
+use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation, TreeError};
+use wayleave_units::{Bytes, Rate, Time};
+
+use class::{Activity, Class, Receive, Receiving, Sending, Transmit, Waiting, Wish};
+pub use meter::RateMeter;
+pub use params::{Line, MeterParams, Params};
+use side::{Side, least, terms};
+
+/// What a receiver tells a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feedback {
+    /// The sender's weight times R.
+    pub rate: Rate,
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// An interval is over: meters and shares are computed.
+    Interval,
+    /// The limiter of a pair may have heard nothing for long.
+    Silence {
+        /// Which.
+        pair: Outgoing,
+        /// Of all that have had this number.
+        epoch: u32,
+    },
+}
+
+/// What a class has moved since the start, in wire bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Sent from this machine.
+    pub sent: Bytes,
+    /// Received here.
+    pub received: Bytes,
+}
+
+/// How a class stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The rate of its root limiter.
+    pub transmit_limit: Option<Rate>,
+    /// C of its meter.
+    pub receive_capacity: Rate,
+    /// R of its meter.
+    pub sender_rate: Rate,
+}
+
+/// An action of this host.
+pub type Action<'a> = HostAction<'a, Feedback, Timer>;
+
+/// One machine's shaper.
+///
+/// ```
+/// use wayleave_policy::{ClassId, Host, HostAction, HostInput, Share};
+/// use wayleave_schemes::eyeq::{Eyeq, Line, Params};
+/// use wayleave_units::{Rate, Time};
+/// let mut shaper = Eyeq::new(Line::both(Rate::from_gbit(10)), Params::default())?;
+/// let limited = Share { max: Some(Rate::from_gbit(3)), ..Share::BEST_EFFORT };
+/// let (class, mut limits) = (ClassId(1), 0);
+/// let terms = HostInput::ClassSet { class, transmit: limited, receive: Share::BEST_EFFORT };
+/// shaper.on(Time::ZERO, terms, &mut |action| limits += matches!(action, HostAction::SetBucket { .. }) as u32);
+/// assert_eq!(limits, 1);
+/// assert_eq!(shaper.standing(class).unwrap().receive_capacity, Rate::from_gbit(9));
+/// # Ok::<(), wayleave_sharing::TreeError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Eyeq {
+    params: Params,
+    classes: Vec<Class>,
+    places: BTreeMap<ClassId, usize>,
+    /// The classes that are not idle.
+    active: Vec<usize>,
+    transmit: Side,
+    receive: Side,
+    sending: Vec<Option<Sending>>,
+    receiving: Vec<Option<Receiving>>,
+    /// How many pairs have left here so far.
+    epochs: u32,
+    clock: Clock,
+}
+
+/// The timer of intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    /// Every class is idle.
+    Stopped,
+    /// An interval has begun, and a timer will end it.
+    Running { since: Time },
+}
+
+impl Eyeq {
+    /// A machine without classes.
+    ///
+    /// # Errors
+    /// Never; the type is that of trees of shares.
+    pub fn new(line: Line, params: Params) -> Result<Self, TreeError> {
+        let receive = line.receive.bits_per_second() / 100 * u64::from(params.receive_percent);
+        Ok(Self {
+            transmit: Side::new(line.transmit)?,
+            receive: Side::new(Rate::from_bits_per_second(receive))?,
+            params,
+            classes: Vec::new(),
+            places: BTreeMap::new(),
+            active: Vec::new(),
+            sending: Vec::new(),
+            receiving: Vec::new(),
+            epochs: 0,
+            clock: Clock::Stopped,
+        })
+    }
+
+    /// What a class has moved; `None` if it has never been here.
+    pub fn usage(&self, class: ClassId) -> Option<Usage> {
+        let class = &self.classes[*self.places.get(&class)?];
+        Some(Usage { sent: class.transmit.total, received: class.receive.total })
+    }
+
+    /// How a class stands; `None` if it has never been here.
+    pub fn standing(&self, class: ClassId) -> Option<Standing> {
+        let class = &self.classes[*self.places.get(&class)?];
+        Some(Standing {
+            transmit_limit: class.transmit.bucket.map(|bucket| bucket.rate),
+            receive_capacity: class.receive.meter.capacity(),
+            sender_rate: class.receive.meter.rate(),
+        })
+    }
+
+    /// All classes that have been here.
+    pub fn classes(&self) -> impl Iterator<Item = ClassId> + '_ {
+        self.places.keys().copied()
+    }
+
+    /// T, from the end of the present interval on (Parley, Fig. 12 and section 7).
+    pub fn set_interval(&mut self, interval: Time) {
+        self.params.interval = interval;
+    }
+
+    /// What a broker allows a class in one direction from now on; `None`: whatever the machine's own policy does. It
+    /// holds beside the class's own maximum. The root limiter is set at once, and C.
+    pub fn set_capacity(
+        &mut self,
+        class: ClassId,
+        direction: Direction,
+        capacity: Option<Rate>,
+        act: &mut impl FnMut(Action<'_>),
+    ) {
+        let place = self.place(class);
+        let class = &mut self.classes[place];
+        let allowed = match direction {
+            Direction::Transmit => &mut class.transmit.allowed,
+            Direction::Receive => &mut class.receive.allowed,
+        };
+        if std::mem::replace(allowed, capacity) != capacity {
+            self.change_terms(place, act);
+        }
+    }
+
+    /// The place of a class; one that nobody has set has the default terms.
+    fn place(&mut self, class: ClassId) -> usize {
+        if let Some(&place) = self.places.get(&class) {
+            return place;
+        }
+        let place = self.classes.len();
+        let demand = DemandEstimator::new(EstimatorParams { period: self.params.decay, ..EstimatorParams::RACK });
+        self.classes.push(Class {
+            id: class,
+            activity: Activity::Idle,
+            transmit: Transmit {
+                terms: Share::BEST_EFFORT,
+                allowed: None,
+                total: Bytes::ZERO,
+                sent: 0,
+                demand: demand.clone(),
+                limit: None,
+                bucket: None,
+                waiting: Waiting::default(),
+            },
+            receive: Receive {
+                terms: Share::BEST_EFFORT,
+                allowed: None,
+                total: Bytes::ZERO,
+                unsampled: 0,
+                meter: RateMeter::new(self.receive.capacity(), self.params.meter),
+                demand,
+            },
+        });
+        self.places.insert(class, place);
+        self.rebuild();
+        place
+    }
+
+    /// The trees follow the terms.
+    fn rebuild(&mut self) {
+        let of = |terms_of: fn(&Class) -> wayleave_sharing::Terms| -> Vec<_> {
+            self.classes.iter().map(|class| (class.id, terms_of(class))).collect()
+        };
+        let transmit = of(|class| terms(class.transmit.terms, class.transmit.allowed));
+        let receive = of(|class| terms(class.receive.terms, class.receive.allowed));
+        self.transmit.rebuild(&transmit, &self.params.parents);
+        self.receive.rebuild(&receive, &self.params.parents);
+        for &place in &self.active {
+            self.transmit.want(place, self.classes[place].transmit.demand.demand());
+            self.receive.want(place, self.classes[place].receive.demand.demand());
+        }
+        // Idle classes begin with what they would get.
+        for place in 0..self.classes.len() {
+            let potential = self.receive.potential(place);
+            let class = &mut self.classes[place];
+            match class.activity {
+                Activity::Idle => class.receive.meter.reset(potential),
+                Activity::Active { .. } => class.receive.meter.set_capacity(potential),
+            }
+        }
+    }
+
+    /// A class has other terms.
+    fn change_terms(&mut self, place: usize, act: &mut impl FnMut(Action<'_>)) {
+        self.rebuild();
+        self.set_root(place, act);
+    }
+
+    /// Sets the root limiter of a class, if it is another than before.
+    fn set_root(&mut self, place: usize, act: &mut impl FnMut(Action<'_>)) {
+        let class = &mut self.classes[place];
+        let rate = least(class.transmit.limit, least(class.transmit.terms.max, class.transmit.allowed));
+        let burst = self.params.burst_of(class.id);
+        let bucket = rate.map(|rate| Bucket { rate, burst, excess: Excess::Waits });
+        if std::mem::replace(&mut class.transmit.bucket, bucket) != bucket {
+            act(HostAction::SetBucket { limiter: Limiter::Class(class.id), bucket });
+        }
+    }
+
+    /// A class moves something: it takes part from now on, and intervals begin if none was running.
+    #[inline]
+    fn wake(&mut self, now: Time, place: usize, act: &mut impl FnMut(Action<'_>)) {
+        if self.classes[place].activity == Activity::Idle {
+            self.activate(now, place, act);
+        }
+    }
+
+    #[cold]
+    fn activate(&mut self, now: Time, place: usize, act: &mut impl FnMut(Action<'_>)) {
+        let capacity = self.receive.potential(place);
+        let class = &mut self.classes[place];
+        class.activity = Activity::Active { last: now };
+        class.receive.meter.reset(capacity);
+        self.active.push(place);
+        if self.clock == Clock::Stopped {
+            self.clock = Clock::Running { since: now };
+            act(HostAction::Arm { at: now + self.params.interval, timer: Timer::Interval });
+        }
+    }
+
+    /// Something of a class arrives; every so often its sender is told R.
+    #[inline]
+    fn receive(&mut self, now: Time, pair: Incoming, arrivals: Arrivals, act: &mut impl FnMut(Action<'_>)) {
+        let Some(&Some(Receiving { class: place, weight })) = self.receiving.get(pair.index()) else { return };
+        self.wake(now, place, act);
+        let receive = &mut self.classes[place].receive;
+        receive.total += arrivals.bytes;
+        receive.meter.count(arrivals);
+        receive.unsampled = receive.unsampled.saturating_add(arrivals.bytes.get());
+        let sample = self.params.sample.get().max(1);
+        if receive.unsampled >= sample {
+            receive.unsampled %= sample;
+            let rate = receive.meter.rate().bits_per_second().saturating_mul(weight);
+            let message = Feedback { rate: Rate::from_bits_per_second(rate).min(Rate::MAX) };
+            act(HostAction::Send { to: Peer::Sender(pair), message });
+        }
+    }
+
+    /// A receiver says what a pair may send.
+    fn hear(&mut self, now: Time, pair: Outgoing, rate: Rate, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        sending.heard = now;
+        if sending.limit.is_none() {
+            let timer = Timer::Silence { pair, epoch: sending.epoch };
+            act(HostAction::Arm { at: now + self.params.silence, timer });
+        }
+        self.limit_pair(pair, Some(rate), act);
+    }
+
+    /// Sets the limiter of a pair, if it is another than before.
+    fn limit_pair(&mut self, pair: Outgoing, limit: Option<Rate>, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        if sending.limit == limit {
+            return;
+        }
+        if sending.demand == Wish::Something {
+            let waiting = &mut self.classes[sending.class].transmit.waiting;
+            // The new one first: the class has not paused.
+            waiting.add(limit);
+            waiting.remove(sending.limit);
+        }
+        sending.limit = limit;
+        let bucket = limit.map(|rate| Bucket { rate, burst: self.params.pair_burst, excess: Excess::Waits });
+        act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
+    }
+
+    /// A pair begins to have something to send, or has sent it all.
+    fn wish(&mut self, pair: Outgoing, demand: Wish) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        let waiting = &mut self.classes[sending.class].transmit.waiting;
+        match (std::mem::replace(&mut sending.demand, demand), demand) {
+            (Wish::Nothing, Wish::Something) => waiting.add(sending.limit),
+            (Wish::Something, Wish::Nothing) => waiting.remove(sending.limit),
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, now: Time, pair: Outgoing, spec: &PairSpec) {
+        let class = self.place(spec.class);
+        self.epochs = self.epochs.wrapping_add(1);
+        if self.sending.len() <= pair.index() {
+            self.sending.resize(pair.index() + 1, None);
+        }
+        // It is about to send, and no receiver limits it.
+        self.sending[pair.index()] =
+            Some(Sending { class, demand: Wish::Something, limit: None, heard: now, epoch: self.epochs });
+        self.classes[class].transmit.waiting.add(None);
+    }
+
+    fn open_incoming(&mut self, pair: Incoming, spec: &PairSpec) {
+        let class = self.place(spec.class);
+        if self.receiving.len() <= pair.index() {
+            self.receiving.resize(pair.index() + 1, None);
+        }
+        self.receiving[pair.index()] = Some(Receiving { class, weight: self.params.weight_of(spec.peer_class) });
+    }
+
+    /// A limiter that nobody has spoken of for long is lifted.
+    fn silence(&mut self, now: Time, pair: Outgoing, epoch: u32, act: &mut impl FnMut(Action<'_>)) {
+        let Some(&Some(sending)) = self.sending.get(pair.index()) else { return };
+        if sending.epoch != epoch || sending.limit.is_none() {
+            return;
+        }
+        let at = sending.heard + self.params.silence;
+        if at > now {
+            act(HostAction::Arm { at, timer: Timer::Silence { pair, epoch } });
+        } else {
+            self.limit_pair(pair, None, act);
+        }
+    }
+
+    /// An interval is over.
+    fn interval(&mut self, now: Time, act: &mut impl FnMut(Action<'_>)) {
+        let Clock::Running { since } = self.clock else { return };
+        let elapsed = now.saturating_sub(since);
+        self.note_activity(now);
+        self.share_receive(now, elapsed);
+        self.share_transmit(now, elapsed, act);
+        self.retire(now, act);
+        self.clock = if self.active.is_empty() {
+            Clock::Stopped
+        } else {
+            act(HostAction::Arm { at: now + self.params.interval, timer: Timer::Interval });
+            Clock::Running { since: now }
+        };
+    }
+
+    fn note_activity(&mut self, now: Time) {
+        for &place in &self.active {
+            let class = &mut self.classes[place];
+            if class.transmit.sent > 0 || class.receive.meter.counted() > Bytes::ZERO {
+                class.activity = Activity::Active { last: now };
+            }
+        }
+    }
+
+    /// The meters' capacities and rates.
+    fn share_receive(&mut self, now: Time, elapsed: Time) {
+        for &place in &self.active {
+            let Receive { meter, demand, .. } = &mut self.classes[place].receive;
+            let limit = Some(meter.capacity());
+            let usage = meter::utilisation(meter.counted().get(), elapsed);
+            self.receive.want(place, demand.observe(now, Observation { usage, limit }));
+        }
+        for &place in &self.active {
+            let capacity = self.receive.potential(place);
+            let meter = &mut self.classes[place].receive.meter;
+            meter.set_capacity(capacity);
+            meter.finish(elapsed);
+        }
+    }
+
+    /// The root limiters.
+    fn share_transmit(&mut self, now: Time, elapsed: Time, act: &mut impl FnMut(Action<'_>)) {
+        let line = self.transmit.capacity();
+        let sent = self.active.iter().map(|&place| self.classes[place].transmit.sent).sum();
+        let fullness = fullness(meter::utilisation(sent, elapsed), line);
+        for &place in &self.active {
+            let demand = self.classes[place].transmit.observe(now, elapsed, fullness);
+            self.transmit.want(place, demand);
+        }
+        self.transmit.share_out();
+        for at in 0..self.active.len() {
+            let place = self.active[at];
+            self.classes[place].transmit.limit = self.transmit.limit(place).filter(|&limit| limit < line);
+            self.set_root(place, act);
+        }
+    }
+
+    /// Classes that have moved nothing for long share no more.
+    fn retire(&mut self, now: Time, act: &mut impl FnMut(Action<'_>)) {
+        let mut at = 0;
+        while let Some(&place) = self.active.get(at) {
+            match self.classes[place].activity {
+                Activity::Active { last } if now.saturating_sub(last) < self.params.idle => at += 1,
+                _ => {
+                    self.active.swap_remove(at);
+                    self.rest(place, act);
+                }
+            }
+        }
+    }
+
+    fn rest(&mut self, place: usize, act: &mut impl FnMut(Action<'_>)) {
+        self.transmit.want(place, Rate::ZERO);
+        self.receive.want(place, Rate::ZERO);
+        let capacity = self.receive.potential(place);
+        let class = &mut self.classes[place];
+        let unseen = DemandEstimator::new(EstimatorParams { period: self.params.decay, ..EstimatorParams::RACK });
+        class.activity = Activity::Idle;
+        class.receive.meter.reset(capacity);
+        class.receive.demand = unseen.clone();
+        class.transmit.demand = unseen;
+        class.transmit.limit = None;
+        self.set_root(place, act);
+    }
+}
+
+/// Whether a line carries what it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fullness {
+    Full,
+    Spare,
+}
+
+/// A line counts as full as a limit does in [`EstimatorParams`], from 90 % on.
+fn fullness(used: Rate, line: Rate) -> Fullness {
+    let percent = u128::from(EstimatorParams::RACK.full_percent);
+    let full = u128::from(used.bits_per_second()) * 100 >= u128::from(line.bits_per_second()) * percent;
+    if full { Fullness::Full } else { Fullness::Spare }
+}
+
+impl Transmit {
+    /// What the class is taken to want, after an interval.
+    fn observe(&mut self, now: Time, elapsed: Time, line: Fullness) -> Rate {
+        let usage = meter::utilisation(std::mem::take(&mut self.sent), elapsed);
+        let root = self.bucket.map(|bucket| bucket.rate);
+        // It has waited all the time for a line that is full: what it sends is what it gets.
+        let held = line == Fullness::Full && !self.waiting.paused && !self.waiting.is_empty();
+        let limit = root.or(held.then_some(usage));
+        let demand = self.demand.observe(now, Observation { usage, limit });
+        self.waiting.paused = self.waiting.is_empty();
+        match self.waiting.most() {
+            Some(most) => demand.min(most.max(usage)),
+            None => demand,
+        }
+    }
+}
+
+impl Host for Eyeq {
+    type Message = Feedback;
+    type Timer = Timer;
+
+    #[inline]
+    fn on(&mut self, now: Time, input: HostInput<'_, Feedback, Timer>, act: &mut impl FnMut(Action<'_>)) {
+        match input {
+            HostInput::Received { pair, arrivals } => self.receive(now, pair, arrivals, act),
+            HostInput::Sent { pair, bytes, .. } => {
+                let Some(&Some(Sending { class: place, .. })) = self.sending.get(pair.index()) else { return };
+                self.wake(now, place, act);
+                let transmit = &mut self.classes[place].transmit;
+                transmit.total += bytes;
+                transmit.sent = transmit.sent.saturating_add(bytes.get());
+            }
+            HostInput::Message { from: Origin::Receiver(pair), message } => self.hear(now, pair, message.rate, act),
+            HostInput::Timer(Timer::Interval) => self.interval(now, act),
+            HostInput::Timer(Timer::Silence { pair, epoch }) => self.silence(now, pair, epoch, act),
+            HostInput::ClassSet { class, transmit, receive } => {
+                let place = self.place(class);
+                self.classes[place].transmit.terms = transmit;
+                self.classes[place].receive.terms = receive;
+                self.change_terms(place, act);
+            }
+            HostInput::ClassGone { class } => {
+                let place = self.place(class);
+                self.active.retain(|&active| active != place);
+                let class = &mut self.classes[place];
+                (class.transmit.terms, class.receive.terms) = (Share::BEST_EFFORT, Share::BEST_EFFORT);
+                (class.transmit.allowed, class.receive.allowed) = (None, None);
+                self.rest(place, act);
+                self.rebuild();
+            }
+            HostInput::Opened { pair, spec } => self.open(now, pair, &spec),
+            HostInput::Closed { pair } => {
+                self.wish(pair, Wish::Nothing);
+                if let Some(sending) = self.sending.get_mut(pair.index()) {
+                    *sending = None;
+                }
+            }
+            HostInput::Demand { pair, demand: Demand::Begins } => self.wish(pair, Wish::Something),
+            HostInput::Demand { pair, demand: Demand::Ends } => self.wish(pair, Wish::Nothing),
+            HostInput::IncomingOpened { pair, spec } => self.open_incoming(pair, &spec),
+            HostInput::IncomingClosed { pair } => {
+                if let Some(receiving) = self.receiving.get_mut(pair.index()) {
+                    *receiving = None;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
