@@ -48,6 +48,9 @@ const ARROWS: &[(&str, Allowed)] = &[
             // Figures of a host's programs, and of real packets.
             "dataplane",
             "lab",
+            // Parley's tables.
+            "sharing",
+            "provision",
         ]),
     ),
     // A pure state machine; the server and the tests' world drive it.
