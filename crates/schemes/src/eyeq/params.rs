@@ -2,6 +2,7 @@
 //! (5.1, footnote 1); values from there are facts of that program, not of Parley's text.
 
 use wayleave_policy::ClassId;
+use wayleave_sharing::{DemandEstimator, EstimatorParams};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// The control equation's parameters.
@@ -85,6 +86,11 @@ impl Default for Params {
 }
 
 impl Params {
+    /// Of a class that has not been seen, in one direction.
+    pub(super) fn estimator(&self) -> DemandEstimator {
+        DemandEstimator::new(EstimatorParams { period: self.decay, ..EstimatorParams::RACK })
+    }
+
     /// The burst of a class's root limiter.
     pub(super) fn burst_of(&self, class: ClassId) -> Bytes {
         find(&self.class_bursts, class).unwrap_or(self.class_burst)
