@@ -14,6 +14,7 @@
 //! | [`presto`] | Presto (SIGCOMM 2015): flowcells, and the receiver's reordering buffer | path |
 //! | [`duplicates`] | removal of copies (IEEE 802.1CB-2017), for Chameleon's disjoint routes | host |
 //! | [`eyeq`] | EyeQ (NSDI 2013), as Parley's machine shaper: receivers tell senders their rates | host |
+//! | [`parley`] | Parley (2014): rack and fabric brokers | broker |
 //! | [`ecn`] | marks by threshold (DCTCP) and random early detection | switch |
 //!
 //! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`costs`], what
@@ -33,6 +34,7 @@ pub mod eyeq;
 pub mod flowlet;
 pub mod loko;
 pub mod newreno;
+pub mod parley;
 pub mod placement;
 pub mod presto;
 pub mod protection;
