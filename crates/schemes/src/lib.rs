@@ -15,6 +15,7 @@
 //! | [`duplicates`] | removal of copies (IEEE 802.1CB-2017), for Chameleon's disjoint routes | host |
 //! | [`eyeq`] | EyeQ (NSDI 2013), as Parley's machine shaper: receivers tell senders their rates | host |
 //! | [`parley`] | Parley (2014): rack and fabric brokers | broker |
+//! | [`parley`] | Parley (2014): machine shaper, rack and fabric brokers | host, broker |
 //! | [`ecn`] | marks by threshold (DCTCP) and random early detection | switch |
 //!
 //! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`costs`], what

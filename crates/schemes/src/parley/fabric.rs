@@ -203,7 +203,9 @@ impl Broker for FabricBroker {
                 self.set_capacity();
             }
             BrokerInput::Message { from, message: Message::Rates(list) } => self.on_rates(now, from, &list, act),
-            BrokerInput::Message { message: Message::Report(_), .. } => self.ignored.stranger += 1,
+            BrokerInput::Message { message: Message::Report(_) | Message::Feedback(_), .. } => {
+                self.ignored.stranger += 1
+            }
             BrokerInput::Started | BrokerInput::Elected(_) => {}
             BrokerInput::Timer(never) => match never {},
         }

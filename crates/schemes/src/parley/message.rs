@@ -4,9 +4,13 @@ use wayleave_policy::ClassId;
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::broker::RateList;
 
+use crate::eyeq::Feedback;
+
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
+    /// From a receiver to a sender (3.2.1).
+    Feedback(Feedback),
     /// From a machine to its own rack broker, which runs on the same machine.
     Report(Report),
     /// Between brokers, and from a rack broker to its machine.
@@ -14,10 +18,12 @@ pub enum Message {
 }
 
 impl Message {
-    /// Payload on the way from one machine to another. A report goes to no other machine.
+    /// Payload on the way from one machine to another. A report goes to no other machine; feedback is "a custom IP packet"
+    /// that holds one rate.
     pub fn encoded_len(&self) -> usize {
         match self {
             Self::Report(_) => 0,
+            Self::Feedback(_) => 8,
             Self::Rates(list) => list.encoded_len(),
         }
     }

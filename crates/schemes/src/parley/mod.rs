@@ -11,6 +11,7 @@
 //!
 //! | text | here |
 //! |---|---|
+//! | machine shaper, 3.2.1 and 5.1 | [`Shaper`], around [`crate::eyeq`] |
 //! | water-filling, 3.2.2 | `wayleave_sharing`, over the tree of a [`Pool`] |
 //! | demands, 3.2.2; of a limited service | [`wayleave_sharing::DemandEstimator`], fed by counters (`own`) |
 //! | rack broker, 3.2.2 and 5.2 | [`RackBroker`] |
@@ -55,6 +56,7 @@ mod params;
 mod pool;
 mod rack;
 mod services;
+mod shaper;
 
 pub use fabric::FabricBroker;
 pub use ignored::Ignored;
@@ -63,3 +65,7 @@ pub use params::Params;
 pub use pool::{Pool, PoolError};
 pub use rack::{RackBroker, RackPlace};
 pub use services::{Policies, Services, TooManyServices};
+pub use shaper::{Shaper, ShaperPlace, Timer};
+
+#[cfg(test)]
+mod tests;

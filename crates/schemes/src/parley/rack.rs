@@ -41,10 +41,10 @@ pub struct RackPlace {
 #[derive(Clone, Debug)]
 pub struct RackBroker {
     params: Params,
-    place: RackPlace,
+    pub(super) place: RackPlace,
     /// Its machine's place in the pool.
     me: usize,
-    pool: Pool,
+    pub(super) pool: Pool,
     /// The terms without the fabric's limits.
     fixed: [Tree; 2],
     shares: [Shares; 2],
@@ -95,6 +95,11 @@ impl RackBroker {
             place,
             pool,
         })
+    }
+
+    /// Where it stands.
+    pub fn place(&self) -> &RackPlace {
+        &self.place
     }
 
     /// Other terms for the same services and machines (3.1: "can be changed any time"). Nothing happens if they are for others.
@@ -395,6 +400,7 @@ impl Broker for RackBroker {
                 }
             }
             BrokerInput::Message { from, message: Message::Rates(list) } => self.on_rates(now, from, &list),
+            BrokerInput::Message { message: Message::Feedback(_), .. } => self.ignored.stranger += 1,
             // Its leader is decided here: by who is heard.
             BrokerInput::Started | BrokerInput::Elected(_) => {}
             BrokerInput::Timer(never) => match never {},
