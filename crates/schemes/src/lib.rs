@@ -14,7 +14,6 @@
 //! | [`presto`] | Presto (SIGCOMM 2015): flowcells, and the receiver's reordering buffer | path |
 //! | [`duplicates`] | removal of copies (IEEE 802.1CB-2017), for Chameleon's disjoint routes | host |
 //! | [`eyeq`] | EyeQ (NSDI 2013), as Parley's machine shaper: receivers tell senders their rates | host |
-//! | [`parley`] | Parley (2014): rack and fabric brokers | broker |
 //! | [`parley`] | Parley (2014): machine shaper, rack and fabric brokers | host, broker |
 //! | [`ecn`] | marks by threshold (DCTCP) and random early detection | switch |
 //!
