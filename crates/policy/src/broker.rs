@@ -44,7 +44,8 @@ pub enum Standing {
 pub enum BrokerInput<M, T> {
     /// It begins to work, as a follower. The first input, told once.
     Started,
-    /// Its standing is another than before. How leaders are found is the driver's matter.
+    /// Its standing is another than before, where the driver finds leaders. Parley's rack brokers find theirs by who is
+    /// heard, and do not need it.
     Elected(Standing),
     /// What it divides, from now on (Parley, 3.2.2: the capacity of the rack's uplinks, taken as one link).
     Capacity {

@@ -15,6 +15,7 @@
 //! | [`duplicates`] | removal of copies (IEEE 802.1CB-2017), for Chameleon's disjoint routes | host |
 //! | [`elasticswitch`] | ElasticSwitch (SIGCOMM 2013): guarantees partitioned among pairs, more without congestion | host |
 //! | [`eyeq`] | EyeQ (NSDI 2013), as Parley's machine shaper: receivers tell senders their rates | host |
+//! | [`parley`] | Parley (2014): machine shaper, rack and fabric brokers | host, broker |
 //! | [`ecn`] | marks by threshold (DCTCP) and random early detection | switch |
 //!
 //! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`costs`], what
@@ -37,6 +38,7 @@ pub mod flowlet;
 mod fluid;
 pub mod loko;
 pub mod newreno;
+pub mod parley;
 pub mod placement;
 pub mod presto;
 pub mod protection;

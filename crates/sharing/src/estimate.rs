@@ -18,7 +18,7 @@
 //! |---|---|
 //! | it had no limit | what it used |
 //! | it used at least `full` of its limit | `growth` times its limit, and at least `least` |
-//! | it used less | halfway from the last estimate down to what it used, for each `period` that has passed |
+//! | it used less | halfway from the last estimate, at most its limit, down to what it used, for each `period` that has passed |
 //!
 //! Section 3.4 is why nothing is smoothed without a limit: such services must be able to ramp up quickly.
 
@@ -109,9 +109,9 @@ impl DemandEstimator {
         let (demand, at) = match seen.limit {
             None => (seen.usage, now),
             Some(limit) if self.is_full(seen.usage, limit) => (self.grown(limit), now),
-            Some(_) => {
+            Some(limit) => {
                 let periods = now.saturating_sub(last).as_nanos() / self.params.period.as_nanos().max(1);
-                (self.decayed(seen.usage, periods), last + self.params.period * periods)
+                (self.decayed(seen.usage, limit, periods), last + self.params.period * periods)
             }
         };
         let demand = demand.min(MAX_RATE);
@@ -129,8 +129,9 @@ impl DemandEstimator {
         Rate::from_bits_per_second(grown).max(self.params.least)
     }
 
-    fn decayed(&self, usage: Rate, periods: u64) -> Rate {
-        let above = self.demand().saturating_sub(usage).bits_per_second();
+    fn decayed(&self, usage: Rate, limit: Rate, periods: u64) -> Rate {
+        // Who does not fill a limit does not want more, whatever was thought before.
+        let above = self.demand().min(limit).saturating_sub(usage).bits_per_second();
         // Rounded down, so that it arrives.
         let left = u32::try_from(periods).ok().and_then(|periods| above.checked_shr(periods)).unwrap_or(0);
         usage + Rate::from_bits_per_second(left)

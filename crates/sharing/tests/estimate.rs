@@ -29,15 +29,15 @@ fn the_table_of_transitions() {
         (800, 10_001, limited(500, 400), mbit(800)),
         // A limit of next to nothing is left.
         (800, 11_000, limited(0, 0), mbit(1)),
-        // It does not fill it: halfway down for each second, and nothing before one is over.
-        (800, 11_000, limited(200, 400), mbit(500)),
-        (800, 12_000, limited(200, 400), mbit(350)),
-        (800, 10_999, limited(200, 400), mbit(800)),
+        // It does not fill it, and so wants less than it: halfway down from there for each second, and nothing before one is over.
+        (800, 11_000, limited(200, 400), mbit(300)),
+        (800, 12_000, limited(200, 400), mbit(250)),
+        (800, 10_999, limited(200, 400), mbit(400)),
         (800, 11_000_000, limited(200, 400), mbit(200)),
         // Never below what it uses.
         (100, 11_000, limited(200, 400), mbit(200)),
         // An observation from before the last one.
-        (800, 9_000, limited(200, 400), mbit(800)),
+        (800, 9_000, limited(200, 400), mbit(400)),
     ];
     for (before, now, seen, expected) in table {
         let mut service = DemandEstimator::new(EstimatorParams::RACK);
@@ -56,10 +56,10 @@ fn observations_more_often_than_the_period_decay_no_faster() {
         let seen = Observation { usage: Rate::ZERO, limit: Some(mbit(400)) };
         (step..=3_000).step_by(step as usize).map(|now| service.observe(at(now), seen)).last().unwrap()
     };
-    assert_eq!(fill(1_000), mbit(100));
-    assert_eq!(fill(10), mbit(100));
+    assert_eq!(fill(1_000), mbit(50));
+    assert_eq!(fill(10), mbit(50));
     // The last one is at 2.8 s.
-    assert_eq!(fill(700), mbit(200));
+    assert_eq!(fill(700), mbit(100));
 }
 
 /// Services that really want so much, and a broker that sees only what they use.

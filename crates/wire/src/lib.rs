@@ -7,12 +7,14 @@
 //! | [`Classifier`], [`Selector`] | which contract a packet belongs to (section 4.2.2) |
 //! | [`TokenBucket`] | the shaper's arithmetic (section 4.2.3), in nanobits |
 //! | [`Mac`] | addresses, also those that VMs have by default |
+//! | [`broker`] | what brokers write to one another: rates of services (Parley, 2014, section 6.2) |
 //!
 //! The data plane's eBPF programs do the same in C; tests of crate `dataplane` hold both against each other, packet by packet.
 #![no_std]
 
 extern crate alloc;
 
+pub mod broker;
 mod bucket;
 mod classifier;
 mod frame;

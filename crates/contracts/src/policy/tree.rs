@@ -220,6 +220,11 @@ impl Policy {
         self.level
     }
 
+    /// The most load of each of its contention points in each direction.
+    pub fn peak(&self) -> Option<Rate> {
+        self.peak
+    }
+
     /// The services, as they were given.
     pub fn services(&self) -> &[Service] {
         &self.services

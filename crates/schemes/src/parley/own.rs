@@ -1,0 +1,170 @@
+//! What a rack broker knows of its own machine: counters become demands.
+
+use wayleave_policy::ClassId;
+use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation};
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::message::{Limited, Report, Usage};
+
+/// A machine's services as its own broker sees them.
+#[derive(Clone, Debug)]
+pub(super) struct Own {
+    services: Vec<Service>,
+    /// When the last report was made, by the machine's clock.
+    at: Option<Time>,
+}
+
+#[derive(Clone, Debug)]
+struct Service {
+    counted: [Count; 2],
+    wants: [DemandEstimator; 2],
+    /// On all traffic, in and out of the rack.
+    limit: [Option<Rate>; 2],
+    /// What crossed the uplinks in the last interval, and all of it.
+    mix: [Count; 2],
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    uplink: u64,
+    total: u64,
+}
+
+impl Own {
+    pub(super) fn new(classes: usize, params: EstimatorParams) -> Self {
+        let service = Service {
+            counted: [Count::default(); 2],
+            wants: [const { DemandEstimator::new(EstimatorParams::RACK) }; 2].map(|_| DemandEstimator::new(params)),
+            limit: [None; 2],
+            mix: [Count::default(); 2],
+        };
+        Self { services: vec![service; classes], at: None }
+    }
+
+    /// A report. Whether demands are known now: a first one tells where counters stand and no more.
+    pub(super) fn observe(&mut self, now: Time, report: &Report) -> bool {
+        let Some(last) = self.at else {
+            self.begin(report);
+            return false;
+        };
+        let nanos = report.at.saturating_sub(last).as_nanos();
+        if nanos == 0 || self.has_restarted(report) {
+            // A machine that counts from zero again, or says the same twice.
+            if nanos > 0 || report.at < last {
+                self.begin(report);
+            }
+            return false;
+        }
+        if let Some(limits) = &report.limits {
+            self.set_limits(limits);
+        }
+        for service in &mut self.services {
+            service.mix = [Count::default(); 2];
+        }
+        for usage in &report.services {
+            let Some(service) = self.services.get_mut(usage.class.index()) else { continue };
+            for (direction, count) in counts(usage).into_iter().enumerate() {
+                let before = std::mem::replace(&mut service.counted[direction], count);
+                service.mix[direction] =
+                    Count { uplink: count.uplink - before.uplink, total: count.total - before.total };
+            }
+        }
+        for service in &mut self.services {
+            service.observe(now, nanos);
+        }
+        self.at = Some(report.at);
+        true
+    }
+
+    /// What a service wants of the uplinks.
+    pub(super) fn demand(&self, class: usize) -> [Rate; 2] {
+        [0, 1].map(|direction| self.services[class].wants[direction].demand())
+    }
+
+    /// Whether a service has a limit.
+    pub(super) fn is_limited(&self, class: usize) -> bool {
+        self.services[class].limit.iter().any(Option::is_some)
+    }
+
+    /// A service may have so much of the uplinks: its limit on everything, if traffic inside the rack keeps its part.
+    pub(super) fn limit(&mut self, class: usize, shares: [Option<Rate>; 2]) -> [Option<Rate>; 2] {
+        let service = &mut self.services[class];
+        for (direction, share) in shares.into_iter().enumerate() {
+            service.limit[direction] = share.map(|share| with_inside(share, service.mix[direction]));
+        }
+        service.limit
+    }
+
+    fn set_limits(&mut self, limits: &[Limited]) {
+        for service in &mut self.services {
+            service.limit = [None; 2];
+        }
+        for limited in limits {
+            if let Some(service) = self.services.get_mut(limited.class.index()) {
+                service.limit = limited.limit;
+            }
+        }
+    }
+
+    fn begin(&mut self, report: &Report) {
+        for service in &mut self.services {
+            service.counted = [Count::default(); 2];
+        }
+        for usage in &report.services {
+            if let Some(service) = self.services.get_mut(usage.class.index()) {
+                service.counted = counts(usage);
+            }
+        }
+        self.at = Some(report.at);
+    }
+
+    fn has_restarted(&self, report: &Report) -> bool {
+        report.services.iter().any(|usage| {
+            let before = self.services.get(usage.class.index()).map(|service| service.counted);
+            let pairs = before.into_iter().flatten().zip(counts(usage));
+            pairs.into_iter().any(|(before, now)| now.uplink < before.uplink || now.total < before.total)
+        })
+    }
+
+    /// All that can be told of services, for the classes that the brokers know.
+    pub(super) fn classes(&self) -> impl Iterator<Item = ClassId> + use<> {
+        (0..self.services.len() as u32).map(ClassId)
+    }
+}
+
+impl Service {
+    fn observe(&mut self, now: Time, nanos: u64) {
+        for direction in 0..2 {
+            let mix = self.mix[direction];
+            let usage = rate(mix.uplink, nanos);
+            let limit = self.limit[direction].map(|limit| if mix.uplink == 0 { limit } else { part(limit, mix) });
+            self.wants[direction].observe(now, Observation { usage, limit });
+        }
+    }
+}
+
+fn counts(usage: &Usage) -> [Count; 2] {
+    let count = |uplink: Bytes, total: Bytes| Count { uplink: uplink.get(), total: total.get().max(uplink.get()) };
+    [count(usage.uplink[0], usage.total[0]), count(usage.uplink[1], usage.total[1])]
+}
+
+/// So many bytes in so many nanoseconds; a nanosecond at least.
+fn rate(bytes: u64, nanos: u64) -> Rate {
+    let bits = u128::from(bytes) * 8_000_000_000 / u128::from(nanos.max(1));
+    Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX))
+}
+
+/// The uplinks' part of a limit on everything.
+fn part(limit: Rate, mix: Count) -> Rate {
+    scaled(limit, mix.uplink, mix.total)
+}
+
+/// A limit on everything of which the uplinks' part is the share.
+fn with_inside(share: Rate, mix: Count) -> Rate {
+    if mix.uplink == 0 { share } else { scaled(share, mix.total, mix.uplink) }
+}
+
+fn scaled(rate: Rate, times: u64, by: u64) -> Rate {
+    let scaled = u128::from(rate.bits_per_second()) * u128::from(times) / u128::from(by.max(1));
+    Rate::from_bits_per_second(u64::try_from(scaled).unwrap_or(u64::MAX))
+}

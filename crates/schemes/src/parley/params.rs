@@ -1,0 +1,63 @@
+//! What is fixed at the start.
+
+use wayleave_sharing::EstimatorParams;
+use wayleave_units::{Rate, Time};
+
+/// Parley's parameters, for machines, rack brokers and the fabric broker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// T_rack: how often a machine tells its usage, and its rack broker divides (Table 1).
+    pub rack_interval: Time,
+    /// T_fabric: how often a rack's leader tells its demands (Table 1).
+    pub fabric_interval: Time,
+    /// T^t_rack: a machine without a word from its rack broker for so long falls back to its own policy, and a machine that
+    /// the brokers of the rack have not heard for so long vanishes (Table 1).
+    pub rack_timeout: Time,
+    /// T^t_fabric: the same between racks and the fabric broker (Table 1).
+    pub fabric_timeout: Time,
+    /// Services that use less in a rack are not told one by one (3.3).
+    pub heavy_in_rack: Rate,
+    /// Services that use less in the fabric are not told one by one (3.3).
+    pub heavy_in_fabric: Rate,
+    /// How the demand of a limited service is estimated. 255 times a limit is in effect everything: its share of the
+    /// whole comes in the next round, and if it does not fill it, that is seen in the round after.
+    pub demand: EstimatorParams,
+}
+
+impl Params {
+    /// Table 1 and section 3.3.
+    pub const PUBLISHED: Self = Self {
+        rack_interval: Time::from_millis(1_000),
+        fabric_interval: Time::from_millis(10_000),
+        rack_timeout: Time::from_millis(5_000),
+        fabric_timeout: Time::from_millis(50_000),
+        heavy_in_rack: Rate::from_mbit(100),
+        heavy_in_fabric: Rate::from_gbit(1),
+        demand: EstimatorParams { growth: u8::MAX, ..EstimatorParams::RACK },
+    };
+
+    /// The same ratios with another T_rack, as in section 6.2 ("10 times per second").
+    #[must_use]
+    pub fn every(self, rack_interval: Time) -> Self {
+        let times = |interval: Time| {
+            let scaled = u128::from(interval.as_nanos()) * u128::from(rack_interval.as_nanos());
+            Time::from_nanos(
+                u64::try_from(scaled / u128::from(self.rack_interval.as_nanos().max(1))).unwrap_or(u64::MAX),
+            )
+        };
+        Self {
+            rack_interval,
+            fabric_interval: times(self.fabric_interval),
+            rack_timeout: times(self.rack_timeout),
+            fabric_timeout: times(self.fabric_timeout),
+            demand: EstimatorParams { period: times(self.demand.period), ..self.demand },
+            ..self
+        }
+    }
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self::PUBLISHED
+    }
+}
