@@ -343,3 +343,55 @@ fn hold(rates: &mut [f64], pairs: &[Pair], of: impl Fn(&Pair) -> bool, limit: f6
         left -= rates[member];
     }
 }
+
+/// Whatever a driver and a network can tell a host, in random order, with numbers of any size.
+pub(crate) fn random_input<'a, M, T>(
+    random: &mut SplitMix,
+    message: impl FnOnce(&mut SplitMix) -> M,
+    timer: impl FnOnce(&mut SplitMix) -> T,
+) -> HostInput<'a, M, T> {
+    let class = ClassId(random.below(4));
+    let (outgoing, incoming) = (Outgoing(random.below(5)), Incoming(random.below(5)));
+    let share = |random: &mut SplitMix| Share {
+        min: random_rate(random),
+        max: (random.below(2) == 0).then(|| random_rate(random)),
+        weight: random.below(3),
+    };
+    let spec = |random: &mut SplitMix| PairSpec {
+        class,
+        peer_class: ClassId(random.below(4)),
+        peer: NodeId(random.below(5)),
+        key: 0,
+        paths: 1,
+        round_trip: Time::from_micros(40),
+    };
+    let bytes = |random: &mut SplitMix| Bytes::new(random.draw() >> random.below(60));
+    match random.below(14) {
+        0 => HostInput::ClassSet { class, transmit: share(random), receive: share(random) },
+        1 => HostInput::ClassGone { class },
+        2 => HostInput::Opened { pair: outgoing, spec: spec(random) },
+        3 => HostInput::Closed { pair: outgoing },
+        4 => HostInput::IncomingOpened { pair: incoming, spec: spec(random) },
+        5 => HostInput::IncomingClosed { pair: incoming },
+        6 => HostInput::Demand { pair: outgoing, demand: Demand::Begins },
+        7 => HostInput::Demand { pair: outgoing, demand: Demand::Ends },
+        8 => {
+            HostInput::Sent { pair: outgoing, path: PathIndex(0), bytes: Bytes::new(u64::from(random.below(100_000))) }
+        }
+        9 | 10 => {
+            let all = Bytes::new(u64::from(random.below(100_000)));
+            HostInput::Received {
+                pair: incoming,
+                arrivals: Arrivals { bytes: all, marked: bytes(random), lost: bytes(random) },
+            }
+        }
+        11 => HostInput::Message { from: Origin::Receiver(outgoing), message: message(random) },
+        12 => HostInput::Message { from: Origin::Sender(incoming), message: message(random) },
+        _ => HostInput::Timer(timer(random)),
+    }
+}
+
+/// Any rate.
+pub(crate) fn random_rate(random: &mut SplitMix) -> Rate {
+    Rate::from_bits_per_second(random.draw() >> random.below(64))
+}

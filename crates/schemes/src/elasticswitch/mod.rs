@@ -349,7 +349,7 @@ impl Host for ElasticSwitch {
             }
             HostInput::Received { pair, arrivals: Arrivals { marked, lost, .. } } => {
                 let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
-                receiving.congested = receiving.congested.saturating_add((marked + lost).get());
+                receiving.congested = receiving.congested.saturating_add(marked.get().saturating_add(lost.get()));
                 if let Activity::Active { last } = &mut receiving.activity {
                     *last = now;
                 }

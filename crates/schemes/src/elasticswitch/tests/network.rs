@@ -5,7 +5,8 @@ use wayleave_policy::{Arrivals, Host, HostInput, Incoming, Outgoing, Share};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::super::{ElasticSwitch, Message, Params, Timer};
-use crate::fluid::{self, done};
+use crate::fluid::{self, done, random_input, random_rate};
+use crate::random::SplitMix;
 
 type Fluid = fluid::Fluid<ElasticSwitch>;
 
@@ -195,5 +196,29 @@ fn lost_bytes_are_congestion_as_marked_ones_are_and_told_once_a_period() {
         tell(host, now, HostInput::Timer(Timer::Rates));
         tell(host, now, HostInput::Timer(Timer::Rates));
         assert_eq!(congested, 1);
+    }
+}
+
+/// Nothing panics, and no rate is above the line.
+#[test]
+fn whatever_is_told_in_whatever_order_is_survived() {
+    for seed in 0..300 {
+        let mut random = SplitMix::new(seed);
+        let mut layer = ElasticSwitch::new(LINE, Params::default());
+        let mut now = Time::ZERO;
+        for _ in 0..400 {
+            now += Time::from_micros(u64::from(random.below(20_000)));
+            let message = |random: &mut SplitMix| match random.below(3) {
+                0 => Message::Offer { part: random_rate(random), demand: random_rate(random) },
+                1 => Message::Grant { part: random_rate(random) },
+                _ => Message::Congested,
+            };
+            let timer = |random: &mut SplitMix| [Timer::Partition, Timer::Rates][random.below(2) as usize];
+            layer.on(now, random_input(&mut random, message, timer), &mut |action| {
+                if let fluid::Done::Bucket(wayleave_policy::Limiter::Pair(_), Some(bucket)) = done(action) {
+                    assert!(bucket.rate <= LINE, "seed {seed}: {bucket:?}");
+                }
+            });
+        }
     }
 }

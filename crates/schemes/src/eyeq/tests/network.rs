@@ -4,7 +4,7 @@ use wayleave_contracts::Direction;
 use wayleave_policy::{ClassId, Share};
 use wayleave_units::{Rate, Time};
 
-use super::super::{Eyeq, Line, Params};
+use super::super::{Eyeq, Line, Params, Staleness};
 use crate::fluid::{self, done};
 
 type Fluid = fluid::Fluid<Eyeq>;
@@ -228,4 +228,29 @@ fn intervals_end_when_nothing_moves_and_silent_limiters_are_lifted() {
     }
     fluid.run(Time::from_millis(20));
     assert_near(&fluid.run(Time::from_millis(20)), &[4.5, 4.5], 0.02);
+}
+
+/// What 80 senders get of 3 Gbit/s, in Mbit/s.
+fn eighty_senders(staleness: Staleness) -> Vec<f64> {
+    let mut fluid = network(81, &Params { staleness, ..Params::default() }, 14);
+    fluid.set_class(80, 1, Share { max: Some(Rate::from_gbit(3)), ..Share::BEST_EFFORT });
+    for from in 0..80 {
+        fluid.open(1, from, 80);
+    }
+    fluid.run(Time::from_millis(20));
+    let mut rates: Vec<f64> = fluid.run(Time::from_millis(50)).iter().map(|rate| rate * 1e3).collect();
+    rates.sort_by(f64::total_cmp);
+    println!("{:.0} Mbit/s together, {:.1} to {:.1}", rates.iter().sum::<f64>(), rates[0], rates[79]);
+    rates
+}
+
+/// Each of 80 senders is sampled every 2 ms, ten intervals. Meanwhile R falls to its floor; who is told so then sends so little that
+/// it is not sampled again for long.
+#[test]
+fn many_senders_share_alike_if_they_hear_of_large_changes_of_r() {
+    let sampled = eighty_senders(Staleness::Sampled);
+    assert!(near(sampled.iter().sum(), 3_000.0, 0.03) && sampled[0] < 5.0, "{sampled:.1?}");
+    let told = eighty_senders(Staleness::Doubled);
+    assert!(near(told.iter().sum(), 3_000.0, 0.03), "{told:.1?}");
+    assert!(told[0] > 30.0 && told[79] < 45.0, "{told:.1?}");
 }
