@@ -20,7 +20,10 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("scenarios", Only(&["units", "topology"])),
     ("formats", Only(&["units", "topology", "contracts", "scenarios", "devices", "calculus", "wire"])),
     ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
-    ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "devices", "sharing", "wire"])),
+    (
+        "schemes",
+        Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "devices", "sharing", "wire"]),
+    ),
     // Drives the rooms; never the ledger: what it checks comes from outside.
     ("sim", Only(&["units", "topology", "policy", "schemes", "scenarios"])),
     // Independent of what it checks: never the calculus, the ledger, a scheme or the policy.
