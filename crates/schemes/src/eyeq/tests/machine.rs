@@ -9,7 +9,9 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::super::{Eyeq, Feedback, Line, Params, Timer, Usage};
-use super::fluid::{Done, done};
+use crate::fluid::{self, done};
+
+type Done = fluid::Done<Feedback, Timer>;
 
 struct Machine {
     shaper: Eyeq,
@@ -31,7 +33,7 @@ impl Machine {
     fn receive(&mut self, at_micros: u64, bytes: u64) -> Vec<Rate> {
         let arrivals = Arrivals { bytes: Bytes::new(bytes), ..Arrivals::default() };
         let done = self.tell(at_micros, HostInput::Received { pair: Incoming(0), arrivals });
-        let rate = |done: &Done| if let Done::Feedback(_, rate) = done { Some(*rate) } else { None };
+        let rate = |done: &Done| if let Done::Send(_, feedback) = done { Some(feedback.rate) } else { None };
         done.iter().filter_map(rate).collect()
     }
 }
