@@ -17,7 +17,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("provision", Only(&["units", "scenarios"])),
     ("policy", Only(&["units", "topology"])),
     ("devices", Only(&["units"])),
-    ("scenarios", Only(&["units", "topology"])),
+    // Policies say how hosts share.
+    ("scenarios", Only(&["units", "topology", "contracts"])),
     ("formats", Only(&["units", "topology", "contracts", "scenarios", "devices", "calculus", "wire"])),
     ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
     (
@@ -25,7 +26,7 @@ const ARROWS: &[(&str, Allowed)] = &[
         Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "devices", "sharing", "wire"]),
     ),
     // Drives the rooms; never the ledger: what it checks comes from outside.
-    ("sim", Only(&["units", "topology", "policy", "schemes", "scenarios"])),
+    ("sim", Only(&["units", "topology", "contracts", "policy", "schemes", "scenarios"])),
     // Independent of what it checks: never the calculus, the ledger, a scheme or the policy.
     ("recheck", Only(&["units", "topology"])),
     // The same, and it sees packets only.

@@ -14,6 +14,11 @@ pub struct Traffic {
     pub ends: Ends,
     /// What.
     pub workload: Workload,
+    /// The service that it is charged to where it is sent, and where it is received as well if `to_service` says nothing
+    /// else; best effort if absent. Answers go the other way round.
+    pub service: Option<String>,
+    /// The service that it is charged to where it is received.
+    pub to_service: Option<String>,
     /// The queue of every port on the way (0 is the highest); ports with fewer use their last.
     pub queue: u8,
     /// From when.
@@ -55,6 +60,8 @@ impl Traffic {
             name: name.to_owned(),
             ends,
             workload,
+            service: None,
+            to_service: None,
             queue: 0,
             start: Time::ZERO,
             stop: None,

@@ -63,6 +63,8 @@ pub(crate) struct TrafficSpec {
     /// Closed loops, by number.
     pub(crate) loops: Vec<(NodeId, NodeId)>,
     pub(crate) queue: u8,
+    /// Its classes where it is sent and where it is received, if hosts share.
+    pub(crate) classes: (u32, u32),
     pub(crate) stop: Instant,
     pub(crate) sizes: Option<FlowSizes>,
     pub(crate) answers: Option<FlowSizes>,
@@ -159,23 +161,28 @@ impl Engine {
             in_order: Vec::new(),
             copies: Copies::default(),
             has_too_many_flows: false,
+            edges: None,
+            has_todo: false,
+            unsupported: None,
             tally: Tally::new(scenario.traffic.len(), scenario.warmup, scenario.record.series),
             end: clock::from_time(scenario.duration),
             now: 0,
         };
+        engine.add_edges(scenario);
         for (index, traffic) in scenario.traffic.iter().enumerate() {
-            engine.add_traffic(index as u32, traffic, &scenario.transport);
+            engine.add_traffic(index as u32, traffic, classes(scenario, traffic), &scenario.transport);
         }
         let outages = scenario.outages.iter().map(|&outage| Process::Outage(outage));
         engine.processes.extend(outages);
         if scenario.warmup > Time::ZERO {
             engine.processes.push(Process::WarmedUp(clock::from_time(scenario.warmup)));
         }
+        engine.start_edges();
         engine.start_processes();
         engine
     }
 
-    fn add_traffic(&mut self, index: u32, traffic: &Traffic, usual: &Transport) {
+    fn add_traffic(&mut self, index: u32, traffic: &Traffic, classes: (u32, u32), usual: &Transport) {
         let mut rng = random::generator(self.spec.seed, 2 * u64::from(index));
         let pairs = Pairs::new(&traffic.ends, &mut rng);
         let start = clock::from_time(traffic.start);
@@ -190,6 +197,7 @@ impl Engine {
             pairs,
             loops: Vec::new(),
             queue: traffic.queue,
+            classes,
             stop,
             sizes: None,
             answers: None,
@@ -255,7 +263,10 @@ impl Engine {
         let whole = self.open_packets(index, spec, (from, to));
         let is_tagged = spec.fixed.is_some();
         let way = Way { first, route, last_hop, flow: whole, is_tagged, paths, copies: None };
-        let Some((routes, filter)) = &spec.copies else { return Some(way) };
+        let Some((routes, filter)) = &spec.copies else {
+            self.add_source(whole, (from, to), spec.classes);
+            return Some(way);
+        };
         let own = self.open_packets(index, spec, (from, to));
         self.tally.is_copy(own, 0);
         let mut ways = Vec::new();
@@ -388,6 +399,15 @@ impl Engine {
         self.fabric.routes.push(Step::END);
         (first, start)
     }
+}
+
+/// The classes of a traffic where it is sent and where it is received.
+fn classes(scenario: &Scenario, traffic: &Traffic) -> (u32, u32) {
+    let Some(sharing) = &scenario.sharing else { return (0, 0) };
+    let class = |name: &Option<String>| name.as_ref().and_then(|name| sharing.class(name));
+    let from = class(&traffic.service);
+    let to = class(&traffic.to_service).or(from);
+    (from.unwrap_or(sharing.best_effort()), to.unwrap_or(sharing.best_effort()))
 }
 
 /// The interfaces of hosts, and which link has which.

@@ -4,6 +4,7 @@ use wayleave_topology::{Link, LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::clock::{self, Instant};
+use crate::edge::SharingOutcome;
 use crate::fabric::QueueRecord;
 use crate::flows::{Purpose, Standing};
 use crate::link::Port;
@@ -190,6 +191,8 @@ pub struct Outcome {
     pub services: Vec<ServiceOutcome>,
     /// By link.
     pub links: Vec<LinkOutcome>,
+    /// How hosts shared, if they did.
+    pub sharing: Option<SharingOutcome>,
     /// For the trace, if one was asked for.
     pub recording: Option<Recording>,
 }
@@ -304,6 +307,7 @@ impl crate::engine::Engine {
         let counted = simulated.saturating_sub(warmup);
         self.note_unfinished();
         let network = self.spec.network.clone();
+        let sharing = self.sharing_outcome();
         let (queues, services) = (self.queue_outcomes(), self.service_outcomes());
         let mut levels = self.fabric.levels.take().map(Vec::into_iter);
         let link = |(id, link): (LinkId, &Link)| {
@@ -342,6 +346,7 @@ impl crate::engine::Engine {
             queues,
             services,
             links,
+            sharing,
             recording: self.fabric.recorder.take().map(|recorder| recorder.finish(self.now)),
         }
     }
@@ -349,7 +354,7 @@ impl crate::engine::Engine {
     /// Flows that are still under way, and requests that are not answered yet.
     fn note_unfinished(&mut self) {
         for flow in &self.flows {
-            let is_open = matches!(flow.standing, Standing::Waiting | Standing::Ready);
+            let is_open = matches!(flow.standing, Standing::Waiting | Standing::Ready | Standing::Held);
             let is_complete = flow.sender.segments() == Some(flow.receiver.expected());
             let purpose = &flow.purpose;
             if is_open && !is_complete && purpose.bytes != u64::MAX && purpose.began >= self.tally.warmup {

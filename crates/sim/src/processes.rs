@@ -33,11 +33,13 @@ pub(crate) enum Process {
     Outage(Outage),
     /// The warm-up is over.
     WarmedUp(Instant),
+    /// What happens at the edges, which keep its time themselves.
+    Edges,
 }
 
 impl Engine {
     /// The actor of a process.
-    fn process_actor(&self, number: usize) -> Actor {
+    pub(crate) fn process_actor(&self, number: usize) -> Actor {
         2 * self.fabric.links.len() as Actor + number as Actor
     }
 
@@ -61,6 +63,7 @@ impl Engine {
             Process::Listed { flows, next, .. } => flows.get(*next).map(|flow| clock::from_time(flow.start)),
             Process::Outage(outage) => Some(clock::from_time(outage.at)),
             Process::WarmedUp(at) => Some(*at),
+            Process::Edges => None,
         }
     }
 
@@ -78,6 +81,10 @@ impl Engine {
 
     /// A process acts, if it is due.
     pub(crate) fn proceed(&mut self, number: usize, now: Instant) {
+        if matches!(self.processes[number], Process::Edges) {
+            self.wake_edges(now);
+            return;
+        }
         if let Process::Loops { wakes_at, .. } = &mut self.processes[number] {
             if *wakes_at != now {
                 return;
@@ -133,7 +140,9 @@ impl Engine {
             Process::WarmedUp(_) => {
                 self.fabric.forget();
                 self.tally.forget();
+                self.forget_edges();
             }
+            Process::Edges => {}
         }
     }
 
@@ -158,6 +167,10 @@ impl Engine {
         let (first, copies) = (source.way.first, source.way.copies);
         self.tally.sent(source.way.flow, &packet);
         let id = self.fabric.arena.insert(packet);
+        if self.edges.is_some() && copies.is_none() {
+            self.gate_packet(packet.flow, first, id, now);
+            return;
+        }
         self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
         if let Some(dropped) = self.fabric.enter(first, id, now) {
             self.dropped(dropped);

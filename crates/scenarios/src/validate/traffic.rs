@@ -8,7 +8,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::reach::Reach;
 use super::{MAX_TAGS, TrafficError, WIRE_OVERHEAD};
 use crate::{
-    Arrivals, Congestion, Ends, FlowSpec, OnOff, PacketKind, Reliable, Scenario, Traffic, Transport, Workload,
+    Arrivals, Congestion, Ends, FlowSpec, OnOff, PacketKind, Reliable, Scenario, Sharing, Traffic, Transport, Workload,
 };
 
 /// The most load that is offered: ten times what the links can carry drowns everything that is to be seen.
@@ -26,6 +26,8 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_
         return Err(TrafficError::StopsEarly { start, stop });
     }
     check_queue(traffic.queue, scenario)?;
+    check_service("service", traffic.service.as_deref(), scenario)?;
+    check_service("toService", traffic.to_service.as_deref(), scenario)?;
     match &traffic.workload {
         Workload::Listed { flows, .. } => check_list(flows, scenario, reach)?,
         Workload::Packets { .. } | Workload::Flows(_) => check_ends(&traffic.ends, scenario, reach)?,
@@ -70,6 +72,17 @@ fn check_queue(queue: u8, scenario: &Scenario) -> Result<(), TrafficError> {
     let network = &scenario.network;
     let most = network.links().map(|(id, _)| network.queues(id).len()).max().unwrap_or(0);
     if usize::from(queue) < most { Ok(()) } else { Err(TrafficError::NoQueue { queue, most }) }
+}
+
+/// A service has to be one of the machine policy.
+fn check_service(key: &'static str, service: Option<&str>, scenario: &Scenario) -> Result<(), TrafficError> {
+    let Some(service) = service else { return Ok(()) };
+    let sharing = scenario.sharing.as_ref();
+    if sharing.and_then(|sharing| sharing.class(service)).is_some() {
+        return Ok(());
+    }
+    let names = |sharing: &Sharing| sharing.machine.services().iter().map(|service| service.name.clone()).collect();
+    Err(TrafficError::Service { key, service: service.to_owned(), known: sharing.map(names) })
 }
 
 fn check_ends(ends: &Ends, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {

@@ -10,6 +10,7 @@ mod congestion;
 mod copies;
 mod corrected;
 mod latency;
+mod limiters;
 mod lossless;
 mod networks;
 mod paths;
