@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::chameleon::{fig8a, fig8b, fig9a, fig9b, fig12, fig14, fig15, scaling, sec2, table5};
 use crate::data::Figure;
 use crate::loko::{burst, comparison, scalability, zodiac_fx};
+use crate::parley::table2;
 use crate::run::{Failed, Run};
 
 /// A publication.
@@ -27,6 +28,13 @@ pub const CHAMELEON: Paper = Paper {
 pub const LOKO: Paper = Paper {
     name: "Loko, CoNEXT 2019",
     citation: "A. Van Bemten and others, \"Loko: Predictable Latency in Small Networks\", CoNEXT 2019, slides",
+};
+
+/// Parley.
+pub const PARLEY: Paper = Paper {
+    name: "Parley, 2014",
+    citation: "V. Jeyakumar, A. Kabbani, J. C. Mogul, A. Vahdat, \"Flexible Network Bandwidth and Latency Provisioning in the \
+               Datacenter\", 2014",
 };
 
 /// A figure that can be measured.
@@ -241,6 +249,16 @@ pub const CATALOGUE: &[Entry] = &[
         full_seconds: 5,
         quick_seconds: 2,
         measure: scalability::measure,
+    },
+    Entry {
+        id: "parley-table2",
+        runs: "shares",
+        paper: &PARLEY,
+        place: "Table 2",
+        title: "Time to compute the shares of N services",
+        full_seconds: 8,
+        quick_seconds: 3,
+        measure: table2::measure,
     },
 ];
 

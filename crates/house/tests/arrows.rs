@@ -13,6 +13,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("sharing", Only(&["units"])),
     ("contracts", Only(&["units", "topology", "wire", "sharing"])),
     ("lp", Only(&["units", "calculus"])),
+    // Completion times of flows: closed forms, a queue's simulation, a bound.
+    ("provision", Only(&["units", "scenarios"])),
     ("policy", Only(&["units", "topology"])),
     ("devices", Only(&["units"])),
     // Policies say how hosts share.
@@ -50,6 +52,9 @@ const ARROWS: &[(&str, Allowed)] = &[
             // Figures of a host's programs, and of real packets.
             "dataplane",
             "lab",
+            // Parley's tables.
+            "sharing",
+            "provision",
         ]),
     ),
     // Drives brokers: in virtual time, and over sockets.

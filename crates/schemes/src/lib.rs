@@ -13,6 +13,7 @@
 //! | [`flowlet`] | flowlets (CCR 2007) with random choice (NSDI 2017) | path |
 //! | [`presto`] | Presto (SIGCOMM 2015): flowcells, and the receiver's reordering buffer | path |
 //! | [`duplicates`] | removal of copies (IEEE 802.1CB-2017), for Chameleon's disjoint routes | host |
+//! | [`elasticswitch`] | ElasticSwitch (SIGCOMM 2013): guarantees partitioned among pairs, more without congestion | host |
 //! | [`static_limits`] | fixed token buckets (Parley, 2014, sections 4 and 6.3) | host |
 //! | [`eyeq`] | EyeQ (NSDI 2013), as Parley's machine shaper: receivers tell senders their rates | host |
 //! | [`parley`] | Parley (2014): machine shaper, rack and fabric brokers | host, broker |
@@ -32,9 +33,12 @@ pub mod dctcp;
 pub mod duplicates;
 pub mod ecmp;
 pub mod ecn;
+pub mod elasticswitch;
 pub mod edges;
 pub mod eyeq;
 pub mod flowlet;
+#[cfg(test)]
+mod fluid;
 pub mod loko;
 pub mod newreno;
 pub mod parley;

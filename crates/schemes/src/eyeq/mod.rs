@@ -36,6 +36,9 @@
 //! - A class with a maximum, or with a capacity from a broker, has a root limiter at all times. A maximum of a class
 //!   that has parts is kept by the shares of its parts, so one T late.
 //! - A limiter that hears nothing for 1 s is lifted, so that no small rate stays; EyeQ's program sets it to 10 Mbit/s.
+//! - Beside the samples a sender is told R with its next packet when R has become twice or half of what it was last told
+//!   ([`Staleness`]; one number for each sender). With samples alone 80 senders of one class end up between 1 and 73 Mbit/s in place of
+//!   37, for a tenth of a second and more.
 //! - Where several packets are told at once and are more than 10 kB, there is one feedback.
 
 mod class;
@@ -54,7 +57,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use class::{Activity, Class, Receive, Receiving, Sending, Transmit, Waiting, Wish};
 pub use meter::RateMeter;
-pub use params::{Line, MeterParams, Params};
+pub use params::{Line, MeterParams, Params, Staleness};
 use side::{Side, least, terms};
 
 /// What a receiver tells a sender.

@@ -10,16 +10,23 @@ impl Eyeq {
     /// Something of a class arrives; every so often its sender is told R.
     #[inline]
     pub(super) fn receive(&mut self, now: Time, pair: Incoming, arrivals: Arrivals, act: &mut impl FnMut(Action<'_>)) {
-        let Some(&Some(Receiving { class: place, weight })) = self.receiving.get(pair.index()) else { return };
+        let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
+        let (place, weight, told) = (receiving.class, receiving.weight, receiving.told);
         self.wake(now, place, act);
         let receive = &mut self.classes[place].receive;
         receive.total += arrivals.bytes;
         receive.meter.count(arrivals);
         receive.unsampled = receive.unsampled.saturating_add(arrivals.bytes.get());
         let sample = self.params.sample.get().max(1);
-        if receive.unsampled >= sample {
-            receive.unsampled %= sample;
-            let rate = receive.meter.rate().bits_per_second().saturating_mul(weight);
+        let sampled = receive.unsampled >= sample;
+        let rate = receive.meter.rate().bits_per_second().saturating_mul(weight);
+        if sampled || self.params.staleness.is_stale(told, rate) {
+            if sampled {
+                receive.unsampled %= sample;
+            }
+            if let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) {
+                receiving.told = rate;
+            }
             let message = Feedback { rate: Rate::from_bits_per_second(rate).min(Rate::MAX) };
             act(HostAction::Send { to: Peer::Sender(pair), message });
         }
@@ -81,7 +88,11 @@ impl Eyeq {
         if self.receiving.len() <= pair.index() {
             self.receiving.resize(pair.index() + 1, None);
         }
-        self.receiving[pair.index()] = Some(Receiving { class, weight: self.params.weight_of(spec.peer_class) });
+        self.receiving[pair.index()] = Some(Receiving {
+            class,
+            weight: self.params.weight_of(spec.peer_class),
+            told: self.receive.capacity().bits_per_second(),
+        });
     }
 
     /// A limiter that nobody has spoken of for long is lifted.
