@@ -168,6 +168,8 @@ fn timers_rest_while_nothing_is_sent() {
     fluid.run(Time::from_millis(1_000));
     assert_eq!(fluid.timers, timers);
     fluid.pairs[0].demand = f64::INFINITY;
+    fluid.run(Time::from_millis(1));
+    assert_near(guarantee(&fluid, 0), 450.0, 0.001);
     fluid.run(Time::from_millis(100));
     assert!(fluid.run(Time::from_millis(100))[0] > 0.45 && fluid.timers > timers);
 }
