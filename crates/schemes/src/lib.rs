@@ -33,8 +33,8 @@ pub mod dctcp;
 pub mod duplicates;
 pub mod ecmp;
 pub mod ecn;
-pub mod elasticswitch;
 pub mod edges;
+pub mod elasticswitch;
 pub mod eyeq;
 pub mod flowlet;
 #[cfg(test)]
