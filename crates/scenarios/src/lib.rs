@@ -13,8 +13,8 @@ mod validate;
 
 pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, SharedService};
 pub use sharing::{
-    BrokerAt, EdgeScheme, Eyeq, FabricBrokerAt, MessageFaults, Parley, Sharing, SharingChange, SharingError,
-    SharingEvent, StaticLimits,
+    BrokerAt, EdgeScheme, ElasticSwitch, Eyeq, FabricBrokerAt, MessageFaults, Parley, Sharing, SharingChange,
+    SharingError, SharingEvent, StaticLimits,
 };
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
 pub use traffic::{

@@ -249,6 +249,8 @@ pub enum EdgeScheme {
     StaticLimits(StaticLimits),
     /// Receivers tell senders (NSDI 2013).
     Eyeq(Eyeq),
+    /// Guarantees of hoses are divided among pairs, which take more while nothing is congested (SIGCOMM 2013).
+    ElasticSwitch(ElasticSwitch),
     /// The same below rack brokers and a fabric broker (2014).
     Parley(Parley),
 }
@@ -281,6 +283,17 @@ pub struct Eyeq {
     pub bursts: Vec<(String, Bytes)>,
     /// The weights of services as senders; 1 for all others (Parley, 3.2.1).
     pub sender_weights: Vec<(String, u32)>,
+}
+
+/// ElasticSwitch's parameters that differ from the room's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ElasticSwitch {
+    /// Between two partitions of guarantees, and between two steps of rates.
+    pub period: Option<Time>,
+    /// How much of a line is never guaranteed, in per cent.
+    pub headroom_percent: Option<u8>,
+    /// The burst of the limiter of a pair.
+    pub burst: Option<Bytes>,
 }
 
 /// Parley's parameters that differ from its Table 1.
@@ -322,6 +335,7 @@ impl EdgeScheme {
         match self {
             Self::StaticLimits(_) => "static-limits",
             Self::Eyeq(_) => "eyeq",
+            Self::ElasticSwitch(_) => "elasticswitch",
             Self::Parley(_) => "parley",
         }
     }
@@ -348,6 +362,14 @@ impl EdgeScheme {
                 above_zero("burst", limits.burst == Some(Bytes::ZERO))
             }
             Self::Eyeq(eyeq) => eyeq.validate(),
+            Self::ElasticSwitch(settings) => {
+                above_zero("period", settings.period == Some(Time::ZERO))?;
+                above_zero("burst", settings.burst == Some(Bytes::ZERO))?;
+                match settings.headroom_percent.filter(|&percent| percent > 99) {
+                    Some(percent) => Err(SharingError::Part { key: "headroomPercent", value: format!("{percent} %") }),
+                    None => Ok(()),
+                }
+            }
             Self::Parley(parley) => {
                 parley.shaper.validate()?;
                 above_zero("rackInterval", parley.rack_interval == Some(Time::ZERO))?;

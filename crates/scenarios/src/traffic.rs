@@ -178,6 +178,16 @@ pub enum Arrivals {
     PerSecond(f64),
     /// Every pair at once, again and again after this long (incast).
     Every(Time),
+    /// Every pair for itself, after gaps that are uniform between nothing and twice the mean (Parley, 6.3: inter-arrivals
+    /// "between 0 and 2 t_mu"). Not for pairs that are drawn anew.
+    Uniform {
+        /// Mean of the gaps of one pair.
+        mean: Time,
+        /// How many flows of a pair go on at once: as many as it has connections (Parley, 6.3: 24). Others wait behind them,
+        /// and their time counts from when they arrived. Each flow begins with an initial window: a connection that was
+        /// idle for longer than a time-out does so as well (RFC 5681, 4.1). `None`: as many as come.
+        connections: Option<u32>,
+    },
     /// Closed loop: every pair keeps this many requests outstanding; the answer (its sizes below) comes back, and the
     /// next request leaves after a pause of exponential length.
     Rpc {

@@ -9,12 +9,16 @@ use std::convert::Infallible;
 use wayleave_policy::{Broker, BrokerAction, BrokerInput, Host, HostAction, HostInput};
 use wayleave_units::Time;
 
+use crate::elasticswitch::ElasticSwitch;
 use crate::eyeq::Eyeq;
 use crate::parley::{FabricBroker, Message, Pool, RackBroker, Shaper};
 use crate::static_limits::StaticLimits;
 
 /// Ethernet header and FCS (18 B), preamble and gap (20 B), IPv4 header (20 B).
 const NETWORK_HEADERS: usize = 58;
+
+/// ElasticSwitch's messages hold two rates, or a count and a flag.
+const TWO_RATES: usize = 16;
 
 /// A UDP header.
 const UDP: usize = 8;
@@ -83,6 +87,8 @@ edges! {
     StaticLimits,
     /// See [`crate::eyeq`].
     Eyeq,
+    /// See [`crate::elasticswitch`].
+    ElasticSwitch,
     /// See [`crate::parley`].
     Shaper,
 }
@@ -93,7 +99,7 @@ impl AnyEdge {
         match self {
             Self::Eyeq(eyeq) => eyeq.set_interval(interval),
             Self::Shaper(shaper) => shaper.set_interval(interval),
-            Self::StaticLimits(_) => {}
+            Self::StaticLimits(_) | Self::ElasticSwitch(_) => {}
         }
     }
 }
@@ -105,6 +111,7 @@ impl AnyMessage {
         let bytes = match self {
             Self::StaticLimits(never) => match *never {},
             Self::Eyeq(feedback) => Message::Feedback(*feedback).encoded_len() + NETWORK_HEADERS,
+            Self::ElasticSwitch(_) => TWO_RATES + UDP + NETWORK_HEADERS,
             Self::Shaper(message @ Message::Feedback(_)) => message.encoded_len() + NETWORK_HEADERS,
             Self::Shaper(message) => message.encoded_len() + UDP + NETWORK_HEADERS,
         };

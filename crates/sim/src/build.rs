@@ -14,6 +14,7 @@ use wayleave_topology::{LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::clock::{self, Instant, LineSpeed};
+use crate::connections::Connections;
 use crate::copies::{Copies, CopyWay};
 use crate::ends::Pairs;
 use crate::engine::Engine;
@@ -60,8 +61,10 @@ pub(crate) struct Spec {
 pub(crate) struct TrafficSpec {
     pub(crate) name: String,
     pub(crate) pairs: Pairs,
-    /// Closed loops, by number.
+    /// Closed loops, or pairs with arrivals of their own, by number.
     pub(crate) loops: Vec<(NodeId, NodeId)>,
+    /// How many flows of a pair go on at once, if that is limited.
+    pub(crate) connections: Option<Connections>,
     pub(crate) queue: u8,
     /// Its classes where it is sent and where it is received, if hosts share.
     pub(crate) classes: (u32, u32),
@@ -196,6 +199,7 @@ impl Engine {
             name: traffic.name.clone(),
             pairs,
             loops: Vec::new(),
+            connections: None,
             queue: traffic.queue,
             classes: (
                 self.class_of(traffic.service.as_deref()),
@@ -365,6 +369,14 @@ impl Engine {
             Arrivals::Every(period) => {
                 let period = Some(clock::from_time(*period).max(1));
                 Process::Rounds { traffic: index, next: start, period }
+            }
+            Arrivals::Uniform { mean, connections } => {
+                let mean = clock::from_time(*mean);
+                spec.loops = spec.pairs.all(rng);
+                spec.connections = connections.map(|most| Connections::new(most, spec.loops.len()));
+                let first = |pair| std::cmp::Reverse((start.saturating_add(random::uniform(rng, 2 * mean)), pair));
+                let due = (0..spec.loops.len() as u32).map(first).collect();
+                Process::Uniform { traffic: index, due, mean }
             }
             Arrivals::PerSecond(rate) => poisson(*rate, rng),
             Arrivals::Load(load) => poisson(self.flows_per_second(spec, *load), rng),

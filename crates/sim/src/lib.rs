@@ -31,6 +31,7 @@
 
 mod build;
 mod clock;
+mod connections;
 mod copies;
 mod edge;
 mod ends;

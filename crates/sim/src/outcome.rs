@@ -4,6 +4,7 @@ use wayleave_topology::{Link, LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::clock::{self, Instant};
+use crate::connections::Connections;
 use crate::edge::SharingOutcome;
 use crate::fabric::QueueRecord;
 use crate::flows::{Purpose, Standing};
@@ -306,6 +307,7 @@ impl crate::engine::Engine {
         let warmup = clock::to_time(self.tally.warmup);
         let counted = simulated.saturating_sub(warmup);
         self.note_unfinished();
+        self.note_waiting();
         let network = self.spec.network.clone();
         let sharing = self.sharing_outcome();
         let (queues, services) = (self.queue_outcomes(), self.service_outcomes());
@@ -361,6 +363,19 @@ impl crate::engine::Engine {
                 let deadline = self.spec.traffic[purpose.traffic as usize].deadline.map(clock::from_time);
                 let record = &mut self.tally.traffic[purpose.traffic as usize];
                 record.completions.record_unfinished(purpose.bytes, self.now - purpose.began, deadline);
+            }
+        }
+    }
+
+    /// Flows that still wait for a connection.
+    fn note_waiting(&mut self) {
+        for (spec, record) in self.spec.traffic.iter().zip(&mut self.tally.traffic) {
+            let deadline = spec.deadline.map(clock::from_time);
+            for (began, bytes) in spec.connections.iter().flat_map(Connections::waiting) {
+                record.begun += 1;
+                if began >= self.tally.warmup {
+                    record.completions.record_unfinished(bytes, self.now - began, deadline);
+                }
             }
         }
     }

@@ -241,6 +241,8 @@ pub enum TrafficError {
     },
     /// Flows without end that begin again and again.
     Endless,
+    /// Pairs that are drawn anew, where every pair has its own arrivals.
+    RandomPairs,
     /// A load or a rate of arrivals out of range.
     Arrivals {
         /// `load` or `perSecond`.
@@ -322,6 +324,7 @@ impl TrafficError {
             Self::RouteForMany(_) | Self::Route(_) | Self::Copies => "route",
             Self::Burst { .. } => "tokenBucket",
             Self::Endless => "sizes",
+            Self::RandomPairs => "pairs",
             Self::NoFlows => "listed",
             Self::FlowOrder { .. } => "at",
             Self::Mtu(_) => "mtu",
@@ -421,6 +424,9 @@ impl fmt::Display for TrafficError {
                 write!(f, "{frame} on the wire, and {link} carries up to {most}")
             }
             Self::Sizes { error, .. } => write!(f, "{error}"),
+            Self::RandomPairs => {
+                f.write_str("every pair has gaps of its own, and random pairs are drawn anew: all-to-all, a permutation or a list is expected")
+            }
             Self::Endless => write!(f, "flows without end can only begin once"),
             Self::Arrivals { key, value, most } => {
                 let what = if *key == "load" { "a load" } else { "flows per second" };

@@ -40,6 +40,9 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_
         }
         Workload::Flows(reliable) => {
             check_flows(reliable)?;
+            if matches!((&reliable.arrivals, &traffic.ends), (Arrivals::Uniform { .. }, Ends::Random(..))) {
+                return Err(TrafficError::RandomPairs);
+            }
             check_segments(reliable.transport.as_ref(), traffic, scenario)
         }
         Workload::Listed { transport, .. } => check_segments(transport.as_ref(), traffic, scenario),
@@ -250,6 +253,9 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
         Arrivals::PerSecond(rate) => within("perSecond", *rate, MAX_ARRIVALS),
         Arrivals::Every(Time::ZERO) => zero("every", "the time between two flows"),
         Arrivals::Every(_) => Ok(()),
+        Arrivals::Uniform { mean: Time::ZERO, .. } => zero("uniform", "the mean of gaps"),
+        Arrivals::Uniform { connections: Some(0), .. } => zero("uniform", "the number of connections"),
+        Arrivals::Uniform { .. } => Ok(()),
         Arrivals::Rpc { outstanding: 0, .. } => zero("rpc", "the number of requests that are outstanding"),
         Arrivals::Rpc { answer, .. } => answer.validate().map_err(|error| TrafficError::Sizes { key: "rpc", error }),
     }

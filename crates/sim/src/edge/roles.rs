@@ -5,6 +5,7 @@ use wayleave_contracts::{ContentionPoint, Direction};
 use wayleave_policy::{BrokerId, ClassId};
 use wayleave_scenarios::{EdgeScheme, Parley, Scenario, Sharing};
 use wayleave_schemes::edges::AnyEdge;
+use wayleave_schemes::elasticswitch::{self, ElasticSwitch};
 use wayleave_schemes::eyeq::{self, Eyeq, Line};
 use wayleave_schemes::parley::{self, Policies, Services, Shaper, ShaperPlace};
 use wayleave_schemes::static_limits::{self, StaticLimits};
@@ -43,6 +44,17 @@ pub(super) fn edge(
                 Ok(eyeq) => eyeq.into(),
                 Err(_) => unlimited(),
             }
+        }
+        EdgeScheme::ElasticSwitch(settings) => {
+            let usual = elasticswitch::Params::default();
+            let params = elasticswitch::Params {
+                partition_period: settings.period.unwrap_or(usual.partition_period),
+                rate_period: settings.period.unwrap_or(usual.rate_period),
+                headroom_percent: settings.headroom_percent.unwrap_or(usual.headroom_percent),
+                burst: settings.burst.unwrap_or(usual.burst),
+                ..usual
+            };
+            ElasticSwitch::new(line(scenario, sharing, node).transmit, params).into()
         }
         EdgeScheme::Parley(settings) => {
             let params = parley_params(settings);

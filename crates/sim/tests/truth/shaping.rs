@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel, Service};
 use wayleave_scenarios::{
-    BrokerAt, Buffering, Discipline, Ecn, EdgeScheme, Ends, Eyeq, FabricBrokerAt, PacketKind, Parley, Scenario,
-    Sharing, SharingChange, SharingEvent, StaticLimits, Traffic,
+    BrokerAt, Buffering, Discipline, Ecn, EdgeScheme, ElasticSwitch, Ends, Eyeq, FabricBrokerAt, PacketKind, Parley,
+    Scenario, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic,
 };
 use wayleave_sim::{Outcome, RackShare};
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -236,4 +236,41 @@ fn broker_messages_are_lost_and_late_by_seed_and_the_rack_settles_all_the_same()
     // Feedback of pairs has no such faults; 30 rounds of six brokers do.
     let lost = messages(&first).lost;
     assert!((30..200).contains(&lost), "{lost} lost");
+}
+
+/// Catches: messages of pairs that reach the wrong end, demands and losses that are not told.
+#[test]
+fn under_elasticswitch_guarantees_hold_and_the_rest_is_used() {
+    let star = star(&[LINE; 6], 1_000);
+    let guaranteed = |name: &str, port: u16, min| Service {
+        bandwidth: PerDirection {
+            transmit: Bandwidth { min: Some(min), ..Bandwidth::default() },
+            receive: Bandwidth { min: Some(min), ..Bandwidth::default() },
+        },
+        name: name.to_owned(),
+        ..services(&star.network, &[("x", None), ("y", None)]).services()[usize::from(port)].clone()
+    };
+    let list = vec![guaranteed("a", 0, Rate::from_gbit(5)), guaranteed("b", 1, Rate::from_gbit(2))];
+    let machine = Policy::new(&star.network, "machines", PolicyLevel::Machine, Vec::new(), None, list).unwrap();
+    let mut scenario = Scenario::new("elastic", star.network.clone(), Time::from_millis(1_500));
+    scenario.warmup = Time::from_millis(750);
+    scenario.switches = ports(Discipline::Fifo, Buffering::EachQueue(Bytes::new(500_000)));
+    scenario.switches.ecn = Some(Ecn::Threshold(Bytes::new(80_000)));
+    scenario.sharing = Some(Sharing::new(EdgeScheme::ElasticSwitch(ElasticSwitch::default()), machine));
+    // One of a against four of b, into one host.
+    scenario.traffic = (1..6)
+        .map(|at| {
+            let mut traffic = endless(&format!("{at}"), star.hosts[at], star.hosts[0]);
+            traffic.service = Some(if at == 1 { "a" } else { "b" }.to_owned());
+            traffic
+        })
+        .collect();
+    let outcome = run(&scenario, 1);
+    let received = |service: &str| {
+        let machine = &outcome.sharing.as_ref().unwrap().service(service).unwrap().machines[0];
+        machine.received.bits() as f64 / 0.75 / 1e9
+    };
+    let (a, b) = (received("a"), received("b"));
+    assert!(a > 4.9 && b > 1.9, "{a} and {b} Gbit/s");
+    assert!(a + b > 8.0, "{a} and {b} Gbit/s");
 }
