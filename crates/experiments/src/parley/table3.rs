@@ -1,15 +1,12 @@
 //! Table 3: the 99 % percentile of request completion times, as the load on a rack's links grows (6.3, latency protection).
 
-use rand::rngs::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
 use wayleave_contracts::PolicyLevel;
 use wayleave_provision::{Bound, Burst, Load};
-use wayleave_scenarios::{BrokerAt, Ends, FlowSpec, Scenario, SharingChange, SharingEvent, Traffic, Workload};
+use wayleave_scenarios::{Arrivals, BrokerAt, Ends, FlowSizes, Reliable, Scenario, SharingChange, SharingEvent};
 use wayleave_sim::Outcome;
-use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::testbed::{System, free, network, policy, racks, received, scenario, service, settings, simulate};
+use super::testbed::{System, flows, free, network, policy, racks, received, scenario, service, settings, simulate};
 use crate::data::{Figure, Table};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
@@ -24,6 +21,8 @@ const LOADS: [u64; 4] = [15, 50, 70, 110];
 const BOUND_LOADS: [&str; 4] = ["0.15", "0.5", "0.7", "0.8"];
 /// A and B with a bound, in ms, as printed.
 const PRINTED: [[f64; 4]; 2] = [[9.01, 15.32, 25.53, 38.30], [9.77, 16.60, 27.67, 0.0]];
+/// Between each sender and receiver, of each service.
+const CONNECTIONS: u32 = 24;
 /// Of the machine shaper (6.3).
 const INTERVAL: Time = Time::from_micros(500);
 
@@ -66,7 +65,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     cases.sort_by_key(|case| std::cmp::Reverse(case.load));
     let jobs: Vec<(Case, u64)> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
     let seen = run.map(&jobs, |&(case, seed)| {
-        let outcome = simulate(&rack(case, length, seed)?, seed)?;
+        let outcome = simulate(&rack(case, length)?, seed)?;
         Ok([0, 1].map(|service| tail(&outcome, service)))
     })?;
     let of = |case: Case, service: usize| -> Vec<Seen> {
@@ -116,7 +115,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     };
     Ok(settings(figure)
         .with("network", "Fig. 11; one rack receives, the 80 hosts of the others send")
-        .with("requests", "200 kB (A) and 1 MB (B) from every sender to a receiver at random, each a new flow; gaps uniform from 0 to twice their mean")
+        .with("requests", "200 kB (A) and 1 MB (B) between every sender and receiver, 24 connections each; gaps uniform from 0 to twice their mean")
         .with("policy", "A at most 30, B at least 30, both 60 Gbit/s; machine shapers every 500 us (6.3)")
         .with("loads", "A 14 % of 80 Gbit/s, both 15, 50, 70 and 110 %"))
 }
@@ -183,7 +182,7 @@ fn notes(length: Length, parley: &[Seen]) -> Vec<String> {
             requests / 100
         ),
         "Requests that are not complete at the end count as slower than all others. A dash is a percentile among those.".to_owned(),
-        "Each request is a flow of its own; the paper has 24 connections between each service and machine.".to_owned(),
+        "A request takes one of 24 connections of its pair, or waits for one; each begins with an initial window of 10.".to_owned(),
     ];
     if length.scale > 1 {
         notes.push(format!(
@@ -213,7 +212,7 @@ fn tail(outcome: &Outcome, service: usize) -> Seen {
     Seen { tail: tail.map_or(f64::INFINITY, |ps| ps as f64 / 1e9), requests: all }
 }
 
-fn rack(case: Case, length: Length, seed: u64) -> Result<Scenario, Failed> {
+fn rack(case: Case, length: Length) -> Result<Scenario, Failed> {
     let part = |gbit: u64| Rate::from_bits_per_second(gbit * 1_000_000_000 / length.scale);
     let network = network(part(10))?;
     let thirty = Some(part(30));
@@ -236,39 +235,15 @@ fn rack(case: Case, length: Length, seed: u64) -> Result<Scenario, Failed> {
     }
     let capacity = part(80).bits_per_second();
     let loads = [LOAD_OF_A, case.load - LOAD_OF_A].map(|percent| capacity as f64 * percent as f64 / 100.0);
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let pairs = senders.len() * receivers.len();
     for (at, name) in ["A", "B"].into_iter().enumerate() {
-        let gap = SIZES[at] as f64 * 8e9 * senders.len() as f64 / loads[at];
-        let flows = requests(&senders, receivers, SIZES[at], gap, duration, &mut random);
+        let mean = Time::from_nanos((SIZES[at] as f64 * 8e9 * pairs as f64 / loads[at]) as u64);
+        let arrivals = Arrivals::Uniform { mean, connections: Some(CONNECTIONS) };
+        let sizes = Some(FlowSizes::Fixed(Bytes::new(SIZES[at])));
         let ends = Ends::AllToAll(senders.clone(), receivers.clone());
-        let mut traffic = Traffic::new(name, ends, Workload::Listed { flows, transport: None });
+        let mut traffic = flows(name, ends, Reliable { arrivals, sizes, deadline: None, transport: None });
         traffic.service = run.sharing.is_some().then(|| name.to_owned());
         run.traffic.push(traffic);
     }
     Ok(run)
-}
-
-/// From every sender to a receiver at random, with gaps from 0 to twice their mean in ns.
-fn requests(
-    senders: &[NodeId],
-    receivers: &[NodeId],
-    size: u64,
-    gap: f64,
-    duration: Time,
-    random: &mut ChaCha8Rng,
-) -> Vec<FlowSpec> {
-    let mut flows = Vec::new();
-    for &from in senders {
-        let mut at = 0.0;
-        loop {
-            at += random.random_range(0.0..2.0) * gap;
-            if at >= duration.as_nanos() as f64 {
-                break;
-            }
-            let to = receivers[random.random_range(0..receivers.len())];
-            flows.push(FlowSpec { start: Time::from_nanos(at as u64), from, to, size: Bytes::new(size), queue: None });
-        }
-    }
-    flows.sort_by_key(|flow| flow.start);
-    flows
 }
