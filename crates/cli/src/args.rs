@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     agent, analyze, apply, bench, benchmark, broker, completions, config, delete, demo, describe, doctor, element,
-    events, explain, get, lab, ledger, login, plan, policy, reproduce, requests, schema, serve, sim, status, token,
-    topology, trace, tune, verify, what_if,
+    events, explain, get, lab, ledger, login, plan, policy, provision, reproduce, requests, schema, serve, sim, status,
+    token, topology, trace, tune, verify, what_if,
 };
 use crate::exit;
 
@@ -47,6 +47,7 @@ pub(crate) enum Command {
     Topology(topology::TopologyCommand),
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
+    Provision(Box<provision::ProvisionArgs>),
     Serve(Box<serve::ServeArgs>),
     Agent(Box<agent::AgentArgs>),
     #[command(subcommand)]

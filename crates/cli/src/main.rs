@@ -70,6 +70,7 @@ fn run() -> Result<Exit, Failure> {
         Command::Analyze(args) => commands::analyze::run(args),
         Command::Topology(command) => commands::topology::run(command),
         Command::Policy(command) => commands::policy::run(command),
+        Command::Provision(args) => commands::provision::run(args),
         Command::Serve(args) => commands::serve::run(args),
         Command::Agent(args) => commands::agent::run(args),
         Command::Broker(command) => commands::broker::run(command),

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::chameleon::{fig8a, fig8b, fig9a, fig9b, fig12, fig14, fig15, scaling, sec2, table5};
 use crate::data::Figure;
 use crate::loko::{burst, comparison, scalability, zodiac_fx};
+use crate::parley;
 use crate::run::{Failed, Run};
 
 /// A publication.
@@ -27,6 +28,13 @@ pub const CHAMELEON: Paper = Paper {
 pub const LOKO: Paper = Paper {
     name: "Loko, CoNEXT 2019",
     citation: "A. Van Bemten and others, \"Loko: Predictable Latency in Small Networks\", CoNEXT 2019, slides",
+};
+
+/// Parley.
+pub const PARLEY: Paper = Paper {
+    name: "Parley, 2014",
+    citation: "V. Jeyakumar, A. Kabbani, J. C. Mogul, A. Vahdat, \"Flexible Network Bandwidth and Latency Provisioning in the \
+               Datacenter\", 2014",
 };
 
 /// A figure that can be measured.
@@ -241,6 +249,76 @@ pub const CATALOGUE: &[Entry] = &[
         full_seconds: 5,
         quick_seconds: 2,
         measure: scalability::measure,
+    },
+    Entry {
+        id: "parley-fig9",
+        runs: "limited senders",
+        paper: &PARLEY,
+        place: "Fig. 9",
+        title: "What waits at a receiver whose senders are limited, by load",
+        full_seconds: 60,
+        quick_seconds: 10,
+        measure: parley::fig9::measure,
+    },
+    Entry {
+        id: "parley-table2",
+        runs: "shares",
+        paper: &PARLEY,
+        place: "Table 2",
+        title: "Time to compute the shares of N services",
+        full_seconds: 8,
+        quick_seconds: 3,
+        measure: parley::table2::measure,
+    },
+    Entry {
+        id: "parley-fig12",
+        runs: "congested core",
+        paper: &PARLEY,
+        place: "Fig. 12",
+        title: "Two receivers behind one congested link",
+        full_seconds: 30,
+        quick_seconds: 10,
+        measure: parley::fig12::measure,
+    },
+    Entry {
+        id: "parley-fig13",
+        runs: "fabric broker",
+        paper: &PARLEY,
+        place: "Fig. 13",
+        title: "A tenant of 100 racks held to a rate",
+        full_seconds: 120,
+        quick_seconds: 10,
+        measure: parley::fig13::measure,
+    },
+    Entry {
+        id: "parley-fig14",
+        runs: "throughput protection",
+        paper: &PARLEY,
+        place: "Fig. 14",
+        title: "Two services share the links of a rack",
+        full_seconds: 300,
+        quick_seconds: 30,
+        measure: parley::fig14::measure,
+    },
+    Entry {
+        id: "parley-fig15",
+        runs: "bursts",
+        paper: &PARLEY,
+        place: "Fig. 15",
+        title: "To rate limit or not",
+        full_seconds: 10,
+        quick_seconds: 3,
+        measure: parley::fig15::measure,
+    },
+    Entry {
+        id: "parley-table3",
+        runs: "latency protection",
+        paper: &PARLEY,
+        place: "Table 3",
+        title: "Tail of completion times by load, with and without Parley",
+        full_seconds: 2400,
+        quick_seconds: 240,
+        measure: parley::table3::measure,
     },
 ];
 

@@ -13,6 +13,7 @@
 //! | `run.rs` | runs on several threads, with the same results whatever their number |
 //! | `chameleon/` | Chameleon (CoNEXT 2020), one file per figure |
 //! | `loko/` | Loko (CoNEXT 2019), one file per figure |
+//! | `parley/` | Parley (2014), one file per figure; times of the computation of shares |
 //!
 //! The seeds are fixed in advance and the same for all figures ([`seeds`]); every figure of a paper uses the one set of
 //! settings that the paper gives, and none has a parameter of its own.
@@ -30,13 +31,15 @@ mod chameleon;
 mod data;
 mod laboratory;
 mod loko;
+mod parley;
 mod run;
 mod statement;
 mod stats;
 
-pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, Paper, find};
+pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, PARLEY, Paper, find};
 pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
 pub use laboratory::{Laboratory, Testbed};
+pub use parley::{SHARE_CASES, ShareCase, ShareTimes, time_shares};
 pub use run::{Effort, Failed, Run, Watch, seeds};
 pub use statement::{Statement, Verdict};
 pub use stats::Summary;

@@ -13,14 +13,20 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("sharing", Only(&["units"])),
     ("contracts", Only(&["units", "topology", "wire", "sharing"])),
     ("lp", Only(&["units", "calculus"])),
+    // Completion times of flows: closed forms, a queue's simulation, a bound.
+    ("provision", Only(&["units", "scenarios"])),
     ("policy", Only(&["units", "topology"])),
     ("devices", Only(&["units"])),
-    ("scenarios", Only(&["units", "topology"])),
+    // Policies say how hosts share.
+    ("scenarios", Only(&["units", "topology", "contracts"])),
     ("formats", Only(&["units", "topology", "contracts", "scenarios", "devices", "calculus", "wire"])),
     ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
-    ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "devices", "sharing", "wire"])),
+    (
+        "schemes",
+        Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "devices", "sharing", "wire"]),
+    ),
     // Drives the rooms; never the ledger: what it checks comes from outside.
-    ("sim", Only(&["units", "topology", "policy", "schemes", "scenarios"])),
+    ("sim", Only(&["units", "topology", "sharing", "contracts", "policy", "schemes", "scenarios"])),
     // Independent of what it checks: never the calculus, the ledger, a scheme or the policy.
     ("recheck", Only(&["units", "topology"])),
     // The same, and it sees packets only.
@@ -46,6 +52,9 @@ const ARROWS: &[(&str, Allowed)] = &[
             // Figures of a host's programs, and of real packets.
             "dataplane",
             "lab",
+            // Parley's tables.
+            "sharing",
+            "provision",
         ]),
     ),
     // Drives brokers: in virtual time, and over sockets.

@@ -6,11 +6,16 @@
 
 mod memory;
 mod ports;
+mod sharing;
 mod sizes;
 mod traffic;
 mod validate;
 
 pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, SharedService};
+pub use sharing::{
+    BrokerAt, EdgeScheme, ElasticSwitch, Eyeq, FabricBrokerAt, MessageFaults, Parley, Sharing, SharingChange,
+    SharingError, SharingEvent, StaticLimits,
+};
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
 pub use traffic::{
     Arrivals, Congestion, Copies, Ends, FlowSpec, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport,
@@ -44,6 +49,9 @@ pub struct Scenario {
     pub routing: Routing,
     /// How reliable flows are carried, where their traffic does not say otherwise.
     pub transport: Transport,
+    /// How hosts share what they send and receive among services; without it nothing limits what transports and sources
+    /// send.
+    pub sharing: Option<Sharing>,
     /// Who sends what.
     pub traffic: Vec<Traffic>,
     /// What fails and is repaired, in order of time.
@@ -66,6 +74,7 @@ impl Scenario {
             shared_services: Vec::new(),
             routing: Routing::Flow,
             transport: Transport::default(),
+            sharing: None,
             traffic: Vec::new(),
             outages: Vec::new(),
             record: Record::default(),

@@ -117,6 +117,7 @@ fn sources(ends: &Ends) -> u64 {
 fn flows_together(reliable: &Reliable, ends: &Ends) -> u64 {
     match &reliable.arrivals {
         Arrivals::Once | Arrivals::Every(_) => pairs(ends),
+        Arrivals::Uniform { connections, .. } => pairs(ends).saturating_mul(u64::from(connections.unwrap_or(1))),
         Arrivals::Rpc { outstanding, .. } => pairs(ends).saturating_mul(u64::from(*outstanding)),
         Arrivals::Load(_) | Arrivals::PerSecond(_) => {
             let senders = match ends {

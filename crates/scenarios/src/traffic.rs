@@ -14,6 +14,11 @@ pub struct Traffic {
     pub ends: Ends,
     /// What.
     pub workload: Workload,
+    /// The service that it is charged to where it is sent, and where it is received as well if `to_service` says nothing
+    /// else; best effort if absent. Answers go the other way round.
+    pub service: Option<String>,
+    /// The service that it is charged to where it is received.
+    pub to_service: Option<String>,
     /// The queue of every port on the way (0 is the highest); ports with fewer use their last.
     pub queue: u8,
     /// From when.
@@ -55,6 +60,8 @@ impl Traffic {
             name: name.to_owned(),
             ends,
             workload,
+            service: None,
+            to_service: None,
             queue: 0,
             start: Time::ZERO,
             stop: None,
@@ -171,6 +178,16 @@ pub enum Arrivals {
     PerSecond(f64),
     /// Every pair at once, again and again after this long (incast).
     Every(Time),
+    /// Every pair for itself, after gaps that are uniform between nothing and twice the mean (Parley, 6.3: inter-arrivals
+    /// "between 0 and 2 t_mu"). Not for pairs that are drawn anew.
+    Uniform {
+        /// Mean of the gaps of one pair.
+        mean: Time,
+        /// How many flows of a pair go on at once: as many as it has connections (Parley, 6.3: 24). Others wait behind them,
+        /// and their time counts from when they arrived. Each flow begins with an initial window: a connection that was
+        /// idle for longer than a time-out does so as well (RFC 5681, 4.1). `None`: as many as come.
+        connections: Option<u32>,
+    },
     /// Closed loop: every pair keeps this many requests outstanding; the answer (its sizes below) comes back, and the
     /// next request leaves after a pause of exponential length.
     Rpc {

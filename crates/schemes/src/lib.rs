@@ -13,6 +13,8 @@
 //! | [`flowlet`] | flowlets (CCR 2007) with random choice (NSDI 2017) | path |
 //! | [`presto`] | Presto (SIGCOMM 2015): flowcells, and the receiver's reordering buffer | path |
 //! | [`duplicates`] | removal of copies (IEEE 802.1CB-2017), for Chameleon's disjoint routes | host |
+//! | [`elasticswitch`] | ElasticSwitch (SIGCOMM 2013): guarantees partitioned among pairs, more without congestion | host |
+//! | [`static_limits`] | fixed token buckets (Parley, 2014, sections 4 and 6.3) | host |
 //! | [`eyeq`] | EyeQ (NSDI 2013), as Parley's machine shaper: receivers tell senders their rates | host |
 //! | [`parley`] | Parley (2014): machine shaper, rack and fabric brokers | host, broker |
 //! | [`ecn`] | marks by threshold (DCTCP) and random early detection | switch |
@@ -20,7 +22,8 @@
 //! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`costs`], what
 //! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
 //! [`refine`], the nearest request that would fit; [`standing`], what every admission scheme says about what it admitted;
-//! [`registry`], those schemes by name; [`transports`], those of the packet path.
+//! [`registry`], those schemes by name; [`transports`], those of the packet path; [`edges`], those of
+//! the hosts' limiters.
 
 mod book;
 pub mod chameleon;
@@ -30,8 +33,12 @@ pub mod dctcp;
 pub mod duplicates;
 pub mod ecmp;
 pub mod ecn;
+pub mod edges;
+pub mod elasticswitch;
 pub mod eyeq;
 pub mod flowlet;
+#[cfg(test)]
+mod fluid;
 pub mod loko;
 pub mod newreno;
 pub mod parley;
@@ -46,6 +53,7 @@ pub mod routing;
 mod shortest;
 pub mod silo;
 pub mod standing;
+pub mod static_limits;
 pub mod survey;
 pub mod transports;
 

@@ -14,6 +14,7 @@ use wayleave_topology::{LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::clock::{self, Instant, LineSpeed};
+use crate::connections::Connections;
 use crate::copies::{Copies, CopyWay};
 use crate::ends::Pairs;
 use crate::engine::Engine;
@@ -60,9 +61,13 @@ pub(crate) struct Spec {
 pub(crate) struct TrafficSpec {
     pub(crate) name: String,
     pub(crate) pairs: Pairs,
-    /// Closed loops, by number.
+    /// Closed loops, or pairs with arrivals of their own, by number.
     pub(crate) loops: Vec<(NodeId, NodeId)>,
+    /// How many flows of a pair go on at once, if that is limited.
+    pub(crate) connections: Option<Connections>,
     pub(crate) queue: u8,
+    /// Its classes where it is sent and where it is received, if hosts share.
+    pub(crate) classes: (u32, u32),
     pub(crate) stop: Instant,
     pub(crate) sizes: Option<FlowSizes>,
     pub(crate) answers: Option<FlowSizes>,
@@ -159,10 +164,14 @@ impl Engine {
             in_order: Vec::new(),
             copies: Copies::default(),
             has_too_many_flows: false,
+            edges: None,
+            has_todo: false,
+            unsupported: None,
             tally: Tally::new(scenario.traffic.len(), scenario.warmup, scenario.record.series),
             end: clock::from_time(scenario.duration),
             now: 0,
         };
+        engine.add_edges(scenario);
         for (index, traffic) in scenario.traffic.iter().enumerate() {
             engine.add_traffic(index as u32, traffic, &scenario.transport);
         }
@@ -171,6 +180,7 @@ impl Engine {
         if scenario.warmup > Time::ZERO {
             engine.processes.push(Process::WarmedUp(clock::from_time(scenario.warmup)));
         }
+        engine.start_edges();
         engine.start_processes();
         engine
     }
@@ -189,7 +199,12 @@ impl Engine {
             name: traffic.name.clone(),
             pairs,
             loops: Vec::new(),
+            connections: None,
             queue: traffic.queue,
+            classes: (
+                self.class_of(traffic.service.as_deref()),
+                self.class_of(traffic.to_service.as_deref().or(traffic.service.as_deref())),
+            ),
             stop,
             sizes: None,
             answers: None,
@@ -255,7 +270,10 @@ impl Engine {
         let whole = self.open_packets(index, spec, (from, to));
         let is_tagged = spec.fixed.is_some();
         let way = Way { first, route, last_hop, flow: whole, is_tagged, paths, copies: None };
-        let Some((routes, filter)) = &spec.copies else { return Some(way) };
+        let Some((routes, filter)) = &spec.copies else {
+            self.add_source(whole, (from, to), spec.classes);
+            return Some(way);
+        };
         let own = self.open_packets(index, spec, (from, to));
         self.tally.is_copy(own, 0);
         let mut ways = Vec::new();
@@ -351,6 +369,14 @@ impl Engine {
             Arrivals::Every(period) => {
                 let period = Some(clock::from_time(*period).max(1));
                 Process::Rounds { traffic: index, next: start, period }
+            }
+            Arrivals::Uniform { mean, connections } => {
+                let mean = clock::from_time(*mean);
+                spec.loops = spec.pairs.all(rng);
+                spec.connections = connections.map(|most| Connections::new(most, spec.loops.len()));
+                let first = |pair| std::cmp::Reverse((start.saturating_add(random::uniform(rng, 2 * mean)), pair));
+                let due = (0..spec.loops.len() as u32).map(first).collect();
+                Process::Uniform { traffic: index, due, mean }
             }
             Arrivals::PerSecond(rate) => poisson(*rate, rng),
             Arrivals::Load(load) => poisson(self.flows_per_second(spec, *load), rng),

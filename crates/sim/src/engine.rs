@@ -6,6 +6,7 @@
 
 use crate::clock::{self, Instant};
 use crate::copies::Copies;
+use crate::edge::{Edges, NO_PAIR};
 use crate::events::{Actor, HORIZON};
 use crate::fabric::{Arrival, Fabric};
 use crate::flows::{self, Flow, FlowSlot, Interface, Segment, Standing};
@@ -40,6 +41,12 @@ pub(crate) struct Engine {
     pub(crate) spec: crate::build::Spec,
     /// A flow could not be opened, because the event queue has no number for it.
     pub(crate) has_too_many_flows: bool,
+    /// What limits hosts, if they share.
+    pub(crate) edges: Option<Box<Edges>>,
+    /// Machines of the edge want something done.
+    pub(crate) has_todo: bool,
+    /// What they wanted and is not simulated.
+    pub(crate) unsupported: Option<&'static str>,
     pub(crate) end: Instant,
     pub(crate) now: Instant,
 }
@@ -53,6 +60,8 @@ pub enum Ending {
     Stopped,
     /// More flows were open at once than the event queue can number.
     TooManyFlows,
+    /// The scheme by which hosts share asked for this, which is not simulated.
+    Unsupported(&'static str),
 }
 
 impl Engine {
@@ -64,7 +73,7 @@ impl Engine {
             for _ in 0..EVENTS_PER_LOOK {
                 let Some((now, actor)) = self.fabric.events.take().filter(|&(at, _)| at <= self.end) else {
                     self.now = self.end;
-                    return Ending::Complete;
+                    return self.unsupported.map_or(Ending::Complete, Ending::Unsupported);
                 };
                 self.now = now;
                 self.tally.events += 1;
@@ -81,9 +90,15 @@ impl Engine {
                 } else {
                     self.wake(actor - processes, now);
                 }
+                if self.has_todo {
+                    self.carry_out(now);
+                }
             }
             if self.has_too_many_flows {
                 return Ending::TooManyFlows;
+            }
+            if let Some(what) = self.unsupported {
+                return Ending::Unsupported(what);
             }
             if !go_on(self.now) {
                 return Ending::Stopped;
@@ -105,7 +120,12 @@ impl Engine {
         match packet.kind {
             Kind::Datagram => {
                 self.tally.delivered(number, packet, now);
+                if self.edges.is_some() {
+                    let packet = *packet;
+                    self.packet_arrived(&packet, now);
+                }
                 if !self.copies.is_empty() {
+                    let packet = self.fabric.arena.get(id);
                     let packet = *packet;
                     self.eliminate(&packet, now);
                 }
@@ -114,13 +134,22 @@ impl Engine {
             Kind::Data => {
                 let flow = &self.flows[number as usize];
                 self.tally.delivered(flow.stat, packet, now);
-                if flow.reorder.is_some() {
+                let (pair, is_reordered) = (flow.pair, flow.reorder.is_some());
+                if pair != NO_PAIR {
+                    let packet = *packet;
+                    self.arrived(pair, &packet, now);
+                }
+                if is_reordered {
                     self.put_in_order(id, number, now);
                 } else {
                     self.deliver(id, number, now);
                 }
             }
             Kind::Ack => self.on_acknowledgement(id, number, now),
+            Kind::Message => {
+                self.fabric.arena.remove(id);
+                self.message_arrived(number, now);
+            }
         }
     }
 
@@ -199,13 +228,25 @@ impl Engine {
         let packet = *self.fabric.arena.get(id);
         self.fabric.telemetry.close(packet.extra.telemetry());
         self.fabric.arena.remove(id);
-        if packet.kind == Kind::Datagram {
-            self.tally.dropped(packet.flow, &packet);
-            return;
+        match packet.kind {
+            Kind::Datagram => {
+                self.tally.dropped(packet.flow, &packet);
+                self.packet_lost(&packet);
+                return;
+            }
+            Kind::Message => {
+                self.message_lost(packet.flow);
+                return;
+            }
+            Kind::Data | Kind::Ack => {}
         }
         let flow = &mut self.flows[packet.flow as usize];
         flow.on_the_way -= 1;
-        self.tally.dropped(flow.stat, &packet);
+        let (stat, pair) = (flow.stat, flow.pair);
+        self.tally.dropped(stat, &packet);
+        if packet.kind == Kind::Data && pair != NO_PAIR {
+            self.lost(pair, packet.size);
+        }
         self.leave_if_over(packet.flow);
     }
 
@@ -214,13 +255,16 @@ impl Engine {
     pub(crate) fn pump(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot as usize];
         if flow.sender.is_done() {
-            flow.standing = if flow.standing == Standing::Ready { Standing::Ready } else { Standing::Done };
+            // Who stands in a list leaves it when it is his turn.
+            if !matches!(flow.standing, Standing::Ready | Standing::Held) {
+                flow.standing = Standing::Done;
+            }
             self.leave_if_over(slot);
             return;
         }
         if flow.standing == Standing::Waiting {
             let (number, class) = (flow.interface, flow.class);
-            while self.can_send(slot, now) {
+            while self.can_send(slot, now) && (self.flows[slot as usize].pair == NO_PAIR || self.admit(slot, now)) {
                 if !self.has_turn(number, now) {
                     self.flows[slot as usize].standing = Standing::Ready;
                     self.interfaces[number as usize].push(usize::from(class), slot);
@@ -272,7 +316,8 @@ impl Engine {
         }
     }
 
-    fn can_send(&self, slot: FlowSlot, now: Instant) -> bool {
+    #[inline]
+    pub(crate) fn can_send(&self, slot: FlowSlot, now: Instant) -> bool {
         let flow = &self.flows[slot as usize];
         flow.sender.can_send(now) && self.router.count(flow.forth.paths) > 0
     }
@@ -292,6 +337,9 @@ impl Engine {
         }
         flow.on_the_way += 1;
         let (first, stat) = (flow.forth.first, flow.stat);
+        if flow.pair != NO_PAIR {
+            self.spend(slot, packet.size, now);
+        }
         self.tally.sent(stat, &packet);
         let id = self.fabric.arena.insert(packet);
         let event = if is_again { Event::Retransmitted } else { Event::Sent };
@@ -335,9 +383,15 @@ impl Engine {
             if is_able {
                 self.send_in_turn(slot, number, now);
             }
-            if is_able && self.can_send(slot, now) {
+            let pair = self.flows[slot as usize].pair;
+            if is_able && self.can_send(slot, now) && (pair == NO_PAIR || self.admit(slot, now)) {
                 self.interfaces[number as usize].push(class, slot);
+            } else if self.flows[slot as usize].standing == Standing::Held {
+                self.set_alarm(slot, now);
             } else {
+                if pair != NO_PAIR {
+                    self.give_back(slot);
+                }
                 self.flows[slot as usize].standing = Standing::Waiting;
                 if self.flows[slot as usize].sender.is_done() {
                     self.flows[slot as usize].standing = Standing::Done;
@@ -425,7 +479,11 @@ impl Engine {
         let flow = &mut self.flows[slot as usize];
         if flow.standing == Standing::Done && flow.on_the_way == 0 {
             flow.standing = Standing::Gone;
+            let pair = flow.pair;
             self.vacant.push(slot);
+            if pair != NO_PAIR {
+                self.leave_pair(pair);
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ use wayleave_schemes::presto::Reorder;
 use wayleave_schemes::transports::AnyPath;
 
 use crate::clock::{self, Instant};
+use crate::edge::PairSlot;
 use crate::fabric::Step;
 use crate::packet::{Block, Extra, Flags, Kind, Packet, PacketId};
 use crate::router::PathSetId;
@@ -55,6 +56,10 @@ pub(crate) struct Flow {
     pub(crate) is_ecn_capable: bool,
     pub(crate) wants_telemetry: bool,
     pub(crate) purpose: Purpose,
+    /// What limits it, or [`crate::edge::NO_PAIR`].
+    pub(crate) pair: PairSlot,
+    /// Bytes on the wire for which it has tokens: one segment, or none.
+    pub(crate) granted: u32,
 }
 
 /// One direction of a flow.
@@ -72,6 +77,8 @@ pub(crate) enum Standing {
     Waiting,
     /// In the list of those that can send.
     Ready,
+    /// In the line of those that wait for tokens.
+    Held,
     /// Everything was acknowledged.
     Done,
     /// Its place is free.

@@ -10,12 +10,14 @@ use wayleave_topology::NodeId;
 
 use crate::build::Counting;
 use crate::clock::{self, Instant};
+use crate::edge::NO_PAIR;
 use crate::engine::Engine;
 use crate::events::MAX_ACTORS;
 use crate::fabric::Step;
-use crate::flows::{Direction, FRAMING, Flow, FlowSlot, HEADERS, Purpose, RpcStep, Standing};
+use crate::flows::{ACKNOWLEDGEMENT, Direction, FRAMING, Flow, FlowSlot, HEADERS, Purpose, RpcStep, Standing};
 use crate::link::Target;
 use crate::packet::Kind;
+use crate::router::Attachment;
 use crate::transport::{NEVER, Receiver, Sender, Setup};
 
 impl Engine {
@@ -59,6 +61,7 @@ impl Engine {
         let control = congestion(transport.congestion, &setup);
         let is_ecn_capable = transport.congestion == Congestion::Dctcp;
         let stat = self.counted_at(purpose.traffic, from, to);
+        let pair = self.pair_of(purpose.traffic, (from, to), purpose.step == RpcStep::Answer, now);
         let interface = self.interface_of[forth.first.link() as usize];
         let classes = self.interfaces[interface as usize].classes() as u8;
         let slot = self.vacant.pop().unwrap_or(self.flows.len() as FlowSlot);
@@ -78,14 +81,17 @@ impl Engine {
             quick_at: NEVER,
             on_the_way: 0,
             stat,
-            is_ecn_capable,
+            is_ecn_capable: is_ecn_capable || pair != NO_PAIR,
             wants_telemetry: self.spec.telemetry,
             purpose,
+            pair,
+            granted: 0,
         };
         match self.flows.get_mut(slot as usize) {
             Some(place) => *place = flow,
             None => self.flows.push(flow),
         }
+        self.join_pair(pair, now);
         if let Some(recorder) = &mut self.fabric.recorder {
             let name = &self.spec.traffic[purpose.traffic as usize].name;
             recorder.name(Kind::Data, slot, name, (from, to), setup.segment);
@@ -123,7 +129,7 @@ impl Engine {
         let count = bytes.div_ceil(u64::from(segment)).max(1);
         let last = (bytes - (count - 1) * u64::from(segment)) as u32 + HEADERS + FRAMING;
         let first = if count > 1 { segment + HEADERS + FRAMING } else { last };
-        let links = self.links_of(flow);
+        let links = self.links_along(&flow.forth);
         let time = |number: u32, bytes: u32| {
             let number = number as usize;
             self.fabric.links[number].transmission(bytes, || self.fabric.speeds[number])
@@ -141,11 +147,35 @@ impl Engine {
         latencies + longest
     }
 
-    /// The links of a flow's first path.
-    fn links_of(&self, flow: &Flow) -> Vec<u32> {
+    /// How many paths there are from one host to another in queue 0, and how long a full frame and a small answer take on the
+    /// first ones, if nothing delays them.
+    pub(crate) fn way_between(&mut self, from: NodeId, to: NodeId) -> (u32, Instant) {
+        let attached = |host: NodeId| self.spec.attachments[host.index()];
+        let (Some(source), Some(sink)) = (attached(from), attached(to)) else { return (1, 0) };
+        let routes = &mut self.fabric.routes;
+        let mut direction = |from: Attachment, to: Attachment| Direction {
+            first: Step::new(from.up.0, 0),
+            paths: self.router.paths(from.switch, to.switch, 0, routes),
+            last_hop: Step::new(to.down.0, 0),
+        };
+        let (forth, back) = (direction(source, sink), direction(sink, source));
+        let mtu = self.spec.network.link(source.up).mtu.get();
+        let frame = u32::try_from(mtu).unwrap_or(u32::MAX).saturating_add(FRAMING);
+        let time = |direction: &Direction, bytes: u32| -> Instant {
+            let one = |link: u32| {
+                let state = &self.fabric.links[link as usize];
+                state.latency + state.transmission(bytes, || self.fabric.speeds[link as usize])
+            };
+            self.links_along(direction).into_iter().map(one).sum()
+        };
+        (self.router.count(forth.paths).max(1), time(&forth, frame) + time(&back, ACKNOWLEDGEMENT))
+    }
+
+    /// The links of the first path.
+    fn links_along(&self, direction: &Direction) -> Vec<u32> {
         let mut links = Vec::new();
-        let mut step = flow.forth.first;
-        let mut at = self.router.start(flow.forth.paths, 0).unwrap_or(u32::MAX) as usize;
+        let mut step = direction.first;
+        let mut at = self.router.start(direction.paths, 0).unwrap_or(u32::MAX) as usize;
         while let Some(link) = self.fabric.links.get(step.link() as usize) {
             links.push(step.link());
             match link.target() {
@@ -155,7 +185,7 @@ impl Engine {
             }
             step = match self.fabric.routes.get(at) {
                 Some(&next) if next != Step::END => next,
-                _ => flow.forth.last_hop,
+                _ => direction.last_hop,
             };
             at += 1;
         }

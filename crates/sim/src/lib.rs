@@ -26,12 +26,14 @@
 //! ```
 //!
 //! How it works: `engine` takes one event after the other from `events`; `fabric` moves packets over `link`s and through
-//! `port`s; `flows` and `transport` are the hosts; `sources` and `processes` begin things; `build` makes all of it from a
+//! `port`s; `flows` and `transport` are the hosts, `edge` limits them where services share; `sources` and `processes` begin things; `build` makes all of it from a
 //! scenario. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
 mod build;
 mod clock;
+mod connections;
 mod copies;
+mod edge;
 mod ends;
 mod engine;
 mod events;
@@ -54,6 +56,7 @@ mod tests;
 pub mod trace;
 mod transport;
 
+pub use edge::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome};
 pub use engine::Ending;
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome};
 pub use recorder::Recording;

@@ -4,6 +4,8 @@ use wayleave_topology::{Link, LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::clock::{self, Instant};
+use crate::connections::Connections;
+use crate::edge::SharingOutcome;
 use crate::fabric::QueueRecord;
 use crate::flows::{Purpose, Standing};
 use crate::link::Port;
@@ -190,6 +192,8 @@ pub struct Outcome {
     pub services: Vec<ServiceOutcome>,
     /// By link.
     pub links: Vec<LinkOutcome>,
+    /// How hosts shared, if they did.
+    pub sharing: Option<SharingOutcome>,
     /// For the trace, if one was asked for.
     pub recording: Option<Recording>,
 }
@@ -303,7 +307,9 @@ impl crate::engine::Engine {
         let warmup = clock::to_time(self.tally.warmup);
         let counted = simulated.saturating_sub(warmup);
         self.note_unfinished();
+        self.note_waiting();
         let network = self.spec.network.clone();
+        let sharing = self.sharing_outcome();
         let (queues, services) = (self.queue_outcomes(), self.service_outcomes());
         let mut levels = self.fabric.levels.take().map(Vec::into_iter);
         let link = |(id, link): (LinkId, &Link)| {
@@ -342,6 +348,7 @@ impl crate::engine::Engine {
             queues,
             services,
             links,
+            sharing,
             recording: self.fabric.recorder.take().map(|recorder| recorder.finish(self.now)),
         }
     }
@@ -349,13 +356,26 @@ impl crate::engine::Engine {
     /// Flows that are still under way, and requests that are not answered yet.
     fn note_unfinished(&mut self) {
         for flow in &self.flows {
-            let is_open = matches!(flow.standing, Standing::Waiting | Standing::Ready);
+            let is_open = matches!(flow.standing, Standing::Waiting | Standing::Ready | Standing::Held);
             let is_complete = flow.sender.segments() == Some(flow.receiver.expected());
             let purpose = &flow.purpose;
             if is_open && !is_complete && purpose.bytes != u64::MAX && purpose.began >= self.tally.warmup {
                 let deadline = self.spec.traffic[purpose.traffic as usize].deadline.map(clock::from_time);
                 let record = &mut self.tally.traffic[purpose.traffic as usize];
                 record.completions.record_unfinished(purpose.bytes, self.now - purpose.began, deadline);
+            }
+        }
+    }
+
+    /// Flows that still wait for a connection.
+    fn note_waiting(&mut self) {
+        for (spec, record) in self.spec.traffic.iter().zip(&mut self.tally.traffic) {
+            let deadline = spec.deadline.map(clock::from_time);
+            for (began, bytes) in spec.connections.iter().flat_map(Connections::waiting) {
+                record.begun += 1;
+                if began >= self.tally.warmup {
+                    record.completions.record_unfinished(bytes, self.now - began, deadline);
+                }
             }
         }
     }

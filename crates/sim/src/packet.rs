@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     Data,
     /// The acknowledgement of one.
     Ack,
+    /// What machines of the edge write to one another.
+    Message,
 }
 
 /// Yes or no, for several things, in one byte.

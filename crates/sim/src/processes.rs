@@ -27,17 +27,21 @@ pub(crate) enum Process {
     Rounds { traffic: u32, next: Instant, period: Option<Instant> },
     /// Closed loops: requests that are due, by pair.
     Loops { traffic: u32, due: BinaryHeap<Reverse<(Instant, u32)>>, wakes_at: Instant },
+    /// Flows of every pair after uniform gaps of this mean; the next ones by pair.
+    Uniform { traffic: u32, due: BinaryHeap<Reverse<(Instant, u32)>>, mean: Instant },
     /// Flows from a list, in order.
     Listed { traffic: u32, flows: Vec<FlowSpec>, next: usize },
     /// Something fails or works again.
     Outage(Outage),
     /// The warm-up is over.
     WarmedUp(Instant),
+    /// What happens at the edges, which keep its time themselves.
+    Edges,
 }
 
 impl Engine {
     /// The actor of a process.
-    fn process_actor(&self, number: usize) -> Actor {
+    pub(crate) fn process_actor(&self, number: usize) -> Actor {
         2 * self.fabric.links.len() as Actor + number as Actor
     }
 
@@ -58,9 +62,14 @@ impl Engine {
                 Some(*next).filter(|&next| next < self.spec.traffic[*traffic as usize].stop)
             }
             Process::Loops { due, .. } => due.peek().map(|Reverse((at, _))| *at),
+            Process::Uniform { traffic, due, .. } => {
+                let next = due.peek().map(|Reverse((at, _))| *at);
+                next.filter(|&next| next < self.spec.traffic[*traffic as usize].stop)
+            }
             Process::Listed { flows, next, .. } => flows.get(*next).map(|flow| clock::from_time(flow.start)),
             Process::Outage(outage) => Some(clock::from_time(outage.at)),
             Process::WarmedUp(at) => Some(*at),
+            Process::Edges => None,
         }
     }
 
@@ -78,6 +87,10 @@ impl Engine {
 
     /// A process acts, if it is due.
     pub(crate) fn proceed(&mut self, number: usize, now: Instant) {
+        if matches!(self.processes[number], Process::Edges) {
+            self.wake_edges(now);
+            return;
+        }
         if let Process::Loops { wakes_at, .. } = &mut self.processes[number] {
             if *wakes_at != now {
                 return;
@@ -121,6 +134,15 @@ impl Engine {
                     self.request(traffic, pair, now);
                 }
             }
+            Process::Uniform { traffic, due, mean } => {
+                let traffic = *traffic;
+                let spec = &mut self.spec.traffic[traffic as usize];
+                if let Some(Reverse((at, pair))) = due.pop() {
+                    let gap = random::uniform(&mut spec.rng, 2 * *mean);
+                    due.push(Reverse((at.saturating_add(gap), pair)));
+                    self.arrive_at(traffic, pair, now);
+                }
+            }
             Process::Listed { traffic, flows, next } => {
                 let (traffic, flow) = (*traffic, flows[*next]);
                 *next += 1;
@@ -133,7 +155,9 @@ impl Engine {
             Process::WarmedUp(_) => {
                 self.fabric.forget();
                 self.tally.forget();
+                self.forget_edges();
             }
+            Process::Edges => {}
         }
     }
 
@@ -158,6 +182,10 @@ impl Engine {
         let (first, copies) = (source.way.first, source.way.copies);
         self.tally.sent(source.way.flow, &packet);
         let id = self.fabric.arena.insert(packet);
+        if self.edges.is_some() && copies.is_none() {
+            self.gate_packet(packet.flow, first, id, now);
+            return;
+        }
         self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
         if let Some(dropped) = self.fabric.enter(first, id, now) {
             self.dropped(dropped);
@@ -173,6 +201,33 @@ impl Engine {
         let unit = random::unit(&mut spec.rng);
         let bytes = spec.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.quantile(unit).max(1));
         let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes, pair: 0, ideal_before: 0 };
+        let queue = spec.queue;
+        self.open(from, to, queue, purpose, now);
+    }
+
+    /// A flow of a pair arrives; it waits if all connections of the pair are busy.
+    fn arrive_at(&mut self, traffic: u32, pair: u32, now: Instant) {
+        let spec = &mut self.spec.traffic[traffic as usize];
+        let unit = random::unit(&mut spec.rng);
+        let bytes = spec.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.quantile(unit).max(1));
+        let is_free = spec.connections.as_mut().is_none_or(|connections| connections.take(pair, now, bytes));
+        if is_free {
+            self.begin_at(traffic, pair, bytes, now, now);
+        }
+    }
+
+    /// A flow of a pair has ended: the next one that waits takes its connection.
+    fn next_in_line(&mut self, traffic: u32, pair: u32, now: Instant) {
+        let Some(connections) = &mut self.spec.traffic[traffic as usize].connections else { return };
+        if let Some((began, bytes)) = connections.leave(pair) {
+            self.begin_at(traffic, pair, bytes, began, now);
+        }
+    }
+
+    fn begin_at(&mut self, traffic: u32, pair: u32, bytes: u64, began: Instant, now: Instant) {
+        let spec = &self.spec.traffic[traffic as usize];
+        let Some(&(from, to)) = spec.loops.get(pair as usize) else { return };
+        let purpose = Purpose { traffic, step: RpcStep::None, began, bytes, pair, ideal_before: 0 };
         let queue = spec.queue;
         self.open(from, to, queue, purpose, now);
     }
@@ -213,7 +268,10 @@ impl Engine {
                 self.note_completion(slot, now);
                 self.think(purpose, now);
             }
-            RpcStep::None => self.note_completion(slot, now),
+            RpcStep::None => {
+                self.note_completion(slot, now);
+                self.next_in_line(purpose.traffic, purpose.pair, now);
+            }
         }
     }
 
@@ -271,5 +329,6 @@ impl Engine {
         for slot in 0..self.flows.len() as FlowSlot {
             self.pump_after_change(slot, now);
         }
+        self.capacities_changed(now);
     }
 }

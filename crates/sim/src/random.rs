@@ -23,6 +23,11 @@ pub(crate) fn exponential(rng: &mut impl rand::Rng, mean: f64) -> Instant {
     (-(1.0 - unit(rng)).ln() * mean) as Instant
 }
 
+/// Uniform from zero up to a bound, without it.
+pub(crate) fn uniform(rng: &mut impl rand::Rng, bound: Instant) -> Instant {
+    ((u128::from(rng.next_u64()) * u128::from(bound)) >> 64) as Instant
+}
+
 /// Below `bound`, which must not be zero; the bias is below 2^-32 for bounds below 2^32.
 pub(crate) fn below(rng: &mut impl rand::Rng, bound: u32) -> u32 {
     ((u128::from(rng.next_u64()) * u128::from(bound)) >> 64) as u32

@@ -52,11 +52,15 @@ impl Recorder {
 
     /// Something happens to a packet that has so many tags left.
     pub(crate) fn note(&mut self, event: Event, place: (u32, u8), packet: &Packet, tags: u8, at: Instant) {
-        let table = if packet.kind == Kind::Datagram { &self.sources } else { &self.places };
+        let flow = match packet.kind {
+            Kind::Datagram => self.sources.get(packet.flow as usize),
+            Kind::Data | Kind::Ack => self.places.get(packet.flow as usize),
+            Kind::Message => None,
+        };
         self.ring.push(Record {
             time_ps: at,
             link: place.0,
-            flow: table.get(packet.flow as usize).copied().unwrap_or(trace::NONE),
+            flow: flow.copied().unwrap_or(trace::NONE),
             sequence: packet.sequence,
             expected: if packet.kind == Kind::Ack { packet.extra.expected() } else { 0 },
             size: packet.size,
@@ -79,7 +83,7 @@ impl Recorder {
 
 fn flags(packet: &Packet) -> trace::Flags {
     let kind = match packet.kind {
-        Kind::Datagram => trace::Flags::default(),
+        Kind::Datagram | Kind::Message => trace::Flags::default(),
         Kind::Data => trace::Flags::SEGMENT,
         Kind::Ack => trace::Flags::ACK,
     };

@@ -105,6 +105,11 @@ impl Router {
         self.distances.clear();
     }
 
+    /// Whether a link works.
+    pub(crate) fn is_up(&self, link: LinkId) -> bool {
+        self.is_up[link.index()]
+    }
+
     /// After changes: all sets are found anew.
     pub(crate) fn refresh(&mut self, routes: &mut Vec<Step>) {
         for index in 0..self.sets.len() {

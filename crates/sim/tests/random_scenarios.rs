@@ -4,16 +4,20 @@
 //! `SIM_CASES` says how many are tried, `SIM_CASE` replays one.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
+use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
+use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Discipline, Ecn, Element, Ends, FlowSizes, OnOff, Outage, Pacing,
-    PacketKind, Phase, PortBehaviour, Reliable, Routing, Scenario, SharedService, Traffic, Transport, Workload,
+    Arrivals, BrokerAt, Buffering, Change, Congestion, Discipline, Ecn, EdgeScheme, ElasticSwitch, Element, Ends, Eyeq,
+    FabricBrokerAt, FlowSizes, MessageFaults, OnOff, Outage, Pacing, PacketKind, Parley, Phase, PortBehaviour,
+    Reliable, Routing, Scenario, SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport,
+    Workload,
 };
-use wayleave_sim::{Outcome, run};
+use wayleave_sim::{Ending, Outcome, run};
 use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build};
 use wayleave_topology::{LinkId, Network, NodeId, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
@@ -119,6 +123,7 @@ impl Maker {
             Arrivals::PerSecond(5_000.0),
             Arrivals::Every(Time::from_micros(700)),
             Arrivals::Rpc { outstanding: 2, answer, think: time },
+            Arrivals::Uniform { mean: time, connections: self.of(&[None, Some(2)]) },
         ];
         if self.rng.random_bool(0.4) {
             let frame = Bytes::new(self.rng.random_range(64..=1_538));
@@ -147,6 +152,59 @@ impl Maker {
         let fails = Outage { at: first, what, change: Change::Fails };
         let works = Outage { at: then, what, change: Change::Works };
         self.of(&[vec![], vec![fails], vec![fails, works]])
+    }
+
+    /// Two services at every host, under any scheme; levels of policies where there are brokers, which may fail.
+    fn sharing(&mut self, network: &Network) -> Option<Sharing> {
+        let time = Time::from_micros(self.rng.random_range(20..500));
+        let bytes = Bytes::new(self.rng.random_range(100..100_000));
+        let eyeq = Eyeq { interval: self.of(&[None, Some(time)]), pair_burst: Some(bytes), ..Eyeq::default() };
+        let place = self.of(&[FabricBrokerAt::Outside(time), FabricBrokerAt::Host(network.hosts().next()?)]);
+        let parley =
+            Parley { shaper: eyeq.clone(), rack_interval: Some(time), fabric_broker: place, ..Parley::default() };
+        let pair = Rate::from_mbit(self.rng.random_range(1..900));
+        let schemes = [
+            EdgeScheme::StaticLimits(StaticLimits { pair: self.of(&[None, Some(pair)]), burst: Some(bytes) }),
+            EdgeScheme::Eyeq(eyeq),
+            EdgeScheme::ElasticSwitch(ElasticSwitch { period: Some(time), ..ElasticSwitch::default() }),
+            EdgeScheme::Parley(parley),
+        ];
+        let scheme = self.of(&schemes);
+        let mut sharing = Sharing::new(scheme, self.policy(network, PolicyLevel::Machine));
+        sharing.idle = Time::from_micros(self.of(&[50, 400, 100_000]));
+        sharing.packet_queue = Bytes::new(self.of(&[0, 3_000, 1_000_000]));
+        if sharing.scheme.has_brokers() {
+            let rack = self.policy(network, PolicyLevel::Rack);
+            let fabric = self.policy(network, PolicyLevel::Fabric);
+            (sharing.rack, sharing.fabric) = (self.of(&[None, Some(rack)]), self.of(&[None, Some(fabric.clone())]));
+            sharing.faults = MessageFaults { loss: 0.1, duplicate: 0.1, delay: self.of(&[Time::ZERO, time]) };
+            let broker = self.of(&[BrokerAt::Fabric, BrokerAt::Machine(network.hosts().next()?)]);
+            let event = |at, what| SharingEvent { at: Time::from_micros(at), what };
+            sharing.events.push(event(500, SharingChange::Stops(broker)));
+            sharing.events.push(event(900, SharingChange::Interval(time)));
+            if sharing.fabric.is_some() {
+                sharing.events.push(event(900, SharingChange::Policy(Box::new(fabric))));
+            }
+            sharing.events.push(event(1_200, SharingChange::Starts(broker)));
+        }
+        Some(sharing)
+    }
+
+    fn policy(&mut self, network: &Network, level: PolicyLevel) -> Policy {
+        let mut service = |name: &str, port| {
+            let rate = Rate::from_mbit(self.rng.random_range(1..2_000));
+            let bandwidth = Bandwidth { min: None, max: self.of(&[None, Some(rate)]), weight: None };
+            let protocol = Some(Protocol::TCP);
+            let filter = Match { protocol, destination_port: NonZeroU16::new(port), ..Match::default() };
+            Service {
+                name: name.to_owned(),
+                filter: Some(filter),
+                bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
+                ..Service::default()
+            }
+        };
+        let services = vec![service("a", 80), service("b", 81)];
+        Policy::new(network, level.name(), level, Vec::new(), None, services).unwrap()
     }
 
     fn scenario(&mut self) -> Scenario {
@@ -179,10 +237,17 @@ impl Maker {
         scenario.outages = self.outages(&network);
         scenario.record.series = self.of(&[None, Some(Time::from_micros(10))]);
         scenario.record.trace = self.of(&[None, Some(500)]);
+        if self.rng.random_bool(0.5) {
+            scenario.sharing = self.sharing(&network);
+        }
         for number in 0..self.rng.random_range(1..4) {
             let (ends, workload) = (self.ends(&hosts), self.workload());
             let mut traffic = Traffic::new(&format!("traffic {number}"), ends, workload);
             traffic.queue = self.rng.random_range(0..8);
+            if scenario.sharing.is_some() {
+                traffic.service = self.of(&[None, Some("a".to_owned()), Some("b".to_owned())]);
+                traffic.to_service = self.of(&[None, Some("b".to_owned())]);
+            }
             traffic.stop = self.of(&[None, Some(Time::from_micros(2_000))]);
             scenario.traffic.push(traffic);
         }
@@ -193,7 +258,11 @@ impl Maker {
 /// What has to be the same in every run.
 fn fingerprint(outcome: &Outcome) -> Vec<(u64, u64, u64, u64, Option<u64>)> {
     let flows = outcome.flows.iter();
-    flows.map(|flow| (flow.sent, flow.delivered, flow.drops, flow.payload.get(), flow.delay.max())).collect()
+    let messages = outcome.sharing.as_ref().map(|sharing| sharing.messages).unwrap_or_default();
+    let messages = (messages.sent, messages.lost, messages.bytes.get(), outcome.events, None);
+    std::iter::once(messages)
+        .chain(flows.map(|flow| (flow.sent, flow.delivered, flow.drops, flow.payload.get(), flow.delay.max())))
+        .collect()
 }
 
 #[test]
@@ -204,7 +273,7 @@ fn whatever_is_put_together_runs_and_counts_every_packet() {
         None => 0..number("SIM_CASES").unwrap_or(CASES),
     };
     let all = cases.end - cases.start;
-    let (mut tried, mut hops) = (0, 0);
+    let (mut tried, mut shared, mut hops) = (0, 0, 0);
     for case in cases {
         let mut maker = Maker { rng: ChaCha8Rng::seed_from_u64(case) };
         let scenario = maker.scenario();
@@ -215,6 +284,9 @@ fn whatever_is_put_together_runs_and_counts_every_packet() {
         println!("{replay}");
         let outcome = run(&scenario, case, |_| true).unwrap();
         tried += 1;
+        let services = outcome.sharing.iter().flat_map(|sharing| &sharing.services);
+        let mut machines = services.flat_map(|service| &service.machines);
+        shared += u64::from(machines.any(|machine| machine.sent > Bytes::ZERO));
         hops += outcome.hops;
         for flow in &outcome.flows {
             if matches!(scenario.traffic[flow.traffic].workload, Workload::Packets { .. }) {
@@ -229,7 +301,9 @@ fn whatever_is_put_together_runs_and_counts_every_packet() {
             let most = about.rate.bits_per_second() as f64 / 8.0 * time + 2.0 * 1_562.0;
             assert!(link.sent.get() as f64 <= most, "{replay}: {} sent {}, {most} B at most", about.name, link.sent);
         }
+        assert!(!matches!(outcome.ending, Ending::Unsupported(_)), "{replay}: {:?}", outcome.ending);
         assert_eq!(fingerprint(&outcome), fingerprint(&run(&scenario, case, |_| true).unwrap()), "{replay}");
     }
+    assert!(all == 1 || 8 * shared >= tried, "services shared in {shared} of {tried} cases");
     assert!(all == 1 || (4 * tried >= all && hops > all), "{tried} of {all} cases were valid, with {hops} hops");
 }

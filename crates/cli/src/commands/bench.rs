@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 
 use clap::{Args, Subcommand};
 
+use wayleave_experiments::SHARE_CASES;
+
 use crate::bench::{Metric, admission, controller, dataplane, print, sharing, sim};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -95,8 +97,8 @@ pub(crate) fn run(command: &BenchCommand) -> Result<Exit, Failure> {
             run_cases(cases, "sim", &sim::CASES.iter().map(|case| case.name).collect::<Vec<_>>(), measure)
         }
         BenchCommand::Sharing(SeededArgs { cases, seed }) => {
-            let measure = |name: &str| sharing::run(*named(sharing::CASES, |case| case.name, name)?, *seed);
-            run_cases(cases, "sharing", &sharing::CASES.iter().map(|case| case.name).collect::<Vec<_>>(), measure)
+            let measure = |name: &str| sharing::run(*named(SHARE_CASES, |case| case.name, name)?, *seed);
+            run_cases(cases, "sharing", &SHARE_CASES.iter().map(|case| case.name).collect::<Vec<_>>(), measure)
         }
         BenchCommand::Controller(cases) => run_cases(cases, "controller", controller::CASES, controller::run),
         BenchCommand::Dataplane(cases) => run_cases(cases, "dataplane", dataplane::CASES, dataplane::run),

@@ -9,15 +9,16 @@ use wayleave_answers::table::write_table;
 use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyLevel};
 use wayleave_formats::{PolicyFile, Source, read_policy};
 use wayleave_sharing::{MAX_RATE, NodeId, Shares};
-use wayleave_topology::Network;
+use wayleave_topology::{LinkId, Network};
 use wayleave_units::{Rate, WallTime};
 
 use crate::args::OutputFormat;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use crate::inputs::{NetworkArgs, check_stdin};
+use crate::inputs::{Lists, check_stdin};
 use crate::output::out;
 use crate::output::table::plain_table;
+use crate::session::{Session, SessionArgs};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -39,8 +40,11 @@ pub(crate) struct CheckArgs {
     /// The files (kind: Policy); - is stdin
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
+    /// Latency contracts: what those that are admitted reserve is not there for services. Several files are read in order
+    #[arg(long, value_name = "FILE")]
+    contracts: Vec<String>,
     #[command(flatten)]
-    network: NetworkArgs,
+    session: SessionArgs,
 }
 
 const SHOW_EXAMPLE: &str = "\
@@ -75,8 +79,11 @@ pub(crate) struct ShowArgs {
     /// How to print it
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
+    /// Latency contracts: services share what those that are admitted leave. Several files are read in order
+    #[arg(long, value_name = "FILE")]
+    contracts: Vec<String>,
     #[command(flatten)]
-    network: NetworkArgs,
+    session: SessionArgs,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default)]
@@ -100,14 +107,16 @@ pub(crate) fn run(command: &PolicyCommand) -> Result<Exit, Failure> {
 }
 
 fn check(args: &CheckArgs) -> Result<Exit, Failure> {
-    check_stdin(args.files.iter().map(String::as_str).chain([args.network.topology.as_str()]))?;
-    let (_, network) = args.network.read()?;
+    let topology = args.session.network.topology.as_str();
+    check_stdin(args.files.iter().chain(&args.contracts).map(String::as_str).chain([topology]))?;
+    let session = beside(&args.session, &args.contracts)?;
+    let network = &session.network;
     let mut exit = Exit::Fine;
     let mut out = out();
     for file in &args.files {
-        match read(file, &network) {
-            Ok(read) => match read.policy.check_capacity(&network) {
-                Ok(()) => writeln!(out, "ok: {file} is {}", summary(&read.policy, &network))?,
+        match read(file, network) {
+            Ok(read) => match read.policy.check_capacity_beside(network, &|link| promised(&session, link)) {
+                Ok(()) => writeln!(out, "ok: {file} is {}", summary(&read.policy, network))?,
                 Err(over) => {
                     out.flush()?;
                     let hint = "lower the minima, or give the contention point more capacity";
@@ -124,6 +133,23 @@ fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     }
     out.flush()?;
     Ok(exit)
+}
+
+/// A network with the contracts that are admitted on it.
+fn beside(session: &SessionArgs, contracts: &[String]) -> Result<Session, Failure> {
+    let mut session = Session::open(session)?;
+    let lists = Lists::read(contracts, &session.network)?;
+    let refused = lists.iter().filter(|(_, contract)| session.admit(contract).decision.is_err()).count();
+    if refused > 0 {
+        let of = count(lists.len(), "contract");
+        eprintln!("refused of {of}: {refused} (`wayleave plan` says why); services share what the others leave");
+    }
+    Ok(session)
+}
+
+/// What contracts have reserved of a link.
+fn promised(session: &Session, link: LinkId) -> Rate {
+    session.ledger().map_or(Rate::ZERO, |ledger| ledger.reserved(link))
 }
 
 fn read(file: &str, network: &Network) -> Result<PolicyFile, Failure> {
@@ -156,28 +182,30 @@ struct Row {
 }
 
 fn show(args: &ShowArgs) -> Result<Exit, Failure> {
-    let inputs = [Some(&args.network.topology), Some(&args.file), args.inner.as_ref()];
-    check_stdin(inputs.into_iter().flatten().map(String::as_str))?;
-    let (_, network) = args.network.read()?;
-    let policy = read(&args.file, &network)?.policy;
-    let inner = args.inner.as_ref().map(|file| read(file, &network)).transpose()?;
-    let point = point(args.at.as_deref(), &policy, &network)?;
+    let inputs = [Some(&args.session.network.topology), Some(&args.file), args.inner.as_ref()];
+    check_stdin(inputs.into_iter().flatten().chain(&args.contracts).map(String::as_str))?;
+    let session = beside(&args.session, &args.contracts)?;
+    let network = &session.network;
+    let policy = read(&args.file, network)?.policy;
+    let inner = args.inner.as_ref().map(|file| read(file, network)).transpose()?;
+    let point = point(args.at.as_deref(), &policy, network)?;
     let direction = match args.direction {
         DirectionName::Transmit => Direction::Transmit,
         DirectionName::Receive => Direction::Receive,
     };
-    let shared = policy.point_tree(&network, point, direction, args.when, inner.as_ref().map(|file| &file.policy));
-    let shared = shared.map_err(|error| Failure::Usage(error.to_string()))?;
-    let demands = demands(&args.demands, &shared, &policy, &network)?;
+    let shared = policy.point_tree(network, point, direction, args.when, inner.as_ref().map(|file| &file.policy));
+    let mut shared = shared.map_err(|error| Failure::Usage(error.to_string()))?;
+    shared.capacity = policy.capacity_beside(network, point, direction, &|link| promised(&session, link));
+    let demands = demands(&args.demands, &shared, &policy, network)?;
     let mut shares = Shares::default();
     shares.compute(&shared.tree, shared.capacity, &demands);
-    let rows = rows(&shared, &policy, &network, &shares);
+    let rows = rows(&shared, &policy, network, &shares);
     let mut out = out();
     if args.output == OutputFormat::Json {
         let text = serde_json::to_string_pretty(&rows).map_err(|error| Failure::Internal(error.to_string()))?;
         writeln!(out, "{text}")?;
     } else {
-        let place = point.describe(&network);
+        let place = point.describe(network);
         writeln!(out, "{}: {} to {} at {place}\n", policy.name(), shared.capacity, direction.name())?;
         table(&mut out, &rows, args.demands.is_empty())?;
     }

@@ -229,6 +229,12 @@ impl<'a> Results<'a> {
                 run.seed
             )));
         }
+        if let Some(run) = there.iter().find(|run| run.ending == Ending::Unsupported) {
+            return Err(Failure::Usage(format!(
+                "the scheme by which hosts share asks for something that is not simulated; the run with seed {} ends there",
+                run.seed
+            )));
+        }
         if !is_partial {
             return Ok(Exit::Fine);
         }

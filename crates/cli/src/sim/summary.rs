@@ -53,6 +53,7 @@ pub(crate) fn about(run: &RunResult) -> String {
         Ending::Complete => {}
         Ending::Stopped => text += &format!(" of {}, then stopped", time(run.duration_ns)),
         Ending::TooManyFlows => text += &format!(" of {}: too many flows", time(run.duration_ns)),
+        Ending::Unsupported => text += &format!(" of {}: its scheme cannot be simulated", time(run.duration_ns)),
     }
     let warmup = run.simulated_ns.saturating_sub(run.counted_ns);
     if warmup > 0 {

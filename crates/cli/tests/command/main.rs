@@ -12,6 +12,7 @@ mod others;
 mod plan;
 mod policy;
 mod protection;
+mod provision;
 mod recheck;
 mod replay;
 mod schemes;

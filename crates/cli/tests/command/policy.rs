@@ -70,3 +70,27 @@ fn the_bench_of_sharing_has_its_metrics() {
         assert!(line["value"].as_f64().unwrap() > 0.0, "{line}");
     }
 }
+
+#[test]
+fn what_contracts_reserve_is_not_there_for_services() {
+    let contracts = "apiVersion: wayleave/v1\nkind: Contracts\nspec:\n  contracts:\n    - { name: video, from: h1, to: h2, rate: 4Gbit, burst: 3kB, deadline: 10ms }\n";
+    let contracts = file("policy-contracts.yaml", contracts);
+    let services = file("policy-beside.yaml", policy("    - { name: a, min: 8Gbit }\n"));
+    let network = "-t testbed:parley-testbed";
+    wayleave(&format!("policy check {network} {services}")).ends_with(0);
+    let run = wayleave(&format!("policy check {network} {services} --contracts {contracts}")).ends_with(3);
+    assert!(
+        run.stderr.contains("guarantees 8Gbit to transmit at machine h1 (h1->leaf1), and there is "),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains(" that is promised to contracts"), "{}", run.stderr);
+    let show = format!("policy show {network} -f {services} --at h1 --demands a=all");
+    let share = |rest: &str| {
+        let rows = wayleave(&format!("{show} {rest} -o json")).ends_with(0).json();
+        rows[0]["share_bits_per_second"].as_u64().unwrap()
+    };
+    let (alone, beside) = (share(""), share(&format!("--contracts {contracts}")));
+    // Wire bytes are more than the contract's.
+    assert!(alone == 10_000_000_000 && (5_000_000_000..=6_000_000_000).contains(&beside), "{alone} {beside}");
+}

@@ -35,15 +35,21 @@ pub struct Overcommitted {
     pub asked: Rate,
     /// What there is: the capacity, or the policy's peak.
     pub there: Rate,
+    /// What of the capacity is promised to others, and not in `there`.
+    pub promised: Rate,
     /// From when on, if not from the beginning.
     pub at: Option<WallTime>,
 }
 
 impl fmt::Display for Overcommitted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { policy, place, direction, asked, there, at, .. } = self;
+        let Self { policy, place, direction, asked, there, promised, at, .. } = self;
         let (direction, from) = (direction.name(), at.map_or(String::new(), |at| format!(" from {at} on")));
-        write!(f, "policy \"{policy}\" guarantees {asked} to {direction} at {place}{from}, and there is {there}")
+        write!(f, "policy \"{policy}\" guarantees {asked} to {direction} at {place}{from}, and there is {there}")?;
+        match *promised {
+            Rate::ZERO => Ok(()),
+            promised => write!(f, " beside {promised} that is promised to contracts"),
+        }
     }
 }
 
@@ -93,6 +99,18 @@ impl Policy {
     /// # Errors
     /// The contention point that lacks most.
     pub fn check_capacity(&self, network: &Network) -> Result<(), Overcommitted> {
+        self.check_capacity_beside(network, &|_| Rate::ZERO)
+    }
+
+    /// Whether a network can keep all minima beside what is promised to others on each link, such as latency contracts.
+    ///
+    /// # Errors
+    /// The contention point that lacks most.
+    pub fn check_capacity_beside(
+        &self,
+        network: &Network,
+        promised: &dyn Fn(LinkId) -> Rate,
+    ) -> Result<(), Overcommitted> {
         let mut worst: Option<Overcommitted> = None;
         let lack = |over: &Overcommitted| over.asked.saturating_sub(over.there);
         let points = self.points(network);
@@ -100,14 +118,15 @@ impl Policy {
             for direction in Direction::ALL {
                 let terms = self.terms(direction, at);
                 for &point in &points {
-                    let there = self.limited(point.capacity(network, direction));
+                    let there = self.capacity_beside(network, point, direction, promised);
                     let roots = (0..terms.len()).filter(|&service| self.parents[service].is_none());
                     let asked =
                         roots.filter(|&service| self.is_at(network, service, point)).map(|root| terms[root].min);
-                    let asked = asked.fold(Rate::ZERO, |sum, min| sum.checked_add(min).unwrap_or(Rate::MAX));
+                    let asked = total(asked);
                     if asked > there && worst.as_ref().is_none_or(|worst| asked.saturating_sub(there) > lack(worst)) {
                         let (policy, place) = (self.name.clone(), point.describe(network));
-                        worst = Some(Overcommitted { policy, point, place, direction, asked, there, at });
+                        let promised = total(point.links(network, direction).into_iter().map(promised));
+                        worst = Some(Overcommitted { policy, point, place, direction, asked, there, promised, at });
                     }
                 }
             }
@@ -168,6 +187,18 @@ impl Policy {
         Ok(PointTree { tree, capacity, leaves, services })
     }
 
+    /// What a contention point has for services beside what is promised to others on each link: at most the peak.
+    pub fn capacity_beside(
+        &self,
+        network: &Network,
+        point: ContentionPoint,
+        direction: Direction,
+        promised: &dyn Fn(LinkId) -> Rate,
+    ) -> Rate {
+        let links = point.links(network, direction).into_iter();
+        self.limited(total(links.map(|link| network.link(link).rate.saturating_sub(promised(link)))))
+    }
+
     fn limited(&self, capacity: Rate) -> Rate {
         self.peak.map_or(capacity, |peak| peak.min(capacity))
     }
@@ -198,8 +229,7 @@ impl ContentionPoint {
     /// What it can carry in a direction: the links of a machine, a rack's links to other switches, or those of all racks. A host
     /// with several links has all of them; links that are equally used count as one (Parley, section 3.2.2).
     pub fn capacity(self, network: &Network, direction: Direction) -> Rate {
-        let links = self.links(network, direction);
-        links.into_iter().fold(Rate::ZERO, |sum, link| sum.checked_add(network.link(link).rate).unwrap_or(Rate::MAX))
+        total(self.links(network, direction).into_iter().map(|link| network.link(link).rate))
     }
 
     /// The links that it consists of.
@@ -244,4 +274,8 @@ impl ContentionPoint {
             Self::Fabric => "the uplinks of all racks".to_owned(),
         }
     }
+}
+
+fn total(rates: impl Iterator<Item = Rate>) -> Rate {
+    rates.fold(Rate::ZERO, |sum, rate| sum.checked_add(rate).unwrap_or(Rate::MAX))
 }

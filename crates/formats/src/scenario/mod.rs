@@ -217,6 +217,7 @@ fn read_spec(
         shared_services,
         routing: routing.unwrap_or(wayleave_scenarios::Routing::Flow),
         transport,
+        sharing: None,
         traffic,
         outages,
         record,

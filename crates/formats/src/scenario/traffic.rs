@@ -105,6 +105,8 @@ fn read_one(
         name: name.to_owned(),
         ends: ends?,
         workload: workload?,
+        service: None,
+        to_service: None,
         queue: queue?,
         start: start.unwrap_or(Some(wayleave_units::Time::ZERO))?,
         stop: stop.map_or(Some(None), |stop| stop.map(Some))?,

@@ -190,6 +190,11 @@ impl Traffic {
         (sum(|counts| &counts.sent), sum(|counts| &counts.received))
     }
 
+    /// Packets sent until now by the flow that has sent least.
+    pub fn least_sent(&self) -> u64 {
+        self.counts.iter().map(|counts| counts.sent.load(Relaxed)).min().unwrap_or(0)
+    }
+
     /// Stops sending, waits until the network is empty, and says what became of each flow.
     pub fn stop(self) -> Vec<FlowReport> {
         self.senders_end.store(true, Relaxed);

@@ -45,6 +45,14 @@ impl Hosts {
         &mut self.0.iter_mut().find(|(id, _)| *id == node).unwrap().1
     }
 
+    /// Packets of a contract that its sender's host dropped, because they were more than its bucket allows. Senders wait for their bucket, but
+    /// where a processor is busy (floods on the same host, a machine that stands still), the kernel hands packets to the host's program
+    /// later than it took them, and closer together.
+    pub(crate) fn shaped(&mut self, lab: &Lab, from: &str, serial: u64) -> u64 {
+        let host = lab.plan().endpoint(from).unwrap().host;
+        self.of(host).counters().unwrap().contracts[&serial].shaped
+    }
+
     /// Lets what one endpoint sends to another one's port for contracts use the highest queue of the shortest way.
     pub(crate) fn promise(&mut self, lab: &Lab, ends: [&str; 2], serial: u64, rate: Rate, burst: Bytes, bound: Time) {
         let [from, to] = ends.map(|id| lab.plan().endpoint(id).unwrap());

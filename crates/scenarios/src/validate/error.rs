@@ -6,7 +6,7 @@ use wayleave_topology::{NodeKind, RouteError};
 use wayleave_units::{Bytes, Time};
 
 use super::{MAX_ACTORS, MAX_HOP};
-use crate::SizesError;
+use crate::{SharingError, SizesError};
 
 /// What is wrong with a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +55,8 @@ pub enum ScenarioError {
     },
     /// The transport cannot work so.
     Transport(TrafficError),
+    /// Hosts cannot share so.
+    Sharing(SharingError),
     /// Nobody sends.
     NoTraffic,
     /// What is wrong with one traffic.
@@ -167,6 +169,15 @@ pub enum TrafficError {
         /// The receiver.
         to: String,
     },
+    /// A service that no policy has.
+    Service {
+        /// `service` or `toService`.
+        key: &'static str,
+        /// Its name.
+        service: String,
+        /// Those that there are; none if hosts do not share.
+        known: Option<Vec<String>>,
+    },
     /// No port of the network has this queue.
     NoQueue {
         /// The queue.
@@ -230,6 +241,8 @@ pub enum TrafficError {
     },
     /// Flows without end that begin again and again.
     Endless,
+    /// Pairs that are drawn anew, where every pair has its own arrivals.
+    RandomPairs,
     /// A load or a rate of arrivals out of range.
     Arrivals {
         /// `load` or `perSecond`.
@@ -274,6 +287,7 @@ impl ScenarioError {
             }
             Self::SharedService { index, .. } => format!("sharedServices.{index}"),
             Self::Transport(error) => format!("transport.{}", error.key()),
+            Self::Sharing(error) => format!("sharing.{}", error.key()),
             Self::NoTraffic => "traffic".to_owned(),
             Self::Traffic { index, error, .. } => match &**error {
                 TrafficError::Flow { flow, error } => format!("traffic.{index}.listed.{flow}.{}", error.key()),
@@ -301,6 +315,7 @@ impl TrafficError {
             Self::Flow { error, .. } => error.key(),
             Self::NotAHost { key, .. } | Self::Zero { key, .. } | Self::ToItself { key, .. } => key,
             Self::Frame { key, .. } | Self::Sizes { key, .. } | Self::Arrivals { key, .. } => key,
+            Self::Service { key, .. } => key,
             Self::Twice(_) | Self::NoPair => "from",
             Self::Unreachable { .. } => "to",
             Self::NoQueue { .. } => "queue",
@@ -309,6 +324,7 @@ impl TrafficError {
             Self::RouteForMany(_) | Self::Route(_) | Self::Copies => "route",
             Self::Burst { .. } => "tokenBucket",
             Self::Endless => "sizes",
+            Self::RandomPairs => "pairs",
             Self::NoFlows => "listed",
             Self::FlowOrder { .. } => "at",
             Self::Mtu(_) => "mtu",
@@ -332,6 +348,7 @@ impl fmt::Display for ScenarioError {
             Self::Port { error, .. } => write!(f, "{error}"),
             Self::SharedService { node, what, .. } => write!(f, "{node} {what}"),
             Self::Transport(error) => write!(f, "{error}"),
+            Self::Sharing(error) => write!(f, "{error}"),
             Self::NoTraffic => write!(f, "no traffic: nobody sends anything"),
             Self::Traffic { error, .. } => write!(f, "{error}"),
             Self::TooLarge { links, flows } => {
@@ -380,6 +397,12 @@ impl fmt::Display for TrafficError {
             Self::Twice(host) => write!(f, "{host} stands here twice"),
             Self::NoPair => write!(f, "there is no pair of two hosts here"),
             Self::Unreachable { from, to } => write!(f, "no path leads from {from} to {to}"),
+            Self::Service { service, known: None, .. } => {
+                write!(f, "it is of service {service}, and the hosts do not share: sharing is expected in the scenario")
+            }
+            Self::Service { service, known: Some(known), .. } => {
+                write!(f, "no policy has a service {service}: they have {}", known.join(", "))
+            }
             Self::NoQueue { queue, most, .. } => {
                 write!(f, "no port has a queue {queue}: they have up to {most}, counted from 0")
             }
@@ -401,6 +424,9 @@ impl fmt::Display for TrafficError {
                 write!(f, "{frame} on the wire, and {link} carries up to {most}")
             }
             Self::Sizes { error, .. } => write!(f, "{error}"),
+            Self::RandomPairs => {
+                f.write_str("every pair has gaps of its own, and random pairs are drawn anew: all-to-all, a permutation or a list is expected")
+            }
             Self::Endless => write!(f, "flows without end can only begin once"),
             Self::Arrivals { key, value, most } => {
                 let what = if *key == "load" { "a load" } else { "flows per second" };

@@ -58,6 +58,7 @@ impl Scenario {
         self.check_links()?;
         self.check_services()?;
         traffic::check_transport(&self.transport).map_err(ScenarioError::Transport)?;
+        self.check_sharing()?;
         self.check_traffic()?;
         self.check_outages()
     }
@@ -129,6 +130,12 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+
+    fn check_sharing(&self) -> Result<(), ScenarioError> {
+        let most = self.network.links().map(|(id, _)| self.network.queues(id).len()).max().unwrap_or(0);
+        let checked = self.sharing.as_ref().map(|sharing| sharing.validate(&self.network, most));
+        checked.unwrap_or(Ok(())).map_err(ScenarioError::Sharing)
     }
 
     fn check_traffic(&self) -> Result<(), ScenarioError> {

@@ -1,6 +1,6 @@
 //! Who sends what to whom.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use wayleave_topology::{NodeId, NodeKind};
 use wayleave_units::{Bytes, Rate, Time};
@@ -8,7 +8,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::reach::Reach;
 use super::{MAX_TAGS, TrafficError, WIRE_OVERHEAD};
 use crate::{
-    Arrivals, Congestion, Ends, FlowSpec, OnOff, PacketKind, Reliable, Scenario, Traffic, Transport, Workload,
+    Arrivals, Congestion, Ends, FlowSpec, OnOff, PacketKind, Reliable, Scenario, Sharing, Traffic, Transport, Workload,
 };
 
 /// The most load that is offered: ten times what the links can carry drowns everything that is to be seen.
@@ -26,6 +26,8 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_
         return Err(TrafficError::StopsEarly { start, stop });
     }
     check_queue(traffic.queue, scenario)?;
+    check_service("service", traffic.service.as_deref(), scenario)?;
+    check_service("toService", traffic.to_service.as_deref(), scenario)?;
     match &traffic.workload {
         Workload::Listed { flows, .. } => check_list(flows, scenario, reach)?,
         Workload::Packets { .. } | Workload::Flows(_) => check_ends(&traffic.ends, scenario, reach)?,
@@ -38,6 +40,9 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_
         }
         Workload::Flows(reliable) => {
             check_flows(reliable)?;
+            if matches!((&reliable.arrivals, &traffic.ends), (Arrivals::Uniform { .. }, Ends::Random(..))) {
+                return Err(TrafficError::RandomPairs);
+            }
             check_segments(reliable.transport.as_ref(), traffic, scenario)
         }
         Workload::Listed { transport, .. } => check_segments(transport.as_ref(), traffic, scenario),
@@ -70,6 +75,20 @@ fn check_queue(queue: u8, scenario: &Scenario) -> Result<(), TrafficError> {
     let network = &scenario.network;
     let most = network.links().map(|(id, _)| network.queues(id).len()).max().unwrap_or(0);
     if usize::from(queue) < most { Ok(()) } else { Err(TrafficError::NoQueue { queue, most }) }
+}
+
+/// A service has to be one of the machine policy.
+fn check_service(key: &'static str, service: Option<&str>, scenario: &Scenario) -> Result<(), TrafficError> {
+    let Some(service) = service else { return Ok(()) };
+    let sharing = scenario.sharing.as_ref();
+    if sharing.is_some_and(|sharing| sharing.knows(service)) {
+        return Ok(());
+    }
+    let services = |sharing: &Sharing| {
+        let all = sharing.policies().flat_map(|policy| policy.services()).map(|service| service.name.clone());
+        all.collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    Err(TrafficError::Service { key, service: service.to_owned(), known: sharing.map(services) })
 }
 
 fn check_ends(ends: &Ends, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
@@ -234,6 +253,9 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
         Arrivals::PerSecond(rate) => within("perSecond", *rate, MAX_ARRIVALS),
         Arrivals::Every(Time::ZERO) => zero("every", "the time between two flows"),
         Arrivals::Every(_) => Ok(()),
+        Arrivals::Uniform { mean: Time::ZERO, .. } => zero("uniform", "the mean of gaps"),
+        Arrivals::Uniform { connections: Some(0), .. } => zero("uniform", "the number of connections"),
+        Arrivals::Uniform { .. } => Ok(()),
         Arrivals::Rpc { outstanding: 0, .. } => zero("rpc", "the number of requests that are outstanding"),
         Arrivals::Rpc { answer, .. } => answer.validate().map_err(|error| TrafficError::Sizes { key: "rpc", error }),
     }

@@ -131,4 +131,6 @@ pub(super) struct Receiving {
     pub(super) class: usize,
     /// `w_sender`.
     pub(super) weight: u64,
+    /// The rate that it was last told, in bit/s; at first all that there is.
+    pub(super) told: u64,
 }

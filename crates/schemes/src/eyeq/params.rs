@@ -2,6 +2,7 @@
 //! (5.1, footnote 1); values from there are facts of that program, not of Parley's text.
 
 use wayleave_policy::ClassId;
+use wayleave_sharing::{DemandEstimator, EstimatorParams};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// The control equation's parameters.
@@ -35,6 +36,26 @@ impl Line {
     }
 }
 
+/// When a sender is told R beside the samples, because what it was told is out of date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Staleness {
+    /// Never: samples alone, as in the text.
+    Sampled,
+    /// With the first packet after R has become twice what the sender was told, or half of it.
+    Doubled,
+}
+
+impl Staleness {
+    /// Whether a sender that was told one rate should be told another.
+    #[inline]
+    pub(super) const fn is_stale(self, told: u64, rate: u64) -> bool {
+        match self {
+            Self::Sampled => false,
+            Self::Doubled => rate / 2 >= told || told / 2 >= rate,
+        }
+    }
+}
+
 /// EyeQ's parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params {
@@ -44,6 +65,9 @@ pub struct Params {
     pub interval: Time,
     /// One feedback for this much that a class receives; 10 kB (Parley, 3.2.1).
     pub sample: Bytes,
+    /// What a sender is told beside that. The text has samples alone, which reach slow senders rarely: one that was told a small R in a
+    /// moment of overload sends little, so it is not sampled, so it stays slow. Ours: twice or half.
+    pub staleness: Staleness,
     /// How much of the line the meters share out, in per cent; 90 (released: 9 of 10 Gbit/s). Parley does not say. A
     /// meter that had the whole line could not see an overload but by marks: no more than the line ever arrives.
     pub receive_percent: u8,
@@ -71,6 +95,7 @@ impl Default for Params {
             meter: MeterParams::default(),
             interval: Time::from_micros(200),
             sample: Bytes::new(10_000),
+            staleness: Staleness::Doubled,
             receive_percent: 90,
             pair_burst: Bytes::new(64_000),
             class_burst: Bytes::new(64_000),
@@ -85,6 +110,11 @@ impl Default for Params {
 }
 
 impl Params {
+    /// Of a class that has not been seen, in one direction.
+    pub(super) fn estimator(&self) -> DemandEstimator {
+        DemandEstimator::new(EstimatorParams { period: self.decay, ..EstimatorParams::RACK })
+    }
+
     /// The burst of a class's root limiter.
     pub(super) fn burst_of(&self, class: ClassId) -> Bytes {
         find(&self.class_bursts, class).unwrap_or(self.class_burst)

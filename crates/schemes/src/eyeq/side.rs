@@ -31,19 +31,17 @@ pub(super) struct Side {
     leaves: Vec<NodeId>,
     demands: Vec<Rate>,
     shares: Shares,
+    /// Of questions what would be.
+    trial: Shares,
 }
 
 impl Side {
     /// Without classes.
     pub(super) fn new(capacity: Rate) -> Result<Self, TreeError> {
         let tree = Tree::new(Terms::default())?;
-        Ok(Self {
-            capacity,
-            demands: vec![Rate::ZERO; tree.len()],
-            tree,
-            leaves: Vec::new(),
-            shares: Shares::default(),
-        })
+        let demands = vec![Rate::ZERO; tree.len()];
+        let (shares, trial) = (Shares::default(), Shares::default());
+        Ok(Self { capacity, tree, leaves: Vec::new(), demands, shares, trial })
     }
 
     /// What there is to share.
@@ -65,11 +63,12 @@ impl Side {
         for place in 0..classes.len() {
             self.grow(classes, &parent_of, &mut nodes, place);
         }
-        let has_parts = |place: usize| classes.iter().any(|&(id, _)| parent_of(id) == Some(place));
+        let mut has_parts = vec![false; classes.len()];
+        parents.iter().filter_map(|(_, parent)| places.get(parent)).for_each(|&parent| has_parts[parent] = true);
         self.leaves.clear();
-        for (place, node) in nodes.iter().enumerate() {
+        for (node, has_parts) in nodes.iter().zip(has_parts) {
             let node = node.unwrap_or(Tree::ROOT);
-            let leaf = if has_parts(place) { self.tree.add(node, Terms::default()).unwrap_or(node) } else { node };
+            let leaf = if has_parts { self.tree.add(node, Terms::default()).unwrap_or(node) } else { node };
             self.leaves.push(leaf);
         }
         self.demands.clear();
@@ -118,13 +117,21 @@ impl Side {
         self.shares.limit(self.leaves[place])
     }
 
-    /// What a class would get if it wanted everything, while the others want what they do. A class that is limited
-    /// gets that already.
+    /// What a class gets at most: its limit, or what it could have. After [`Self::share_out`].
+    pub(super) fn ceiling(&mut self, place: usize) -> Rate {
+        match self.limit(place) {
+            // Who is limited gets no more by wanting more.
+            Some(limit) => limit,
+            None => self.potential(place),
+        }
+    }
+
+    /// What a class would get if it wanted everything, while the others want what they do.
     pub(super) fn potential(&mut self, place: usize) -> Rate {
         let leaf = self.leaves[place];
         let wanted = std::mem::replace(&mut self.demands[leaf.index()], MAX_RATE);
-        self.share_out();
+        self.trial.compute(&self.tree, self.capacity, &self.demands);
         self.demands[leaf.index()] = wanted;
-        self.shares.share(leaf)
+        self.trial.share(leaf)
     }
 }

@@ -233,6 +233,12 @@ impl Sender {
         Next::Send { sequence, bytes, is_again }
     }
 
+    /// Payload of what [`Self::poll`] sends next, or more: what is sent again counts as a full segment.
+    pub(crate) fn next_bytes(&self) -> u32 {
+        let is_again = self.scoreboard.as_ref().is_some_and(|board| board.has_to_send_again());
+        if is_again || self.next >= self.segments { self.segment } else { self.bytes_of(self.next) }
+    }
+
     /// Whether [`Self::poll`] would send now.
     #[inline]
     pub(crate) fn can_send(&self, now: Instant) -> bool {

@@ -9,7 +9,7 @@ use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::networks::{Cables, assert_near, finished, fixed_window, flow, listed, ports, queue, run, star};
+use crate::networks::{Cables, SEGMENT, assert_near, finished, fixed_window, flow, listed, ports, queue, run, star};
 
 /// Little's law: in a closed loop without pauses, requests a second times the mean time of one is how many are
 /// outstanding. Catches loops that lose a request, start one too many, or stop.
@@ -186,4 +186,46 @@ fn flows_that_do_not_finish_are_reported() {
     let mut scenario = Scenario::new("unfinished", star.network.clone(), Time::from_millis(5));
     scenario.traffic = vec![listed("f", &[(0, star.hosts[0], star.hosts[1], 10_000_000)])];
     assert_eq!(run(&scenario, 1).traffic[0].completions.unfinished(), 1);
+}
+
+/// Catches: gaps that are not uniform, pairs that share one process.
+#[test]
+fn every_pair_has_uniform_gaps_of_its_own() {
+    let star = star(&[Rate::from_gbit(10); 5], 1_000);
+    let mut scenario = Scenario::new("uniform", star.network.clone(), Time::from_millis(400));
+    let mean = Time::from_micros(400);
+    let arrivals = Arrivals::Uniform { mean, connections: None };
+    let ends = Ends::AllToAll(star.hosts[1..].to_vec(), vec![star.hosts[0]]);
+    scenario.traffic = vec![Traffic::flows("rpc", ends, arrivals, FlowSizes::Fixed(Bytes::new(1_000)))];
+    let begun = run(&scenario, 1).traffic[0].begun;
+    // Four pairs with 1,000 flows each. Gaps have a variance of a third of the squared mean: 18 flows a pair, 37 of all; five
+    // times that.
+    assert!(begun.abs_diff(4_000) < 185, "{begun} flows");
+}
+
+/// Catches: connections that are lost, flows that overtake one another, times that begin when a connection is free.
+#[test]
+fn flows_wait_for_one_of_the_connections_of_their_pair() {
+    let star = star(&[Rate::from_gbit(10); 2], 1_000);
+    let times = |connections: u32| {
+        let mut scenario = Scenario::new("connections", star.network.clone(), Time::from_millis(100));
+        scenario.transport = fixed_window(1_000);
+        // 730,000 B are 500 segments, 615 us on the line: twice as much as arrives in a gap.
+        let arrivals = Arrivals::Uniform { mean: Time::from_micros(300), connections: Some(connections) };
+        let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+        let mut traffic = Traffic::flows("rpc", ends, arrivals, FlowSizes::Fixed(Bytes::new(500 * SEGMENT)));
+        traffic.stop = Some(Time::from_millis(40));
+        scenario.traffic = vec![traffic];
+        run(&scenario, 1).traffic[0].clone()
+    };
+    let (one, many) = (times(1), times(1_000));
+    assert_eq!(one.begun, many.begun);
+    assert_eq!(one.completions.finished(), one.begun);
+    // One after the other: the last one waits for all before it, at 617 us each.
+    let longest = one.completions.times().max().unwrap() as f64 / 1e6;
+    let all = one.begun as f64 * 617.7 - 40_000.0;
+    assert!((longest / all - 1.0).abs() < 0.06, "{longest} us of {all} us");
+    // All at once they share the line: nobody is done before its fair share of it, so the mean is longer.
+    let mean = |traffic: &wayleave_sim::TrafficOutcome| traffic.completions.times().mean().unwrap();
+    assert!(mean(&many) > 1.2 * mean(&one), "{} and {}", mean(&many), mean(&one));
 }

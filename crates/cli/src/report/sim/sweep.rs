@@ -197,6 +197,7 @@ pub(crate) fn runs(results: &[RunResult]) -> Element {
             Ending::Complete => "complete",
             Ending::Stopped => "stopped",
             Ending::TooManyFlows => "too many flows",
+            Ending::Unsupported => "not simulated",
         };
         row.push(ended.to_owned());
         row

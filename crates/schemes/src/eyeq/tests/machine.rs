@@ -9,7 +9,10 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::super::{Eyeq, Feedback, Line, Params, Timer, Usage};
-use super::fluid::{Done, done};
+use crate::fluid::{self, done, random_input, random_rate};
+use crate::random::SplitMix;
+
+type Done = fluid::Done<Feedback, Timer>;
 
 struct Machine {
     shaper: Eyeq,
@@ -31,7 +34,7 @@ impl Machine {
     fn receive(&mut self, at_micros: u64, bytes: u64) -> Vec<Rate> {
         let arrivals = Arrivals { bytes: Bytes::new(bytes), ..Arrivals::default() };
         let done = self.tell(at_micros, HostInput::Received { pair: Incoming(0), arrivals });
-        let rate = |done: &Done| if let Done::Feedback(_, rate) = done { Some(*rate) } else { None };
+        let rate = |done: &Done| if let Done::Send(_, feedback) = done { Some(feedback.rate) } else { None };
         done.iter().filter_map(rate).collect()
     }
 }
@@ -159,4 +162,36 @@ fn intervals_begin_with_the_first_byte_and_follow_the_parameter() {
     machine.shaper.set_interval(Time::from_millis(1));
     assert_eq!(arm(machine.tell(270, HostInput::Timer(Timer::Interval))), Some(Time::from_micros(1_270)));
     assert_eq!(arm(machine.tell(1_270, HostInput::Timer(Timer::Interval))), Some(Time::from_micros(2_270)));
+}
+
+/// Pairs are closed with messages for them under way, classes go while they send, minima are above everything, parts are
+/// parts of each other: nothing panics, and a rate that is told or set is one that a line can have.
+#[test]
+fn whatever_is_told_in_whatever_order_is_survived() {
+    let parents = [(0, 1), (1, 0), (2, 3), (3, 3)].map(|(part, of)| (ClassId(part), ClassId(of)));
+    for seed in 0..300 {
+        let mut random = SplitMix::new(seed);
+        let parents = if seed % 2 == 0 { parents.to_vec() } else { Vec::new() };
+        let mut machine =
+            Machine::new(Params { parents, sender_weights: vec![(ClassId(1), u32::MAX)], ..Params::default() });
+        let mut now = 0;
+        for _ in 0..400 {
+            now += u64::from(random.below(400));
+            let timer = |random: &mut SplitMix| match random.below(3) {
+                0 => Timer::Silence { pair: Outgoing(random.below(5)), epoch: random.below(20) },
+                _ => Timer::Interval,
+            };
+            let input = random_input(&mut random, |random| Feedback { rate: random_rate(random) }, timer);
+            for done in machine.tell(now, input) {
+                if let Done::Send(_, Feedback { rate }) = done {
+                    assert!(*rate >= Rate::from_mbit(1) && *rate <= Rate::MAX, "seed {seed}: {rate}");
+                }
+            }
+            for class in machine.shaper.classes().collect::<Vec<_>>() {
+                let standing = machine.shaper.standing(class).unwrap();
+                assert!(standing.receive_capacity <= Rate::from_gbit(9), "seed {seed}: {standing:?}");
+                assert!(standing.sender_rate <= Rate::from_gbit(9), "seed {seed}: {standing:?}");
+            }
+        }
+    }
 }

@@ -4,10 +4,17 @@ use wayleave_contracts::Direction;
 use wayleave_policy::{ClassId, Share};
 use wayleave_units::{Rate, Time};
 
-use super::super::Params;
-use super::fluid::Fluid;
+use super::super::{Eyeq, Line, Params, Staleness};
+use crate::fluid::{self, done};
+
+type Fluid = fluid::Fluid<Eyeq>;
 
 const LINE: Rate = Rate::from_gbit(10);
+
+fn network(hosts: usize, params: &Params, seed: u64) -> Fluid {
+    let hosts = (0..hosts).map(|_| Eyeq::new(Line::both(LINE), params.clone()).unwrap());
+    Fluid::new(hosts.collect(), LINE, Time::from_micros(10), seed)
+}
 
 fn near(got: f64, expected: f64, part: f64) -> bool {
     (got - expected).abs() <= expected * part
@@ -29,7 +36,7 @@ fn jain(rates: &[f64]) -> f64 {
 /// One sender is held elsewhere, as its other receiver is busy.
 #[test]
 fn figure_4_senders_share_a_receiver_max_min_fairly() {
-    let mut fluid = Fluid::new(6, LINE, &Params::default(), 4);
+    let mut fluid = network(6, &Params::default(), 4);
     for from in 0..3 {
         fluid.open(1, from, 4);
     }
@@ -43,7 +50,7 @@ fn figure_4_senders_share_a_receiver_max_min_fairly() {
 #[test]
 fn feedback_that_is_late_or_lost_changes_nothing_in_the_end() {
     for (seed, delay, loss) in [(1, 150, 0.0), (2, 20, 0.5), (3, 100, 0.3)] {
-        let mut fluid = Fluid::new(5, LINE, &Params::default(), seed);
+        let mut fluid = network(5, &Params::default(), seed);
         fluid.delay_feedback(Time::from_micros(delay), loss);
         for from in 0..4 {
             fluid.open(1, from, 4);
@@ -57,7 +64,7 @@ fn feedback_that_is_late_or_lost_changes_nothing_in_the_end() {
 #[test]
 fn weighted_senders_are_in_the_ratio_of_their_weights() {
     let params = Params { sender_weights: vec![(ClassId(7), 3)], ..Params::default() };
-    let mut fluid = Fluid::new(3, LINE, &params, 5);
+    let mut fluid = network(3, &params, 5);
     fluid.open_between([7, 1], 0, 2);
     fluid.open_between([1, 1], 1, 2);
     fluid.run(Time::from_millis(20));
@@ -68,7 +75,7 @@ fn weighted_senders_are_in_the_ratio_of_their_weights() {
 /// Fig. 12: services under different racks send to receivers under one rack, through one link.
 #[test]
 fn figure_12_receivers_behind_one_marked_link_get_equal_parts_of_it() {
-    let mut fluid = Fluid::new(4, LINE, &Params::default(), 12);
+    let mut fluid = network(4, &Params::default(), 12);
     fluid.share_one_link(LINE);
     fluid.open(1, 0, 2);
     fluid.run(Time::from_millis(20));
@@ -84,7 +91,7 @@ fn figure_12_receivers_behind_one_marked_link_get_equal_parts_of_it() {
 
 #[test]
 fn classes_share_a_receiver_by_weight_and_minimum_and_idle_ones_leave_their_part() {
-    let mut fluid = Fluid::new(4, LINE, &Params::default(), 6);
+    let mut fluid = network(4, &Params::default(), 6);
     let gbit = |min, weight| Share { min: Rate::from_gbit(min), max: None, weight };
     fluid.set_class(3, 1, gbit(3, 1));
     fluid.set_class(3, 2, gbit(0, 2));
@@ -106,7 +113,7 @@ fn classes_share_a_receiver_by_weight_and_minimum_and_idle_ones_leave_their_part
 
 #[test]
 fn classes_share_what_a_machine_sends_and_are_not_limited_where_it_is_not_full() {
-    let mut fluid = Fluid::new(6, LINE, &Params::default(), 7);
+    let mut fluid = network(6, &Params::default(), 7);
     fluid.set_class(0, 1, Share::BEST_EFFORT);
     fluid.set_class(0, 2, Share::BEST_EFFORT);
     // Four destinations of one class, one of the other: a line alone would give 8 and 2.
@@ -134,7 +141,7 @@ fn classes_share_what_a_machine_sends_and_are_not_limited_where_it_is_not_full()
 /// The other class waits at its receiver, not at this line: it is not taken to want more than it sends.
 #[test]
 fn a_class_that_its_receivers_hold_back_leaves_the_line_to_others() {
-    let mut fluid = Fluid::new(6, LINE, &Params::default(), 8);
+    let mut fluid = network(6, &Params::default(), 8);
     for from in [0, 2, 3] {
         fluid.open(1, from, 4);
     }
@@ -149,7 +156,7 @@ fn parts_of_a_service_share_what_it_gets() {
     // Fig. 5: HBase and VMs use DFS; S2 is another service.
     let (dfs, hbase, vms, other) = (1, 2, 3, 4);
     let parents = vec![(ClassId(hbase), ClassId(dfs)), (ClassId(vms), ClassId(dfs))];
-    let mut fluid = Fluid::new(4, LINE, &Params { parents, ..Params::default() }, 9);
+    let mut fluid = network(5, &Params { parents, ..Params::default() }, 9);
     fluid.set_class(3, dfs, Share { max: Some(Rate::from_gbit(4)), ..Share::BEST_EFFORT });
     fluid.set_class(3, hbase, Share { weight: 3, ..Share::BEST_EFFORT });
     fluid.set_class(3, vms, Share::BEST_EFFORT);
@@ -160,17 +167,32 @@ fn parts_of_a_service_share_what_it_gets() {
     fluid.run(Time::from_millis(50));
     let got = fluid.run(Time::from_millis(50));
     assert_near(&got, &[3.0, 1.0, 5.0], 0.03);
+    // What is DFS's and of neither part has a weight of 1 beside them.
+    fluid.open(dfs, 4, 3);
+    fluid.run(Time::from_millis(50));
+    let got = fluid.run(Time::from_millis(50));
+    assert_near(&got, &[2.4, 0.8, 5.0, 0.8], 0.03);
+}
+
+#[test]
+fn a_class_that_has_a_full_line_for_itself_is_not_limited() {
+    let mut fluid = network(3, &Params::default(), 13);
+    fluid.open(1, 0, 1);
+    fluid.open(1, 0, 2);
+    fluid.run(Time::from_millis(20));
+    assert_near(&fluid.run(Time::from_millis(20)), &[5.0, 5.0], 0.01);
+    assert_eq!(fluid.root_changes, 0);
 }
 
 #[test]
 fn a_broker_sets_and_lifts_capacities() {
-    let mut fluid = Fluid::new(3, LINE, &Params::default(), 10);
+    let mut fluid = network(3, &Params::default(), 10);
     fluid.open(1, 0, 2);
     fluid.open(1, 1, 2);
     fluid.run(Time::from_millis(20));
     let allow = |fluid: &mut Fluid, host: usize, direction, rate: Option<Rate>| {
         fluid.with(host, |shaper, _, act| {
-            shaper.set_capacity(ClassId(1), direction, rate, &mut |action| act(super::fluid::done(action)));
+            shaper.set_capacity(ClassId(1), direction, rate, &mut |action| act(done(action)));
         });
     };
     allow(&mut fluid, 0, Direction::Transmit, Some(Rate::from_gbit(1)));
@@ -187,7 +209,7 @@ fn a_broker_sets_and_lifts_capacities() {
 
 #[test]
 fn intervals_end_when_nothing_moves_and_silent_limiters_are_lifted() {
-    let mut fluid = Fluid::new(3, LINE, &Params::default(), 11);
+    let mut fluid = network(3, &Params::default(), 11);
     fluid.open(1, 0, 2);
     fluid.open(1, 1, 2);
     fluid.run(Time::from_millis(20));
@@ -196,13 +218,39 @@ fn intervals_end_when_nothing_moves_and_silent_limiters_are_lifted() {
         pair.demand = 0.0;
     }
     fluid.run(Time::from_millis(15));
-    let ticks = fluid.ticks;
+    let timers = fluid.timers;
     fluid.run(Time::from_millis(1_100));
-    assert_eq!((fluid.ticks - ticks, fluid.pair_lifts), (0, 2));
+    // Of each limiter: one that finds that it has been spoken of since, one that lifts it. None of an interval.
+    assert_eq!((fluid.timers - timers, fluid.pair_lifts), (4, 2));
     // And they begin again.
     for pair in &mut fluid.pairs {
         pair.demand = f64::INFINITY;
     }
     fluid.run(Time::from_millis(20));
     assert_near(&fluid.run(Time::from_millis(20)), &[4.5, 4.5], 0.02);
+}
+
+/// What 80 senders get of 3 Gbit/s, in Mbit/s.
+fn eighty_senders(staleness: Staleness) -> Vec<f64> {
+    let mut fluid = network(81, &Params { staleness, ..Params::default() }, 14);
+    fluid.set_class(80, 1, Share { max: Some(Rate::from_gbit(3)), ..Share::BEST_EFFORT });
+    for from in 0..80 {
+        fluid.open(1, from, 80);
+    }
+    fluid.run(Time::from_millis(20));
+    let mut rates: Vec<f64> = fluid.run(Time::from_millis(50)).iter().map(|rate| rate * 1e3).collect();
+    rates.sort_by(f64::total_cmp);
+    println!("{:.0} Mbit/s together, {:.1} to {:.1}", rates.iter().sum::<f64>(), rates[0], rates[79]);
+    rates
+}
+
+/// Each of 80 senders is sampled every 2 ms, ten intervals. Meanwhile R falls to its floor; who is told so then sends so little that
+/// it is not sampled again for long.
+#[test]
+fn many_senders_share_alike_if_they_hear_of_large_changes_of_r() {
+    let sampled = eighty_senders(Staleness::Sampled);
+    assert!(near(sampled.iter().sum(), 3_000.0, 0.03) && sampled[0] < 5.0, "{sampled:.1?}");
+    let told = eighty_senders(Staleness::Doubled);
+    assert!(near(told.iter().sum(), 3_000.0, 0.03), "{told:.1?}");
+    assert!(told[0] > 30.0 && told[79] < 45.0, "{told:.1?}");
 }

@@ -1,7 +1,7 @@
-//! Machines in a fluid network: lines, one link that all may have to pass, feedback that is late or lost.
+//! For tests: the hosts of a scheme in a fluid network. Lines, one link that everything may have to pass, queues that mark,
+//! messages that are late or lost.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
 use wayleave_policy::{
     Arrivals, Bucket, ClassId, Demand, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing, PairSpec,
@@ -10,24 +10,20 @@ use wayleave_policy::{
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::super::{Eyeq, Feedback, Line, Params, Timer};
 use crate::random::SplitMix;
 
-/// One step.
-pub(super) const STEP: Time = Time::from_micros(10);
-const STEP_SECONDS: f64 = 10e-6;
 const PACKET: f64 = 1500.0;
 /// Above this a queue marks (Parley, Table 1).
 const MARK: f64 = 80_000.0;
 /// More than this does not fit into a queue.
 const BUFFER: f64 = 1_000_000.0;
 
-pub(super) struct Pair {
-    pub(super) class: ClassId,
-    pub(super) from: usize,
-    pub(super) to: usize,
+pub(crate) struct Pair {
+    pub(crate) class: ClassId,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
     /// What it would like to send, in bit/s.
-    pub(super) demand: f64,
+    pub(crate) demand: f64,
     bucket: Option<Bucket>,
     waits: bool,
     /// Arrived, in bytes, and not told yet.
@@ -41,13 +37,14 @@ pub(super) struct Pair {
 /// A queue before a link, in bytes of each pair.
 #[derive(Clone)]
 struct Queue {
-    rate: f64,
+    /// What leaves in a step, in bytes.
+    most: f64,
     bytes: Vec<f64>,
 }
 
 impl Queue {
-    fn new(rate: f64) -> Self {
-        Self { rate, bytes: Vec::new() }
+    fn new(rate: f64, step: Time) -> Self {
+        Self { most: rate * step.as_nanos() as f64 / 8e9, bytes: Vec::new() }
     }
 
     /// Takes bytes in, gives bytes out; whether they are marked.
@@ -57,7 +54,7 @@ impl Queue {
             *bytes += more;
         }
         let all: f64 = self.bytes.iter().sum();
-        let part = (self.rate * STEP_SECONDS / 8.0 / all.max(1e-9)).min(1.0);
+        let part = (self.most / all.max(1e-9)).min(1.0);
         let out: Vec<f64> = self.bytes.iter().map(|bytes| bytes * part).collect();
         let rest = all * (1.0 - part);
         let kept = (1.0 - part) * (BUFFER / rest.max(1.0)).min(1.0);
@@ -66,79 +63,86 @@ impl Queue {
     }
 }
 
-/// When, in which order, to which host, to which of its pairs, which rate.
-type Feedbacks = (Time, u64, usize, usize, u64);
+/// What will happen at a host.
+enum Due<H: Host> {
+    Timer(H::Timer),
+    Message(Origin, H::Message),
+}
 
-/// When, in which order, of which host; of an interval, or of a pair.
-type Timers = (Time, u64, usize, Option<(u32, u32)>);
+/// Something that a host has done, to be kept.
+pub(crate) enum Done<M, T> {
+    Bucket(Limiter, Option<Bucket>),
+    Send(Peer, M),
+    Arm(Time, T),
+}
 
-pub(super) struct Fluid {
-    pub(super) now: Time,
-    pub(super) hosts: Vec<Eyeq>,
-    pub(super) pairs: Vec<Pair>,
+pub(crate) struct Fluid<H: Host> {
+    pub(crate) now: Time,
+    pub(crate) hosts: Vec<H>,
+    pub(crate) pairs: Vec<Pair>,
     roots: BTreeMap<(usize, ClassId), Bucket>,
     /// The link that everything passes, if there is one.
     shared: Option<Queue>,
     last: Vec<Queue>,
     line: f64,
+    step: Time,
     delay: Time,
     loss: f64,
     random: SplitMix,
-    messages: BinaryHeap<Reverse<Feedbacks>>,
-    timers: BinaryHeap<Reverse<Timers>>,
+    /// By time and order.
+    due: BTreeMap<(Time, u64), (usize, Due<H>)>,
     sequence: u64,
-    pub(super) root_changes: usize,
-    pub(super) pair_lifts: usize,
-    pub(super) ticks: usize,
+    pub(crate) root_changes: usize,
+    pub(crate) pair_lifts: usize,
+    pub(crate) timers: usize,
 }
 
-impl Fluid {
-    pub(super) fn new(hosts: usize, line: Rate, params: &Params, seed: u64) -> Self {
+impl<H: Host> Fluid<H> {
+    pub(crate) fn new(hosts: Vec<H>, line: Rate, step: Time, seed: u64) -> Self {
         println!("seed {seed}");
-        let shapers = (0..hosts).map(|_| Eyeq::new(Line::both(line), params.clone()).unwrap());
         let line = line.bits_per_second() as f64;
         let mut fluid = Self {
             now: Time::ZERO,
-            hosts: shapers.collect(),
+            last: vec![Queue::new(line, step); hosts.len()],
+            hosts,
             pairs: Vec::new(),
             roots: BTreeMap::new(),
             shared: None,
-            last: vec![Queue::new(line); hosts],
             line,
+            step,
             delay: Time::from_micros(20),
             loss: 0.0,
             random: SplitMix::new(seed),
-            messages: BinaryHeap::new(),
-            timers: BinaryHeap::new(),
+            due: BTreeMap::new(),
             sequence: 0,
             root_changes: 0,
             pair_lifts: 0,
-            ticks: 0,
+            timers: 0,
         };
-        for host in 0..hosts {
+        for host in 0..fluid.hosts.len() {
             fluid.tell(host, HostInput::Started);
         }
         fluid
     }
 
-    pub(super) fn share_one_link(&mut self, rate: Rate) {
-        self.shared = Some(Queue::new(rate.bits_per_second() as f64));
+    pub(crate) fn share_one_link(&mut self, rate: Rate) {
+        self.shared = Some(Queue::new(rate.bits_per_second() as f64, self.step));
     }
 
-    pub(super) fn delay_feedback(&mut self, delay: Time, loss: f64) {
+    pub(crate) fn delay_feedback(&mut self, delay: Time, loss: f64) {
         (self.delay, self.loss) = (delay, loss);
     }
 
-    pub(super) fn set_class(&mut self, host: usize, class: u32, share: Share) {
+    pub(crate) fn set_class(&mut self, host: usize, class: u32, share: Share) {
         self.tell(host, HostInput::ClassSet { class: ClassId(class), transmit: share, receive: share });
     }
 
     /// A pair of one class, which wants as much as there is.
-    pub(super) fn open(&mut self, class: u32, from: usize, to: usize) -> usize {
+    pub(crate) fn open(&mut self, class: u32, from: usize, to: usize) -> usize {
         self.open_between([class, class], from, to)
     }
 
-    pub(super) fn open_between(&mut self, classes: [u32; 2], from: usize, to: usize) -> usize {
+    pub(crate) fn open_between(&mut self, classes: [u32; 2], from: usize, to: usize) -> usize {
         let [class, peer_class] = classes.map(ClassId);
         let number = self.pairs.len();
         self.pairs.push(Pair {
@@ -167,7 +171,7 @@ impl Fluid {
     }
 
     /// Runs, and says what arrived of each pair meanwhile, in Gbit/s.
-    pub(super) fn run(&mut self, time: Time) -> Vec<f64> {
+    pub(crate) fn run(&mut self, time: Time) -> Vec<f64> {
         let until = self.now + time;
         while self.now < until {
             self.step();
@@ -178,11 +182,12 @@ impl Fluid {
     }
 
     fn step(&mut self) {
-        self.now += STEP;
+        self.now += self.step;
         self.fire();
         let rates = self.sending_rates();
         self.tell_sent(&rates);
-        let mut bytes: Vec<f64> = rates.iter().map(|rate| rate * STEP_SECONDS / 8.0).collect();
+        let bytes_of = self.step.as_nanos() as f64 / 8e9;
+        let mut bytes: Vec<f64> = rates.iter().map(|rate| rate * bytes_of).collect();
         let mut marked = vec![false; bytes.len()];
         if let Some(shared) = &mut self.shared {
             let (out, is_marked) = shared.pass(&bytes);
@@ -222,7 +227,7 @@ impl Fluid {
         for (number, &rate) in rates.iter().enumerate() {
             let pair = &mut self.pairs[number];
             let (from, outgoing) = (pair.from, Outgoing(number as u32));
-            pair.sent += rate * STEP_SECONDS / 8.0;
+            pair.sent += rate * self.step.as_nanos() as f64 / 8e9;
             let bytes = Bytes::new(pair.sent as u64);
             pair.sent = pair.sent.fract();
             let waits = pair.demand > rate * 1.000_001;
@@ -258,31 +263,28 @@ impl Fluid {
     }
 
     fn fire(&mut self) {
-        while let Some(&Reverse((at, _, host, age))) = self.timers.peek() {
-            if at > self.now {
-                break;
+        while let Some(next) = self.due.first_entry().filter(|next| next.key().0 <= self.now) {
+            let (host, due) = next.remove();
+            match due {
+                Due::Timer(timer) => {
+                    self.timers += 1;
+                    self.tell(host, HostInput::Timer(timer));
+                }
+                Due::Message(from, message) => self.tell(host, HostInput::Message { from, message }),
             }
-            self.timers.pop();
-            self.ticks += usize::from(age.is_none());
-            let timer = age.map_or(Timer::Interval, |(pair, epoch)| Timer::Silence { pair: Outgoing(pair), epoch });
-            self.tell(host, HostInput::Timer(timer));
-        }
-        while let Some(&Reverse((at, _, host, pair, rate))) = self.messages.peek() {
-            if at > self.now {
-                break;
-            }
-            self.messages.pop();
-            let message = Feedback { rate: Rate::from_bits_per_second(rate) };
-            self.tell(host, HostInput::Message { from: Origin::Receiver(Outgoing(pair as u32)), message });
         }
     }
 
-    pub(super) fn tell(&mut self, host: usize, input: HostInput<'_, Feedback, Timer>) {
-        self.with(host, |shaper, now, act| shaper.on(now, input, &mut |action| act(done(action))));
+    pub(crate) fn tell(&mut self, host: usize, input: HostInput<'_, H::Message, H::Timer>) {
+        self.with(host, |state, now, act| state.on(now, input, &mut |action| act(done(action))));
     }
 
-    /// Lets one shaper do something.
-    pub(super) fn with(&mut self, host: usize, run: impl FnOnce(&mut Eyeq, Time, &mut dyn FnMut(Done))) {
+    /// Lets one host do something.
+    pub(crate) fn with(
+        &mut self,
+        host: usize,
+        run: impl FnOnce(&mut H, Time, &mut dyn FnMut(Done<H::Message, H::Timer>)),
+    ) {
         let mut actions = Vec::new();
         run(&mut self.hosts[host], self.now, &mut |action| actions.push(action));
         for action in actions {
@@ -299,38 +301,35 @@ impl Fluid {
                     self.pair_lifts += usize::from(bucket.is_none());
                     self.pairs[pair.index()].bucket = bucket;
                 }
-                Done::Feedback(pair, rate) => {
+                Done::Send(to, message) => {
                     if self.random.unit() >= self.loss {
-                        let to = self.pairs[pair.index()].from;
-                        let at = self.now + self.delay;
-                        self.messages.push(Reverse((at, self.sequence, to, pair.index(), rate.bits_per_second())));
+                        let (reader, from) = self.reader(to);
+                        let at = (self.now + self.delay, self.sequence);
+                        self.due.insert(at, (reader, Due::Message(from, message)));
                     }
                 }
-                Done::Arm(at, timer) => {
-                    let age = match timer {
-                        Timer::Interval => None,
-                        Timer::Silence { pair, epoch } => Some((pair.0, epoch)),
-                    };
-                    self.timers.push(Reverse((at, self.sequence, host, age)));
-                }
+                Done::Arm(at, timer) => drop(self.due.insert((at, self.sequence), (host, Due::Timer(timer)))),
             }
+        }
+    }
+
+    /// Who reads a message, and from whom it is there: pairs have the same number at both ends.
+    fn reader(&self, to: Peer) -> (usize, Origin) {
+        match to {
+            Peer::Sender(Incoming(pair)) => (self.pairs[pair as usize].from, Origin::Receiver(Outgoing(pair))),
+            Peer::Receiver(Outgoing(pair)) => (self.pairs[pair as usize].to, Origin::Sender(Incoming(pair))),
+            Peer::Broker(broker) => panic!("there is no {broker:?} here"),
         }
     }
 }
 
-/// An action that can be kept.
-pub(super) enum Done {
-    Bucket(Limiter, Option<Bucket>),
-    Feedback(Incoming, Rate),
-    Arm(Time, Timer),
-}
-
-pub(super) fn done(action: HostAction<'_, Feedback, Timer>) -> Done {
+/// What a fluid network can do.
+pub(crate) fn done<M, T>(action: HostAction<'_, M, T>) -> Done<M, T> {
     match action {
         HostAction::SetBucket { limiter, bucket } => Done::Bucket(limiter, bucket),
-        HostAction::Send { to: Peer::Sender(pair), message } => Done::Feedback(pair, message.rate),
+        HostAction::Send { to, message } => Done::Send(to, message),
         HostAction::Arm { at, timer } => Done::Arm(at, timer),
-        other => panic!("EyeQ does not do this: {other:?}"),
+        _ => panic!("nobody does this here"),
     }
 }
 
@@ -343,4 +342,56 @@ fn hold(rates: &mut [f64], pairs: &[Pair], of: impl Fn(&Pair) -> bool, limit: f6
         rates[member] = rates[member].min(left / (members.len() - at) as f64);
         left -= rates[member];
     }
+}
+
+/// Whatever a driver and a network can tell a host, in random order, with numbers of any size.
+pub(crate) fn random_input<'a, M, T>(
+    random: &mut SplitMix,
+    message: impl FnOnce(&mut SplitMix) -> M,
+    timer: impl FnOnce(&mut SplitMix) -> T,
+) -> HostInput<'a, M, T> {
+    let class = ClassId(random.below(4));
+    let (outgoing, incoming) = (Outgoing(random.below(5)), Incoming(random.below(5)));
+    let share = |random: &mut SplitMix| Share {
+        min: random_rate(random),
+        max: (random.below(2) == 0).then(|| random_rate(random)),
+        weight: random.below(3),
+    };
+    let spec = |random: &mut SplitMix| PairSpec {
+        class,
+        peer_class: ClassId(random.below(4)),
+        peer: NodeId(random.below(5)),
+        key: 0,
+        paths: 1,
+        round_trip: Time::from_micros(40),
+    };
+    let bytes = |random: &mut SplitMix| Bytes::new(random.draw() >> random.below(60));
+    match random.below(14) {
+        0 => HostInput::ClassSet { class, transmit: share(random), receive: share(random) },
+        1 => HostInput::ClassGone { class },
+        2 => HostInput::Opened { pair: outgoing, spec: spec(random) },
+        3 => HostInput::Closed { pair: outgoing },
+        4 => HostInput::IncomingOpened { pair: incoming, spec: spec(random) },
+        5 => HostInput::IncomingClosed { pair: incoming },
+        6 => HostInput::Demand { pair: outgoing, demand: Demand::Begins },
+        7 => HostInput::Demand { pair: outgoing, demand: Demand::Ends },
+        8 => {
+            HostInput::Sent { pair: outgoing, path: PathIndex(0), bytes: Bytes::new(u64::from(random.below(100_000))) }
+        }
+        9 | 10 => {
+            let all = Bytes::new(u64::from(random.below(100_000)));
+            HostInput::Received {
+                pair: incoming,
+                arrivals: Arrivals { bytes: all, marked: bytes(random), lost: bytes(random) },
+            }
+        }
+        11 => HostInput::Message { from: Origin::Receiver(outgoing), message: message(random) },
+        12 => HostInput::Message { from: Origin::Sender(incoming), message: message(random) },
+        _ => HostInput::Timer(timer(random)),
+    }
+}
+
+/// Any rate.
+pub(crate) fn random_rate(random: &mut SplitMix) -> Rate {
+    Rate::from_bits_per_second(random.draw() >> random.below(64))
 }

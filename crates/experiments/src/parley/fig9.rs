@@ -1,0 +1,123 @@
+//! Fig. 9: how much waits at a receiver whose 100 senders are limited, by load (section 4).
+
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+use wayleave_contracts::PolicyLevel;
+use wayleave_scenarios::{
+    Buffering, Congestion, EdgeScheme, FlowSpec, Scenario, Sharing, StaticLimits, Traffic, Transport, Workload,
+};
+use wayleave_sim::stats::Histogram;
+use wayleave_topology::builders::{Cabling, build};
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::testbed::{free, policy, service, simulate};
+use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::run::{Failed, Run};
+use crate::statement::Statement;
+
+/// C of section 4's example.
+const LINE: Rate = Rate::from_mbit(100);
+const SENDERS: u64 = 100;
+/// Of each limiter (section 4).
+const BURST: Bytes = Bytes::new(64_000);
+/// Per cent of the line, all senders together.
+const LOADS: [u64; 4] = [50, 70, 90, 95];
+/// A full frame on the wire.
+const FRAME: u64 = 1_538;
+
+/// Measures it.
+pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
+    let seeds = run.seeds(3, 1);
+    let duration = Time::from_millis(run.choose(300_000, 120_000));
+    let jobs: Vec<(u64, u64)> = LOADS.iter().flat_map(|&load| seeds.iter().map(move |&seed| (load, seed))).collect();
+    let queues = run.map(&jobs, |&(load, seed)| queue(load, seed, duration))?;
+    let of = |load: u64| {
+        let mut all = Histogram::new();
+        jobs.iter().zip(&queues).filter(|((of, _), _)| *of == load).for_each(|(_, queue)| all.merge(queue));
+        all
+    };
+    let packets = |bytes: u64| bytes as f64 / FRAME as f64;
+    let series = LOADS.iter().map(|&load| {
+        let points = of(load).cdf(200).into_iter().map(|point| Point::of(packets(point.value), vec![point.fraction]));
+        Series { name: format!("load {load} %"), points: points.collect() }
+    });
+    let panel = Panel {
+        name: "queue".to_owned(),
+        title: "What a packet finds at the receiver's port".to_owned(),
+        x: Axis::linear("queue", "packets"),
+        y: Axis::linear("part of packets", ""),
+        form: Form::Steps,
+        centre: Centre::Mean,
+        is_timing: false,
+        bands: Vec::new(),
+        series: series.collect(),
+    };
+    let tail: Vec<f64> = LOADS.iter().map(|&load| packets(of(load).percentile(99.0).unwrap_or(0))).collect();
+    let measured: Vec<String> =
+        LOADS.iter().zip(&tail).map(|(load, tail)| format!("{tail:.1} packets at {load} %")).collect();
+    let figure = Figure {
+        statements: vec![
+            Statement::claim("4", "at 90 % load the 99 % percentile of the queue is less than 25 packets", tail[2] < 25.0, measured.join(", ")),
+            Statement::claim(
+                "4",
+                "that is smaller than the burst until rate control has converged, 83 packets at 100 Mbit/s and 10 ms",
+                tail[2] < 83.0,
+                format!("{:.1} packets", tail[2]),
+            ),
+        ],
+        panels: vec![panel],
+        seeds,
+        notes: vec![
+            "A sender gives its limiter one segment after the other. Linux may give it up to 64 kB at once, as one segment that the \
+             interface cuts; how that was in the paper's emulation is not said."
+                .to_owned(),
+        ],
+        ..Figure::default()
+    };
+    Ok(figure
+        .with("network", "100 senders and a receiver at one switch, links at 100 Mbit/s, no limit to buffers")
+        .with(
+            "senders",
+            "one long TCP flow (CUBIC) each, limited to 1/100 of the load, bucket 64 kB, begun at random in a second",
+        )
+        .with("time", format!("{duration} each; the first minute, in which full buckets drain, does not count")))
+}
+
+/// What packets find at the receiver's port, in bytes.
+fn queue(load: u64, seed: u64, duration: Time) -> Result<Histogram, Failed> {
+    let cabling = Cabling { rate: LINE, ..Cabling::default() };
+    let network = std::sync::Arc::new(build::star(SENDERS + 1, cabling).map_err(Failed::broken)?);
+    let hosts: Vec<_> = network.hosts().collect();
+    let (receiver, senders) = hosts.split_last().ok_or_else(|| Failed::broken("no hosts"))?;
+    let machine = policy(&network, PolicyLevel::Machine, None, vec![service("bulk", 80, free())])?;
+    let mut scenario = Scenario::new("fig. 9", network.clone(), duration);
+    scenario.warmup = Time::from_millis(60_000);
+    scenario.transport = Transport { congestion: Congestion::Cubic, ..Transport::default() };
+    scenario.switches.buffering = Buffering::Unlimited;
+    let pair = Rate::from_bits_per_second(LINE.bits_per_second() * load / 100 / SENDERS);
+    let limits = StaticLimits { pair: Some(pair), burst: Some(BURST) };
+    scenario.sharing = Some(Sharing::new(EdgeScheme::StaticLimits(limits), machine));
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut flows: Vec<FlowSpec> = senders
+        .iter()
+        .map(|&from| {
+            let start = Time::from_nanos(random.random_range(0..1_000_000_000));
+            // More than it can send.
+            FlowSpec { start, from, to: *receiver, size: Bytes::new(1_000_000_000), queue: None }
+        })
+        .collect();
+    flows.sort_by_key(|flow| flow.start);
+    let mut traffic = Traffic::new(
+        "bulk",
+        wayleave_scenarios::Ends::Pairs(senders.iter().map(|&from| (from, *receiver)).collect()),
+        Workload::Listed { flows, transport: None },
+    );
+    traffic.service = Some("bulk".to_owned());
+    scenario.traffic.push(traffic);
+    let outcome = simulate(&scenario, seed)?;
+    let mut found = Histogram::new();
+    for queue in outcome.queues.iter().filter(|queue| network.link(queue.link).to == *receiver) {
+        found.merge(&queue.counts.found);
+    }
+    Ok(found)
+}

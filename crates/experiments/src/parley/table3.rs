@@ -1,0 +1,249 @@
+//! Table 3: the 99 % percentile of request completion times, as the load on a rack's links grows (6.3, latency protection).
+
+use wayleave_contracts::PolicyLevel;
+use wayleave_provision::{Bound, Burst, Load};
+use wayleave_scenarios::{Arrivals, BrokerAt, Ends, FlowSizes, Reliable, Scenario, SharingChange, SharingEvent};
+use wayleave_sim::Outcome;
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::testbed::{System, flows, free, network, policy, racks, received, scenario, service, settings, simulate};
+use crate::data::{Figure, Table};
+use crate::run::{Failed, Run};
+use crate::statement::Statement;
+
+/// Requests of A and of B.
+const SIZES: [u64; 2] = [200_000, 1_000_000];
+/// A's part of the capacity of the rack's links, in per cent.
+const LOAD_OF_A: u64 = 14;
+/// A and B together. What the last column offers the text does not say: B offers its maximum and more.
+const LOADS: [u64; 4] = [15, 50, 70, 110];
+/// What the bounds of equation 2 are for; the last one is that of the policy, 60 Gbit/s "or about 80 %".
+const BOUND_LOADS: [&str; 4] = ["0.15", "0.5", "0.7", "0.8"];
+/// A and B with a bound, in ms, as printed.
+const PRINTED: [[f64; 4]; 2] = [[9.01, 15.32, 25.53, 38.30], [9.77, 16.60, 27.67, 0.0]];
+/// Between each sender and receiver, of each service.
+const CONNECTIONS: u32 = 24;
+/// Of the machine shaper (6.3).
+const INTERVAL: Time = Time::from_micros(500);
+
+/// A run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Case {
+    system: System,
+    load: u64,
+    /// Rack brokers of the receiving rack that die before anything is counted.
+    crashed: usize,
+}
+
+/// How long, and with what.
+#[derive(Clone, Copy, Debug)]
+struct Length {
+    warmup: u64,
+    counted: u64,
+    /// Links and policies have this part of the paper's rate.
+    scale: u64,
+}
+
+/// What was seen of one service in ms.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    tail: f64,
+    requests: u64,
+}
+
+/// Measures it.
+pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
+    let seeds = run.seeds(1, 1);
+    let full = Length { warmup: 5, counted: 10, scale: 1 };
+    let length = run.choose(full, Length { warmup: 5, counted: 5, scale: 10 });
+    let mut cases: Vec<Case> = Vec::new();
+    for system in System::ALL {
+        cases.extend(LOADS.map(|load| Case { system, load, crashed: 0 }));
+    }
+    cases.push(Case { system: System::Parley, load: LOADS[3], crashed: 2 });
+    // The longest first, so that threads end together.
+    cases.sort_by_key(|case| std::cmp::Reverse(case.load));
+    let jobs: Vec<(Case, u64)> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
+    let seen = run.map(&jobs, |&(case, seed)| {
+        let outcome = simulate(&rack(case, length)?, seed)?;
+        Ok([0, 1].map(|service| tail(&outcome, service)))
+    })?;
+    let of = |case: Case, service: usize| -> Vec<Seen> {
+        jobs.iter().zip(&seen).filter(|((of, _), _)| *of == case).map(|(_, seen)| seen[service]).collect()
+    };
+    let mean = |case: Case, service: usize| {
+        let tails: Vec<f64> = of(case, service).iter().map(|seen| seen.tail).collect();
+        crate::stats::mean(&tails)
+    };
+    let text = |tail: f64| if tail.is_finite() { format!("{tail:.2} ms") } else { "-".to_owned() };
+    let mut rows = Vec::new();
+    for system in System::ALL {
+        for (service, name) in ["A", "B"].into_iter().enumerate() {
+            let cells = LOADS.iter().map(|&load| text(mean(Case { system, load, crashed: 0 }, service)));
+            rows.push([system.name().to_owned(), name.to_owned()].into_iter().chain(cells).collect());
+        }
+    }
+    let crashed = Case { system: System::Parley, load: LOADS[3], crashed: 2 };
+    let dashes = ["-", "-", "-"].map(str::to_owned).into_iter();
+    rows.push(
+        ["Parley, two brokers crashed".to_owned(), "A".to_owned()]
+            .into_iter()
+            .chain(dashes)
+            .chain([text(mean(crashed, 0))])
+            .collect(),
+    );
+    let bounds: Vec<Vec<f64>> =
+        SIZES.iter().map(|&size| BOUND_LOADS.iter().map(|load| bound(size, load)).collect()).collect();
+    for (service, name) in ["A", "B"].into_iter().enumerate() {
+        let cells = bounds[service].iter().map(|&bound| text(bound));
+        rows.push(["bound (equation 2)".to_owned(), name.to_owned()].into_iter().chain(cells).collect());
+    }
+    let columns = ["system", "service", "15 %", "50 %", "70 %", "> 100 %"].map(str::to_owned).to_vec();
+    let table = Table {
+        name: "tails".to_owned(),
+        title: "99 % percentile of completion times, by load at the receiving rack".to_owned(),
+        columns,
+        rows,
+    };
+    let of_a = |system: System, at: usize| mean(Case { system, load: LOADS[at], crashed: 0 }, 0);
+    let figure = Figure {
+        statements: statements(&of_a, mean(crashed, 0), &bounds),
+        tables: vec![table],
+        seeds,
+        notes: notes(length, &of(Case { system: System::Parley, load: LOADS[3], crashed: 0 }, 0)),
+        ..Figure::default()
+    };
+    Ok(settings(figure)
+        .with("network", "Fig. 11; one rack receives, the 80 hosts of the others send")
+        .with("requests", "200 kB (A) and 1 MB (B) between every sender and receiver, 24 connections each; gaps uniform from 0 to twice their mean")
+        .with("policy", "A at most 30, B at least 30, both 60 Gbit/s; machine shapers every 500 us (6.3)")
+        .with("loads", "A 14 % of 80 Gbit/s, both 15, 50, 70 and 110 %"))
+}
+
+fn statements(of_a: &dyn Fn(System, usize) -> f64, crashed: f64, bounds: &[Vec<f64>]) -> Vec<Statement> {
+    let nothing = of_a(System::Nothing, 3);
+    let (eyeq, parley) = (of_a(System::Eyeq, 3), of_a(System::Parley, 3));
+    let tails = format!("without {nothing:.1} ms, EyeQ {eyeq:.1} ms, Parley {parley:.1} ms");
+    let mut all = vec![
+        Statement::claim(
+            "6.3",
+            "beyond 100 % load Parley protects A's tail, and neither EyeQ nor nothing does",
+            parley < eyeq / 2.0 && parley < nothing / 2.0,
+            tails.clone(),
+        ),
+        Statement::claim(
+            "Table 3",
+            "beyond 100 % load A's tail under Parley is below the bound of equation 2 (16.07 and 15.54 ms of 38.30 in the runs without crashes)",
+            parley <= bounds[0][3],
+            format!("{parley:.2} ms"),
+        ),
+    ];
+    let low: Vec<f64> = (0..3).map(|at| of_a(System::Parley, at) / of_a(System::Nothing, at)).collect();
+    let ratios: Vec<String> = low.iter().map(|ratio| format!("{ratio:.2}")).collect();
+    all.push(Statement::within(
+        "6.3",
+        "below 100 % load Parley does not significantly affect latency (within 3 % of nothing in Table 3)",
+        0.8..=1.2,
+        &low,
+        format!("A's tail under Parley is {} times that without it, at 15, 50 and 70 %", ratios.join(", ")),
+    ));
+    let rising: Vec<f64> = (0..3).map(|at| of_a(System::Parley, at)).collect();
+    all.push(Statement::claim(
+        "6.3",
+        "A's latency grows with the total load, though its own is constant",
+        rising[0] <= rising[1] && rising[1] <= rising[2],
+        format!("{:.2}, {:.2}, {:.2} ms at 15, 50 and 70 %", rising[0], rising[1], rising[2]),
+    ));
+    all.push(Statement::claim(
+        "6.3, remark",
+        "with two crashed rack brokers the others underestimate, and A's tail is several times as long (84.62 ms)",
+        crashed > parley,
+        format!("{crashed:.2} ms, and {parley:.2} ms without a crash"),
+    ));
+    for (service, printed) in PRINTED.iter().enumerate() {
+        let off = bounds[service].iter().zip(printed).filter(|(_, printed)| **printed > 0.0);
+        let is_so = off.clone().all(|(bound, printed)| (bound - printed).abs() <= 0.01);
+        let shown: Vec<String> = off.map(|(bound, _)| format!("{bound:.2}")).collect();
+        let name = ["A", "B"][service];
+        let says = format!("Table 3's bounds of {name}");
+        all.push(Statement::claim("Table 3", says, is_so, format!("{} ms", shown.join(", "))));
+    }
+    all
+}
+
+fn notes(length: Length, parley: &[Seen]) -> Vec<String> {
+    let requests: u64 = parley.iter().map(|seen| seen.requests).sum();
+    let mut notes = vec![
+        format!(
+            "{} s are counted, after {} s of warm-up in which rack brokers settle (20 minutes in the paper): {requests} requests of A, \
+             {} of them beyond the percentile.",
+            length.counted,
+            length.warmup,
+            requests / 100
+        ),
+        "Requests that are not complete at the end count as slower than all others. A dash is a percentile among those.".to_owned(),
+        "A request takes one of 24 connections of its pair, or waits for one; each begins with an initial window of 10.".to_owned(),
+    ];
+    if length.scale > 1 {
+        notes.push(format!(
+            "Quick: links and policies have 1/{} of the rate, so times are longer, and bounds are not those of these links.",
+            length.scale
+        ));
+    }
+    notes
+}
+
+/// In ms, at 10 Gbit/s: the burst is what 15 iterations of 500 us bring (6.3).
+fn bound(size: u64, load: &str) -> f64 {
+    let burst = Burst::Convergence(Time::from_nanos(15 * INTERVAL.as_nanos()));
+    let bound = Bound { burst, size: Bytes::new(size) };
+    let load: Option<Load> = load.parse().ok();
+    load.map_or(f64::NAN, |load| bound.completion(Rate::from_gbit(10), load).as_nanos() as f64 / 1e6)
+}
+
+/// The percentile in ms among all requests that began in the counted time.
+fn tail(outcome: &Outcome, service: usize) -> Seen {
+    let completions = &outcome.traffic[service].completions;
+    let (finished, open) = (completions.finished(), completions.unfinished());
+    let all = finished + open;
+    // The rank of the percentile, as a percentage of those that were completed.
+    let percent = 99.0 * all as f64 / finished.max(1) as f64;
+    let tail = (percent <= 100.0).then(|| completions.times().percentile(percent)).flatten();
+    Seen { tail: tail.map_or(f64::INFINITY, |ps| ps as f64 / 1e9), requests: all }
+}
+
+fn rack(case: Case, length: Length) -> Result<Scenario, Failed> {
+    let part = |gbit: u64| Rate::from_bits_per_second(gbit * 1_000_000_000 / length.scale);
+    let network = network(part(10))?;
+    let thirty = Some(part(30));
+    let machine =
+        policy(&network, PolicyLevel::Machine, None, vec![service("A", 7001, free()), service("B", 7002, free())])?;
+    let services = vec![service("A", 7001, received(None, thirty)), service("B", 7002, received(thirty, None))];
+    let rack = policy(&network, PolicyLevel::Rack, Some(part(60)), services)?;
+    let all = racks(&network);
+    let (receivers, senders) = all.split_last().ok_or_else(|| Failed::broken("no racks"))?;
+    let senders = senders.concat();
+    let duration = Time::from_millis((length.warmup + length.counted) * 1_000);
+    let mut run = scenario("table 3", network.clone(), duration);
+    run.warmup = Time::from_millis(length.warmup * 1_000);
+    run.sharing = case.system.sharing(machine, rack, INTERVAL);
+    if let Some(sharing) = &mut run.sharing {
+        for &host in &receivers[..case.crashed] {
+            let what = SharingChange::Stops(BrokerAt::Machine(host));
+            sharing.events.push(SharingEvent { at: Time::from_millis(500), what });
+        }
+    }
+    let capacity = part(80).bits_per_second();
+    let loads = [LOAD_OF_A, case.load - LOAD_OF_A].map(|percent| capacity as f64 * percent as f64 / 100.0);
+    let pairs = senders.len() * receivers.len();
+    for (at, name) in ["A", "B"].into_iter().enumerate() {
+        let mean = Time::from_nanos((SIZES[at] as f64 * 8e9 * pairs as f64 / loads[at]) as u64);
+        let arrivals = Arrivals::Uniform { mean, connections: Some(CONNECTIONS) };
+        let sizes = Some(FlowSizes::Fixed(Bytes::new(SIZES[at])));
+        let ends = Ends::AllToAll(senders.clone(), receivers.clone());
+        let mut traffic = flows(name, ends, Reliable { arrivals, sizes, deadline: None, transport: None });
+        traffic.service = run.sharing.is_some().then(|| name.to_owned());
+        run.traffic.push(traffic);
+    }
+    Ok(run)
+}

@@ -1,0 +1,157 @@
+//! What the simulated experiments have in common: networks, services by port, transport, switches.
+
+use std::num::NonZeroU16;
+use std::sync::Arc;
+
+use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
+use wayleave_scenarios::{
+    Arrivals, Buffering, Congestion, Ecn, EdgeScheme, Ends, Eyeq, Parley, Reliable, Scenario, Sharing, Traffic,
+    Transport, Workload,
+};
+use wayleave_sim::Outcome;
+use wayleave_topology::builders::{Cabling, LeafSpine, build};
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::data::Figure;
+use crate::run::Failed;
+
+/// ECN marking threshold (Table 1).
+pub(super) const ECN: Bytes = Bytes::new(80_000);
+
+/// What all ports of a switch share. The paper does not say; 9 MB is what switches of 10 Gbit/s of that time had.
+const BUFFER: Bytes = Bytes::new(9_000_000);
+
+/// The shortest retransmission time-out of Linux.
+const MIN_TIMEOUT: Time = Time::from_millis(200);
+
+/// Fig. 11, with links of some rate: 9 racks of 10 hosts, 2 spines, 4 parallel links each.
+pub(super) fn network(rate: Rate) -> Result<Arc<Network>, Failed> {
+    let cabling = Cabling { rate, propagation: Time::from_nanos(500), ..Cabling::default() };
+    let fabric = LeafSpine { leaves: 9, spines: 2, hosts_per_leaf: 10, parallel: 4, uplink_rate: None, cabling };
+    build::leaf_spine(&fabric).map(Arc::new).map_err(Failed::broken)
+}
+
+/// The hosts of each rack.
+pub(super) fn racks(network: &Network) -> Vec<Vec<NodeId>> {
+    let attached = |switch: NodeId| {
+        let under = |&host: &NodeId| network.links_from(host).iter().any(|&link| network.link(link).to == switch);
+        network.hosts().filter(under).collect::<Vec<_>>()
+    };
+    network.switches().map(attached).filter(|hosts| !hosts.is_empty()).collect()
+}
+
+/// A service that is told by the port at which it listens.
+pub(super) fn service(name: &str, port: u16, bandwidth: PerDirection<Bandwidth>) -> Service {
+    let filter = Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
+    Service { name: name.to_owned(), filter: Some(filter), bandwidth, ..Service::default() }
+}
+
+/// Without minimum, maximum or weight.
+pub(super) fn free() -> PerDirection<Bandwidth> {
+    PerDirection::default()
+}
+
+/// Minimum and maximum of what is received.
+pub(super) fn received(min: Option<Rate>, max: Option<Rate>) -> PerDirection<Bandwidth> {
+    PerDirection { receive: Bandwidth { min, max, weight: None }, ..PerDirection::default() }
+}
+
+/// A policy at all points of a level.
+pub(super) fn policy(
+    network: &Network,
+    level: PolicyLevel,
+    peak: Option<Rate>,
+    services: Vec<Service>,
+) -> Result<Policy, Failed> {
+    Policy::new(network, level.name(), level, Vec::new(), peak, services).map_err(|errors| {
+        Failed::Broken(errors.iter().map(|error| error.fault.to_string()).collect::<Vec<_>>().join("; "))
+    })
+}
+
+/// What shares the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum System {
+    /// Nothing but TCP.
+    Nothing,
+    /// Machine shapers.
+    Eyeq,
+    /// The same under brokers.
+    Parley,
+}
+
+impl System {
+    pub(super) const ALL: [Self; 3] = [Self::Nothing, Self::Eyeq, Self::Parley];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "without guarantees",
+            Self::Eyeq => "EyeQ",
+            Self::Parley => "Parley",
+        }
+    }
+
+    /// How hosts share; the rack policy is Parley's only. `interval` is that of the machine shaper.
+    pub(super) fn sharing(self, machine: Policy, rack: Policy, interval: Time) -> Option<Sharing> {
+        let shaper = Eyeq { interval: Some(interval), ..Eyeq::default() };
+        match self {
+            Self::Nothing => None,
+            Self::Eyeq => Some(Sharing::new(EdgeScheme::Eyeq(shaper), machine)),
+            Self::Parley => {
+                let parley = Parley { shaper, ..Parley::default() };
+                Some(Sharing { rack: Some(rack), ..Sharing::new(EdgeScheme::Parley(parley), machine) })
+            }
+        }
+    }
+}
+
+/// A run with TCP as Linux has it, switches that mark at 80 kB, and a shared buffer.
+pub(super) fn scenario(name: &str, network: Arc<Network>, duration: Time) -> Scenario {
+    let mut scenario = Scenario::new(name, network, duration);
+    scenario.transport = Transport { congestion: Congestion::Cubic, min_timeout: MIN_TIMEOUT, ..Transport::default() };
+    scenario.switches.ecn = Some(Ecn::Threshold(ECN));
+    scenario.switches.buffering = Buffering::Shared { total: BUFFER, alpha: 1.0 };
+    scenario
+}
+
+/// Flows of a service from the start of the traffic on.
+pub(super) fn flows(service: &str, ends: Ends, reliable: Reliable) -> Traffic {
+    let mut traffic = Traffic::new(service, ends, Workload::Flows(reliable));
+    traffic.service = Some(service.to_owned());
+    traffic
+}
+
+/// One endless flow between each pair.
+pub(super) fn endless(service: &str, ends: Ends) -> Traffic {
+    flows(service, ends, Reliable { arrivals: Arrivals::Once, sizes: None, deadline: None, transport: None })
+}
+
+/// Simulates it.
+pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Outcome, Failed> {
+    wayleave_sim::run(scenario, seed, |_| true).map_err(Failed::broken)
+}
+
+/// Of one traffic, over time: the middle of each interval in seconds, and what arrived in Gbit/s.
+pub(super) fn throughput(outcome: &Outcome, traffic: usize) -> Vec<(f64, f64)> {
+    let end = outcome.simulated.as_nanos() * 1_000;
+    let series = outcome.traffic[traffic].throughput.as_ref();
+    let bins = series.into_iter().flat_map(|series| series.bins(end));
+    bins.map(|bin| ((bin.start_ps + bin.end_ps) as f64 / 2e12, bin.per_second() * 8.0 / 1e9)).collect()
+}
+
+/// The mean of what lies between two times.
+pub(super) fn mean_between(points: &[(f64, f64)], from: f64, to: f64) -> f64 {
+    let values: Vec<f64> = points.iter().filter(|(at, _)| (from..to).contains(at)).map(|(_, value)| *value).collect();
+    crate::stats::mean(&values)
+}
+
+/// What every simulated figure was measured with.
+pub(super) fn settings(figure: Figure) -> Figure {
+    figure
+        .with(
+            "parameters",
+            "Table 1: alpha 0.5, T 200 us, rack broker 1 s and 5 s, fabric broker 10 s and 50 s, marks at 80 kB",
+        )
+        .with("transport", "CUBIC, initial window 10, shortest time-out 200 ms (Linux)")
+        .with("switches", "a buffer of 9 MB each, shared by dynamic thresholds with alpha 1; the paper does not say")
+}

@@ -1,0 +1,527 @@
+//! How hosts share what they send and receive among services: limiters at the edge, and who sets them.
+//!
+//! [`Sharing`] is a scheme, and the policies of up to three levels; services of two levels with one name are one service. A
+//! [`Traffic`](crate::Traffic) names the service that sends it, and the one that receives it if that is another. What
+//! names none, or is at a host where the service is not, is best effort: a class of its own without a minimum, without a
+//! maximum and with weight 1.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::num::NonZeroU16;
+//! use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
+//! use wayleave_scenarios::{EdgeScheme, Ends, PacketKind, Scenario, Sharing, StaticLimits, Traffic};
+//! use wayleave_topology::builders::{Cabling, build};
+//! use wayleave_units::{Bytes, Rate, Time};
+//!
+//! let network = Arc::new(build::star(3, Cabling::default())?);
+//! let hosts: Vec<_> = network.hosts().collect();
+//! // Two services at every machine, told apart by their ports; b sends at most 1 Gbit/s.
+//! let service = |name: &str, port, max| Service {
+//!     name: name.to_owned(),
+//!     filter: Some(Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() }),
+//!     bandwidth: PerDirection { transmit: Bandwidth { max, ..Bandwidth::default() }, ..PerDirection::default() },
+//!     ..Service::default()
+//! };
+//! let services = vec![service("a", 80, None), service("b", 81, Some(Rate::from_gbit(1)))];
+//! let machine = Policy::new(&network, "machines", PolicyLevel::Machine, Vec::new(), None, services).unwrap();
+//!
+//! let mut scenario = Scenario::new("capped", network, Time::from_millis(10));
+//! scenario.sharing = Some(Sharing::new(EdgeScheme::StaticLimits(StaticLimits::default()), machine));
+//! let ends = Ends::Pairs(vec![(hosts[0], hosts[1])]);
+//! let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(2) };
+//! let mut traffic = Traffic::packets("from b", ends, kind, Bytes::new(1_538));
+//! traffic.service = Some("b".to_owned());
+//! scenario.traffic.push(traffic);
+//! scenario.validate()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use wayleave_contracts::{Policy, PolicyLevel};
+use wayleave_topology::{Network, NodeId, NodeKind};
+use wayleave_units::{Bytes, Rate, Time};
+
+/// The most services of all policies together: a message has 16 bits for their numbers.
+const MAX_SERVICES: usize = u16::MAX as usize;
+
+/// How hosts share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sharing {
+    /// Who sets the limiters, and how.
+    pub scheme: EdgeScheme,
+    /// The services of machines.
+    pub machine: Policy,
+    /// What the racks' uplinks carry of the services of the same names (Parley).
+    pub rack: Option<Policy>,
+    /// What the fabric carries of the services of the same names (Parley).
+    pub fabric: Option<Policy>,
+    /// A pair of which nothing was sent for so long is forgotten, with its limiter.
+    pub idle: Time,
+    /// What may wait for tokens of the packets of one pair that nobody acknowledges; more is dropped. Reliable flows
+    /// are held back instead.
+    pub packet_queue: Bytes,
+    /// The queue of every port for messages of machines and brokers (0 is the highest).
+    pub queue: u8,
+    /// What happens to messages between machines of which a broker writes or reads one.
+    pub faults: MessageFaults,
+    /// What changes on the way, in order of time.
+    pub events: Vec<SharingEvent>,
+}
+
+/// Faults of messages, at random by the seed of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MessageFaults {
+    /// Which part of them is lost.
+    pub loss: f64,
+    /// Which part of them is sent twice.
+    pub duplicate: f64,
+    /// They are held back for a time up to this, all times alike; so they overtake one another.
+    pub delay: Time,
+}
+
+/// Something changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharingEvent {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub what: SharingChange,
+}
+
+/// What can change.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SharingChange {
+    /// A broker dies; it forgets everything.
+    Stops(BrokerAt),
+    /// A broker is started again.
+    Starts(BrokerAt),
+    /// The policy of its level is another one, for the same services.
+    Policy(Box<Policy>),
+    /// The interval in which machines measure (Parley, Fig. 12: T).
+    Interval(Time),
+}
+
+/// One broker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BrokerAt {
+    /// The rack broker of this host.
+    Machine(NodeId),
+    /// The fabric broker.
+    Fabric,
+}
+
+impl Sharing {
+    /// With a machine policy only. Pairs are forgotten after 1 s; 128 kB of packets wait for tokens; messages share
+    /// queue 0 with the rest, and nothing happens to them but what the network does.
+    pub fn new(scheme: EdgeScheme, machine: Policy) -> Self {
+        Self {
+            scheme,
+            machine,
+            rack: None,
+            fabric: None,
+            idle: Time::from_millis(1_000),
+            packet_queue: Bytes::new(128_000),
+            queue: 0,
+            faults: MessageFaults::default(),
+            events: Vec::new(),
+        }
+    }
+
+    /// The policies that there are, the machines' first.
+    pub fn policies(&self) -> impl Iterator<Item = &Policy> {
+        [Some(&self.machine), self.rack.as_ref(), self.fabric.as_ref()].into_iter().flatten()
+    }
+
+    /// Whether a policy has this service.
+    pub fn knows(&self, service: &str) -> bool {
+        self.policies().any(|policy| policy.services().iter().any(|known| known.name == service))
+    }
+
+    /// Whether a service is at a host: as the lowest level says that knows it.
+    pub fn is_at(&self, service: &str, host: NodeId) -> bool {
+        let mut found = self.policies().filter_map(|policy| {
+            let place = policy.services().iter().position(|known| known.name == service)?;
+            // Where the service says nothing, it is where the one is that it is a part of.
+            let line = std::iter::successors(Some(place), |&service| policy.parent(service));
+            let mut lists = line.map(|service| &policy.services()[service].endpoints);
+            Some(lists.find(|endpoints| !endpoints.is_empty()).is_none_or(|endpoints| endpoints.contains(&host)))
+        });
+        found.next().unwrap_or(false)
+    }
+
+    /// Checks it for a network.
+    pub(crate) fn validate(&self, network: &Network, most_queues: usize) -> Result<(), SharingError> {
+        let levels = [
+            ("machine", Some(&self.machine), PolicyLevel::Machine),
+            ("rack", self.rack.as_ref(), PolicyLevel::Rack),
+            ("fabric", self.fabric.as_ref(), PolicyLevel::Fabric),
+        ];
+        for (key, policy, level) in levels {
+            let Some(policy) = policy else { continue };
+            if policy.level() != level {
+                return Err(SharingError::Level { key, found: policy.level() });
+            }
+            policy.check_capacity(network).map_err(|error| SharingError::Capacity { key, why: error.to_string() })?;
+        }
+        let names: BTreeSet<&str> =
+            self.policies().flat_map(Policy::services).map(|service| service.name.as_str()).collect();
+        if names.len() > MAX_SERVICES {
+            return Err(SharingError::TooMany { services: names.len() });
+        }
+        let nested = self.machine.services().iter().find(|service| service.parent.is_some());
+        if let Some(service) = nested.filter(|_| !self.scheme.has_parts()) {
+            return Err(SharingError::Nested { service: service.name.clone(), scheme: self.scheme.name() });
+        }
+        if !self.scheme.has_brokers() {
+            let unused = [("rack", &self.rack), ("fabric", &self.fabric)].into_iter().find(|(_, p)| p.is_some());
+            if let Some((key, _)) = unused {
+                return Err(SharingError::NoBrokers { key, scheme: self.scheme.name() });
+            }
+        }
+        if usize::from(self.queue) >= most_queues {
+            return Err(SharingError::NoQueue { queue: self.queue, most: most_queues });
+        }
+        if self.idle == Time::ZERO {
+            return Err(SharingError::Zero { key: "idle" });
+        }
+        for (key, value) in [("loss", self.faults.loss), ("duplicate", self.faults.duplicate)] {
+            if !(0.0..=1.0).contains(&value) {
+                return Err(SharingError::Part { key, value: value.to_string() });
+            }
+        }
+        self.check_events(network)?;
+        self.scheme.validate(network)
+    }
+
+    fn check_events(&self, network: &Network) -> Result<(), SharingError> {
+        let mut before = Time::ZERO;
+        for (index, event) in self.events.iter().enumerate() {
+            let wrong = |what: String| Err(SharingError::Event { index, what });
+            if event.at < before {
+                return wrong(format!("it is at {}, and the one above it at {before}", event.at));
+            }
+            before = event.at;
+            match &event.what {
+                SharingChange::Stops(_) | SharingChange::Starts(_) if !self.scheme.has_brokers() => {
+                    return wrong(format!("scheme {} has no brokers", self.scheme.name()));
+                }
+                SharingChange::Stops(BrokerAt::Machine(host)) | SharingChange::Starts(BrokerAt::Machine(host))
+                    if network.node(*host).kind != NodeKind::Host =>
+                {
+                    return wrong(format!("{} is a switch: rack brokers are at hosts", network.node(*host).name));
+                }
+                SharingChange::Interval(Time::ZERO) => return wrong("an interval of 0ns measures nothing".to_owned()),
+                SharingChange::Interval(_) if !self.scheme.has_interval() => {
+                    return wrong(format!("scheme {} has no interval", self.scheme.name()));
+                }
+                SharingChange::Policy(policy) => {
+                    let level = policy.level();
+                    let old = self.policies().find(|old| old.level() == level);
+                    let names = |policy: &Policy| {
+                        let parent =
+                            |service| policy.parent(service).map(|parent| policy.services()[parent].name.clone());
+                        let named = |(place, service): (usize, &wayleave_contracts::Service)| {
+                            (service.name.clone(), parent(place))
+                        };
+                        policy.services().iter().enumerate().map(named).collect::<BTreeSet<_>>()
+                    };
+                    if old.is_none_or(|old| names(old) != names(policy)) {
+                        return wrong(format!(
+                            "its policy has not the services of the one of level {} that it replaces",
+                            level.name()
+                        ));
+                    }
+                    policy.check_capacity(network).or_else(|error| wrong(error.to_string()))?;
+                }
+                SharingChange::Stops(_) | SharingChange::Starts(_) | SharingChange::Interval(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Who sets the limiters, by the name of its room. What is `None` or empty is as the room has it by default.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EdgeScheme {
+    /// Nobody: they are fixed.
+    StaticLimits(StaticLimits),
+    /// Receivers tell senders (NSDI 2013).
+    Eyeq(Eyeq),
+    /// Guarantees of hoses are divided among pairs, which take more while nothing is congested (SIGCOMM 2013).
+    ElasticSwitch(ElasticSwitch),
+    /// The same below rack brokers and a fabric broker (2014).
+    Parley(Parley),
+}
+
+/// Fixed limits (Parley, sections 4 and 6.3): the maxima of services for what they send, and one for every pair.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StaticLimits {
+    /// Of every pair of hosts and services; none if absent.
+    pub pair: Option<Rate>,
+    /// Of every bucket.
+    pub burst: Option<Bytes>,
+}
+
+/// EyeQ's parameters that differ from Parley's Table 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Eyeq {
+    /// T, in which arrivals are measured.
+    pub interval: Option<Time>,
+    /// Alpha of the control equation, in per cent.
+    pub alpha_percent: Option<u8>,
+    /// One message for so much that a class receives.
+    pub sample: Option<Bytes>,
+    /// How much of a line the meters share out, in per cent.
+    pub receive_percent: Option<u8>,
+    /// The burst of the limiter of a pair.
+    pub pair_burst: Option<Bytes>,
+    /// The burst of the limiter of a class.
+    pub class_burst: Option<Bytes>,
+    /// Other bursts for what single services send (Parley, section 7).
+    pub bursts: Vec<(String, Bytes)>,
+    /// The weights of services as senders; 1 for all others (Parley, 3.2.1).
+    pub sender_weights: Vec<(String, u32)>,
+}
+
+/// ElasticSwitch's parameters that differ from the room's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ElasticSwitch {
+    /// Between two partitions of guarantees, and between two steps of rates.
+    pub period: Option<Time>,
+    /// How much of a line is never guaranteed, in per cent.
+    pub headroom_percent: Option<u8>,
+    /// The burst of the limiter of a pair.
+    pub burst: Option<Bytes>,
+}
+
+/// Parley's parameters that differ from its Table 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parley {
+    /// The machine shaper's.
+    pub shaper: Eyeq,
+    /// T_rack; the other intervals and time-outs of brokers are in the same ratio to it as in Table 1.
+    pub rack_interval: Option<Time>,
+    /// T_fabric alone.
+    pub fabric_interval: Option<Time>,
+    /// What uses less in a rack is not told one by one (3.3).
+    pub heavy_in_rack: Option<Rate>,
+    /// What uses less in the fabric is not told one by one (3.3).
+    pub heavy_in_fabric: Option<Rate>,
+    /// Where the fabric broker is.
+    pub fabric_broker: FabricBrokerAt,
+}
+
+/// Where the fabric broker is. There is one if there is a fabric policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FabricBrokerAt {
+    /// Outside the network: every message to it and from it takes so long, and none is lost in queues.
+    Outside(Time),
+    /// At a host: messages are packets.
+    Host(NodeId),
+}
+
+impl Default for FabricBrokerAt {
+    /// 100 us away: next to nothing beside the 10 s between two messages of a rack.
+    fn default() -> Self {
+        Self::Outside(Time::from_micros(100))
+    }
+}
+
+impl EdgeScheme {
+    /// As it stands in files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::StaticLimits(_) => "static-limits",
+            Self::Eyeq(_) => "eyeq",
+            Self::ElasticSwitch(_) => "elasticswitch",
+            Self::Parley(_) => "parley",
+        }
+    }
+
+    /// Whether it has brokers for racks and for the fabric.
+    pub fn has_brokers(&self) -> bool {
+        matches!(self, Self::Parley(_))
+    }
+
+    /// Whether services of machines may have parts.
+    fn has_parts(&self) -> bool {
+        matches!(self, Self::Eyeq(_) | Self::Parley(_))
+    }
+
+    fn has_interval(&self) -> bool {
+        matches!(self, Self::Eyeq(_) | Self::Parley(_))
+    }
+
+    fn validate(&self, network: &Network) -> Result<(), SharingError> {
+        let above_zero = |key, is_zero: bool| if is_zero { Err(SharingError::Zero { key }) } else { Ok(()) };
+        match self {
+            Self::StaticLimits(limits) => {
+                above_zero("pair", limits.pair == Some(Rate::ZERO))?;
+                above_zero("burst", limits.burst == Some(Bytes::ZERO))
+            }
+            Self::Eyeq(eyeq) => eyeq.validate(),
+            Self::ElasticSwitch(settings) => {
+                above_zero("period", settings.period == Some(Time::ZERO))?;
+                above_zero("burst", settings.burst == Some(Bytes::ZERO))?;
+                match settings.headroom_percent.filter(|&percent| percent > 99) {
+                    Some(percent) => Err(SharingError::Part { key: "headroomPercent", value: format!("{percent} %") }),
+                    None => Ok(()),
+                }
+            }
+            Self::Parley(parley) => {
+                parley.shaper.validate()?;
+                above_zero("rackInterval", parley.rack_interval == Some(Time::ZERO))?;
+                above_zero("fabricInterval", parley.fabric_interval == Some(Time::ZERO))?;
+                match parley.fabric_broker {
+                    FabricBrokerAt::Host(host) if network.node(host).kind != NodeKind::Host => {
+                        Err(SharingError::NotAHost { key: "fabricBroker", node: network.node(host).name.clone() })
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl Eyeq {
+    fn validate(&self) -> Result<(), SharingError> {
+        let zeros = [
+            ("interval", self.interval == Some(Time::ZERO)),
+            ("sample", self.sample == Some(Bytes::ZERO)),
+            ("pairBurst", self.pair_burst == Some(Bytes::ZERO)),
+            ("classBurst", self.class_burst == Some(Bytes::ZERO)),
+            ("alpha", self.alpha_percent == Some(0)),
+            ("receivePercent", self.receive_percent == Some(0)),
+        ];
+        if let Some(&(key, _)) = zeros.iter().find(|(_, is_zero)| *is_zero) {
+            return Err(SharingError::Zero { key });
+        }
+        for (key, value) in [("alpha", self.alpha_percent), ("receivePercent", self.receive_percent)] {
+            if let Some(value) = value.filter(|&value| value > 100) {
+                return Err(SharingError::Part { key, value: format!("{value} %") });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with how hosts share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SharingError {
+    /// A policy of another level.
+    Level {
+        /// Where it stands.
+        key: &'static str,
+        /// What it is for.
+        found: PolicyLevel,
+    },
+    /// Minima that the network cannot keep.
+    Capacity {
+        /// Of which level.
+        key: &'static str,
+        /// Where, and how much is there.
+        why: String,
+    },
+    /// More services than messages have numbers for.
+    TooMany {
+        /// So many.
+        services: usize,
+    },
+    /// A service of a machine that is part of another one.
+    Nested {
+        /// Which.
+        service: String,
+        /// The scheme, which knows no parts.
+        scheme: &'static str,
+    },
+    /// A policy that nobody would enforce.
+    NoBrokers {
+        /// Of which level.
+        key: &'static str,
+        /// The scheme.
+        scheme: &'static str,
+    },
+    /// No port of the network has this queue.
+    NoQueue {
+        /// The queue.
+        queue: u8,
+        /// The most queues of a port.
+        most: usize,
+    },
+    /// Something that must be above zero.
+    Zero {
+        /// Its key.
+        key: &'static str,
+    },
+    /// A part that is not between nothing and the whole.
+    Part {
+        /// Its key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// A switch where a host is expected.
+    NotAHost {
+        /// Its key.
+        key: &'static str,
+        /// The switch.
+        node: String,
+    },
+    /// An event that cannot be.
+    Event {
+        /// Which of the list.
+        index: usize,
+        /// Why not.
+        what: String,
+    },
+}
+
+impl SharingError {
+    /// The part of `sharing` that it is about.
+    pub fn key(&self) -> String {
+        match self {
+            Self::Level { key, .. } | Self::Capacity { key, .. } | Self::NoBrokers { key, .. } => (*key).to_owned(),
+            Self::Part { key: key @ ("loss" | "duplicate"), .. } => format!("faults.{key}"),
+            Self::Zero { key: key @ "idle" } => (*key).to_owned(),
+            Self::Zero { .. } | Self::Part { .. } | Self::NotAHost { .. } => "scheme".to_owned(),
+            Self::Nested { .. } | Self::TooMany { .. } => "machine".to_owned(),
+            Self::NoQueue { .. } => "queue".to_owned(),
+            Self::Event { index, .. } => format!("events.{index}"),
+        }
+    }
+}
+
+impl fmt::Display for SharingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Level { key, found } => {
+                write!(f, "a policy of level {} stands where one of level {key} is expected", found.name())
+            }
+            Self::Capacity { why, .. } => f.write_str(why),
+            Self::TooMany { services } => {
+                write!(f, "the policies name {services} services, and {MAX_SERVICES} can be told apart")
+            }
+            Self::Nested { service, scheme } => write!(
+                f,
+                "service {service} is part of another one, and scheme {scheme} knows no parts: name each part as a \
+                 service of its own"
+            ),
+            Self::NoBrokers { key, scheme } => write!(
+                f,
+                "scheme {scheme} has no brokers, so nobody would enforce a policy of level {key}: leave it out, or take \
+                 scheme parley"
+            ),
+            Self::NoQueue { queue, most } => {
+                write!(f, "no port has a queue {queue}: the most queues of a port are {most}, counted from 0")
+            }
+            Self::Zero { key } => write!(f, "{key} is zero: it must be above zero"),
+            Self::Part { key, value } => write!(f, "{key} is {value}: a part between nothing and all is expected"),
+            Self::NotAHost { node, .. } => write!(f, "{node} is a switch: the fabric broker is at a host"),
+            Self::Event { what, .. } => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for SharingError {}

@@ -1,0 +1,5 @@
+//! ElasticSwitch: partitions, the curve of a rate, and machines in a fluid network.
+
+mod network;
+mod partition;
+mod rate;

@@ -1,0 +1,83 @@
+//! Fixed limits: a token bucket for each class that has a maximum, and one for each pair, which never change.
+//!
+//! V. Jeyakumar et al., "Flexible Network Bandwidth and Latency Provisioning in the Datacenter" (Parley, 2014): section
+//! 6.3 names fixed caps as what is left to EyeQ where the core is congested ("would have to cap each of the ten
+//! instances"), and section 4 limits 100 senders this way for Fig. 9. The baseline that is not work-conserving: what one
+//! class does not use, no other gets.
+//!
+//! | text | here |
+//! |---|---|
+//! | 6.3: a cap for each instance | the class's `max`, as a root limiter |
+//! | 4, Fig. 9: "rate limited to 1/100th of the desired load" | [`Params::pair`], the same for every pair |
+//! | 4, Fig. 9: "a maximum burst size of 64kB" | [`Params::burst`] |
+//!
+//! Deviations: none; there is nothing to deviate from. Minima and weights are ignored, as are maxima of what is received: no
+//! receiver tells a sender anything.
+
+mod params;
+#[cfg(test)]
+mod tests;
+
+use std::convert::Infallible;
+
+use wayleave_policy::{Bucket, Excess, Host, HostAction, HostInput, Limiter};
+use wayleave_units::{Rate, Time};
+
+pub use params::Params;
+
+/// One machine.
+///
+/// ```
+/// use wayleave_policy::{ClassId, Host, HostAction, HostInput, Share};
+/// use wayleave_schemes::static_limits::{Params, StaticLimits};
+/// use wayleave_units::{Rate, Time};
+///
+/// let mut host = StaticLimits::new(Params::default());
+/// let transmit = Share { max: Some(Rate::from_gbit(3)), ..Share::BEST_EFFORT };
+/// let mut limits = Vec::new();
+/// host.on(Time::ZERO, HostInput::ClassSet { class: ClassId(0), transmit, receive: transmit }, &mut |action| {
+///     if let HostAction::SetBucket { bucket: Some(bucket), .. } = action {
+///         limits.push(bucket.rate);
+///     }
+/// });
+/// assert_eq!(limits, [Rate::from_gbit(3)]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct StaticLimits {
+    params: Params,
+}
+
+impl StaticLimits {
+    /// A machine with these limits for each pair.
+    pub fn new(params: Params) -> Self {
+        Self { params }
+    }
+
+    fn bucket(&self, rate: Rate) -> Bucket {
+        Bucket { rate, burst: self.params.burst, excess: Excess::Waits }
+    }
+}
+
+impl Host for StaticLimits {
+    type Message = Infallible;
+    type Timer = Infallible;
+
+    fn on(
+        &mut self,
+        _: Time,
+        input: HostInput<'_, Infallible, Infallible>,
+        act: &mut impl FnMut(HostAction<'_, Infallible, Infallible>),
+    ) {
+        match input {
+            HostInput::ClassSet { class, transmit, .. } => {
+                let bucket = transmit.max.map(|max| self.bucket(max));
+                act(HostAction::SetBucket { limiter: Limiter::Class(class), bucket });
+            }
+            HostInput::Opened { pair, .. } if self.params.pair.is_some() => {
+                let bucket = self.params.pair.map(|rate| self.bucket(rate));
+                act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Connections of pairs: so many flows at once, and those that wait for one of them.
+
+use std::collections::VecDeque;
+
+use crate::clock::Instant;
+
+/// The connections of all pairs of a traffic.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    /// Of each pair.
+    most: u32,
+    pairs: Vec<Pair>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Pair {
+    busy: u32,
+    /// When each arrived, and its payload.
+    waiting: VecDeque<(Instant, u64)>,
+}
+
+impl Connections {
+    pub(crate) fn new(most: u32, pairs: usize) -> Self {
+        Self { most, pairs: vec![Pair::default(); pairs] }
+    }
+
+    /// A flow arrives: whether it has a connection. If not, it waits.
+    pub(crate) fn take(&mut self, pair: u32, now: Instant, bytes: u64) -> bool {
+        let pair = &mut self.pairs[pair as usize];
+        if pair.busy < self.most {
+            pair.busy += 1;
+            return true;
+        }
+        pair.waiting.push_back((now, bytes));
+        false
+    }
+
+    /// A flow has ended: the one that has its connection now, if one waits.
+    pub(crate) fn leave(&mut self, pair: u32) -> Option<(Instant, u64)> {
+        let pair = &mut self.pairs[pair as usize];
+        let next = pair.waiting.pop_front();
+        pair.busy -= u32::from(next.is_none());
+        next
+    }
+
+    /// Those that wait.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (Instant, u64)> {
+        self.pairs.iter().flat_map(|pair| pair.waiting.iter().copied())
+    }
+}

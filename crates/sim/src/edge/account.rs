@@ -1,0 +1,263 @@
+//! What is counted at the edge, and what the outcome of a run says of it.
+
+use wayleave_scenarios::Scenario;
+use wayleave_schemes::parley::Services;
+use wayleave_topology::NodeId;
+use wayleave_units::{Bytes, Rate};
+
+use super::pairs::Pair;
+use crate::clock::{self, Instant};
+use crate::engine::Engine;
+use crate::stats::{Levels, Series};
+
+/// No service can be called this: names have no spaces.
+const BEST_EFFORT: &str = "best effort";
+
+/// No rack.
+const NO_RACK: u32 = u32::MAX;
+
+/// What is counted.
+#[derive(Debug)]
+pub(super) struct Account {
+    names: Vec<String>,
+    hosts: Vec<NodeId>,
+    racks: Vec<NodeId>,
+    /// Per edge.
+    rack_of: Vec<u32>,
+    /// What each machine's link carries: what a class may send that has no limit.
+    line: Vec<Rate>,
+    /// Per edge and class.
+    machines: Vec<Counts>,
+    /// Per rack and class: what crosses the links to other switches.
+    crossing: Vec<Counts>,
+    messages: MessageCounts,
+    interval: Option<Instant>,
+}
+
+/// Of one service at one place.
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    sent: u64,
+    received: u64,
+    drops: u64,
+    transmit: Option<Series>,
+    receive: Option<Series>,
+    limit: Option<Levels>,
+}
+
+/// How hosts shared.
+#[derive(Clone, Debug)]
+pub struct SharingOutcome {
+    /// Best effort, and then all services in the order of their names.
+    pub services: Vec<ServiceShare>,
+    /// What machines and brokers wrote to others.
+    /// Between a machine and its own broker nothing is counted.
+    pub messages: MessageCounts,
+}
+
+impl SharingOutcome {
+    /// The name of what belongs to no service.
+    pub const BEST_EFFORT: &'static str = BEST_EFFORT;
+
+    /// What a service got, by its name.
+    pub fn service(&self, name: &str) -> Option<&ServiceShare> {
+        self.services.iter().find(|service| service.name == name)
+    }
+}
+
+/// What one service got.
+#[derive(Clone, Debug)]
+pub struct ServiceShare {
+    /// Its name.
+    pub name: String,
+    /// At each machine that has services, in the order of the network's hosts.
+    pub machines: Vec<MachineShare>,
+    /// At each rack's links to other switches, in the order of the network's switches.
+    pub racks: Vec<RackShare>,
+}
+
+/// A service at a machine. Bytes are those on the wire of the host's link.
+#[derive(Clone, Debug)]
+pub struct MachineShare {
+    /// The machine.
+    pub host: NodeId,
+    /// What its limiters let through.
+    pub sent: Bytes,
+    /// What arrived.
+    pub received: Bytes,
+    /// Packets that found too many before them that waited for tokens.
+    pub drops: u64,
+    /// What was sent, over time, if that is recorded.
+    pub transmit: Option<Series>,
+    /// What arrived, over time, if that is recorded.
+    pub receive: Option<Series>,
+    /// The rate of its root limiter in bit/s over time, if that is recorded and there was a limit; the rate of the host's link
+    /// where it had none.
+    pub limit: Option<Levels>,
+}
+
+/// A service at the links between a rack and other switches. Bytes are those on the wire of the host's link.
+#[derive(Clone, Debug)]
+pub struct RackShare {
+    /// The rack's switch.
+    pub switch: NodeId,
+    /// To hosts of other racks, as it left its hosts.
+    pub sent: Bytes,
+    /// From hosts of other racks, as it arrived at its hosts.
+    pub received: Bytes,
+    /// What was sent, over time, if that is recorded.
+    pub transmit: Option<Series>,
+    /// What arrived, over time, if that is recorded.
+    pub receive: Option<Series>,
+}
+
+/// What machines and brokers wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageCounts {
+    /// Packets.
+    pub sent: u64,
+    /// Of these, lost in the network.
+    pub lost: u64,
+    /// On the wire of their first link.
+    pub bytes: Bytes,
+}
+
+impl Account {
+    pub(super) fn new(
+        scenario: &Scenario,
+        services: &Services,
+        hosts: &[NodeId],
+        switch_of: impl Fn(NodeId) -> Option<NodeId>,
+    ) -> Self {
+        let network = &scenario.network;
+        let switches: Vec<Option<NodeId>> = hosts.iter().map(|&host| switch_of(host)).collect();
+        let racks: Vec<NodeId> = network.switches().filter(|&switch| switches.contains(&Some(switch))).collect();
+        let place = |switch: Option<NodeId>| {
+            let at = racks.iter().position(|&rack| Some(rack) == switch);
+            at.map_or(NO_RACK, |at| at as u32)
+        };
+        let name = |class| services.name(class).unwrap_or(BEST_EFFORT).to_owned();
+        let names: Vec<String> = services.classes().map(name).collect();
+        let line = |&host: &NodeId| network.links_from(host).first().map_or(Rate::ZERO, |&up| network.link(up).rate);
+        Self {
+            rack_of: switches.into_iter().map(place).collect(),
+            line: hosts.iter().map(line).collect(),
+            machines: vec![Counts::default(); hosts.len() * names.len()],
+            crossing: vec![Counts::default(); racks.len() * names.len()],
+            hosts: hosts.to_vec(),
+            racks,
+            names,
+            messages: MessageCounts::default(),
+            interval: scenario.record.series.map(clock::from_time),
+        }
+    }
+
+    /// A pair's bytes leave its host.
+    pub(super) fn sent(&mut self, pair: &Pair, bytes: u32, now: Instant) {
+        let interval = self.interval;
+        let add = |counts: &mut Counts| {
+            counts.sent += u64::from(bytes);
+            record(&mut counts.transmit, interval, bytes, now);
+        };
+        add(&mut self.machines[pair.from_place as usize]);
+        let [from, to] = [pair.sender, pair.receiver].map(|edge| self.rack_of[edge as usize]);
+        if from != to && from != NO_RACK {
+            let class = pair.from_place as usize % self.names.len();
+            add(&mut self.crossing[from as usize * self.names.len() + class]);
+        }
+    }
+
+    /// A pair's bytes arrive.
+    pub(super) fn received(&mut self, pair: &Pair, bytes: u32, now: Instant) {
+        let interval = self.interval;
+        let add = |counts: &mut Counts| {
+            counts.received += u64::from(bytes);
+            record(&mut counts.receive, interval, bytes, now);
+        };
+        add(&mut self.machines[pair.to_place as usize]);
+        let [from, to] = [pair.sender, pair.receiver].map(|edge| self.rack_of[edge as usize]);
+        if from != to && to != NO_RACK {
+            let class = pair.to_place as usize % self.names.len();
+            add(&mut self.crossing[to as usize * self.names.len() + class]);
+        }
+    }
+
+    /// A packet found too many that waited.
+    pub(super) fn limited(&mut self, place: u32) {
+        self.machines[place as usize].drops += 1;
+    }
+
+    /// A root limiter is set or lifted.
+    pub(super) fn limit(&mut self, place: u32, rate: Option<Rate>, now: Instant) {
+        let Some(interval) = self.interval else { return };
+        let line = self.line[place as usize / self.names.len()];
+        let limit = &mut self.machines[place as usize].limit;
+        if limit.is_none() && rate.is_none() {
+            return;
+        }
+        let levels = limit.get_or_insert_with(|| {
+            let mut levels = Levels::new(interval);
+            levels.set(0, line.bits_per_second());
+            levels
+        });
+        levels.set(now, rate.unwrap_or(line).bits_per_second());
+    }
+
+    pub(super) fn message(&mut self, bytes: u32) {
+        self.messages.sent += 1;
+        self.messages.bytes += Bytes::new(u64::from(bytes));
+    }
+
+    pub(super) fn message_lost(&mut self) {
+        self.messages.lost += 1;
+    }
+
+    /// The warm-up is over. Series keep what they have.
+    fn forget(&mut self) {
+        for counts in self.machines.iter_mut().chain(&mut self.crossing) {
+            (counts.sent, counts.received, counts.drops) = (0, 0, 0);
+        }
+        self.messages = MessageCounts::default();
+    }
+
+    fn outcome(self) -> SharingOutcome {
+        let (classes, hosts, racks) = (self.names.len(), self.hosts, self.racks);
+        let mut machines: Vec<Vec<MachineShare>> = vec![Vec::new(); classes];
+        for (place, counts) in self.machines.into_iter().enumerate() {
+            let Counts { sent, received, drops, transmit, receive, limit } = counts;
+            let (sent, received) = (Bytes::new(sent), Bytes::new(received));
+            let host = hosts[place / classes];
+            machines[place % classes].push(MachineShare { host, sent, received, drops, transmit, receive, limit });
+        }
+        let mut crossing: Vec<Vec<RackShare>> = vec![Vec::new(); classes];
+        for (place, counts) in self.crossing.into_iter().enumerate() {
+            let Counts { sent, received, transmit, receive, .. } = counts;
+            let (sent, received) = (Bytes::new(sent), Bytes::new(received));
+            let switch = racks[place / classes];
+            crossing[place % classes].push(RackShare { switch, sent, received, transmit, receive });
+        }
+        let services = self.names.into_iter().zip(machines.into_iter().zip(crossing));
+        let services = services.map(|(name, (machines, racks))| ServiceShare { name, machines, racks });
+        SharingOutcome { services: services.collect(), messages: self.messages }
+    }
+}
+
+fn record(series: &mut Option<Series>, interval: Option<Instant>, bytes: u32, now: Instant) {
+    if let Some(interval) = interval {
+        series.get_or_insert_with(|| Series::new(interval)).add(now, u64::from(bytes));
+    }
+}
+
+impl Engine {
+    /// The warm-up is over.
+    pub(crate) fn forget_edges(&mut self) {
+        if let Some(edges) = self.edges.as_deref_mut() {
+            edges.account.forget();
+        }
+    }
+
+    /// How hosts shared, at the end.
+    pub(crate) fn sharing_outcome(&mut self) -> Option<SharingOutcome> {
+        self.edges.take().map(|edges| edges.account.outcome())
+    }
+}

@@ -1,0 +1,243 @@
+//! Messages travel as packets, in the queue that the scenario gives them, and may be lost there.
+
+use wayleave_policy::{BrokerId, BrokerInput, HostInput, Member, Origin, Peer};
+use wayleave_scenarios::{EdgeScheme, FabricBrokerAt};
+use wayleave_schemes::edges::AnyMessage;
+use wayleave_topology::NodeId;
+
+use super::{EdgeId, Edges, NO_PAIR, PairSlot, Wake};
+use crate::clock::{self, Instant};
+use crate::engine::Engine;
+use crate::fabric::Step;
+use crate::packet::{Kind, Packet};
+use crate::random;
+
+/// Messages on their way.
+#[derive(Debug, Default)]
+pub(super) struct Mail {
+    letters: Vec<Option<Letter>>,
+    free: Vec<u32>,
+    sent: u64,
+}
+
+/// One message.
+#[derive(Clone, Debug)]
+struct Letter {
+    way: Way,
+    to: Address,
+    message: AnyMessage,
+}
+
+/// Over which way it comes.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// As a packet from one host to another.
+    Network(NodeId, NodeId),
+    /// Beside the network.
+    Outside,
+}
+
+/// Whom it is for.
+#[derive(Clone, Copy, Debug)]
+enum Address {
+    /// The sending end of a pair, from the receiving one.
+    Sender(PairSlot, u32),
+    /// The receiving end, from the sending one.
+    Receiver(PairSlot, u32),
+    /// A machine, from a broker.
+    Machine(EdgeId, BrokerId),
+    /// A broker.
+    Broker(BrokerId, Member),
+}
+
+impl Engine {
+    /// A machine writes to somebody.
+    pub(super) fn send_message(&mut self, edge: EdgeId, to: Peer, message: AnyMessage, now: Instant) {
+        let Some(edges) = self.edges.as_deref() else { return };
+        let host = &edges.hosts[edge as usize];
+        let slot_of = |list: &[PairSlot], at: usize| list.get(at).copied().filter(|&slot| slot != NO_PAIR);
+        let (slot, is_back) = match to {
+            Peer::Sender(incoming) => (slot_of(&host.incoming, incoming.index()), true),
+            Peer::Receiver(outgoing) => (slot_of(&host.outgoing, outgoing.index()), false),
+            Peer::Broker(broker) => {
+                self.send_to_broker(Member::Host(host.node), broker, message, now);
+                return;
+            }
+        };
+        // The pair is being forgotten.
+        let Some(slot) = slot else { return };
+        let pair = &edges.pairs[slot as usize];
+        let way = Way::Network(host.node, if is_back { pair.key.0 } else { pair.key.1 });
+        let to = if is_back { Address::Sender(slot, pair.epoch) } else { Address::Receiver(slot, pair.epoch) };
+        self.post(Letter { way, to, message }, now);
+    }
+
+    /// Somebody writes to a broker.
+    pub(super) fn send_to_broker(&mut self, from: Member, to: BrokerId, message: AnyMessage, now: Instant) {
+        let Some(edges) = self.edges.as_deref() else { return };
+        if !edges.brokers.exists(to) {
+            return;
+        }
+        let host = match from {
+            Member::Host(host) => Some(host),
+            Member::Broker(broker) => edges.brokers.host(broker),
+        };
+        let way = way(host, edges.brokers.host(to));
+        self.hand_over(Letter { way, to: Address::Broker(to, from), message }, now);
+    }
+
+    /// A broker writes to a machine.
+    pub(super) fn send_to_machine(&mut self, from: BrokerId, to: EdgeId, message: AnyMessage, now: Instant) {
+        let Some(edges) = self.edges.as_deref() else { return };
+        let way = way(edges.brokers.host(from), Some(edges.hosts[to as usize].node));
+        self.hand_over(Letter { way, to: Address::Machine(to, from), message }, now);
+    }
+
+    /// A message of a broker is on its way: at once within a machine, otherwise with the faults of the scenario.
+    fn hand_over(&mut self, letter: Letter, now: Instant) {
+        if let Way::Network(from, to) = letter.way
+            && from == to
+        {
+            self.read_letter(letter, now);
+            return;
+        }
+        let Some(edges) = self.edges.as_deref_mut() else { return };
+        let faults = edges.sharing.faults;
+        let copies = if random::unit(&mut edges.rng) < faults.duplicate { 2 } else { 1 };
+        for _ in 0..copies {
+            let Some(edges) = self.edges.as_deref_mut() else { return };
+            let is_lost = random::unit(&mut edges.rng) < faults.loss;
+            let mut delay = (random::unit(&mut edges.rng) * clock::from_time(faults.delay) as f64) as Instant;
+            if let (Way::Outside, EdgeScheme::Parley(settings)) = (letter.way, &edges.sharing.scheme)
+                && let FabricBrokerAt::Outside(away) = settings.fabric_broker
+            {
+                delay += clock::from_time(away);
+            }
+            if is_lost {
+                edges.account.message(letter.message.wire_bytes());
+                edges.account.message_lost();
+            } else if delay == 0 {
+                self.post(letter.clone(), now);
+            } else {
+                let number = edges.mail.keep(letter.clone());
+                self.arm(now.saturating_add(delay), Wake::Letter(number));
+            }
+        }
+    }
+
+    /// A message that was held back goes on.
+    pub(super) fn send_letter(&mut self, number: u32, now: Instant) {
+        let Some(edges) = self.edges.as_deref_mut() else { return };
+        let Some(letter) = edges.mail.take(number) else { return };
+        match letter.way {
+            Way::Network(..) => self.post(letter, now),
+            Way::Outside => {
+                edges.account.message(letter.message.wire_bytes());
+                self.read_letter(letter, now);
+                self.carry_out(now);
+            }
+        }
+    }
+
+    /// A message leaves its host as a packet.
+    fn post(&mut self, letter: Letter, now: Instant) {
+        let Way::Network(from, to) = letter.way else { return };
+        let attached = |node: NodeId| self.spec.attachments[node.index()];
+        let (Some(source), Some(sink)) = (attached(from), attached(to)) else { return };
+        let Some(edges) = self.edges.as_deref_mut() else { return };
+        let bytes = letter.message.wire_bytes();
+        let queue = edges.sharing.queue;
+        edges.account.message(bytes);
+        edges.mail.sent += 1;
+        // Spread over paths, without random numbers.
+        let spread = (edges.mail.sent.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32;
+        let number = edges.mail.keep(letter);
+        let paths = self.router.paths(source.switch, sink.switch, queue, &mut self.fabric.routes);
+        let route = self.router.start(paths, spread % self.router.count(paths).max(1));
+        let packet = Packet {
+            sent: now,
+            due: now,
+            flow: number,
+            size: bytes,
+            route: route.unwrap_or(u32::MAX),
+            last_hop: Step::new(sink.down.0, queue).bits(),
+            hop: u8::MAX,
+            kind: Kind::Message,
+            ..Packet::default()
+        };
+        let id = self.fabric.arena.insert(packet);
+        if route.is_none() {
+            self.dropped(id);
+        } else if let Some(dropped) = self.fabric.enter(Step::new(source.up.0, queue), id, now) {
+            self.dropped(dropped);
+        }
+    }
+
+    /// A message arrives.
+    #[cold]
+    pub(crate) fn message_arrived(&mut self, number: u32, now: Instant) {
+        if let Some(letter) = self.edges.as_deref_mut().and_then(|edges| edges.mail.take(number)) {
+            self.read_letter(letter, now);
+        }
+    }
+
+    /// Whom a message is for hears it.
+    fn read_letter(&mut self, letter: Letter, now: Instant) {
+        let Letter { to, message, .. } = letter;
+        let Some(edges) = self.edges.as_deref() else { return };
+        match to {
+            Address::Sender(slot, epoch) => {
+                let Some(pair) = edges.open_pair(slot, epoch) else { return };
+                let from = Origin::Receiver(pair.outgoing);
+                self.tell(pair.sender, HostInput::Message { from, message }, now);
+            }
+            Address::Receiver(slot, epoch) => {
+                let Some(pair) = edges.open_pair(slot, epoch) else { return };
+                let edge = pair.receiver;
+                let Some(incoming) = self.incoming(slot, now) else { return };
+                self.tell(edge, HostInput::Message { from: Origin::Sender(incoming), message }, now);
+            }
+            Address::Machine(edge, from) => {
+                self.tell(edge, HostInput::Message { from: Origin::Broker(from), message }, now);
+            }
+            Address::Broker(broker, from) => self.tell_broker(broker, BrokerInput::Message { from, message }, now),
+        }
+    }
+
+    /// A message is lost.
+    pub(crate) fn message_lost(&mut self, number: u32) {
+        if let Some(edges) = self.edges.as_deref_mut() {
+            edges.mail.take(number);
+            edges.account.message_lost();
+        }
+    }
+}
+
+impl Edges {
+    /// A pair, unless it was forgotten meanwhile.
+    fn open_pair(&self, slot: PairSlot, epoch: u32) -> Option<&super::pairs::Pair> {
+        self.pairs.get(slot as usize).filter(|pair| pair.epoch == epoch)
+    }
+}
+
+impl Mail {
+    fn keep(&mut self, letter: Letter) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.letters[number as usize] = Some(letter);
+            return number;
+        }
+        self.letters.push(Some(letter));
+        self.letters.len() as u32 - 1
+    }
+
+    fn take(&mut self, number: u32) -> Option<Letter> {
+        let letter = self.letters.get_mut(number as usize)?.take()?;
+        self.free.push(number);
+        Some(letter)
+    }
+}
+
+/// Who is at no host is outside of the network.
+fn way(from: Option<NodeId>, to: Option<NodeId>) -> Way {
+    from.zip(to).map_or(Way::Outside, |(from, to)| Way::Network(from, to))
+}
