@@ -99,7 +99,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
                 near(&a, 30.0) && near(&b, 30.0),
                 format!("A {}, B {} Gbit/s", text(&a), text(&b)),
             )
-            .because("Weights share the excess above the minima (3.1): 30 Gbit/s are B's, and of the other 30 each gets half."),
+            .because("Were both limited by the rack alone, A would have 15 and B 45: weights share the excess above the minima (3.1)."),
         );
         statements.push(Statement::claim(
             "6.3",
@@ -118,9 +118,9 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         format!(
             "Rack brokers work every {round}. B begins in round 6 (after 300 s in the paper), with all flows at once (over 50 s in the paper)."
         ),
-        "60 Gbit/s are not reached: a receiver has one R for its 80 senders, and every mark on the way of any of them lowers it. Paths are \
-         chosen per flow, so that of eight links to the rack one has about a tenth more than its part, and R settles where the term of \
-         marks and the one of use cancel out: y = C (1 - beta)."
+        "With both services, brokers limit nobody: machines share equally between them, marks on the way hold both a little below 30 Gbit/s, \
+         and together they want less than 60. So both readings of the policy give the same; \"the final allocation depends on the most \
+         constrained resource\" (6.3)."
             .to_owned(),
     ];
     let figure = Figure { statements, panels: readings.map(panel).to_vec(), seeds, notes, ..Figure::default() };

@@ -6,6 +6,9 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::message::{Limited, Report, Usage};
 
+/// A maximum is filled from here on, as a limit is ([`EstimatorParams`]).
+const FULL_PERCENT: u8 = EstimatorParams::RACK.full_percent;
+
 /// A machine's services as its own broker sees them.
 #[derive(Clone, Debug)]
 pub(super) struct Own {
@@ -20,8 +23,8 @@ struct Service {
     wants: [DemandEstimator; 2],
     /// On all traffic, in and out of the rack.
     limit: [Option<Rate>; 2],
-    /// Whether what the machine was told is its maximum, which is no such limit.
-    is_ceiling: [bool; 2],
+    /// What the machine was told in place of a limit: the maximum at the uplinks.
+    ceiling: [Option<Rate>; 2],
     /// What crossed the uplinks in the last interval, and all of it.
     mix: [Count; 2],
 }
@@ -38,7 +41,7 @@ impl Own {
             counted: [Count::default(); 2],
             wants: [const { DemandEstimator::new(EstimatorParams::RACK) }; 2].map(|_| DemandEstimator::new(params)),
             limit: [None; 2],
-            is_ceiling: [false; 2],
+            ceiling: [None; 2],
             mix: [Count::default(); 2],
         };
         Self { services: vec![service; classes], at: None }
@@ -98,8 +101,8 @@ impl Own {
         service.limit
     }
 
-    /// Who has no limit is held to its maximum at the uplinks, unless it was seen to send inside the rack alone. What a maximum hides
-    /// is not demand: it does not count as a limit.
+    /// Who has no limit is held to its maximum at the uplinks, unless it was seen to send inside the rack alone. A maximum counts as a
+    /// limit only where it is filled: who uses less wants what it uses.
     pub(super) fn held(
         &mut self,
         class: usize,
@@ -110,8 +113,9 @@ impl Own {
         [0, 1].map(|direction| {
             let mix = service.mix[direction];
             let ceiling = ceilings[direction].filter(|_| mix.uplink > 0 || mix.total == 0);
-            service.is_ceiling[direction] = limits[direction].is_none() && ceiling.is_some();
-            limits[direction].or(ceiling.map(|ceiling| with_inside(ceiling, mix)))
+            service.ceiling[direction] =
+                ceiling.filter(|_| limits[direction].is_none()).map(|ceiling| with_inside(ceiling, mix));
+            limits[direction].or(service.ceiling[direction])
         })
     }
 
@@ -121,7 +125,7 @@ impl Own {
         }
         for limited in limits {
             if let Some(service) = self.services.get_mut(limited.class.index()) {
-                let is_ceiling = service.is_ceiling;
+                let is_ceiling = service.ceiling.map(|ceiling| ceiling.is_some());
                 service.limit = [0, 1].map(|direction| limited.limit[direction].filter(|_| !is_ceiling[direction]));
             }
         }
@@ -158,7 +162,12 @@ impl Service {
         for direction in 0..2 {
             let mix = self.mix[direction];
             let usage = rate(mix.uplink, nanos);
-            let limit = self.limit[direction].map(|limit| if mix.uplink == 0 { limit } else { part(limit, mix) });
+            let is_filled = |ceiling: &Rate| {
+                let filled = u128::from(part(*ceiling, mix).bits_per_second()) * u128::from(FULL_PERCENT);
+                mix.uplink > 0 && u128::from(usage.bits_per_second()) * 100 >= filled
+            };
+            let limit = self.limit[direction].or(self.ceiling[direction].filter(is_filled));
+            let limit = limit.map(|limit| if mix.uplink == 0 { limit } else { part(limit, mix) });
             self.wants[direction].observe(now, Observation { usage, limit });
         }
     }
