@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use wayleave_policy::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
-use wayleave_schemes::parley::{FabricBroker, Message};
+use wayleave_schemes::parley::{FabricBroker, Ignored, Message};
 use wayleave_topology::NodeId;
 use wayleave_wire::broker::RateList;
 
@@ -68,7 +68,8 @@ pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(Socke
         }
     }
     let ignored = lock(&shared).ignored();
-    tracing::info!(?ignored, "what was not heeded");
+    let Ignored { epoch, serial, stranger } = ignored;
+    tracing::info!(epoch, serial, stranger, "messages that were not heeded");
     Ok(Thrown { messages: shared.thrown.load(Ordering::Relaxed), lines: 0 })
 }
 
@@ -98,10 +99,10 @@ fn accept(shared: &Arc<Shared>, stream: TcpStream, from: SocketAddr) {
     let shared = Arc::clone(shared);
     // It ends when its connection does, or within a turn of the broker.
     std::thread::spawn(move || {
-        if let Err(error) = serve(&shared, stream) {
-            if is_worth_a_line(&shared.thrown) {
-                tracing::warn!(%from, "a connection is closed: {error}");
-            }
+        if let Err(error) = serve(&shared, stream)
+            && is_worth_a_line(&shared.thrown)
+        {
+            tracing::warn!(%from, "a connection is closed: {error}");
         }
         shared.connections.fetch_sub(1, Ordering::Relaxed);
     });

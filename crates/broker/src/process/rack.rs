@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendErr
 use std::time::{Duration, Instant};
 
 use wayleave_policy::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
-use wayleave_schemes::parley::{Message, RackBroker, RackPlace};
+use wayleave_schemes::parley::{Ignored, Message, RackBroker, RackPlace};
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
 use wayleave_wire::broker::RateList;
@@ -90,7 +90,8 @@ pub fn run_rack(
     let done = rack.run(&heard, stop);
     stop.stop();
     listener.join().ok();
-    tracing::info!(ignored = ?rack.broker.ignored(), "what was not heeded");
+    let Ignored { epoch, serial, stranger } = rack.broker.ignored();
+    tracing::info!(epoch, serial, stranger, "messages that were not heeded");
     done.map(|()| rack.thrown)
 }
 

@@ -134,7 +134,12 @@ impl History {
         // What is wanted stays as it is: whoever is guaranteed something has it, and keeps it.
         // Links that are lost hurt before anybody can know. Then the guaranteed service grows into what is not shared out: 5 % of
         // what is left of the links in every round, which is 0.5 Gbit/s here.
-        let grace = if self.kind == Kind::UplinksDown { Time::from_millis(12_000) } else { Time::ZERO };
+        // What a machine wanted that is gone is kept for it until the time-out: others have it two rounds later.
+        let grace = match self.kind {
+            Kind::UplinksDown => Time::from_millis(12_000),
+            Kind::MachineGone | Kind::MachineBack => Time::from_millis(7_000),
+            _ => Time::ZERO,
+        };
         let from = self.world.now() + grace;
         let until = from + Time::from_millis(20_000 + 1_000 * self.below(60));
         while self.world.now() < until {

@@ -29,9 +29,12 @@ pub(crate) struct Processes {
     fabric_port: u16,
     fabric: Option<Killed>,
     machines: Vec<Machine>,
-    lines: (Sender<(usize, u64, String)>, Receiver<(usize, u64, String)>),
+    lines: (Sender<Line>, Receiver<Line>),
     lives: u64,
 }
+
+/// Which machine, which life of its broker, what it said.
+type Line = (usize, u64, String);
 
 struct Machine {
     name: String,
