@@ -390,7 +390,7 @@ fn what_is_wrong_with_sharing_is_said_at_its_place() {
         ),
         (
             "{ scheme: eyeq, machine: { services: [ { name: a, min: 20Gbit } ] } }",
-            "6:37 policy \"machine\" guarantees 20Gbit to transmit at machine h1 (h1->s1), and there is 10Gbit",
+            "6:37 policy \"machine\" guarantees 20Gbit to transmit at machine h1 (h1->s1), and there is 1Gbit",
         ),
         ("{ scheme: eyeq, machine: { services: [ { name: a, min: 2Gbit, max: 1Gbit } ] } }", "6:79 "),
         (
