@@ -83,10 +83,22 @@ struct Placed {
 
 fn read_document(source: &Source, network: &Network, problems: &mut Problems<'_>) -> Option<PolicyFile> {
     let document = document::read(source.text(), Kind::Policy, problems, |_, _| {})?;
-    let spec = Fields::read(&document.spec, &POLICY_SPEC, problems)?;
-    spec.require_all(["level", "services"], problems);
+    let policy = read_policy_spec(&document.name, &document.spec, None, network, problems)?;
+    Some(PolicyFile { policy, source: source.clone(), spec: document.spec.span })
+}
+
+/// Reads the `spec` of a policy; its level need not be said where `usual` is given.
+pub(crate) fn read_policy_spec(
+    name: &str,
+    node: &Node<'_>,
+    usual: Option<PolicyLevel>,
+    network: &Network,
+    problems: &mut Problems<'_>,
+) -> Option<Policy> {
+    let spec = Fields::read(node, &POLICY_SPEC, problems)?;
+    spec.require_all(usual.is_none().then_some("level").into_iter().chain(["services"]), problems);
     let mark = problems.mark();
-    let level = spec.get("level").and_then(|node| level(node, problems));
+    let level = spec.get("level").map_or(usual, |node| level(node, problems));
     let nodes = spec.get("nodes").map_or(Some(Vec::new()), |list| hosts("nodes", list, network, problems));
     let peak = spec.get("peak").and_then(|node| node.quantity(problems));
     let list = spec.get("services").and_then(|node| node.expect_list("services", problems)).unwrap_or_default();
@@ -101,14 +113,13 @@ fn read_document(source: &Source, network: &Network, problems: &mut Problems<'_>
         return None;
     }
     let services = placed.iter().map(|placed| placed.service.clone()).collect();
-    let policy = match Policy::new(network, &document.name, level?, nodes?, peak, services) {
-        Ok(policy) => policy,
+    match Policy::new(network, name, level?, nodes?, peak, services) {
+        Ok(policy) => Some(policy),
         Err(errors) => {
             errors.into_iter().for_each(|error| report(&error, &placed, &spec, problems));
-            return None;
+            None
         }
-    };
-    Some(PolicyFile { policy, source: source.clone(), spec: spec.at })
+    }
 }
 
 fn report(error: &PolicyError, placed: &[Placed], spec: &Fields<'_, '_>, problems: &mut Problems<'_>) {

@@ -142,6 +142,16 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("token-bucket", &sc::TOKEN_BUCKET),
         ("on-off", &sc::ON_OFF),
         ("rpc", &sc::RPC),
+        ("uniform", &sc::UNIFORM),
+        ("sharing", &sc::SHARING),
+        ("scheme", &sc::SCHEME),
+        ("static-limits", &sc::STATIC_LIMITS),
+        ("eyeq", &sc::EYEQ),
+        ("elasticswitch", &sc::ELASTICSWITCH),
+        ("parley", &sc::PARLEY),
+        ("message-faults", &sc::FAULTS),
+        ("sharing-event", &sc::EVENT),
+        ("policy", &po::POLICY_SPEC),
         ("flow", &sc::LISTED_FLOW),
         ("flow-file", &sc::IMPORT),
         ("outage", &sc::OUTAGE),
@@ -150,6 +160,16 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
     ] {
         assert_same_keys(&scenario, &format!("/$defs/{name}"), shape);
     }
+}
+
+/// A schema stands alone: what policies in scenarios are is a copy.
+#[test]
+fn policies_inside_of_scenarios_have_the_schema_of_policies() {
+    let (scenario, policy) = (schema("scenario"), schema("policy"));
+    for (name, definition) in policy["$defs"].as_object().unwrap() {
+        assert_eq!(&scenario["$defs"][name], definition, "{name}");
+    }
+    assert_eq!(scenario.pointer("/$defs/policy/properties"), policy.pointer("/properties/spec/properties"));
 }
 
 #[test]

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use common::scenarios::{SPEC, read, read_with, with_traffic};
 use wayleave_formats::{Source, beside, parse_builder, read_scenario, write_topology};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Discipline, Ecn, Element, Ends, FlowSizes, OnOff, Pacing, PacketKind,
-    Phase, Reliable, Routing, Scenario, Traffic, Transport, Workload,
+    Arrivals, BrokerAt, Buffering, Change, Congestion, Discipline, Ecn, EdgeScheme, Element, Ends, Eyeq,
+    FabricBrokerAt, FlowSizes, MessageFaults, OnOff, Pacing, PacketKind, Parley, Phase, Reliable, Routing, Scenario,
+    SharingChange, Traffic, Transport, Workload,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -270,10 +271,82 @@ fn a_path_finds_names_with_dots_and_adds_keys_that_are_not_there() {
 
 #[test]
 fn the_documented_examples_are_scenarios() {
-    for name in ["scenario-incast", "scenario-sweep", "scenario-mixed", "scenario-shared-service"] {
+    for name in ["scenario-incast", "scenario-sweep", "scenario-mixed", "scenario-shared-service", "scenario-sharing"] {
         assert!(!example(&format!("docs/examples/{name}.yaml")).runs.is_empty(), "{name}");
     }
     assert_eq!(example("schemas/examples/scenario-short.yaml").runs.len(), 1);
+}
+
+/// Every key of sharing, with values that are none of the defaults.
+#[test]
+fn sharing_is_read_as_it_stands() {
+    let spec = "  topology: leaf-spine:leaves=2,spines=2,hosts=2
+  duration: 10ms
+  sharing:
+    scheme:
+      parley:
+        shaper: { interval: 500us, alpha: 0.25, sample: 20kB, receivePercent: 80, pairBurst: 1kB, classBurst: 2kB,
+                  bursts: { a: 3kB }, senderWeights: { a: 4 } }
+        rackInterval: 10ms
+        fabricInterval: 20ms
+        heavyInRack: 1Mbit
+        heavyInFabric: 2Mbit
+        fabricBroker: h2
+    machine: { services: [ { name: a, max: 1Gbit } ] }
+    rack: { level: rack, peak: 5Gbit, services: [ { name: a } ] }
+    idle: 7ms
+    packetQueue: 9kB
+    queue: 1
+    faults: { loss: 0.1, duplicate: 0.2, delay: 3ms }
+    events:
+      - { at: 1ms, stop: h1 }
+      - { at: 2ms, start: fabric }
+      - { at: 3ms, interval: 1ms }
+      - { at: 4ms, policy: { level: rack, services: [ { name: a, max: 2Gbit } ] } }
+  traffic:
+    - { name: rpc, service: a, toService: a, from: h1, to: h3, uniform: { mean: 5ms, connections: 24 }, sizes: 1MB }
+";
+    let scenario = &read(spec).unwrap_or_else(|errors| panic!("{errors}")).runs[0].scenario;
+    let host = |name: &str| scenario.network.find_node(name).unwrap();
+    let sharing = scenario.sharing.as_ref().unwrap();
+    let EdgeScheme::Parley(parley) = &sharing.scheme else { panic!("{:?}", sharing.scheme) };
+    let shaper = Eyeq {
+        interval: Some(Time::from_micros(500)),
+        alpha_percent: Some(25),
+        sample: Some(Bytes::new(20_000)),
+        receive_percent: Some(80),
+        pair_burst: Some(Bytes::new(1_000)),
+        class_burst: Some(Bytes::new(2_000)),
+        bursts: vec![("a".to_owned(), Bytes::new(3_000))],
+        sender_weights: vec![("a".to_owned(), 4)],
+    };
+    let expected = Parley {
+        shaper,
+        rack_interval: Some(Time::from_millis(10)),
+        fabric_interval: Some(Time::from_millis(20)),
+        heavy_in_rack: Some(Rate::from_mbit(1)),
+        heavy_in_fabric: Some(Rate::from_mbit(2)),
+        fabric_broker: FabricBrokerAt::Host(host("h2")),
+    };
+    assert_eq!(parley, &expected);
+    assert_eq!(sharing.machine.services()[0].bandwidth.transmit.max, Some(Rate::from_gbit(1)));
+    assert_eq!(sharing.rack.as_ref().unwrap().peak(), Some(Rate::from_gbit(5)));
+    assert!(sharing.fabric.is_none());
+    assert_eq!((sharing.idle, sharing.packet_queue), (Time::from_millis(7), Bytes::new(9_000)));
+    assert_eq!(sharing.queue, 1);
+    let faults = MessageFaults { loss: 0.1, duplicate: 0.2, delay: Time::from_millis(3) };
+    assert_eq!(sharing.faults, faults);
+    let changes: Vec<_> = sharing.events.iter().map(|event| (event.at, &event.what)).collect();
+    assert_eq!(changes[0], (Time::from_millis(1), &SharingChange::Stops(BrokerAt::Machine(host("h1")))));
+    assert_eq!(changes[1], (Time::from_millis(2), &SharingChange::Starts(BrokerAt::Fabric)));
+    assert_eq!(changes[2], (Time::from_millis(3), &SharingChange::Interval(Time::from_millis(1))));
+    assert!(
+        matches!(changes[3].1, SharingChange::Policy(policy) if policy.services()[0].bandwidth.receive.max.is_some())
+    );
+    let traffic = &scenario.traffic[0];
+    assert_eq!((traffic.service.as_deref(), traffic.to_service.as_deref()), (Some("a"), Some("a")));
+    let Workload::Flows(flows) = &traffic.workload else { panic!("{traffic:?}") };
+    assert_eq!(flows.arrivals, Arrivals::Uniform { mean: Time::from_millis(5), connections: Some(24) });
 }
 
 #[test]

@@ -302,7 +302,7 @@ fn hints_say_what_to_write() {
         (
             "sizes: 1MB",
             "from: all",
-            "one of tokenBucket, constantRate, onOff, poisson, load, perSecond, every, rpc, listed; sizes alone are one \
+            "one of tokenBucket, constantRate, onOff, poisson, load, perSecond, every, uniform, rpc, listed; sizes alone are one \
              flow for each pair",
         ),
         (
@@ -367,4 +367,45 @@ fn an_item_that_is_several_outages_is_counted_once() {
     let outages = "10ms\n  outages: [ { at: 2ms, fail: [s1, h1->s1, h2->s1] }, { at: 1ms, repair: s1 } ]";
     let expected = "6:61 1ms is before 2ms, the time of the outage above: they stand in order of time";
     assert_eq!(said(read(&SPEC.replacen("10ms", outages, 1))), [expected]);
+}
+
+/// Sharing stands on line 6, traffic on line 7.
+#[test]
+fn what_is_wrong_with_sharing_is_said_at_its_place() {
+    let with = |sharing: &str, traffic: &str| {
+        let traffic = format!("[ {{ name: a, sizes: 1MB, {traffic} }} ]");
+        read(&format!("  topology: star:hosts=4\n  duration: 10ms\n  sharing: {sharing}\n  traffic: {traffic}\n"))
+    };
+    let machine = "machine: { services: [ { name: a } ] }";
+    for (sharing, expected) in [
+        ("{ scheme: eyeQ, MACHINE }", "6:22 unknown scheme \"eyeQ\", did you mean \"eyeq\"?"),
+        ("{ scheme: eyeq }", "6:12 sharing needs the key \"machine\""),
+        (
+            "{ scheme: { eyeq: { alpha: 0.123 } }, MACHINE }",
+            "6:39 alpha 0.123 is not accepted: a number from 0.01 to 1 in steps of 0.01 is expected",
+        ),
+        (
+            "{ scheme: eyeq, MACHINE, rack: { services: [] } }",
+            "6:74 scheme eyeq has no brokers, so nobody would enforce a policy of level rack: leave it out, or take scheme parley",
+        ),
+        (
+            "{ scheme: eyeq, machine: { services: [ { name: a, min: 20Gbit } ] } }",
+            "6:37 policy \"machine\" guarantees 20Gbit to transmit at machine h1 (h1->s1), and there is 1Gbit",
+        ),
+        ("{ scheme: eyeq, machine: { services: [ { name: a, min: 2Gbit, max: 1Gbit } ] } }", "6:79 "),
+        (
+            "{ scheme: eyeq, MACHINE, faults: { loss: 2 } }",
+            "6:84 loss is 2: a part between nothing and all is expected",
+        ),
+        ("{ scheme: eyeq, MACHINE, events: [ { at: 1ms, stop: h1 } ] }", "6:78 scheme eyeq has no brokers"),
+        ("{ scheme: parley, MACHINE, events: [ { at: 1ms, stop: h9 } ] }", "6:97 there is no node \"h9\""),
+    ] {
+        let said = said(with(&sharing.replace("MACHINE", machine), "service: a"));
+        assert!(said.len() == 1 && said[0].starts_with(expected), "{sharing}: {said:?}");
+    }
+    let said_of = |sharing: &str, traffic| said(with(sharing, traffic));
+    let sharing = format!("{{ scheme: eyeq, {machine} }}");
+    assert_eq!(said_of(&sharing, "service: b"), ["7:46 no policy has a service b: they have a"]);
+    let alone = said(read(&SPEC.replace("1MB }", "1MB, service: b }")));
+    assert_eq!(alone, ["6:46 it is of service b, and the hosts do not share: sharing is expected in the scenario"]);
 }

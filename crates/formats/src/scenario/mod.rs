@@ -10,6 +10,7 @@ mod outages;
 mod path;
 mod ports;
 mod scalars;
+mod sharing;
 mod sizes;
 mod sweep;
 mod traffic;
@@ -45,6 +46,7 @@ pub(crate) const SCENARIO_SPEC: Shape = Shape {
         "sharedServices",
         "routing",
         "transport",
+        "sharing",
         "traffic",
         "outages",
         "record",
@@ -57,11 +59,12 @@ pub(crate) use {
     network::TOPOLOGY,
     outages::{OUTAGE, RECORD},
     ports::{PORTS, RED, ROUND_ROBIN, ROUTING, SERVICE, SHARED_BUFFER},
+    sharing::{ELASTICSWITCH, EVENT, EYEQ, FAULTS, PARLEY, SCHEME, SHARING, STATIC_LIMITS},
     sizes::SIZES,
     sweep::SWEEP,
     traffic::TRAFFIC,
     transport::{FIXED, TRANSPORT},
-    workload::{IMPORT, LISTED_FLOW, ON_OFF, RPC, TOKEN_BUCKET},
+    workload::{IMPORT, LISTED_FLOW, ON_OFF, RPC, TOKEN_BUCKET, UNIFORM},
 };
 
 /// A scenario file: one run, or those of its sweep.
@@ -203,6 +206,7 @@ fn read_spec(
     let network: &Network = &numbered.network;
     let shared = fields.get("sharedServices").map(|node| ports::read_services(node, network, problems));
     let (shared_services, service_items) = shared.unwrap_or_default();
+    let sharing = fields.get("sharing").map(|node| sharing::read(node, network, &mut context.files, problems));
     let outages = fields.get("outages").map(|node| outages::read(node, network, problems));
     let (outages, outage_items) = outages.unwrap_or_default();
     let traffic =
@@ -217,7 +221,7 @@ fn read_spec(
         shared_services,
         routing: routing.unwrap_or(wayleave_scenarios::Routing::Flow),
         transport,
-        sharing: None,
+        sharing: sharing.flatten(),
         traffic,
         outages,
         record,

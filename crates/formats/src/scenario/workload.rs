@@ -19,6 +19,7 @@ use crate::tree::{Node, Value};
 pub(crate) const TOKEN_BUCKET: Shape = Shape { what: "a token bucket", keys: &["rate", "burst", "phase"] };
 pub(crate) const ON_OFF: Shape = Shape { what: "an on-off source", keys: &["rate", "on", "off"] };
 pub(crate) const RPC: Shape = Shape { what: "RPC", keys: &["outstanding", "answer", "think"] };
+pub(crate) const UNIFORM: Shape = Shape { what: "uniform gaps", keys: &["mean", "connections"] };
 pub(crate) const LISTED_FLOW: Shape = Shape { what: "a flow", keys: &["at", "from", "to", "size", "queue"] };
 pub(crate) const IMPORT: Shape = Shape { what: "a list of flows", keys: &["hpcc", "htsim"] };
 
@@ -34,11 +35,12 @@ pub(super) enum What {
     Load,
     PerSecond,
     Every,
+    Uniform,
     Rpc,
     Listed,
 }
 
-const KEYS: [(&str, What); 9] = [
+const KEYS: [(&str, What); 10] = [
     ("tokenBucket", What::TokenBucket),
     ("constantRate", What::ConstantRate),
     ("onOff", What::OnOff),
@@ -46,6 +48,7 @@ const KEYS: [(&str, What); 9] = [
     ("load", What::Load),
     ("perSecond", What::PerSecond),
     ("every", What::Every),
+    ("uniform", What::Uniform),
     ("rpc", What::Rpc),
     ("listed", What::Listed),
 ];
@@ -155,6 +158,7 @@ fn read_flows(
         What::Load => number(fields.get("load")?, problems).map(Arrivals::Load),
         What::PerSecond => number(fields.get("perSecond")?, problems).map(Arrivals::PerSecond),
         What::Every => fields.get("every")?.quantity(problems).map(Arrivals::Every),
+        What::Uniform => read_uniform(fields.get("uniform")?, problems),
         What::Rpc => read_rpc(fields.get("rpc")?, files, problems),
         _ => Some(Arrivals::Once),
     };
@@ -179,6 +183,13 @@ fn read_rpc(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Problems<'_>)
     let outstanding = fields.get("outstanding").map_or(Some(1), |node| small(node, problems));
     let think = fields.get("think").map_or(Some(Time::ZERO), |node| node.quantity(problems));
     Some(Arrivals::Rpc { outstanding: outstanding?, answer: answer?, think: think? })
+}
+
+fn read_uniform(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Arrivals> {
+    let fields = Fields::read(node, &UNIFORM, problems)?;
+    let mean = fields.require("mean", problems).and_then(|node| node.quantity(problems));
+    let connections = fields.get("connections").map(|node| small(node, problems));
+    Some(Arrivals::Uniform { mean: mean?, connections: connections.map_or(Some(None), |count| count.map(Some))? })
 }
 
 fn read_list(
