@@ -5,7 +5,7 @@ use wayleave_scenarios::{Arrivals, Ends, FlowSizes, Reliable, Scenario};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::testbed::{
-    System, endless, flows, free, mean_between, network, policy, racks, received, scenario, service, settings,
+    System, T_RACK, endless, flows, free, mean_between, network, policy, racks, received, scenario, service, settings,
     simulate, throughput,
 };
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
@@ -30,25 +30,23 @@ impl Reading {
     }
 }
 
-/// Where things happen, in seconds: B begins; A has sent all that it has at 30 Gbit/s until then and half of it afterwards.
-struct Phases {
-    second: f64,
-    end: f64,
-    /// Links and policies, of the paper's.
-    scale: u64,
-}
+/// In rounds of rack brokers: B begins; A has sent all that it has some rounds later; the end.
+const SECOND: f64 = 6.0;
+const END: f64 = 26.0;
 
 /// Measures it.
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
-    let phases = run.choose(Phases { second: 6.0, end: 26.0, scale: 1 }, Phases { second: 6.0, end: 26.0, scale: 10 });
+    let round = run.choose(T_RACK[0], T_RACK[1]);
+    let rounds = |points: Vec<(f64, f64)>| -> Vec<(f64, f64)> {
+        points.into_iter().map(|(at, rate)| (at * 1e9 / round.as_nanos() as f64, rate)).collect()
+    };
     let seeds = run.seeds(1, 1);
     let readings = [Reading::Printed, Reading::BothGuaranteed];
     let jobs: Vec<(Reading, u64)> =
         readings.iter().flat_map(|&reading| seeds.iter().map(move |&seed| (reading, seed))).collect();
     let rates = run.map(&jobs, |&(reading, seed)| {
-        let outcome = simulate(&rack(reading, &phases)?, seed)?;
-        Ok([throughput(&outcome, 0), throughput(&outcome, 1)]
-            .map(|rates| rates.into_iter().map(|(at, rate)| (at, rate * phases.scale as f64)).collect::<Vec<_>>()))
+        let outcome = simulate(&rack(reading, round)?, seed)?;
+        Ok([throughput(&outcome, 0), throughput(&outcome, 1)].map(rounds))
     })?;
     let of =
         |reading: Reading| jobs.iter().zip(&rates).filter(move |((of, _), _)| *of == reading).map(|(_, rates)| rates);
@@ -66,7 +64,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
             }
             .to_owned(),
             title: format!("At the receiving rack: {}, both 60 Gbit/s", reading.name()),
-            x: Axis::linear("time", "s"),
+            x: Axis::linear("time", "rounds of the rack brokers"),
             y: Axis::linear("received", "Gbit/s"),
             form: Form::Joined,
             centre: Centre::Mean,
@@ -82,11 +80,10 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
             all.iter().map(|rates| mean_between(&rates[service], from, to)).collect()
         };
         let text = |values: &[f64]| values.iter().map(|value| format!("{value:.1}")).collect::<Vec<_>>().join(", ");
-        // Two seconds to settle.
-        let alone = mean(0, 2.0, phases.second);
-        let (a, b) =
-            (mean(0, phases.second + 3.0, phases.second + 7.0), mean(1, phases.second + 3.0, phases.second + 7.0));
-        let later = mean(1, phases.end - 4.0, phases.end);
+        // A broker's first report tells where counters stand, and two more until what it says is in force everywhere.
+        let alone = mean(0, 3.5, SECOND);
+        let (a, b) = (mean(0, SECOND + 3.5, SECOND + 6.0), mean(1, SECOND + 3.5, SECOND + 6.0));
+        let later = mean(1, END - 4.0, END);
         let near = |values: &[f64], wanted: f64| values.iter().all(|value| (value / wanted - 1.0).abs() < 0.1);
         let name = reading.name();
         statements.push(Statement::claim(
@@ -114,18 +111,18 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
             "6.3",
             format!("when A has finished, B uses all up to 60 Gbit/s ({name})"),
             near(&later, 60.0),
-            format!("{} Gbit/s in the last four seconds", text(&later)),
+            format!("{} Gbit/s in the last four rounds", text(&later)),
         ));
     }
-    let mut notes = vec![
-        "Seconds in place of minutes: B begins after 6 s (300 s in the paper), and its flows all at once (over 50 s in the paper)."
+    let notes = vec![
+        format!(
+            "Rack brokers work every {round}. B begins in round 6 (after 300 s in the paper), with all flows at once (over 50 s in the paper)."
+        ),
+        "60 Gbit/s are not reached: a receiver has one R for its 80 senders, and every mark on the way of any of them lowers it. Paths are \
+         chosen per flow, so that of eight links to the rack one has about a tenth more than its part, and R settles where the term of \
+         marks and the one of use cancel out: y = C (1 - beta)."
             .to_owned(),
     ];
-    if phases.scale > 1 {
-        notes.push(
-            "Quick: links and policies have a tenth of the rate; what is shown is ten times what was seen.".to_owned(),
-        );
-    }
     let figure = Figure { statements, panels: readings.map(panel).to_vec(), seeds, notes, ..Figure::default() };
     Ok(settings(figure)
         .with("network", "Fig. 11; one rack receives, the 80 hosts of the others send")
@@ -133,13 +130,12 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
             "traffic",
             "one long flow of each service from every sender to every receiver; A has a given amount to send",
         )
-        .with("rates", "received payload with headers, in intervals of 250 ms"))
+        .with("rates", "what arrived with headers, in intervals of a quarter of a round"))
 }
 
-fn rack(reading: Reading, phases: &Phases) -> Result<Scenario, Failed> {
-    let part = |gbit: u64| Rate::from_bits_per_second(gbit * 1_000_000_000 / phases.scale);
-    let network = network(part(10))?;
-    let thirty = Some(part(30));
+fn rack(reading: Reading, round: Time) -> Result<Scenario, Failed> {
+    let network = network()?;
+    let thirty = Some(Rate::from_gbit(30));
     let a = match reading {
         Reading::Printed => received(None, thirty),
         Reading::BothGuaranteed => received(thirty, thirty),
@@ -147,21 +143,21 @@ fn rack(reading: Reading, phases: &Phases) -> Result<Scenario, Failed> {
     let machine =
         policy(&network, PolicyLevel::Machine, None, vec![service("A", 7001, free()), service("B", 7002, free())])?;
     let services = vec![service("A", 7001, a), service("B", 7002, received(thirty, None))];
-    let rack = policy(&network, PolicyLevel::Rack, Some(part(60)), services)?;
+    let rack = policy(&network, PolicyLevel::Rack, Some(Rate::from_gbit(60)), services)?;
     let all = racks(&network);
     let (receivers, senders) = all.split_last().ok_or_else(|| Failed::broken("no racks"))?;
     let ends = Ends::AllToAll(senders.concat(), receivers.clone());
-    let time = |seconds: f64| Time::from_nanos((seconds * 1e9) as u64);
-    let mut run = scenario("fig. 14", network.clone(), time(phases.end));
-    run.sharing = System::Parley.sharing(machine, rack, Time::from_micros(500));
-    run.record.series = Some(Time::from_millis(250));
-    // As much as A sends at 30 Gbit/s until B begins, and at 15 to 30 Gbit/s for 8 s or half of that.
+    let time = |rounds: f64| Time::from_nanos((rounds * round.as_nanos() as f64) as u64);
+    let mut run = scenario("fig. 14", network.clone(), time(END));
+    System::Parley.share(&mut run, machine, rack, Time::from_micros(500), round);
+    run.record.series = Some(time(0.25));
+    // As much as A sends in 15 rounds at 30 Gbit/s.
     let pairs = (senders.concat().len() * receivers.len()) as u64;
-    let bytes = part(30).bits_per_second() / 8 * 10 / pairs;
+    let bytes = 30 * time(15.0).as_nanos() / 8 / pairs;
     let sizes = Some(FlowSizes::Fixed(Bytes::new(bytes)));
     let first = flows("A", ends.clone(), Reliable { arrivals: Arrivals::Once, sizes, deadline: None, transport: None });
     let mut second = endless("B", ends);
-    second.start = time(phases.second);
+    second.start = time(SECOND);
     run.traffic = vec![first, second];
     Ok(run)
 }

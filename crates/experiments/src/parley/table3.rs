@@ -6,7 +6,9 @@ use wayleave_scenarios::{Arrivals, BrokerAt, Ends, FlowSizes, Reliable, Scenario
 use wayleave_sim::Outcome;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::testbed::{System, flows, free, network, policy, racks, received, scenario, service, settings, simulate};
+use super::testbed::{
+    System, T_RACK, flows, free, network, policy, racks, received, scenario, service, settings, simulate,
+};
 use crate::data::{Figure, Table};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
@@ -38,10 +40,16 @@ struct Case {
 /// How long, and with what.
 #[derive(Clone, Copy, Debug)]
 struct Length {
+    /// In rounds of rack brokers.
     warmup: u64,
     counted: u64,
-    /// Links and policies have this part of the paper's rate.
-    scale: u64,
+    round: Time,
+}
+
+impl Length {
+    fn time(self, rounds: u64) -> Time {
+        Time::from_nanos(rounds * self.round.as_nanos())
+    }
 }
 
 /// What was seen of one service in ms.
@@ -54,8 +62,7 @@ struct Seen {
 /// Measures it.
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(1, 1);
-    let full = Length { warmup: 5, counted: 10, scale: 1 };
-    let length = run.choose(full, Length { warmup: 5, counted: 5, scale: 10 });
+    let length = Length { warmup: 5, counted: 10, round: run.choose(T_RACK[0], T_RACK[1]) };
     let mut cases: Vec<Case> = Vec::new();
     for system in System::ALL {
         cases.extend(LOADS.map(|load| Case { system, load, crashed: 0 }));
@@ -123,7 +130,10 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
 fn statements(of_a: &dyn Fn(System, usize) -> f64, crashed: f64, bounds: &[Vec<f64>]) -> Vec<Statement> {
     let nothing = of_a(System::Nothing, 3);
     let (eyeq, parley) = (of_a(System::Eyeq, 3), of_a(System::Parley, 3));
-    let tails = format!("without {nothing:.1} ms, EyeQ {eyeq:.1} ms, Parley {parley:.1} ms");
+    let marked = of_a(System::EyeqWithMarks, 3);
+    let tails = format!(
+        "without {nothing:.1} ms, EyeQ {eyeq:.1} ms ({marked:.1} ms if it heard of marks), Parley {parley:.1} ms"
+    );
     let mut all = vec![
         Statement::claim(
             "6.3",
@@ -173,24 +183,21 @@ fn statements(of_a: &dyn Fn(System, usize) -> f64, crashed: f64, bounds: &[Vec<f
 
 fn notes(length: Length, parley: &[Seen]) -> Vec<String> {
     let requests: u64 = parley.iter().map(|seen| seen.requests).sum();
-    let mut notes = vec![
+    vec![
         format!(
-            "{} s are counted, after {} s of warm-up in which rack brokers settle (20 minutes in the paper): {requests} requests of A, \
-             {} of them beyond the percentile.",
-            length.counted,
-            length.warmup,
+            "{} are counted, after {} of warm-up in which rack brokers settle, who work every {} (20 minutes in the paper): {requests} \
+             requests of A, {} of them beyond the percentile.",
+            length.time(length.counted),
+            length.time(length.warmup),
+            length.round,
             requests / 100
         ),
         "Requests that are not complete at the end count as slower than all others. A dash is a percentile among those.".to_owned(),
         "A request takes one of 24 connections of its pair, or waits for one; each begins with an initial window of 10.".to_owned(),
-    ];
-    if length.scale > 1 {
-        notes.push(format!(
-            "Quick: links and policies have 1/{} of the rate, so times are longer, and bounds are not those of these links.",
-            length.scale
-        ));
-    }
-    notes
+        "EyeQ \"assumes a congestion-free core\" (6.3): its row is without marks. Its own room hears of marks, and the row with them shows what \
+         they do."
+            .to_owned(),
+    ]
 }
 
 /// In ms, at 10 Gbit/s: the burst is what 15 iterations of 500 us bring (6.3).
@@ -213,27 +220,26 @@ fn tail(outcome: &Outcome, service: usize) -> Seen {
 }
 
 fn rack(case: Case, length: Length) -> Result<Scenario, Failed> {
-    let part = |gbit: u64| Rate::from_bits_per_second(gbit * 1_000_000_000 / length.scale);
-    let network = network(part(10))?;
-    let thirty = Some(part(30));
+    let network = network()?;
+    let thirty = Some(Rate::from_gbit(30));
     let machine =
         policy(&network, PolicyLevel::Machine, None, vec![service("A", 7001, free()), service("B", 7002, free())])?;
     let services = vec![service("A", 7001, received(None, thirty)), service("B", 7002, received(thirty, None))];
-    let rack = policy(&network, PolicyLevel::Rack, Some(part(60)), services)?;
+    let rack = policy(&network, PolicyLevel::Rack, Some(Rate::from_gbit(60)), services)?;
     let all = racks(&network);
     let (receivers, senders) = all.split_last().ok_or_else(|| Failed::broken("no racks"))?;
     let senders = senders.concat();
-    let duration = Time::from_millis((length.warmup + length.counted) * 1_000);
+    let duration = length.time(length.warmup + length.counted);
     let mut run = scenario("table 3", network.clone(), duration);
-    run.warmup = Time::from_millis(length.warmup * 1_000);
-    run.sharing = case.system.sharing(machine, rack, INTERVAL);
+    run.warmup = length.time(length.warmup);
+    case.system.share(&mut run, machine, rack, INTERVAL, length.round);
     if let Some(sharing) = &mut run.sharing {
         for &host in &receivers[..case.crashed] {
             let what = SharingChange::Stops(BrokerAt::Machine(host));
-            sharing.events.push(SharingEvent { at: Time::from_millis(500), what });
+            sharing.events.push(SharingEvent { at: length.time(1), what });
         }
     }
-    let capacity = part(80).bits_per_second();
+    let capacity = Rate::from_gbit(80).bits_per_second();
     let loads = [LOAD_OF_A, case.load - LOAD_OF_A].map(|percent| capacity as f64 * percent as f64 / 100.0);
     let pairs = senders.len() * receivers.len();
     for (at, name) in ["A", "B"].into_iter().enumerate() {

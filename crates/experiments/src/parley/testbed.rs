@@ -25,9 +25,12 @@ const BUFFER: Bytes = Bytes::new(9_000_000);
 /// The shortest retransmission time-out of Linux.
 const MIN_TIMEOUT: Time = Time::from_millis(200);
 
-/// Fig. 11, with links of some rate: 9 racks of 10 hosts, 2 spines, 4 parallel links each.
-pub(super) fn network(rate: Rate) -> Result<Arc<Network>, Failed> {
-    let cabling = Cabling { rate, propagation: Time::from_nanos(500), ..Cabling::default() };
+/// T_rack of Table 1; and what 6.2 says that is possible as well, for a quick look: a tenth of the time shows as many rounds.
+pub(super) const T_RACK: [Time; 2] = [Time::from_millis(1_000), Time::from_millis(100)];
+
+/// Fig. 11: 9 racks of 10 hosts, 2 spines, 4 parallel links each, 10 Gbit/s.
+pub(super) fn network() -> Result<Arc<Network>, Failed> {
+    let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_nanos(500), ..Cabling::default() };
     let fabric = LeafSpine { leaves: 9, spines: 2, hosts_per_leaf: 10, parallel: 4, uplink_rate: None, cabling };
     build::leaf_spine(&fabric).map(Arc::new).map_err(Failed::broken)
 }
@@ -74,31 +77,42 @@ pub(super) fn policy(
 pub(super) enum System {
     /// Nothing but TCP.
     Nothing,
-    /// Machine shapers.
+    /// Machine shapers that hear of no marks: "EyeQ assumes a congestion-free core" (6.3).
     Eyeq,
+    /// Machine shapers that hear of marks, as Parley's.
+    EyeqWithMarks,
     /// The same under brokers.
     Parley,
 }
 
 impl System {
-    pub(super) const ALL: [Self; 3] = [Self::Nothing, Self::Eyeq, Self::Parley];
+    pub(super) const ALL: [Self; 4] = [Self::Nothing, Self::Eyeq, Self::EyeqWithMarks, Self::Parley];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Nothing => "without guarantees",
             Self::Eyeq => "EyeQ",
+            Self::EyeqWithMarks => "EyeQ with marks",
             Self::Parley => "Parley",
         }
     }
 
-    /// How hosts share; the rack policy is Parley's only. `interval` is that of the machine shaper.
-    pub(super) fn sharing(self, machine: Policy, rack: Policy, interval: Time) -> Option<Sharing> {
+    /// Lets the hosts of a scenario share. The rack policy is Parley's only. `interval` is that of the machine shaper, `rack_interval` that
+    /// of rack brokers.
+    pub(super) fn share(self, run: &mut Scenario, machine: Policy, rack: Policy, interval: Time, rack_interval: Time) {
+        if self == Self::Eyeq {
+            run.switches.ecn = None;
+        }
+        run.sharing = self.sharing(machine, rack, interval, rack_interval);
+    }
+
+    fn sharing(self, machine: Policy, rack: Policy, interval: Time, rack_interval: Time) -> Option<Sharing> {
         let shaper = Eyeq { interval: Some(interval), ..Eyeq::default() };
         match self {
             Self::Nothing => None,
-            Self::Eyeq => Some(Sharing::new(EdgeScheme::Eyeq(shaper), machine)),
+            Self::Eyeq | Self::EyeqWithMarks => Some(Sharing::new(EdgeScheme::Eyeq(shaper), machine)),
             Self::Parley => {
-                let parley = Parley { shaper, ..Parley::default() };
+                let parley = Parley { shaper, rack_interval: Some(rack_interval), ..Parley::default() };
                 Some(Sharing { rack: Some(rack), ..Sharing::new(EdgeScheme::Parley(parley), machine) })
             }
         }

@@ -33,6 +33,8 @@
 //!   restarted has them a round later. The time-out counts from when the fabric broker spoke.
 //! - A rack wants of the fabric what it could give its services if the fabric broker did not limit them, in the mean over
 //!   the rounds of the interval: a service that sends in bursts (Fig. 13) would else be seen or not seen by chance.
+//! - Who wants no more than it gets has no limit (3.2.2), but its maximum holds: a service with a maximum, of the rack or from the fabric
+//!   broker, is never held to more than that, so that a burst after a pause does not exceed it until the next round (Fig. 13).
 //! - Light services: a machine tells a service one by one from the threshold divided by the number of machines on, so that no heavy one is
 //!   missed, and whatever it uses if it has a limit or a maximum. What all others use is told as one sum, which is taken off the
 //!   capacity before it is shared: they are never limited, and nobody is promised what they use.

@@ -20,6 +20,8 @@ struct Service {
     wants: [DemandEstimator; 2],
     /// On all traffic, in and out of the rack.
     limit: [Option<Rate>; 2],
+    /// Whether what the machine was told is its maximum, which is no such limit.
+    is_ceiling: [bool; 2],
     /// What crossed the uplinks in the last interval, and all of it.
     mix: [Count; 2],
 }
@@ -36,6 +38,7 @@ impl Own {
             counted: [Count::default(); 2],
             wants: [const { DemandEstimator::new(EstimatorParams::RACK) }; 2].map(|_| DemandEstimator::new(params)),
             limit: [None; 2],
+            is_ceiling: [false; 2],
             mix: [Count::default(); 2],
         };
         Self { services: vec![service; classes], at: None }
@@ -95,13 +98,31 @@ impl Own {
         service.limit
     }
 
+    /// Who has no limit is held to its maximum at the uplinks, unless it was seen to send inside the rack alone. What a maximum hides
+    /// is not demand: it does not count as a limit.
+    pub(super) fn held(
+        &mut self,
+        class: usize,
+        limits: [Option<Rate>; 2],
+        ceilings: [Option<Rate>; 2],
+    ) -> [Option<Rate>; 2] {
+        let service = &mut self.services[class];
+        [0, 1].map(|direction| {
+            let mix = service.mix[direction];
+            let ceiling = ceilings[direction].filter(|_| mix.uplink > 0 || mix.total == 0);
+            service.is_ceiling[direction] = limits[direction].is_none() && ceiling.is_some();
+            limits[direction].or(ceiling.map(|ceiling| with_inside(ceiling, mix)))
+        })
+    }
+
     fn set_limits(&mut self, limits: &[Limited]) {
         for service in &mut self.services {
             service.limit = [None; 2];
         }
         for limited in limits {
             if let Some(service) = self.services.get_mut(limited.class.index()) {
-                service.limit = limited.limit;
+                let is_ceiling = service.is_ceiling;
+                service.limit = [0, 1].map(|direction| limited.limit[direction].filter(|_| !is_ceiling[direction]));
             }
         }
     }

@@ -201,6 +201,13 @@ struct Level<'a> {
 }
 
 impl Side {
+    /// The maximum that holds for a leaf, of the service or of one that it is a part of; `None` if it is no less than what is shared.
+    pub(super) fn ceiling(&self, at: usize) -> Option<Rate> {
+        let above = core::iter::successors(Some(self.leaf(at)), |&node| self.tree.parent(node));
+        let maxima = above.filter(|&node| node != Tree::ROOT).filter_map(|node| self.tree.terms(node).max);
+        maxima.min().filter(|&max| max < self.capacity)
+    }
+
     fn new(
         services: &Services,
         here: &Policy,

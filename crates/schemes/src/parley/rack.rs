@@ -194,7 +194,8 @@ impl RackBroker {
         }
     }
 
-    /// Limits for those who want more than they get (3.2.2).
+    /// Limits for those who want more than they get (3.2.2), and the maxima of all others: a service that was idle would exceed
+    /// its maximum until it is looked at again.
     fn tell_machine(&mut self, act: &mut Act<'_>) {
         let mut rates = Vec::new();
         for class in self.own.classes() {
@@ -203,7 +204,9 @@ impl RackBroker {
                 let leaf = self.pool.sides[direction].leaf(at);
                 self.shares[direction].limit(leaf)
             });
-            let [transmit, receive] = self.own.limit(class.index(), shares);
+            let limits = self.own.limit(class.index(), shares);
+            let ceilings = [0, 1].map(|direction| self.pool.sides[direction].ceiling(at));
+            let [transmit, receive] = self.own.held(class.index(), limits, ceilings);
             if transmit.is_some() || receive.is_some() {
                 rates.push(ServiceRates { service: class.0 as u16, transmit, receive });
             }
