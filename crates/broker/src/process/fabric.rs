@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use wayleave_policy::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
 use wayleave_schemes::parley::{FabricBroker, Ignored, Message};
@@ -12,7 +12,7 @@ use wayleave_topology::NodeId;
 use wayleave_wire::broker::RateList;
 
 use super::rpc::{self, ReadError};
-use super::{Clock, Stop, TURN, Thrown, first_serial, is_worth_a_line, today};
+use super::{Clock, Stop, TURN, Thrown, first_serial, is_worth_a_line, no_address, today};
 use crate::Setup;
 
 /// At once. Section 5.3 speaks of 10000 racks, each with a leader that keeps its connection.
@@ -27,6 +27,8 @@ pub struct FabricOptions {
 }
 
 struct Shared {
+    /// A connection over which nobody has asked for so long is closed.
+    patience: Duration,
     broker: Mutex<FabricBroker>,
     clock: Clock,
     stop: Stop,
@@ -41,10 +43,12 @@ struct Shared {
 pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(SocketAddr)) -> io::Result<Thrown> {
     let pool = options.setup.fabric_pool(Some(today())).map_err(io::Error::other)?;
     let mut changes = options.setup.changes(today());
-    let listener = TcpListener::bind(options.listen)?;
+    let listener = TcpListener::bind(options.listen).map_err(|error| no_address(options.listen, &error))?;
     listener.set_nonblocking(true)?;
     let broker = FabricBroker::new(options.setup.params, options.setup.epoch, first_serial(), pool);
+    let patience = Duration::from_nanos(options.setup.params.fabric_timeout.as_nanos());
     let shared = Arc::new(Shared {
+        patience,
         broker: Mutex::new(broker),
         clock: Clock::begin(),
         stop: stop.clone(),
@@ -115,9 +119,9 @@ fn serve(shared: &Shared, mut stream: TcpStream) -> Result<(), String> {
     stream.set_read_timeout(Some(TURN)).map_err(words)?;
     stream.set_write_timeout(Some(Duration::from_secs(5))).map_err(words)?;
     loop {
-        let list = match rpc::read(&mut stream, &shared.stop) {
+        let list = match rpc::read(&mut stream, &shared.stop, Instant::now() + shared.patience) {
             Ok(list) => list,
-            Err(ReadError::Closed | ReadError::Stopped) => return Ok(()),
+            Err(ReadError::Closed | ReadError::Stopped | ReadError::Late) => return Ok(()),
             Err(ReadError::Wrong(error)) => return Err(error),
         };
         for answer in answers(shared, list) {

@@ -8,6 +8,8 @@ mod lines;
 mod rack;
 mod rpc;
 
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -64,6 +66,11 @@ fn first_serial() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Room for a million messages in each millisecond; 44 bits of milliseconds are 550 years.
     u64::try_from(since.as_millis()).map_or(0, |millis| millis << 20)
+}
+
+/// That nobody can listen there.
+fn no_address(address: SocketAddr, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot listen at {address}: {error}"))
 }
 
 /// The calendar.

@@ -13,11 +13,14 @@ use wayleave_units::Rate;
 use wayleave_wire::broker::RateList;
 
 use super::lines::{LimitsLine, ReportLine};
-use super::rpc;
-use super::{Clock, Stop, TURN, Thrown, first_serial, today};
+use super::rpc::{self, ReadError};
+use super::{Clock, Stop, TURN, Thrown, first_serial, no_address, today};
 use crate::Setup;
 
 const FABRIC: BrokerId = BrokerId(u32::MAX);
+
+/// Nobody waits longer for an answer of the fabric broker: the next question is better.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The broker of another machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +72,7 @@ pub fn run_rack(
     ready: impl FnOnce(SocketAddr),
 ) -> io::Result<Thrown> {
     let (events, heard) = channel();
-    let socket = UdpSocket::bind(options.listen)?;
+    let socket = UdpSocket::bind(options.listen).map_err(|error| no_address(options.listen, &error))?;
     socket.set_read_timeout(Some(TURN))?;
     let mut rack = Rack::new(&options, socket.try_clone()?, out)?;
     if let Some(address) = options.fabric {
@@ -296,10 +299,15 @@ fn ask_fabric(address: SocketAddr, asked: &Receiver<RateList>, events: &Sender<E
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        match ask(address, &mut connection, &list, events, stop) {
+        let is_old = connection.is_some();
+        let mut asked = ask(address, &mut connection, &list, events, stop);
+        if asked.is_err() && is_old {
+            // The broker may have begun again since the last question.
+            asked = ask(address, &mut connection, &list, events, stop);
+        }
+        match asked {
             Ok(()) => is_told = false,
             Err(error) => {
-                connection = None;
                 if !std::mem::replace(&mut is_told, true) {
                     tracing::warn!(%address, "the fabric broker cannot be asked: {error}; the next question tries again");
                 }
@@ -318,22 +326,18 @@ fn ask(
     let words = |error: io::Error| error.to_string();
     let mut stream = match connection.take() {
         Some(stream) => stream,
-        None => TcpStream::connect_timeout(&address, Duration::from_secs(2)).map_err(words)?,
+        None => TcpStream::connect_timeout(&address, PATIENCE).map_err(words)?,
     };
     stream.set_nodelay(true).map_err(words)?;
-    stream.set_write_timeout(Some(Duration::from_secs(2))).map_err(words)?;
+    stream.set_write_timeout(Some(PATIENCE)).map_err(words)?;
     stream.set_read_timeout(Some(TURN)).map_err(words)?;
     rpc::write(&mut stream, list).map_err(words)?;
-    // Nobody waits longer for an answer: the next question is better.
-    let patience = Stop::default();
-    let until = Instant::now() + Duration::from_secs(2);
     loop {
-        let mut waiting = Waiting { stream: &mut stream, until, stop, patience: &patience };
-        let answer = match rpc::read(&mut waiting, &patience) {
+        let answer = match rpc::read(&mut stream, stop, Instant::now() + PATIENCE) {
             Ok(answer) => answer,
-            Err(rpc::ReadError::Wrong(error)) => return Err(error),
-            Err(rpc::ReadError::Closed) => return Err("it has closed the connection".to_owned()),
-            Err(rpc::ReadError::Stopped) => return Err("it does not answer".to_owned()),
+            Err(ReadError::Wrong(error)) => return Err(error),
+            Err(ReadError::Closed) => return Err("it has closed the connection".to_owned()),
+            Err(ReadError::Late | ReadError::Stopped) => return Err("it does not answer".to_owned()),
         };
         let last = answer.range.1;
         if events.send(Event::Answer(answer)).is_err() || last >= list.range.1 {
@@ -342,23 +346,6 @@ fn ask(
     }
     *connection = Some(stream);
     Ok(())
-}
-
-/// A stream that is given up at some time, or when the broker ends.
-struct Waiting<'a> {
-    stream: &'a mut TcpStream,
-    until: Instant,
-    stop: &'a Stop,
-    patience: &'a Stop,
-}
-
-impl io::Read for Waiting<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        if Instant::now() >= self.until || self.stop.is_stopped() {
-            self.patience.stop();
-        }
-        self.stream.read(bytes)
-    }
 }
 
 fn ask_uplinks(mut uplinks: Uplinks, every: Duration, events: &Sender<Event>, stop: &Stop) {

@@ -1,6 +1,7 @@
 //! Lists over a stream: each as long as its first bytes say.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::time::Instant;
 
 use wayleave_wire::broker::{PREFIX_BYTES, RateList};
 
@@ -12,19 +13,21 @@ pub(super) enum ReadError {
     Closed,
     /// The broker ends.
     Stopped,
+    /// Nothing whole came until the time.
+    Late,
     /// What came is no list: the stream cannot be read any further.
     Wrong(String),
 }
 
-/// The next list. The stream gives up waiting now and then, so that this can see whether it has to end.
-pub(super) fn read(stream: &mut impl Read, stop: &Stop) -> Result<RateList, ReadError> {
+/// The next list, if it comes until then. The stream gives up waiting now and then, so that this can see whether it has to end.
+pub(super) fn read(stream: &mut impl Read, stop: &Stop, until: Instant) -> Result<RateList, ReadError> {
     let mut prefix = [0; PREFIX_BYTES];
-    fill(stream, &mut prefix, stop)?;
+    fill(stream, &mut prefix, stop, until)?;
     let length = RateList::length(&prefix).map_err(|error| ReadError::Wrong(error.to_string()))?;
     // At most half a megabyte: `length` refuses more.
     let mut bytes = vec![0; length as usize];
     bytes[..PREFIX_BYTES].copy_from_slice(&prefix);
-    fill(stream, &mut bytes[PREFIX_BYTES..], stop)?;
+    fill(stream, &mut bytes[PREFIX_BYTES..], stop, until)?;
     RateList::decode(&bytes).map_err(|error| ReadError::Wrong(error.to_string()))
 }
 
@@ -33,10 +36,13 @@ pub(super) fn write(stream: &mut impl Write, list: &RateList) -> io::Result<()> 
     stream.flush()
 }
 
-fn fill(stream: &mut impl Read, mut bytes: &mut [u8], stop: &Stop) -> Result<(), ReadError> {
+fn fill(stream: &mut impl Read, mut bytes: &mut [u8], stop: &Stop, until: Instant) -> Result<(), ReadError> {
     while !bytes.is_empty() {
         if stop.is_stopped() {
             return Err(ReadError::Stopped);
+        }
+        if Instant::now() >= until {
+            return Err(ReadError::Late);
         }
         match stream.read(bytes) {
             Ok(0) => return Err(ReadError::Closed),

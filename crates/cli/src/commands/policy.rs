@@ -29,7 +29,7 @@ Examples:
 #[derive(Subcommand, Clone, Debug)]
 #[command(after_help = exit::after(EXAMPLE))]
 pub(crate) enum PolicyCommand {
-    Check(CheckArgs),
+    Check(Box<CheckArgs>),
     Show(Box<ShowArgs>),
 }
 
