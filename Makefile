@@ -86,7 +86,7 @@ fuzz-dataplane: toolchain ## the eBPF programs against their models with a milli
 
 verify-long: toolchain ## a million random networks with admitted contracts under attack (VERIFY_CASES)
 	$(call say,$(VERIFY_CASES) random networks under attack)
-	@VERIFY_CASES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave-verify --test random_sets
+	@VERIFY_CASES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave-verify --test attacks random_sets::
 
 break-ledger: toolchain ## kill, cut the power of and damage the ledger on disk at length (BREAKING)
 	$(call say,$(BREAKING) times as many kills$(comma) power cuts and cases of damage as usual)

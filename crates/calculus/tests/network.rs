@@ -1,6 +1,6 @@
 //! Whole networks: cases that are computed by hand, and what must hold between the analyses.
 //!
-//! Abstract units, as in `textbook.rs`: a rate of 2 with a time of 3 gives 6.
+//! Abstract units, as in `curves/textbook.rs`: a rate of 2 with a time of 3 gives 6.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 

@@ -1,6 +1,7 @@
 //! What the recheck derives, and what it finds wrong.
 #![allow(clippy::unwrap_used, reason = "clippy.toml allows it in tests, which does not reach their helper functions")]
 
+mod brute_force;
 mod build;
 mod detection;
 mod grid;

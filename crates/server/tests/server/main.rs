@@ -9,3 +9,4 @@ mod disk;
 mod events;
 mod http;
 mod objects;
+mod openapi;

@@ -1,0 +1,88 @@
+//! What a contract may say, and what it reserves.
+
+use wayleave_contracts::{Accounting, Contract, ContractError, Demand, MAX_PROTECTION, WireOverhead};
+use wayleave_topology::builders::{Cabling, build};
+use wayleave_topology::{Hop, Network, Route};
+use wayleave_units::{Bytes, Rate, Time};
+
+fn network() -> Network {
+    build::star(3, Cabling::default()).unwrap()
+}
+
+fn contract(network: &Network) -> Contract {
+    Contract {
+        name: "ptp".into(),
+        tenant: None,
+        from: network.find_node("h1").unwrap(),
+        to: network.find_node("h2").unwrap(),
+        rate: Rate::from_mbit(1),
+        burst: Bytes::new(1000),
+        deadline: Time::from_millis(2),
+        accounting: Accounting::Wire,
+        max_frame: None,
+        route: None,
+        protection: 1,
+    }
+}
+
+const SIX_TAGS: WireOverhead = WireOverhead::Counted { tags: 6 };
+
+#[test]
+fn a_full_frame_with_six_tags_is_1562_wire_bytes() {
+    assert_eq!(SIX_TAGS.largest_frame(Bytes::new(1500)), Bytes::new(1562));
+}
+
+#[test]
+fn a_100_byte_frame_with_six_tags_costs_48_percent() {
+    let network = network();
+    let frame = Contract { accounting: Accounting::Frame { min_frame: Bytes::new(100) }, ..contract(&network) };
+    let expected = Demand { rate: Rate::from_bits_per_second(1_480_000), burst: Bytes::new(1480), max_frame: None };
+    assert_eq!(frame.demand(SIX_TAGS), expected);
+    assert_eq!(frame.demand(WireOverhead::Ignored).burst, Bytes::new(1000));
+    assert_eq!(contract(&network).demand(SIX_TAGS).burst, Bytes::new(1000));
+}
+
+#[test]
+fn a_demand_in_frames_is_rounded_up() {
+    let network = network();
+    let accounting = Accounting::Frame { min_frame: Bytes::new(999) };
+    assert_eq!(Contract { accounting, ..contract(&network) }.demand(SIX_TAGS).burst, Bytes::new(1049));
+}
+
+#[test]
+fn every_impossible_field_is_named() {
+    let network = network();
+    let base = contract(&network);
+    let switch = network.find_node("s1").unwrap();
+    let big = Some(Bytes::new(1001));
+    let hop = |link: &str, queue| Hop { link: network.find_link(link).unwrap(), queue };
+    let cases: Vec<(Contract, &str)> = vec![
+        (Contract { name: String::new(), ..base.clone() }, "name"),
+        (Contract { name: "a\nb".into(), ..base.clone() }, "name"),
+        (Contract { from: switch, ..base.clone() }, "from"),
+        (Contract { to: switch, ..base.clone() }, "to"),
+        (Contract { to: base.from, ..base.clone() }, "to"),
+        (Contract { rate: Rate::ZERO, ..base.clone() }, "rate"),
+        (Contract { burst: Bytes::ZERO, ..base.clone() }, "burst"),
+        (Contract { max_frame: big, ..base.clone() }, "burst"),
+        (Contract { accounting: Accounting::Frame { min_frame: Bytes::new(1001) }, ..base.clone() }, "burst"),
+        (Contract { accounting: Accounting::Frame { min_frame: Bytes::ZERO }, ..base.clone() }, "minFrame"),
+        (Contract { deadline: Time::ZERO, ..base.clone() }, "deadline"),
+        (Contract { deadline: Time::from_millis(100_001), ..base.clone() }, "deadline"),
+        (Contract { route: Some(Route { hops: vec![hop("h1->s1", 0)] }), ..base.clone() }, "route"),
+        (Contract { protection: 0, ..base.clone() }, "protection"),
+        (Contract { protection: MAX_PROTECTION + 1, ..base.clone() }, "protection"),
+        (
+            Contract {
+                route: Some(Route { hops: vec![hop("h1->s1", 0), hop("s1->h2", 0)] }),
+                protection: 2,
+                ..base.clone()
+            },
+            "protection",
+        ),
+    ];
+    for (contract, field) in cases {
+        assert_eq!(contract.validate(&network).as_ref().map_err(ContractError::field), Err(field), "{contract:?}");
+    }
+    assert_eq!(base.validate(&network), Ok(()));
+}

@@ -1,0 +1,26 @@
+//! Files of every kind: what they mean, what is said about what is wrong, and what is written.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+mod agent;
+mod benchmark;
+mod common;
+mod contracts;
+mod errors;
+mod errors_syntax;
+mod errors_topology;
+mod events;
+mod fuzz_parsers;
+mod graphs;
+mod imports;
+mod orders;
+mod policy;
+mod properties;
+mod robust;
+mod saihu;
+mod scale;
+mod scenario;
+mod scenario_errors;
+mod schemas;
+mod tenants;
+mod topology;

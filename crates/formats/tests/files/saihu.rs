@@ -1,0 +1,146 @@
+//! Output-port networks in Saihu's JSON: what is read, and what is said about files that are wrong.
+
+use wayleave_calculus::network::{Multiplexing, Packetizer, Shaping};
+use wayleave_calculus::rational::{ratio, whole};
+use wayleave_formats::{InputErrors, PortNetworkFile, ProblemKind, Source, read_port_network};
+
+fn read(text: &str) -> Result<PortNetworkFile, InputErrors> {
+    read_port_network(&Source::new("n.json", text))
+}
+
+/// With these flows on two servers, `a` and `b`.
+fn with_flows(flows: &str) -> Result<PortNetworkFile, InputErrors> {
+    let server = |name: &str| {
+        format!(r#"{{ "name": "{name}", "service_curve": {{ "latencies": ["1us"], "rates": ["1Gbps"] }} }}"#)
+    };
+    read(&format!("{{ \"servers\": [ {}, {} ],\n\"flows\": [\n{flows}\n] }}", server("a"), server("b")))
+}
+
+#[track_caller]
+fn assert_said(result: Result<PortNetworkFile, InputErrors>, kind: ProblemKind, parts: &[&str]) {
+    let errors = result.expect_err("the file is wrong");
+    assert_eq!(errors.problems()[0].kind(), kind, "{errors}");
+    for part in parts {
+        assert!(errors.to_string().contains(part), "{part}: {errors}");
+    }
+}
+
+#[test]
+fn units_of_objects_come_before_those_of_the_network() {
+    let file = read(
+        r#"{
+        "network": { "name": "demo", "packetizer": true, "multiplexing": "ARBITRARY", "analysis_option": ["PK"],
+                     "time_unit": "us", "data_unit": "B", "rate_unit": "Mbps", "max_packet_length": 60 },
+        "adjacency_matrix": [[0]],
+        "servers": [
+            { "name": "s", "service_curve": { "latencies": [10, "1ms"], "rates": [4, "50Mbps"] }, "capacity": 100 },
+            { "name": "t", "service_curve": { "latencies": [2], "rates": [8] }, "time_unit": "ms", "rate_unit": "kBps" }
+        ],
+        "flows": [
+            { "name": "f", "path": ["s", "t"], "arrival_curve": { "bursts": [10, "2kB"], "rates": ["10kbps", 0.5] },
+              "rate_unit": "kbps", "max_packet_length": 50 },
+            { "name": "g", "paths": [["s"], ["s", "t"]], "arrival_curve": { "bursts": [1.25], "rates": [1] } }
+        ] }"#,
+    )
+    .unwrap();
+    assert_eq!(file.name, "demo");
+    let options = file.options;
+    assert_eq!(
+        (options.packetizer, options.multiplexing, options.shaping),
+        (Packetizer::On, Multiplexing::Arbitrary, Shaping::Off)
+    );
+    let [s, t] = file.network.servers() else { panic!("two servers") };
+    assert_eq!(s.service.to_string(), "max(4Mbit [t - 10us]+, 50Mbit [t - 1ms]+)");
+    assert_eq!(s.line.as_ref().unwrap().rate, whole(100_000_000));
+    assert_eq!(t.service.to_string(), "64kbit [t - 2ms]+");
+    assert_eq!(t.line, None);
+    let [f, g] = file.network.flows() else { panic!("two flows") };
+    assert_eq!(f.arrival.to_string(), "min(10B + 10kbit t, 2kB + 500bit t)");
+    assert_eq!((&f.max_packet, &g.max_packet), (&whole(400_000_000_000), &whole(480_000_000_000)));
+    assert_eq!(g.arrival.burst(), whole(10_000_000_000));
+    assert_eq!(g.paths, [vec![0], vec![0, 1]]);
+}
+
+#[test]
+fn without_a_head_units_are_seconds_bits_and_bits_per_second() {
+    let file = read(
+        r#"{ "servers": [{ "name": "s", "service_curve": { "latencies": [1e-2], "rates": [3] } }],
+             "flows": [{ "name": "f", "path": ["s"], "arrival_curve": { "bursts": [7], "rates": ["1bpm"] } }] }"#,
+    )
+    .unwrap();
+    assert_eq!(file.name, "n");
+    assert_eq!(file.network.servers()[0].service.latency(), Some(whole(10_000_000)));
+    assert_eq!(file.network.flows()[0].arrival.long_term_rate(), ratio(1, 60).unwrap());
+    assert_eq!(file.options.shaping, Shaping::On);
+}
+
+#[test]
+fn errors_have_their_place_and_say_what_was_expected() {
+    const CURVE: &str = r#""arrival_curve": { "bursts": [1], "rates": [1] }"#;
+    let flow = |rest: &str| with_flows(&format!(r#"{{ "name": "f", {rest} }}"#));
+    assert_said(
+        flow(&format!(r#""path": ["a", "aa"], {CURVE}"#)),
+        ProblemKind::UnknownName,
+        &["n.json:3:30: there is no server \"aa\"", "in flow \"f\""],
+    );
+    assert_said(
+        flow(r#""path": ["a"], "arrival_curve": { "bursts": ["1us"], "rates": [1] }"#),
+        ProblemKind::BadValue,
+        &["\"1us\" is not accepted: a number such as 1500B", "without a unit it counts in the data_unit"],
+    );
+    assert_said(
+        flow(r#""path": ["a"], "arrival_curve": { "bursts": [1, 2], "rates": [1] }"#),
+        ProblemKind::Impossible,
+        &["2 bursts and 1 rates: as many of both"],
+    );
+    assert_said(flow(CURVE), ProblemKind::MissingKey, &["a flow needs a path, or paths if it is multicast"]);
+    assert_said(
+        flow(&format!(r#""path": ["a"], "paths": [["a"]], {CURVE}"#)),
+        ProblemKind::WrongType,
+        &["path and paths cannot both stand here"],
+    );
+    assert_said(
+        flow(&format!(r#""path": ["a", "b", "a"], {CURVE}"#)),
+        ProblemKind::Impossible,
+        &["n.json:3:1: path 1 of flow \"f\" visits server \"a\" twice"],
+    );
+    assert_said(
+        flow(&format!(r#""path": ["a"], "arival_curve": 3, {CURVE}"#)),
+        ProblemKind::UnknownKey,
+        &["did you mean \"arrival_curve\"?"],
+    );
+    let twice = format!(r#"{{ "name": "f", "path": ["a"], {CURVE} }}"#);
+    assert_said(
+        with_flows(&format!("{twice},\n{twice}")),
+        ProblemKind::Impossible,
+        &["n.json:4:1: two flows are called \"f\""],
+    );
+}
+
+#[test]
+fn servers_and_heads_that_mean_nothing_are_refused() {
+    let server = |server: &str, head: &str| read(&format!(r#"{{ {head} "servers": [{server}], "flows": [] }}"#));
+    const CURVE: &str = r#""service_curve": { "latencies": [0], "rates": [1] }"#;
+    assert_said(
+        server(r#"{ "name": "s", "service_curve": { "latencies": [0], "rates": [0] } }"#, ""),
+        ProblemKind::Impossible,
+        &["server \"s\" serves nothing: a rate above zero is expected"],
+    );
+    assert_said(
+        server(&format!(r#"{{ "name": "s", {CURVE}, "capacity": 0 }}"#), ""),
+        ProblemKind::Impossible,
+        &["a capacity of zero lets nothing through"],
+    );
+    assert_said(
+        server(&format!(r#"{{ "name": "s", {CURVE} }}, {{ "name": "s", {CURVE} }}"#), ""),
+        ProblemKind::DuplicateName,
+        &["the name \"s\" is taken: first on line 1"],
+    );
+    let head = |head: &str| server("", &format!(r#""network": {{ {head} }},"#));
+    assert_said(head(r#""time_unit": "sec""#), ProblemKind::BadValue, &["\"sec\" is no time_unit: s, m or h"]);
+    assert_said(head(r#""multiplexing": "FIFA""#), ProblemKind::BadValue, &["did you mean \"FIFO\"?"]);
+    assert_said(head(r#""packetizer": "yes""#), ProblemKind::BadValue, &["true or false is expected"]);
+    assert_said(read("[]"), ProblemKind::WrongType, &["an output-port network is expected here"]);
+    assert_said(read(""), ProblemKind::Empty, &["nothing is in it"]);
+    assert_said(read("{ \"servers\": [ }"), ProblemKind::Syntax, &["n.json:1:16"]);
+}

@@ -1,0 +1,186 @@
+//! Packets through one strict-priority port, as unfriendly as the promises allow: every bucket full at t = 0, a
+//! best-effort frame of full size just begun (and another whenever the port would idle). No delay that is seen may
+//! exceed the derived one. Time is in ps and data in "picobits" (bit/s times ps), all integers.
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use wayleave_recheck::check;
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::build::{Sender, Star, UPLINK_BUDGET, claim, downlink};
+
+const CASES: u64 = 400;
+const PACKETS_PER_FLOW: usize = 60;
+const PICOBITS_PER_BYTE: i128 = 8_000_000_000_000;
+/// All of them send a byte in a whole number of ps.
+const RATES_MBIT: [u64; 6] = [100, 400, 500, 1000, 2500, 10_000];
+
+/// SplitMix64 (Steele, Lea and Flood, 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From `low` to `high`, both included.
+    fn within(&mut self, low: u64, high: u64) -> u64 {
+        low + self.next() % (high - low + 1)
+    }
+}
+
+/// A scene whose flows together need at most the downlink.
+struct Case {
+    star: Star,
+    senders: Vec<Sender>,
+    /// Per link: the uplinks, then the downlink.
+    frames: Vec<Bytes>,
+    shaping: bool,
+}
+
+impl Case {
+    fn random(random: &mut Random) -> Self {
+        let rate = |random: &mut Random| Rate::from_mbit(RATES_MBIT[random.within(0, 5) as usize]);
+        let uplinks = [rate(random), rate(random), rate(random)];
+        let mut star = Star::new(&uplinks, rate(random));
+        star.switch.1 = Time::from_nanos(random.within(0, 1) * random.within(0, 20_000));
+        let frames = (0..4).map(|_| Bytes::new([300, 1562, 9062][random.within(0, 2) as usize])).collect();
+        let flows = random.within(1, 8);
+        let share = star.downlink.bits_per_second() / flows;
+        let senders = (0..flows).map(|_| Sender {
+            host: random.within(0, 2) as usize,
+            uplink_queue: 0,
+            queue: random.within(0, 2) as u8,
+            rate: Rate::from_bits_per_second(random.within(share / 50, share)),
+            burst: Bytes::new(random.within(100, 12_000)),
+        });
+        let senders = senders.collect();
+        Self { star, senders, frames, shaping: random.within(0, 1) == 1 }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Packet {
+    /// When its last bit is there.
+    arrival: i128,
+    queue: u8,
+    bytes: i128,
+}
+
+/// A token bucket that sends as early as it may.
+struct Bucket {
+    sender: Sender,
+    depth: i128,
+    level: i128,
+    at: i128,
+    next_bytes: i128,
+    left: usize,
+}
+
+impl Bucket {
+    fn new(sender: Sender) -> Self {
+        let grown = i128::from(sender.rate.bits_per_second()) * i128::from(UPLINK_BUDGET.as_nanos()) * 1000;
+        let depth = i128::from(sender.burst.get()) * PICOBITS_PER_BYTE + grown;
+        Self { sender, depth, level: depth, at: 0, next_bytes: 0, left: PACKETS_PER_FLOW }
+    }
+
+    /// When it has the tokens for its next packet.
+    fn ready(&self) -> i128 {
+        let rate = i128::from(self.sender.rate.bits_per_second());
+        let missing = (self.next_bytes * PICOBITS_PER_BYTE - self.level).max(0);
+        self.at + (missing + rate - 1) / rate
+    }
+
+    fn send(&mut self, now: i128) -> Packet {
+        let rate = i128::from(self.sender.rate.bits_per_second());
+        self.level = (self.level + rate * (now - self.at)).min(self.depth) - self.next_bytes * PICOBITS_PER_BYTE;
+        assert!(self.level >= 0);
+        (self.at, self.left) = (now, self.left - 1);
+        Packet { arrival: now, queue: self.sender.queue, bytes: self.next_bytes }
+    }
+}
+
+/// The time of one byte on a link.
+fn byte_time(rate: Rate) -> i128 {
+    PICOBITS_PER_BYTE / i128::from(rate.bits_per_second())
+}
+
+/// What arrives from one host: each bucket as early as it and, with shaping, the line allow.
+fn arrivals(case: &Case, host: usize, random: &mut Random) -> Vec<Packet> {
+    let largest = case.frames[host].min(case.frames[3]).get();
+    let size = |random: &mut Random, depth: i128| {
+        let bytes = if random.within(0, 2) == 0 { random.within(64, largest) } else { largest };
+        i128::from(bytes).min(depth / PICOBITS_PER_BYTE)
+    };
+    let mut buckets: Vec<_> =
+        case.senders.iter().filter(|sender| sender.host == host).map(|&sender| Bucket::new(sender)).collect();
+    for bucket in &mut buckets {
+        bucket.next_bytes = size(random, bucket.depth);
+    }
+    let mut packets: Vec<Packet> = Vec::new();
+    while let Some(next) = buckets.iter_mut().filter(|bucket| bucket.left > 0).min_by_key(|bucket| bucket.ready()) {
+        let line = match packets.last() {
+            Some(last) if case.shaping => last.arrival + next.next_bytes * byte_time(case.star.uplinks[host]),
+            _ => 0,
+        };
+        let now = next.ready().max(line);
+        packets.push(next.send(now));
+        next.next_bytes = size(random, next.depth);
+    }
+    packets
+}
+
+/// The longest delay that is seen in each queue.
+fn simulate(case: &Case, random: &mut Random) -> [i128; 3] {
+    let mut packets: Vec<_> = (0..3).flat_map(|host| arrivals(case, host, random)).collect();
+    packets.sort();
+    let byte = byte_time(case.star.downlink);
+    let blocking = i128::from(case.frames[3].get()) * byte;
+    let mut now = i128::from(case.star.switch.1.as_nanos()) * 1000 + blocking;
+    let mut worst = [0; 3];
+    while !packets.is_empty() {
+        let waiting = packets.iter().enumerate().take_while(|(_, packet)| packet.arrival <= now);
+        let Some((index, _)) = waiting.min_by_key(|(index, packet)| (packet.queue, *index)) else {
+            // Nothing is waiting: best effort begins a frame just before the next packet comes.
+            now = packets[0].arrival + blocking;
+            continue;
+        };
+        let packet = packets.remove(index);
+        now += packet.bytes * byte;
+        let seen = &mut worst[usize::from(packet.queue)];
+        *seen = now.max(packet.arrival + *seen) - packet.arrival;
+    }
+    worst
+}
+
+#[test]
+fn no_packet_is_later_than_derived_and_some_come_close() {
+    let mut closest = 0.0f64;
+    for seed in 0..CASES {
+        let mut random = Random(seed);
+        let case = Case::random(&mut random);
+        let network = case.star.build();
+        let mut claim = claim(&network, &case.senders);
+        claim.max_frame.clone_from(&case.frames);
+        claim.shaping = case.shaping;
+        let report = check(&claim);
+        let seen = simulate(&case, &mut random);
+        for queue in 0..3u8 {
+            let worst = BigRational::new(BigInt::from(seen[usize::from(queue)]), 1000.into());
+            let Some(found) = report.queue(downlink(&network), queue) else {
+                assert_eq!(worst, BigRational::from_integer(0.into()), "seed {seed}, queue {queue}");
+                continue;
+            };
+            let derived = found.delay_ns.clone().unwrap_or_else(|| panic!("seed {seed}, queue {queue}: no bound"));
+            assert!(worst <= derived, "seed {seed}, queue {queue}: saw {worst} ns, derived {derived} ns");
+            let ratio = num_traits::ToPrimitive::to_f64(&(&worst / &derived)).unwrap();
+            closest = closest.max(ratio);
+        }
+    }
+    println!("{CASES} seeds from 0; the closest delay was {closest:.4} of the derived one");
+    assert!(closest > 0.99, "the derived delays are far from anything seen: {closest}");
+}

@@ -1,0 +1,9 @@
+//! Shares of trees, and what they are held against.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+mod common;
+mod estimate;
+mod linear;
+mod properties;
+mod publication;

@@ -1,0 +1,254 @@
+//! What must hold of the shares of any tree.
+
+use std::num::NonZeroU32;
+
+use crate::common::{Case, case, cases, node, rate};
+use rand::RngExt;
+use wayleave_sharing::{LiveShares, Shares, Terms, Tree};
+use wayleave_units::Rate;
+
+/// Sixty such minima stay below what a tree takes.
+const LARGEST: u64 = 1 << 44;
+
+fn compute(case: &Case) -> (Vec<u64>, Vec<Option<Rate>>, Vec<u64>) {
+    let tree = case.tree();
+    let mut shares = Shares::default();
+    shares.compute(&tree, case.capacity, &case.demands);
+    let bits =
+        |of: &dyn Fn(wayleave_sharing::NodeId) -> Rate| tree.nodes().map(|node| of(node).bits_per_second()).collect();
+    let limits = tree.nodes().map(|node| shares.limit(node)).collect();
+    (bits(&|node| shares.share(node)), limits, bits(&|node| shares.demand(node)))
+}
+
+/// The textbook's rounds, one child a round, in the plainest integers: what each claim gets of an amount.
+fn fill_one_by_one(amount: u64, caps: &[u64], weights: &[u64]) -> Vec<u64> {
+    let mut open: Vec<usize> = (0..caps.len()).filter(|&child| caps[child] > 0).collect();
+    let mut left = u128::from(amount);
+    let mut shares = vec![0; caps.len()];
+    loop {
+        let width: u128 = open.iter().map(|&child| u128::from(weights[child])).sum();
+        let full = open.iter().position(|&child| u128::from(caps[child]) * width <= left * u128::from(weights[child]));
+        let Some(full) = full else {
+            open.iter().for_each(|&child| shares[child] = (left * u128::from(weights[child]) / width) as u64);
+            return shares;
+        };
+        let child = open.swap_remove(full);
+        shares[child] = caps[child];
+        left -= u128::from(caps[child]);
+    }
+}
+
+#[test]
+fn shares_are_those_of_the_textbook_at_every_node() {
+    cases(3_000, |random| {
+        let case = case(random, 40, LARGEST);
+        let (shares, _, demands) = compute(&case);
+        for parent in 0..case.parents.len() {
+            let children = case.children(parent);
+            let minima: Vec<u64> = children.iter().map(|&child| case.terms[child].min.bits_per_second()).collect();
+            let floors: Vec<u64> = children.iter().zip(&minima).map(|(&child, &min)| min.min(demands[child])).collect();
+            let promised: u128 = floors.iter().map(|&floor| u128::from(floor)).sum();
+            let expected = match u128::from(shares[parent]).checked_sub(promised) {
+                None => fill_one_by_one(shares[parent], &floors, &minima),
+                Some(left) => {
+                    let caps: Vec<u64> =
+                        children.iter().zip(&floors).map(|(&child, floor)| demands[child] - floor).collect();
+                    let weights: Vec<u64> =
+                        children.iter().map(|&child| u64::from(case.terms[child].weight.get())).collect();
+                    let excess = fill_one_by_one(left as u64, &caps, &weights);
+                    floors.iter().zip(excess).map(|(floor, excess)| floor + excess).collect()
+                }
+            };
+            let found: Vec<u64> = children.iter().map(|&child| shares[child]).collect();
+            assert_eq!(found, expected, "below node {parent}");
+        }
+    });
+}
+
+/// Caps that grow by a factor defeat a search that settles them from below: one a round.
+#[test]
+fn caps_of_all_magnitudes_are_filled_as_in_the_textbook() {
+    cases(300, |random| {
+        let mut case = case(random, 2, LARGEST);
+        let (children, weight) = (random.random_range(100..400), random.random_range(1..1_000_000));
+        let top = Terms { max: None, ..case.terms[0] };
+        case = Case { parents: vec![0; children + 1], terms: vec![top], demands: vec![Rate::ZERO], ..case };
+        let ratio: f64 = random.random_range(1.0..1.6);
+        for child in 0..children {
+            let weight = NonZeroU32::new(random.random_range(1..=weight)).unwrap();
+            case.terms.push(Terms { weight, ..Terms::default() });
+            case.demands.push(rate(ratio.powi(child as i32 % 60) as u64 * random.random_range(1..4)));
+        }
+        let all: u64 = case.demands.iter().map(|demand| demand.bits_per_second()).sum();
+        case.capacity = rate(random.random_range(0..=all));
+        let bits = |rates: &[Rate]| rates.iter().map(|rate| rate.bits_per_second()).collect::<Vec<_>>();
+        let weights: Vec<u64> = case.terms[1..].iter().map(|terms| u64::from(terms.weight.get())).collect();
+        let capacity = case.capacity.bits_per_second();
+        assert_eq!(compute(&case).0[1..], fill_one_by_one(capacity, &bits(&case.demands[1..]), &weights));
+    });
+}
+
+#[test]
+fn nothing_is_handed_out_twice_and_next_to_nothing_is_left() {
+    cases(3_000, |random| {
+        let case = case(random, 60, LARGEST);
+        let (shares, limits, demands) = compute(&case);
+        assert_eq!(shares[0], demands[0].min(case.capacity.bits_per_second()));
+        for parent in 0..case.parents.len() {
+            let children = case.children(parent);
+            let handed_out: u64 = children.iter().map(|&child| shares[child]).sum();
+            // What a child does not get below its maximum is what it is not satisfied by.
+            let short = children.iter().filter(|&&child| shares[child] < demands[child]).count() as u64;
+            assert!(handed_out <= shares[parent], "below node {parent}");
+            if !children.is_empty() {
+                let minima = children.iter().any(|&child| case.terms[child].min > Rate::ZERO);
+                let floors: u64 = children.iter().map(|&c| demands[c].min(case.terms[c].min.bits_per_second())).sum();
+                // Without enough for the minima, those without a minimum are short and take no part.
+                let lost = if minima && floors > shares[parent] { children.len() as u64 } else { short };
+                assert!(shares[parent] - handed_out <= lost.saturating_sub(u64::from(lost > 0)), "below node {parent}");
+            }
+        }
+        for child in 0..case.parents.len() {
+            assert!(shares[child] <= demands[child]);
+            assert!(case.terms[child].max.is_none_or(|max| shares[child] <= max.bits_per_second()));
+            assert!(limits[child].is_none_or(|limit| limit == rate(shares[child])));
+            if case.children(child).is_empty() {
+                assert_eq!(limits[child].is_some(), shares[child] < case.demands[child].bits_per_second());
+            }
+        }
+    });
+}
+
+/// Weighted max-min: whoever is not satisfied has as much excess for its weight as anybody, up to the rounding.
+#[test]
+fn nobody_has_more_excess_for_its_weight_than_one_who_wants_more() {
+    cases(3_000, |random| {
+        let case = case(random, 30, LARGEST);
+        let (shares, _, demands) = compute(&case);
+        for parent in 0..case.parents.len() {
+            let children = case.children(parent);
+            let floor = |child: usize| demands[child].min(case.terms[child].min.bits_per_second());
+            let promised: u64 = children.iter().map(|&child| floor(child)).sum();
+            if promised > shares[parent] {
+                continue;
+            }
+            for &short in children.iter().filter(|&&child| shares[child] < demands[child]) {
+                assert!(shares[short] >= floor(short), "the minimum of {short}");
+                for &other in &children {
+                    let weight = |child: usize| u128::from(case.terms[child].weight.get());
+                    let excess = |child: usize| u128::from(shares[child] - floor(child));
+                    assert!(
+                        excess(other) * weight(short) < (excess(short) + 1) * weight(other),
+                        "{other} before {short}"
+                    );
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn minima_that_do_not_fit_are_all_scaled_by_the_same_part() {
+    cases(2_000, |random| {
+        let mut case = case(random, 12, 1 << 40);
+        case.parents.fill(0);
+        case.terms[0].max = None;
+        case.demands.fill(rate(1 << 45));
+        case.terms.iter_mut().for_each(|terms| terms.max = None);
+        let minima: u64 = case.terms[1..].iter().map(|terms| terms.min.bits_per_second()).sum();
+        if minima == 0 {
+            return;
+        }
+        case.capacity = rate(random.random_range(0..minima));
+        let (shares, ..) = compute(&case);
+        for (child, &share) in shares.iter().enumerate().skip(1) {
+            let min = u128::from(case.terms[child].min.bits_per_second());
+            let part = min * u128::from(case.capacity.bits_per_second()) / u128::from(minima);
+            assert_eq!(u128::from(share), part, "child {child}");
+        }
+    });
+}
+
+#[test]
+fn no_order_of_services_shows_in_a_share() {
+    cases(1_000, |random| {
+        let case = case(random, 60, LARGEST);
+        let (shuffled, place) = case.shuffled(random);
+        let (one, other) = (compute(&case), compute(&shuffled));
+        for (node, place) in place.into_iter().enumerate() {
+            assert_eq!((one.0[node], one.1[node]), (other.0[place], other.1[place]), "node {node}");
+        }
+    });
+}
+
+#[test]
+fn a_changed_demand_gives_what_the_whole_computation_gives() {
+    cases(400, |random| {
+        // Some are large enough for several blocks of the index.
+        let large = random.random_bool(0.1);
+        let mut case = case(random, if large { 3_000 } else { 50 }, LARGEST);
+        let tree = case.tree();
+        let leaves: Vec<_> = tree.nodes().filter(|&node| tree.is_leaf(node)).collect();
+        let mut live = LiveShares::new(tree.clone(), case.capacity, &case.demands);
+        let mut shares = Shares::default();
+        for _ in 0..30 {
+            for _ in 0..random.random_range(1..if large { 200 } else { 4 }) {
+                let leaf = leaves[random.random_range(0..leaves.len())];
+                // Often the same as another's, so that there are equal claims.
+                let other = leaves[random.random_range(0..leaves.len())];
+                let demand = case.demands[other.index()].bits_per_second();
+                let most = LARGEST >> random.random_range(0..44);
+                let demand = if random.random_bool(0.3) { demand } else { random.random_range(0..=most) };
+                case.demands[leaf.index()] = rate(demand);
+                live.set_demand(leaf, rate(demand));
+            }
+            if random.random_bool(0.2) {
+                case.capacity = rate(random.random_range(0..=LARGEST));
+                live.set_capacity(case.capacity);
+            }
+            shares.compute(&tree, case.capacity, &case.demands);
+            for node in tree.nodes() {
+                assert_eq!(live.share(node), shares.share(node), "node {node:?}");
+                assert_eq!(live.limit(node), shares.limit(node), "node {node:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn the_memory_of_another_tree_does_not_show() {
+    cases(300, |random| {
+        let mut kept = Shares::default();
+        for _ in 0..4 {
+            let case = case(random, 40, LARGEST);
+            let tree = case.tree();
+            let mut fresh = Shares::default();
+            fresh.compute(&tree, case.capacity, &case.demands);
+            kept.compute(&tree, case.capacity, &case.demands);
+            for index in 0..tree.len() {
+                let node = node(&tree, index);
+                assert_eq!((fresh.share(node), fresh.limit(node)), (kept.share(node), kept.limit(node)));
+            }
+        }
+    });
+}
+
+#[test]
+fn terms_that_change_count_from_the_next_computation_on() {
+    cases(300, |random| {
+        let mut one = case(random, 20, LARGEST);
+        let other = case(random, 20, LARGEST);
+        let mut tree = one.tree();
+        for index in 0..one.parents.len().min(other.parents.len()) {
+            // The sum of the minima stays in range: both are at most 20 times 2^54 in the worst case, so it may be refused.
+            if tree.set_terms(node(&tree, index), other.terms[index]).is_ok() {
+                one.terms[index] = other.terms[index];
+            }
+        }
+        let mut shares = Shares::default();
+        shares.compute(&tree, one.capacity, &one.demands);
+        let found: Vec<u64> = tree.nodes().map(|node| shares.share(node).bits_per_second()).collect();
+        assert_eq!(found, compute(&one).0);
+        assert_eq!(tree.parent(Tree::ROOT), None);
+    });
+}

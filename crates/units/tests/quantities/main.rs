@@ -1,0 +1,6 @@
+//! Quantities and times.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+mod quantities;
+mod wall;

@@ -1,0 +1,11 @@
+//! Promises under attack: those that hold, and those that are wrong.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+mod bottlenecks;
+mod common;
+mod loko;
+mod mutations;
+mod protected;
+mod qjump;
+mod random_sets;
