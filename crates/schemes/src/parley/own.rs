@@ -6,13 +6,12 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::message::{Limited, Report, Usage};
 
-/// A maximum is filled from here on, as a limit is ([`EstimatorParams`]).
-const FULL_PERCENT: u8 = EstimatorParams::RACK.full_percent;
-
 /// A machine's services as its own broker sees them.
 #[derive(Clone, Debug)]
 pub(super) struct Own {
     services: Vec<Service>,
+    /// A maximum is filled from here on, as a limit is.
+    full_percent: u8,
     /// When the last report was made, by the machine's clock.
     at: Option<Time>,
 }
@@ -44,7 +43,7 @@ impl Own {
             ceiling: [None; 2],
             mix: [Count::default(); 2],
         };
-        Self { services: vec![service; classes], at: None }
+        Self { services: vec![service; classes], full_percent: params.full_percent, at: None }
     }
 
     /// A report. Whether demands are known now: a first one tells where counters stand and no more.
@@ -76,7 +75,7 @@ impl Own {
             }
         }
         for service in &mut self.services {
-            service.observe(now, nanos);
+            service.observe(now, nanos, self.full_percent);
         }
         self.at = Some(report.at);
         true
@@ -158,12 +157,12 @@ impl Own {
 }
 
 impl Service {
-    fn observe(&mut self, now: Time, nanos: u64) {
+    fn observe(&mut self, now: Time, nanos: u64, full_percent: u8) {
         for direction in 0..2 {
             let mix = self.mix[direction];
             let usage = rate(mix.uplink, nanos);
             let is_filled = |ceiling: &Rate| {
-                let filled = u128::from(part(*ceiling, mix).bits_per_second()) * u128::from(FULL_PERCENT);
+                let filled = u128::from(part(*ceiling, mix).bits_per_second()) * u128::from(full_percent);
                 mix.uplink > 0 && u128::from(usage.bits_per_second()) * 100 >= filled
             };
             let limit = self.limit[direction].or(self.ceiling[direction].filter(is_filled));
