@@ -2,13 +2,15 @@
 
 use wayleave_scenarios::{Scenario, Workload};
 use wayleave_sim::stats::{Completions, Histogram, LevelBin, Series};
-use wayleave_sim::{FlowOutcome, LinkOutcome, Outcome, QueueCounts, TrafficOutcome};
+use wayleave_sim::{
+    FlowOutcome, LinkOutcome, MachineShare, Outcome, QueueCounts, RackShare, SharingOutcome, TrafficOutcome,
+};
 use wayleave_topology::{Network, NodeId, NodeKind};
 
 use super::batch::{Batch, Planned};
 use super::result::{
-    Distribution, Ending, FlowResult, LevelsResult, LinkResult, QueueResult, RunResult, SeriesResult, SizeResult, Tier,
-    TrafficKind, TrafficResult,
+    Distribution, Ending, FlowResult, LevelsResult, LinkResult, QueueResult, RunResult, SeriesResult, ServiceResult,
+    ShareResult, SharingResult, SizeResult, Tier, TrafficKind, TrafficResult,
 };
 
 /// The most points of a distribution: more than a figure has pixels to show them.
@@ -54,6 +56,40 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
         flows_left_out: single().count().saturating_sub(MOST_FLOWS) as u64,
         queues: queues(network, outcome),
         links: links(network, outcome),
+        sharing: outcome.sharing.as_ref().map(|sharing| sharing_result(network, outcome, sharing)),
+    }
+}
+
+fn sharing_result(network: &Network, outcome: &Outcome, sharing: &SharingOutcome) -> SharingResult {
+    let end = outcome.simulated.as_nanos();
+    let series = |series: &Option<Series>| series.as_ref().map(|series| series_result(series, end));
+    let machine = |share: &MachineShare| ShareResult {
+        node: network.node(share.host).name.clone(),
+        sent_bytes: share.sent.get(),
+        received_bytes: share.received.get(),
+        drops: share.drops,
+        transmit: series(&share.transmit),
+        receive: series(&share.receive),
+    };
+    let rack = |share: &RackShare| ShareResult {
+        node: network.node(share.switch).name.clone(),
+        sent_bytes: share.sent.get(),
+        received_bytes: share.received.get(),
+        drops: 0,
+        transmit: series(&share.transmit),
+        receive: series(&share.receive),
+    };
+    let is_used = |share: &ShareResult| share.sent_bytes + share.received_bytes + share.drops > 0;
+    let services = sharing.services.iter().map(|service| ServiceResult {
+        name: service.name.clone(),
+        machines: service.machines.iter().map(machine).filter(is_used).collect(),
+        racks: service.racks.iter().map(rack).filter(is_used).collect(),
+    });
+    SharingResult {
+        services: services.collect(),
+        messages: sharing.messages.sent,
+        messages_lost: sharing.messages.lost,
+        message_bytes: sharing.messages.bytes.get(),
     }
 }
 

@@ -49,6 +49,53 @@ pub(crate) struct RunResult {
     pub(crate) queues: Vec<QueueResult>,
     /// Every link.
     pub(crate) links: Vec<LinkResult>,
+    /// How hosts shared, if they did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sharing: Option<SharingResult>,
+}
+
+/// How hosts shared among services.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SharingResult {
+    /// Best effort, and then services in the order of their names.
+    pub(crate) services: Vec<ServiceResult>,
+    /// Packets that machines and brokers wrote to others.
+    pub(crate) messages: u64,
+    /// Of these, lost in the network.
+    pub(crate) messages_lost: u64,
+    /// On the wire of their first link.
+    pub(crate) message_bytes: u64,
+}
+
+/// What a service got.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ServiceResult {
+    /// Its name.
+    pub(crate) name: String,
+    /// At machines that it sent from or received at.
+    pub(crate) machines: Vec<ShareResult>,
+    /// At the links between racks and other switches that it crossed.
+    pub(crate) racks: Vec<ShareResult>,
+}
+
+/// At one place. Bytes are those on the wire of hosts' links.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ShareResult {
+    /// The host, or the rack's switch.
+    pub(crate) node: String,
+    /// What was sent from there after the warm-up.
+    pub(crate) sent_bytes: u64,
+    /// What arrived there after the warm-up.
+    pub(crate) received_bytes: u64,
+    /// Packets that found too many waiting for tokens.
+    #[serde(default)]
+    pub(crate) drops: u64,
+    /// What was sent, over time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) transmit: Option<SeriesResult>,
+    /// What arrived, over time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) receive: Option<SeriesResult>,
 }
 
 /// What a sweep varies, and what it is in a run.
@@ -279,6 +326,7 @@ impl RunResult {
         self.queues.sort_by_key(|queue| std::cmp::Reverse(queue.peak_bytes));
         self.queues.truncate(1);
         self.links.clear();
+        self.sharing = None;
         for traffic in &mut self.traffic {
             traffic.sizes.clear();
             traffic.throughput = None;

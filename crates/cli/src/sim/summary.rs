@@ -7,7 +7,9 @@ use wayleave_answers::human::count;
 use wayleave_answers::table::write_table;
 
 use super::measure::{Group, Measure, Spread, traffic_names};
-use super::result::{Distribution, Ending, RunResult, TrafficKind, TrafficResult};
+use super::result::{
+    Distribution, Ending, RunResult, ServiceResult, ShareResult, SharingResult, TrafficKind, TrafficResult,
+};
 use super::text;
 use crate::failure::Failure;
 use crate::output::table::plain_table;
@@ -34,6 +36,9 @@ pub(crate) fn write_run(out: &mut impl Write, run: &RunResult) -> Result<(), Fai
     writeln!(out)?;
     let heads = ["packets", "sent", "mean delay", "99 %", "longest", "rate", "lost", "marked", "sent again"];
     write_rows(out, &heads, run.traffic.iter().map(|traffic| packet_row(run, traffic)))?;
+    if let Some(sharing) = &run.sharing {
+        write_sharing(out, run, sharing)?;
+    }
     writeln!(out)?;
     write_rows(
         out,
@@ -43,6 +48,32 @@ pub(crate) fn write_run(out: &mut impl Write, run: &RunResult) -> Result<(), Fai
     writeln!(out)?;
     let heads = ["longest queues", "most", "wait, mean", "99 %", "longest", "lost", "marked"];
     write_rows(out, &heads, longest(run, SHOWN).into_iter().map(queue_row))
+}
+
+/// What services got: at all machines together, and at the racks' links to other switches.
+fn write_sharing(out: &mut impl Write, run: &RunResult, sharing: &SharingResult) -> Result<(), Failure> {
+    let seconds = run.counted_ns as f64 / 1e9;
+    let rate = |bytes: u64| text::rate(if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 });
+    let sum = |shares: &[ShareResult], of: fn(&ShareResult) -> u64| shares.iter().map(of).sum::<u64>();
+    let row = |service: &ServiceResult| {
+        vec![
+            shortened(&service.name),
+            rate(sum(&service.machines, |share| share.sent_bytes)),
+            rate(sum(&service.racks, |share| share.sent_bytes)),
+            text::count(service.machines.len() as u64),
+            text::count(sum(&service.machines, |share| share.drops)),
+        ]
+    };
+    writeln!(out)?;
+    let used = sharing.services.iter().filter(|service| !service.machines.is_empty());
+    write_rows(out, &["services", "sent", "between racks", "machines", "lost at limiters"], used.map(row))?;
+    let (messages, lost) = (text::count(sharing.messages), text::count(sharing.messages_lost));
+    writeln!(
+        out,
+        "messages of machines and brokers: {messages} packets, {}, {lost} lost",
+        text::size(sharing.message_bytes)
+    )?;
+    Ok(())
 }
 
 /// `50ms simulated, the first 5ms not counted; 32 hosts, 6 switches; seed 1`.

@@ -397,3 +397,23 @@ fn the_documentation_shows_what_is_printed() {
     let shown = wayleave(&format!("trace show {}", trace.display())).ends_with(0).stdout;
     assert!(shown.starts_with(block(&page, "## Packet traces", "text")), "{}", &shown[..300]);
 }
+
+#[test]
+fn a_run_says_what_services_got() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/scenario-sharing.yaml");
+    let shown = wayleave(&format!("sim {example} --out {}", folder("sim-sharing").display())).ends_with(0).stdout;
+    assert!(shown.contains("lost at limiters") && shown.contains("messages of machines and brokers: "), "{shown}");
+    let run = wayleave(&format!("sim {example} -o json --out {}", folder("sim-sharing-json").display())).ends_with(0);
+    let sharing = run.json()["runs"][0]["sharing"].clone();
+    assert!(sharing["messages"].as_u64() > Some(100), "{sharing}");
+    let services = sharing["services"].as_array().unwrap();
+    let arrived = |name: &str| -> Vec<u64> {
+        let service = services.iter().find(|service| service["name"] == name).unwrap();
+        let rack = service["racks"].as_array().unwrap().iter().find(|rack| !rack["receive"].is_null()).unwrap();
+        rack["receive"]["bytes"].as_array().unwrap().iter().map(|bytes| bytes.as_u64().unwrap()).collect()
+    };
+    // In the last 50 ms b has at least its 6 Gbit/s of 12, and a no more than its 6.
+    let mean = |bytes: Vec<u64>| bytes[25..].iter().sum::<u64>() as f64 * 8.0 / (bytes.len() - 25) as f64 / 0.01;
+    let (a, b) = (mean(arrived("a")), mean(arrived("b")));
+    assert!((1e9..6.1e9).contains(&a) && (5.9e9..12.0e9).contains(&b), "{a} {b}");
+}
