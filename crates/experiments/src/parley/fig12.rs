@@ -39,7 +39,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     figure.notes.push("Phases of 4 s in place of 40 and 20 s: shapers need milliseconds.".to_owned());
     Ok(settings(figure)
         .with("network", "racks of Fig. 11 with one link between the receiving rack and the spine, 10 Gbit/s")
-        .with("traffic", "long flows: one of A; one of B, or eight"))
+        .with("traffic", "long flows: one of A; one of B, or eight, from 4 s on; T is 200 us, from 8 s on 1 ms"))
 }
 
 /// What was seen with so many flows of B.
@@ -67,7 +67,7 @@ fn add(figure: &mut Figure, flows: usize, both: &[[Vec<(f64, f64)>; 2]]) {
     });
     let panel = Panel {
         name: format!("flows-{flows}"),
-        title: format!("Two receivers behind one link of 10 Gbit/s, B with {flows}; T = 200 us, from 8 s on 1 ms"),
+        title: format!("Flows of A: 1, of B: {flows}"),
         x: Axis::linear("time", "s"),
         y: Axis::linear("received", "Gbit/s"),
         form: Form::Joined,

@@ -63,7 +63,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
                 Reading::BothGuaranteed => "both",
             }
             .to_owned(),
-            title: format!("At the receiving rack: {}, both 60 Gbit/s", reading.name()),
+            title: reading.name().to_owned(),
             x: Axis::linear("time", "rounds of the rack brokers"),
             y: Axis::linear("received", "Gbit/s"),
             form: Form::Joined,

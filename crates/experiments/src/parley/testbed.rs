@@ -164,7 +164,7 @@ pub(super) fn settings(figure: Figure) -> Figure {
     figure
         .with(
             "parameters",
-            "Table 1: alpha 0.5, T 200 us, rack broker 1 s and 5 s, fabric broker 10 s and 50 s, marks at 80 kB",
+            "Table 1, where nothing else is said: alpha 0.5, T 200 us, rack broker 1 s and 5 s, fabric broker 10 s and 50 s, marks at 80 kB",
         )
         .with("transport", "CUBIC, initial window 10, shortest time-out 200 ms (Linux)")
         .with("switches", "a buffer of 9 MB each, shared by dynamic thresholds with alpha 1; the paper does not say")
