@@ -86,10 +86,15 @@ pub(super) fn table(seen: &RunReport, refused: &[Applied]) -> Result<(), Failure
     let sent: u64 = seen.contracts.iter().map(|one| one.flow.sent).sum();
     let excused: u64 = seen.contracts.iter().map(|one| one.excused).sum();
     let unpromised: u64 = seen.contracts.iter().map(|one| one.unpromised).sum();
-    let verdict = if seen.violations() == 0 { "every bound kept" } else { "NOT every bound kept" };
+    let lost: u64 = seen.contracts.iter().map(|one| one.losses.network).sum();
+    let verdict = match (seen.violations(), excused) {
+        (0, 0) => "every bound kept",
+        (0, _) => "every bound kept, stalls of the machine aside",
+        _ => "NOT every bound kept",
+    };
     writeln!(
         out,
-        "{verdict}: {} of {sent} packets late, {excused} more while the machine stood still, {unpromised} more while nothing was promised; {} under traffic",
+        "{verdict}: {} of {sent} packets late, {excused} more while the machine stood still, {unpromised} more while nothing was promised; {lost} lost on the way; {} under traffic",
         seen.violations(),
         count(seen.moves(), "move"),
     )?;
