@@ -13,6 +13,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use wayleave_policy::ClassId;
+use wayleave_schemes::eyeq::Metered;
 use wayleave_schemes::parley::{Limited, Report, Services, Usage};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::broker::RateList;
@@ -50,6 +51,17 @@ pub struct ServiceCounters {
     /// Of what was received, what came from outside the rack; all of it if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_outside: Option<u64>,
+    /// Intervals in which something was received, as far as the data plane meters it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub metered: u64,
+    /// Of them, those in which each sender was held below what the service may receive.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The limit of a service on all that it sends or receives.
@@ -109,7 +121,8 @@ impl ReportLine {
             let outside = [counters.sent_outside, counters.received_outside];
             let uplink =
                 [0, 1].map(|side| outside[side].map_or(total[side], |outside| Bytes::new(outside).min(total[side])));
-            Ok(Usage { class: class(services, name)?, total, uplink })
+            let metered = Metered { intervals: counters.metered, held: counters.held.min(counters.metered) };
+            Ok(Usage { class: class(services, name)?, total, uplink, metered })
         });
         let limits = line.limits.as_ref().map(|limits| {
             let limits = limits.iter().map(|(name, limit)| {

@@ -98,7 +98,7 @@ impl Machine {
         let bytes = |nanobits: u128| Bytes::new((nanobits / 8_000_000_000) as u64);
         let services = self.counted.iter().enumerate().map(|(class, counted)| {
             let moved = counted.map(bytes);
-            Usage { class: ClassId(class as u32), total: moved, uplink: moved }
+            Usage { total: moved, uplink: moved, ..Usage::none(ClassId(class as u32)) }
         });
         let limits = self.limits.iter().enumerate().filter(|(_, limit)| **limit != [None; 2]);
         let limits = limits.map(|(class, &limit)| Limited { class: ClassId(class as u32), limit });

@@ -91,12 +91,13 @@ fn processes_settle_where_the_world_settles() {
 fn the_script_means_something_for_a_line_of_json() {
     // What the world calls a report is what a data plane writes.
     let setup = setup();
-    let line = r#"{"at_ns": 5, "services": {"a": {"sent": 10, "sent_outside": 4}}, "limits": {"b": {"transmit_bits_per_second": 7}}}"#;
+    let line = r#"{"at_ns": 5, "services": {"a": {"sent": 10, "sent_outside": 4, "metered": 9, "held": 8}}, "limits": {"b": {"transmit_bits_per_second": 7}}}"#;
     let report = process::ReportLine::read(line, setup.services(), Time::ZERO).unwrap();
     assert_eq!(
         (report.at, report.services[0].total[0].get(), report.services[0].uplink[0].get()),
         (Time::from_nanos(5), 10, 4)
     );
+    assert_eq!((report.services[0].metered.intervals, report.services[0].metered.held), (9, 8));
     assert_eq!(report.limits.unwrap()[0].limit[0], Some(Rate::from_bits_per_second(7)));
     for (line, why) in [
         ("", "no report"),

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use wayleave_contracts::PolicyLevel;
 use wayleave_scenarios::{Arrivals, EdgeScheme, Ends, Eyeq, FlowSizes, Reliable, Scenario, Sharing};
-use wayleave_topology::builders::{Cabling, build};
+use wayleave_topology::builders::build;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::testbed::{flows, policy, received, scenario, service, settings, simulate};
+use super::testbed::{cabling, flows, policy, received, scenario, service, settings, simulate};
 use crate::data::{Figure, Table};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
@@ -90,7 +90,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
 }
 
 fn burst(limited: Limited, rounds: u64) -> Result<Scenario, Failed> {
-    let cabling = Cabling { rate: Rate::from_gbit(10), propagation: Time::from_nanos(500), ..Cabling::default() };
+    let cabling = cabling(2);
     let network = Arc::new(build::star(4, cabling).map_err(Failed::broken)?);
     let hosts: Vec<_> = network.hosts().collect();
     let mut run = scenario("fig. 15", network.clone(), Time::from_millis(20 * rounds));

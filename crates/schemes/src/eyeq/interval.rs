@@ -37,9 +37,13 @@ impl Eyeq {
     /// The meters' capacities and rates.
     fn share_receive(&mut self, now: Time, elapsed: Time) {
         for &place in &self.active {
-            let Receive { meter, demand, .. } = &mut self.classes[place].receive;
+            let Receive { meter, metered, demand, .. } = &mut self.classes[place].receive;
             let limit = Some(meter.capacity());
             let usage = utilisation(meter.counted().get(), elapsed);
+            if meter.counted() > Bytes::ZERO {
+                metered.intervals += 1;
+                metered.held += u64::from(!fills(meter.rate(), meter.capacity()));
+            }
             self.receive.want(place, demand.observe(now, Observation { usage, limit }));
         }
         self.receive.share_out();
@@ -105,11 +109,14 @@ enum Fullness {
     Spare,
 }
 
-/// A line counts as full as a limit does in [`EstimatorParams`], from 90 % on.
 fn fullness(used: Rate, line: Rate) -> Fullness {
+    if fills(used, line) { Fullness::Full } else { Fullness::Spare }
+}
+
+/// A capacity counts as full as a limit does in [`EstimatorParams`], from 90 % on.
+fn fills(used: Rate, capacity: Rate) -> bool {
     let percent = u128::from(EstimatorParams::RACK.full_percent);
-    let full = u128::from(used.bits_per_second()) * 100 >= u128::from(line.bits_per_second()) * percent;
-    if full { Fullness::Full } else { Fullness::Spare }
+    u128::from(used.bits_per_second()) * 100 >= u128::from(capacity.bits_per_second()) * percent
 }
 
 impl Transmit {

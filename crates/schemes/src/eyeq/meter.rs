@@ -33,19 +33,22 @@ pub struct RateMeter {
     rate: Rate,
     bytes: u64,
     marked: u64,
+    /// The smoothed fraction of what arrives marked, in units of [`ONE`].
+    beta: i128,
 }
 
 impl RateMeter {
     /// With nothing received, so that each sender may use all of the capacity.
     pub fn new(capacity: Rate, params: MeterParams) -> Self {
-        let mut meter = Self { params, capacity, rate: capacity, bytes: 0, marked: 0 };
+        let mut meter = Self { params, capacity, rate: capacity, bytes: 0, marked: 0, beta: 0 };
         meter.reset(capacity);
         meter
     }
 
     /// Forgets everything: the class has been idle.
     pub fn reset(&mut self, capacity: Rate) {
-        *self = Self { capacity, rate: capacity.max(self.params.floor), bytes: 0, marked: 0, params: self.params };
+        let rate = capacity.max(self.params.floor);
+        *self = Self { capacity, rate, bytes: 0, marked: 0, beta: 0, params: self.params };
     }
 
     /// R: what a sender of weight 1 may send.
@@ -79,6 +82,7 @@ impl RateMeter {
     /// The end of an interval: R follows what arrived in it. Returns y.
     pub fn finish(&mut self, elapsed: Time) -> Rate {
         let used = utilisation(self.bytes, elapsed);
+        self.smooth();
         let factor = self.factor(used).max(ONE / 2);
         // Below 2^64 times 2^41.
         let rate = (i128::from(self.rate.bits_per_second()) * factor) >> SHIFT;
@@ -88,12 +92,22 @@ impl RateMeter {
         used
     }
 
-    /// `1 - alpha (y - C) / C - beta / 2`, rounded down.
+    /// beta follows the fraction of this interval, rounded up; an interval in which nothing arrives says nothing.
+    fn smooth(&mut self) {
+        if self.bytes > 0 {
+            let all = i128::from(self.bytes);
+            let fraction = -(-(i128::from(self.marked) << SHIFT)).div_euclid(all);
+            self.beta += ceil_shift(fraction - self.beta, self.params.smoothing);
+        }
+    }
+
+    /// `1 - alpha (y - C) / C - 1_marked beta / 2`, rounded down.
     fn factor(&self, used: Rate) -> i128 {
         let capacity = i128::from(self.capacity.bits_per_second().max(1));
         let spare = capacity - i128::from(used.bits_per_second());
         let growth = ((spare * i128::from(self.params.alpha_percent)) << SHIFT).div_euclid(capacity * 100);
-        ONE + growth - marked_half(self.marked, self.bytes)
+        let marks = if self.marked > 0 { ceil_shift(self.beta, 1) } else { 0 };
+        ONE + growth - marks
     }
 
     fn ceiling(&self) -> Rate {
@@ -101,13 +115,9 @@ impl RateMeter {
     }
 }
 
-/// `beta / 2`, rounded up.
-fn marked_half(marked: u64, bytes: u64) -> i128 {
-    let parts = i128::from(marked) << SHIFT;
-    match 2 * i128::from(bytes) {
-        0 => 0,
-        all => -(-parts).div_euclid(all),
-    }
+/// Divided by a power of two, rounded up.
+fn ceil_shift(value: i128, by: u8) -> i128 {
+    -(-value >> by.min(63))
 }
 
 /// What arrived in a time, as a rate rounded up; at most [`Rate::MAX`].

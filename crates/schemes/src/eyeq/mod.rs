@@ -25,6 +25,9 @@
 //! Deviations, and what the texts leave open:
 //! - R stays between a floor and C. What the equation gives below one half of R counts as one half: it would be
 //!   negative from `y = 3 C` on, and one half is what it gives for full marking at `y = C`.
+//! - Beta follows the fraction of marked bytes as DCTCP's alpha does, by 1/16 an interval, and counts only in intervals with marks. The text
+//!   calls it "the fraction of marked packets", and multiplies it by an indicator of marks in the interval: that would say nothing if it were the
+//!   interval's own fraction. [`MeterParams::smoothing`] of 0 is that reading: R then halves with every burst.
 //! - The meters share 90 % of the line, as EyeQ's program does; Parley does not say. See [`Params::receive_percent`].
 //! - C of a class is what it would get if it wanted everything while the others want what they are seen to want. So a class that uses
 //!   little has room to grow at once, and the sum of all C may be above the line until the others' C follow, one T later.
@@ -55,6 +58,7 @@ use wayleave_policy::{Bucket, ClassId, Demand, Excess, Host, HostAction, HostInp
 use wayleave_sharing::TreeError;
 use wayleave_units::{Bytes, Rate, Time};
 
+pub use class::Metered;
 use class::{Activity, Class, Receive, Receiving, Sending, Transmit, Waiting, Wish};
 pub use meter::RateMeter;
 pub use params::{Line, MeterParams, Params, Staleness};
@@ -181,6 +185,11 @@ impl Eyeq {
         })
     }
 
+    /// What a class's meter has seen; `None` if it has never been here.
+    pub fn metered(&self, class: ClassId) -> Option<Metered> {
+        Some(self.classes[*self.places.get(&class)?].receive.metered)
+    }
+
     /// All classes that have been here.
     pub fn classes(&self) -> impl Iterator<Item = ClassId> + '_ {
         self.places.keys().copied()
@@ -237,6 +246,7 @@ impl Eyeq {
                 total: Bytes::ZERO,
                 unsampled: 0,
                 meter: RateMeter::new(self.receive.capacity(), self.params.meter),
+                metered: Metered::default(),
                 demand,
             },
         });

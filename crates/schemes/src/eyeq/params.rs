@@ -12,11 +12,14 @@ pub struct MeterParams {
     pub alpha_percent: u8,
     /// R is never below this: 1 Mbit/s (released: the least fair rate).
     pub floor: Rate,
+    /// By 2 to the minus this beta follows the fraction of marked bytes, once an interval: 4, that is 1/16 (DCTCP, SIGCOMM 2010, g). With 0 it is
+    /// that of the interval alone.
+    pub smoothing: u8,
 }
 
 impl Default for MeterParams {
     fn default() -> Self {
-        Self { alpha_percent: 50, floor: Rate::from_mbit(1) }
+        Self { alpha_percent: 50, floor: Rate::from_mbit(1), smoothing: 4 }
     }
 }
 

@@ -4,7 +4,7 @@ use wayleave_policy::ClassId;
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::broker::RateList;
 
-use crate::eyeq::Feedback;
+use crate::eyeq::{Feedback, Metered};
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +49,16 @@ pub struct Usage {
     pub total: [Bytes; 2],
     /// Of it, to or from machines outside the rack: what crosses the uplinks.
     pub uplink: [Bytes; 2],
+    /// What its meter saw of what it received.
+    pub metered: Metered,
+}
+
+impl Usage {
+    /// Of a service that has moved nothing.
+    pub const fn none(class: ClassId) -> Self {
+        let metered = Metered { intervals: 0, held: 0 };
+        Self { class, total: [Bytes::ZERO; 2], uplink: [Bytes::ZERO; 2], metered }
+    }
 }
 
 /// A service with a limit. In each direction: transmit, receive.

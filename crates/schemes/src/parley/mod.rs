@@ -27,6 +27,8 @@
 //!   used (5.2).
 //! - Who fills a limit is taken to want everything ([`Params::demand`]). With a smaller guess a service whose guess is satisfied
 //!   would lose its limit for a round and take whatever it can, which in the fabric is ten seconds.
+//! - A service whose machine's meter holds senders back in nine of ten intervals counts as limited to what it uses ([`crate::eyeq::Metered`]):
+//!   marks of congested uplinks hold it, and by usage alone it would look content. Of what is sent nothing of the kind is known.
 //! - Brokers work when their machine reports, and the fabric broker when a rack speaks; neither has a timer.
 //! - The leader is the lowest of the machines that are heard. Two at once do no harm: what a leader says replaces.
 //! - The leader passes the fabric broker's limits on with every round, with their age, so that a broker that missed them or was

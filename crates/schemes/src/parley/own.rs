@@ -1,10 +1,12 @@
 //! What a rack broker knows of its own machine: counters become demands.
 
+use wayleave_contracts::Direction;
 use wayleave_policy::ClassId;
 use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::message::{Limited, Report, Usage};
+use crate::eyeq::Metered;
 
 /// A machine's services as its own broker sees them.
 #[derive(Clone, Debug)]
@@ -19,6 +21,9 @@ pub(super) struct Own {
 #[derive(Clone, Debug)]
 struct Service {
     counted: [Count; 2],
+    metered: Metered,
+    /// Whether its meter held senders back in the last interval, all the time.
+    is_held: bool,
     wants: [DemandEstimator; 2],
     /// On all traffic, in and out of the rack.
     limit: [Option<Rate>; 2],
@@ -38,6 +43,8 @@ impl Own {
     pub(super) fn new(classes: usize, params: EstimatorParams) -> Self {
         let service = Service {
             counted: [Count::default(); 2],
+            metered: Metered::default(),
+            is_held: false,
             wants: [const { DemandEstimator::new(EstimatorParams::RACK) }; 2].map(|_| DemandEstimator::new(params)),
             limit: [None; 2],
             ceiling: [None; 2],
@@ -65,9 +72,12 @@ impl Own {
         }
         for service in &mut self.services {
             service.mix = [Count::default(); 2];
+            service.is_held = false;
         }
         for usage in &report.services {
             let Some(service) = self.services.get_mut(usage.class.index()) else { continue };
+            service.is_held = is_held(service.metered, usage.metered, self.full_percent);
+            service.metered = usage.metered;
             for (direction, count) in counts(usage).into_iter().enumerate() {
                 let before = std::mem::replace(&mut service.counted[direction], count);
                 service.mix[direction] =
@@ -133,10 +143,12 @@ impl Own {
     fn begin(&mut self, report: &Report) {
         for service in &mut self.services {
             service.counted = [Count::default(); 2];
+            service.metered = Metered::default();
         }
         for usage in &report.services {
             if let Some(service) = self.services.get_mut(usage.class.index()) {
                 service.counted = counts(usage);
+                service.metered = usage.metered;
             }
         }
         self.at = Some(report.at);
@@ -167,6 +179,9 @@ impl Service {
             };
             let limit = self.limit[direction].or(self.ceiling[direction].filter(is_filled));
             let limit = limit.map(|limit| if mix.uplink == 0 { limit } else { part(limit, mix) });
+            // What holds it back is a limit that it fills.
+            let is_held = direction == Direction::Receive as usize && self.is_held && usage > Rate::ZERO;
+            let limit = if is_held { Some(limit.map_or(usage, |limit| limit.min(usage))) } else { limit };
             self.wants[direction].observe(now, Observation { usage, limit });
         }
     }
@@ -175,6 +190,13 @@ impl Service {
 fn counts(usage: &Usage) -> [Count; 2] {
     let count = |uplink: Bytes, total: Bytes| Count { uplink: uplink.get(), total: total.get().max(uplink.get()) };
     [count(usage.uplink[0], usage.total[0]), count(usage.uplink[1], usage.total[1])]
+}
+
+/// Whether a meter held senders back between two counts, in so much of the time as makes a limit full.
+fn is_held(before: Metered, now: Metered, full_percent: u8) -> bool {
+    let intervals = now.intervals.saturating_sub(before.intervals);
+    let held = now.held.saturating_sub(before.held);
+    intervals > 0 && u128::from(held) * 100 >= u128::from(intervals) * u128::from(full_percent)
 }
 
 /// So many bytes in so many nanoseconds; a nanosecond at least.

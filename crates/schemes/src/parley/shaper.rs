@@ -135,7 +135,7 @@ impl Shaper {
         let Some(Pair { class, crossing }) = pair else { return };
         // Few classes are on one machine.
         let place = self.usage.iter().position(|usage| usage.class == class).unwrap_or_else(|| {
-            self.usage.push(Usage { class, total: [Bytes::ZERO; 2], uplink: [Bytes::ZERO; 2] });
+            self.usage.push(Usage::none(class));
             self.usage.len() - 1
         });
         let usage = &mut self.usage[place];
@@ -149,6 +149,9 @@ impl Shaper {
         if self.heard.is_some_and(|(at, _)| now.saturating_sub(at) >= self.params.rack_timeout) {
             self.heard = None;
             self.set_limits(Vec::new(), act);
+        }
+        for usage in &mut self.usage {
+            usage.metered = self.eyeq.metered(usage.class).unwrap_or_default();
         }
         let limits = Some(self.limits.clone().into_boxed_slice());
         let report = Report { at: now, services: self.usage.clone().into_boxed_slice(), limits };

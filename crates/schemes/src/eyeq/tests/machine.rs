@@ -8,7 +8,7 @@ use wayleave_policy::{
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::super::{Eyeq, Feedback, Line, Params, Timer, Usage};
+use super::super::{Eyeq, Feedback, Line, Metered, Params, Timer, Usage};
 use crate::fluid::{self, done, random_input, random_rate};
 use crate::random::SplitMix;
 
@@ -129,6 +129,23 @@ fn a_maximum_and_a_broker_hold_at_once_and_the_smaller_counts() {
     assert_eq!(standing.receive_capacity, Rate::from_gbit(3));
     let gone = machine.tell(9, HostInput::ClassGone { class: ClassId(1) });
     assert!(matches!(gone, [Done::Bucket(Limiter::Class(ClassId(1)), None)]));
+}
+
+#[test]
+fn meters_tell_how_often_they_held_senders_back() {
+    let mut machine = Machine::new(Params::default());
+    assert_eq!(machine.shaper.metered(ClassId(1)), None);
+    machine.tell(0, HostInput::IncomingOpened { pair: Incoming(0), spec: spec(1) });
+    // 1 Gbit/s: R stays at C. Then twice C for two intervals, which halves R: held from the end of the first on.
+    let mut at = 0;
+    for bytes in [25_000, 25_000, 450_000, 450_000, 25_000] {
+        machine.receive(at, bytes);
+        at += 200;
+        machine.tell(at, HostInput::Timer(Timer::Interval));
+    }
+    assert_eq!(machine.shaper.metered(ClassId(1)), Some(Metered { intervals: 5, held: 2 }));
+    machine.tell(at + 200, HostInput::Timer(Timer::Interval));
+    assert_eq!(machine.shaper.metered(ClassId(1)).unwrap().intervals, 5, "nothing arrived");
 }
 
 #[test]

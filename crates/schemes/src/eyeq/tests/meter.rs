@@ -192,9 +192,46 @@ fn senders_with_little_to_send_keep_it_and_the_rest_is_shared_the_later_the_less
     assert!(taken[4] > 100, "{taken:?}");
 }
 
+fn unsmoothed() -> MeterParams {
+    MeterParams { smoothing: 0, ..MeterParams::default() }
+}
+
 #[test]
-fn marks_take_half_their_fraction_and_only_in_their_interval() {
+fn beta_follows_the_fraction_of_marks_by_a_sixteenth_and_counts_only_where_there_are_marks() {
     let mut meter = meter();
+    // All marked, at C: beta is 1/16 of the whole after the first interval, so R loses 1/32; then 1/16 + 15/256.
+    interval(&mut meter, CAPACITY, 1.0);
+    assert_eq!(meter.rate(), Rate::from_bits_per_second(9_000_000_000 / 32 * 31));
+    interval(&mut meter, CAPACITY, 1.0);
+    let beta = 1.0 / 16.0 + 15.0 / 256.0;
+    assert!((rate(&meter) - 9e9 * (31.0 / 32.0) * (1.0 - beta / 2.0)).abs() < 2.0, "{:?}", meter.rate());
+    // An interval without marks lowers beta, and does not use it; one in which nothing arrives says nothing of marks.
+    let before = meter.rate();
+    interval(&mut meter, CAPACITY, 0.0);
+    assert_eq!(meter.rate(), before);
+    meter.reset(Rate::from_gbit(9));
+    interval(&mut meter, CAPACITY, 1.0);
+    assert_eq!(meter.rate(), Rate::from_bits_per_second(9_000_000_000 / 32 * 31), "a class that was idle begins anew");
+}
+
+/// A receiver behind a congested link, whose marks come in bursts: every fourth interval is marked, the others not.
+#[test]
+fn smoothed_marks_hold_r_down_less_than_those_of_single_intervals() {
+    let settles_at = |params| {
+        let mut meter = RateMeter::new(Rate::from_bits_per_second(CAPACITY as u64), params);
+        for round in 0..400 {
+            let offered = rate(&meter);
+            interval(&mut meter, offered, if round % 4 == 0 { 1.0 } else { 0.0 });
+        }
+        rate(&meter)
+    };
+    let (smoothed, single) = (settles_at(MeterParams::default()), settles_at(unsmoothed()));
+    assert!(smoothed > 0.95 * CAPACITY && single < 0.85 * CAPACITY, "{smoothed} {single}");
+}
+
+#[test]
+fn unsmoothed_marks_take_half_their_fraction_and_only_in_their_interval() {
+    let mut meter = RateMeter::new(Rate::from_bits_per_second(CAPACITY as u64), unsmoothed());
     interval(&mut meter, CAPACITY, 0.5);
     assert_eq!(meter.rate(), Rate::from_mbit(6_750));
     interval(&mut meter, CAPACITY, 0.0);
@@ -235,15 +272,16 @@ fn rounding_never_favours_the_senders() {
         let mut random = SplitMix::new(seed);
         let mut meter = RateMeter::new(
             Rate::from_bits_per_second(1_000_000 + u64::from(random.below(u32::MAX))),
-            MeterParams::default(),
+            MeterParams { smoothing: (seed % 8) as u8, ..MeterParams::default() },
         );
+        let gain = 1.0 / f64::from(1 << (seed % 8));
         let before = rate(&meter);
         let bytes = u64::from(random.below(400_000));
         let marked = u64::from(random.below(bytes as u32 + 1));
         meter.count(Arrivals { bytes: Bytes::new(bytes), marked: Bytes::new(marked), lost: Bytes::ZERO });
         meter.finish(INTERVAL);
         let capacity = meter.capacity().bits_per_second() as f64;
-        let beta = if bytes == 0 { 0.0 } else { marked as f64 / bytes as f64 };
+        let beta = if bytes == 0 { 0.0 } else { gain * marked as f64 / bytes as f64 };
         let y = bytes as f64 * 8e9 / INTERVAL.as_nanos() as f64;
         let exact = (before * (1.0 - 0.5 * (y - capacity) / capacity - beta / 2.0).max(0.5)).clamp(1e6, capacity);
         let got = rate(&meter);

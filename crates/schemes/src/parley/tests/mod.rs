@@ -73,6 +73,41 @@ fn section_6_3_a_leaves_b_takes_the_peak() {
     assert_eq!(racks.total(0, "b"), gbit(60));
 }
 
+/// Both services receive from everywhere, and marks of links that are shared unevenly leave them less than the peak.
+fn marked(is_metered: bool) -> Racks {
+    let network = network(2, 10, 8);
+    let services = vec![service("a", 0, Some(30_000)), service("b", 30_000, None)];
+    let rack = policy(&network, PolicyLevel::Rack, Some(gbit(60)), services);
+    let mut racks = Racks::new(&network, Policies { rack: Some(&rack), ..Policies::default() }, EXACT);
+    let [a, b] = ["a", "b"].map(|name| racks.class(name).index());
+    for machine in &mut racks.machines[..10] {
+        machine.is_metered = is_metered;
+        machine.wants[a][1] = gbit(5);
+        machine.wants[b][1] = gbit(5);
+        machine.network[a] = Some(mbit(2_700));
+        machine.network[b] = Some(mbit(2_800));
+    }
+    racks.rounds(3);
+    racks
+}
+
+#[test]
+fn what_marks_hold_back_wants_more_than_it_uses() {
+    let limits = |racks: &Racks| {
+        ["a", "b"].map(|name| racks.machines[0].limits[racks.class(name).index()][1].filter(|&limit| limit < gbit(30)))
+    };
+    assert_eq!(limits(&marked(true)), [Some(mbit(1_500)), Some(mbit(4_500))]);
+    // Usage alone: 55 Gbit/s of 60 look as if nobody lacked anything, and B stays below its guarantee.
+    assert_eq!(limits(&marked(false)), [None, None]);
+    // Once the network carries all that the limits allow, nothing changes, though the meters hold nobody back.
+    let mut racks = marked(true);
+    for machine in &mut racks.machines[..10] {
+        machine.network.fill(Some(gbit(9)));
+    }
+    racks.rounds(3);
+    assert_eq!(limits(&racks), [Some(mbit(1_500)), Some(mbit(4_500))]);
+}
+
 #[test]
 fn the_capacity_of_the_uplinks_is_what_the_driver_says_but_never_above_the_peak() {
     let network = network(2, 2, 8);

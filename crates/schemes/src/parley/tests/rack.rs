@@ -62,6 +62,9 @@ pub(super) struct Machine {
     /// What it wants to send and to receive across the uplinks, and inside the rack, by class.
     pub(super) wants: Vec<[Rate; 2]>,
     pub(super) inside: Vec<[Rate; 2]>,
+    /// What a full network lets it receive, and whether its meters tell that they hold senders back for it.
+    pub(super) network: Vec<Option<Rate>>,
+    pub(super) is_metered: bool,
     pub(super) limits: Vec<[Option<Rate>; 2]>,
     /// What it used across the uplinks in the last round.
     pub(super) used: Vec<[Rate; 2]>,
@@ -87,12 +90,11 @@ impl Racks {
                     broker: RackBroker::new(params, place, pool.clone()),
                     wants: vec![[Rate::ZERO; 2]; services.len()],
                     inside: vec![[Rate::ZERO; 2]; services.len()],
+                    network: vec![None; services.len()],
+                    is_metered: true,
                     limits: vec![[None; 2]; services.len()],
                     used: vec![[Rate::ZERO; 2]; services.len()],
-                    counted: services
-                        .classes()
-                        .map(|class| Usage { class, total: [Bytes::ZERO; 2], uplink: [Bytes::ZERO; 2] })
-                        .collect(),
+                    counted: services.classes().map(Usage::none).collect(),
                 });
             }
         }
@@ -197,7 +199,14 @@ impl Machine {
             for direction in 0..2 {
                 let (wants, inside) = (self.wants[class][direction], self.inside[class][direction]);
                 let both = (wants + inside).bits_per_second();
-                let limit = self.limits[class][direction].map_or(both, |limit| limit.bits_per_second().min(both));
+                let mut limit = self.limits[class][direction].map_or(both, |limit| limit.bits_per_second().min(both));
+                if let Some(most) = self.network[class].filter(|_| direction == 1) {
+                    // As 5,000 intervals a second see it.
+                    let metered = &mut self.counted[class].metered;
+                    metered.intervals += if self.is_metered { 5_000 } else { 0 };
+                    metered.held += if self.is_metered && limit > most.bits_per_second() { 4_900 } else { 0 };
+                    limit = limit.min(most.bits_per_second());
+                }
                 // The limiter does not know where packets go.
                 let part =
                     |wants: Rate| u128::from(limit) * u128::from(wants.bits_per_second()) / u128::from(both.max(1));

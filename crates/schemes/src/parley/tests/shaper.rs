@@ -61,7 +61,7 @@ fn usage_is_told_with_what_crosses_the_uplinks_apart() {
         let arrivals = Arrivals { bytes: Bytes::new(50), ..Arrivals::default() };
         tell(&mut shaper, SECOND, HostInput::Received { pair: Incoming(pair), arrivals });
     }
-    let [Usage { class, total, uplink }] = *shaper.usage() else { panic!() };
+    let [Usage { class, total, uplink, .. }] = *shaper.usage() else { panic!() };
     assert_eq!((class, total, uplink), (CLASS, [2001, 100].map(Bytes::new), [1001, 50].map(Bytes::new)));
     let log = tell(&mut shaper, SECOND, HostInput::Timer(Timer::Report));
     assert!(log[0].starts_with("BrokerId(0) [Usage") && log[0].ends_with("Some([])"), "{log:?}");
