@@ -228,39 +228,14 @@ fn put(pairs: &mut Vec<Option<Pair>>, place: usize, pair: Pair) {
 /// What the shaper below hears of an input; nothing of what is not for it.
 #[inline]
 fn inner(input: HostInput<'_, Message, Timer>) -> Option<HostInput<'_, eyeq::Feedback, eyeq::Timer>> {
-    Some(match input {
-        HostInput::Timer(Timer::Shaper(timer)) => HostInput::Timer(timer),
-        HostInput::Message { from, message: Message::Feedback(message) } => HostInput::Message { from, message },
-        HostInput::Timer(Timer::Report) | HostInput::Message { .. } => return None,
-        HostInput::Started => HostInput::Started,
-        HostInput::ClassSet { class, transmit, receive } => HostInput::ClassSet { class, transmit, receive },
-        HostInput::ClassGone { class } => HostInput::ClassGone { class },
-        HostInput::Opened { pair, spec } => HostInput::Opened { pair, spec },
-        HostInput::Closed { pair } => HostInput::Closed { pair },
-        HostInput::Demand { pair, demand } => HostInput::Demand { pair, demand },
-        HostInput::Sent { pair, path, bytes } => HostInput::Sent { pair, path, bytes },
-        HostInput::PathsChanged { pair, paths, change } => HostInput::PathsChanged { pair, paths, change },
-        HostInput::ReferenceWeight { pair, weight } => HostInput::ReferenceWeight { pair, weight },
-        HostInput::ProbeReturned { pair, path, kind, outcome, hops } => {
-            HostInput::ProbeReturned { pair, path, kind, outcome, hops }
-        }
-        HostInput::IncomingOpened { pair, spec } => HostInput::IncomingOpened { pair, spec },
-        HostInput::IncomingClosed { pair } => HostInput::IncomingClosed { pair },
-        HostInput::Received { pair, arrivals } => HostInput::Received { pair, arrivals },
-    })
+    input.narrow(
+        |message| if let Message::Feedback(feedback) = message { Some(feedback) } else { None },
+        |timer| if let Timer::Shaper(timer) = timer { Some(timer) } else { None },
+    )
 }
 
 /// What the shaper below wants done.
 #[inline]
 fn outer(action: HostAction<'_, eyeq::Feedback, eyeq::Timer>) -> Action<'_> {
-    match action {
-        HostAction::Send { to, message } => HostAction::Send { to, message: Message::Feedback(message) },
-        HostAction::Arm { at, timer } => HostAction::Arm { at, timer: Timer::Shaper(timer) },
-        HostAction::SetBucket { limiter, bucket } => HostAction::SetBucket { limiter, bucket },
-        HostAction::SetWindow { pair, path, window } => HostAction::SetWindow { pair, path, window },
-        HostAction::SetWeight { of, weight } => HostAction::SetWeight { of, weight },
-        HostAction::UsePath { pair, path, purpose, from } => HostAction::UsePath { pair, path, purpose, from },
-        HostAction::LeavePath { pair, path } => HostAction::LeavePath { pair, path },
-        HostAction::SendProbe { pair, path, probe, windows } => HostAction::SendProbe { pair, path, probe, windows },
-    }
+    action.widen(Message::Feedback, Timer::Shaper)
 }
