@@ -10,12 +10,23 @@
 //! - If that settles few of them, the level is near, and most are not full. One vessel among the lowest of a sample is tried: at
 //!   its level those below it are full, or those above it are not. One side is settled either way.
 //! - If that has settled few again, the median is tried, found by a selection in linear time.
+//!
+//! Of many vessels, a sample says between which two levels the level probably is (`bracket`). One pass then settles most of
+//! them: who is full at the lower one, and who is not at the upper one. If the level is not there after all, one end of the bracket
+//! still settles a side.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
+use core::hint::select_unpredictable;
+
+use crate::bracket::Bracket;
+use crate::slope::Slope;
 
 /// Among so few the lower bound alone is quicker, although it may settle them one by one.
-const FEW: usize = 32;
+const FEW: usize = 64;
+
+/// From here on a sample pays. At 1,000 its sorting, and the wider bracket, cost as much as they save.
+const MANY: usize = 2_000;
 
 /// One who takes part: what it can take at most, and its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +83,8 @@ impl Level {
             return claim.cap;
         }
         // The smaller of both is taken instead of asking who is full: that is as good as random, and a branch on it is dear.
-        self.quotient.saturating_mul(claim.weight).saturating_add(self.rest(claim.weight)).min(claim.cap)
+        let part = self.quotient.saturating_mul(claim.weight).saturating_add(self.rest(claim.weight));
+        select_unpredictable(part < claim.cap, part, claim.cap)
     }
 
     /// `remainder * weight of the claim / weight`, rounded down.
@@ -86,58 +98,105 @@ impl Level {
     }
 }
 
-/// The level of `amount` among claims, in time linear in their number. `weight` is all of theirs. It is below 2^64: fewer than
-/// 2^32 weights below 2^32, or minima of 2^56 together. `memory` is overwritten.
-pub(crate) fn level(
-    amount: u64,
-    weight: u64,
-    claims: impl ExactSizeIterator<Item = Claim>,
-    memory: &mut Vec<Claim>,
-) -> Level {
-    let (mut left, mut full, mut kept) = (Water { amount, weight }, Sums::default(), 0);
-    memory.resize(claims.len(), Claim { cap: 0, weight: 0 });
-    // The first round, while they come.
-    for claim in claims {
-        let is_full = claim.is_full(amount, weight);
-        memory[kept] = claim;
-        full.add(&claim, is_full);
-        kept += usize::from(!is_full);
-    }
-    left.lose(full);
-    let mut doubt = &mut memory[..kept];
-    while !doubt.is_empty() {
-        // A quarter is a constant part.
-        let before = doubt.len();
-        let enough = before - before.div_ceil(4);
-        let Water { amount, weight } = left;
-        doubt = left.take_out(doubt, |claim| claim.is_full(amount, weight));
-        if doubt.len() == before {
-            break;
-        }
-        if doubt.len() <= FEW {
-            continue;
-        }
-        if doubt.len() > enough {
-            let pivot = low_of_sample(doubt);
-            doubt = left.settle(doubt, pivot);
-        }
-        if doubt.len() > enough {
-            let middle = doubt.len() / 2;
-            let (_, &mut median, _) = doubt.select_nth_unstable_by(middle, Claim::order);
-            doubt = left.settle(doubt, median);
-        }
-    }
-    Level::new(left.amount, left.weight)
+/// Those who share: the children of one node, with one claim each.
+pub(crate) trait Among {
+    /// How many there are.
+    fn count(&self) -> usize;
+    /// The weight of all. It is below 2^64: fewer than 2^32 weights below 2^32, or minima of 2^56 together.
+    fn weight(&self) -> u64;
+    /// None of them has more weight.
+    fn heaviest(&self) -> u64;
+    /// All of them.
+    fn claims(&self) -> impl Iterator<Item = Claim>;
+    /// One of each `stride`.
+    fn sample(&self, stride: usize) -> impl Iterator<Item = Claim>;
 }
 
-/// What is left for those who are not known to be full, and their weight.
+/// Who is not full of all who want more than `amount` together, and what they have: their level. It takes time linear in the number of
+/// claims. `memory` is overwritten.
+pub(crate) fn level(amount: u64, among: &impl Among, memory: &mut Vec<Claim>) -> Water {
+    let (water, heaviest) = (Water { amount, weight: among.weight() }, among.heaviest());
+    memory.resize(among.count(), Claim { cap: 0, weight: 0 });
+    let (full, doubt) = if among.count() < MANY {
+        match Slope::exact(water, heaviest) {
+            Some(slope) => divide(among, memory, |claim| (slope.fills(claim), true)),
+            None => divide(among, memory, |claim| (claim.is_full(amount, water.weight), true)),
+        }
+    } else {
+        let bracket = Bracket::guess(water, among, memory);
+        let (low, high) = (bracket.low(), bracket.high());
+        let (full, doubt) = divide(among, memory, |claim| (low.fills(claim), high.fills(claim)));
+        // Those who are full below the level hold no more than there is.
+        let found = water.without(full).map(|left| left.settled(doubt, heaviest));
+        match found.map_or(Ordering::Less, |found| bracket.side(found)) {
+            Ordering::Less => divide(among, memory, |claim| (false, low.fills(claim))),
+            Ordering::Equal => return found.unwrap_or(water),
+            Ordering::Greater => divide(among, memory, |claim| (high.fills(claim), true)),
+        }
+    };
+    water.without(full).unwrap_or(water).settled(doubt, heaviest)
+}
+
+/// Sums over those who are full, and the others as far as they may be full.
+fn divide<'a>(
+    among: &impl Among,
+    memory: &'a mut [Claim],
+    is_and_may_be_full: impl Fn(&Claim) -> (bool, bool),
+) -> (Sums, &'a mut [Claim]) {
+    let (mut full, mut kept) = (Sums::default(), 0);
+    among.claims().for_each(|claim| {
+        let (is_full, may_be) = is_and_may_be_full(&claim);
+        memory[kept] = claim;
+        full.add(&claim, is_full);
+        kept += usize::from(!is_full & may_be);
+    });
+    (full, &mut memory[..kept])
+}
+
+/// What is left for those who are not known to be full, and their weight. One over the other it is a level.
 #[derive(Clone, Copy, Debug)]
-struct Water {
-    amount: u64,
-    weight: u64,
+pub(crate) struct Water {
+    pub(crate) amount: u64,
+    pub(crate) weight: u64,
 }
 
 impl Water {
+    /// Without those who are full, if they hold no more than there is.
+    fn without(self, full: Sums) -> Option<Self> {
+        let amount = u128::from(self.amount).checked_sub(full.caps)? as u64;
+        Some(Self { amount, weight: self.weight - full.weights })
+    }
+
+    /// Without all who are full of those in doubt.
+    fn settled(mut self, mut doubt: &mut [Claim], heaviest: u64) -> Self {
+        while !doubt.is_empty() {
+            // A quarter is a constant part.
+            let before = doubt.len();
+            let enough = before - before.div_ceil(4);
+            let Self { amount, weight } = self;
+            doubt = match Slope::exact(self, heaviest) {
+                Some(slope) => self.take_out(doubt, |claim| slope.fills(claim)),
+                None => self.take_out(doubt, |claim| claim.is_full(amount, weight)),
+            };
+            if doubt.len() == before {
+                break;
+            }
+            if doubt.len() <= FEW {
+                continue;
+            }
+            if doubt.len() > enough {
+                let pivot = low_of_sample(doubt);
+                doubt = self.settle(doubt, pivot);
+            }
+            if doubt.len() > enough {
+                let middle = doubt.len() / 2;
+                let (_, &mut median, _) = doubt.select_nth_unstable_by(middle, Claim::order);
+                doubt = self.settle(doubt, median);
+            }
+        }
+        self
+    }
+
     /// Takes out those who are full, with what they hold: the others.
     fn take_out<'a>(&mut self, doubt: &'a mut [Claim], is_full: impl Fn(&Claim) -> bool) -> &'a mut [Claim] {
         let (mut full, mut kept) = (Sums::default(), 0);
@@ -185,11 +244,10 @@ impl Sums {
         sums
     }
 
-    /// One more, if it is meant. There is no branch on what is as good as random.
+    /// One more, if it is meant. That is as good as random, and a branch on it would be dear.
     fn add(&mut self, claim: &Claim, is_meant: bool) {
-        let mask = u64::from(is_meant).wrapping_neg();
-        self.caps += u128::from(claim.cap & mask);
-        self.weights += claim.weight & mask;
+        self.caps += u128::from(select_unpredictable(is_meant, claim.cap, 0));
+        self.weights += select_unpredictable(is_meant, claim.weight, 0);
     }
 }
 

@@ -19,6 +19,8 @@
 //! |---|---|
 //! | `tree` | the services and their terms |
 //! | `level` | how high the water stands among the children of one node, in linear time |
+//! | `bracket` | two levels around it, from a sample of many children |
+//! | `slope` | a level as a fixed-point number |
 //! | `shares` | the shares of a whole tree at once |
 //! | `live` | the same shares while demands change one by one |
 //! | `index` | what `live` keeps of one node's children |
@@ -46,11 +48,13 @@
 
 extern crate alloc;
 
+mod bracket;
 mod estimate;
 mod index;
 mod level;
 mod live;
 mod shares;
+mod slope;
 mod tree;
 
 pub use estimate::{DemandEstimator, EstimatorParams, Observation};

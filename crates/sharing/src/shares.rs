@@ -1,10 +1,12 @@
 //! The shares of a whole tree, at once.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use wayleave_units::Rate;
 
-use crate::level::{Claim, level};
+use crate::level::{Among, Claim, Level, level};
+use crate::slope::Slope;
 use crate::tree::{Inner, MAX_RATE, NodeId, Tree};
 
 /// What each node of a [`Tree`] gets, and the memory to compute it: a value that is kept computes again without asking
@@ -38,18 +40,11 @@ impl Shares {
     /// If there are not as many demands as nodes.
     pub fn compute(&mut self, tree: &Tree, capacity: Rate, demands: &[Rate]) {
         assert_eq!(demands.len(), tree.len(), "one demand for each node");
-        // Every node but the root is somebody's child, so whatever is in the other memory is overwritten.
-        self.demand.clear();
-        self.demand.extend(demands.iter().map(|demand| demand.bits_per_second()));
+        // Every node but the root is somebody's child, so whatever is in the memory is overwritten.
         self.share.resize(tree.len(), 0);
+        self.demand.resize(tree.len(), 0);
         self.hidden.resize(tree.len(), false);
-        self.sums.clear();
-        self.sums.resize(tree.inner.len(), Sums::default());
-        for (slot, inner) in tree.inner.iter().enumerate().rev() {
-            self.sums[slot] = self.gather(tree, inner);
-            self.demand[inner.node as usize] = self.sums[slot].demand;
-        }
-        self.cap(tree, Tree::ROOT.index());
+        self.gather(tree, demands);
         self.share[0] = self.demand[0].min(capacity.bits_per_second());
         for (slot, inner) in tree.inner.iter().enumerate() {
             self.share_out(tree, inner, self.sums[slot]);
@@ -76,23 +71,32 @@ impl Shares {
         Rate::from_bits_per_second(self.demand[node.index()])
     }
 
-    /// Bottom-up: what the children of one node ask for.
-    fn gather(&mut self, tree: &Tree, inner: &Inner) -> Sums {
-        let mut sums = Sums::default();
-        for &child in &inner.children {
-            let child = child as usize;
-            let demand = self.cap(tree, child);
-            sums.demand = sums.demand.saturating_add(demand);
-            // Minima are at most `MAX_RATE` together.
-            sums.floors += demand.min(tree.min[child]);
+    /// Bottom-up: what each node wants, and what the children of each ask for.
+    fn gather(&mut self, tree: &Tree, demands: &[Rate]) {
+        let Self { demand, hidden, .. } = self;
+        self.sums.clear();
+        self.sums.extend(tree.inner.iter().map(|inner| {
+            let mut sums = Sums::default();
+            for run in inner.runs() {
+                let kept = demand[run.clone()].iter_mut().zip(&mut hidden[run.clone()]);
+                sums.add_leaves(tree, run.clone(), &demands[run], kept);
+            }
+            sums
+        }));
+        // A root without children is a leaf.
+        self.cap(0, demands[0].bits_per_second(), tree.max[0]);
+        for (slot, inner) in tree.inner.iter().enumerate().rev() {
+            let node = inner.node as usize;
+            let demand = self.cap(node, self.sums[slot].demand, tree.max[node]);
+            if let Some(above) = tree.slot_above(inner) {
+                self.sums[above].add(demand, tree.min[node]);
+            }
         }
-        sums
     }
 
-    /// Holds a node's demand to its maximum.
-    fn cap(&mut self, tree: &Tree, node: usize) -> u64 {
-        let wanted = self.demand[node];
-        self.demand[node] = capped(wanted, tree.max[node]);
+    /// Holds what a node wants to its maximum.
+    fn cap(&mut self, node: usize, wanted: u64, max: u64) -> u64 {
+        self.demand[node] = capped(wanted, max);
         self.hidden[node] = self.demand[node] < wanted;
         self.demand[node]
     }
@@ -100,29 +104,107 @@ impl Shares {
     /// Top-down: what the children of one node get of its share.
     fn share_out(&mut self, tree: &Tree, inner: &Inner, sums: Sums) {
         let Self { share, demand, claims, .. } = self;
-        let children = || inner.children.iter().map(|&child| child as usize);
         let available = share[inner.node as usize];
-        let parts = |child: usize| Parts::new(demand[child], tree.min[child], tree.weight[child]);
         if sums.demand <= available {
-            for child in children() {
-                share[child] = demand[child];
+            for run in inner.runs() {
+                share[run.clone()].copy_from_slice(&demand[run]);
             }
-            return;
-        }
-        if sums.floors > available {
-            let minima = children().map(|child| parts(child).minimum);
-            let level = level(available, tree.minima(inner), minima, claims);
-            for child in children() {
-                share[child] = level.share(parts(child).minimum);
-            }
+        } else if sums.floors > available {
+            // No minimum is above their sum.
+            let (weight, heaviest) = (tree.minima(inner), tree.minima(inner));
+            let children = Children { tree, inner, demand, weight, heaviest, claim: |parts: Parts| parts.minimum };
+            let water = level(available, &children, claims);
+            let level = Level::new(water.amount, water.weight);
+            children.hand_out(share, |parts| level.share(parts.minimum));
         } else {
-            let excess = children().map(|child| parts(child).excess);
-            let level = level(available - sums.floors, inner.weight, excess, claims);
-            for child in children() {
-                let parts = parts(child);
-                share[child] = parts.minimum.cap + level.share(parts.excess);
+            let (weight, heaviest) = (inner.weight, u64::from(inner.heaviest));
+            let children = Children { tree, inner, demand, weight, heaviest, claim: |parts: Parts| parts.excess };
+            let water = level(available - sums.floors, &children, claims);
+            if let Some(slope) = Slope::exact(water, heaviest) {
+                // The same as below in fewer steps: the demand without what is missing of it.
+                children.hand_out(share, |Parts { minimum, excess }| {
+                    minimum.cap + excess.cap - excess.cap.saturating_sub(slope.of(excess.weight))
+                });
+            } else {
+                let level = Level::new(water.amount, water.weight);
+                children.hand_out(share, |parts| parts.minimum.cap + level.share(parts.excess));
             }
         }
+    }
+}
+
+impl Sums {
+    /// One more child.
+    fn add(&mut self, demand: u64, min: u64) {
+        self.demand = self.demand.saturating_add(demand);
+        // Minima are at most `MAX_RATE` together.
+        self.floors += demand.min(min);
+    }
+
+    /// A run of children, as far as they are leaves, with what is kept of each. What the others want is not known yet.
+    fn add_leaves<'a>(
+        &mut self,
+        tree: &Tree,
+        run: Range<usize>,
+        wanted: &[Rate],
+        kept: impl Iterator<Item = (&'a mut u64, &'a mut bool)>,
+    ) {
+        let terms = tree.own_max[run.clone()].iter().zip(&tree.min[run]);
+        for ((wanted, (&max, &min)), (demand, hidden)) in wanted.iter().zip(terms).zip(kept) {
+            let wanted = wanted.bits_per_second();
+            let held = wanted.min(max);
+            (*demand, *hidden) = (held, held < wanted);
+            self.add(held, min);
+        }
+    }
+}
+
+/// The children of a node, and which part of theirs is shared.
+struct Children<'a, F> {
+    tree: &'a Tree,
+    inner: &'a Inner,
+    demand: &'a [u64],
+    weight: u64,
+    heaviest: u64,
+    claim: F,
+}
+
+impl<F> Children<'_, F> {
+    fn parts(&self, run: Range<usize>) -> impl Iterator<Item = Parts> {
+        let terms = self.tree.min[run.clone()].iter().zip(&self.tree.weight[run.clone()]);
+        self.demand[run].iter().zip(terms).map(|(&demand, (&min, &weight))| Parts::new(demand, min, weight))
+    }
+
+    // Among the other loops of a computation this one has not enough registers.
+    #[inline(never)]
+    fn hand_out(&self, share: &mut [u64], part: impl Fn(Parts) -> u64) {
+        for run in self.inner.runs() {
+            let shares = share[run.clone()].iter_mut();
+            shares.zip(self.parts(run)).for_each(|(share, parts)| *share = part(parts));
+        }
+    }
+}
+
+impl<F: Fn(Parts) -> Claim> Among for Children<'_, F> {
+    fn count(&self) -> usize {
+        self.inner.count
+    }
+
+    fn weight(&self) -> u64 {
+        self.weight
+    }
+
+    fn heaviest(&self) -> u64 {
+        self.heaviest
+    }
+
+    fn claims(&self) -> impl Iterator<Item = Claim> {
+        self.inner.runs().flat_map(|run| self.parts(run)).map(&self.claim)
+    }
+
+    fn sample(&self, stride: usize) -> impl Iterator<Item = Claim> {
+        let parts = self.inner.sample(stride).flat_map(|child| self.parts(child..child + 1));
+        parts.map(&self.claim)
     }
 }
 

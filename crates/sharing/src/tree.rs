@@ -4,6 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use core::num::NonZeroU32;
+use core::ops::Range;
 
 use wayleave_units::Rate;
 
@@ -90,6 +91,8 @@ pub struct Tree {
     pub(crate) min: Vec<u64>,
     /// [`MAX_RATE`] where there is none.
     pub(crate) max: Vec<u64>,
+    /// What counts of a node's own demand at most: the maximum of a leaf, and nothing of a node that has children.
+    pub(crate) own_max: Vec<u64>,
     pub(crate) weight: Vec<u32>,
     /// The sum of the children's minima.
     minima: Vec<u64>,
@@ -106,9 +109,49 @@ const LEAF: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub(crate) struct Inner {
     pub(crate) node: u32,
-    pub(crate) children: Vec<u32>,
+    /// The children by their numbers. Those that follow one another are one run, which is a slice of what is kept of all nodes.
+    runs: Vec<Range<u32>>,
+    /// How many children there are.
+    pub(crate) count: usize,
     /// The sum of the children's weights.
     pub(crate) weight: u64,
+    /// No child has, or had, a larger weight.
+    pub(crate) heaviest: u32,
+}
+
+impl Inner {
+    fn of(node: u32) -> Self {
+        Self { node, runs: Vec::new(), count: 0, weight: 0, heaviest: 0 }
+    }
+
+    fn push(&mut self, child: u32, weight: NonZeroU32) {
+        match self.runs.last_mut() {
+            Some(run) if run.end == child => run.end += 1,
+            _ => self.runs.push(child..child + 1),
+        }
+        self.count += 1;
+        self.weight += u64::from(weight.get());
+        self.heaviest = self.heaviest.max(weight.get());
+    }
+
+    /// The children, run by run.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = Range<usize>> + Clone {
+        self.runs.iter().map(|run| run.start as usize..run.end as usize)
+    }
+
+    /// One child of each `stride`. Its place in the stride differs, because children may come in an order with a period.
+    pub(crate) fn sample(&self, stride: usize) -> impl Iterator<Item = usize> {
+        let mut children = self.runs().flatten();
+        let mut passed = 0;
+        (0..self.count / stride).filter_map(move |step| {
+            // The fractions of the multiples of the golden ratio are spread evenly (Knuth, volume 3, section 6.4).
+            let fraction = (step as u32).wrapping_mul(2_654_435_769);
+            let place = (u64::from(fraction) * stride as u64) >> 32;
+            let skipped = step * stride + place as usize - passed;
+            passed += skipped + 1;
+            children.nth(skipped)
+        })
+    }
 }
 
 impl Tree {
@@ -126,6 +169,7 @@ impl Tree {
             parent: vec![0],
             min: vec![root.min.bits_per_second()],
             max: vec![limit(root.max)],
+            own_max: vec![limit(root.max)],
             weight: vec![root.weight.get()],
             minima: vec![0],
             slot: vec![LEAF],
@@ -146,6 +190,7 @@ impl Tree {
         self.parent.push(parent.0);
         self.min.push(terms.min.bits_per_second());
         self.max.push(limit(terms.max));
+        self.own_max.push(limit(terms.max));
         self.weight.push(terms.weight.get());
         self.minima.push(0);
         self.slot.push(LEAF);
@@ -157,11 +202,10 @@ impl Tree {
         if *slot == LEAF {
             // Fewer than 2^32 nodes have children.
             *slot = self.inner.len() as u32;
-            self.inner.push(Inner { node: parent.0, children: Vec::new(), weight: 0 });
+            self.inner.push(Inner::of(parent.0));
+            self.own_max[parent.index()] = 0;
         }
-        let inner = &mut self.inner[*slot as usize];
-        inner.children.push(child);
-        inner.weight += u64::from(weight.get());
+        self.inner[*slot as usize].push(child, weight);
     }
 
     /// Other terms for a node from now on.
@@ -178,11 +222,13 @@ impl Tree {
             let parent = self.parent[at] as usize;
             let minima = sum_of_minima(self.minima[parent], self.min[at], terms.min);
             self.minima[parent] = minima.ok_or(TreeError::Minima { parent: NodeId::of(parent) })?;
-            let weight = &mut self.inner[self.slot[parent] as usize].weight;
-            *weight = *weight - u64::from(self.weight[at]) + u64::from(terms.weight.get());
+            let inner = &mut self.inner[self.slot[parent] as usize];
+            inner.weight = inner.weight - u64::from(self.weight[at]) + u64::from(terms.weight.get());
+            inner.heaviest = inner.heaviest.max(terms.weight.get());
         }
         self.min[at] = terms.min.bits_per_second();
         self.max[at] = limit(terms.max);
+        self.own_max[at] = if self.is_leaf(node) { self.max[at] } else { 0 };
         self.weight[at] = terms.weight.get();
         Ok(())
     }
@@ -213,6 +259,11 @@ impl Tree {
     /// Whether nothing is below a node, so that it has a demand of its own.
     pub fn is_leaf(&self, node: NodeId) -> bool {
         self.slot[node.index()] == LEAF
+    }
+
+    /// Where the parent of a node stands in `inner`, if it has one.
+    pub(crate) fn slot_above(&self, inner: &Inner) -> Option<usize> {
+        (inner.node > 0).then(|| self.slot[self.parent[inner.node as usize] as usize] as usize)
     }
 
     /// The sum of the minima of a node's children.
