@@ -4,7 +4,7 @@ use std::io::Write;
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Width};
 use wayleave_answers::table::write_table;
-use wayleave_experiments::{Form, Panel, Table};
+use wayleave_experiments::{Form, Panel, Statement, Table};
 
 use super::Measured;
 use super::values::{axis_name, centre, place, with_unit};
@@ -22,10 +22,16 @@ pub(crate) fn write(out: &mut impl Write, measured: &Measured) -> Result<(), Fai
         write_panel(out, panel)?;
     }
     // Statements that are a figure's table stand below.
-    for table in figure.tables.iter().filter(|table| table.rows.len() != figure.statements.len()) {
+    for table in figure.tables.iter().filter(|table| !repeats(table, &figure.statements)) {
         write_rows(out, table)?;
     }
     write_statements(out, measured)
+}
+
+/// Whether a table has a row for each statement and nothing else.
+fn repeats(table: &Table, statements: &[Statement]) -> bool {
+    let mut rows = table.rows.iter().zip(statements);
+    table.rows.len() == statements.len() && rows.all(|(row, statement)| row.contains(&statement.says))
 }
 
 fn write_panel(out: &mut impl Write, panel: &Panel) -> Result<(), Failure> {
@@ -75,4 +81,22 @@ fn write_statements(out: &mut impl Write, measured: &Measured) -> Result<(), Fai
         table.add_row([statement.verdict.name(), statement.section, &statement.says, &seen]);
     }
     Ok(write_table(out, &mut table)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_left_out_for_what_it_says_and_not_for_its_size() {
+        let statements = [Statement::claim("1", "one", true, "1"), Statement::claim("1", "two", true, "2")];
+        let table = |cells: [&str; 2]| Table {
+            name: "t".to_owned(),
+            title: "T".to_owned(),
+            columns: vec!["says".to_owned()],
+            rows: cells.map(|cell| vec![cell.to_owned()]).to_vec(),
+        };
+        assert!(repeats(&table(["one", "two"]), &statements));
+        assert!(!repeats(&table(["one", "1.5 ms"]), &statements), "as many rows as statements");
+    }
 }
