@@ -8,7 +8,7 @@ use wayleave_topology::builders::{LeafSpine, build};
 use wayleave_units::{Bytes, Time};
 
 use super::testbed::{
-    System, T_RACK, cabling, endless, free, mean_between, policy, scenario, service, settings, simulate, throughput,
+    System, T_RACK, cabling, endless, free, mean_between, policy, scenario, service, simulate, testbed, throughput,
 };
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
 use crate::run::{Failed, Run};
@@ -61,11 +61,11 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         figure.notes.push("Phases of 4 s in place of 40 and 20 s.".to_owned());
     }
     figure.notes.push(
-        "With the buffer of the other figures no packet need be lost, so that R alone decides. The text says that TCP backs off as well, so \
+        "With the buffer of the other figures few packets are lost, or none. The text says that TCP backs off as well, so \
          something was lost; how much a port could hold it does not say. 187 kB is a buffer of 9 MB in 48 equal parts."
             .to_owned(),
     );
-    Ok(settings(figure)
+    Ok(testbed(figure)
         .with("network", "racks of Fig. 11 with one link between the receiving rack and the spine, 10 Gbit/s")
         .with(
             "traffic",
@@ -125,7 +125,7 @@ fn add(figure: &mut Figure, reading: Reading, phases: [f64; 3], seen: &[&Seen]) 
             ),
         )
         .because(
-            "Where packets are lost TCP decides as well, the more the longer; how much a port could hold is not said.",
+            "Packets are lost where a port holds little, and none need be where it holds much; how much it could hold is not said.",
         ),
     );
     figure.statements.push(
@@ -139,7 +139,7 @@ fn add(figure: &mut Figure, reading: Reading, phases: [f64; 3], seen: &[&Seen]) 
                 text(&slow_moment)
             ),
         )
-        .because("Few packets are lost here, so R alone decides, and T = 1 ms is fast enough for that: see the notes."),
+        .because("Few packets are lost here, or none, so that TCP has little reason to back off: see the notes."),
     );
     figure.panels.push(panel);
 }

@@ -5,8 +5,8 @@ use wayleave_scenarios::{Arrivals, Ends, FlowSizes, Reliable, Scenario};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::testbed::{
-    System, T_RACK, endless, flows, free, mean_between, network, policy, racks, received, scenario, service, settings,
-    simulate, throughput,
+    System, T_RACK, endless, flows, free, mean_between, network, policy, racks, received, scenario, service, simulate,
+    testbed, throughput,
 };
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
 use crate::run::{Failed, Run};
@@ -122,7 +122,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         "Rack brokers work every {round}. B begins in round 6 (after 300 s in the paper), with all flows at once (over 50 s in the paper)."
     )];
     let figure = Figure { statements, panels: readings.map(panel).to_vec(), seeds, notes, ..Figure::default() };
-    Ok(settings(figure)
+    Ok(testbed(figure)
         .with("network", "Fig. 11; one rack receives, the 80 hosts of the others send")
         .with(
             "traffic",

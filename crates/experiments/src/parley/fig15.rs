@@ -7,7 +7,7 @@ use wayleave_scenarios::{Arrivals, EdgeScheme, Ends, Eyeq, FlowSizes, Reliable, 
 use wayleave_topology::builders::build;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::testbed::{cabling, flows, policy, received, scenario, service, settings, simulate};
+use super::testbed::{cabling, flows, policy, received, scenario, service, simulate, testbed};
 use crate::data::{Figure, Table};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
@@ -83,7 +83,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         seeds,
         ..Figure::default()
     };
-    Ok(settings(figure)
+    Ok(testbed(figure)
         .with("network", "three senders and a receiver at one switch, 10 Gbit/s")
         .with("limit", "3.3 Gbit/s on the wire, which carries 3.13 Gbit/s of payload")
         .with("time", format!("{rounds} rounds of 20 ms")))

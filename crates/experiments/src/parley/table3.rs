@@ -7,7 +7,7 @@ use wayleave_sim::Outcome;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::testbed::{
-    System, T_RACK, flows, free, network, policy, racks, received, scenario, service, settings, simulate,
+    System, T_RACK, flows, free, network, policy, racks, received, scenario, service, simulate, testbed,
 };
 use crate::data::{Figure, Table};
 use crate::run::{Failed, Run};
@@ -129,7 +129,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
         notes: notes(length, &of(Case { system: System::Parley, load: LOADS[3], crashed: 0 }, 0)),
         ..Figure::default()
     };
-    Ok(settings(figure)
+    Ok(testbed(figure)
         .with("network", "Fig. 11; one rack receives, the 80 hosts of the others send")
         .with("requests", "200 kB (A) and 1 MB (B) between every sender and receiver, 24 connections each; gaps uniform from 0 to twice their mean")
         .with("policy", "A at most 30, B at least 30, both 60 Gbit/s; machine shapers every 500 us (6.3)")
@@ -183,8 +183,7 @@ fn statements(
             let claim = Statement::claim("6.3", says, low.iter().all(|&ratio| ratio <= 1.1), measured);
             all.push(claim.because(match system {
                 System::Parley => {
-                    "Bursts that meet at a link are marked, and R is lowered as if the network were full. The rows without marks are of \
-                     the same requests."
+                    "Marks: the rows without them are of the same requests. At rest the equation gives y = C (1 - beta), whatever the load."
                 }
                 _ => "The row of EyeQ, which has no brokers, is beside it: what both have in common are the machine shapers.",
             }));
@@ -237,8 +236,8 @@ fn notes(length: Length, parley: &[Seen]) -> Vec<String> {
         "Requests that are not complete at the end count as slower than all others. A dash is a percentile among those.".to_owned(),
         "A request takes one of 24 connections of its pair, or waits for one; each begins with an initial window of 10.".to_owned(),
         "EyeQ \"assumes a congestion-free core\" (6.3): its row is without marks. For Parley the text has marks (3.2.1), and its table has A's \
-         tail at 70 % the same under all three systems (6.17, 6.03 and 6.08 ms), as if nobody had heard of marks: here A's is then \
-         shorter, since marks shorten queues, and B's longer. Both have rows with and without."
+         tail at 70 % the same under all three systems (6.17, 6.03 and 6.08 ms), as if nobody had heard of marks. Both have \
+         rows with and without."
             .to_owned(),
     ]
 }

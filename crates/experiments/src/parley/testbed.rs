@@ -182,6 +182,13 @@ pub(super) fn settings(figure: Figure) -> Figure {
             "Table 1, where nothing else is said: alpha 0.5, T 200 us, rack broker 1 s and 5 s, fabric broker 10 s and 50 s, marks at 80 kB",
         )
         .with("transport", "CUBIC, initial window 10, shortest time-out 200 ms (Linux)")
-        .with("round trip", "200 us between racks of idle hosts; the paper does not say, but that T is of the order of round trips")
         .with("switches", "a buffer of 9 MB each, shared by dynamic thresholds with alpha 1; the paper does not say")
+}
+
+/// The same in networks of [`cabling`].
+pub(super) fn testbed(figure: Figure) -> Figure {
+    settings(figure).with(
+        "round trip",
+        "200 us between idle hosts; the paper does not say, but that T is of the order of round trips",
+    )
 }
