@@ -1,7 +1,7 @@
 //! What a decision is about, as its caller keeps it.
 
 use wayleave_ledger::{Ledger, Model, QueueReport};
-use wayleave_policy::{Decision, DisjointRoute};
+use wayleave_roles::{Decision, DisjointRoute};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use wayleave_contracts::{Accounting, Contract};
 use wayleave_ledger::Model;
-use wayleave_policy::{Binding, Decision, Refusal, Request};
+use wayleave_roles::{Binding, Decision, Refusal, Request};
 use wayleave_schemes::refine::{self, Nearest};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::routing::Query;

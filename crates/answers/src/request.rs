@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use wayleave_contracts::Contract;
-use wayleave_policy::{Decision, Refusal};
+use wayleave_roles::{Decision, Refusal};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::Network;
 use wayleave_units::Time;

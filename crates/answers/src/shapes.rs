@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use wayleave_ledger::QueueReport;
-use wayleave_policy::Binding;
+use wayleave_roles::Binding;
 use wayleave_topology::{Network, Route};
 
 use crate::curves::{self, Bucket, Number, Piece};

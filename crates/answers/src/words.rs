@@ -1,7 +1,7 @@
 //! Sentences: why a request was refused, and what can be said against it whatever else is admitted.
 
 use wayleave_contracts::Contract;
-use wayleave_policy::{Allocated, Binding, Refusal};
+use wayleave_roles::{Allocated, Binding, Refusal};
 use wayleave_topology::{Element, LinkId, Network, NodeId, Route};
 
 use crate::human::Human;

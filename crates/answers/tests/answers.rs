@@ -9,7 +9,7 @@ use wayleave_answers::table::Layout;
 use wayleave_answers::{Before, Context, Explained, ExplanationShape, Names, Refused, look_around, text, words};
 use wayleave_contracts::{Contract, Mix};
 use wayleave_ledger::Model;
-use wayleave_policy::{Admission, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::chameleon::{Chameleon, Params};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;

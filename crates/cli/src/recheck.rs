@@ -43,7 +43,7 @@ pub(crate) fn recheck(context: &Context<'_>) -> Verdict {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use wayleave_policy::Request;
+    use wayleave_roles::Request;
     use wayleave_schemes::routing::Query;
     use wayleave_schemes::standing::Standing;
     use wayleave_units::{Bytes, Rate, Time};

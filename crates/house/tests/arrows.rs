@@ -15,33 +15,30 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("lp", Only(&["units", "calculus"])),
     // Completion times of flows: closed forms, a queue's simulation, a bound.
     ("provision", Only(&["units", "scenarios"])),
-    ("policy", Only(&["units", "topology"])),
+    ("roles", Only(&["units", "topology"])),
     ("devices", Only(&["units"])),
     // Policies say how hosts share.
     ("scenarios", Only(&["units", "topology", "contracts"])),
     ("formats", Only(&["units", "topology", "contracts", "scenarios", "devices", "calculus", "wire"])),
     ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
-    (
-        "schemes",
-        Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "devices", "sharing", "wire"]),
-    ),
+    ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "roles", "devices", "sharing", "wire"])),
     // Drives the rooms; never the ledger: what it checks comes from outside.
-    ("sim", Only(&["units", "topology", "sharing", "contracts", "policy", "schemes", "scenarios"])),
-    // Independent of what it checks: never the calculus, the ledger, a scheme or the policy.
+    ("sim", Only(&["units", "topology", "sharing", "contracts", "roles", "schemes", "scenarios"])),
+    // Independent of what it checks: never the calculus, the ledger, a scheme or the roles.
     ("recheck", Only(&["units", "topology"])),
     // The same, and it sees packets only.
     ("verify", Only(&["units", "topology", "scenarios", "sim"])),
     // Networks of small switches under the flows of a scheme.
-    ("workbench", Only(&["units", "topology", "scenarios", "devices", "sim", "policy", "ledger", "schemes"])),
+    ("workbench", Only(&["units", "topology", "scenarios", "devices", "sim", "roles", "ledger", "schemes"])),
     // Fits parameters of admission; knows no files and prints nothing.
-    ("tune", Only(&["units", "topology", "contracts", "policy", "ledger", "schemes"])),
+    ("tune", Only(&["units", "topology", "contracts", "roles", "ledger", "schemes"])),
     (
         "experiments",
         Only(&[
             "units",
             "topology",
             "contracts",
-            "policy",
+            "roles",
             "ledger",
             "schemes",
             "scenarios",
@@ -58,9 +55,9 @@ const ARROWS: &[(&str, Allowed)] = &[
         ]),
     ),
     // Drives brokers: in virtual time, and over sockets.
-    ("broker", Only(&["units", "topology", "contracts", "policy", "sharing", "schemes", "wire"])),
+    ("broker", Only(&["units", "topology", "contracts", "roles", "sharing", "schemes", "wire"])),
     // A pure state machine; the server and the tests' world drive it.
-    ("controller", Only(&["units", "topology", "contracts", "ledger", "policy", "schemes", "wire"])),
+    ("controller", Only(&["units", "topology", "contracts", "ledger", "roles", "schemes", "wire"])),
     // REST in front, a ledger on disk behind, the controller between.
     (
         "server",
@@ -69,7 +66,7 @@ const ARROWS: &[(&str, Allowed)] = &[
             "topology",
             "contracts",
             "ledger",
-            "policy",
+            "roles",
             "schemes",
             "formats",
             "answers",
@@ -80,7 +77,7 @@ const ARROWS: &[(&str, Allowed)] = &[
         ]),
     ),
     // Decisions for people and programs; never a driver's session.
-    ("answers", Only(&["units", "topology", "contracts", "calculus", "ledger", "policy", "schemes", "recheck"])),
+    ("answers", Only(&["units", "topology", "contracts", "calculus", "ledger", "roles", "schemes", "recheck"])),
     // Records on disk; knows nothing of networks.
     ("store", Only(&[])),
     // Makes writes of a program fail, for tests.

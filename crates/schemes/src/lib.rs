@@ -59,7 +59,7 @@ pub mod transports;
 
 use wayleave_contracts::Contract;
 use wayleave_ledger::Model;
-use wayleave_policy::Request;
+use wayleave_roles::Request;
 
 /// What a scheme is asked for a contract: its token bucket as the model counts it.
 pub fn request(contract: &Contract, model: &Model) -> Request {

@@ -5,7 +5,7 @@
 //! delays and bursts only take more away. So the first request with which the rates asked overflow a cut is refused at
 //! the latest. (In a fat tree no other cut binds sooner: above the edges there is as much rate as below.)
 
-use wayleave_policy::Request;
+use wayleave_roles::Request;
 use wayleave_topology::{Network, NodeId, NodeKind};
 
 /// A set of nodes: bit/s into it and out of it, that there are and that are asked for.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wayleave_contracts::{Category, Contract};
 use wayleave_ledger::{LedgerError, Model};
-use wayleave_policy::{Admission, Request};
+use wayleave_roles::{Admission, Request};
 use wayleave_schemes::chameleon::{Chameleon, Params};
 use wayleave_topology::Network;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Mix;
 use wayleave_ledger::Model;
-use wayleave_policy::Request;
+use wayleave_roles::Request;
 use wayleave_schemes::chameleon::Params;
 use wayleave_topology::Network;
 use wayleave_topology::builders::{FatTree, LeafSpine, build};

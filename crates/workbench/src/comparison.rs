@@ -12,7 +12,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_devices::{Case, Scenario, SoftwareSwitch};
 use wayleave_ledger::Model;
-use wayleave_policy::{Admission, Request};
+use wayleave_roles::{Admission, Request};
 use wayleave_scenarios::Phase;
 use wayleave_schemes::loko::{self, Counting, Loko, LokoError, Services, Share};
 use wayleave_schemes::qjump::{self, Qjump};

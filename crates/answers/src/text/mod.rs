@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use comfy_table::{Cell, Table};
 use wayleave_contracts::{Accounting, Contract};
 use wayleave_ledger::QueueReport;
-use wayleave_policy::{Binding, Decision, Refusal};
+use wayleave_roles::{Binding, Decision, Refusal};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::standing::{Standing, Term};
 use wayleave_schemes::survey::{PathOutcome, PathTried};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use wayleave_policy::{Decision, Refusal, Request};
+use wayleave_roles::{Decision, Refusal, Request};
 use wayleave_schemes::loko::Loko;
 use wayleave_schemes::qjump::{Level, Qjump};
 use wayleave_schemes::registry::Scheme;

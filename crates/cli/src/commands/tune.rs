@@ -11,7 +11,7 @@ use rand::seq::SliceRandom;
 use wayleave_contracts::{Contract, Mix};
 use wayleave_ledger::Model;
 use wayleave_lp::{CapacityLink, Demand, admitted_upper_bound};
-use wayleave_policy::Request;
+use wayleave_roles::Request;
 use wayleave_topology::Network;
 use wayleave_tune::bound::Cuts;
 use wayleave_tune::{Effort, Objective, Sample, climb, judge, methods};

@@ -1,7 +1,7 @@
 //! Loko (CoNEXT 2019): admission against the rate and burst of each switch, which is one shared service. Nothing at the
 //! hosts but the flows' own token buckets, so every other layer is absent.
 
-use wayleave_policy::{Absent, Admission, Binding, Decision, Flow, Refusal, Request};
+use wayleave_roles::{Absent, Admission, Binding, Decision, Flow, Refusal, Request};
 use wayleave_topology::{FlowId, Hop, LinkId, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 

@@ -1,6 +1,6 @@
 //! The shapes of Swift (SIGCOMM 2020), Clove (CoNEXT 2017) and Presto (SIGCOMM 2015).
 
-use wayleave_policy::{
+use wayleave_roles::{
     Absent, Ack, Departure, Flow, Host, HostAction, HostInput, IntHop, LocalFlow, Loss, Mark, Path, PathIndex,
     PathReport, QueueState, RouteFacts, Switch, Weighted,
 };

@@ -1,6 +1,6 @@
 //! SCC: underlay control and tracker, the tunnel of a division, and its transports.
 
-use wayleave_policy::{
+use wayleave_roles::{
     Absent, Broker, BrokerAction, BrokerId, BrokerInput, Bucket, Entry, Excess, Flow, FlowStart, Host, HostAction,
     HostInput, Incoming, Limiter, LocalFlow, Mark, Member, Origin, Outgoing, Peer, QueueState, Slot, Standing, Switch,
     Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn, Weighted,

@@ -87,7 +87,7 @@ pub enum BrokerAction<M, T> {
 /// Divides among hosts. It works in milliseconds to minutes, so it may be a trait object.
 ///
 /// ```
-/// use wayleave_policy::{Broker, BrokerAction, BrokerInput};
+/// use wayleave_roles::{Broker, BrokerAction, BrokerInput};
 /// use wayleave_units::{Rate, Time};
 ///
 /// /// Answers every rate that is asked for with half of it.

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use wayleave_policy::{
+use wayleave_roles::{
     Absent, Ack, Arrivals, Broker, BrokerAction, BrokerId, BrokerInput, Bucket, ClassId, Demand, Departure, Entry,
     Excess, Flow, FlowStart, Host, HostAction, HostInput, Incoming, IntHop, Limit, Limiter, LocalFlow, Mark, Member,
     Origin, Outgoing, PairSpec, Path, PathIndex, PathReport, PathUse, Peer, Phase, Probe, ProbeOutcome, QueueState,

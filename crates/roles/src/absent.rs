@@ -13,7 +13,7 @@ use crate::tunnel::Tunnel;
 /// nothing.
 ///
 /// ```
-/// use wayleave_policy::{Absent, Departure, Path};
+/// use wayleave_roles::{Absent, Departure, Path};
 /// use wayleave_units::Time;
 /// assert_eq!(size_of::<Absent>(), 0);
 /// assert_eq!(Absent.choose(Time::ZERO, Departure { bytes: 1460, paths: 4 }), 0);

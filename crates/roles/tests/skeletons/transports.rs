@@ -1,7 +1,7 @@
 //! The transports of SCC's divisions and of its comparison (SCC, VI): DCTCP, D2TCP, L2DCT, pFabric. Skeletons: each
 //! shows that it hears what its paper needs.
 
-use wayleave_policy::{Ack, Flow, FlowStart, Loss};
+use wayleave_roles::{Ack, Flow, FlowStart, Loss};
 use wayleave_units::Time;
 
 /// A window that nothing changes.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use wayleave_policy::{
+use wayleave_roles::{
     Absent, Demand, Host, HostAction, HostInput, Incoming, IntHop, Mark, Outgoing, PathIndex, PathUse, Probe,
     ProbeAnswer, ProbeKind, ProbeOutcome, QueueState, Switch,
 };

@@ -1,6 +1,6 @@
 //! EyeQ (NSDI 2013; Parley, 3.2.1), and PicNIC' as uFAB's evaluation uses it (2.2): the same with weighted queues.
 
-use wayleave_policy::{
+use wayleave_roles::{
     Absent, Arrivals, Bucket, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin, Peer, Probe, ProbeKind,
     Weighted,
 };

@@ -34,7 +34,7 @@ use crate::telemetry::{IntHop, Probe, ProbeAnswer, ProbeKind, ProbeOutcome};
 /// is `min`; a division's share, SCC, I, is `weight`).
 ///
 /// ```
-/// use wayleave_policy::Share;
+/// use wayleave_roles::Share;
 /// use wayleave_units::Rate;
 /// let hose = Share { min: Rate::from_mbit(500), ..Share::BEST_EFFORT };
 /// assert_eq!((hose.max, hose.weight), (None, 1));
@@ -405,7 +405,7 @@ impl<'a, M, T> HostAction<'a, M, T> {
 /// The edge of a scheme: one machine's state.
 ///
 /// ```
-/// use wayleave_policy::{Bucket, Excess, Host, HostAction, HostInput, Limiter};
+/// use wayleave_roles::{Bucket, Excess, Host, HostAction, HostInput, Limiter};
 /// use wayleave_units::{Bytes, Rate, Time};
 ///
 /// /// Gives every pair the same bucket.

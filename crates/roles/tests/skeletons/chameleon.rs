@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use wayleave_policy::{
+use wayleave_roles::{
     Absent, Admission, Broker, BrokerAction, BrokerId, BrokerInput, Bucket, Decision, Excess, Host, HostAction,
     HostInput, Limiter, Member, Move, Origin, Outgoing, PathIndex, PathUse, Peer, Refusal, Request,
 };

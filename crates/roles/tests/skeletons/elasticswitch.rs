@@ -1,6 +1,6 @@
 //! ElasticSwitch (SIGCOMM 2013): guarantee partitioning between both ends, and rate allocation by congestion.
 
-use wayleave_policy::{Absent, Arrivals, Bucket, Excess, Host, HostAction, HostInput, Limiter, Origin, Peer, Share};
+use wayleave_roles::{Absent, Arrivals, Bucket, Excess, Host, HostAction, HostInput, Limiter, Origin, Peer, Share};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::stack::{ARRIVING, CLASS, End, Layers, PLAIN, Stack};

@@ -1,6 +1,6 @@
 //! Parley (2014): machine shaper, a rack broker on every machine (5.2), a fabric broker (5.3).
 
-use wayleave_policy::{
+use wayleave_roles::{
     Absent, Broker, BrokerAction, BrokerId, BrokerInput, Bucket, ClassId, Excess, Host, HostAction, HostInput, Limiter,
     Member, Origin, Peer, Share, Standing,
 };
