@@ -1,7 +1,7 @@
 //! `plan --recheck`: what the ledger promises, put before the independent calculator.
 
-use wayleave_answers::human::count;
-use wayleave_answers::{Context, claim};
+use wayleave_explain::human::count;
+use wayleave_explain::{Context, claim};
 use wayleave_recheck::check;
 
 /// How many violations a person reads.

@@ -69,7 +69,7 @@ const ARROWS: &[(&str, Allowed)] = &[
             "roles",
             "schemes",
             "formats",
-            "answers",
+            "explain",
             "controller",
             "store",
             "api",
@@ -77,7 +77,7 @@ const ARROWS: &[(&str, Allowed)] = &[
         ]),
     ),
     // Decisions for people and programs; never a driver's session.
-    ("answers", Only(&["units", "topology", "contracts", "calculus", "ledger", "roles", "schemes", "recheck"])),
+    ("explain", Only(&["units", "topology", "contracts", "calculus", "ledger", "roles", "schemes", "recheck"])),
     // Records on disk; knows nothing of networks.
     ("store", Only(&[])),
     // Makes writes of a program fail, for tests.

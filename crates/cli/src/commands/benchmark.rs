@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave_answers::human::{Human, count};
-use wayleave_answers::table::write_table;
 use wayleave_devices::{Case, Scenario, SoftwareSwitch, Table, Worst};
+use wayleave_explain::human::{Human, count};
+use wayleave_explain::table::write_table;
 use wayleave_formats::{parse_device_scenario, write_benchmark};
 use wayleave_schemes::loko::{Allocation, Model, Share};
 

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use wayleave_answers::table::write_table;
+use wayleave_explain::table::write_table;
 use wayleave_formats::{Source, read_flow_sizes};
 use wayleave_provision::{Bound, Burst, Load, Markov, Percentile, Simulated};
 use wayleave_scenarios::{FlowSizes, PUBLISHED};

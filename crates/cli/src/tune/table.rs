@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use wayleave_answers::table::write_table;
 use wayleave_contracts::Category;
+use wayleave_explain::table::write_table;
 use wayleave_tune::Objective;
 
 use super::{Ceiling, Report, options};

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use wayleave_answers::table::Layout;
-use wayleave_answers::{Before, Context, Explained, ExplanationShape, Names, Refused, look_around, text, words};
 use wayleave_contracts::{Contract, Mix};
+use wayleave_explain::table::Layout;
+use wayleave_explain::{Before, Context, Explained, ExplanationShape, Names, Refused, look_around, text, words};
 use wayleave_ledger::Model;
 use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::chameleon::{Chameleon, Params};
