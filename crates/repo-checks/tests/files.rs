@@ -19,7 +19,7 @@ fn size_faults(files: &[File], longer: &[(&str, &str)]) -> Vec<String> {
         match (lines > MOST_LINES, excused) {
             (true, false) => faults.push(format!(
                 "{path} has {lines} lines, more than {MOST_LINES}: split it, or list it with a reason in LONGER in \
-                 crates/house/tests/files.rs"
+                 crates/repo-checks/tests/files.rs"
             )),
             (false, true) => faults.push(format!("{path} has only {lines} lines: remove it from LONGER")),
             _ => {}
@@ -80,7 +80,7 @@ fn no_file_names_a_directory_of_a_machine() {
 fn the_files_are_those_of_the_repository() {
     assert!(root().join("Cargo.toml").exists());
     let paths: Vec<String> = files().unwrap().into_iter().map(|file| file.path).collect();
-    for expected in ["Cargo.toml", ".ci/run", "README.md", "crates/house/tests/files.rs"] {
+    for expected in ["Cargo.toml", ".ci/run", "README.md", "crates/repo-checks/tests/files.rs"] {
         assert!(paths.iter().any(|path| path == expected), "{expected} is missing");
     }
     assert!(!paths.iter().any(|path| path.starts_with("target/") || path.starts_with(".git/")));

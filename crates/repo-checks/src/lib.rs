@@ -1,4 +1,4 @@
-//! The house keeps itself: this crate is only its tests, which read the repository as text.
+//! Checks of the repository itself: this crate is only its tests, which read the repository as text.
 //!
 //! - `tests/arrows.rs`: crates depend only downwards, by one table;
 //! - `tests/files.rs`: no file outgrows its reader, and none names a directory of somebody's machine;

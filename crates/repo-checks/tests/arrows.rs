@@ -111,7 +111,7 @@ const ARROWS: &[(&str, Allowed)] = &[
         ]),
     ),
     ("cli", Any),
-    ("house", Only(&[])),
+    ("repo-checks", Only(&[])),
 ];
 
 use Allowed::{Any, Only};
@@ -170,7 +170,7 @@ fn faults(manifests: &[Manifest], arrows: &[(&str, Allowed)]) -> Vec<String> {
         match arrows.iter().find(|(known, _)| known == name) {
             None => faults.push(format!(
                 "crate {name} is not in the table: decide what it may depend on, add a line to ARROWS in \
-                 crates/house/tests/arrows.rs, and draw it in ARCHITECTURE.md"
+                 crates/repo-checks/tests/arrows.rs, and draw it in ARCHITECTURE.md"
             )),
             Some((_, Any)) => {}
             Some((_, Only(allowed))) => {
