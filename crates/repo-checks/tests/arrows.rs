@@ -12,7 +12,6 @@ const ARROWS: &[(&str, Allowed)] = &[
     // Who shares a rate, and how: pure, without a clock.
     ("sharing", Only(&["units"])),
     ("contracts", Only(&["units", "topology", "wire", "sharing"])),
-    ("lp", Only(&["units", "calculus"])),
     // Completion times of flows: closed forms, a queue's simulation, a bound.
     ("provision", Only(&["units", "scenarios"])),
     ("roles", Only(&["units", "topology"])),

@@ -10,7 +10,7 @@
 //! ```
 //! use wayleave_calculus::network::{Flow, Options, PortNetwork, Server, sfa, tfa};
 //! use wayleave_calculus::{ArrivalCurve, ServiceCurve, rational};
-//! use wayleave_lp::fifo_delay;
+//! use wayleave_calculus::lp::fifo_delay;
 //! use wayleave_units::{Bytes, Rate, Time};
 //!
 //! // A flow alone on two ports pays its burst once: 10 us + 10 us + 1250 B at 100 Mbit/s.

@@ -1,12 +1,12 @@
 //! The linear program for FIFO networks: cases with known maxima, and what must hold against the other analyses.
 
 use proptest::prelude::*;
+use wayleave_calculus::lp::{NoFifoBound, fifo_delay};
 use wayleave_calculus::network::{
     Flow, Multiplexing, NoBound, Options, Packetizer, PortNetwork, Server, Shaping, sfa, tfa,
 };
 use wayleave_calculus::rational::{ratio, whole};
 use wayleave_calculus::{ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket, horizontal_deviation};
-use wayleave_lp::{NoFifoBound, fifo_delay};
 
 fn server(name: &str, rate: i128, latency: i128) -> Server {
     Server::new(name, ServiceCurve::from_pieces([RateLatency::new(whole(rate), &whole(latency))]).unwrap())

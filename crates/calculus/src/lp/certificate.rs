@@ -18,10 +18,10 @@ use microlp::{ComparisonOp, OptimizationDirection, Problem};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{Signed, Zero};
-use wayleave_calculus::Rational;
-use wayleave_calculus::rational::to_f64;
 
-use crate::Program;
+use crate::Rational;
+use crate::lp::Program;
+use crate::rational::to_f64;
 
 /// A bound that is further above the solver's own maximum than this part of it is called loose.
 pub const LOOSE: f64 = 1e-6;
@@ -116,7 +116,7 @@ struct Scale {
 
 impl Scale {
     fn of(program: &Program) -> Self {
-        let width = |column: &crate::program::Column| power_of_two(to_f64(&(&column.high - &column.low)));
+        let width = |column: &crate::lp::program::Column| power_of_two(to_f64(&(&column.high - &column.low)));
         let columns: Vec<f64> = program.variables.iter().map(width).collect();
         let largest = |values: &mut dyn Iterator<Item = f64>| power_of_two(values.fold(0.0, f64::max));
         let rows = program.rows.iter().map(|row| {
@@ -193,7 +193,7 @@ fn simplest(number: f64, tolerance: f64) -> Rational {
 
 #[cfg(test)]
 mod tests {
-    use wayleave_calculus::rational::{ratio, whole};
+    use crate::rational::{ratio, whole};
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! The bound of what can be admitted: cases that are clear without a program.
 
+use wayleave_calculus::lp::{CapacityLink, Demand, MAX_VARIABLES, UpperBoundError, admitted_upper_bound};
 use wayleave_calculus::rational::{ratio, whole};
-use wayleave_lp::{CapacityLink, Demand, MAX_VARIABLES, UpperBoundError, admitted_upper_bound};
 use wayleave_units::Rate;
 
 fn both(a: usize, b: usize, mbit: u64) -> [CapacityLink; 2] {

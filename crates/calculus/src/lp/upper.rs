@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
-use wayleave_calculus::Rational;
-use wayleave_calculus::rational::{from_rate, whole};
 use wayleave_units::Rate;
 
-use crate::certificate::{Unsolved, maximize};
-use crate::program::{Program, Variable};
+use crate::Rational;
+use crate::lp::certificate::{Unsolved, maximize};
+use crate::lp::program::{Program, Variable};
+use crate::rational::{from_rate, whole};
 
 /// The most variables (demands that differ, plus links times places): more would take the solver minutes.
 pub const MAX_VARIABLES: usize = 20_000;
@@ -49,7 +49,7 @@ pub struct Demand {
 pub struct UpperBound {
     /// No admission reaches a larger sum of weights.
     pub weight: Rational,
-    /// Whether it is more than [`LOOSE`](crate::LOOSE) above what the solver takes for the maximum.
+    /// Whether it is more than [`LOOSE`](crate::lp::LOOSE) above what the solver takes for the maximum.
     pub is_loose: bool,
 }
 
@@ -90,13 +90,13 @@ impl core::error::Error for UpperBoundError {}
 ///
 /// ```
 /// use wayleave_calculus::rational::whole;
-/// use wayleave_lp::{CapacityLink, Demand, admitted_upper_bound};
+/// use wayleave_calculus::lp::{CapacityLink, Demand, admitted_upper_bound};
 /// use wayleave_units::Rate;
 /// // Three flows of 40 Mbit/s from 0 to 1 over a link of 100: two and a half.
 /// let links = [CapacityLink { from: 0, to: 1, capacity: Rate::from_mbit(100) }];
 /// let demands = [Demand { source: 0, sink: 1, rate: Rate::from_mbit(40), weight: 2 }; 3];
 /// assert_eq!(admitted_upper_bound(2, &links, &demands)?.weight, whole(5));
-/// # Ok::<(), wayleave_lp::UpperBoundError>(())
+/// # Ok::<(), wayleave_calculus::lp::UpperBoundError>(())
 /// ```
 ///
 /// # Errors

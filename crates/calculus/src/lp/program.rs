@@ -1,6 +1,6 @@
 //! A linear program in exact numbers: the largest c x with A x <= b, and every x between two bounds.
 
-use wayleave_calculus::Rational;
+use crate::Rational;
 
 /// A variable of a [`Program`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -10,14 +10,14 @@ pub struct Variable(pub(crate) usize);
 ///
 /// ```
 /// use wayleave_calculus::rational::whole;
-/// use wayleave_lp::{Program, maximize};
+/// use wayleave_calculus::lp::{Program, maximize};
 /// // The largest x + 2 y with x + y <= 4, x <= 10 and y <= 3.
 /// let mut program = Program::default();
 /// let x = program.variable(whole(0), whole(10), whole(1));
 /// let y = program.variable(whole(0), whole(3), whole(2));
 /// program.at_most([(x, whole(1)), (y, whole(1))], whole(4));
 /// assert_eq!(maximize(&program)?.bound, whole(7));
-/// # Ok::<(), wayleave_lp::Unsolved>(())
+/// # Ok::<(), wayleave_calculus::lp::Unsolved>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Program {

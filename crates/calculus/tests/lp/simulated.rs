@@ -4,12 +4,12 @@
 //! deliver it a fixed latency later. Sources send as early as their token buckets let them, from a random time on.
 
 use proptest::prelude::*;
+use wayleave_calculus::lp::fifo_delay;
 use wayleave_calculus::network::{
     Flow, Multiplexing, Options, Packetizer, PortNetwork, Server, Shaping, pmoo, sfa, tfa,
 };
 use wayleave_calculus::rational::whole;
 use wayleave_calculus::{ArrivalCurve, RateLatency, Rational, ServiceCurve, TokenBucket};
-use wayleave_lp::fifo_delay;
 
 const PACKETS: usize = 12;
 

@@ -36,11 +36,11 @@ use core::fmt;
 use std::collections::BTreeMap;
 
 use num_traits::{One, Zero};
-use wayleave_calculus::network::{Multiplexing, NoBound, Options, PortNetwork, Tfa, busy_period};
-use wayleave_calculus::{ArrivalCurve, Rational};
 
-use crate::certificate::{Unsolved, maximize};
-use crate::program::{Program, Variable};
+use crate::lp::certificate::{Unsolved, maximize};
+use crate::lp::program::{Program, Variable};
+use crate::network::{Multiplexing, NoBound, Options, PortNetwork, Tfa, busy_period};
+use crate::{ArrivalCurve, Rational};
 
 /// How many servers a tree has at most, beside those of the path.
 pub const MAX_SERVERS: usize = 6;
@@ -50,7 +50,7 @@ pub const MAX_SERVERS: usize = 6;
 pub struct FifoBound {
     /// In ns.
     pub delay: Rational,
-    /// Whether it is more than [`LOOSE`](crate::LOOSE) above what the solver takes for the maximum.
+    /// Whether it is more than [`LOOSE`](crate::lp::LOOSE) above what the solver takes for the maximum.
     pub is_loose: bool,
     /// How many servers the tree has.
     pub servers: usize,
