@@ -29,8 +29,6 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("verify", Only(&["units", "topology", "scenarios", "sim"])),
     // Networks of small switches under the flows of a scheme.
     ("workbench", Only(&["units", "topology", "scenarios", "devices", "sim", "roles", "ledger", "schemes"])),
-    // Fits parameters of admission; knows no files and prints nothing.
-    ("tune", Only(&["units", "topology", "contracts", "roles", "ledger", "schemes"])),
     (
         "experiments",
         Only(&[

@@ -12,9 +12,9 @@ use wayleave_calculus::lp::{CapacityLink, Demand, admitted_upper_bound};
 use wayleave_contracts::{Contract, Mix};
 use wayleave_ledger::Model;
 use wayleave_roles::Request;
+use wayleave_schemes::tune::bound::Cuts;
+use wayleave_schemes::tune::{Effort, Objective, Sample, climb, judge, methods};
 use wayleave_topology::Network;
-use wayleave_tune::bound::Cuts;
-use wayleave_tune::{Effort, Objective, Sample, climb, judge, methods};
 use wayleave_units::Rate;
 
 use crate::args::OutputFormat;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use wayleave_contracts::Category;
 use wayleave_explain::table::write_table;
-use wayleave_tune::Objective;
+use wayleave_schemes::tune::Objective;
 
 use super::{Ceiling, Report, options};
 use crate::failure::Failure;

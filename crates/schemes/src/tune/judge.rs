@@ -1,9 +1,9 @@
 //! Judging on other seeds, and what is recommended.
 
 use wayleave_ledger::LedgerError;
-use wayleave_schemes::chameleon::Params;
 
-use crate::fill::{Length, Objective, Sample, Score, fill_all};
+use crate::chameleon::Params;
+use crate::tune::fill::{Length, Objective, Sample, Score, fill_all};
 
 /// What a method came to on the judging samples: means, with half the width of their 95 % confidence intervals.
 #[derive(Clone, Debug)]

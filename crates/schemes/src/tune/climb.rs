@@ -1,12 +1,12 @@
 //! The search for parameters: the methods as they are, then steps from the best of them as long as one helps.
 
 use wayleave_ledger::LedgerError;
-use wayleave_schemes::chameleon::{Allocation, Params, Rerouting, Routing};
-use wayleave_schemes::costs::Scarcity;
 use wayleave_topology::{MAX_BUDGET, Network, NodeKind};
 use wayleave_units::Time;
 
-use crate::fill::{Length, Objective, Sample, Score, fill_all};
+use crate::chameleon::{Allocation, Params, Rerouting, Routing};
+use crate::costs::Scarcity;
+use crate::tune::fill::{Length, Objective, Sample, Score, fill_all};
 
 /// Parameters with a name, and what they came to on the training samples.
 #[derive(Clone, Debug)]

@@ -7,10 +7,10 @@ use wayleave_contracts::Mix;
 use wayleave_ledger::Model;
 use wayleave_roles::Request;
 use wayleave_schemes::chameleon::Params;
+use wayleave_schemes::tune::bound::Cuts;
+use wayleave_schemes::tune::{Effort, Length, Objective, Sample, climb, fill, fill_all, judge, methods};
 use wayleave_topology::Network;
 use wayleave_topology::builders::{FatTree, LeafSpine, build};
-use wayleave_tune::bound::Cuts;
-use wayleave_tune::{Effort, Length, Objective, Sample, climb, fill, fill_all, judge, methods};
 use wayleave_units::{Bytes, Rate, Time};
 
 fn samples(network: &Arc<Network>, scenario: usize, seeds: std::ops::RangeInclusive<u64>, count: usize) -> Vec<Sample> {

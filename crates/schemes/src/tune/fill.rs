@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use wayleave_contracts::{Category, Contract};
 use wayleave_ledger::{LedgerError, Model};
 use wayleave_roles::{Admission, Request};
-use wayleave_schemes::chameleon::{Chameleon, Params};
 use wayleave_topology::Network;
+
+use crate::chameleon::{Chameleon, Params};
 
 /// One list of requests on one network.
 #[derive(Clone, Debug)]
@@ -47,7 +48,7 @@ impl Sample {
 
     /// Of a list of contracts.
     pub fn new(network: Arc<Network>, model: Model, contracts: impl Iterator<Item = Contract>) -> Self {
-        let asked = |contract: Contract| (wayleave_schemes::request(&contract, &model), Category::of(&contract));
+        let asked = |contract: Contract| (crate::request(&contract, &model), Category::of(&contract));
         Self { network, model, requests: contracts.map(asked).collect() }
     }
 }
