@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use wayleave_devices::{Scenario, SoftwareSwitch};
 use wayleave_formats::{Source, parse_device_scenario, read_benchmark};
 use wayleave_schemes::loko::{Counting, Loko, Model, Params, Services, Share};
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::Network;
+use wayleave_topology::devices::{Scenario, SoftwareSwitch};
 use wayleave_units::Rate;
 
 use crate::failure::Failure;

@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave_devices::{Case, Scenario, SoftwareSwitch, Table, Worst};
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::write_table;
 use wayleave_formats::{parse_device_scenario, write_benchmark};
 use wayleave_schemes::loko::{Allocation, Model, Share};
+use wayleave_topology::devices::{Case, Scenario, SoftwareSwitch, Table, Worst};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &BenchmarkArgs) -> Result<Exit, Failure> {
 }
 
 fn summary(table: &Table, scenario: &Scenario) -> Result<(), Failure> {
-    let missing = |missing: wayleave_devices::Missing| Failure::Usage(missing.to_string());
+    let missing = |missing: wayleave_topology::devices::Missing| Failure::Usage(missing.to_string());
     let Worst { throughput, delay, buffer, .. } = table.worst(scenario).map_err(missing)?;
     let model = Model::of(table, scenario).map_err(missing)?;
     let mut out = out();

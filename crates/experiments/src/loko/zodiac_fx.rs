@@ -1,7 +1,7 @@
 //! Steps 1 and 2 on a simulated Zodiac FX: what a benchmark measures, and the two allocations that follow.
 
-use wayleave_devices::{Case, ENTRIES, MatchType, Scenario, SoftwareSwitch};
 use wayleave_schemes::loko::{Allocation, Model, Share};
+use wayleave_topology::devices::{Case, ENTRIES, MatchType, Scenario, SoftwareSwitch};
 use wayleave_workbench::{benchmark, measure as measure_case};
 
 use super::panel;
