@@ -12,8 +12,6 @@ const ARROWS: &[(&str, Allowed)] = &[
     // Who shares a rate, and how: pure, without a clock.
     ("sharing", Only(&["units"])),
     ("contracts", Only(&["units", "topology", "wire", "sharing"])),
-    // Completion times of flows: closed forms, a queue's simulation, a bound.
-    ("provision", Only(&["units", "scenarios"])),
     ("roles", Only(&["units", "topology"])),
     // Policies say how hosts share.
     ("scenarios", Only(&["units", "topology", "contracts"])),
@@ -46,7 +44,6 @@ const ARROWS: &[(&str, Allowed)] = &[
             "lab",
             // Parley's tables.
             "sharing",
-            "provision",
         ]),
     ),
     // Drives brokers: in virtual time, and over sockets.
