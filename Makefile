@@ -82,7 +82,7 @@ fuzz: toolchain ## long runs of the properties and of the fuzz targets (FUZZ_CAS
 
 fuzz-dataplane: toolchain ## the eBPF programs against their models with a million frames each (root; FRAMES)
 	$(call say,$(FRAMES) frames a test)
-	@WAYLEAVE_FRAMES=$(FRAMES) $(CARGO) test --locked --release --package wayleave-dataplane --test differential
+	@WAYLEAVE_FRAMES=$(FRAMES) $(CARGO) test --locked --release --package wayleave-dataplane --test dataplane differential::
 
 verify-long: toolchain ## a million random networks with admitted contracts under attack (VERIFY_CASES)
 	$(call say,$(VERIFY_CASES) random networks under attack)
@@ -90,13 +90,13 @@ verify-long: toolchain ## a million random networks with admitted contracts unde
 
 break-ledger: toolchain ## kill, cut the power of and damage the ledger on disk at length (BREAKING)
 	$(call say,$(BREAKING) times as many kills$(comma) power cuts and cases of damage as usual)
-	@WAYLEAVE_BREAKING=$(BREAKING) $(CARGO) test --locked --package wayleave-store --test breaking -- --nocapture
+	@WAYLEAVE_BREAKING=$(BREAKING) $(CARGO) test --locked --package wayleave-store --test store breaking:: -- --nocapture
 
 break-server: toolchain ## kill `wayleave serve` at length, and send it whatever its document allows and forbids (CYCLES, SERVERS)
 	$(call say,$(CYCLES) lives of a ledger)
-	@WAYLEAVE_CYCLES=$(CYCLES) $(CARGO) test --locked --package wayleave-cli --test crash -- --nocapture
+	@WAYLEAVE_CYCLES=$(CYCLES) $(CARGO) test --locked --package wayleave-cli --test cli crash:: -- --nocapture
 	$(call say,$(SERVERS) servers with 500 generated requests each)
-	@WAYLEAVE_SERVERS=$(SERVERS) $(CARGO) test --locked --package wayleave-server --test openapi_fuzz -- --nocapture
+	@WAYLEAVE_SERVERS=$(SERVERS) $(CARGO) test --locked --package wayleave-server --test server openapi_fuzz:: -- --nocapture
 
 try-topologies: build ## plan and verify random requests on every network file of a folder (DIR, IMPORT)
 	@[ -n "$(DIR)" ] || { printf 'make try-topologies DIR=FOLDER names a folder with .gml, .graphml, .json or .clab.yml files\n' >&2; exit 1; }

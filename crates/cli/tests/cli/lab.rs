@@ -1,0 +1,114 @@
+//! `wayleave lab`, as a person uses it: a whole network on this machine, with a controller and agents that are the real programs.
+//!
+//! A binary of its own, so that nothing else keeps the processors busy while packets are measured.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const CONTRACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/lab-contracts.yaml");
+
+fn wayleave(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("WAYLEAVE_")) {
+        command.env_remove(name);
+    }
+    command.args(arguments.split(' ')).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Whether labs can be made here; says what was left out if not.
+fn is_able() -> bool {
+    let doctor = wayleave("doctor");
+    let able = doctor.status.success();
+    if !able {
+        eprintln!("LEFT OUT: labs cannot be made here:\n{}", text(&doctor.stdout));
+    }
+    able
+}
+
+/// A lab that is gone in the end, also by a panic.
+struct Lab(String);
+
+impl Lab {
+    fn up(topology: &str) -> Self {
+        let lab = Self(format!("c{}", std::process::id()));
+        let up = wayleave(&format!("lab up -f {topology} --name {}", lab.0));
+        assert!(up.status.success(), "{}", text(&up.stderr));
+        lab
+    }
+
+    fn run(&self, options: &str) -> (Option<i32>, Value) {
+        let run = wayleave(&format!("lab run -f {CONTRACTS} --name {} {options} -o json", self.0));
+        let seen = serde_json::from_slice(&run.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}{}", text(&run.stdout), text(&run.stderr)));
+        (run.status.code(), seen)
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = wayleave(&format!("lab down --name {}", self.0));
+    }
+}
+
+/// The sum of a count over all contracts.
+fn sum(seen: &Value, count: &str) -> u64 {
+    seen["contracts"].as_array().unwrap().iter().map(|one| one[count].as_u64().unwrap()).sum()
+}
+
+/// A line for each contract and each deed: a whole report is longer than what people read of a failing test.
+fn in_short(seen: &Value) -> String {
+    let line = |one: &Value, names: &[&str]| {
+        let words: Vec<String> = names.iter().map(|&name| format!("{name} {}", one[name])).collect();
+        words.join(", ") + "\n"
+    };
+    let of = |list: &str, names: &[&str]| -> String {
+        seen[list].as_array().into_iter().flatten().map(|one| line(one, names)).collect()
+    };
+    let counts =
+        ["id", "state", "sent", "received", "shaped", "lost", "late", "lateInStalls", "lateUnpromised", "duplicates"];
+    let deeds = ["deed", "what", "moved", "stopped", "degraded", "tookNs", "failed"];
+    let whole = line(seen, &["violations", "moves", "refused", "silent", "stalls"]);
+    format!("\n{whole}{}{}", of("contracts", &counts), of("actions", &deeds))
+}
+
+/// Whether a contract is kept in the end. Agents call it violated for a while if a packet came late, also where the machine stood still.
+fn is_kept(contract: &Value) -> bool {
+    contract["state"] == "enforced" || contract["state"] == "violated" && contract["lateInStalls"].as_u64() > Some(0)
+}
+
+#[test]
+fn contracts_keep_their_bounds_while_they_are_moved_beside_floods_and_would_not_without() {
+    if !is_able() {
+        return;
+    }
+    let lab = Lab::up("fat-tree:k=4");
+    let (code, seen) = lab.run("--lasts 8s --reroutes 5 --flood 12Mbit");
+    let contracts = seen["contracts"].as_array().unwrap();
+    assert_eq!((contracts.len(), code), (8, Some(0)), "{}", in_short(&seen));
+    assert!(contracts.iter().all(|one| is_kept(one) && one["sent"].as_u64() > Some(100)), "{}", in_short(&seen));
+    assert_eq!((&seen["violations"], sum(&seen, "lost")), (&Value::from(0), 0), "{}", in_short(&seen));
+    assert!(seen["moves"].as_u64() >= Some(4), "{}", in_short(&seen));
+
+    // A sender that ignores its bucket is the only one who suffers from it.
+    let (code, seen) = lab.run("--lasts 4s --flood 12Mbit --adversary camera=9Mbit --cut");
+    assert_eq!((code, &seen["violations"]), (Some(0), &Value::from(0)), "{}", in_short(&seen));
+    let camera = seen["contracts"].as_array().unwrap().iter().find(|one| one["id"] == "default:camera").unwrap();
+    assert!(camera["shaped"].as_u64() > camera["received"].as_u64(), "{camera:#}");
+    let cut = &seen["actions"][0];
+    assert!(cut["deed"] == "cut" && cut["degraded"] == 0 && !cut["moved"].as_array().unwrap().is_empty(), "{cut:#}");
+    // Its packets go over two routes that share no cable between switches.
+    let sensor = seen["contracts"].as_array().unwrap().iter().find(|one| one["id"] == "default:sensor").unwrap();
+    assert_eq!((&sensor["lost"], &sensor["duplicates"]), (&Value::from(0), &Value::from(0)), "{sensor:#}");
+
+    // The same packets as best effort: what contracts are good for, and that this test can fail. On a machine that hardly runs, stalls
+    // account for late packets, however late they are; lost ones stay lost.
+    let (code, seen) = lab.run("--lasts 4s --flood 12Mbit --without-contracts");
+    assert_eq!(code, Some(if seen["violations"] == 0 { 0 } else { 4 }), "{}", in_short(&seen));
+    let suffer = sum(&seen, "late") + sum(&seen, "lost");
+    assert!(suffer > 20 && suffer + sum(&seen, "lateInStalls") > 100, "{}", in_short(&seen));
+}

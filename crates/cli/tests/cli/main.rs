@@ -1,0 +1,8 @@
+//! The `wayleave` command as a process: what it prints and refuses, brokers, labs, and servers that are killed.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+mod brokers;
+mod command;
+mod crash;
+mod lab;
