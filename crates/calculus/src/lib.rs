@@ -20,6 +20,7 @@
 //! | `operations` | sum, minimum, convolution, deconvolution, residual service |
 //! | `deviation` | delay and backlog |
 //! | [`network`] | bounds over a whole network of output ports |
+//! | [`lp`] | bounds from linear programs, each with an exact certificate |
 //! | `envelope` | the one algorithm behind all of them: the lower envelope of lines |
 //!
 //! The admission check's hot path has an integer kernel of its own elsewhere; this crate is what that
@@ -44,6 +45,7 @@ mod arrival;
 mod deviation;
 mod display;
 mod envelope;
+pub mod lp;
 pub mod network;
 mod operations;
 pub mod rational;

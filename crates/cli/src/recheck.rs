@@ -1,7 +1,7 @@
 //! `plan --recheck`: what the ledger promises, put before the independent calculator.
 
-use wayleave_answers::human::count;
-use wayleave_answers::{Context, claim};
+use wayleave_explain::human::count;
+use wayleave_explain::{Context, claim};
 use wayleave_recheck::check;
 
 /// How many violations a person reads.
@@ -43,7 +43,7 @@ pub(crate) fn recheck(context: &Context<'_>) -> Verdict {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use wayleave_policy::Request;
+    use wayleave_roles::Request;
     use wayleave_schemes::routing::Query;
     use wayleave_schemes::standing::Standing;
     use wayleave_units::{Bytes, Rate, Time};

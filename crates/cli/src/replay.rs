@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use wayleave_answers::{Decided, EventKind, words};
 use wayleave_contracts::{Action, Contract};
+use wayleave_explain::{Decided, EventKind, words};
 use wayleave_formats::EventList;
-use wayleave_policy::Admission;
+use wayleave_roles::Admission;
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::FlowId;
 use wayleave_units::Time;

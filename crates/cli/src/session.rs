@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use wayleave_answers::words::route_name;
-use wayleave_answers::{Context, Names};
 use wayleave_contracts::Contract;
+use wayleave_explain::words::route_name;
+use wayleave_explain::{Context, Names};
 use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model};
-use wayleave_policy::{Admission, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use wayleave_answers::{Context, Names};
 use wayleave_controller::{Controller, Kind, Setup, Southbound, Timing};
+use wayleave_explain::{Context, Names};
 use wayleave_schemes::standing::Standing;
 use wayleave_store::Record;
 use wayleave_topology::FlowId;

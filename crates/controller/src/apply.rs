@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use wayleave_contracts::{Contract, Demand, Order};
 use wayleave_ledger::Reservation;
-use wayleave_policy::{Decision, Refusal, Request};
+use wayleave_roles::{Decision, Refusal, Request};
 use wayleave_topology::{FlowId, NodeId, NodeKind, Route};
 
 use crate::book::Place;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use wayleave_ledger::{Ledger, Reservation};
-use wayleave_policy::{Admission, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use wayleave_contracts::Order;
-use wayleave_policy::{Refusal, Request};
+use wayleave_roles::{Refusal, Request};
 use wayleave_units::{Time, WallTime};
 
 use crate::id::Id;
@@ -50,7 +50,7 @@ impl Decided {
         match self {
             Self::Admitted { .. } => None,
             Self::Refused(refusal) => Some(refusal.reason().code()),
-            Self::Quota(_) => Some(wayleave_policy::Reason::Quota.code()),
+            Self::Quota(_) => Some(wayleave_roles::Reason::Quota.code()),
         }
     }
 }

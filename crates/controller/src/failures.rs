@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use wayleave_policy::Decision;
+use wayleave_roles::Decision;
 use wayleave_topology::{LinkId, NodeId, NodeKind};
 
 use crate::apply::routes;

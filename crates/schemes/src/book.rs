@@ -1,7 +1,7 @@
 //! A list of admitted flows, for schemes that reserve no queues: dense indices, used again when a flow has ended.
 
 use wayleave_contracts::Demand;
-use wayleave_policy::{Admission, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
 

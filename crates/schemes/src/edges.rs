@@ -6,7 +6,7 @@
 
 use std::convert::Infallible;
 
-use wayleave_policy::{Broker, BrokerAction, BrokerInput, Host, HostAction, HostInput};
+use wayleave_roles::{Broker, BrokerAction, BrokerInput, Host, HostAction, HostInput};
 use wayleave_units::Time;
 
 use crate::elasticswitch::ElasticSwitch;

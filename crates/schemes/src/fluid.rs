@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_policy::{
+use wayleave_roles::{
     Arrivals, Bucket, ClassId, Demand, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing, PairSpec,
     PathIndex, Peer, Share,
 };

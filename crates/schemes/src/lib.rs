@@ -23,7 +23,7 @@
 //! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
 //! [`refine`], the nearest request that would fit; [`standing`], what every admission scheme says about what it admitted;
 //! [`registry`], those schemes by name; [`transports`], those of the packet path; [`edges`], those of
-//! the hosts' limiters.
+//! the hosts' limiters; [`tune`], parameters of admission fitted to a mix of contracts.
 
 mod book;
 pub mod chameleon;
@@ -56,10 +56,11 @@ pub mod standing;
 pub mod static_limits;
 pub mod survey;
 pub mod transports;
+pub mod tune;
 
 use wayleave_contracts::Contract;
 use wayleave_ledger::Model;
-use wayleave_policy::Request;
+use wayleave_roles::Request;
 
 /// What a scheme is asked for a contract: its token bucket as the model counts it.
 pub fn request(contract: &Contract, model: &Model) -> Request {

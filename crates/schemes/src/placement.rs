@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Demand;
 use wayleave_ledger::{Denial, Input, Ledger, Limit, Reservation};
-use wayleave_policy::{Binding, Decision, Refusal, Request};
+use wayleave_roles::{Binding, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Time};
 

@@ -3,7 +3,7 @@
 //! Each is found by bisection over the scheme's own decision, so it holds for any scheme, with or without rerouting:
 //! the value found was admitted, and one step more was refused.
 
-use wayleave_policy::{Admission, Request};
+use wayleave_roles::{Admission, Request};
 use wayleave_units::{Bytes, Rate, Time};
 
 /// What would be admitted instead, each alone with everything else as asked; `None` where nothing helps.

@@ -1,6 +1,6 @@
 //! Every admission scheme by name: one line each. Who lets a person choose (the command line, the controller) asks here.
 
-use wayleave_policy::{Admission, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, Route};
 
 use crate::chameleon::Chameleon;

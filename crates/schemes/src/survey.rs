@@ -5,7 +5,7 @@
 //! every number of broken promises the least delay so far is all that has to be kept.
 
 use wayleave_ledger::{Input, Ledger};
-use wayleave_policy::Binding;
+use wayleave_roles::Binding;
 use wayleave_topology::{Hop, LinkId, Route};
 use wayleave_units::{Bytes, Time};
 

@@ -4,7 +4,7 @@
 //! To add a room: a line in `flows!`, `paths!` or `markings!` below, and a constructor where `new` takes more than one
 //! argument.
 
-use wayleave_policy::{
+use wayleave_roles::{
     Ack, Departure, Flow, FlowStart, IntHop, LocalFlow, Loss, Mark, Path, PathReport, Probe, QueueState, RouteFacts,
     Switch,
 };
@@ -24,7 +24,7 @@ macro_rules! flows {
         /// Congestion control of one flow, whichever it is.
         ///
         /// ```
-        /// use wayleave_policy::{Flow, FlowStart};
+        /// use wayleave_roles::{Flow, FlowStart};
         /// use wayleave_schemes::transports::AnyFlow;
         ///
         /// let start = FlowStart {
@@ -221,7 +221,7 @@ impl AnyMarking {
 pub(crate) mod testing {
     //! What the tests of several rooms share: flows in segments of 1,000 B.
 
-    use wayleave_policy::{Limit, Phase};
+    use wayleave_roles::{Limit, Phase};
 
     use super::*;
 

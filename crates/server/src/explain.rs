@@ -2,10 +2,10 @@
 
 use http::HeaderMap;
 use http::header::ACCEPT;
-use wayleave_answers::table::Layout;
-use wayleave_answers::{Context, Explained, ExplanationShape, Names, look_around};
 use wayleave_api::problem::Code;
 use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Role};
+use wayleave_explain::table::Layout;
+use wayleave_explain::{Context, Explained, ExplanationShape, Names, look_around};
 use wayleave_topology::FlowId;
 
 use crate::access::sees;
@@ -33,7 +33,7 @@ impl Form {
             Self::Json => Ok(Answer::json(200, &ExplanationShape::of(context, explained))),
             Self::Text => {
                 let mut text = Vec::new();
-                let written = wayleave_answers::text::write(&mut text, context, explained, Layout::default());
+                let written = wayleave_explain::text::write(&mut text, context, explained, Layout::default());
                 written.map_err(|error| problem(Code::Internal, error.to_string()))?;
                 Ok(Answer::of(200, TEXT, text))
             }

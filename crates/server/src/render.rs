@@ -192,8 +192,8 @@ pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &contro
     let (verdict, bound_ns, moved, message) = match &record.decided {
         Decided::Admitted { bound, moved } => (Verdict::Admitted, Some(bound.as_nanos()), &moved[..], None),
         Decided::Refused(refusal) => {
-            let words = wayleave_answers::words::refusal(network, &record.order.contract, refusal);
-            (Verdict::Refused, None, &[][..], Some(wayleave_answers::words::sentence(&words)))
+            let words = wayleave_explain::words::refusal(network, &record.order.contract, refusal);
+            (Verdict::Refused, None, &[][..], Some(wayleave_explain::words::sentence(&words)))
         }
         Decided::Quota(short) => (Verdict::Refused, None, &[][..], Some(quota_short(short))),
     };

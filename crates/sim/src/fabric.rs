@@ -1,6 +1,6 @@
 //! Links, ports and the packets on them: how a packet gets from one node to the next.
 
-use wayleave_policy::{IntHop, Mark, QueueState, Switch};
+use wayleave_roles::{IntHop, Mark, QueueState, Switch};
 use wayleave_schemes::transports::AnyMarking;
 use wayleave_units::{Bytes, Rate};
 

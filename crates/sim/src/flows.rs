@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use wayleave_policy::{Departure, Path};
+use wayleave_roles::{Departure, Path};
 use wayleave_schemes::presto::Reorder;
 use wayleave_schemes::transports::AnyPath;
 

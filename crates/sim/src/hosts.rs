@@ -1,6 +1,6 @@
 //! Flows open at their hosts.
 
-use wayleave_policy::Path;
+use wayleave_roles::Path;
 use wayleave_scenarios::{Congestion, Routing};
 use wayleave_schemes::ecmp::{PerFlow, PerPacket};
 use wayleave_schemes::flowlet::Flowlet;

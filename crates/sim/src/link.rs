@@ -277,7 +277,7 @@ mod tests {
     /// The short cuts of `look` against the room's rule on a list of what is held.
     #[test]
     fn marks_and_drops_are_those_of_the_room_and_of_whole_packets() {
-        use wayleave_policy::{Mark, QueueState, Switch};
+        use wayleave_roles::{Mark, QueueState, Switch};
         use wayleave_schemes::ecn::Threshold;
         use wayleave_units::{Bytes, Time};
         let mut rng = crate::random::generator(1, 0);

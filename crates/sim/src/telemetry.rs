@@ -1,6 +1,6 @@
 //! Where telemetry stands while its packet is on the way: beside the packets, so that they stay within a cache line.
 
-use wayleave_policy::IntHop;
+use wayleave_roles::IntHop;
 
 /// The stacks of all packets that collect telemetry.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_policy::IntHop;
+use wayleave_roles::IntHop;
 use wayleave_scenarios::{Arrivals, Congestion, Ecn, Ends, FlowSizes, PacketKind, Scenario, Traffic};
 use wayleave_topology::builders::{Cabling, Chain, build};
 use wayleave_topology::{Network, NodeId};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use wayleave_policy::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
+use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
 use wayleave_schemes::parley::{FabricBroker, Ignored, Message};
 use wayleave_topology::NodeId;
 use wayleave_wire::broker::RateList;

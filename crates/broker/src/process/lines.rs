@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use wayleave_policy::ClassId;
+use wayleave_roles::ClassId;
 use wayleave_schemes::eyeq::Metered;
 use wayleave_schemes::parley::{Limited, Report, Services, Usage};
 use wayleave_units::{Bytes, Rate, Time};

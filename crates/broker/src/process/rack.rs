@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::time::{Duration, Instant};
 
-use wayleave_policy::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
+use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
 use wayleave_schemes::parley::{Ignored, Message, RackBroker, RackPlace};
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;

@@ -1,7 +1,7 @@
 //! A machine: its clock, its counters, what limits it, and the time-out after which nothing does.
 
 use rand::Rng;
-use wayleave_policy::ClassId;
+use wayleave_roles::ClassId;
 use wayleave_schemes::parley::{Limited, Pool, RackBroker, RackPlace, Report, Usage};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::broker::RateList;

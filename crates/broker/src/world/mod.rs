@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use wayleave_policy::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, Member};
+use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, Member};
 use wayleave_schemes::parley::{FabricBroker, Message, PoolError, RackBroker, RackPlace};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};

@@ -1,7 +1,7 @@
 //! What everybody should get: the shares of what all really want, computed at once and by nobody who has to find it out.
 
 use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyError, PolicyLevel};
-use wayleave_policy::ClassId;
+use wayleave_roles::ClassId;
 use wayleave_schemes::parley::{PoolError, Services};
 use wayleave_sharing::{NodeId as Node, Shares, Terms, Tree};
 use wayleave_topology::NodeId;

@@ -6,7 +6,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 use wayleave_broker::Setup;
 use wayleave_broker::world::{Faults, World, oracle};
-use wayleave_policy::ClassId;
+use wayleave_roles::ClassId;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 

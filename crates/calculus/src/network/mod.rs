@@ -9,7 +9,7 @@
 //! | [`sfa()`] | separate flow analysis: what a server leaves for one flow, convolved along its path | Le Boudec and Thiran, sections 6.2 and 1.4.3; Lenzini et al., "tight end-to-end per-flow delay bounds", 2008 |
 //! | [`pmoo()`] | pay multiplexing only once: a burst of cross traffic counts once on a path | Schmitt, Zdarsky and Martinovic, MMB 2008 |
 //!
-//! Linear programs, which bound FIFO networks better, are in the crate `wayleave-lp`; they start from what [`tfa()`] gives.
+//! Linear programs, which bound FIFO networks better, are in [`lp`](crate::lp); they start from what [`tfa()`] gives.
 //! `docs/analysis.md` has the formulas and says when each of them holds.
 //!
 //! ```

@@ -1,6 +1,6 @@
 //! Names that people mistype.
 
-use wayleave_answers::words;
+use wayleave_explain::words;
 
 use super::service::Service;
 use super::trouble::Trouble;

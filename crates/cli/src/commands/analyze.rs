@@ -5,8 +5,8 @@ mod print;
 mod report;
 
 use clap::{Args, ValueEnum};
-use wayleave_answers::words;
 use wayleave_calculus::network::{Multiplexing, Options, Packetizer, PortNetwork, Shaping};
+use wayleave_explain::words;
 use wayleave_formats::{Source, read_port_network};
 
 use crate::exit::{self, Exit};
@@ -178,7 +178,7 @@ impl AnalyzeArgs {
             if chosen.len() == before {
                 let near = words::nearest(name, flows.iter().map(|flow| flow.name.as_str()));
                 let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
-                let count = wayleave_answers::human::count(flows.len(), "flow");
+                let count = wayleave_explain::human::count(flows.len(), "flow");
                 let message = format!("there is no flow \"{name}\" among the {count} that are analysed{near}");
                 return Err(Failure::Usage(message));
             }

@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave_answers::human;
 use wayleave_api::contract::{Contract, State};
 use wayleave_api::network::{Host, Link, Node};
 use wayleave_api::tenant::{Tenant, Vm};
+use wayleave_explain::human;
 
 use crate::client::names::{Names, did_you_mean};
 use crate::client::show::lists::{Row, percent, rows};

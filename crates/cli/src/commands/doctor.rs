@@ -4,9 +4,9 @@ use std::io::Write;
 
 use clap::Args;
 use serde::Serialize;
-use wayleave_answers::human::count;
-use wayleave_answers::table::write_table;
 use wayleave_dataplane::doctor::{Check, Finding, Need, can_run, examine};
+use wayleave_explain::human::count;
+use wayleave_explain::table::write_table;
 
 use crate::args::OutputFormat;
 use crate::exit::Exit;

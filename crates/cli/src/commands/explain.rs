@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use clap::Args;
-use wayleave_answers::{Before, Explained, human, look_around, text, words};
 use wayleave_api::decision::{Decision, Verdict};
 use wayleave_contracts::Contract;
-use wayleave_policy::Refusal;
+use wayleave_explain::{Before, Explained, human, look_around, text, words};
+use wayleave_roles::Refusal;
 
 use crate::args::OutputFormat;
 use crate::client::names::{Names, did_you_mean};

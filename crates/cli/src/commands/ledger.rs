@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use wayleave_answers::human::count;
 use wayleave_controller::{Southbound, Timing};
+use wayleave_explain::human::count;
 use wayleave_store::{Absent, Options, Report, SqliteStore};
 use wayleave_units::WallTime;
 

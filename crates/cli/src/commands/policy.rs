@@ -4,9 +4,9 @@ use std::io::Write;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
-use wayleave_answers::human::count;
-use wayleave_answers::table::write_table;
 use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyLevel};
+use wayleave_explain::human::count;
+use wayleave_explain::table::write_table;
 use wayleave_formats::{PolicyFile, Source, read_policy};
 use wayleave_sharing::{MAX_RATE, NodeId, Shares};
 use wayleave_topology::{LinkId, Network};

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use wayleave_answers::table::write_table;
+use wayleave_explain::table::write_table;
 use wayleave_formats::{Source, read_flow_sizes};
-use wayleave_provision::{Bound, Burst, Load, Markov, Percentile, Simulated};
+use wayleave_scenarios::provision::{Bound, Burst, Load, Markov, Percentile, Simulated};
 use wayleave_scenarios::{FlowSizes, PUBLISHED};
 use wayleave_units::{Bytes, Rate, Time};
 

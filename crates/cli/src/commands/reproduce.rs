@@ -9,10 +9,10 @@ use std::time::Instant;
 use clap::Args;
 use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
-use wayleave_answers::human;
-use wayleave_answers::table::write_table;
-use wayleave_answers::words::nearest;
 use wayleave_experiments::{CATALOGUE, Effort, Entry, Failed, Run, find};
+use wayleave_explain::human;
+use wayleave_explain::table::write_table;
+use wayleave_explain::words::nearest;
 
 use crate::args::OutputFormat;
 use crate::exit::{self, Exit};

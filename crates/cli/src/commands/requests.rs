@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave_answers::words;
 use wayleave_contracts::{Contract, Mix};
+use wayleave_explain::words;
 use wayleave_formats::write_contracts;
 use wayleave_topology::Network;
 

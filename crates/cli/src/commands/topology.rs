@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use wayleave_answers::human::count;
-use wayleave_answers::table::write_table;
+use wayleave_explain::human::count;
+use wayleave_explain::table::write_table;
 use wayleave_formats::{GraphFormat, Topology, write_graph, write_topology};
 use wayleave_topology::Network;
 use wayleave_topology::builders::testbeds;

@@ -8,13 +8,13 @@ use num_traits::ToPrimitive;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
+use wayleave_calculus::lp::{CapacityLink, Demand, admitted_upper_bound};
 use wayleave_contracts::{Contract, Mix};
 use wayleave_ledger::Model;
-use wayleave_lp::{CapacityLink, Demand, admitted_upper_bound};
-use wayleave_policy::Request;
+use wayleave_roles::Request;
+use wayleave_schemes::tune::bound::Cuts;
+use wayleave_schemes::tune::{Effort, Objective, Sample, climb, judge, methods};
 use wayleave_topology::Network;
-use wayleave_tune::bound::Cuts;
-use wayleave_tune::{Effort, Objective, Sample, climb, judge, methods};
 use wayleave_units::Rate;
 
 use crate::args::OutputFormat;

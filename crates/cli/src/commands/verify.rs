@@ -1,7 +1,7 @@
 //! `wayleave verify`: an admitted set under the worst traffic that its contracts allow, packet by packet.
 
 use clap::{Args, ValueEnum};
-use wayleave_answers::human::count;
+use wayleave_explain::human::count;
 use wayleave_topology::Network;
 use wayleave_verify::{Attack, Claim, Effort, Fault, Report, replay, verify};
 
@@ -183,7 +183,7 @@ impl VerifyArgs {
             return Ok(Some(number));
         }
         let names = claim.promises.iter().map(|promise| promise.name.as_str());
-        let hint = wayleave_answers::words::nearest(name, names).map(|near| format!("; did you mean \"{near}\"?"));
+        let hint = wayleave_explain::words::nearest(name, names).map(|near| format!("; did you mean \"{near}\"?"));
         Err(Failure::Usage(format!("no contract \"{name}\" is admitted{}", hint.unwrap_or_default())))
     }
 }

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use clap::Args;
-use wayleave_answers::human::count;
 use wayleave_api::decision::ApplyReport;
 use wayleave_api::what_if::{Prospect, Question};
+use wayleave_explain::human::count;
 use wayleave_formats::Source;
 
 use crate::args::OutputFormat;

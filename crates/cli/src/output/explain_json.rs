@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde::Serialize;
-use wayleave_answers::{Before, Explained, ExplanationShape};
+use wayleave_explain::{Before, Explained, ExplanationShape};
 
 use super::json::{ModelShape, SchemeShape, TopologyShape};
 use super::out;

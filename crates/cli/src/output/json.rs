@@ -5,8 +5,8 @@ use std::io::Write;
 
 use clap::ValueEnum;
 use serde::Serialize;
-use wayleave_answers::{Decided, EpochShape, RequestShape, ServicesShape, shapes};
 use wayleave_contracts::WireOverhead;
+use wayleave_explain::{Decided, EpochShape, RequestShape, ServicesShape, shapes};
 use wayleave_ledger::{BestEffort, Comparison, Model, Residual, Shaping};
 use wayleave_schemes::costs::Scarcity;
 use wayleave_schemes::qjump::{self, Reading};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufWriter, StdoutLock};
 
-use wayleave_answers::Decided;
+use wayleave_explain::Decided;
 use wayleave_units::Time;
 
 use super::json::Document;

@@ -3,9 +3,9 @@
 use std::io::{IsTerminal, Write, stdout};
 
 use comfy_table::{Cell, Color, Table};
-use wayleave_answers::human::{Human, count};
-use wayleave_answers::table::{self, Layout, USUAL_WIDTH};
-use wayleave_answers::{Decided, EventKind, words};
+use wayleave_explain::human::{Human, count};
+use wayleave_explain::table::{self, Layout, USUAL_WIDTH};
+use wayleave_explain::{Decided, EventKind, words};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;

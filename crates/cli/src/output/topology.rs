@@ -4,9 +4,9 @@ use std::io::Write;
 
 use comfy_table::Cell;
 use serde::Serialize;
-use wayleave_answers::human;
-use wayleave_answers::table::write_table;
-use wayleave_answers::table::write_wrapped;
+use wayleave_explain::human;
+use wayleave_explain::table::write_table;
+use wayleave_explain::table::write_wrapped;
 use wayleave_topology::{Link, Network, NodeId, NodeKind, PortQueue};
 use wayleave_units::Time;
 

@@ -5,8 +5,8 @@ use std::io::Write;
 
 use comfy_table::{Cell, Color};
 use serde::Serialize;
-use wayleave_answers::human::{Human, count};
-use wayleave_answers::table::write_table;
+use wayleave_explain::human::{Human, count};
+use wayleave_explain::table::write_table;
 use wayleave_units::Time;
 use wayleave_verify::{Attack, Claim, Effort, Report};
 

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Width};
-use wayleave_answers::table::write_table;
 use wayleave_experiments::{Form, Panel, Statement, Table};
+use wayleave_explain::table::write_table;
 
 use super::Measured;
 use super::values::{axis_name, centre, place, with_unit};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use wayleave_answers::human::Human;
+use wayleave_explain::human::Human;
 use wayleave_units::Bytes;
 
 use super::batch::Batch;

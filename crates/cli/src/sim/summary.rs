@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use comfy_table::{Cell, CellAlignment, Table};
-use wayleave_answers::human::count;
-use wayleave_answers::table::write_table;
+use wayleave_explain::human::count;
+use wayleave_explain::table::write_table;
 
 use super::measure::{Group, Measure, Spread, traffic_names};
 use super::result::{

@@ -1,6 +1,6 @@
 //! Numbers of simulations as they are read, on the terminal and in the report.
 
-use wayleave_answers::human::Human;
+use wayleave_explain::human::Human;
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::report::words;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde::Serialize;
-use wayleave_tune::{Objective, Summary};
+use wayleave_schemes::tune::{Objective, Summary};
 
 use super::{Ceiling, Report, options};
 use crate::failure::Failure;

@@ -6,7 +6,7 @@ pub(crate) mod table;
 use std::time::Instant;
 
 use wayleave_schemes::chameleon::{Params, Routing};
-use wayleave_tune::{Method, Objective, Verdict};
+use wayleave_schemes::tune::{Method, Objective, Verdict};
 use wayleave_units::Time;
 
 use crate::progress::{PATIENCE, Show};

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use wayleave_answers::table::write_table;
 use wayleave_contracts::Category;
-use wayleave_tune::Objective;
+use wayleave_explain::table::write_table;
+use wayleave_schemes::tune::Objective;
 
 use super::{Ceiling, Report, options};
 use crate::failure::Failure;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use wayleave_contracts::{Category, Mix};
-use wayleave_policy::Admission;
+use wayleave_roles::Admission;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::builders::{Cabling, FatTree, build};

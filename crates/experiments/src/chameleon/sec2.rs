@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use wayleave_ledger::{BestEffort, Model, Shaping};
-use wayleave_policy::{Admission, Decision, Request};
+use wayleave_roles::{Admission, Decision, Request};
 use wayleave_schemes::qjump::{self, Epoch};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::routing::Query;
@@ -58,7 +58,7 @@ fn request(network: &Network, from: &str, to: &str, deadline: Time) -> Result<Re
     })
 }
 
-fn refused(refusal: wayleave_policy::Refusal) -> Failed {
+fn refused(refusal: wayleave_roles::Refusal) -> Failed {
     Failed::broken(format!("a request of an example was refused: {refusal:?}"))
 }
 

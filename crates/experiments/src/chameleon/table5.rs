@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Category, Mix};
 use wayleave_ledger::Model;
-use wayleave_policy::{Admission, Request};
+use wayleave_roles::{Admission, Request};
 use wayleave_scenarios::{
     Arrivals, Congestion, Ecn, Ends, PacketKind, Phase, Reliable, Scenario, Traffic, Transport, Workload,
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_ledger::{Ledger, LedgerError, Model};
-use wayleave_policy::{Admission, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, Network, Route};
 
 use super::reroute::{self, Rerouter, Room};
@@ -19,7 +19,7 @@ use crate::standing::stands_on_its_placement;
 /// ```
 /// use std::sync::Arc;
 /// use wayleave_ledger::Model;
-/// use wayleave_policy::{Admission, Request};
+/// use wayleave_roles::{Admission, Request};
 /// use wayleave_schemes::chameleon::{Chameleon, Params};
 /// use wayleave_topology::builders::{FatTree, build};
 /// use wayleave_units::{Bytes, Rate, Time};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use wayleave_ledger::{Ledger, Reservation};
-use wayleave_policy::{Decision, Move, Request};
+use wayleave_roles::{Decision, Move, Request};
 use wayleave_topology::{FlowId, HopDistances, LinkId, Network, NodeId};
 use wayleave_units::{Amount, Time};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Mix;
 use wayleave_ledger::{BestEffort, Comparison, Ledger, Model};
-use wayleave_policy::{Admission, Binding, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Binding, Decision, Refusal, Request};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{FlowId, Hop, LinkSpec, Network, NetworkBuilder, PortQueue, PortSpec, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
@@ -391,7 +391,7 @@ mod promises {
         let placement = scheme.placement();
         assert_eq!(placement.bound(&decision.route), decision.bound);
         assert!(decision.bound <= request.deadline);
-        let old_bound = |moved: &wayleave_policy::Move| placement.bound(&moved.from);
+        let old_bound = |moved: &wayleave_roles::Move| placement.bound(&moved.from);
         assert_eq!(decision.activate_after, decision.moved.iter().map(old_bound).max().unwrap_or(Time::ZERO));
         for moved in &decision.moved {
             let (was, is) = (ledger_before.flow(moved.flow).unwrap(), placement.ledger().flow(moved.flow).unwrap());

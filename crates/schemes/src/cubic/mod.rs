@@ -31,7 +31,7 @@
 
 mod curve;
 
-use wayleave_policy::{Ack, Flow, FlowStart, Loss};
+use wayleave_roles::{Ack, Flow, FlowStart, Loss};
 use wayleave_units::Time;
 
 pub use curve::{BETA, Curve, SCALE};
@@ -50,7 +50,7 @@ const LEAST_THRESHOLD: f64 = 2.0;
 /// Congestion control of one flow by CUBIC.
 ///
 /// ```
-/// use wayleave_policy::{Flow, FlowStart, Loss};
+/// use wayleave_roles::{Flow, FlowStart, Loss};
 /// use wayleave_schemes::cubic::Cubic;
 /// use wayleave_units::Time;
 ///

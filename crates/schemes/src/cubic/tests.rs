@@ -1,6 +1,6 @@
 //! Fixed points of RFC 9438, computed by hand, and the table of stages.
 
-use wayleave_policy::{Limit, Phase};
+use wayleave_roles::{Limit, Phase};
 
 use super::*;
 use crate::transports::testing::{self, SEGMENT, start};

@@ -29,7 +29,7 @@
 //! - Alpha is a whole number of 2^-30; the average stops within 2^-26 of where a real number would go.
 //! - A window that is less than one segment is not used (RFC 8257 does not either).
 
-use wayleave_policy::{Ack, Flow, FlowStart, Loss, Phase};
+use wayleave_roles::{Ack, Flow, FlowStart, Loss, Phase};
 use wayleave_units::Time;
 
 use crate::newreno::{NewReno, may_grow, saturate};
@@ -49,7 +49,7 @@ const LOST: u64 = u64::MAX;
 /// Congestion control of one flow by DCTCP.
 ///
 /// ```
-/// use wayleave_policy::{Ack, Flow, FlowStart, Limit, Phase};
+/// use wayleave_roles::{Ack, Flow, FlowStart, Limit, Phase};
 /// use wayleave_schemes::dctcp::Dctcp;
 /// use wayleave_units::Time;
 ///

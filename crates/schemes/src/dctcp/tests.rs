@@ -1,6 +1,6 @@
 //! Fixed points of SIGCOMM 2010 and RFC 8257, computed by hand.
 
-use wayleave_policy::Limit;
+use wayleave_roles::Limit;
 
 use super::*;
 use crate::transports::testing::{SEGMENT, acked, start};

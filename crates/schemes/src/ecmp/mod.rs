@@ -14,7 +14,7 @@
 //! Deviations: RFC 2992 leaves the hash open (it proposes a CRC-16 of the header); here it is a mix of 64 bits of a
 //! flow's identity, of which the driver says what belongs to it. Choices are made at the sender for the whole way.
 
-use wayleave_policy::{Departure, Path};
+use wayleave_roles::{Departure, Path};
 use wayleave_units::Time;
 
 use crate::random::{SplitMix, mix, share};
@@ -22,7 +22,7 @@ use crate::random::{SplitMix, mix, share};
 /// One path per flow, by a hash.
 ///
 /// ```
-/// use wayleave_policy::{Departure, Path};
+/// use wayleave_roles::{Departure, Path};
 /// use wayleave_schemes::ecmp::PerFlow;
 /// use wayleave_units::Time;
 ///

@@ -26,7 +26,7 @@
 
 mod red;
 
-use wayleave_policy::{Mark, QueueState, Switch};
+use wayleave_roles::{Mark, QueueState, Switch};
 use wayleave_units::{Bytes, Time};
 
 pub use red::{IDLE_PACKET, Red, RedParams};
@@ -34,7 +34,7 @@ pub use red::{IDLE_PACKET, Red, RedParams};
 /// Marks what finds more than this in the queue.
 ///
 /// ```
-/// use wayleave_policy::{Mark, QueueState, Switch};
+/// use wayleave_roles::{Mark, QueueState, Switch};
 /// use wayleave_schemes::ecn::Threshold;
 /// use wayleave_units::{Bytes, Time};
 ///

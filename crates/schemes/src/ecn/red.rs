@@ -1,6 +1,6 @@
 //! Random early detection (Floyd and Jacobson, 1993).
 
-use wayleave_policy::{Mark, QueueState, Switch};
+use wayleave_roles::{Mark, QueueState, Switch};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::random::{SplitMix, mix};
@@ -31,7 +31,7 @@ pub struct RedParams {
 /// Marks more and more as the average queue grows.
 ///
 /// ```
-/// use wayleave_policy::{Mark, QueueState, Switch};
+/// use wayleave_roles::{Mark, QueueState, Switch};
 /// use wayleave_schemes::ecn::{Red, RedParams};
 /// use wayleave_units::{Bytes, Rate, Time};
 ///

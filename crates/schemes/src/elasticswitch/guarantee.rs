@@ -1,6 +1,6 @@
 //! Guarantees: what the pairs of each end get of its hoses, and how both ends tell each other.
 
-use wayleave_policy::{ClassId, HostAction, Incoming, Outgoing, Peer, Share};
+use wayleave_roles::{ClassId, HostAction, Incoming, Outgoing, Peer, Share};
 use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation};
 use wayleave_units::{Rate, Time};
 

@@ -39,7 +39,7 @@ mod rate;
 
 use std::collections::BTreeMap;
 
-use wayleave_policy::{
+use wayleave_roles::{
     Arrivals, Bucket, ClassId, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing, Peer, Share,
 };
 use wayleave_sharing::DemandEstimator;
@@ -141,7 +141,7 @@ enum Clock {
 /// One machine's layer of ElasticSwitch.
 ///
 /// ```
-/// use wayleave_policy::{ClassId, Host, HostInput, Share};
+/// use wayleave_roles::{ClassId, Host, HostInput, Share};
 /// use wayleave_schemes::elasticswitch::{ElasticSwitch, Params};
 /// use wayleave_units::{Rate, Time};
 /// let mut layer = ElasticSwitch::new(Rate::from_gbit(1), Params::default());

@@ -1,6 +1,6 @@
 //! What a machine keeps of a class and of a pair.
 
-use wayleave_policy::{Bucket, ClassId, Share};
+use wayleave_roles::{Bucket, ClassId, Share};
 use wayleave_sharing::DemandEstimator;
 use wayleave_units::{Bytes, Rate, Time};
 

@@ -1,6 +1,6 @@
 //! The end of an interval: what every class wants and gets, in both directions.
 
-use wayleave_policy::HostAction;
+use wayleave_roles::HostAction;
 use wayleave_sharing::{EstimatorParams, Observation};
 use wayleave_units::{Bytes, Rate, Time};
 

@@ -1,6 +1,6 @@
 //! The rate meter: one rate R for all senders of a class, so that what arrives becomes the class's capacity C.
 
-use wayleave_policy::Arrivals;
+use wayleave_roles::Arrivals;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::params::MeterParams;
@@ -17,7 +17,7 @@ const ONE: i128 = 1 << SHIFT;
 /// the growth down, the marked part up, the product down. So R stands still within 2 bit/s where `y = C`.
 ///
 /// ```
-/// use wayleave_policy::Arrivals;
+/// use wayleave_roles::Arrivals;
 /// use wayleave_schemes::eyeq::{MeterParams, RateMeter};
 /// use wayleave_units::{Bytes, Rate, Time};
 /// let mut meter = RateMeter::new(Rate::from_gbit(9), MeterParams::default());

@@ -54,7 +54,7 @@ mod side;
 use std::collections::BTreeMap;
 
 use wayleave_contracts::Direction;
-use wayleave_policy::{Bucket, ClassId, Demand, Excess, Host, HostAction, HostInput, Limiter, Origin, Outgoing, Share};
+use wayleave_roles::{Bucket, ClassId, Demand, Excess, Host, HostAction, HostInput, Limiter, Origin, Outgoing, Share};
 use wayleave_sharing::TreeError;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -111,7 +111,7 @@ pub type Action<'a> = HostAction<'a, Feedback, Timer>;
 /// One machine's shaper.
 ///
 /// ```
-/// use wayleave_policy::{ClassId, Host, HostAction, HostInput, Share};
+/// use wayleave_roles::{ClassId, Host, HostAction, HostInput, Share};
 /// use wayleave_schemes::eyeq::{Eyeq, Line, Params};
 /// use wayleave_units::{Rate, Time};
 /// let mut shaper = Eyeq::new(Line::both(Rate::from_gbit(10)), Params::default())?;

@@ -1,6 +1,6 @@
 //! Pairs: feedback to senders, and the limiters that it sets.
 
-use wayleave_policy::{Arrivals, Bucket, Excess, HostAction, Incoming, Limiter, Outgoing, PairSpec, Peer};
+use wayleave_roles::{Arrivals, Bucket, Excess, HostAction, Incoming, Limiter, Outgoing, PairSpec, Peer};
 use wayleave_units::{Rate, Time};
 
 use super::class::{Receiving, Sending, Wish};

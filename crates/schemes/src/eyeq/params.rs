@@ -1,7 +1,7 @@
 //! Parameters of the machine shaper. "Released" is EyeQ's own implementation of its paper, which Parley's authors name
 //! (5.1, footnote 1); values from there are facts of that program, not of Parley's text.
 
-use wayleave_policy::ClassId;
+use wayleave_roles::ClassId;
 use wayleave_sharing::{DemandEstimator, EstimatorParams};
 use wayleave_units::{Bytes, Rate, Time};
 

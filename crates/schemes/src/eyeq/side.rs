@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use wayleave_policy::{ClassId, Share};
+use wayleave_roles::{ClassId, Share};
 use wayleave_sharing::{MAX_RATE, NodeId, Shares, Terms, Tree, TreeError};
 use wayleave_units::Rate;
 

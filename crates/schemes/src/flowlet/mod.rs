@@ -16,7 +16,7 @@
 //! Deviations: LetFlow finds gaps in the switch, with a table of hashed flows whose collisions and ageing make gaps up
 //! to twice as long; here it is the sender, exactly, and for the whole way.
 
-use wayleave_policy::{Departure, Path};
+use wayleave_roles::{Departure, Path};
 use wayleave_units::Time;
 
 use crate::random::{SplitMix, mix};
@@ -24,7 +24,7 @@ use crate::random::{SplitMix, mix};
 /// A random path for each flowlet of one flow.
 ///
 /// ```
-/// use wayleave_policy::{Departure, Path};
+/// use wayleave_roles::{Departure, Path};
 /// use wayleave_schemes::flowlet::Flowlet;
 /// use wayleave_units::Time;
 ///

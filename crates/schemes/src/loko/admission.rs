@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use wayleave_contracts::Demand;
-use wayleave_policy::{Admission, Allocated, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Allocated, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 

@@ -29,7 +29,7 @@
 //! - It does not listen to congestion marks: its packets do not say that it would (RFC 3168).
 //! - No window is above 1 GiB, whatever the transport allows: [`MAX_WINDOW`].
 
-use wayleave_policy::{Ack, Flow, FlowStart, Limit, Loss, Phase};
+use wayleave_roles::{Ack, Flow, FlowStart, Limit, Loss, Phase};
 use wayleave_units::Time;
 
 /// No window of TCP is larger, in bytes (RFC 7323, section 2.3: 2^30). So amounts within a window take 4 B each.
@@ -48,7 +48,7 @@ const LEAST_THRESHOLD: u32 = 2;
 /// Congestion control of one flow by NewReno.
 ///
 /// ```
-/// use wayleave_policy::{Ack, Flow, FlowStart, Limit, Loss, Phase};
+/// use wayleave_roles::{Ack, Flow, FlowStart, Limit, Loss, Phase};
 /// use wayleave_schemes::newreno::NewReno;
 /// use wayleave_units::Time;
 ///

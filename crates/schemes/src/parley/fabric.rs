@@ -2,7 +2,7 @@
 
 use core::convert::Infallible;
 
-use wayleave_policy::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
+use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
 use wayleave_sharing::LiveShares;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};

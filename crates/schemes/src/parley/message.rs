@@ -1,6 +1,6 @@
 //! What machines and brokers write to one another.
 
-use wayleave_policy::ClassId;
+use wayleave_roles::ClassId;
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::broker::RateList;
 

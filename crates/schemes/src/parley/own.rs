@@ -1,7 +1,7 @@
 //! What a rack broker knows of its own machine: counters become demands.
 
 use wayleave_contracts::Direction;
-use wayleave_policy::ClassId;
+use wayleave_roles::ClassId;
 use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation};
 use wayleave_units::{Bytes, Rate, Time};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyError, PolicyLevel};
-use wayleave_policy::ClassId;
+use wayleave_roles::ClassId;
 use wayleave_sharing::{NodeId as Node, Terms, Tree, TreeError};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, WallTime};

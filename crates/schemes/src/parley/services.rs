@@ -3,7 +3,7 @@
 use std::fmt;
 
 use wayleave_contracts::Policy;
-use wayleave_policy::ClassId;
+use wayleave_roles::ClassId;
 
 /// The policies of a network, at most one for each level.
 #[derive(Clone, Copy, Debug, Default)]

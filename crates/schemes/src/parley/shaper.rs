@@ -1,7 +1,7 @@
 //! The machine's side (3.2.1, 5.1, 5.2): EyeQ's shaper under the capacities that the rack broker says.
 
 use wayleave_contracts::Direction;
-use wayleave_policy::{BrokerId, ClassId, Host, HostAction, HostInput, Incoming, Origin, Outgoing, Peer};
+use wayleave_roles::{BrokerId, ClassId, Host, HostAction, HostInput, Incoming, Origin, Outgoing, Peer};
 use wayleave_sharing::TreeError;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};

@@ -32,7 +32,7 @@
 
 mod reorder;
 
-use wayleave_policy::{Departure, Path};
+use wayleave_roles::{Departure, Path};
 use wayleave_units::{Bytes, Time};
 
 pub use reorder::{Params, Reorder};
@@ -45,7 +45,7 @@ pub const FLOWCELL: Bytes = Bytes::new(65_536);
 /// Cuts one flow into flowcells, and gives them to paths in turn.
 ///
 /// ```
-/// use wayleave_policy::{Departure, Path};
+/// use wayleave_roles::{Departure, Path};
 /// use wayleave_schemes::presto::{FLOWCELL, Flowcells};
 /// use wayleave_units::Time;
 ///

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use wayleave_ledger::Reservation;
-use wayleave_policy::{Decision, DisjointRoute, Move, Refusal, Request};
+use wayleave_roles::{Decision, DisjointRoute, Move, Refusal, Request};
 use wayleave_topology::{FlowId, LinkId};
 use wayleave_units::Time;
 

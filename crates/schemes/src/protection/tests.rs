@@ -7,7 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::Mix;
 use wayleave_ledger::{Ledger, Model};
-use wayleave_policy::{Admission, Binding, Decision, Reason, Refusal, Request};
+use wayleave_roles::{Admission, Binding, Decision, Reason, Refusal, Request};
 use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build};
 use wayleave_topology::{
     Element, FlowId, LinkId, LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, PortSpec, Route,

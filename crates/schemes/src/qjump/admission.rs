@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Demand;
 use wayleave_ledger::Model;
-use wayleave_policy::{Admission, Binding, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Binding, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, Hop, LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -24,7 +24,7 @@ const MAX_PATHS: usize = 64;
 /// ```
 /// use std::sync::Arc;
 /// use wayleave_ledger::Model;
-/// use wayleave_policy::{Admission, Request};
+/// use wayleave_roles::{Admission, Request};
 /// use wayleave_schemes::qjump::{Params, Qjump};
 /// use wayleave_topology::builders::{FatTree, build};
 /// use wayleave_units::{Bytes, Rate, Time};

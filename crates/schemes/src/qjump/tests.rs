@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Mix;
 use wayleave_ledger::Model;
-use wayleave_policy::{Admission, Reason, Refusal, Request};
+use wayleave_roles::{Admission, Reason, Refusal, Request};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Network, Route};
 use wayleave_units::{Bytes, Rate, Time};

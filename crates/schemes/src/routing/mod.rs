@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Demand;
 use wayleave_ledger::{Input, Ledger};
-use wayleave_policy::Request;
+use wayleave_roles::Request;
 use wayleave_topology::{Hop, LinkId, NodeId, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 

@@ -21,7 +21,7 @@
 use std::sync::Arc;
 
 use wayleave_ledger::{Ledger, LedgerError, Model};
-use wayleave_policy::{Admission, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, Network, Route};
 use wayleave_units::Time;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_calculus::rational;
 use wayleave_ledger::{Model, Shaping};
-use wayleave_policy::{Binding, Refusal};
+use wayleave_roles::{Binding, Refusal};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Hop, Network, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};

@@ -20,7 +20,7 @@ mod tests;
 
 use std::convert::Infallible;
 
-use wayleave_policy::{Bucket, Excess, Host, HostAction, HostInput, Limiter};
+use wayleave_roles::{Bucket, Excess, Host, HostAction, HostInput, Limiter};
 use wayleave_units::{Rate, Time};
 
 pub use params::Params;
@@ -28,7 +28,7 @@ pub use params::Params;
 /// One machine.
 ///
 /// ```
-/// use wayleave_policy::{ClassId, Host, HostAction, HostInput, Share};
+/// use wayleave_roles::{ClassId, Host, HostAction, HostInput, Share};
 /// use wayleave_schemes::static_limits::{Params, StaticLimits};
 /// use wayleave_units::{Rate, Time};
 ///

@@ -1,4 +1,4 @@
-use wayleave_policy::{ClassId, Outgoing, PairSpec, Share};
+use wayleave_roles::{ClassId, Outgoing, PairSpec, Share};
 use wayleave_topology::NodeId;
 use wayleave_units::Bytes;
 

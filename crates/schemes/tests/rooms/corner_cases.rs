@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{BestEffort, Ledger, Model, Shaping};
-use wayleave_policy::{Admission, Refusal, Request};
+use wayleave_roles::{Admission, Refusal, Request};
 use wayleave_schemes::chameleon::{Chameleon, Params, Rerouting};
 use wayleave_schemes::costs::Cost;
 use wayleave_schemes::routing::Query;

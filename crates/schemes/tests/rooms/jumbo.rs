@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::common::wild::{self, Constants, Wild};
 use crate::common::{Dice, assert_sound};
 use wayleave_ledger::{Model, QueueReport};
-use wayleave_policy::{Admission, Refusal, Request};
+use wayleave_roles::{Admission, Refusal, Request};
 use wayleave_schemes::chameleon::{Chameleon, Moves, Params, Rerouting, Routing};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{

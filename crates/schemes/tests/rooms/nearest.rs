@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::{MAX_DEADLINE, Mix};
 use wayleave_ledger::Model;
-use wayleave_policy::{Admission, Request};
+use wayleave_roles::{Admission, Request};
 use wayleave_schemes::chameleon::{Chameleon, Params};
 use wayleave_schemes::refine::{Nearest, nearest};
 use wayleave_topology::Network;

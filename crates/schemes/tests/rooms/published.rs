@@ -12,7 +12,7 @@ use num_traits::ToPrimitive;
 use serde_json::Value;
 use wayleave_calculus::Rational;
 use wayleave_ledger::{Model, QueueReport};
-use wayleave_policy::{Admission, Request};
+use wayleave_roles::{Admission, Request};
 use wayleave_schemes::chameleon::{Chameleon, Params};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::routing::Query;

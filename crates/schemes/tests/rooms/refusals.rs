@@ -6,7 +6,7 @@ use crate::common::Dice;
 use crate::common::wild::{self, Constants, Wild};
 use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{Input, Model, Shaping};
-use wayleave_policy::{Admission, Binding, Refusal, Request};
+use wayleave_roles::{Admission, Binding, Refusal, Request};
 use wayleave_schemes::chameleon::{Chameleon, Params};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::routing::Query;

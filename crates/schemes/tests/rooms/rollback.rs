@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::common::{Dice, Everything, assert_sound, everything};
 use wayleave_contracts::{Demand, Mix};
 use wayleave_ledger::{Ledger, Model};
-use wayleave_policy::{Admission, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::chameleon::{Chameleon, Moves, Params, Penalised, Rerouting, Routing, Search, Sort};
 use wayleave_schemes::costs::Scarcity;
 use wayleave_schemes::placement::Placement;

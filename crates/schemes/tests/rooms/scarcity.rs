@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Mix;
 use wayleave_ledger::Model;
-use wayleave_policy::{Admission, Request};
+use wayleave_roles::{Admission, Request};
 use wayleave_schemes::chameleon::{Chameleon, Params, Rerouting, Routing};
 use wayleave_schemes::costs::Scarcity;
 use wayleave_schemes::routing::Query;

@@ -13,7 +13,7 @@ use crate::common::Dice;
 use crate::common::wild::{self, Constants, Wild};
 use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{Input, Ledger, Model, Shaping};
-use wayleave_policy::{Admission, Refusal, Request};
+use wayleave_roles::{Admission, Refusal, Request};
 use wayleave_schemes::chameleon::{Chameleon, Params};
 use wayleave_schemes::costs::{Cost, DelayCost, HopCost};
 use wayleave_schemes::placement::Placement;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Mix;
 use wayleave_ledger::{Input, Model};
-use wayleave_policy::Admission;
+use wayleave_roles::Admission;
 use wayleave_schemes::chameleon::{Chameleon, Params};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::routing::Query;

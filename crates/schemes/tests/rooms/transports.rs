@@ -3,7 +3,7 @@
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use wayleave_policy::{Ack, Departure, Flow, FlowStart, Limit, Loss, Mark, Path, Phase, QueueState, Switch};
+use wayleave_roles::{Ack, Departure, Flow, FlowStart, Limit, Loss, Mark, Path, Phase, QueueState, Switch};
 use wayleave_schemes::ecmp::{PerFlow, PerPacket};
 use wayleave_schemes::flowlet::Flowlet;
 use wayleave_schemes::presto::{FLOWCELL, Flowcells};

@@ -61,7 +61,7 @@ fn wrong(name: &str, detail: String) -> Box<Problem> {
 
 fn unknown(name: &str, params: &[Param]) -> Box<Problem> {
     let known = params.iter().map(|param| param.name);
-    let hint = match wayleave_answers::words::nearest(name, known.clone()) {
+    let hint = match wayleave_explain::words::nearest(name, known.clone()) {
         Some(nearest) => format!("; did you mean {nearest}?"),
         None if params.is_empty() => ": no query is expected here".to_owned(),
         None => format!(": expected is {}", known.collect::<Vec<_>>().join(", ")),

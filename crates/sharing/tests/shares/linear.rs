@@ -3,8 +3,8 @@
 use crate::common::{case, cases};
 use num_traits::{ToPrimitive, Zero};
 use wayleave_calculus::Rational;
+use wayleave_calculus::lp::{Program, maximize};
 use wayleave_calculus::rational::whole;
-use wayleave_lp::{Program, maximize};
 use wayleave_sharing::Shares;
 use wayleave_units::Rate;
 

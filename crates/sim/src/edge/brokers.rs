@@ -1,7 +1,7 @@
 //! Brokers of racks and of the fabric, and what changes on the way.
 
 use wayleave_contracts::{ContentionPoint, Direction, PolicyLevel};
-use wayleave_policy::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
+use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
 use wayleave_scenarios::{BrokerAt, EdgeScheme, FabricBrokerAt, Scenario, Sharing, SharingChange};
 use wayleave_schemes::edges::{AnyBroker, AnyMessage};
 use wayleave_schemes::parley::{FabricBroker, Pool, RackBroker, RackPlace, Services};

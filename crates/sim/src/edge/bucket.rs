@@ -1,7 +1,7 @@
 //! Token buckets in exact integers: tokens are bits times 10^-12, so that a whole number of them comes in every
 //! picosecond.
 
-use wayleave_policy::Bucket;
+use wayleave_roles::Bucket;
 
 use crate::clock::{Instant, PS_PER_SECOND};
 use crate::transport::NEVER;
@@ -69,7 +69,7 @@ impl TokenBucket {
 
 #[cfg(test)]
 mod tests {
-    use wayleave_policy::Excess;
+    use wayleave_roles::Excess;
     use wayleave_units::{Bytes, Rate};
 
     use super::*;

@@ -1,6 +1,6 @@
 //! What machines hear, and what they want done.
 
-use wayleave_policy::{
+use wayleave_roles::{
     Arrivals, BrokerId, Bucket, Excess, Host, HostAction, HostInput, Limiter, Member, Outgoing, PathIndex, Peer,
     Weighted,
 };

@@ -1,6 +1,6 @@
 //! Messages travel as packets, in the queue that the scenario gives them, and may be lost there.
 
-use wayleave_policy::{BrokerId, BrokerInput, HostInput, Member, Origin, Peer};
+use wayleave_roles::{BrokerId, BrokerInput, HostInput, Member, Origin, Peer};
 use wayleave_scenarios::{EdgeScheme, FabricBrokerAt};
 use wayleave_schemes::edges::AnyMessage;
 use wayleave_topology::NodeId;

@@ -44,7 +44,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use rand::rngs::ChaCha8Rng;
 use wayleave_contracts::Direction;
-use wayleave_policy::{ClassId, HostInput, Share};
+use wayleave_roles::{ClassId, HostInput, Share};
 use wayleave_scenarios::{Scenario, Sharing};
 use wayleave_schemes::edges::{AnyEdge, AnyTimer};
 use wayleave_schemes::parley::Services;
@@ -124,10 +124,10 @@ pub(crate) struct Edges {
 struct Edge {
     node: NodeId,
     role: AnyEdge,
-    /// By [`wayleave_policy::Outgoing`].
+    /// By [`wayleave_roles::Outgoing`].
     outgoing: Vec<PairSlot>,
     free_outgoing: Vec<u32>,
-    /// By [`wayleave_policy::Incoming`].
+    /// By [`wayleave_roles::Incoming`].
     incoming: Vec<PairSlot>,
     free_incoming: Vec<u32>,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wayleave_policy::{ClassId, Demand, HostInput, Incoming, Outgoing, PairSpec};
+use wayleave_roles::{ClassId, Demand, HostInput, Incoming, Outgoing, PairSpec};
 use wayleave_schemes::parley::Services;
 use wayleave_topology::NodeId;
 

@@ -2,7 +2,7 @@
 
 use rand::rngs::ChaCha8Rng;
 use wayleave_contracts::{ContentionPoint, Direction};
-use wayleave_policy::{BrokerId, ClassId};
+use wayleave_roles::{BrokerId, ClassId};
 use wayleave_scenarios::{EdgeScheme, Parley, Scenario, Sharing};
 use wayleave_schemes::edges::AnyEdge;
 use wayleave_schemes::elasticswitch::{self, ElasticSwitch};

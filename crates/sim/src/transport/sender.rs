@@ -1,6 +1,6 @@
 //! The sending half: what to send next, what was acknowledged, what was lost.
 
-use wayleave_policy::{Ack, Flow, FlowStart, IntHop, Limit, Loss, Phase};
+use wayleave_roles::{Ack, Flow, FlowStart, IntHop, Limit, Loss, Phase};
 use wayleave_scenarios::Pacing;
 use wayleave_schemes::transports::AnyFlow;
 use wayleave_units::Time;

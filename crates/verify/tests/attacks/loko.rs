@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_policy::{Admission, Request};
+use wayleave_roles::{Admission, Request};
 use wayleave_scenarios::SharedService;
 use wayleave_schemes::loko::{Counting, Loko, Model, Params, Services, Share};
 use wayleave_schemes::standing::Standing;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_ledger::Model;
-use wayleave_policy::{Admission, Request};
+use wayleave_roles::{Admission, Request};
 use wayleave_schemes::chameleon::{Chameleon, Params, Rerouting};
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{Network, NodeId};

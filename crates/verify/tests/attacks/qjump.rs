@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_ledger::{BestEffort, Model};
-use wayleave_policy::{Admission, Request};
+use wayleave_roles::{Admission, Request};
 use wayleave_schemes::qjump::{Epoch, Params, Qjump, Reading};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::builders::{FatTree, build};

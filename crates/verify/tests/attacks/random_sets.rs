@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_ledger::{BestEffort, Model, Shaping};
-use wayleave_policy::{Admission, Request};
+use wayleave_roles::{Admission, Request};
 use wayleave_schemes::chameleon::{Allocation, Chameleon, Params, Rerouting, Routing};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::silo::{self, Silo};

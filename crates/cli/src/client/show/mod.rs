@@ -7,10 +7,10 @@ use std::io::Write;
 
 use comfy_table::{Cell, Color};
 use serde::Serialize;
-use wayleave_answers::human::Human;
-use wayleave_answers::table::write_table;
 use wayleave_api::contract::{Contract, Route, State};
 use wayleave_api::network::UpDown;
+use wayleave_explain::human::Human;
+use wayleave_explain::table::write_table;
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::failure::Failure;

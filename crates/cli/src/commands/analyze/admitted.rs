@@ -8,10 +8,10 @@
 use std::collections::HashMap;
 
 use num_traits::Zero;
-use wayleave_answers::human::count;
 use wayleave_calculus::network::{Flow, Options, PortNetwork, Server, Shaping};
 use wayleave_calculus::rational::{from_amount, from_rate, from_time};
 use wayleave_calculus::{ArrivalCurve, Rational, TokenBucket};
+use wayleave_explain::human::count;
 use wayleave_ledger::Shaping as Lines;
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::standing::{Standing, Term};

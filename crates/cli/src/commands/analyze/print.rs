@@ -5,11 +5,11 @@ use std::io::Write;
 use comfy_table::{Attribute, Cell};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use wayleave_answers::human::count;
-use wayleave_answers::table::write_table;
 use wayleave_calculus::Rational;
 use wayleave_calculus::network::{Multiplexing, Packetizer, PortNetwork, Shaping};
 use wayleave_calculus::rational::{time_rounded_up, whole};
+use wayleave_explain::human::count;
+use wayleave_explain::table::write_table;
 use wayleave_units::{Bytes, Time};
 
 use super::Subject;

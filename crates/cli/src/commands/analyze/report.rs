@@ -1,8 +1,8 @@
 //! All bounds that were asked for.
 
 use wayleave_calculus::Rational;
+use wayleave_calculus::lp::{NoFifoBound, fifo_delay};
 use wayleave_calculus::network::{Multiplexing, NoBound, PathBounds, PortNetwork, ServerBound, Tfa, pmoo, sfa, tfa};
-use wayleave_lp::{NoFifoBound, fifo_delay};
 
 use super::{Analysis, Subject};
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use wayleave_contracts::Contract;
 use wayleave_ledger::QueueReport;
-use wayleave_policy::{Binding, Refusal};
+use wayleave_roles::{Binding, Refusal};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, LinkId, Network, NodeKind};
 use wayleave_units::{Rate, Time};
@@ -69,7 +69,7 @@ pub(super) fn ask(network: &Network, index: usize, contract: &Contract) -> Ask {
 /// What stood in the way of a request, after "but".
 pub(super) fn obstacle(session: &Session, contract: &Contract, refusal: &Refusal) -> String {
     let Refusal::Blocked { binding, .. } = refusal else {
-        return wayleave_answers::words::refusal(&session.network, contract, refusal);
+        return wayleave_explain::words::refusal(&session.network, contract, refusal);
     };
     let (link, queue) = (&session.network.link(binding.link()).name, binding.queue());
     let broken = match *binding {

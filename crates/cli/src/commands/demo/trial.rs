@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::Parser;
-use wayleave_answers::claim;
 use wayleave_contracts::Contract;
+use wayleave_explain::claim;
 use wayleave_recheck::check;
 use wayleave_topology::FlowId;
 

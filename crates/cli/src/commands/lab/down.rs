@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use wayleave_answers::human::count;
+use wayleave_explain::human::count;
 use wayleave_lab::{LabName, Labs};
 
 use super::{USUAL, parse_name};

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use clap::Args;
 use serde_json::json;
-use wayleave_answers::human::count;
-use wayleave_answers::table::write_table;
+use wayleave_explain::human::count;
+use wayleave_explain::table::write_table;
 use wayleave_lab::{LabName, Labs, Stage, Status};
 
 use super::parse_name;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use clap::Args;
-use wayleave_answers::human::count;
+use wayleave_explain::human::count;
 use wayleave_formats::Topology;
 use wayleave_lab::{EndpointSpec, LabName, Labs, UpOptions, scaled};
 use wayleave_units::Rate;

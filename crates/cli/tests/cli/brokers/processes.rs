@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use wayleave_broker::Setup;
 use wayleave_broker::process::{LimitsLine, ReportLine, ServiceCounters, ServiceLimit};
 use wayleave_broker::script::{Deed, Limits, Phase};
-use wayleave_policy::ClassId;
+use wayleave_roles::ClassId;
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
 

@@ -1,7 +1,7 @@
 //! Machines that share a link of 1 Gbit/s, with 450 Mbit/s guaranteed to every virtual machine: the setting of the paper's
 //! evaluation as it is known (10 % of headroom beside two guarantees).
 
-use wayleave_policy::{Arrivals, Host, HostInput, Incoming, Outgoing, Share};
+use wayleave_roles::{Arrivals, Host, HostInput, Incoming, Outgoing, Share};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::super::{ElasticSwitch, Message, Params, Timer};
@@ -217,7 +217,7 @@ fn whatever_is_told_in_whatever_order_is_survived() {
             };
             let timer = |random: &mut SplitMix| [Timer::Partition, Timer::Rates][random.below(2) as usize];
             layer.on(now, random_input(&mut random, message, timer), &mut |action| {
-                if let fluid::Done::Bucket(wayleave_policy::Limiter::Pair(_), Some(bucket)) = done(action) {
+                if let fluid::Done::Bucket(wayleave_roles::Limiter::Pair(_), Some(bucket)) = done(action) {
                     assert!(bucket.rate <= LINE, "seed {seed}: {bucket:?}");
                 }
             });

@@ -1,7 +1,7 @@
 //! One machine, input by input.
 
 use wayleave_contracts::Direction;
-use wayleave_policy::{
+use wayleave_roles::{
     Arrivals, Bucket, ClassId, Demand, Excess, Host, HostInput, Incoming, Limiter, Origin, Outgoing, PairSpec,
     PathIndex, Share,
 };

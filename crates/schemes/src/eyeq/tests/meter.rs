@@ -1,6 +1,6 @@
 //! The control equation with senders that obey at once, or late.
 
-use wayleave_policy::Arrivals;
+use wayleave_roles::Arrivals;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::super::{MeterParams, RateMeter};

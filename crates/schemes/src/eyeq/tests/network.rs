@@ -1,7 +1,7 @@
 //! Machines that share lines and links.
 
 use wayleave_contracts::Direction;
-use wayleave_policy::{ClassId, Share};
+use wayleave_roles::{ClassId, Share};
 use wayleave_units::{Rate, Time};
 
 use super::super::{Eyeq, Line, Params, Staleness};

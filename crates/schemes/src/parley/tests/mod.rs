@@ -4,7 +4,7 @@ mod rack;
 mod shaper;
 
 use wayleave_contracts::PolicyLevel;
-use wayleave_policy::{BrokerId, BrokerInput, Member};
+use wayleave_roles::{BrokerId, BrokerInput, Member};
 use wayleave_topology::NodeKind;
 use wayleave_units::{Rate, Time};
 use wayleave_wire::broker::{RateList, ServiceRates, Subject};

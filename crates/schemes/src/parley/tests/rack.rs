@@ -1,7 +1,7 @@
 //! Racks whose machines send as much as they want and may, a round at a time. Messages arrive at once or never.
 
 use wayleave_contracts::{Bandwidth, PerDirection, Policy, PolicyLevel, Service};
-use wayleave_policy::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, Member};
+use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, Member};
 use wayleave_topology::Network;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_units::{Bytes, Rate, Time};

@@ -1,6 +1,6 @@
 //! One machine, told by hand.
 
-use wayleave_policy::{
+use wayleave_roles::{
     Arrivals, BrokerId, ClassId, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing, PairSpec, PathIndex,
     Peer, Share,
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_ledger::Ledger;
-use wayleave_policy::Request;
+use wayleave_roles::Request;
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::routing::Query;
 use wayleave_topology::{

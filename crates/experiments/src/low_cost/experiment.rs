@@ -1,0 +1,97 @@
+//! The flows that a scheme has admitted, on a network whose switches share a service each: how many packets come in time, late,
+//! or not at all.
+
+use std::fmt;
+use std::sync::Arc;
+
+use wayleave_scenarios::{Ends, PacketKind, Phase, Scenario, ScenarioError, SharedService, Traffic};
+use wayleave_schemes::standing::{Held, Standing};
+use wayleave_topology::devices::{Case, SoftwareSwitch};
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::{Bytes, Rate, Time};
+
+/// A switch of a simulated network that is such a device, under one combination.
+pub fn device(device: &SoftwareSwitch, case: &Case, switch: NodeId) -> SharedService {
+    let buffer = case.packet * u64::from(device.buffer(case.packet));
+    SharedService { switch, rate: device.rate(case), processing: device.latency(), buffer }
+}
+
+/// What is sent, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial {
+    /// Every switch is this device.
+    pub device: SoftwareSwitch,
+    /// Under this combination; all packets have its size.
+    pub case: Case,
+    /// Flows send so many times their burst at once (slides, "burst multiplier").
+    pub burst_multiplier: u64,
+    /// All bursts at once, or each at random.
+    pub phase: Phase,
+    /// How long they send.
+    pub duration: Time,
+    /// Of the random phases.
+    pub seed: u64,
+}
+
+/// What became of the packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// They came within what was promised to their flows.
+    pub ok: u64,
+    /// They came later; with histograms that count to within a few per cent, only those that are surely late.
+    pub late: u64,
+    /// They found no room in a buffer.
+    pub lost: u64,
+    /// The longest that a packet took.
+    pub longest: Time,
+    /// The longest that a packet took, in thousandths of what was promised to its flow.
+    pub longest_share: u64,
+}
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { ok, late, lost, longest, .. } = self;
+        write!(f, "{ok} in time, {late} late, {lost} lost, longest {longest}")
+    }
+}
+
+/// Lets everything that a scheme has admitted send at its token buckets.
+///
+/// # Errors
+/// What the simulator refuses.
+pub fn run(network: &Arc<Network>, scheme: &impl Standing, trial: &Trial) -> Result<Counted, ScenarioError> {
+    let flows: Vec<Held<'_>> = scheme.flows().into_iter().filter_map(|flow| scheme.held(flow)).collect();
+    let mut scenario = Scenario::new("trial", network.clone(), trial.duration + Time::from_millis(60_000));
+    scenario.shared_services = network.switches().map(|switch| device(&trial.device, &trial.case, switch)).collect();
+    scenario.traffic =
+        flows.iter().enumerate().filter_map(|(number, held)| traffic(network, trial, number, held)).collect();
+    let outcome = wayleave_sim::run(&scenario, trial.seed, |_| true)?;
+    let mut counted = Counted::default();
+    for flow in &outcome.flows {
+        let bound_ps = flows[flow.traffic].released.as_nanos().saturating_mul(1_000);
+        // A bucket may lie on both sides of the bound; the longest is known exactly.
+        let surely = flow.delay.iter().filter(|bucket| bucket.low > bound_ps).map(|bucket| bucket.count).sum::<u64>();
+        let late = if flow.delay.max() > Some(bound_ps) { surely.max(1) } else { 0 };
+        counted.late += late;
+        counted.ok += flow.delivered - late;
+        counted.lost += flow.drops;
+        let longest = flow.delay.max().unwrap_or(0);
+        counted.longest = counted.longest.max(Time::from_nanos(longest.div_ceil(1_000)));
+        let share = u128::from(longest) * 1_000 / u128::from(bound_ps.max(1));
+        counted.longest_share = counted.longest_share.max(u64::try_from(share).unwrap_or(u64::MAX));
+    }
+    Ok(counted)
+}
+
+fn traffic(network: &Network, trial: &Trial, number: usize, held: &Held<'_>) -> Option<Traffic> {
+    let (first, last) = (held.route.hops.first()?, held.route.hops.last()?);
+    let ends = Ends::Pairs(vec![(network.link(first.link).from, network.link(last.link).to)]);
+    let packet = trial.case.packet;
+    let burst = Bytes::new(held.demand.burst.get().saturating_mul(trial.burst_multiplier)).max(packet);
+    let rate = held.demand.rate.max(Rate::from_bits_per_second(1));
+    let kind = PacketKind::TokenBucket { rate, burst, phase: trial.phase };
+    let mut traffic = Traffic::packets(&format!("flow {number}"), ends, kind, packet);
+    traffic.stop = Some(trial.duration);
+    traffic.route = Some(held.route.clone());
+    Some(traffic)
+}

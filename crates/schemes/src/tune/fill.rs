@@ -1,0 +1,186 @@
+//! Filling a network with one list of requests, and what became of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use wayleave_contracts::{Category, Contract};
+use wayleave_ledger::{LedgerError, Model};
+use wayleave_roles::{Admission, Request};
+use wayleave_topology::Network;
+
+use crate::chameleon::{Chameleon, Params};
+
+/// One list of requests on one network.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// The network.
+    pub network: Arc<Network>,
+    /// What the model counts.
+    pub model: Model,
+    /// What is asked, in order; each with its category of Table 1 if it has one.
+    pub requests: Vec<(Request, Option<Category>)>,
+}
+
+impl Sample {
+    /// Lists for comparing methods: each as long as `times` what the best of them admits until its first refusal, so that
+    /// all are offered the same.
+    ///
+    /// # Errors
+    /// If the budgets of a method do not fit the network.
+    pub fn cut_to<'a>(
+        samples: &[Self],
+        methods: impl Iterator<Item = &'a Params>,
+        times: usize,
+        threads: usize,
+    ) -> Result<Vec<Self>, LedgerError> {
+        let mut most = vec![0; samples.len()];
+        for params in methods {
+            for (most, score) in most.iter_mut().zip(fill_all(samples, params, Length::FirstRefusal, threads)?) {
+                *most = score.until_refusal.max(*most);
+            }
+        }
+        let first = |(sample, most): (&Self, usize)| {
+            let count = (most + 1).saturating_mul(times).min(sample.requests.len());
+            Self { requests: sample.requests[..count].to_vec(), ..sample.clone() }
+        };
+        Ok(samples.iter().zip(most).map(first).collect())
+    }
+
+    /// Of a list of contracts.
+    pub fn new(network: Arc<Network>, model: Model, contracts: impl Iterator<Item = Contract>) -> Self {
+        let asked = |contract: Contract| (crate::request(&contract, &model), Category::of(&contract));
+        Self { network, model, requests: contracts.map(asked).collect() }
+    }
+}
+
+/// How many were offered and admitted, and their rates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Requests.
+    pub offered: usize,
+    /// Those admitted.
+    pub admitted: usize,
+    /// Sum of the rates admitted, bit/s on the wire.
+    pub rate: u128,
+}
+
+impl Tally {
+    fn count(&mut self, request: &Request, is_admitted: bool) {
+        self.offered += 1;
+        if is_admitted {
+            self.admitted += 1;
+            self.rate += u128::from(request.rate.bits_per_second());
+        }
+    }
+
+    /// The share that was admitted; 1 of nothing.
+    pub fn share(&self) -> f64 {
+        if self.offered == 0 { 1.0 } else { self.admitted as f64 / self.offered as f64 }
+    }
+}
+
+/// What became of one list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Score {
+    /// Flows admitted before the first refusal: what the paper reports, and the fate of the unluckiest request.
+    pub until_refusal: usize,
+    /// Whether the list was long enough for a refusal.
+    pub was_refused: bool,
+    /// The whole list.
+    pub all: Tally,
+    /// By category, in the order of Table 1.
+    pub categories: [Tally; 4],
+}
+
+/// What is to be large.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Objective {
+    /// Flows until the first refusal.
+    #[default]
+    UntilRefusal,
+    /// Flows out of the whole list.
+    Flows,
+    /// Their bit rate.
+    Rate,
+}
+
+impl Objective {
+    /// Whether requests after the first refusal matter.
+    pub fn needs_whole_list(self) -> bool {
+        self != Self::UntilRefusal
+    }
+
+    /// What a score is worth.
+    pub fn of(self, score: &Score) -> f64 {
+        match self {
+            Self::UntilRefusal => score.until_refusal as f64,
+            Self::Flows => score.all.admitted as f64,
+            Self::Rate => score.all.rate as f64,
+        }
+    }
+}
+
+/// How much of a list is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// Up to the first refusal.
+    FirstRefusal,
+    /// All of it.
+    Whole,
+}
+
+/// Offers a sample's requests in order.
+///
+/// # Errors
+/// If the budgets do not fit the network.
+pub fn fill(sample: &Sample, params: &Params, length: Length) -> Result<Score, LedgerError> {
+    let mut scheme = Chameleon::new(sample.network.clone(), sample.model, params.clone())?;
+    let mut score =
+        Score { until_refusal: 0, was_refused: false, all: Tally::default(), categories: Default::default() };
+    for (request, category) in &sample.requests {
+        let is_admitted = scheme.admit(request).is_ok();
+        score.all.count(request, is_admitted);
+        if let Some(category) = category {
+            score.categories[*category as usize].count(request, is_admitted);
+        }
+        if !is_admitted && !score.was_refused {
+            (score.was_refused, score.until_refusal) = (true, score.all.admitted);
+            if length == Length::FirstRefusal {
+                break;
+            }
+        }
+    }
+    if !score.was_refused {
+        score.until_refusal = score.all.admitted;
+    }
+    Ok(score)
+}
+
+/// Fills every sample, several at a time; scores are in the order of the samples whatever the number of threads.
+///
+/// # Errors
+/// As [`fill`].
+pub fn fill_all(
+    samples: &[Sample],
+    params: &Params,
+    length: Length,
+    threads: usize,
+) -> Result<Vec<Score>, LedgerError> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(sample) = samples.get(at) else { return done };
+            done.push((at, fill(sample, params, length)));
+        }
+    };
+    let mut done: Vec<(usize, Result<Score, LedgerError>)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (1..threads.clamp(1, samples.len().max(1))).map(|_| scope.spawn(work)).collect();
+        let own = work();
+        let others = workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default());
+        own.into_iter().chain(others).collect()
+    });
+    done.sort_by_key(|&(at, _)| at);
+    done.into_iter().map(|(_, score)| score).collect()
+}
