@@ -227,7 +227,7 @@ fn numbers_that_are_skipped_in_the_second_round_are_not_taken_for_those_of_the_f
     let Some(world) = World::new() else { return };
     let mut pair = Pair::new(&world);
     let program = pair.host.program(HostProgram::Uplink).unwrap();
-    let frame = world::udp(2, 1, (7, 9), 60);
+    let frame = crate::world::udp(2, 1, (7, 9), 60);
     let steps = (0..=u16::MAX).step_by(70);
     let rounds =
         (0..=u16::MAX).chain(steps.flat_map(|number| [number, number.wrapping_sub(1), number.wrapping_sub(40)]));

@@ -1,7 +1,7 @@
 //! Fuzz targets for every reader: so many generated inputs each ([`INPUTS`]), never so much time.
 //!
 //! More: `PROPTEST_CASES=1000000 cargo test --release -p wayleave-formats --test files fuzz_parsers`. A failure prints the
-//! smallest input that fails and writes its seed to `fuzz_parsers.proptest-regressions`, from which the same command replays it
+//! smallest input that fails and writes its seed to `proptest-regressions/fuzz_parsers.txt`, from which the same command replays it
 //! first.
 
 use crate::robust::check_everything;

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 use wayleave_faults::{Call, Fault, Shim, Step, read};
 
-use super::common::{Random, Scratch, open};
 use super::writer::{batch_of, command};
 use super::{factor, seed};
+use crate::common::{Random, Scratch, open};
 
 const SECTOR: usize = 512;
 const CUTS: usize = 250;

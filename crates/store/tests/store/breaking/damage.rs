@@ -5,9 +5,9 @@ use std::fs;
 
 use wayleave_store::{Options, SqliteStore, Store, StoreError, verify};
 
-use super::common::{Random, Scratch, open};
 use super::writer::{batch, batch_of};
 use super::{factor, seed};
+use crate::common::{Random, Scratch, open};
 
 const FILES: [&str; 3] = ["ledger.db", "ledger.db-wal", "ledger.db-seal"];
 const PAGE: usize = 4096;

@@ -2,9 +2,9 @@
 
 use std::process::Output;
 
-use super::common::Scratch;
 use super::factor;
 use super::writer::{acknowledged, command};
+use crate::common::Scratch;
 use wayleave_faults::{Call, Errno, Fault, Shim, Step, read};
 
 const BATCHES: u64 = 5;

@@ -6,7 +6,7 @@ use wayleave_calculus::network::{
 };
 use wayleave_calculus::rational::whole;
 
-use crate::{bucket, flow, frac, network, server};
+use crate::network::{bucket, flow, frac, network, server};
 
 fn arbitrary() -> Options {
     Options { multiplexing: Multiplexing::Arbitrary, ..Options::default() }

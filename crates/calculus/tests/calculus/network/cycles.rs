@@ -3,7 +3,7 @@
 use wayleave_calculus::network::{Flow, Multiplexing, NoBound, Options, PortNetwork, Server, Shaping, pmoo, sfa, tfa};
 use wayleave_calculus::{Rational, rational::whole};
 
-use crate::{flow, frac, network, server};
+use crate::network::{flow, frac, network, server};
 
 /// `size` servers in a ring, and at each a flow that crosses `hops` of them.
 fn ring(size: usize, hops: usize, make: impl Fn(&str) -> Server, rate: i128, burst: i128) -> PortNetwork {

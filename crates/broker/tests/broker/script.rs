@@ -1,5 +1,4 @@
 //! The script's driver in virtual time.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 use std::sync::Arc;
 

@@ -1,8 +1,7 @@
 //! Brokers in a world where everything goes wrong, by seed: while it does, nobody's guarantee is broken; afterwards everybody
 //! has what the shares of the real demands say.
 //!
-//! `WAYLEAVE_SEED=n cargo test -p wayleave-broker --test world` replays one history; `WAYLEAVE_HISTORIES=n` runs so many.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+//! `WAYLEAVE_SEED=n cargo test -p wayleave-broker --test broker world::` replays one history; `WAYLEAVE_HISTORIES=n` runs so many.
 
 mod history;
 mod network;

@@ -10,7 +10,7 @@ use wayleave_roles::ClassId;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
-use crate::network::{GUARANTEE, HOSTS, setup};
+use crate::world::network::{GUARANTEE, HOSTS, setup};
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

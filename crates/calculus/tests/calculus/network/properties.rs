@@ -38,10 +38,11 @@ fn left_at_one(network: &PortNetwork, flow: usize) -> ServiceCurve {
 fn equal_servers(count: std::ops::Range<usize>) -> impl Strategy<Value = PortNetwork> {
     let flows = proptest::collection::vec((1..5_i128, 0..30_i128), 1..4);
     (count, 20..60_i128, 0..6_i128, flows).prop_map(|(count, rate, latency, flows)| {
-        let servers = (0..count).map(|index| crate::server(&format!("s{index}"), rate, latency)).collect();
+        let servers = (0..count).map(|index| crate::network::server(&format!("s{index}"), rate, latency)).collect();
         let path: Vec<usize> = (0..count).collect();
-        let flows = flows.iter().enumerate().map(|(index, &(r, b))| crate::flow(&format!("f{index}"), r, b, &path));
-        crate::network(servers, flows.collect())
+        let flows =
+            flows.iter().enumerate().map(|(index, &(r, b))| crate::network::flow(&format!("f{index}"), r, b, &path));
+        crate::network::network(servers, flows.collect())
     })
 }
 

@@ -1,8 +1,6 @@
 //! Crates depend only downwards: every `Cargo.toml` is held against one table.
 
-mod repository;
-
-use repository::files;
+use crate::repository::files;
 
 /// Who may depend on whom (ARCHITECTURE.md, "The crates"). `Any` is for those that assemble everything.
 const ARROWS: &[(&str, Allowed)] = &[
@@ -159,7 +157,7 @@ fn faults(manifests: &[Manifest], arrows: &[(&str, Allowed)]) -> Vec<String> {
         match arrows.iter().find(|(known, _)| known == name) {
             None => faults.push(format!(
                 "crate {name} is not in the table: decide what it may depend on, add a line to ARROWS in \
-                 crates/repo-checks/tests/arrows.rs, and draw it in ARCHITECTURE.md"
+                 crates/repo-checks/tests/repo-checks/arrows.rs, and draw it in ARCHITECTURE.md"
             )),
             Some((_, Any)) => {}
             Some((_, Only(allowed))) => {

@@ -1,15 +1,11 @@
 //! Whole networks: cases that are computed by hand, and what must hold between the analyses.
 //!
-//! Abstract units, as in `curves/textbook.rs`: a rate of 2 with a time of 3 gives 6.
+//! Abstract units, as in `../curves/textbook.rs`: a rate of 2 with a time of 3 gives 6.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
-
-mod network {
-    mod cycles;
-    mod hand_computed;
-    mod properties;
-    pub(crate) mod random;
-}
+mod cycles;
+mod hand_computed;
+mod properties;
+pub(crate) mod random;
 
 use wayleave_calculus::network::{Flow, PortNetwork, Server};
 use wayleave_calculus::rational::{ratio, whole};

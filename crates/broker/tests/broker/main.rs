@@ -1,7 +1,6 @@
-//! What the programs say, held against other ways to get there.
+//! Brokers in virtual time: a script, and a world of faults by seed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
-mod fifo;
-mod simulated;
-mod upper;
+mod script;
+mod world;

@@ -1,8 +1,6 @@
 //! No test is left out: a library that is not built for unit tests has none.
 
-mod repository;
-
-use repository::{File, files};
+use crate::repository::{File, files};
 
 /// What begins a unit test, or what only unit tests use.
 const MARKS: [&str; 4] = ["#[test]", "::test]", "cfg(test)", "proptest!"];

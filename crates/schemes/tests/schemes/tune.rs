@@ -1,5 +1,4 @@
 //! The search for parameters, its judge, and the bound.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
 use std::sync::Arc;
 

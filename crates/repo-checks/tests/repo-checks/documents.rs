@@ -1,9 +1,7 @@
 //! The documents keep their word: links lead to files, commands exist, examples are files that are tested elsewhere, and
 //! the changelog has its next release.
 
-mod repository;
-
-use repository::{File, files, root};
+use crate::repository::{File, files, root};
 
 /// A line of a Markdown file, with what it stands in.
 struct Line<'a> {
