@@ -47,6 +47,7 @@ mod place;
 mod run;
 mod wire;
 
+use rayon::prelude::*;
 use run::World;
 
 fn number(variable: &str) -> Option<u64> {
@@ -78,22 +79,11 @@ fn every_history_keeps_every_promise() {
     let first = number("WAYLEAVE_WORLD_FIRST").unwrap_or(1);
     let last = first + number("WAYLEAVE_WORLD_SEEDS").unwrap_or(SEEDS);
     // A world is one thread; several worlds are several.
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
-    let some = |at: u64| {
-        let mut totals = run::Totals::default();
-        for seed in (first + at..last).step_by(threads as usize) {
-            let mut world = World::new(seed, false);
-            if world.live().is_err() {
-                return Err(seed);
-            }
-            totals.add(&world.totals());
-        }
-        Ok(totals)
+    let live = |seed: u64| {
+        let mut world = World::new(seed, false);
+        if world.live().is_err() { Err(seed) } else { Ok(world.totals()) }
     };
-    let results: Vec<Result<run::Totals, u64>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|at| scope.spawn(move || some(at))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    });
+    let results: Vec<Result<run::Totals, u64>> = (first..last).into_par_iter().map(live).collect();
     let mut totals = run::Totals::default();
     for result in results {
         match result {
