@@ -37,7 +37,7 @@ fn apart(name: &str) -> Option<Apart> {
     let apart = match Apart::enter(&folder) {
         Ok(apart) => apart,
         Err(error) => {
-            eprintln!("LEFT OUT: this test needs root, network namespaces and eBPF. {error}");
+            wayleave_repo_checks::left_out("root", format_args!("it needs root, network namespaces and eBPF. {error}"));
             return None;
         }
     };

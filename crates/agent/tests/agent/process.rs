@@ -156,7 +156,10 @@ impl Place {
         let apart = match Apart::enter(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bpf-{name}"))) {
             Ok(apart) => apart,
             Err(error) => {
-                eprintln!("LEFT OUT: this test needs root, network namespaces and eBPF. {error}");
+                wayleave_repo_checks::left_out(
+                    "root",
+                    format_args!("it needs root, network namespaces and eBPF. {error}"),
+                );
                 return None;
             }
         };

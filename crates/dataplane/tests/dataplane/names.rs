@@ -49,5 +49,8 @@ pub(crate) fn is_able() -> bool {
     let names = Names::new(&["probe"]);
     let made = Namespace::create(names.all());
     Namespace::delete(names.all()).unwrap();
-    made.inspect_err(|error| eprintln!("LEFT OUT: this test needs network namespaces: {error}")).is_ok()
+    made.inspect_err(|error| {
+        wayleave_repo_checks::left_out("root", format_args!("it needs network namespaces: {error}"))
+    })
+    .is_ok()
 }

@@ -3,10 +3,11 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::common::{Down, is_able, labs, name};
+use crate::common::{Down, alone, in_time, is_able, labs, name};
 use crate::hosts::{CONTRACT_PORT, Hosts};
 use wayleave_lab::traffic::{FlowSpec, HEADERS, Load, Traffic};
 use wayleave_lab::{Sentinel, UpOptions, scaled};
+use wayleave_repo_checks::unless;
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -15,6 +16,7 @@ fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
     if !is_able() {
         return;
     }
+    let _alone = alone();
     let network = scaled(&build::fat_tree(&FatTree::default()).unwrap(), Rate::from_mbit(10)).unwrap();
     let name = name();
     let _down = Down(name.clone());
@@ -47,19 +49,35 @@ fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
             specs.push(flow(format!("flood {host}"), 9000, load, None));
         }
     }
-    let sentinel = Sentinel::start().unwrap();
-    let traffic = Traffic::start(specs).unwrap();
-    let start = Instant::now();
-    sleep(Duration::from_secs(6));
-    while traffic.least_sent() < 300 && start.elapsed() < Duration::from_secs(30) {
-        sleep(Duration::from_millis(50));
-    }
-    let reports = traffic.stop();
-    let stalls = sentinel.stop();
-    for (host, report) in (1..=16).zip(reports.iter().filter(|report| report.bounds.is_some())) {
-        let (_, broken) = report.late_by_stalls(&stalls);
-        let shaped = hosts.shaped(&lab, &format!("host:h{host}"), host);
-        assert!(report.sent >= 300 && shaped * 50 < report.sent, "{}: {shaped} of {}", report.name, report.sent);
-        assert_eq!((broken, report.lost() - shaped, report.reordered), (Vec::new(), 0, 0), "{}", report.name);
-    }
+    in_time(|| {
+        let dropped =
+            |hosts: &mut Hosts| (1..=16).map(|host| hosts.shaped(&lab, &format!("host:h{host}"), host)).collect();
+        let before: Vec<u64> = dropped(&mut hosts);
+        let sentinel = Sentinel::start().unwrap();
+        let traffic = Traffic::start(specs.clone()).unwrap();
+        let start = Instant::now();
+        sleep(Duration::from_secs(6));
+        while traffic.least_sent() < 300 && start.elapsed() < Duration::from_secs(30) {
+            sleep(Duration::from_millis(50));
+        }
+        let reports = traffic.stop();
+        let stalls = sentinel.stop();
+        let after: Vec<u64> = dropped(&mut hosts);
+        let contracts = reports.iter().filter(|report| report.bounds.is_some());
+        let wrong = contracts.zip(before.iter().zip(after)).flat_map(|(report, (before, after))| {
+            let (name, shaped) = (&report.name, after - before);
+            let (_, broken) = report.late_by_stalls(&stalls);
+            assert_eq!((report.duplicates, report.strangers), (0, 0), "{name}");
+            assert!(report.lost() >= shaped, "{name}: {shaped} were shaped, and {} are missing", report.lost());
+            [
+                unless(broken.is_empty(), || format!("{name} was late: {broken:?}")),
+                unless(report.lost() == shaped, || format!("{name} lost {} behind its shaper", report.lost() - shaped)),
+                unless(report.reordered == 0, || format!("{name}: {} were reordered", report.reordered)),
+                unless(report.sent >= 300 && shaped * 50 < report.sent, || {
+                    format!("{name}: {shaped} of {}", report.sent)
+                }),
+            ]
+        });
+        wrong.flatten().collect()
+    });
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::common::{Down, is_able, labs, name};
+use crate::common::{Down, among_others, is_able, labs, labs_folder, name};
 use wayleave_dataplane::net::Namespace;
 use wayleave_lab::{EndpointSpec, Lab, LabError, LabName, Program, Stage, UpOptions, scaled};
 use wayleave_topology::Network;
@@ -52,6 +52,7 @@ fn a_lab_comes_up_knows_itself_and_leaves_nothing() {
     if !is_able() {
         return;
     }
+    let _others = among_others();
     let name = name();
     let before = traces(&name);
     let _down = Down(name.clone());
@@ -76,6 +77,7 @@ fn a_second_lab_of_the_same_name_is_refused_and_one_of_another_name_is_not() {
     if !is_able() {
         return;
     }
+    let _others = among_others();
     let (one, two) = (name(), name());
     let _down = [Down(one.clone()), Down(two.clone())];
     up(&one, &star()).unwrap();
@@ -92,6 +94,7 @@ fn endpoints_know_one_another_and_have_the_size_of_packets_that_was_planned() {
     if !is_able() {
         return;
     }
+    let _others = among_others();
     let name = name();
     let _down = Down(name.clone());
     let lab = up(&name, &star()).unwrap();
@@ -112,6 +115,7 @@ fn programs_of_a_lab_outlive_their_starter_and_end_with_the_lab() {
     if !is_able() {
         return;
     }
+    let _others = among_others();
     let name = name();
     let _down = Down(name.clone());
     let lab = up(&name, &star()).unwrap();
@@ -143,11 +147,24 @@ fn child_that_sets_up_a_lab() {
     }
 }
 
+/// Whether so much of a fat tree's lab is made: its folder, then ever more of 53 namespaces, then ever more pins of its 20 switches.
+fn is_made(name: &LabName, step: usize) -> bool {
+    match step {
+        0 => labs().list().contains(&name.to_string()),
+        1..=6 => namespaces(name).len() >= step * 8,
+        _ => {
+            let pins = labs_folder().join(name.as_str()).join("bpf");
+            fs::read_dir(pins).is_ok_and(|pins| pins.count() > (step - 7) * 4)
+        }
+    }
+}
+
 #[test]
 fn a_lab_whose_making_is_killed_can_be_taken_away_whole() {
     if !is_able() {
         return;
     }
+    let _others = among_others();
     let mut half_made = 0;
     for round in 0..12 {
         let name = name();
@@ -156,12 +173,10 @@ fn a_lab_whose_making_is_killed_can_be_taken_away_whole() {
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", "lab::child_that_sets_up_a_lab", "--nocapture"]).env(CHILD, name.as_str());
         let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // The first is killed as soon as there is anything, the others ever later.
-        let start = Instant::now();
-        while !labs().list().contains(&name.to_string()) && start.elapsed() < Duration::from_secs(20) {
+        // The first is killed as soon as there is anything, the others when ever more is there: never by the time.
+        while !is_made(&name, round) && child.try_wait().unwrap().is_none() {
             sleep(Duration::from_millis(1));
         }
-        sleep(Duration::from_millis(round * 40));
         child.kill().unwrap();
         child.wait().unwrap();
 
@@ -189,6 +204,7 @@ fn what_the_kernel_refuses_is_said_and_nothing_stays() {
     if !is_able() {
         return;
     }
+    let _others = among_others();
     let name = name();
     let _down = Down(name.clone());
     let squatter = format!("{}h2", name.prefix());

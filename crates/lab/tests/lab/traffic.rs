@@ -3,10 +3,11 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::common::{Down, is_able, labs, name};
+use crate::common::{Down, alone, in_time, is_able, labs, name};
 use crate::hosts::{CONTRACT_PORT, Hosts};
 use wayleave_lab::traffic::{FlowReport, FlowSpec, HEADERS, Load, Traffic};
 use wayleave_lab::{Lab, Sentinel, UpOptions, scaled};
+use wayleave_repo_checks::unless;
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -48,6 +49,7 @@ fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
     if !is_able() {
         return;
     }
+    let _alone = alone();
     let (lab, _down) = star(3);
     let mut hosts = Hosts::start(&lab);
     let flood = Load::Constant { rate: Rate::from_mbit(15) };
@@ -55,8 +57,6 @@ fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
         flow(&lab, ["host:h1", "host:h3"], CONTRACT_PORT, CONTRACT),
         flow(&lab, ["host:h2", "host:h3"], 9000, flood),
     ];
-    let sentinel = Sentinel::start().unwrap();
-
     let without = &run(specs.clone(), 300)[0];
     assert!(
         without.late().len() > 10 || without.lost() > 10,
@@ -66,22 +66,28 @@ fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
 
     let (rate, burst) = (Rate::from_mbit(2), Bytes::new(3 * (1000 + HEADERS + 28)));
     hosts.promise(&lab, ["host:h1", "host:h3"], 1, rate, burst, Time::from_millis(25));
-    let reports = run(specs, 300);
-    let stalls = sentinel.stop();
-    let with = &reports[0];
-    let (_, broken) = with.late_by_stalls(&stalls);
-    let shaped = hosts.shaped(&lab, "host:h1", 1);
-    assert!(with.sent >= 300 && shaped * 50 < with.sent, "{shaped} of {}", with.sent);
-    assert_eq!(
-        (broken, with.lost() - shaped, with.reordered, with.duplicates),
-        (Vec::new(), 0, 0, 0),
-        "worst {:?}",
-        with.worst()
-    );
-    assert!(reports[1].lost() > 100, "the flood overflows its queue");
     let from = lab.plan().endpoint("host:h1").unwrap();
-    let contract = hosts.of(from.host).counters().unwrap().contracts[&1];
-    assert_eq!(contract.packets + contract.shaped, with.sent);
+    in_time(|| {
+        let before = hosts.of(from.host).counters().unwrap().contracts[&1];
+        let sentinel = Sentinel::start().unwrap();
+        let reports = run(specs.clone(), 300);
+        let stalls = sentinel.stop();
+        let after = hosts.of(from.host).counters().unwrap().contracts[&1];
+        let (packets, shaped) = (after.packets - before.packets, after.shaped - before.shaped);
+        let with = &reports[0];
+        assert_eq!(packets + shaped, with.sent, "every packet passes its shaper or is dropped there");
+        assert_eq!((with.duplicates, with.strangers), (0, 0));
+        assert!(with.lost() >= shaped, "{shaped} were shaped, and {} are missing", with.lost());
+        let (_, broken) = with.late_by_stalls(&stalls);
+        let wrong = [
+            unless(broken.is_empty(), || format!("late, worst {:?}: {broken:?}", with.worst())),
+            unless(with.lost() == shaped, || format!("{} were lost behind the shaper", with.lost() - shaped)),
+            unless(with.reordered == 0, || format!("{} were reordered", with.reordered)),
+            unless(with.sent >= 300 && shaped * 50 < with.sent, || format!("{shaped} of {} were shaped", with.sent)),
+            unless(reports[1].lost() > 100, || "the flood did not overflow its queue".to_owned()),
+        ];
+        wrong.into_iter().flatten().collect()
+    });
 }
 
 #[test]
@@ -89,6 +95,7 @@ fn every_message_of_an_exchange_is_answered_by_its_number() {
     if !is_able() {
         return;
     }
+    let _alone = alone();
     let (lab, _down) = star(2);
     let _hosts = Hosts::start(&lab);
     let asked = Load::Requests { every: Time::from_millis(10) };

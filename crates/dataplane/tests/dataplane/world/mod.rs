@@ -20,7 +20,10 @@ impl World {
         match Apart::enter(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("bpf")) {
             Ok(apart) => Some(Self { pins: apart.pins().join("host"), apart }),
             Err(error) => {
-                eprintln!("LEFT OUT: this test needs root, network namespaces and eBPF. {error}");
+                wayleave_repo_checks::left_out(
+                    "root",
+                    format_args!("it needs root, network namespaces and eBPF. {error}"),
+                );
                 None
             }
         }
