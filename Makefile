@@ -1,9 +1,8 @@
 # Everything that a person does here, by name. `make` lists it.
 
 CARGO ?= cargo
-# Cases of each property and milliseconds of each fuzz target in `make fuzz`.
+# Cases of each property and of each fuzz target in `make fuzz`.
 FUZZ_CASES ?= 5000
-FUZZ_MS ?= 60000
 # Frames of each test in `make fuzz-dataplane`; 10 us to 1 ms each.
 FRAMES ?= 1000000
 # Random networks in `make verify-long`; about 2 ms each.
@@ -18,6 +17,8 @@ DIR ?=
 IMPORT ?= --default-rate 10Gbit --default-delay 1ms --delay-from-places
 # Passed on to the command: make bench ARGS="k4-q8-noreroute k12-q4-noreroute".
 ARGS ?=
+# Features of the command: make build FEATURES=png.
+FEATURES ?=
 
 WAYLEAVE = target/release/wayleave
 ifdef CARGO_TARGET_DIR
@@ -27,7 +28,7 @@ endif
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long break-ledger break-server try-topologies bpf toolchain \
+.PHONY: help demo build test format lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long break-ledger break-server quiet-lab try-topologies bpf toolchain \
 	components
 
 help: ## list these targets
@@ -39,9 +40,9 @@ demo: build ## build, then run `wayleave demo`: no root, no network after the bu
 	$(call say,wayleave demo)
 	@$(WAYLEAVE) demo $(ARGS)
 
-build: toolchain ## build the release binary
+build: toolchain ## build the release binary (FEATURES=png for pictures as PNG)
 	$(call say,building $(WAYLEAVE))
-	@$(CARGO) build --locked --release --package wayleave-cli
+	@$(CARGO) build --locked --release --package wayleave-cli --features '$(FEATURES)'
 
 test: format lint docs tests ## install what the tests need, then run all of them
 	$(call say,all of it passed)
@@ -54,6 +55,7 @@ format: components
 lint: components | format
 	$(call say,lints)
 	@$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	@$(CARGO) clippy --locked --workspace --all-targets --features wayleave-cli/png -- -D warnings
 
 docs: components | lint
 	$(call say,documentation of the code)
@@ -61,7 +63,7 @@ docs: components | lint
 
 tests: toolchain | docs
 	$(call say,tests: unit$(comma) integration$(comma) documentation)
-	@$(CARGO) test --locked --workspace
+	@CARGO='$(CARGO)' .ci/tests
 
 bench: build ## times of decisions and flows admitted, one JSON object a line
 	$(call say,wayleave bench admission)
@@ -75,14 +77,13 @@ bench-sim: build ## packets that the simulator moves in a second, one JSON objec
 	$(call say,wayleave bench sim)
 	@$(WAYLEAVE) bench sim $(ARGS)
 
-fuzz: toolchain ## long runs of the properties and of the fuzz targets (FUZZ_CASES, FUZZ_MS)
-	$(call say,properties with $(FUZZ_CASES) cases and fuzz targets of $(FUZZ_MS) ms)
-	@PROPTEST_CASES=$(FUZZ_CASES) BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) \
-		$(CARGO) test --locked --workspace --release --tests
+fuzz: toolchain ## long runs of the properties and of the fuzz targets (FUZZ_CASES)
+	$(call say,properties and fuzz targets with $(FUZZ_CASES) cases)
+	@PROPTEST_CASES=$(FUZZ_CASES) $(CARGO) test --locked --workspace --release --tests
 
 fuzz-dataplane: toolchain ## the eBPF programs against their models with a million frames each (root; FRAMES)
 	$(call say,$(FRAMES) frames a test)
-	@WAYLEAVE_FRAMES=$(FRAMES) $(CARGO) test --locked --release --package wayleave-dataplane --test differential
+	@WAYLEAVE_FRAMES=$(FRAMES) $(CARGO) test --locked --release --package wayleave-dataplane --test dataplane differential::
 
 verify-long: toolchain ## a million random networks with admitted contracts under attack (VERIFY_CASES)
 	$(call say,$(VERIFY_CASES) random networks under attack)
@@ -90,13 +91,19 @@ verify-long: toolchain ## a million random networks with admitted contracts unde
 
 break-ledger: toolchain ## kill, cut the power of and damage the ledger on disk at length (BREAKING)
 	$(call say,$(BREAKING) times as many kills$(comma) power cuts and cases of damage as usual)
-	@WAYLEAVE_BREAKING=$(BREAKING) $(CARGO) test --locked --package wayleave-store --test breaking -- --nocapture
+	@WAYLEAVE_BREAKING=$(BREAKING) $(CARGO) test --locked --package wayleave-store --test store breaking:: -- --nocapture
 
 break-server: toolchain ## kill `wayleave serve` at length, and send it whatever its document allows and forbids (CYCLES, SERVERS)
 	$(call say,$(CYCLES) lives of a ledger)
-	@WAYLEAVE_CYCLES=$(CYCLES) $(CARGO) test --locked --package wayleave-cli --test crash -- --nocapture
+	@WAYLEAVE_CYCLES=$(CYCLES) $(CARGO) test --locked --package wayleave-cli --test cli crash:: -- --nocapture
 	$(call say,$(SERVERS) servers with 500 generated requests each)
-	@WAYLEAVE_SERVERS=$(SERVERS) $(CARGO) test --locked --package wayleave-server --test openapi_fuzz -- --nocapture
+	@WAYLEAVE_SERVERS=$(SERVERS) $(CARGO) test --locked --package wayleave-server --test server openapi_fuzz:: -- --nocapture
+
+quiet-lab: toolchain ## claims about times, with real packets; on a machine that does nothing else (root)
+	$(call say,bounds of real packets)
+	@WAYLEAVE_QUIET=1 $(CARGO) test --locked --package wayleave-dataplane --test dataplane priorities:: -- --test-threads 1
+	@WAYLEAVE_QUIET=1 $(CARGO) test --locked --package wayleave-lab --test lab -- --test-threads 1
+	@WAYLEAVE_QUIET=1 $(CARGO) test --locked --package wayleave-cli --test lab
 
 try-topologies: build ## plan and verify random requests on every network file of a folder (DIR, IMPORT)
 	@[ -n "$(DIR)" ] || { printf 'make try-topologies DIR=FOLDER names a folder with .gml, .graphml, .json or .clab.yml files\n' >&2; exit 1; }

@@ -9,7 +9,8 @@ use utoipa::ToSchema;
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
 /// Why something was not done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[error("{}: {}", .code, .detail)]
 pub struct Problem {
     /// A stable name of the sort of problem: `urn:wayleave:problem:` and its code in lower case.
     #[serde(rename = "type")]
@@ -159,11 +160,3 @@ impl Problem {
         }
     }
 }
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.detail)
-    }
-}
-
-impl std::error::Error for Problem {}

@@ -57,8 +57,6 @@ pub use operations::{deconvolution, residual_service, strict_priority_residuals}
 pub use rational::Rational;
 pub use service::{RateLatency, ServiceCurve};
 
-use core::fmt;
-
 /// A point of a curve, mostly one where its slope changes.
 ///
 /// ```
@@ -82,27 +80,18 @@ impl Point {
 }
 
 /// Why a list of pieces is no curve.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum CurveError {
     /// The minimum of no token buckets would let everything through at once.
+    #[error("an arrival curve needs at least one token bucket")]
     NoPiece,
     /// A piece's rate is below zero: the curve would fall.
+    #[error("a rate of {0} bit/s is below zero")]
     NegativeRate(Rational),
     /// A token bucket's burst, in nanobits, is below zero.
+    #[error("a burst of {0} nanobits is below zero")]
     NegativeBurst(Rational),
     /// A service's debt, in nanobits, is below zero: it would have served before time zero.
+    #[error("a debt of {0} nanobits is below zero")]
     NegativeDebt(Rational),
 }
-
-impl fmt::Display for CurveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoPiece => write!(f, "an arrival curve needs at least one token bucket"),
-            Self::NegativeRate(rate) => write!(f, "a rate of {rate} bit/s is below zero"),
-            Self::NegativeBurst(burst) => write!(f, "a burst of {burst} nanobits is below zero"),
-            Self::NegativeDebt(debt) => write!(f, "a debt of {debt} nanobits is below zero"),
-        }
-    }
-}
-
-impl core::error::Error for CurveError {}

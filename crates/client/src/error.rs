@@ -1,26 +1,17 @@
 //! Why a controller was not reached, as sentences that say what to do.
 
-use std::fmt;
 use std::io;
 
 /// Why a controller was not reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// What was given makes no sense; what does.
+    #[error("{0}")]
     Usage(String),
     /// Something that should work did not.
+    #[error("{0}")]
     Failed(String),
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Usage(message) | Self::Failed(message) => f.write_str(message),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// A connection that failed; `place` is the address, `hint` says where addresses come from.
 pub fn connection(place: &str, error: &ureq::Error, hint: &str) -> Error {

@@ -1,16 +1,13 @@
 //! Names in addresses.
 
-/// A name as a part of a path or a query: names of links have `>`, `#` and `/` in them (RFC 3986, section 2.3).
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What stands for itself (RFC 3986, section 2.3), and the colon of a contract's id.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
+
+/// A name as a part of a path or a query: names of links have `>`, `#` and `/` in them.
 pub fn encode(name: &str) -> String {
-    let mut text = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            text += &format!("%{byte:02X}");
-        }
-    }
-    text
+    utf8_percent_encode(name, PLAIN).to_string()
 }
 
 #[cfg(test)]

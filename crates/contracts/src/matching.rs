@@ -62,16 +62,9 @@ impl FromStr for Protocol {
 }
 
 /// A text that is neither the name of a protocol nor a number up to 255.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
+#[error("a protocol is tcp, udp, icmp, icmpv6, sctp or a number from 0 to 255")]
 pub struct UnknownProtocol;
-
-impl fmt::Display for UnknownProtocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a protocol is tcp, udp, icmp, icmpv6, sctp or a number from 0 to 255")
-    }
-}
-
-impl std::error::Error for UnknownProtocol {}
 
 /// Which packets a contract is for: those that agree with everything that is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

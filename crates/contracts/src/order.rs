@@ -60,11 +60,13 @@ impl fmt::Display for Priority {
 }
 
 /// What is wrong with an order beyond what [`Contract::validate`] finds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum OrderError {
     /// The name of the contract or of its tenant cannot stand in an address.
+    #[error("{0}")]
     Name(NameError),
     /// It ends before it starts.
+    #[error("the contract ends at {ends}, and that is not after its start at {starts}")]
     EndsFirst {
         /// The start.
         starts: WallTime,
@@ -72,6 +74,7 @@ pub enum OrderError {
         ends: WallTime,
     },
     /// Two VMs on one host.
+    #[error("{from} and {to} are on the same host: traffic inside one host needs no contract")]
     SameHost {
         /// The sender as it was written.
         from: String,
@@ -79,6 +82,7 @@ pub enum OrderError {
         to: String,
     },
     /// The match is none.
+    #[error("{0}")]
     Match(MatchError),
 }
 
@@ -94,23 +98,6 @@ impl OrderError {
         }
     }
 }
-
-impl fmt::Display for OrderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name(error) => error.fmt(f),
-            Self::EndsFirst { starts, ends } => {
-                write!(f, "the contract ends at {ends}, and that is not after its start at {starts}")
-            }
-            Self::SameHost { from, to } => {
-                write!(f, "{from} and {to} are on the same host: traffic inside one host needs no contract")
-            }
-            Self::Match(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for OrderError {}
 
 impl Order {
     /// A contract between hosts, at once and for good, for all packets between its ends.

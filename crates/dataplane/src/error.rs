@@ -1,21 +1,27 @@
 //! What can go wrong with programs and their maps.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Why something was not done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The kernel refuses for lack of rights.
+    #[error(
+        "{doing}: not permitted. eBPF programs need root, or the capabilities CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; network \
+                 namespaces need CAP_SYS_ADMIN as well"
+    )]
     NotPermitted {
         /// What was tried.
         doing: String,
     },
     /// Another process owns these pins.
+    #[error("{} belongs to another process that is running: there is one agent for a host", .0.display())]
     Busy(PathBuf),
     /// It cannot be done as it was asked, however often it is tried.
+    #[error("{0}")]
     Refused(String),
     /// It did not work.
+    #[error("{doing}: {why}")]
     Failed {
         /// What was tried.
         doing: String,
@@ -46,26 +52,3 @@ impl Error {
         Self::failed(format!("{doing} {}", path.display()), error)
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotPermitted { doing } => write!(
-                f,
-                "{doing}: not permitted. eBPF programs need root, or the capabilities CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; network \
-                 namespaces need CAP_SYS_ADMIN as well"
-            ),
-            Self::Busy(pins) => {
-                write!(
-                    f,
-                    "{} belongs to another process that is running: there is one agent for a host",
-                    pins.display()
-                )
-            }
-            Self::Refused(why) => f.write_str(why),
-            Self::Failed { doing, why } => write!(f, "{doing}: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}

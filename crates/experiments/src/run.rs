@@ -3,9 +3,10 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
+
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
 
 use crate::chameleon::Fillings;
 use crate::laboratory::Laboratory;
@@ -25,26 +26,18 @@ pub fn seeds(runs: usize) -> Vec<u64> {
 }
 
 /// Why a figure could not be measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum Failed {
     /// Somebody stopped it.
+    #[error("stopped before the end")]
     Stopped,
     /// Something that should work did not.
+    #[error("{0}")]
     Broken(String),
     /// This machine lacks what it needs.
+    #[error("{0}")]
     LeftOut(String),
 }
-
-impl fmt::Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Stopped => f.write_str("stopped before the end"),
-            Self::Broken(why) | Self::LeftOut(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for Failed {}
 
 impl Failed {
     /// Whatever it was, as text.
@@ -137,36 +130,28 @@ impl Run {
         jobs: &[J],
         work: impl Fn(&J) -> Result<R, Failed> + Sync,
     ) -> Result<Vec<R>, Failed> {
-        let (next, done, stopped) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-        let results: Vec<Mutex<Option<Result<R, Failed>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-        let go = || {
-            while !stopped.load(Ordering::Relaxed) {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(job) = jobs.get(at) else { return };
-                let result = work(job);
-                let is_broken = result.is_err();
-                if let Ok(mut place) = results[at].lock() {
-                    *place = Some(result);
-                }
-                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                if is_broken || self.watch.as_ref().is_some_and(|watch| !watch(done, jobs.len())) {
-                    stopped.store(true, Ordering::Relaxed);
-                }
+        let (done, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let go = |job: &J| {
+            if stopped.load(Ordering::Relaxed) {
+                return Err(Failed::Stopped);
             }
+            let result = work(job);
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if result.is_err() || self.watch.as_ref().is_some_and(|watch| !watch(done, jobs.len())) {
+                stopped.store(true, Ordering::Relaxed);
+            }
+            result
         };
-        thread::scope(|scope| {
-            for _ in 1..self.threads.get().min(jobs.len()) {
-                scope.spawn(go);
-            }
-            go();
-        });
-        let results: Vec<Option<Result<R, Failed>>> =
-            results.into_iter().map(|place| place.into_inner().ok().flatten()).collect();
+        let threads = self.threads.get().min(jobs.len()).max(1);
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| Failed::Broken(format!("threads cannot be started: {error}")))?;
+        let results: Vec<Result<R, Failed>> = pool.install(|| jobs.par_iter().with_max_len(1).map(go).collect());
         // An error says more than that others were not begun because of it.
-        if let Some(Err(failed)) = results.iter().flatten().find(|result| result.is_err()) {
-            return Err(failed.clone());
-        }
-        results.into_iter().map(|result| result.unwrap_or(Err(Failed::Stopped))).collect()
+        let broken = results.iter().find_map(|result| match result {
+            Err(failed) if *failed != Failed::Stopped => Some(failed.clone()),
+            _ => None,
+        });
+        broken.map_or_else(|| results.into_iter().collect(), Err)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Making what the plan says.
 
+use std::io;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::thread;
 
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
 use wayleave_dataplane::net::{Batch, Namespace, NetError, VethEnd, attach_pass, create_veth, pin_pass, plain_packets};
 use wayleave_dataplane::switch::{LinuxSwitch, SwitchDriver};
 use wayleave_topology::NodeKind;
@@ -89,20 +89,8 @@ impl Inside<'_> {
 }
 
 /// Does something for each, several at once, and stops at the first that fails.
-pub(crate) fn each<T: Sync, E: Send>(items: &[T], work: impl Fn(&T) -> Result<(), E> + Sync) -> Result<(), E> {
-    let (next, failure) = (AtomicUsize::new(0), Mutex::new(None));
-    let failed = || failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    thread::scope(|scope| {
-        for _ in 0..WORKERS {
-            scope.spawn(|| {
-                while let Some(item) = items.get(next.fetch_add(1, Relaxed)) {
-                    if let Err(error) = work(item) {
-                        failed().get_or_insert(error);
-                        next.store(items.len(), Relaxed);
-                    }
-                }
-            });
-        }
-    });
-    failure.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).map_or(Ok(()), Err)
+fn each<T: Sync>(items: &[T], work: impl Fn(&T) -> Result<(), NetError> + Sync) -> Result<(), LabError> {
+    let pool = ThreadPoolBuilder::new().num_threads(WORKERS).build();
+    let pool = pool.map_err(|error| LabError::io("threads cannot be started", io::Error::other(error)))?;
+    Ok(pool.install(|| items.par_iter().with_max_len(1).try_for_each(&work))?)
 }

@@ -3,7 +3,12 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use crate::error::LabError;
+
+/// What means nothing to any file system.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'~');
 
 /// The longest name of a lab.
 const MAX_LAB: usize = 20;
@@ -46,9 +51,7 @@ impl fmt::Display for LabName {
 
 /// A name as that of a file, on any file system: what others could mean something by is written as `%` and two digits.
 pub(crate) fn file_name(name: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~');
-    let text = |byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    name.bytes().map(text).collect()
+    utf8_percent_encode(name, PLAIN).to_string()
 }
 
 /// Gives every node and endpoint a namespace of its own.

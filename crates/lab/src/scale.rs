@@ -7,8 +7,6 @@
 //! A virtual link has no propagation delay; what a machine adds instead stands in the nodes: a constant part for its work, and a part that
 //! varies with its timers.
 
-use std::fmt;
-
 use wayleave_topology::{Link, MAX_BUDGET};
 use wayleave_topology::{LinkSpec, Network, NetworkBuilder, NetworkError, Node, NodeKind, PortQueue, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
@@ -28,27 +26,18 @@ const PROCESSING: Time = Time::from_micros(20);
 const JITTER: Time = Time::from_micros(500);
 
 /// Why a network has no form at these rates.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum ScaleError {
     /// A rate of zero.
+    #[error("a lab needs a rate above zero, such as 10Mbit")]
     ZeroRate,
     /// The network has no link.
+    #[error("the topology has no links: there is nothing to send over")]
     NoLinks,
     /// What comes out is no network.
+    #[error("{0}")]
     Network(NetworkError),
 }
-
-impl fmt::Display for ScaleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ZeroRate => write!(f, "a lab needs a rate above zero, such as 10Mbit"),
-            Self::NoLinks => write!(f, "the topology has no links: there is nothing to send over"),
-            Self::Network(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ScaleError {}
 
 /// The network with its slowest link at `rate`, all others in proportion, and budgets for every queue. Nodes and links keep their indices.
 ///

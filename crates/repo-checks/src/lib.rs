@@ -1,8 +1,74 @@
-//! Checks of the repository itself: this crate is only its tests, which read the repository as text.
+//! Checks of the repository itself: tests (`tests/repo-checks`) that read it as text; and what all tests share to say
+//! that they leave something out ([`left_out`]).
 //!
-//! - `tests/arrows.rs`: crates depend only downwards, by one table;
-//! - `tests/files.rs`: no file outgrows its reader, and none names a directory of somebody's machine;
-//! - `tests/targets.rs`: no unit test is left out;
-//! - `tests/documents.rs`: links lead somewhere, commands in examples exist, the changelog has its next release.
+//! - `arrows.rs`: crates depend only downwards, by one table;
+//! - `files.rs`: no file outgrows its reader, and none names a directory of somebody's machine;
+//! - `targets.rs`: no unit test is left out;
+//! - `documents.rs`: links lead somewhere, commands in examples exist, the changelog has its next release.
 //!
 //! Each check is a plain function from text to a list of faults, tested on small inputs that it must refuse.
+
+use std::fmt::Display;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+/// The file to which tests write what they leave out, one line each; `.ci/tests` sets it.
+const FILE: &str = "WAYLEAVE_LEFT_OUT";
+
+/// Says that the test of this thread leaves something out because the machine lacks `need`, a name as in `.ci/may-lack`.
+///
+/// A line goes to the standard error, which a test that passes does not show; and, if `WAYLEAVE_LEFT_OUT` names a file, a line with the
+/// need, the test and the reason, with tabs between them, is appended to that file. `.ci/tests` prints these at the end.
+pub fn left_out(need: &str, why: impl Display) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a thread of a test");
+    let why = why.to_string().replace(['\n', '\t'], " ");
+    eprintln!("LEFT OUT: {test}: {need}: {why}");
+    let Some(file) = std::env::var_os(FILE) else { return };
+    let appended = OpenOptions::new().create(true).append(true).open(file);
+    // One write a line, so that lines of several processes do not mix.
+    let written = appended.and_then(|mut file| file.write_all(format!("{need}\t{test}\t{why}\n").as_bytes()));
+    if let Err(error) = written {
+        eprintln!("what was left out could not be noted: {error}");
+    }
+}
+
+/// How often a measurement is made again when other programs were in its way.
+const ATTEMPTS: usize = 3;
+/// They were if ordinary threads waited for a processor for more than this share of the time.
+const BUSY_PER_MILLE: u128 = 20;
+
+/// Measures until nothing is wrong with the times that were seen. `measure` returns what is wrong with them, and asserts itself whatever does
+/// not depend on how busy the machine is.
+///
+/// Wrong times fail the test on a machine that had the time for it, and always in `make quiet-lab` (`WAYLEAVE_QUIET`). Where ordinary threads
+/// had to wait (`watch` begins to watch some, `waited` says for how long they did), the measurement is made again, and the times
+/// are left out after the last attempt.
+///
+/// # Panics
+/// If times are wrong and nothing else was in their way.
+#[allow(clippy::panic, reason = "it is an assertion of tests")]
+pub fn in_time<W>(watch: impl Fn() -> W, waited: impl Fn(W) -> Duration, mut measure: impl FnMut() -> Vec<String>) {
+    let mut wrong = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let (watcher, start) = (watch(), Instant::now());
+        wrong = measure();
+        let elapsed = start.elapsed();
+        let waited = waited(watcher);
+        if wrong.is_empty() {
+            return;
+        }
+        let is_busy = waited.as_nanos() * 1000 > elapsed.as_nanos() * BUSY_PER_MILLE;
+        let is_quiet = std::env::var_os("WAYLEAVE_QUIET").is_some();
+        if is_quiet || !is_busy {
+            panic!("threads waited for {waited:?} of {elapsed:?}, and:\n{}", wrong.join("\n"));
+        }
+    }
+    left_out("quiet", format_args!("other programs were busy {ATTEMPTS} times (make quiet-lab): {}", wrong.join("; ")));
+}
+
+/// What is wrong unless something holds, for [`in_time`].
+pub fn unless(holds: bool, wrong: impl FnOnce() -> String) -> Option<String> {
+    (!holds).then(wrong)
+}

@@ -37,7 +37,6 @@
 //! ```
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use wayleave_contracts::{Policy, PolicyLevel};
 use wayleave_topology::{Network, NodeId, NodeKind};
@@ -408,9 +407,10 @@ impl Eyeq {
 }
 
 /// What is wrong with how hosts share.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum SharingError {
     /// A policy of another level.
+    #[error("a policy of level {} stands where one of level {key} is expected", .found.name())]
     Level {
         /// Where it stands.
         key: &'static str,
@@ -418,6 +418,7 @@ pub enum SharingError {
         found: PolicyLevel,
     },
     /// Minima that the network cannot keep.
+    #[error("{why}")]
     Capacity {
         /// Of which level.
         key: &'static str,
@@ -425,11 +426,16 @@ pub enum SharingError {
         why: String,
     },
     /// More services than messages have numbers for.
+    #[error("the policies name {services} services, and {MAX_SERVICES} can be told apart")]
     TooMany {
         /// So many.
         services: usize,
     },
     /// A service of a machine that is part of another one.
+    #[error(
+        "service {service} is part of another one, and scheme {scheme} knows no parts: name each part as a \
+                 service of its own"
+    )]
     Nested {
         /// Which.
         service: String,
@@ -437,6 +443,10 @@ pub enum SharingError {
         scheme: &'static str,
     },
     /// A policy that nobody would enforce.
+    #[error(
+        "scheme {scheme} has no brokers, so nobody would enforce a policy of level {key}: leave it out, or take \
+                 scheme parley"
+    )]
     NoBrokers {
         /// Of which level.
         key: &'static str,
@@ -444,6 +454,7 @@ pub enum SharingError {
         scheme: &'static str,
     },
     /// No port of the network has this queue.
+    #[error("no port has a queue {queue}: the most queues of a port are {most}, counted from 0")]
     NoQueue {
         /// The queue.
         queue: u8,
@@ -451,11 +462,13 @@ pub enum SharingError {
         most: usize,
     },
     /// Something that must be above zero.
+    #[error("{key} is zero: it must be above zero")]
     Zero {
         /// Its key.
         key: &'static str,
     },
     /// A part that is not between nothing and the whole.
+    #[error("{key} is {value}: a part between nothing and all is expected")]
     Part {
         /// Its key.
         key: &'static str,
@@ -463,6 +476,7 @@ pub enum SharingError {
         value: String,
     },
     /// A switch where a host is expected.
+    #[error("{node} is a switch: the fabric broker is at a host")]
     NotAHost {
         /// Its key.
         key: &'static str,
@@ -470,6 +484,7 @@ pub enum SharingError {
         node: String,
     },
     /// An event that cannot be.
+    #[error("{what}")]
     Event {
         /// Which of the list.
         index: usize,
@@ -492,36 +507,3 @@ impl SharingError {
         }
     }
 }
-
-impl fmt::Display for SharingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Level { key, found } => {
-                write!(f, "a policy of level {} stands where one of level {key} is expected", found.name())
-            }
-            Self::Capacity { why, .. } => f.write_str(why),
-            Self::TooMany { services } => {
-                write!(f, "the policies name {services} services, and {MAX_SERVICES} can be told apart")
-            }
-            Self::Nested { service, scheme } => write!(
-                f,
-                "service {service} is part of another one, and scheme {scheme} knows no parts: name each part as a \
-                 service of its own"
-            ),
-            Self::NoBrokers { key, scheme } => write!(
-                f,
-                "scheme {scheme} has no brokers, so nobody would enforce a policy of level {key}: leave it out, or take \
-                 scheme parley"
-            ),
-            Self::NoQueue { queue, most } => {
-                write!(f, "no port has a queue {queue}: the most queues of a port are {most}, counted from 0")
-            }
-            Self::Zero { key } => write!(f, "{key} is zero: it must be above zero"),
-            Self::Part { key, value } => write!(f, "{key} is {value}: a part between nothing and all is expected"),
-            Self::NotAHost { node, .. } => write!(f, "{node} is a switch: the fabric broker is at a host"),
-            Self::Event { what, .. } => f.write_str(what),
-        }
-    }
-}
-
-impl std::error::Error for SharingError {}

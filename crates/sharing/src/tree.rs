@@ -2,7 +2,6 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
 use core::num::NonZeroU32;
 use core::ops::Range;
 
@@ -45,11 +44,13 @@ impl NodeId {
 }
 
 /// What is wrong with a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeError {
     /// The parent is no node of this tree.
+    #[error("the tree has no node {}: a parent is added first", .0.0)]
     UnknownParent(NodeId),
     /// The maximum is below the minimum.
+    #[error("the maximum {max} is below the minimum {min}: raise the one or lower the other")]
     MaxBelowMin {
         /// The minimum.
         min: Rate,
@@ -57,30 +58,15 @@ pub enum TreeError {
         max: Rate,
     },
     /// The minima of one node's children are together above [`MAX_RATE`].
+    #[error("the minima of the children of node {} are above {MAX_RATE} together", .parent.0)]
     Minima {
         /// The node.
         parent: NodeId,
     },
     /// There are 2^32 nodes already.
+    #[error("the tree has 2^32 nodes already")]
     Full,
 }
-
-impl fmt::Display for TreeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownParent(parent) => write!(f, "the tree has no node {}: a parent is added first", parent.0),
-            Self::MaxBelowMin { min, max } => {
-                write!(f, "the maximum {max} is below the minimum {min}: raise the one or lower the other")
-            }
-            Self::Minima { parent } => {
-                write!(f, "the minima of the children of node {} are above {MAX_RATE} together", parent.0)
-            }
-            Self::Full => f.write_str("the tree has 2^32 nodes already"),
-        }
-    }
-}
-
-impl core::error::Error for TreeError {}
 
 /// Services under one contention point: who belongs to whom, and on which terms.
 ///

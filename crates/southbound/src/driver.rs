@@ -1,7 +1,5 @@
 //! What a node really does.
 
-use std::fmt;
-
 use wayleave_controller::Rule;
 use wayleave_units::Time;
 
@@ -37,21 +35,12 @@ pub trait Driver {
 }
 
 /// Why something is not done, or not known to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum NotDone {
     /// It may be done if it is tried again.
+    #[error("not done yet: {0}")]
     Later(String),
     /// It will not be done however often it is tried: the node cannot.
+    #[error("cannot be done: {0}")]
     Never(String),
 }
-
-impl fmt::Display for NotDone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Later(why) => write!(f, "not done yet: {why}"),
-            Self::Never(why) => write!(f, "cannot be done: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for NotDone {}

@@ -1,7 +1,6 @@
 //! How a network comes to be: nodes and links one by one, checked as they arrive.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -44,19 +43,25 @@ pub struct LinkSpec {
 }
 
 /// What is wrong with a network. Every variant names the offender.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum NetworkError {
     /// Two nodes of one name.
+    #[error("two nodes are called \"{0}\": names must be unique")]
     DuplicateNode(String),
     /// A node without a name, or with one that link names could not carry (`->`, `#`, control characters).
+    #[error("\"{0}\" cannot be a node's name: it must not be empty, nor contain \"->\", \"#\" or control characters")]
     BadName(String),
     /// A link that begins and ends at the same node.
+    #[error("a link from \"{0}\" to itself leads nowhere")]
     SelfLoop(String),
     /// A link between two hosts, which have no switch to admit them.
+    #[error("\"{0}\" and \"{1}\" are both hosts: a link needs a switch on at least one end")]
     HostToHost(String, String),
     /// A line rate of zero.
+    #[error("link {0} has a rate of zero: a rate such as 10Gbit is expected")]
     ZeroRate(String),
     /// A node delays packets for longer than [`MAX_BUDGET`].
+    #[error("\"{node}\" delays packets by {delay}: up to {MAX_BUDGET} of processing or jitter is accepted")]
     SlowNode {
         /// The node.
         node: String,
@@ -64,6 +69,7 @@ pub enum NetworkError {
         delay: Time,
     },
     /// A line rate above [`Rate::MAX`].
+    #[error("link {link} has a rate of {rate}: up to {} is accepted", Rate::MAX)]
     FastRate {
         /// The link.
         link: String,
@@ -71,6 +77,7 @@ pub enum NetworkError {
         rate: Rate,
     },
     /// An MTU that carries no frame, or above what a frame can be.
+    #[error("link {link} has an MTU of {mtu}: from 64B to 65535B is accepted (1500B is usual)")]
     BadMtu {
         /// The link.
         link: String,
@@ -78,6 +85,7 @@ pub enum NetworkError {
         mtu: Bytes,
     },
     /// A port with no queue, or with more than eight.
+    #[error("link {link} has {queues} queues: from 1 to {MAX_QUEUES} are accepted")]
     QueueCount {
         /// The link.
         link: String,
@@ -85,6 +93,7 @@ pub enum NetworkError {
         queues: usize,
     },
     /// A queue's budget is zero or above [`MAX_BUDGET`].
+    #[error("queue {queue} of link {link} has a budget of {budget}: above zero and up to {MAX_BUDGET} is accepted")]
     BadBudget {
         /// The link.
         link: String,
@@ -94,6 +103,7 @@ pub enum NetworkError {
         budget: Time,
     },
     /// A builder's parameter is outside what it can build.
+    #[error("{name} is {given}: {expected} is accepted")]
     Parameter {
         /// The parameter's name.
         name: &'static str,
@@ -103,54 +113,9 @@ pub enum NetworkError {
         expected: &'static str,
     },
     /// More nodes or links than an index can count.
+    #[error("the network has too many nodes or links (a builder makes up to ten million cables)")]
     TooLarge,
 }
-
-impl fmt::Display for NetworkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::DuplicateNode(name) => write!(f, "two nodes are called \"{name}\": names must be unique"),
-            Self::BadName(name) => {
-                write!(
-                    f,
-                    "\"{name}\" cannot be a node's name: it must not be empty, nor contain \"->\", \"#\" or control characters"
-                )
-            }
-            Self::SelfLoop(name) => write!(f, "a link from \"{name}\" to itself leads nowhere"),
-            Self::HostToHost(a, b) => {
-                write!(f, "\"{a}\" and \"{b}\" are both hosts: a link needs a switch on at least one end")
-            }
-            Self::ZeroRate(link) => write!(f, "link {link} has a rate of zero: a rate such as 10Gbit is expected"),
-            Self::SlowNode { node, delay } => {
-                write!(
-                    f,
-                    "\"{node}\" delays packets by {delay}: up to {MAX_BUDGET} of processing or jitter is accepted"
-                )
-            }
-            Self::FastRate { link, rate } => {
-                write!(f, "link {link} has a rate of {rate}: up to {} is accepted", Rate::MAX)
-            }
-            Self::BadMtu { link, mtu } => {
-                write!(f, "link {link} has an MTU of {mtu}: from 64B to 65535B is accepted (1500B is usual)")
-            }
-            Self::QueueCount { link, queues } => {
-                write!(f, "link {link} has {queues} queues: from 1 to {MAX_QUEUES} are accepted")
-            }
-            Self::BadBudget { link, queue, budget } => {
-                write!(
-                    f,
-                    "queue {queue} of link {link} has a budget of {budget}: above zero and up to {MAX_BUDGET} is accepted"
-                )
-            }
-            Self::Parameter { name, given, expected } => write!(f, "{name} is {given}: {expected} is accepted"),
-            Self::TooLarge => {
-                write!(f, "the network has too many nodes or links (a builder makes up to ten million cables)")
-            }
-        }
-    }
-}
-
-impl std::error::Error for NetworkError {}
 
 /// Collects nodes and links; [`NetworkBuilder::build`] freezes them.
 ///

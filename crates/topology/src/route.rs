@@ -1,7 +1,5 @@
 //! A route: which link, and which of its queues, hop by hop.
 
-use std::fmt;
-
 use crate::network::{LinkId, Network, NodeId, NodeKind};
 
 /// One hop of a route.
@@ -21,11 +19,13 @@ pub struct Route {
 }
 
 /// Why hops are no route.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum RouteError {
     /// There is no hop at all.
+    #[error("the route has no hops")]
     Empty,
     /// Hop `hop` does not begin where the one before it ended (or at the source).
+    #[error("hop {} is {link}, but the route is at {expected} there", .hop + 1)]
     Broken {
         /// Which hop.
         hop: usize,
@@ -35,6 +35,7 @@ pub enum RouteError {
         link: String,
     },
     /// The last hop does not end at the destination.
+    #[error("the route ends at {ends_at}, not at {expected}")]
     WrongEnd {
         /// Where it ends.
         ends_at: String,
@@ -42,10 +43,13 @@ pub enum RouteError {
         expected: String,
     },
     /// A node is visited twice.
+    #[error("the route visits {0} twice")]
     Loop(String),
     /// A host in the middle: hosts do not forward.
+    #[error("the route passes through host {0}: hosts do not forward")]
     ThroughHost(String),
     /// The port has no such queue.
+    #[error("{link} has no queue {queue}: its queues for contracts are 0 to {}", .queues.saturating_sub(1))]
     NoQueue {
         /// The link.
         link: String,
@@ -55,25 +59,6 @@ pub enum RouteError {
         queues: usize,
     },
 }
-
-impl fmt::Display for RouteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => write!(f, "the route has no hops"),
-            Self::Broken { hop, expected, link } => {
-                write!(f, "hop {} is {link}, but the route is at {expected} there", hop + 1)
-            }
-            Self::WrongEnd { ends_at, expected } => write!(f, "the route ends at {ends_at}, not at {expected}"),
-            Self::Loop(node) => write!(f, "the route visits {node} twice"),
-            Self::ThroughHost(host) => write!(f, "the route passes through host {host}: hosts do not forward"),
-            Self::NoQueue { link, queue, queues } => {
-                write!(f, "{link} has no queue {queue}: its queues for contracts are 0 to {}", queues.saturating_sub(1))
-            }
-        }
-    }
-}
-
-impl std::error::Error for RouteError {}
 
 impl Route {
     /// Checks that the hops lead from `source` to `destination` through existing queues, visiting no node twice.

@@ -7,6 +7,10 @@ use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
+
 use crate::parse::shorten;
 
 /// A point of calendar time in UTC, in whole nanoseconds since 1970-01-01T00:00:00Z, up to the year 2554.
@@ -33,25 +37,12 @@ impl WallTime {
     }
 }
 
-const SECOND: u64 = 1_000_000_000;
-const DAY: u64 = 86_400;
-
 impl fmt::Display for WallTime {
     /// RFC 3339 in UTC, with as many digits of the second as it has.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (seconds, mut fraction) = (self.0 / SECOND, self.0 % SECOND);
-        let (year, month, day) = date(seconds / DAY);
-        let (hour, minute, second) = (seconds % DAY / 3600, seconds % 3600 / 60, seconds % 60);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
-        if fraction > 0 {
-            let mut digits = 9;
-            while fraction.is_multiple_of(10) {
-                fraction /= 10;
-                digits -= 1;
-            }
-            write!(f, ".{fraction:0digits$}")?;
-        }
-        f.write_str("Z")
+        // Every u64 of nanoseconds is before the year 10000, where these end.
+        let time = Timestamp::from_nanosecond(i128::from(self.0)).map_err(|_| fmt::Error)?;
+        write!(f, "{time}")
     }
 }
 
@@ -109,6 +100,7 @@ impl FromStr for WallTime {
     }
 }
 
+/// Holds a text to the form of RFC 3339 alone, which is stricter than what jiff reads, so that each mistake has its name.
 fn read(text: &[u8]) -> Result<WallTime, ParseWallTimeErrorKind> {
     use ParseWallTimeErrorKind as Kind;
     let (head, rest) = text.split_at_checked(19).ok_or(Kind::Form)?;
@@ -116,21 +108,15 @@ fn read(text: &[u8]) -> Result<WallTime, ParseWallTimeErrorKind> {
     if signs.into_iter().any(|(at, accepted)| !accepted.contains(&head[at])) {
         return Err(Kind::Form);
     }
-    let number = |from: usize, to: usize| digits(&head[from..to]).ok_or(Kind::Form);
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let year = digits(&head[..4]).ok_or(Kind::Form)?;
+    let two = |from: usize| digits(&head[from..from + 2]).map(|number| number as i8).ok_or(Kind::Form);
+    let (month, day, hour, minute, second) = (two(5)?, two(8)?, two(11)?, two(14)?, two(17)?);
     // A leap second (:60) has no place of its own in a count of seconds since 1970, so it does not exist here.
-    if !(1..=12).contains(&month) || day < 1 || day > days_of(year, month) || hour > 23 || minute > 59 || second > 59 {
-        return Err(Kind::NoSuchTime);
-    }
+    let there = DateTime::new(year as i16, month, day, hour, minute, second, 0).map_err(|_| Kind::NoSuchTime)?;
     let (nanos, zone) = fraction(rest)?;
-    let offset = offset(zone)?;
-    // Signed, because an offset can lead into 1970 from before it.
-    let days = days_to(year, month, day).cast_signed() - days_before(1970).cast_signed();
-    let seconds = days * 86_400 + (hour * 3600 + minute * 60 + second).cast_signed() - offset;
-    let seconds = u64::try_from(seconds).map_err(|_| Kind::OutOfRange)?;
-    let nanos = seconds.checked_mul(SECOND).and_then(|whole| whole.checked_add(nanos)).ok_or(Kind::OutOfRange)?;
-    Ok(WallTime(nanos))
+    let second = offset(zone)?.to_timestamp(there).map_err(|_| Kind::OutOfRange)?;
+    let nanos = second.as_nanosecond() + i128::from(nanos);
+    u64::try_from(nanos).map(WallTime).map_err(|_| Kind::OutOfRange)
 }
 
 fn digits(text: &[u8]) -> Option<u64> {
@@ -153,67 +139,20 @@ fn fraction(text: &[u8]) -> Result<(u64, &[u8]), ParseWallTimeErrorKind> {
     }
 }
 
-/// Seconds east of UTC.
-fn offset(zone: &[u8]) -> Result<i64, ParseWallTimeErrorKind> {
+fn offset(zone: &[u8]) -> Result<Offset, ParseWallTimeErrorKind> {
     use ParseWallTimeErrorKind as Kind;
     match zone {
         [] => Err(Kind::NoZone),
-        [b'Z' | b'z'] => Ok(0),
+        [b'Z' | b'z'] => Ok(Offset::UTC),
         [sign @ (b'+' | b'-'), hours @ .., b':', tens, ones] if hours.len() == 2 => {
             let hours = digits(hours).ok_or(Kind::Form)?;
             let minutes = digits(&[*tens, *ones]).ok_or(Kind::Form)?;
             if hours > 23 || minutes > 59 {
                 return Err(Kind::NoSuchTime);
             }
-            let seconds = (hours * 3600 + minutes * 60).cast_signed();
-            Ok(if *sign == b'-' { -seconds } else { seconds })
+            let seconds = (hours * 3600 + minutes * 60) as i32;
+            Offset::from_seconds(if *sign == b'-' { -seconds } else { seconds }).map_err(|_| Kind::NoSuchTime)
         }
         _ => Err(Kind::Form),
     }
-}
-
-const fn is_leap(year: u64) -> bool {
-    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-}
-
-const fn days_of(year: u64, month: u64) -> u64 {
-    match month {
-        2 if is_leap(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days before the first of January of a year, counted from the year 0.
-const fn days_before(year: u64) -> u64 {
-    match year.checked_sub(1) {
-        Some(last) => year * 365 + last / 4 - last / 100 + last / 400 + 1,
-        None => 0,
-    }
-}
-
-/// Days from the year 0 to a date.
-fn days_to(year: u64, month: u64, day: u64) -> u64 {
-    days_before(year) + (1..month).map(|month| days_of(year, month)).sum::<u64>() + day - 1
-}
-
-/// The date that is this many days after 1970-01-01.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + days_before(1970);
-    // The average year has 365.2425 days: the guess is right or one year off.
-    let mut year = days * 400 / 146_097;
-    while days_before(year + 1) <= days {
-        year += 1;
-    }
-    while days_before(year) > days {
-        year -= 1;
-    }
-    let mut day = days - days_before(year);
-    let mut month = 1;
-    while day >= days_of(year, month) {
-        day -= days_of(year, month);
-        month += 1;
-    }
-    (year, month, day + 1)
 }

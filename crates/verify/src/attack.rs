@@ -105,7 +105,8 @@ pub enum Who {
 }
 
 /// The text is no attack.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
+#[error("\"{}\" is no attack: PATTERN,SEED[,SHIFTS] is expected, such as together,1 or chasing:12/small,7,@1+1200,9-400", .text)]
 pub struct AttackError {
     text: String,
 }
@@ -236,18 +237,6 @@ fn shift(text: &str) -> Option<Shift> {
     let who = if is_hop { Who::JoiningAt(number) } else { Who::Promise(number) };
     Some(Shift { who, by_ns: rest[sign..].parse().ok()? })
 }
-
-impl fmt::Display for AttackError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "\"{}\" is no attack: PATTERN,SEED[,SHIFTS] is expected, such as together,1 or chasing:12/small,7,@1+1200,9-400",
-            self.text
-        )
-    }
-}
-
-impl std::error::Error for AttackError {}
 
 #[cfg(test)]
 mod tests {

@@ -40,16 +40,9 @@ impl fmt::Display for Mac {
 }
 
 /// A text that is no address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
+#[error("an Ethernet address is six bytes in hexadecimal, such as 02:00:00:00:0a:01")]
 pub struct ParseMacError;
-
-impl fmt::Display for ParseMacError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an Ethernet address is six bytes in hexadecimal, such as 02:00:00:00:0a:01")
-    }
-}
-
-impl core::error::Error for ParseMacError {}
 
 impl FromStr for Mac {
     type Err = ParseMacError;

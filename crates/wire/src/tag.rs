@@ -4,7 +4,6 @@
 //! switch of the route, the first switch outermost; a packet with copies on other routes has its number in an innermost 802.1ad tag.
 
 use alloc::vec::Vec;
-use core::fmt;
 
 use wayleave_units::Bytes;
 
@@ -56,29 +55,18 @@ pub struct Tag {
 }
 
 /// Numbers that no tag can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotATag {
     /// Ports count from 0 to 4093.
+    #[error("a tag names the outgoing links 0 to {} of a switch, not {}", MOST_PORTS - 1, .0)]
     Port(u16),
     /// Queues count from 0, the highest priority, to 7.
+    #[error("a tag names the queues 0 to 7 of a link, not {0}")]
     Queue(u8),
     /// Its VLAN identifier is 0 or 4095, or it may be dropped (DEI).
+    #[error("{0:#06x} is no tag of a route")]
     Tci(u16),
 }
-
-impl fmt::Display for NotATag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Port(port) => {
-                write!(f, "a tag names the outgoing links 0 to {} of a switch, not {port}", MOST_PORTS - 1)
-            }
-            Self::Queue(queue) => write!(f, "a tag names the queues 0 to 7 of a link, not {queue}"),
-            Self::Tci(tci) => write!(f, "{tci:#06x} is no tag of a route"),
-        }
-    }
-}
-
-impl core::error::Error for NotATag {}
 
 impl Tag {
     /// The tag of a switch's outgoing link, by its place among them in the order of the topology, and of a queue, 0 the highest.

@@ -9,7 +9,6 @@
 //! not named. The first line tells where counters stand and has no answer.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use wayleave_roles::ClassId;
@@ -88,26 +87,15 @@ pub struct LimitsLine {
 }
 
 /// Why a line is no report.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum LineError {
     /// It is no JSON, or other JSON.
+    #[error("the line is no report: {0}")]
     Json(String),
     /// No policy names this service.
+    #[error("no policy names the service \"{0}\": \"{OTHER}\" is what belongs to none")]
     Service(String),
 }
-
-impl fmt::Display for LineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Json(error) => write!(f, "the line is no report: {error}"),
-            Self::Service(name) => {
-                write!(f, "no policy names the service \"{name}\": \"{OTHER}\" is what belongs to none")
-            }
-        }
-    }
-}
-
-impl std::error::Error for LineError {}
 
 impl ReportLine {
     /// What the line says.

@@ -12,8 +12,6 @@
 //! The optimal y of programs with simple numbers are simple fractions: the nearest such fractions to what the solver says are
 //! tried as well, and mostly give the exact maximum.
 
-use core::fmt;
-
 use microlp::{ComparisonOp, OptimizationDirection, Problem};
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -49,16 +47,9 @@ impl Certified {
 }
 
 /// The solver gave up, for the reason that it gives.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
+#[error("the solver of linear programs gave up: {}", .0)]
 pub struct Unsolved(pub String);
-
-impl fmt::Display for Unsolved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the solver of linear programs gave up: {}", self.0)
-    }
-}
-
-impl core::error::Error for Unsolved {}
 
 /// Bounds the maximum of a program.
 ///

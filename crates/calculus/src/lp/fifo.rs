@@ -32,7 +32,6 @@
 //!   so only the delay of the flow itself is limited by its own bound.
 //! - With a packetizer a server counts as [beta - Lmax]+.
 
-use core::fmt;
 use std::collections::BTreeMap;
 
 use num_traits::{One, Zero};
@@ -59,18 +58,22 @@ pub struct FifoBound {
 }
 
 /// Why there is none.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum NoFifoBound {
     /// Servers are not FIFO.
+    #[error("the linear program is for FIFO servers")]
     Arbitrary,
     /// Flows have no curve.
+    #[error("{0}")]
     NoBound(NoBound),
     /// All of the rate of this server is taken, so that busy periods have no end.
+    #[error("all of the rate of server {server} is taken")]
     Full {
         /// The server.
         server: usize,
     },
     /// The solver.
+    #[error("{0}")]
     Unsolved(Unsolved),
 }
 
@@ -86,19 +89,6 @@ impl NoFifoBound {
         }
     }
 }
-
-impl fmt::Display for NoFifoBound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Arbitrary => write!(f, "the linear program is for FIFO servers"),
-            Self::NoBound(reason) => reason.fmt(f),
-            Self::Full { server } => write!(f, "all of the rate of server {server} is taken"),
-            Self::Unsolved(unsolved) => unsolved.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for NoFifoBound {}
 
 /// Bounds the delay of one path of a flow. `known` is another bound of it, such as that of `sfa`: the result is never above it.
 ///

@@ -5,7 +5,6 @@
 //! since traffic to one place may be mixed: variables are the admitted part of each demand, and the rate to each place on each link.
 //! A host with one link each way needs none of that: its links bound the sums of its demands directly, and its switch is the place.
 
-use core::fmt;
 use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
@@ -54,9 +53,10 @@ pub struct UpperBound {
 }
 
 /// Why there is no bound.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum UpperBoundError {
     /// A link or a demand names a node that is not there.
+    #[error("there is no node {node}: {nodes} are counted from 0")]
     UnknownNode {
         /// Its number.
         node: usize,
@@ -64,27 +64,15 @@ pub enum UpperBoundError {
         nodes: usize,
     },
     /// The program would be too large.
+    #[error("the linear program would have {variables} variables, and {MAX_VARIABLES} are solved at most")]
     TooLarge {
         /// How many variables it would have.
         variables: usize,
     },
     /// The solver.
+    #[error("{0}")]
     Unsolved(Unsolved),
 }
-
-impl fmt::Display for UpperBoundError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownNode { node, nodes } => write!(f, "there is no node {node}: {nodes} are counted from 0"),
-            Self::TooLarge { variables } => {
-                write!(f, "the linear program would have {variables} variables, and {MAX_VARIABLES} are solved at most")
-            }
-            Self::Unsolved(unsolved) => unsolved.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for UpperBoundError {}
 
 /// Bounds the weight that any admission can reach.
 ///

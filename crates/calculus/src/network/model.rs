@@ -1,6 +1,5 @@
 //! Servers and flows, validated: every path exists, and the paths of a flow form a tree.
 
-use core::fmt;
 use std::collections::{HashMap, HashSet};
 
 use num_traits::Zero;
@@ -241,29 +240,34 @@ fn tree(flow: &Flow, servers: &[Server]) -> Result<HashMap<usize, Option<usize>>
 }
 
 /// Why servers and flows are no network. Paths are counted from 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum NetworkError {
     /// Two servers have one name.
+    #[error("two servers are called \"{server}\"")]
     DuplicateServer {
         /// The name.
         server: String,
     },
     /// Two flows have one name.
+    #[error("two flows are called \"{flow}\"")]
     DuplicateFlow {
         /// The name.
         flow: String,
     },
     /// A server serves nothing, ever.
+    #[error("server \"{server}\" serves nothing: a rate above zero is expected")]
     NoService {
         /// Its name.
         server: String,
     },
     /// A flow goes nowhere.
+    #[error("flow \"{flow}\" has no path")]
     NoPath {
         /// Its name.
         flow: String,
     },
     /// A path has no server.
+    #[error("path {path} of flow \"{flow}\" has no server")]
     EmptyPath {
         /// Whose path.
         flow: String,
@@ -271,6 +275,7 @@ pub enum NetworkError {
         path: usize,
     },
     /// A path visits a server that is not there.
+    #[error("path {path} of flow \"{flow}\" visits server {index}, which is not there")]
     UnknownServer {
         /// Whose path.
         flow: String,
@@ -280,6 +285,7 @@ pub enum NetworkError {
         index: usize,
     },
     /// A path visits a server twice.
+    #[error("path {path} of flow \"{flow}\" visits server \"{server}\" twice")]
     RepeatedServer {
         /// Whose path.
         flow: String,
@@ -289,6 +295,7 @@ pub enum NetworkError {
         server: String,
     },
     /// Two paths of a flow are the same.
+    #[error("path {path} of flow \"{flow}\" stands there twice")]
     RepeatedPath {
         /// Whose path.
         flow: String,
@@ -296,6 +303,10 @@ pub enum NetworkError {
         path: usize,
     },
     /// Two paths of a flow come to a server from different places.
+    #[error(
+        "path {path} of flow \"{flow}\" comes to server \"{server}\" on another way than a path before it: \
+                 the paths of a multicast flow must form a tree"
+    )]
     NoTree {
         /// Whose paths.
         flow: String,
@@ -305,31 +316,3 @@ pub enum NetworkError {
         server: String,
     },
 }
-
-impl fmt::Display for NetworkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::DuplicateServer { server } => write!(f, "two servers are called \"{server}\""),
-            Self::DuplicateFlow { flow } => write!(f, "two flows are called \"{flow}\""),
-            Self::NoService { server } => {
-                write!(f, "server \"{server}\" serves nothing: a rate above zero is expected")
-            }
-            Self::NoPath { flow } => write!(f, "flow \"{flow}\" has no path"),
-            Self::EmptyPath { flow, path } => write!(f, "path {path} of flow \"{flow}\" has no server"),
-            Self::UnknownServer { flow, path, index } => {
-                write!(f, "path {path} of flow \"{flow}\" visits server {index}, which is not there")
-            }
-            Self::RepeatedServer { flow, path, server } => {
-                write!(f, "path {path} of flow \"{flow}\" visits server \"{server}\" twice")
-            }
-            Self::RepeatedPath { flow, path } => write!(f, "path {path} of flow \"{flow}\" stands there twice"),
-            Self::NoTree { flow, path, server } => write!(
-                f,
-                "path {path} of flow \"{flow}\" comes to server \"{server}\" on another way than a path before it: \
-                 the paths of a multicast flow must form a tree"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for NetworkError {}

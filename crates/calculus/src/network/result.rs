@@ -1,19 +1,19 @@
 //! What an analysis gives: a bound, or the reason why there is none.
 
-use core::fmt;
-
 use super::PortNetwork;
 use crate::Rational;
 
 /// Why an analysis found no bound. Servers are indices.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum NoBound {
     /// More comes to this server in the long run than it serves; what is behind it has no bound either.
+    #[error("server {server} gets more than it serves")]
     Overload {
         /// The server.
         server: usize,
     },
     /// Servers on a cycle: no delays were found that hold one another up.
+    #[error("no fixed point in {rounds} rounds of the cycle through server {server}")]
     NoFixedPoint {
         /// One server of the cycle.
         server: usize,
@@ -21,6 +21,7 @@ pub enum NoBound {
         rounds: usize,
     },
     /// Cross traffic takes all that a server has for this flow.
+    #[error("cross traffic may take all of server {server}")]
     NothingLeft {
         /// The server.
         server: usize,
@@ -43,20 +44,6 @@ impl NoBound {
         }
     }
 }
-
-impl fmt::Display for NoBound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Overload { server } => write!(f, "server {server} gets more than it serves"),
-            Self::NoFixedPoint { server, rounds } => {
-                write!(f, "no fixed point in {rounds} rounds of the cycle through server {server}")
-            }
-            Self::NothingLeft { server } => write!(f, "cross traffic may take all of server {server}"),
-        }
-    }
-}
-
-impl core::error::Error for NoBound {}
 
 /// What is known of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]

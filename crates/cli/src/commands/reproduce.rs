@@ -48,7 +48,8 @@ pub(crate) struct ReproduceArgs {
     /// So many runs of everything, with the seeds from 1 on, whatever the papers have
     #[arg(long, value_name = "COUNT")]
     seeds: Option<NonZeroUsize>,
-    /// Where JSON, CSV, SVG, PNG and index.html are written [default: wayleave-reproduce; nowhere with -o json]
+    /// Where JSON, CSV, SVG and index.html are written, and PNG if this program was built with the feature png
+    /// [default: wayleave-reproduce; nowhere with -o json]
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
     /// How many runs at once [default: as many as there are cores]; only measured times depend on it
@@ -182,6 +183,9 @@ impl ReproduceArgs {
                 }
                 if let Some(folder) = folder {
                     writeln!(out, "pictures and data: {}", folder.join("index.html").display())?;
+                    if !png::IS_BUILT_IN {
+                        writeln!(out, "{}", png::HINT)?;
+                    }
                 }
             }
         }
@@ -213,7 +217,10 @@ fn keep(folder: Option<&Path>, measured: &Measured) -> Result<(), Failure> {
     }
     let svg = picture::draw(measured);
     write(format!("{id}.svg"), svg.as_bytes())?;
-    write(format!("{id}.png"), &png::of(&svg).map_err(Failure::Internal)?)
+    match png::of(&svg).map_err(Failure::Internal)? {
+        Some(pixels) => write(format!("{id}.png"), &pixels),
+        None => Ok(()),
+    }
 }
 
 #[derive(Serialize)]

@@ -2,7 +2,7 @@
 
 use wayleave_experiments::{Statement, Verdict};
 
-use super::Measured;
+use super::{Measured, png};
 use crate::report::markup::Element;
 use crate::report::palette;
 use crate::report::tables::Column::Text;
@@ -65,7 +65,8 @@ fn section(measured: &Measured) -> Element {
     let link = |extension: &'static str| new("a").with("href", file(extension)).text(extension);
     let image = new("img").with("src", file("svg")).with("alt", format!("{}: {}", entry.place, entry.title));
     let files = new("p").class("quiet").child(link("json")).text(" ").child(link("csv")).text(" ");
-    let files = files.child(link("svg")).text(" ").child(link("png"));
+    let files = files.child(link("svg"));
+    let files = if png::IS_BUILT_IN { files.text(" ").child(link("png")) } else { files };
     new("section")
         .with("id", entry.id)
         .child(new("h2").text(format!("{}: {}", entry.place, entry.title)))

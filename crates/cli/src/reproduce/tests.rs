@@ -36,8 +36,13 @@ fn a_picture_is_well_formed_and_becomes_pixels() {
         let texts: String = document.descendants().filter_map(|node| node.text()).collect();
         assert!(texts.contains(measured.entry.title) && texts.contains(&measured.input_hash()), "{id}");
         let png = png::of(&svg).unwrap();
-        // The signature of PNG, and more than a white sheet.
-        assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() > 20_000, "{id}: {} bytes", png.len());
+        assert_eq!(png.is_some(), png::IS_BUILT_IN);
+        if let Some(png) = png {
+            // The signature of PNG, and more than a white sheet.
+            assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() > 20_000, "{id}: {} bytes", png.len());
+        }
+        // The page links to what is written, and to nothing else.
+        assert_eq!(page::render(&[measured], "").contains(&format!("{id}.png")), png::IS_BUILT_IN);
     }
 }
 

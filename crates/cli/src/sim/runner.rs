@@ -1,11 +1,10 @@
 //! Runs on all cores. Each is the work of one thread and shares nothing with the others, so results do not depend on how
 //! many threads there are.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
 use std::time::Duration;
 
+use rayon::ThreadPoolBuilder;
 use wayleave_sim::{Recording, run};
 
 use super::batch::Batch;
@@ -37,17 +36,17 @@ pub(crate) fn run_all(
     mut ended: impl FnMut(Ended) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let clocks = Clocks::new(indices.iter().map(|&index| batch.runs[index].scenario.duration.as_nanos()));
-    let next = AtomicUsize::new(0);
+    let pool = ThreadPoolBuilder::new().num_threads(threads.min(indices.len()).max(1)).build();
+    let pool = pool.map_err(|error| Failure::Internal(format!("threads cannot be started: {error}")))?;
     let (sender, receiver) = mpsc::channel();
-    thread::scope(|scope| {
-        for _ in 0..threads.min(indices.len()) {
-            let (sender, next, clocks) = (sender.clone(), &next, &clocks);
-            scope.spawn(move || {
-                while let Some((at, &index)) = take(next, indices) {
-                    let result = run_one(batch, index, |now_ns| clocks.set(at, now_ns));
-                    if sender.send(result).is_err() {
-                        return;
-                    }
+    // This thread looks at progress meanwhile.
+    pool.in_place_scope_fifo(|scope| {
+        for (at, &index) in indices.iter().enumerate() {
+            let (sender, clocks) = (sender.clone(), &clocks);
+            scope.spawn_fifo(move |_| {
+                if !interrupt::is_stopped() {
+                    // Nobody listens any more after a panic in the thread that does, which ends all of this.
+                    let _ = sender.send(run_one(batch, index, |now_ns| clocks.set(at, now_ns)));
                 }
             });
         }
@@ -69,15 +68,6 @@ pub(crate) fn run_all(
         }
         failure.map_or(Ok(()), Err)
     })
-}
-
-/// The next run that nobody has begun.
-fn take<'a>(next: &AtomicUsize, indices: &'a [usize]) -> Option<(usize, &'a usize)> {
-    if interrupt::is_stopped() {
-        return None;
-    }
-    let at = next.fetch_add(1, Ordering::Relaxed);
-    indices.get(at).map(|index| (at, index))
 }
 
 fn run_one(batch: &Batch, index: usize, clock: impl Fn(u64)) -> Result<Ended, Failure> {

@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn a_qdisc_that_no_kernel_has_is_missing_and_one_that_works_leaves_nothing() {
         let Ok(place) = Throwaway::new() else {
-            eprintln!("LEFT OUT: probes of queues need root");
+            wayleave_repo_checks::left_out("root", "probes of queues need root");
             return;
         };
         place.add_link().unwrap();

@@ -1,7 +1,6 @@
 //! A switch that is a namespace of Linux, or a machine.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::Path;
 
 use super::{PortCounters, SwitchCounters, SwitchDriver, SwitchPlan};
@@ -18,24 +17,15 @@ pub struct LinuxSwitch {
 }
 
 /// Why a Linux switch could not be driven.
-#[derive(Debug)]
+#[derive(thiserror::Error, Debug)]
 pub enum LinuxSwitchError {
     /// Queues, or attaching the program.
+    #[error("{0}")]
     Net(NetError),
     /// The program and its table.
+    #[error("{0}")]
     Program(Error),
 }
-
-impl fmt::Display for LinuxSwitchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Net(error) => error.fmt(f),
-            Self::Program(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for LinuxSwitchError {}
 
 impl From<NetError> for LinuxSwitchError {
     fn from(error: NetError) -> Self {

@@ -1,7 +1,5 @@
 //! What a switch has to be told, from the topology. Pure.
 
-use std::fmt;
-
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Rate};
 
@@ -49,9 +47,10 @@ pub struct Forward {
 }
 
 /// Why a node cannot be driven.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
     /// It has more ports than tags can name.
+    #[error("{node} has too many ports: {why}")]
     Ports {
         /// The node.
         node: String,
@@ -59,6 +58,10 @@ pub enum PlanError {
         why: NotATag,
     },
     /// Its port has so many queues that no priority is left.
+    #[error(
+        "the port of {link} has {queues} queues: Linux orders {MAX_CLASSES}, and a host's best effort needs one below \
+                     those of contracts, so {most} are possible here"
+    )]
     Queues {
         /// The link that leaves the port.
         link: String,
@@ -68,23 +71,6 @@ pub enum PlanError {
         most: usize,
     },
 }
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ports { node, why } => write!(f, "{node} has too many ports: {why}"),
-            Self::Queues { link, queues, most } => {
-                write!(
-                    f,
-                    "the port of {link} has {queues} queues: Linux orders {MAX_CLASSES}, and a host's best effort needs one below \
-                     those of contracts, so {most} are possible here"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for PlanError {}
 
 /// The port in a tag that makes a switch use this link: its place among the links that leave the switch, from 0 on.
 pub fn port_of(network: &Network, link: LinkId) -> u16 {

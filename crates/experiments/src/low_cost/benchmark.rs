@@ -7,7 +7,6 @@
 //!
 //! The throughput is then offered for long, as a check: nothing may be lost.
 
-use std::fmt;
 use std::sync::Arc;
 
 use wayleave_scenarios::{Ends, PacketKind, Phase, Scenario, ScenarioError, SharedService, Traffic};
@@ -27,18 +26,22 @@ const MOST_PACKETS: u64 = 4096;
 const CHECKED: u64 = 200;
 
 /// Why a switch cannot be measured.
-#[derive(Debug)]
+#[derive(thiserror::Error, Debug)]
 pub enum BenchError {
     /// The network cannot be built.
+    #[error("{0}")]
     Network(NetworkError),
     /// The simulator refuses a run.
+    #[error("{0}")]
     Run(Box<ScenarioError>),
     /// Not even two packets find room, or any number does.
+    #[error("the buffer cannot be measured with {case}: two packets are lost, or {MOST_PACKETS} are not")]
     Buffer {
         /// At which combination.
         case: Case,
     },
     /// What was measured as throughput is not sustained.
+    #[error("{rate} was measured with {case}, and packets are lost at that rate")]
     Throughput {
         /// At which combination.
         case: Case,
@@ -46,23 +49,6 @@ pub enum BenchError {
         rate: Rate,
     },
 }
-
-impl fmt::Display for BenchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Network(error) => error.fmt(f),
-            Self::Run(error) => error.fmt(f),
-            Self::Buffer { case } => {
-                write!(f, "the buffer cannot be measured with {case}: two packets are lost, or {MOST_PACKETS} are not")
-            }
-            Self::Throughput { case, rate } => {
-                write!(f, "{rate} was measured with {case}, and packets are lost at that rate")
-            }
-        }
-    }
-}
-
-impl std::error::Error for BenchError {}
 
 /// Measures every combination of a scenario.
 ///

@@ -1,10 +1,12 @@
-//! Fuzz targets for every reader. `cargo test` runs each for a second, on stable.
+//! Fuzz targets for every reader: so many generated inputs each ([`INPUTS`]), never so much time.
 //!
-//! Longer: `BOLERO_RANDOM_TEST_TIME_MS=600000 cargo test --release -p wayleave-formats --test files fuzz_parsers`. A failure
-//! prints `BOLERO_RANDOM_SEED=...`: with that variable set, the same command replays it. Guided by coverage:
-//! `cargo bolero test -p wayleave-formats bytes_are_read_or_refused` (needs `cargo-bolero`).
+//! More: `PROPTEST_CASES=1000000 cargo test --release -p wayleave-formats --test files fuzz_parsers`. A failure prints the
+//! smallest input that fails and writes its seed to `proptest-regressions/fuzz_parsers.txt`, from which the same command replays it
+//! first.
 
 use crate::robust::check_everything;
+use proptest::collection::vec;
+use proptest::prelude::*;
 use wayleave_formats::Source;
 
 /// Words and signs of the formats: a byte of the fuzzer selects one, so that it gets further than into syntax errors.
@@ -75,24 +77,6 @@ const WORDS: [&str; 64] = [
     "name,from,to,rate,burst,deadline\n",
 ];
 
-#[test]
-fn bytes_are_read_or_refused() {
-    let network = crate::common::star();
-    bolero::check!().with_max_len(4096).for_each(|bytes: &[u8]| match Source::from_reader("x.yaml", bytes) {
-        Ok(source) => check_everything(source.text(), &network),
-        Err(errors) => assert!(std::str::from_utf8(bytes).is_err(), "{errors}"),
-    });
-}
-
-#[test]
-fn words_of_the_formats_are_read_or_refused() {
-    let network = crate::common::star();
-    bolero::check!().with_max_len(256).for_each(|bytes: &[u8]| {
-        let words: String = bytes.iter().map(|&byte| WORDS[usize::from(byte) % WORDS.len()]).collect();
-        check_everything(&words, &network);
-    });
-}
-
 /// Words of graphs, as [`WORDS`].
 const GRAPH_WORDS: [&str; 64] = [
     "graph [ ",
@@ -161,28 +145,57 @@ const GRAPH_WORDS: [&str; 64] = [
     "hosts",
 ];
 
-#[test]
-fn words_of_graphs_are_read_or_refused() {
-    let network = crate::common::star();
-    bolero::check!().with_max_len(128).for_each(|bytes: &[u8]| {
-        let words: String = bytes.iter().map(|&byte| GRAPH_WORDS[usize::from(byte) % GRAPH_WORDS.len()]).collect();
-        check_everything(&words, &network);
-    });
+/// The words that bytes select.
+fn spell(bytes: &[u8], words: &[&str; 64]) -> String {
+    bytes.iter().map(|&byte| words[usize::from(byte) % words.len()]).collect()
 }
 
-#[test]
-fn words_in_a_document_are_read_or_refused() {
-    let network = crate::common::star();
-    let heads = [
-        "Topology\nspec:\n  nodes:\n    - ",
-        "Contracts\nspec:\n  contracts:\n    - ",
-        "Events\nspec:\n  events:\n    - ",
-        "Scenario\nspec:\n  topology: star:hosts=2\n  duration: 2ms\n  traffic:\n    - ",
-    ];
-    bolero::check!().with_max_len(128).for_each(|bytes: &[u8]| {
-        let (first, rest) = bytes.split_first().unwrap_or((&0, &[]));
-        let words: String = rest.iter().map(|&byte| WORDS[usize::from(byte) % WORDS.len()]).collect();
-        let head = heads[usize::from(*first) % heads.len()];
-        check_everything(&format!("apiVersion: wayleave/v1\nkind: {head}{words}"), &network);
-    });
+/// Documents that are begun well.
+const HEADS: [&str; 4] = [
+    "Topology\nspec:\n  nodes:\n    - ",
+    "Contracts\nspec:\n  contracts:\n    - ",
+    "Events\nspec:\n  events:\n    - ",
+    "Scenario\nspec:\n  topology: star:hosts=2\n  duration: 2ms\n  traffic:\n    - ",
+];
+
+/// Inputs of each target, unless `PROPTEST_CASES` says how many: about as many as a second was enough for.
+const INPUTS: u32 = 500;
+
+fn inputs() -> ProptestConfig {
+    let config = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_some() { config } else { ProptestConfig { cases: INPUTS, ..config } }
+}
+
+proptest! {
+    #![proptest_config(inputs())]
+
+    #[test]
+    fn bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..=4096)) {
+        match Source::from_reader("x.yaml", bytes.as_slice()) {
+            Ok(source) => check_everything(source.text(), &crate::common::star()),
+            Err(errors) => assert!(std::str::from_utf8(&bytes).is_err(), "{errors}"),
+        }
+    }
+
+    // Random bytes are hardly ever UTF-8 beyond the first few: text of the same length as above gets past that.
+    #[test]
+    fn ascii_is_read_or_refused(bytes in vec(0_u8..128, 0..=4096)) {
+        let source = Source::from_reader("x.yaml", bytes.as_slice()).unwrap();
+        check_everything(source.text(), &crate::common::star());
+    }
+
+    #[test]
+    fn words_of_the_formats_are_read_or_refused(bytes in vec(any::<u8>(), 0..=256)) {
+        check_everything(&spell(&bytes, &WORDS), &crate::common::star());
+    }
+
+    #[test]
+    fn words_of_graphs_are_read_or_refused(bytes in vec(any::<u8>(), 0..=128)) {
+        check_everything(&spell(&bytes, &GRAPH_WORDS), &crate::common::star());
+    }
+
+    #[test]
+    fn words_in_a_document_are_read_or_refused(head in prop::sample::select(&HEADS[..]), bytes in vec(any::<u8>(), 0..=127)) {
+        check_everything(&format!("apiVersion: wayleave/v1\nkind: {head}{}", spell(&bytes, &WORDS)), &crate::common::star());
+    }
 }

@@ -5,8 +5,6 @@
 
 mod published;
 
-use std::fmt;
-
 use wayleave_units::Bytes;
 
 pub use published::PUBLISHED;
@@ -147,13 +145,16 @@ fn check_points(points: &[(f64, f64)]) -> Result<(), SizesError> {
 }
 
 /// What is wrong with a distribution. Points are counted from 0 here and from 1 in messages.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq)]
 pub enum SizesError {
     /// There is no point.
+    #[error("a distribution of flow sizes needs at least one point")]
     Empty,
     /// Flows of 0 B.
+    #[error("flows of 0B carry nothing: a size of at least 1B is expected")]
     Zero,
     /// A lower bound above the upper one.
+    #[error("flow sizes from {low} to {high}: the first is the larger one")]
     UpsideDown {
         /// The lower bound.
         low: Bytes,
@@ -161,11 +162,13 @@ pub enum SizesError {
         high: Bytes,
     },
     /// A size or a share is not a number.
+    #[error("point {} of the distribution is not a number", .point + 1)]
     NoNumber {
         /// Which point.
         point: usize,
     },
     /// A size is negative or above [`Bytes::MAX`].
+    #[error("point {} has a size of {size} bytes: from 0 to {} is accepted", .point + 1, Bytes::MAX)]
     BadSize {
         /// Which point.
         point: usize,
@@ -173,6 +176,7 @@ pub enum SizesError {
         size: f64,
     },
     /// A share is not within [0, 1].
+    #[error("point {} has a share of {share}: from 0 to 1 is accepted", .point + 1)]
     BadShare {
         /// Which point.
         point: usize,
@@ -180,6 +184,7 @@ pub enum SizesError {
         share: f64,
     },
     /// A size is below the one before it.
+    #[error("the sizes do not rise: point {} has {size} bytes after {before}", .point + 1)]
     SizeFalls {
         /// Which point.
         point: usize,
@@ -189,6 +194,7 @@ pub enum SizesError {
         size: f64,
     },
     /// A share is below the one before it.
+    #[error("the shares do not rise: point {} has {share} after {before}", .point + 1)]
     ShareFalls {
         /// Which point.
         point: usize,
@@ -198,6 +204,7 @@ pub enum SizesError {
         share: f64,
     },
     /// The last share is not 1: nobody knows how long the other flows are.
+    #[error("the last share is {share}, and 1 is expected")]
     Unfinished {
         /// The last share.
         share: f64,
@@ -217,32 +224,6 @@ impl SizesError {
         }
     }
 }
-
-impl fmt::Display for SizesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => write!(f, "a distribution of flow sizes needs at least one point"),
-            Self::Zero => write!(f, "flows of 0B carry nothing: a size of at least 1B is expected"),
-            Self::UpsideDown { low, high } => write!(f, "flow sizes from {low} to {high}: the first is the larger one"),
-            Self::NoNumber { point } => write!(f, "point {} of the distribution is not a number", point + 1),
-            Self::BadSize { point, size } => {
-                write!(f, "point {} has a size of {size} bytes: from 0 to {} is accepted", point + 1, Bytes::MAX)
-            }
-            Self::BadShare { point, share } => {
-                write!(f, "point {} has a share of {share}: from 0 to 1 is accepted", point + 1)
-            }
-            Self::SizeFalls { point, before, size } => {
-                write!(f, "the sizes do not rise: point {} has {size} bytes after {before}", point + 1)
-            }
-            Self::ShareFalls { point, before, share } => {
-                write!(f, "the shares do not rise: point {} has {share} after {before}", point + 1)
-            }
-            Self::Unfinished { share } => write!(f, "the last share is {share}, and 1 is expected"),
-        }
-    }
-}
-
-impl std::error::Error for SizesError {}
 
 #[cfg(test)]
 mod tests {

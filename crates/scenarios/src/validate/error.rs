@@ -9,11 +9,13 @@ use super::{MAX_ACTORS, MAX_HOP};
 use crate::{SharingError, SizesError};
 
 /// What is wrong with a scenario.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq)]
 pub enum ScenarioError {
     /// It lasts no time.
+    #[error("a run of 0ns shows nothing: a duration above zero is expected")]
     NoDuration,
     /// The statistics would begin when the run is over.
+    #[error("the warm-up of {warmup} does not end before the run of {duration}")]
     Warmup {
         /// When they begin.
         warmup: Time,
@@ -21,16 +23,19 @@ pub enum ScenarioError {
         duration: Time,
     },
     /// A record of nothing.
+    #[error("a {key} of zero records nothing: leave it out, or above zero")]
     EmptyRecord {
         /// `series` or `trace`.
         key: &'static str,
     },
     /// Flowlets without a gap, or flowcells without a size.
+    #[error("{what} above zero")]
     EmptyRouting {
         /// Which.
         what: &'static str,
     },
     /// A packet takes longer over a link than [`MAX_HOP`].
+    #[error("a packet takes {takes} over {link}: up to {MAX_HOP} is simulated")]
     SlowLink {
         /// The link.
         link: String,
@@ -38,6 +43,7 @@ pub enum ScenarioError {
         takes: Time,
     },
     /// The ports of switches or hosts cannot work so.
+    #[error("{error}")]
     Port {
         /// Whose.
         of: NodeKind,
@@ -45,6 +51,7 @@ pub enum ScenarioError {
         error: PortError,
     },
     /// A service that switches share cannot work so.
+    #[error("{node} {what}")]
     SharedService {
         /// Which of the list.
         index: usize,
@@ -54,12 +61,16 @@ pub enum ScenarioError {
         what: &'static str,
     },
     /// The transport cannot work so.
+    #[error("{0}")]
     Transport(TrafficError),
     /// Hosts cannot share so.
+    #[error("{0}")]
     Sharing(SharingError),
     /// Nobody sends.
+    #[error("no traffic: nobody sends anything")]
     NoTraffic,
     /// What is wrong with one traffic.
+    #[error("{error}")]
     Traffic {
         /// Which of the list.
         index: usize,
@@ -69,6 +80,7 @@ pub enum ScenarioError {
         error: Box<TrafficError>,
     },
     /// More links and flows than [`MAX_ACTORS`].
+    #[error("{links} links, which count twice, and {flows} flows: together up to {MAX_ACTORS} are simulated")]
     TooLarge {
         /// Directed links, which count twice.
         links: u64,
@@ -76,6 +88,7 @@ pub enum ScenarioError {
         flows: u64,
     },
     /// An outage before the one that stands above it.
+    #[error("{at} is before {before}, the time of the outage above: they stand in order of time")]
     OutageOrder {
         /// Which of the list.
         index: usize,
@@ -85,6 +98,7 @@ pub enum ScenarioError {
         before: Time,
     },
     /// A host that fails.
+    #[error("{host} is a host: links and switches fail here")]
     OutageOfHost {
         /// Which of the list.
         index: usize,
@@ -333,38 +347,6 @@ impl TrafficError {
     }
 }
 
-impl fmt::Display for ScenarioError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoDuration => write!(f, "a run of 0ns shows nothing: a duration above zero is expected"),
-            Self::Warmup { warmup, duration } => {
-                write!(f, "the warm-up of {warmup} does not end before the run of {duration}")
-            }
-            Self::EmptyRecord { key } => write!(f, "a {key} of zero records nothing: leave it out, or above zero"),
-            Self::EmptyRouting { what } => write!(f, "{what} above zero"),
-            Self::SlowLink { link, takes } => {
-                write!(f, "a packet takes {takes} over {link}: up to {MAX_HOP} is simulated")
-            }
-            Self::Port { error, .. } => write!(f, "{error}"),
-            Self::SharedService { node, what, .. } => write!(f, "{node} {what}"),
-            Self::Transport(error) => write!(f, "{error}"),
-            Self::Sharing(error) => write!(f, "{error}"),
-            Self::NoTraffic => write!(f, "no traffic: nobody sends anything"),
-            Self::Traffic { error, .. } => write!(f, "{error}"),
-            Self::TooLarge { links, flows } => {
-                write!(
-                    f,
-                    "{links} links, which count twice, and {flows} flows: together up to {MAX_ACTORS} are simulated"
-                )
-            }
-            Self::OutageOrder { at, before, .. } => {
-                write!(f, "{at} is before {before}, the time of the outage above: they stand in order of time")
-            }
-            Self::OutageOfHost { host, .. } => write!(f, "{host} is a host: links and switches fail here"),
-        }
-    }
-}
-
 impl fmt::Display for PortError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -444,6 +426,5 @@ impl fmt::Display for TrafficError {
     }
 }
 
-impl std::error::Error for ScenarioError {}
 impl std::error::Error for PortError {}
 impl std::error::Error for TrafficError {}

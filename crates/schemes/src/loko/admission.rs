@@ -1,6 +1,5 @@
 //! The admission role: sums of rates and bursts at every service, against what it was allocated.
 
-use std::fmt;
 use std::sync::Arc;
 
 use wayleave_contracts::Demand;
@@ -51,11 +50,15 @@ pub struct Params {
 }
 
 /// Why there is no Loko for a network.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum LokoError {
     /// The allocation is impossible.
+    #[error("{0}")]
     Allocation(AllocationError),
     /// A line would be the bottleneck, and not the service that was measured.
+    #[error(
+        "{link} has {rate}, and the service of a switch {service}: Loko expects lines that are no slower than the service"
+    )]
     SlowLine {
         /// The link.
         link: String,
@@ -65,20 +68,6 @@ pub enum LokoError {
         service: Rate,
     },
 }
-
-impl fmt::Display for LokoError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Allocation(error) => error.fmt(f),
-            Self::SlowLine { link, rate, service } => write!(
-                f,
-                "{link} has {rate}, and the service of a switch {service}: Loko expects lines that are no slower than the service"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for LokoError {}
 
 /// What is in use of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,6 @@
 //! Steps 2 and 3: from the worst measurements to a model, and from the model to what a switch accepts. Integers: what is given
 //! away is rounded down, delays are rounded up.
 
-use std::fmt;
-
 use wayleave_topology::devices::{Missing, Scenario, Table};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
@@ -62,9 +60,10 @@ pub struct Allocation {
 }
 
 /// Why a rate cannot be allocated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllocationError {
     /// Above R, or zero.
+    #[error("a switch cannot be given {asked}: more than zero and at most {most} is expected, what was measured")]
     Rate {
         /// What was asked for.
         asked: Rate,
@@ -72,6 +71,9 @@ pub enum AllocationError {
         most: Rate,
     },
     /// What comes at this rate while the service has its latency fills the buffer.
+    #[error(
+        "at {asked} nothing is left for bursts: {comes} come while the first packet is processed, and the buffer holds {buffer}"
+    )]
     Buffer {
         /// What was asked for.
         asked: Rate,
@@ -81,25 +83,6 @@ pub enum AllocationError {
         buffer: Bytes,
     },
 }
-
-impl fmt::Display for AllocationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rate { asked, most } => {
-                write!(
-                    f,
-                    "a switch cannot be given {asked}: more than zero and at most {most} is expected, what was measured"
-                )
-            }
-            Self::Buffer { asked, comes, buffer } => write!(
-                f,
-                "at {asked} nothing is left for bursts: {comes} come while the first packet is processed, and the buffer holds {buffer}"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for AllocationError {}
 
 impl Allocation {
     /// Step 3: the largest burst with `b + r (T - l / R) <= buffer`, and `D = T + b / R`.

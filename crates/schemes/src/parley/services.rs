@@ -1,7 +1,5 @@
 //! The numbers of services: what machines and brokers call them.
 
-use std::fmt;
-
 use wayleave_contracts::Policy;
 use wayleave_roles::ClassId;
 
@@ -24,19 +22,12 @@ impl<'a> Policies<'a> {
 }
 
 /// Policies name more services than a message has numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
+#[error("the policies name {} services, and brokers can tell 65535 apart", .services)]
 pub struct TooManyServices {
     /// So many.
     pub services: usize,
 }
-
-impl fmt::Display for TooManyServices {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the policies name {} services, and brokers can tell 65535 apart", self.services)
-    }
-}
-
-impl std::error::Error for TooManyServices {}
 
 /// The services of all levels by number: in the order of their names from 1, so that everybody who has the same policies has the
 /// same numbers. 0 is what belongs to none. Services of two levels with one name are one service.

@@ -1,8 +1,9 @@
 //! Filling a network with one list of requests, and what became of them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
 use wayleave_contracts::{Category, Contract};
 use wayleave_ledger::{LedgerError, Model};
 use wayleave_roles::{Admission, Request};
@@ -166,21 +167,12 @@ pub fn fill_all(
     length: Length,
     threads: usize,
 ) -> Result<Vec<Score>, LedgerError> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(sample) = samples.get(at) else { return done };
-            done.push((at, fill(sample, params, length)));
-        }
+    let pool = ThreadPoolBuilder::new().num_threads(threads.clamp(1, samples.len().max(1))).build();
+    let fill = |sample: &Sample| fill(sample, params, length);
+    let scores: Vec<Result<Score, LedgerError>> = match pool {
+        Ok(pool) => pool.install(|| samples.par_iter().with_max_len(1).map(fill).collect()),
+        // A machine without another thread has this one.
+        Err(_) => samples.iter().map(fill).collect(),
     };
-    let mut done: Vec<(usize, Result<Score, LedgerError>)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads.clamp(1, samples.len().max(1))).map(|_| scope.spawn(work)).collect();
-        let own = work();
-        let others = workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default());
-        own.into_iter().chain(others).collect()
-    });
-    done.sort_by_key(|&(at, _)| at);
-    done.into_iter().map(|(_, score)| score).collect()
+    scores.into_iter().collect()
 }

@@ -8,5 +8,7 @@ mod contracts;
 mod disk;
 mod events;
 mod http;
+mod logs;
 mod objects;
 mod openapi;
+mod openapi_fuzz;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-const UPDATE: &str = "WAYLEAVE_UPDATE=1 cargo test --locked -p wayleave-server --test server openapi";
+const UPDATE: &str = "WAYLEAVE_UPDATE=1 cargo test --locked -p wayleave-server openapi::";
 
 #[test]
 fn the_checked_in_document_is_that_of_this_server() {

@@ -18,13 +18,12 @@
 //! | last 4 | CRC-32 of all before |
 
 use alloc::vec::Vec;
-use core::fmt;
 
 use wayleave_units::{Rate, Time};
 
-use super::crc::crc32;
 use super::rate::{Round, code, rate};
 use super::{RateList, ServiceRates, Subject};
+use crc32fast::hash as crc32;
 
 /// How the length of a message is found in a stream: so many bytes, of which the last four are the length.
 pub const PREFIX_BYTES: usize = 12;
@@ -43,13 +42,16 @@ const VERSION: u8 = 1;
 const LEAST: usize = PREFIX_BYTES + HEADER_BYTES + TRAILER_BYTES;
 
 /// Why bytes are no list of rates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// They do not begin like one.
+    #[error("this is no message of a broker")]
     Magic,
     /// They are in a version that is not known here.
+    #[error("this is version {0} of the brokers' messages, and version {VERSION} is known here")]
     Version(u8),
     /// There are more or fewer than they say, or than any list has.
+    #[error("the message says that it has {said} B, and {there} B are there")]
     Length {
         /// What they say.
         said: u64,
@@ -57,26 +59,12 @@ pub enum DecodeError {
         there: usize,
     },
     /// They were changed on the way.
+    #[error("the checksum is wrong: the message was changed on the way")]
     Checksum,
     /// A field has a value that nobody writes.
+    #[error("the {0} of the message is none that a broker writes")]
     Field(&'static str),
 }
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Magic => f.write_str("this is no message of a broker"),
-            Self::Version(version) => {
-                write!(f, "this is version {version} of the brokers' messages, and version {VERSION} is known here")
-            }
-            Self::Length { said, there } => write!(f, "the message says that it has {said} B, and {there} B are there"),
-            Self::Checksum => f.write_str("the checksum is wrong: the message was changed on the way"),
-            Self::Field(field) => write!(f, "the {field} of the message is none that a broker writes"),
-        }
-    }
-}
-
-impl core::error::Error for DecodeError {}
 
 impl RateList {
     /// Its bytes. Demands are rounded up, limits down; demands without a rate are written as zero.

@@ -8,7 +8,6 @@
 //! which means something without the others, and whatever is lost is replaced by the next one.
 
 mod codec;
-mod crc;
 mod rate;
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 use wayleave_units::{Rate, Time};
 
-use super::crc::crc32;
 use super::rate::{Round, code, rate};
 use super::*;
+use crc32fast::hash as crc32;
 
 fn any_rate() -> impl Strategy<Value = Rate> {
     (0..=u64::MAX, 0_u32..64).prop_map(|(bits, shift)| Rate::from_bits_per_second(bits >> shift))

@@ -1,0 +1,274 @@
+//! The drivers over the kernel, in a place apart: the suite of drivers, and what outlives an agent.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU16;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::common::{Folder, links, network};
+use wayleave_agent::Node;
+use wayleave_agent::endpoints::Declared;
+use wayleave_agent::host::HostDriver;
+use wayleave_agent::linux::{LinuxHost, index};
+use wayleave_agent::memo::Memo;
+use wayleave_agent::surroundings::Surroundings;
+use wayleave_agent::switch::Switch;
+use wayleave_contracts::{Match, Protocol};
+use wayleave_controller::Rule;
+use wayleave_dataplane::apart::Apart;
+use wayleave_dataplane::host::{Host, HostProgram, Settings, Unmatched};
+use wayleave_dataplane::net::Namespace;
+use wayleave_dataplane::switch::LinuxSwitch;
+use wayleave_dataplane::test_run::{Input, Output, REDIRECTED, run};
+use wayleave_southbound::suite::{Observe, check_host, check_switch};
+use wayleave_southbound::{Driver, NotDone};
+use wayleave_topology::{Hop, LinkId, Route};
+use wayleave_units::Time;
+use wayleave_wire::mac_of;
+
+const NOW: Time = Time::ZERO;
+/// The host's own endpoint, and its uplinks.
+const ENDPOINT: u32 = 101;
+const UPLINK: u32 = 111;
+
+/// This thread in a place apart, with the interfaces of h1; `None`, and a line that says so, where that is not allowed.
+fn apart(name: &str) -> Option<Apart> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bpf-agent-{}-{name}", std::process::id()));
+    let apart = match Apart::enter(&folder) {
+        Ok(apart) => apart,
+        Err(error) => {
+            wayleave_repo_checks::left_out("root", format_args!("it needs root, network namespaces and eBPF. {error}"));
+            return None;
+        }
+    };
+    apart.veth("own", ENDPOINT).unwrap();
+    for at in 0..3 {
+        apart.veth(&format!("up{at}"), UPLINK + 2 * at).unwrap();
+    }
+    Some(apart)
+}
+
+/// The rules of the suite are for the same packets; here each contract has a port of its own, so that packets can tell them apart.
+fn of_port(serial: u64, rule: &Rule) -> Rule {
+    let port = NonZeroU16::new(5000 + serial as u16);
+    let matching = Match { protocol: Some(Protocol::UDP), destination_port: port, ..Match::default() };
+    Rule { matching: Some(matching), ..rule.clone() }
+}
+
+/// h1 on this kernel, its clock stopped at a time.
+struct Kernel {
+    pins: PathBuf,
+    folder: Folder,
+    now: Time,
+    host: Option<HostDriver<LinuxHost>>,
+}
+
+impl Kernel {
+    fn open(pins: PathBuf, folder: Folder, now: Time) -> Self {
+        let around = Arc::new(Surroundings::new(network()));
+        let settings = Settings { unmatched: Unmatched::Dropped, now: Some(now), contracts: 64, ..Settings::default() };
+        let host = Host::open(&pins, &settings).unwrap();
+        let node = around.network().find_node("h1").unwrap();
+        let plane = LinuxHost::new(host, around.shared_network(), node, folder.0.join("uplinks"));
+        let memo = Memo::open(&folder.0.join("rules")).unwrap();
+        let fixed = BTreeMap::from([("host:h1".to_owned(), "own".to_owned())]);
+        let declared = Declared::new(fixed, folder.0.join("endpoints"));
+        let links = links(around.network());
+        let host = HostDriver::open(plane, node, around, memo, links, declared).unwrap();
+        Self { pins, folder, now, host: Some(host) }
+    }
+
+    fn host(&mut self) -> &mut HostDriver<LinuxHost> {
+        self.host.as_mut().unwrap()
+    }
+
+    /// The agent is killed, and another one started at a time.
+    fn restarted(mut self, now: Time) -> Self {
+        drop(self.host.take());
+        Self::open(self.pins, self.folder, now)
+    }
+
+    /// What becomes of a packet of h1 to h2 that is for a contract.
+    fn send(&mut self, serial: u64, bytes: usize, ifindex: u32) -> Output {
+        let mut frame = [mac_of("host:h2").bytes(), mac_of("host:h1").bytes()].concat();
+        frame.extend([8, 0, 0x45, 0]);
+        frame.extend((bytes as u16 - 14).to_be_bytes());
+        frame.extend([0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0x10, 0]);
+        frame.extend((5000 + serial as u16).to_be_bytes());
+        frame.extend((bytes as u16 - 34).to_be_bytes());
+        frame.resize(bytes, 0);
+        let program = self.host().plane().host().program(HostProgram::Endpoint).unwrap();
+        run(&program, Input { ifindex, frame: &frame, gso_size: 0 }, 1).unwrap()
+    }
+}
+
+impl Driver for Kernel {
+    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+        self.host().installed(now)
+    }
+
+    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+        self.host().install(now, serial, version, &of_port(serial, rule))
+    }
+
+    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
+        self.host().remove(now, serial, version)
+    }
+
+    fn set_up(&mut self, now: Time, version: u64) -> Result<(), NotDone> {
+        self.host().set_up(now, version)
+    }
+}
+
+impl Observe for Kernel {
+    fn in_force(&mut self, serial: u64) -> Option<Vec<Route>> {
+        let sent = self.send(serial, 60, ENDPOINT);
+        (sent.verdict == REDIRECTED).then(|| {
+            let (link, queue) = (LinkId((sent.out - UPLINK) / 2), (sent.priority & 0xFFFF) as u8 - 1);
+            vec![Route { hops: vec![Hop { link, queue }] }]
+        })
+    }
+
+    fn restart(self) -> Self {
+        let now = self.now;
+        self.restarted(now)
+    }
+
+    fn reboot(mut self) -> Self {
+        self.host.take().unwrap().into_plane().into_host().tear_down().unwrap();
+        Self::open(self.pins, Folder::new(), self.now)
+    }
+}
+
+#[test]
+fn the_host_passes_the_suite_of_drivers() {
+    let Some(apart) = apart("suite") else { return };
+    let mut number = 0;
+    let broken = check_host(|| {
+        number += 1;
+        Kernel::open(apart.pins().join(format!("h{number}")), Folder::new(), Time::from_nanos(1))
+    });
+    assert_eq!(broken, []);
+}
+
+#[test]
+fn a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_another_interface() {
+    let Some(apart) = apart("bucket") else { return };
+    let start = Time::from_millis(1);
+    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), start);
+    let rule = wayleave_southbound::suite::rule(1);
+    node.install(NOW, 1, 1, &rule).unwrap();
+    // 1000 B of burst, at 1 Mbit/s: one frame of 600 B passes, the second does not, and 100 us later (12 B) it does not either.
+    assert_eq!(node.send(1, 600, ENDPOINT).verdict, REDIRECTED);
+    assert_ne!(node.send(1, 600, ENDPOINT).verdict, REDIRECTED);
+    let mut node = node.restarted(start + Time::from_micros(100));
+    assert_eq!(node.installed(NOW).unwrap(), [(1, 1)]);
+    assert_ne!(node.send(1, 600, ENDPOINT).verdict, REDIRECTED, "another agent");
+    node.install(NOW, 1, 2, &wayleave_southbound::suite::rule(2)).unwrap();
+    assert_ne!(node.send(1, 600, ENDPOINT).verdict, REDIRECTED, "another rule");
+    apart.ip(&["link", "del", "own"]).unwrap();
+    node.host().refresh();
+    assert_eq!(node.installed(NOW).unwrap(), [(1, 2)], "a rule outlives its interface");
+    apart.veth("own", ENDPOINT + 50).unwrap();
+    node.host().refresh();
+    assert_ne!(node.send(1, 600, ENDPOINT + 50).verdict, REDIRECTED, "another interface");
+    // What it was charged is due: 624 B of 1000 B, and 248 B of them are needed.
+    let mut node = node.restarted(start + Time::from_millis(3));
+    let sent = node.send(1, 600, ENDPOINT + 50);
+    assert_eq!(
+        (sent.verdict, sent.out),
+        (REDIRECTED, UPLINK + 4),
+        "the rule is on the new interface, and leaves by link 2"
+    );
+}
+
+#[test]
+fn nobody_opens_what_another_agent_has() {
+    let Some(apart) = apart("second") else { return };
+    let node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    let refused = Host::open(&node.pins, &Settings::default()).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("another process"), "{refused}");
+}
+
+/// s1 on this kernel.
+struct Box1 {
+    pins: PathBuf,
+    folder: Folder,
+    switch: Switch<LinuxSwitch>,
+}
+
+impl Box1 {
+    fn open(pins: PathBuf, folder: Folder) -> Self {
+        let around = Surroundings::new(network());
+        let driver = LinuxSwitch::open(Namespace::here(), &pins).unwrap();
+        // Of the links that leave s1, and of the one that enters it.
+        let interfaces =
+            [(3, "up0"), (6, "up1"), (0, "up2")].map(|(link, name)| (LinkId(link), name.to_owned())).into();
+        let node = around.network().find_node("s1").unwrap();
+        let file = folder.0.join("switch");
+        let switch = Switch::open(driver, &around, node, interfaces, Box::new(index), file);
+        Self { pins, folder, switch }
+    }
+}
+
+impl Driver for Box1 {
+    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+        self.switch.installed(now)
+    }
+
+    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+        self.switch.install(now, serial, version, rule)
+    }
+
+    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
+        self.switch.remove(now, serial, version)
+    }
+
+    fn set_up(&mut self, now: Time, version: u64) -> Result<(), NotDone> {
+        self.switch.set_up(now, version)
+    }
+}
+
+impl Observe for Box1 {
+    fn in_force(&mut self, _serial: u64) -> Option<Vec<Route>> {
+        None
+    }
+
+    fn restart(self) -> Self {
+        Self::open(self.pins, self.folder)
+    }
+
+    fn reboot(self) -> Self {
+        std::fs::remove_dir_all(&self.pins).unwrap();
+        Self::open(self.pins, Folder::new())
+    }
+
+    fn set_ups(&self) -> Option<usize> {
+        Some(self.switch.set_ups())
+    }
+}
+
+#[test]
+fn the_switch_passes_the_suite_of_drivers() {
+    let Some(apart) = apart("switch") else { return };
+    let mut number = 0;
+    let broken = check_switch(|| {
+        number += 1;
+        Box1::open(apart.pins().join(format!("s{number}")), Folder::new())
+    });
+    assert_eq!(broken, []);
+}
+
+#[test]
+fn a_switch_waits_for_its_interfaces() {
+    let Some(apart) = apart("ports") else { return };
+    apart.ip(&["link", "del", "up1"]).unwrap();
+    let mut node = Box1::open(apart.pins().join("s1"), Folder::new());
+    match node.set_up(NOW, 1) {
+        Err(NotDone::Later(why)) => assert!(why.contains("up1"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    apart.veth("up1", UPLINK + 2).unwrap();
+    node.set_up(NOW, 1).unwrap();
+    assert_eq!(node.installed(NOW).unwrap(), [(0, 1)]);
+}

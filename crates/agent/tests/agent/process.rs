@@ -1,0 +1,289 @@
+//! An agent as a process of its own, with a controller and real packets: killed, refused, fenced off, without a controller, taken down.
+
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use wayleave_agent::run::Agents;
+use wayleave_agent::{Options, down};
+use wayleave_controller::{Setup, Southbound, Timing};
+use wayleave_dataplane::apart::Apart;
+use wayleave_dataplane::net::Namespace;
+use wayleave_formats::{Source, read_agent};
+use wayleave_ledger::Model;
+use wayleave_schemes::chameleon::{Chameleon, Params};
+use wayleave_server::disk::File;
+use wayleave_server::{Limits, Server};
+use wayleave_topology::builders::{Cabling, build};
+use wayleave_wire::mac_of;
+
+/// Names the configuration for a test that is an agent.
+const CONFIG: &str = "WAYLEAVE_TEST_AGENT";
+/// What a packet of 500 B costs: headers of UDP, IP and Ethernet, what is around a frame, one tag.
+const WIRE: u64 = 500 + 8 + 20 + 14 + 24 + 4;
+const BURST: u64 = 3000;
+const RATE: u64 = 1_000_000;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Not a test: the agent that others start, and kill.
+#[test]
+fn as_a_process() {
+    let Ok(config) = std::env::var(CONFIG) else { return };
+    let file = read_agent(&Source::read(config).unwrap()).unwrap();
+    match Agents::start(Options::of(&file).unwrap()) {
+        Ok(_agents) => loop {
+            std::thread::park();
+        },
+        Err(error) => panic!("refused: {error}"),
+    }
+}
+
+/// A controller in this process; its port stays the same.
+struct Controller {
+    runtime: Runtime,
+    server: Option<Server>,
+    folder: PathBuf,
+    port: u16,
+}
+
+impl Controller {
+    fn start(folder: &Path, port: u16) -> Self {
+        let network = Arc::new(build::star(2, Cabling::default()).unwrap());
+        let of = network.clone();
+        let scheme = move || Chameleon::new(of.clone(), Model::default(), Params::default()).unwrap().into();
+        let document = wayleave_formats::write_topology(&network, "test");
+        let timing = Timing::default();
+        let setup =
+            Setup { scheme: Arc::new(scheme), network, model: Model::default(), southbound: Southbound::Hosts, timing };
+        let options = wayleave_server::Options {
+            document,
+            setup,
+            name: "test".to_owned(),
+            scheme: "chameleon".to_owned(),
+            disk: Box::new(File(folder.join("ledger.db"))),
+            operator_file: folder.join("operator"),
+            operator_file_counts: false,
+            limits: Limits::default(),
+            tls: None,
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let server = runtime.block_on(async {
+            let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+            Server::start(options, listener).await.unwrap()
+        });
+        let port = server.address().port();
+        Self { runtime, server: Some(server), folder: folder.to_owned(), port }
+    }
+
+    fn end(mut self) -> (PathBuf, u16) {
+        self.runtime.block_on(self.server.take().unwrap().end()).unwrap();
+        (self.folder, self.port)
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
+        let token = std::fs::read_to_string(self.folder.join("operator")).unwrap();
+        let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+        let request =
+            ureq::http::Request::builder().method(method).uri(format!("http://127.0.0.1:{}{path}", self.port));
+        let request = request.header("authorization", format!("Bearer {}", token.trim()));
+        let request = request.header("content-type", "application/json");
+        let mut answer = match method {
+            "GET" => agent.run(request.body(()).unwrap()).unwrap(),
+            _ => agent.run(request.body(body.to_string()).unwrap()).unwrap(),
+        };
+        serde_json::from_slice(&answer.body_mut().read_to_vec().unwrap()).unwrap_or_default()
+    }
+
+    fn state(&self) -> Value {
+        self.ask("GET", "/v1/contracts/c", &Value::Null)["status"]["state"].clone()
+    }
+
+    fn epoch(&self) -> u64 {
+        self.ask("GET", "/v1/nodes/h1", &Value::Null)["agent"]["epoch"].as_u64().unwrap_or(0)
+    }
+}
+
+/// Waits until something is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}: not within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A child that ends with the value.
+struct Ends(Child);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn agent(config: &Path) -> Ends {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "process::as_a_process", "--nocapture"]).env(CONFIG, config);
+    Ends(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+/// h1 with its own interface, whose other end is in a namespace with a name that goes with the value.
+struct Place {
+    apart: Apart,
+    name: String,
+    folder: PathBuf,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = Namespace::delete([self.name.as_str()]);
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Place {
+    fn new() -> Option<Self> {
+        let name = format!("wlagent-{}", std::process::id());
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&name);
+        let apart = match Apart::enter(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bpf-{name}"))) {
+            Ok(apart) => apart,
+            Err(error) => {
+                wayleave_repo_checks::left_out(
+                    "root",
+                    format_args!("it needs root, network namespaces and eBPF. {error}"),
+                );
+                return None;
+            }
+        };
+        std::fs::create_dir_all(&folder).unwrap();
+        Namespace::create([name.as_str()]).unwrap();
+        let place = Self { apart, name, folder };
+        place.apart.veth("own", 101).unwrap();
+        place.apart.veth("up0", 111).unwrap();
+        let name = place.name.as_str();
+        let (own, other) = (mac_of("host:h1").to_string(), mac_of("host:h2").to_string());
+        place.apart.ip(&["link", "set", "ownp", "netns", name]).unwrap();
+        for arguments in [
+            ["link", "set", "ownp", "address", &own].as_slice(),
+            &["link", "set", "ownp", "up"],
+            &["addr", "add", "10.0.0.1/8", "dev", "ownp"],
+            &["neigh", "add", "10.0.0.2", "lladdr", &other, "dev", "ownp"],
+        ] {
+            place.apart.ip(&[&["-n", name], arguments].concat()).unwrap();
+        }
+        Some(place)
+    }
+
+    fn configuration(&self, port: u16) -> PathBuf {
+        let file = self.folder.join("agent.yaml");
+        let folder = self.folder.display();
+        let text = format!(
+            "apiVersion: wayleave/v1\nkind: Agent\nspec:\n  server: http://127.0.0.1:{port}\n  tokenFile: {folder}/operator\n  \
+             state: {folder}/state\n  pins: {}\n  nodes:\n    - {{ node: h1, interfaces: {{ \"h1->s1\": up0 }}, \
+             endpoints: [ {{ host: h1, interface: own }} ] }}\n",
+            self.apart.pins().display()
+        );
+        std::fs::write(&file, text).unwrap();
+        file
+    }
+
+    /// Packets that have left h1.
+    fn sent(&self) -> u64 {
+        let shown = Command::new("ip").args(["-j", "-s", "link", "show", "up0p"]).output().unwrap();
+        let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+        shown[0]["stats64"]["rx"]["packets"].as_u64().unwrap()
+    }
+
+    /// More packets leave.
+    fn goes_on(&self, what: &str) {
+        let before = self.sent();
+        until(what, || self.sent() >= before + 20);
+    }
+
+    /// Sends four times as much as the contract allows, until it is told to stop.
+    fn flood(&self, stop: &Arc<AtomicBool>) -> JoinHandle<()> {
+        let (namespace, stop) = (Namespace::open(&self.name).unwrap(), stop.clone());
+        std::thread::spawn(move || {
+            namespace.enter().unwrap();
+            let socket = UdpSocket::bind("10.0.0.1:0").unwrap();
+            while !stop.load(Ordering::Relaxed) {
+                let _ = socket.send_to(&[7; 500], "10.0.0.2:5001");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        })
+    }
+}
+
+#[test]
+fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_gone() {
+    let Some(place) = Place::new() else { return };
+    let controller = Controller::start(&place.folder, 0);
+    let config = place.configuration(controller.port);
+    let contract = json!({
+        "from": "h1", "to": "h2", "rate": "1Mbit", "burst": "3000B", "deadline": "5ms",
+        "match": { "protocol": "udp", "destinationPort": 5001 },
+    });
+    controller.ask("PUT", "/v1/contracts/c", &contract);
+    let mut first = agent(&config);
+    until("the contract is enforced", || controller.state() == "enforced");
+
+    let (stop, start, before) = (Arc::new(AtomicBool::new(false)), Instant::now(), place.sent());
+    let flood = place.flood(&stop);
+    place.goes_on("packets with an agent");
+
+    // A second one refuses to begin, and says why.
+    let second = agent(&config);
+    let mut second = std::mem::ManuallyDrop::new(second);
+    let status = second.0.wait().unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(second.0.stderr.as_mut().unwrap(), &mut said).unwrap();
+    assert!(!status.success() && said.contains("another agent drives h1 already"), "{said}");
+
+    // SIGKILL: what is installed goes on.
+    first.0.kill().unwrap();
+    first.0.wait().unwrap();
+    place.goes_on("packets without an agent");
+    let _first = agent(&config);
+    until("a second session", || controller.epoch() == 2);
+    assert_eq!(controller.state(), "enforced");
+    place.goes_on("packets with another agent");
+
+    // Somebody begins a session in its name: what it says in its own is refused, and it begins another one.
+    let stranger = controller.ask("POST", "/v1/agents/h1/session", &json!({ "after": 2, "installed": [] }));
+    assert_eq!(stranger["epoch"], 3);
+    until("a session after that of a stranger", || controller.epoch() == 4 && controller.state() == "enforced");
+    place.goes_on("packets after a stranger");
+
+    // The controller is gone, and comes back.
+    let (folder, port) = controller.end();
+    place.goes_on("packets without a controller");
+    let controller = Controller::start(&folder, port);
+    until("a session with the next controller", || controller.epoch() == 5 && controller.state() == "enforced");
+    place.goes_on("packets with another controller");
+
+    stop.store(true, Ordering::Relaxed);
+    flood.join().unwrap();
+    let (packets, elapsed) = (place.sent() - before, start.elapsed());
+    let allowed = BURST + RATE * u64::try_from(elapsed.as_micros()).unwrap() / 8_000_000;
+    assert!(packets * WIRE <= allowed, "{packets} packets of {WIRE} B in {elapsed:?}, where {allowed} B are allowed");
+    assert!(packets >= 120, "{packets}");
+    drop(_first);
+    controller.end();
+
+    let file = read_agent(&Source::read(&config).unwrap()).unwrap();
+    down::down(Options::without_tokens(&file)).unwrap();
+    assert!(!place.folder.join("state/h1").exists() && !place.apart.pins().join("h1").exists());
+    for interface in ["own", "up0"] {
+        let shown = Command::new("tc").args(["qdisc", "show", "dev", interface]).output().unwrap();
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(!shown.contains("clsact") && !shown.contains("tbf"), "{interface}: {shown}");
+    }
+}

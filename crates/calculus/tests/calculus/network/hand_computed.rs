@@ -1,0 +1,206 @@
+//! Small networks whose bounds follow by hand from the formulas of the publications.
+
+use wayleave_calculus::ServiceCurve;
+use wayleave_calculus::network::{
+    Flow, Multiplexing, NetworkError, NoBound, Options, Packetizer, PortNetwork, Server, Shaping, pmoo, sfa, tfa,
+};
+use wayleave_calculus::rational::whole;
+
+use crate::network::{bucket, flow, frac, network, server};
+
+fn arbitrary() -> Options {
+    Options { multiplexing: Multiplexing::Arbitrary, ..Options::default() }
+}
+
+/// Le Boudec and Thiran, section 1.4.3: one flow r t + b through beta_1 and beta_2 waits b/min(R) + T1 + T2 ("pay bursts only
+/// once"), but b/R1 + b/R2 + T1 + T2 + r T1/R2 if both are bounded on their own.
+#[test]
+fn a_flow_alone_pays_its_burst_once_in_sfa_and_twice_in_tfa() {
+    let net = network(vec![server("a", 4, 2), server("b", 5, 3)], vec![flow("f", 2, 20, &[0, 1])]);
+    for options in [Options::default(), arbitrary()] {
+        let total = tfa(&net, &options);
+        assert_eq!(sfa(&net, &options, &total).path_delay(0, 0), Ok(whole(2 + 3) + frac(20, 4)));
+        assert_eq!(pmoo(&net, &options, &total).path_delay(0, 0), Ok(whole(2 + 3) + frac(20, 4)));
+    }
+    // The burst behind a: 20 + 2 (2 + 5) = 34.
+    let total = tfa(&net, &Options::default());
+    assert_eq!(total.path_delay(0, 0), Ok(whole(2) + whole(5) + whole(3) + frac(34, 5)));
+    assert_eq!(total.servers()[1].as_ref().unwrap().backlog, whole(34 + 2 * 3));
+    // Busy periods instead of deviations: (20 + 4 2) / (4 - 2) = 14, then (20 + 2 14 + 5 3) / (5 - 2) = 21.
+    assert_eq!(tfa(&net, &arbitrary()).path_delay(0, 0), Ok(whole(14 + 21)));
+}
+
+/// A flow and cross traffic together through two servers. What is left: blind multiplexing at every server
+/// (Le Boudec and Thiran, theorem 6.2.1), or the PMOO formula.
+#[test]
+fn cross_traffic_on_the_whole_path_is_paid_at_every_server_in_sfa_and_once_in_pmoo() {
+    let servers = vec![server("a", 10, 1), server("b", 10, 1)];
+    let net = network(servers, vec![flow("f", 1, 6, &[0, 1]), flow("x", 2, 8, &[0, 1])]);
+    let options = arbitrary();
+    let total = tfa(&net, &options);
+    // At a 8 [t - (10 + 8) / 8]+ is left for f, and for x 9 [t - (10 + 6) / 9]+; x leaves with 8 + 2 16/9 = 104/9, less than
+    // with alpha(t + D) at the busy period D = (14 + 10) / 7. At b 8 [t - (10 + 104/9) / 8]+ is left.
+    let separate = frac(6, 8) + frac(18, 8) + (whole(10) + frac(104, 9)) / whole(8);
+    assert_eq!(sfa(&net, &options, &total).path_delay(0, 0), Ok(separate));
+    // R = 8, T = 1 + 1 + (8 + 2 + 2) / 8.
+    let once = whole(2) + frac(12, 8) + frac(6, 8);
+    assert_eq!(pmoo(&net, &options, &total).path_delay(0, 0), Ok(once));
+}
+
+/// Interleaved cross flows, x1 on servers 1 and 2, x2 on 2 and 3: the case that convolution alone cannot solve (Schmitt,
+/// Zdarsky and Martinovic, 2008). R = min(R - r_x) with both at the second server; x2's burst where it joins is its own.
+#[test]
+fn overlapping_cross_flows_are_each_paid_once() {
+    let servers = vec![server("a", 20, 5), server("b", 18, 4), server("c", 16, 3)];
+    let flows = vec![flow("f", 2, 10, &[0, 1, 2]), flow("x1", 3, 12, &[0, 1]), flow("x2", 4, 9, &[1, 2])];
+    let net = network(servers, flows);
+    let options = arbitrary();
+    let bounds = pmoo(&net, &options, &tfa(&net, &options));
+    // R = min(20 - 3, 18 - 3 - 4, 16 - 4) = 11, T = 12 + (12 + 9 + 3 5 + 7 4 + 4 3) / 11, and f's burst at 11.
+    assert_eq!(bounds.path_delay(0, 0), Ok(whole(12) + frac(12 + 9 + 15 + 28 + 12 + 10, 11)));
+}
+
+/// The burst of a cross flow that joins on its way is that behind the servers before: r T further.
+#[test]
+fn a_cross_flow_that_joins_late_brings_the_burst_that_it_has_there() {
+    let servers = vec![server("before", 10, 2), server("a", 10, 1)];
+    let net = network(servers, vec![flow("f", 1, 5, &[1]), flow("x", 2, 8, &[0, 1])]);
+    let options = arbitrary();
+    let total = tfa(&net, &options);
+    // Alone before a, x is convolved with 10 [t - 2]+: 8 + 2 2 = 12. R = 8, T = 1 + (12 + 2) / 8.
+    let expected = whole(1) + frac(14, 8) + frac(5, 8);
+    assert_eq!(pmoo(&net, &options, &total).path_delay(0, 0), Ok(expected.clone()));
+    assert_eq!(sfa(&net, &options, &total).path_delay(0, 0), Ok(expected));
+}
+
+/// FIFO at one server: the best theta gives the delay of the aggregate, T + (b1 + b2) / R (Le Boudec and Thiran,
+/// section 6.2.2); the classic one would give T + b2 / R + b1 / (R - r2).
+#[test]
+fn the_best_theta_makes_sfa_as_good_as_tfa_at_one_fifo_server() {
+    let net = network(vec![server("a", 10, 1)], vec![flow("f", 1, 6, &[0]), flow("x", 2, 8, &[0])]);
+    let options = Options::default();
+    let total = tfa(&net, &options);
+    assert_eq!(total.path_delay(0, 0), Ok(whole(1) + frac(14, 10)));
+    assert_eq!(sfa(&net, &options, &total).path_delay(0, 0), Ok(whole(1) + frac(14, 10)));
+}
+
+/// Two FIFO servers, the burst of f is large: it is paid once, at the rate left, if that is less than twice at 10.
+/// Thetas 1 + 4/10 and 1 + (4 + r D)/10 with D = 1 + 104/10; then 100/(10 - 2) = 12.5 < 2 100/10.
+#[test]
+fn with_a_large_burst_the_best_thetas_pay_it_once() {
+    let net = network(
+        vec![server("a", 10, 1), server("b", 10, 1)],
+        vec![flow("f", 1, 100, &[0, 1]), flow("x", 2, 4, &[0, 1])],
+    );
+    let options = Options::default();
+    let total = tfa(&net, &options);
+    let theta_b = whole(1) + (whole(4) + whole(2) * (whole(1) + frac(104, 10))) / whole(10);
+    let expected = whole(1) + frac(4, 10) + theta_b + frac(100, 8);
+    assert_eq!(sfa(&net, &options, &total).path_delay(0, 0), Ok(expected));
+}
+
+/// Two flows over one line of rate 10 with a burst of 0: at the next server of rate 10 they cannot queue at all, and with
+/// packets of 3 one packet does.
+#[test]
+fn a_line_keeps_bursts_apart_and_a_packetizer_gives_one_packet_back() {
+    let shaped = |name| server(name, 10, 0).with_line(whole(10));
+    let flow = |name: &str| Flow { max_packet: whole(3), ..flow(name, 1, 30, &[0, 1]) };
+    let net = network(vec![shaped("a"), server("b", 10, 2)], vec![flow("f"), flow("g")]);
+    let bound = |shaping, packetizer| {
+        let total = tfa(&net, &Options { shaping, packetizer, ..Options::default() });
+        total.servers()[1].as_ref().unwrap().clone()
+    };
+    assert_eq!(bound(Shaping::On, Packetizer::Off).delay, whole(2));
+    assert_eq!(bound(Shaping::On, Packetizer::On).delay, whole(2) + frac(3, 10));
+    // Behind a each flow has a burst of 30 + 6.
+    assert_eq!(bound(Shaping::Off, Packetizer::Off).delay, whole(2) + frac(72, 10));
+    assert_eq!(bound(Shaping::Off, Packetizer::On).backlog, whole(72 + 2 * 2 + 3));
+}
+
+/// Two queues of one port, each with a flow that goes on to the same server: one line for both.
+#[test]
+fn queues_of_one_port_share_its_line() {
+    let queue = |name, port| Server { port, ..server(name, 10, 0).with_line(whole(10)) };
+    let delay = |port| {
+        let flows = vec![flow("f", 1, 30, &[0, 2]), flow("g", 1, 30, &[1, 2])];
+        let net = network(vec![queue("high", port), queue("low", port), server("next", 10, 2)], flows);
+        tfa(&net, &Options::default()).servers()[2].as_ref().unwrap().delay.clone()
+    };
+    assert_eq!(delay(Some(7)), whole(2));
+    // Two lines of 10: 20 t until each has let 33 + t through, at t = 11/3, when 220/3 - 110/3 waits.
+    assert_eq!(delay(None), whole(2) + frac(11, 3));
+}
+
+#[test]
+fn a_multicast_flow_counts_once_on_what_its_paths_share() {
+    let servers = vec![server("root", 10, 1), server("left", 10, 1), server("right", 10, 1)];
+    let multicast = Flow { paths: vec![vec![0, 1], vec![0, 2]], ..flow("m", 2, 10, &[0]) };
+    let net = network(servers.clone(), vec![multicast, flow("x", 1, 5, &[2])]);
+    let total = tfa(&net, &Options::default());
+    assert_eq!(total.servers()[0].as_ref().unwrap().delay, whole(1) + frac(10, 10));
+    // Both branches get the burst 10 + 2 2; x waits at right.
+    assert_eq!(total.path_delay(0, 0), Ok(whole(2) + whole(1) + frac(14, 10)));
+    assert_eq!(total.path_delay(0, 1), Ok(whole(2) + whole(1) + frac(19, 10)));
+    let unicast = |name: &str, path: &[usize]| flow(name, 2, 10, path);
+    let twice = network(servers, vec![unicast("l", &[0, 1]), unicast("r", &[0, 2])]);
+    let twice = tfa(&twice, &Options::default());
+    assert_eq!(twice.servers()[0].as_ref().unwrap().delay, whole(1) + frac(20, 10));
+}
+
+#[test]
+fn an_overloaded_server_and_what_is_behind_it_have_no_bound_and_say_which() {
+    let servers = vec![server("a", 3, 0), server("b", 10, 0), server("c", 10, 0)];
+    let flows = vec![flow("f", 2, 1, &[0, 1]), flow("g", 2, 1, &[0]), flow("h", 1, 1, &[2])];
+    let net = network(servers, flows);
+    let overload = NoBound::Overload { server: 0 };
+    let reason = Err(overload.clone());
+    let total = tfa(&net, &Options::default());
+    assert_eq!(total.path_delay(0, 0), reason);
+    assert_eq!(total.path_delay(2, 0), Ok(frac(1, 10)));
+    assert_eq!(sfa(&net, &Options::default(), &total).path_delay(0, 0), reason);
+    assert_eq!(overload.explain(&net), "server \"a\" gets more than it serves");
+    // A full server is bounded for FIFO, and not for a blind order.
+    let full = network(vec![server("a", 4, 1)], vec![flow("f", 2, 1, &[0]), flow("g", 2, 3, &[0])]);
+    assert_eq!(tfa(&full, &Options::default()).path_delay(0, 0), Ok(whole(2)));
+    assert_eq!(tfa(&full, &arbitrary()).path_delay(0, 0), Err(NoBound::Overload { server: 0 }));
+}
+
+#[test]
+fn what_is_no_network_is_refused_with_names() {
+    let two = || vec![server("a", 1, 0), server("b", 1, 0)];
+    let error = |servers, flows| PortNetwork::new(servers, flows).unwrap_err();
+    let alone = |path: &[usize]| error(two(), vec![flow("f", 1, 1, path)]);
+    assert!(matches!(alone(&[0, 0]), NetworkError::RepeatedServer { .. }));
+    assert!(matches!(alone(&[2]), NetworkError::UnknownServer { index: 2, .. }));
+    assert!(matches!(alone(&[]), NetworkError::EmptyPath { .. }));
+    let silent = Server::new("a", ServiceCurve::zero());
+    assert!(matches!(error(vec![silent], vec![]), NetworkError::NoService { .. }));
+    let loops = Flow { paths: vec![vec![0, 1], vec![1]], ..flow("f", 1, 1, &[0]) };
+    assert!(error(two(), vec![loops]).to_string().ends_with("the paths of a multicast flow must form a tree"));
+    let pathless = Flow { name: "f".into(), arrival: bucket(1, 1), max_packet: whole(0), paths: vec![] };
+    assert!(matches!(error(two(), vec![pathless]), NetworkError::NoPath { .. }));
+    assert!(matches!(
+        error(two(), vec![flow("f", 1, 1, &[0]), flow("f", 1, 1, &[1])]),
+        NetworkError::DuplicateFlow { .. }
+    ));
+}
+
+/// Curves with several pieces take the classic theta: server max(2 [t - 1]+, 10 [t - 5]+), cross traffic min(4 t + 2, t + 8).
+#[test]
+fn the_classic_theta_keeps_all_pieces() {
+    let piece = |rate, latency: i128| wayleave_calculus::RateLatency::new(whole(rate), &whole(latency));
+    let service = ServiceCurve::from_pieces([piece(2, 1), piece(10, 5)]).unwrap();
+    let cross = bucket(4, 2).minimum(&bucket(1, 8));
+    let cross = Flow::unicast("x", cross, vec![0]);
+    let net = network(vec![Server::new("a", service.clone())], vec![flow("f", 1, 3, &[0]), cross]);
+    let total = tfa(&net, &Options::default());
+    // theta = 2 serves the burst of 2. At t = 2 + s beta is max(2 + 2 s, 10 s - 30) and the cross traffic min(2 + 4 s, 8 + s);
+    // they differ by 3 first at 10 s - 30 - 8 - s = 3, s = 41/9; later bits wait less. The best theta of the pieces in the
+    // long run: 5 + 8/10 + 3/10 = 6.1 < 2 + 41/9.
+    assert_eq!(sfa(&net, &Options::default(), &total).path_delay(0, 0), Ok(frac(61, 10)));
+    // Where the long run says little the classic one wins: max(9 t, 10 [t - 5]+) and t + 2, theta = 2/9, then 4 at a rate of 8.
+    let service = ServiceCurve::from_pieces([piece(9, 0), piece(10, 5)]).unwrap();
+    let net = network(vec![Server::new("a", service)], vec![flow("f", 1, 4, &[0]), flow("x", 1, 2, &[0])]);
+    let total = tfa(&net, &Options::default());
+    assert_eq!(sfa(&net, &Options::default(), &total).path_delay(0, 0), Ok(frac(2, 9) + frac(4, 8)));
+}

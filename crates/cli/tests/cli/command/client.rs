@@ -1,0 +1,280 @@
+//! The commands that ask a controller: the same words against a server and against a ledger file.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+
+use crate::command::Run;
+
+const TOPOLOGY: &str = "fat-tree:k=4";
+
+const TENANTS: &str = "
+apiVersion: wayleave/v1
+kind: Tenants
+spec:
+  tenants: [ { name: acme, quota: { rate: 1Gbit, contracts: 3 } } ]
+  vms: [ { name: web-1, tenant: acme, host: h1 }, { name: db-1, tenant: acme, host: h9 } ]
+";
+
+const CONTRACTS: &str = "
+apiVersion: wayleave/v1
+kind: Contracts
+spec:
+  contracts:
+    - { name: web-db, tenant: acme, from: web-1, to: db-1, rate: 10Mbit, burst: 3000B, deadline: 5ms }
+    - { name: big, tenant: acme, from: web-1, to: db-1, rate: 2Gbit, burst: 3000B, deadline: 5ms }
+    - { name: fast, from: h1, to: h9, rate: 10Mbit, burst: 3000B, deadline: 5us }
+    - { name: ptp, from: h2, to: h10, rate: 1Mbit, burst: 300B, deadline: 2ms, priority: 80 }
+";
+
+/// A directory of a test, removed in the end.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("wayleave-client-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("tenants.yaml"), TENANTS).unwrap();
+        std::fs::write(path.join("contracts.yaml"), CONTRACTS).unwrap();
+        Self(path)
+    }
+
+    /// Runs a command here, with nothing of the person who tests.
+    fn run(&self, arguments: &[&str]) -> Run {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
+        for name in ["WAYLEAVE_SERVER", "WAYLEAVE_CONTEXT", "WAYLEAVE_TOKEN_FILE", "WAYLEAVE_CA", "COLUMNS"] {
+            command.env_remove(name);
+        }
+        let output = command.args(arguments).env("XDG_CONFIG_HOME", &self.0).current_dir(&self.0).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server on a port that is free.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    fn start(directory: &Directory) -> Self {
+        let more = ["--ledger", "l.db", "--listen", "127.0.0.1:0", "--log-level", "warn"];
+        Self::run(directory, &[&["serve", "-t", TOPOLOGY][..], &more].concat())
+    }
+
+    fn run(directory: &Directory, arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_wayleave"))
+            .args(arguments)
+            .current_dir(&directory.0)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let line = lines.by_ref().map(Result::unwrap).find(|line| line.contains("serves on ")).unwrap();
+        let url = line.split_whitespace().find(|word| word.starts_with("http")).unwrap().to_owned();
+        // What it says later is nobody's business here, and must not stop it.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, url }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Commands whose answers hold no times: what they print has to be the same wherever the controller is.
+const SCRIPT: &[(&str, i32)] = &[
+    ("apply -f tenants.yaml -f contracts.yaml", 3),
+    ("apply -f tenants.yaml -f contracts.yaml", 3),
+    ("apply -f contracts.yaml --dry-run", 3),
+    ("apply -f contracts.yaml --atomic", 2),
+    ("get contracts", 0),
+    ("get contract web-db --tenant acme", 0),
+    ("get contracts --tenant acme -o json --state pending", 0),
+    ("get tenants", 0),
+    ("get vms", 0),
+    ("get hosts --limit 2", 0),
+    ("get links --limit 3", 0),
+    ("get queues --link h1->pod1-edge1", 0),
+    ("get nodes", 0),
+    ("get topology", 0),
+    ("explain acme:web-db", 0),
+    ("explain acme:web-db -o json", 0),
+    ("what-if --fail pod1-agg1 --drain h1", 0),
+    ("what-if --fail link:h1->pod1-edge1", 3),
+    ("down link h1->pod1-edge1 --reason cut", 0),
+    ("get contracts --state degraded", 0),
+    ("up link h1->pod1-edge1", 0),
+    ("get contract acme:web-dc", 2),
+    ("get vm acme:web-2", 2),
+    ("delete contract acme:web-dc", 2),
+    ("delete contract acme:web-dc --if-there", 0),
+    ("delete vm acme:web-1", 2),
+    ("delete tenant acme", 2),
+    ("down node pod9", 2),
+];
+
+#[test]
+fn a_server_and_a_ledger_file_answer_in_the_same_words() {
+    let (remote, local) = (Directory::new("remote"), Directory::new("local"));
+    let server = Server::start(&remote);
+    let login = remote.run(&["login", "--server", &server.url, "--token-file", "l.db-operator"]).ends_with(0);
+    assert!(login.stdout.contains("you ask as operator"), "{}", login.stdout);
+    for &(line, code) in SCRIPT {
+        let words: Vec<&str> = line.split(' ').collect();
+        let asked = remote.run(&words).ends_with(code);
+        let here = [&words[..], &["--ledger", "l.db", "-t", TOPOLOGY]].concat();
+        let opened = local.run(&here).ends_with(code);
+        assert_eq!((asked.stdout, asked.stderr), (opened.stdout, opened.stderr), "{line}");
+    }
+}
+
+#[test]
+fn what_a_tenant_may_not_do_is_said_and_what_is_wrong_in_a_file_is_shown_there() {
+    let directory = Directory::new("tenant");
+    let server = Server::start(&directory);
+    directory.run(&["login", "--server", &server.url, "--token-file", "l.db-operator"]).ends_with(0);
+    directory.run(&["apply", "-f", "tenants.yaml"]).ends_with(0);
+    directory.run(&["token", "create", "--role", "tenant", "--of", "acme", "--to-file", "acme.token"]).ends_with(0);
+    let links = directory.run(&["get", "links", "--token-file", "acme.token"]).ends_with(2);
+    assert!(links.stderr.contains("the token is of the role tenant"), "{}", links.stderr);
+    std::fs::write(directory.0.join("wrong.yaml"), CONTRACTS.replace("10Mbit", "10mbps")).unwrap();
+    let wrong = directory.run(&["apply", "-f", "wrong.yaml"]).ends_with(2);
+    assert!(wrong.stderr.starts_with("wrong.yaml:6:"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("^"), "{}", wrong.stderr);
+    std::fs::write(directory.0.join("bad.token"), "wl_no").unwrap();
+    let unknown = directory.run(&["status", "--token-file", "bad.token"]).ends_with(2);
+    assert!(unknown.stderr.contains("wayleave login"), "{}", unknown.stderr);
+    let explained = directory.run(&["apply", "-f", "contracts.yaml"]).ends_with(3);
+    assert!(explained.stdout.contains("LATENCY"), "{}", explained.stdout);
+    let refused = directory.run(&["explain", "fast"]).ends_with(3);
+    assert!(refused.stdout.contains("What would fit now"), "{}", refused.stdout);
+    let events = directory.run(&["events", "-o", "json"]).ends_with(0);
+    let first: serde_json::Value = serde_json::from_str(events.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(first["number"], 1);
+}
+
+/// A certificate for this machine and what signed it, as an operator of a laboratory makes them.
+fn certificates(directory: &Directory) {
+    let authority_key = KeyPair::generate().unwrap();
+    let mut authority = CertificateParams::new([]).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let certificate = authority.self_signed(&authority_key).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let issuer = Issuer::new(authority, authority_key);
+    let own = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
+    for (name, text) in [("ca.pem", certificate.pem()), ("own.pem", own.pem()), ("key.pem", key.serialize_pem())] {
+        std::fs::write(directory.0.join(name), text).unwrap();
+    }
+}
+
+#[test]
+fn over_tls_a_server_is_believed_if_its_certificate_is_signed_by_whom_one_trusts() {
+    let directory = Directory::new("tls");
+    certificates(&directory);
+    let tls = ["--ledger", "l.db", "--listen", "127.0.0.1:0", "--tls-cert", "own.pem", "--tls-key", "key.pem"];
+    let server = Server::run(&directory, &[&["serve", "-t", TOPOLOGY][..], &tls].concat());
+    assert!(server.url.starts_with("https://"), "{}", server.url);
+    let login = ["login", "--server", &server.url, "--token-file", "l.db-operator"];
+    let strange = directory.run(&login).ends_with(1);
+    assert!(strange.stderr.contains("--ca"), "{}", strange.stderr);
+    directory.run(&[&login[..], &["--ca", "ca.pem"]].concat()).ends_with(0);
+    directory.run(&["apply", "-f", "tenants.yaml", "-f", "contracts.yaml"]).ends_with(3);
+    let status = directory.run(&["status"]).ends_with(0);
+    assert!(status.stdout.contains("contracts"), "{}", status.stdout);
+    let plain = server.url.replace("https://", "http://");
+    let plain = directory.run(&["get", "vms", "--server", &plain, "--token-file", "l.db-operator"]);
+    assert_ne!(plain.code, Some(0), "{}", plain.stdout);
+}
+
+/// The commands of people who look: their answers hold times, so only their parts are compared.
+#[test]
+fn what_there_is_can_be_described_followed_and_taken_away() {
+    let directory = Directory::new("looks");
+    let server = Server::start(&directory);
+    directory.run(&["login", "--server", &server.url, "--token-file", "l.db-operator"]).ends_with(0);
+    directory.run(&["apply", "-f", "tenants.yaml", "-f", "contracts.yaml"]).ends_with(3);
+    let described = directory.run(&["describe", "contract", "acme:web-db"]).ends_with(0);
+    for part in ["acme:web-db", "10Mbit", "5ms"] {
+        assert!(described.stdout.contains(part), "{part}: {}", described.stdout);
+    }
+    let made = directory.run(&["token", "create", "--role", "reader", "--to-file", "r.token"]).ends_with(0);
+    let id = made.stderr.split_whitespace().find(|word| word.starts_with("t-")).unwrap().trim_end_matches(':');
+    directory.run(&["get", "vms", "--token-file", "r.token"]).ends_with(0);
+    directory.run(&["token", "delete", id]).ends_with(0);
+    directory.run(&["get", "vms", "--token-file", "r.token"]).ends_with(2);
+    let mut follow = Command::new(env!("CARGO_BIN_EXE_wayleave"))
+        .args(["events", "--follow", "-o", "json"])
+        .env("XDG_CONFIG_HOME", &directory.0)
+        .current_dir(&directory.0)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // If what is waited for never comes, it is ended, and the test fails.
+    let (over, wait) = mpsc::channel::<()>();
+    let id = follow.id().to_string();
+    std::thread::spawn(move || {
+        if wait.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+            let _ = Command::new("kill").arg(id).status();
+        }
+    });
+    let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines();
+    let mut until =
+        |kind: &str, id: &str| lines.by_ref().map(Result::unwrap).any(|line| line.contains(kind) && line.contains(id));
+    // What was there before it asked, then what comes while it waits.
+    assert!(until("\"admitted\"", "acme:web-db"));
+    directory.run(&["delete", "contract", "ptp"]).ends_with(0);
+    assert!(until("\"released\"", "default:ptp"));
+    drop(over);
+    follow.kill().unwrap();
+    follow.wait().unwrap();
+}
+
+#[test]
+fn the_demo_leaves_a_controller_with_its_contracts() {
+    let directory = Directory::new("demo");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_wayleave"))
+        .args(["demo", "--serve", "--ledger", "demo.db", "--count", "20"])
+        .env("XDG_CONFIG_HOME", &directory.0)
+        .current_dir(&directory.0)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut said = Vec::new();
+    // What it tells people to try, up to the last line of it.
+    said.extend(lines.by_ref().take_while(|line| !line.contains("what-if")));
+    let url = said.iter().flat_map(|line| line.split_whitespace()).find(|word| word.starts_with("http://")).unwrap();
+    let explain = said.iter().find_map(|line| line.trim().strip_prefix("wayleave explain ")).unwrap();
+    let asked =
+        |words: &[&str]| directory.run(&[words, &["--server", url, "--token-file", "demo.db-operator"]].concat());
+    assert!(asked(&["explain", explain]).ends_with(0).stdout.contains("No packet takes longer"));
+    assert!(asked(&["get", "contracts"]).ends_with(0).stdout.contains(explain.split(':').next_back().unwrap()));
+    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn what_if_needs_no_controller_if_the_contracts_are_in_a_file() {
+    let directory = Directory::new("imagined");
+    let asked = ["what-if", "-f", "plain.yaml", "-t", TOPOLOGY, "--fail", "h2->pod1-edge1"];
+    let plain: Vec<&str> = CONTRACTS.lines().filter(|line| !line.contains("acme")).collect();
+    std::fs::write(directory.0.join("plain.yaml"), plain.join("\n")).unwrap();
+    let run = directory.run(&asked).ends_with(3);
+    assert!(run.stdout.starts_with("degraded: would be kept no longer (1)\n"), "{}", run.stdout);
+    assert!(run.stderr.contains("1 of 2 contracts in plain.yaml refused from the start"), "{}", run.stderr);
+}

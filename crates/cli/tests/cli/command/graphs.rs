@@ -1,0 +1,91 @@
+//! Files of other tools, wherever a topology is named.
+
+use crate::command::{file, wayleave};
+
+fn example(name: &str) -> String {
+    format!("{}/../../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The options that make a network of `coast.gml`.
+const COAST: &str = "--default-rate 1Gbit --delay-from-places --default-delay 200us --hosts leaves";
+
+#[test]
+fn a_lab_of_containerlab_is_planned_as_it_is() {
+    let run = wayleave(&format!("topology show {}", example("plant.clab.yml"))).ends_with(0);
+    assert!(run.stdout.starts_with("plant: 3 hosts, 3 switches, 10 directed links\n"), "{}", run.stdout);
+    assert!(run.stdout.contains("0ns ... 500ns"), "delays are a range: {}", run.stdout);
+    for part in ["taken for hosts: \"plc1\", \"plc2\", \"historian\"", "left out: \"gateway\" to \"mgmt-net\""] {
+        assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn promises_on_an_irregular_network_hold_packet_by_packet() {
+    let coast = example("coast.gml");
+    let hosts = "--default-rate 1Gbit --delay-from-places --default-delay 200us --hosts-per-node 2";
+    let list = wayleave(&format!("requests -t {coast} {hosts} --count 60 --seed 3")).ends_with(0).stdout;
+    let list = file("graphs-coast.yaml", list);
+    for how in ["", "--reroute", "--routing larac-delay", "--routing larac-hops --reroute"] {
+        let run = wayleave(&format!("plan -t {coast} {hosts} -f {list} {how} --recheck -o json")).ends_with(0);
+        let plan = run.json();
+        assert!(run.stderr.contains("sound, every promise holds"), "{how}: {}", run.stderr);
+        assert_eq!(plan["summary"]["admitted"], 60, "{how}: {}", plan["summary"]);
+        // What light needs is part of every bound.
+        let requests = plan["requests"].as_array().unwrap();
+        let far = |request: &&serde_json::Value| request["decision"] == "admitted" && request["from"] == "Kiel-h1";
+        let terms = requests.iter().find(far).unwrap()["terms"].as_array().unwrap();
+        assert!(terms.iter().any(|term| term["kind"] == "propagation"), "{how}: {terms:?}");
+    }
+    let run = wayleave(&format!("verify -t {coast} {hosts} -f {list}")).ends_with(0);
+    assert!(run.stdout.contains("every promise held"), "{}", run.stdout);
+}
+
+#[test]
+fn a_network_is_the_same_in_every_format() {
+    let yaml = |from: &str, options: &str| wayleave(&format!("topology convert {from} {options}")).ends_with(0).stdout;
+    let first = yaml(&example("coast.gml"), COAST);
+    assert!(first.contains("name: \"Malmö\"") && first.contains("name: None-2, kind: host"), "{first}");
+    let file = file("graphs-coast-first.yaml", &first);
+    for ending in ["json", "gml", "graphml"] {
+        let path = format!("{}/graphs-coast.{ending}", env!("CARGO_TARGET_TMPDIR"));
+        let run = wayleave(&format!("topology convert {file} -o {path}")).ends_with(0);
+        assert!(run.stderr.contains("written to"), "{}", run.stderr);
+        assert_eq!(yaml(&path, ""), first, "{ending}");
+    }
+    let run = wayleave(&format!("topology convert {file} --to node-link -o /nowhere/x")).ends_with(1);
+    assert!(run.stderr.contains("/nowhere/x cannot be written"), "{}", run.stderr);
+}
+
+#[test]
+fn links_without_a_rate_are_an_error_with_a_place() {
+    let coast = example("coast.gml");
+    let run = wayleave(&format!("topology validate {coast}")).ends_with(2);
+    let expected = "coast.gml:10:3: 3 of 5 links have no rate: the first joins \"Kiel\" and \"Malmö\"";
+    assert!(run.stderr.contains(expected), "{}", run.stderr);
+    assert!(run.stderr.contains("hint: add --default-rate 10Gbit"), "{}", run.stderr);
+}
+
+#[test]
+fn options_that_would_do_nothing_are_refused() {
+    let run = wayleave("topology show star:hosts=2 --default-rate 10Gbit").ends_with(2);
+    assert!(run.stderr.contains("--default-rate is for files of other tools: a builder says itself"), "{}", run.stderr);
+    let own = example("network.yaml");
+    let run = wayleave(&format!("topology show {own} --hosts leaves")).ends_with(2);
+    assert!(run.stderr.contains("network.yaml is a topology of Wayleave, which says itself"), "{}", run.stderr);
+    let run = wayleave(&format!("topology show {} --hosts none --hosts-per-node 2", example("coast.gml"))).ends_with(2);
+    assert!(run.stderr.contains("cannot stand beside --hosts leaves or none"), "{}", run.stderr);
+}
+
+#[test]
+fn links_too_slow_for_the_smallest_budget_are_warned_of() {
+    let list = file(
+        "graphs-slow.yaml",
+        crate::command::contracts(&["name: a, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 20ms"]),
+    );
+    let run = wayleave(&format!("plan -t star:hosts=2,rate=100Mbit -f {list}")).ends_with(0);
+    let expected = "warning: contracts cannot use the highest queue of s1->h1 and of one more port: with nothing else in it \
+                    a packet may take 249.92us there, longer than the budget of 100us";
+    assert!(run.stderr.contains(expected), "{}", run.stderr);
+    let run = wayleave(&format!("plan -t star:hosts=2,rate=1Gbit -f {list}")).ends_with(0);
+    assert!(!run.stderr.contains("warning"), "{}", run.stderr);
+}

@@ -1,0 +1,419 @@
+//! `wayleave sim` and `wayleave trace`: results, files, sweeps, and what happens when something is in the way.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::command::{Run, file, wayleave};
+
+/// Two hosts that send 10 Mbit/s each to a third, for 10 ms.
+const PACKETS: &str = "apiVersion: wayleave/v1
+kind: Scenario
+metadata: { name: two-to-one }
+spec:
+  topology: star:hosts=3,rate=1Gbit
+  duration: 10ms
+  traffic:
+    - { name: control, from: [h1, h2], to: h3, tokenBucket: { rate: 10Mbit, burst: 3000B }, frame: 300B }
+";
+
+/// Four runs of random flows, less than a second together.
+const SWEEP: &str = "apiVersion: wayleave/v1
+kind: Scenario
+metadata: { name: loads }
+spec:
+  topology: star:hosts=4,rate=1Gbit
+  duration: 20ms
+  traffic: [ { name: web, load: 0.5, sizes: 20kB } ]
+  sweep: { seeds: [1, 2], vary: { traffic.web.load: [0.2, 0.6] } }
+";
+
+/// A run that ends at once, and one that nobody lives to see the end of.
+const ENDLESS: &str = "apiVersion: wayleave/v1
+kind: Scenario
+metadata: { name: long }
+spec:
+  topology: star:hosts=3,rate=1Gbit
+  duration: 1ms
+  traffic: [ { name: bulk, from: h1, to: h3, constantRate: 900Mbit, frame: 1500B } ]
+  sweep: { vary: { duration: [1ms, 100000s] } }
+";
+
+/// A folder that is not there yet.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).unwrap();
+    }
+    folder
+}
+
+/// Every file of a folder with its bytes, in order of their names.
+fn content(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<(String, Vec<u8>)> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// What a run leaves in a folder, whatever else it says.
+fn sim(name: &str, scenario: &str, options: &str) -> (Run, PathBuf) {
+    let (path, out) = (file(&format!("{name}.yaml"), scenario), folder(name));
+    (wayleave(&format!("sim {path} --out {} {options}", out.display())), out)
+}
+
+#[test]
+fn a_run_prints_its_figures_and_writes_its_report() {
+    let (run, out) = sim("sim-packets", PACKETS, "");
+    let run = run.ends_with(0);
+    let expected = [
+        "two-to-one: 10ms simulated; 3 hosts, 1 switch; seed 1\n",
+        // Each host sends its burst of ten, then 300 B every 240 us: 51 packets in 10 ms.
+        "control   102     10.24us  48.24us   50.4us  24.48Mbit     0       0           0\n",
+        "busiest links",
+        "longest queues",
+        &format!("report: {}", out.join("report.html").display()),
+    ];
+    for part in expected {
+        assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+    }
+    assert!(run.stdout.lines().all(|line| line.chars().count() <= 100), "{}", run.stdout);
+    assert!(run.stderr.contains(" packet-hops in "), "{}", run.stderr);
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    for part in ["two-to-one", "kind: Scenario", "--out", "The busiest links", "input hash"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert_eq!(content(&out.join("runs")).len(), 1);
+}
+
+/// That what is counted adds up.
+fn assert_consistent(run: &Value) {
+    for traffic in run["traffic"].as_array().unwrap() {
+        let number = |key: &str| traffic[key].as_u64().unwrap();
+        assert!(number("delivered") + number("drops") <= number("sent"), "{traffic}");
+        let delay = &traffic["delay_ps"];
+        assert_eq!(delay["count"].as_u64().unwrap(), number("delivered"), "{traffic}");
+        let order = ["min", "p50", "p90", "p99", "p99_9", "max"].map(|key| delay[key].as_u64().unwrap());
+        assert!(order.is_sorted(), "{order:?}");
+        assert_eq!(delay["cdf"].as_array().unwrap().last().unwrap()[1], 1.0);
+    }
+    let hops: u64 =
+        run["queues"].as_array().unwrap().iter().map(|queue| queue["wait_ps"]["count"].as_u64().unwrap()).sum();
+    assert!(hops <= run["hops"].as_u64().unwrap() + 1, "{hops} of {}", run["hops"]);
+}
+
+#[test]
+fn the_document_says_what_it_is_about_and_adds_up() {
+    let path = file("sim-json.yaml", PACKETS);
+    let run = wayleave(&format!("sim {path} -o json")).ends_with(0);
+    let document = run.json();
+    assert_eq!((&document["partial"], &document["planned_runs"]), (&false.into(), &1.into()));
+    let result = &document["runs"][0];
+    assert_eq!(result["wayleave"], env!("CARGO_PKG_VERSION"));
+    assert_eq!((&result["seed"], &result["ending"]), (&1.into(), &"complete".into()));
+    assert_eq!(result["input_hash"], document["input_hash"]);
+    assert_eq!(result["replay"], format!("wayleave sim {path} --seed 1"));
+    assert_consistent(result);
+    // Ten packets of 300 B from each of two hosts, the last one behind 19 others on the last link: at
+    // 1 Gbit/s 2.4 us each, and 2.4 us on the first link.
+    assert_eq!(result["traffic"][0]["delay_ps"]["max"], 2_400_000 * 21);
+}
+
+#[test]
+fn nothing_is_written_where_only_json_is_asked_for() {
+    let here = folder("sim-nowhere");
+    fs::create_dir_all(&here).unwrap();
+    let path = file("sim-nowhere.yaml", PACKETS);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
+    let output = command.args(["sim", &path, "-o", "json"]).current_dir(&here).output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(content(&here), []);
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let (one, one_folder) = sim("sim-threads-1", SWEEP, "--threads 1 -o json");
+    let (three, three_folder) = sim("sim-threads-3", SWEEP, "--threads 3 -o json");
+    let same = |text: &str| text.replace("sim-threads-3", "sim-threads-1");
+    assert_eq!(one.ends_with(0).stdout, same(&three.ends_with(0).stdout));
+    let texts = |folder: &Path| -> Vec<(String, String)> {
+        content(&folder.join("runs"))
+            .into_iter()
+            .map(|(name, bytes)| (name, same(&String::from_utf8(bytes).unwrap())))
+            .collect()
+    };
+    assert_eq!(texts(&one_folder), texts(&three_folder));
+    assert_eq!(texts(&one_folder).len(), 4);
+    let page = |folder: &Path| same(&fs::read_to_string(folder.join("report.html")).unwrap());
+    assert_eq!(page(&one_folder), page(&three_folder));
+}
+
+#[test]
+fn every_run_of_a_sweep_is_another_and_can_be_replayed_alone() {
+    let (run, _) = sim("sim-replay", SWEEP, "-o json");
+    let document = run.ends_with(0).json();
+    let runs = document["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 4);
+    assert!(runs.iter().enumerate().all(|(at, run)| runs[..at].iter().all(|other| other["hops"] != run["hops"])));
+    runs.iter().for_each(assert_consistent);
+    let third = &runs[2];
+    assert_eq!(third["parameters"], serde_json::json!([{ "path": "traffic.web.load", "value": "0.6" }]));
+    let command = third["replay"].as_str().unwrap().strip_prefix("wayleave ").unwrap();
+    let again = wayleave(&format!("{command} -o json")).ends_with(0).json();
+    assert_eq!(again["runs"], serde_json::json!([third]));
+}
+
+#[test]
+fn a_sweep_prints_means_over_its_seeds() {
+    let (run, out) = sim("sim-means", SWEEP, "");
+    let run = run.ends_with(0);
+    assert!(run.stdout.starts_with("loads: 4 runs of 2 sets of parameters, at most 2 seeds each\n"), "{}", run.stdout);
+    let rows: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("0.")).collect();
+    assert_eq!(rows.len(), 2, "{}", run.stdout);
+    assert!(run.stdout.lines().all(|line| line.chars().count() <= 100), "{}", run.stdout);
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    for part in [
+        "A sweep of 4 runs over traffic.web.load.",
+        "Completion time, 99 %",
+        "Every run",
+        "--only traffic.web.load=0.6",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn resuming_does_what_is_missing_and_keeps_what_is_there() {
+    let (first, out) = sim("sim-resume", SWEEP, "-o json");
+    let first = first.ends_with(0);
+    let runs = content(&out.join("runs"));
+    let path = |index: usize| out.join("runs").join(&runs[index].0);
+    // One is missing, one is broken, and one has a mark that a new run would not have.
+    fs::remove_file(path(0)).unwrap();
+    fs::write(path(1), &runs[1].1[..100]).unwrap();
+    let marked = String::from_utf8(runs[2].1.clone()).unwrap().replace("\"peak_packets\":", "\"peak_packets\":77");
+    fs::write(path(2), marked).unwrap();
+    let again = format!("sim {} --out {} -o json --resume", file("sim-resume.yaml", SWEEP), out.display());
+    let second = wayleave(&again).ends_with(0);
+    assert!(second.stderr.contains("2 of 4 runs are there already"), "{}", second.stderr);
+    assert!(second.stderr.contains("this is no result of a run"), "{}", second.stderr);
+    assert!(second.stdout.contains("\"peak_packets\":77"));
+    fs::remove_file(path(2)).unwrap();
+    let third = wayleave(&again).ends_with(0);
+    assert!(third.stderr.contains("3 of 4 runs are there already"), "{}", third.stderr);
+    assert_eq!(third.stdout, first.stdout);
+}
+
+#[test]
+fn results_of_another_input_are_not_resumed() {
+    let (_, out) = sim("sim-changed", SWEEP, "");
+    let changed = file("sim-changed.yaml", SWEEP.replace("20kB", "30kB"));
+    let run = wayleave(&format!("sim {changed} --out {} --resume", out.display())).ends_with(0);
+    assert!(run.stderr.contains("0 of 4 runs are there already"), "{}", run.stderr);
+}
+
+#[test]
+fn ctrl_c_keeps_what_is_complete_and_marks_the_rest() {
+    let (path, out) = (file("sim-stopped.yaml", ENDLESS), folder("sim-stopped"));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_wayleave"))
+        .args(["sim", &path, "--threads", "1", "--progress", "-o", "json", "--out"])
+        .arg(&out)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("1 of 2 runs, ") {
+        assert!(stderr.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    stderr.read_to_string(&mut said).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&document["partial"], &document["planned_runs"]), (&true.into(), &2.into()));
+    let endings: Vec<&Value> = document["runs"].as_array().unwrap().iter().map(|run| &run["ending"]).collect();
+    assert_eq!(endings, ["complete", "stopped"]);
+    assert!(document["runs"][1]["simulated_ns"].as_u64() < document["runs"][1]["duration_ns"].as_u64());
+    let resume =
+        format!("stopped: 1 of 2 runs are complete; to go on: wayleave sim {path} --out {} --resume", out.display());
+    assert!(said.contains(&resume), "{said}");
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("1 of 2 runs are complete: these results are partial."));
+}
+
+#[test]
+fn a_scenario_larger_than_memory_is_refused_before_it_starts() {
+    let scenario = format!("{PACKETS}  record: {{ trace: 1000000000000 }}\n");
+    let trace = folder("sim-memory.trace");
+    let (run, out) = sim("sim-memory", &scenario, &format!("--trace {}", trace.display()));
+    let run = run.ends_with(2);
+    assert!(run.stderr.starts_with("error: not enough memory: a run of "), "{}", run.stderr);
+    assert!(run.stderr.contains(" takes about 32"), "{}", run.stderr);
+    assert!(run.stderr.contains(" are available\n  hint: record fewer events (record.trace)"), "{}", run.stderr);
+    assert!(!out.exists() && !trace.exists());
+    // Nobody wants the trace, so nothing is recorded.
+    sim("sim-memory", &scenario, "").0.ends_with(0);
+}
+
+#[test]
+fn a_trace_is_written_shown_and_captured() {
+    let out = folder("sim-trace");
+    let (trace, capture) = (out.join("packets.trace"), out.join("packets.pcap"));
+    fs::create_dir_all(&out).unwrap();
+    let path = file("sim-trace.yaml", PACKETS);
+    let options = format!("--trace {} --pcap {} -o json", trace.display(), capture.display());
+    let run = wayleave(&format!("sim {path} {options}")).ends_with(0);
+    let document = run.json();
+    let shown = wayleave(&format!("trace show {}", trace.display())).ends_with(0);
+    let hash = document["input_hash"].as_str().unwrap();
+    let head = format!("# wayleave {}, seed 1, input {hash}\n", env!("CARGO_PKG_VERSION"));
+    assert!(shown.stdout.starts_with(&head), "{}", shown.stdout);
+    let delivered = shown.stdout.lines().filter(|line| line.contains("  delivered  ")).count();
+    assert_eq!(delivered as u64, document["runs"][0]["traffic"][0]["delivered"].as_u64().unwrap());
+    // The classic format with nanoseconds.
+    assert_eq!(fs::read(&capture).unwrap()[..4], 0xa1b2_3c4d_u32.to_le_bytes());
+    // Recording changes nothing else.
+    let without = wayleave(&format!("sim {path} -o json")).ends_with(0);
+    assert_eq!(without.stdout, run.stdout);
+    // Half a trace is none.
+    let whole = fs::read(&trace).unwrap();
+    fs::write(&trace, &whole[..whole.len() / 2]).unwrap();
+    let cut = wayleave(&format!("trace show {}", trace.display())).ends_with(2);
+    assert!(cut.stderr.contains("packets.trace: this trace is truncated: it ends after "), "{}", cut.stderr);
+    assert_eq!(cut.stdout, "");
+}
+
+#[test]
+fn a_trace_needs_one_run_and_a_place() {
+    let one = file("sim-trace-one.yaml", PACKETS);
+    let sweep = file("sim-trace-sweep.yaml", SWEEP);
+    let bad = |arguments: &str, expected: &str| {
+        let run = wayleave(&format!("sim {arguments}")).ends_with(2);
+        assert_eq!(run.stderr.trim_end(), expected);
+    };
+    let choose = "error: a trace is that of one run, and there are 4: choose with --only and --seed";
+    bad(&format!("{sweep} --trace t"), choose);
+    bad(&format!("{one} --trace no/such/t"), "error: no/such/t cannot be written: there is no directory no/such");
+    bad(&format!("{one} --trace /dev/full"), "error: /dev/full cannot be written: it is there, and is no regular file");
+}
+
+/// Runs in a shell in which no file may grow beyond some kilobytes: what a full disk looks like to a program.
+#[cfg(target_os = "linux")]
+fn on_a_full_disk(kilobytes: u32, arguments: &str) -> (Option<i32>, String) {
+    // A program that does not ignore the signal is ended by it.
+    let script = format!("trap '' XFSZ; ulimit -f {kilobytes}; exec \"$0\" {arguments}");
+    let output = Command::new("bash").args(["-c", &script, env!("CARGO_BIN_EXE_wayleave")]).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_and_leaves_nothing_half_written() {
+    let path = file("sim-full.yaml", PACKETS);
+    let out = folder("sim-full");
+    fs::create_dir_all(&out).unwrap();
+    let trace = out.join("packets.trace");
+    let (code, stderr) = on_a_full_disk(4, &format!("sim {path} -o json --trace {}", trace.display()));
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(
+        stderr.starts_with(&format!("cannot write {}: ", trace.display())) || stderr.contains("cannot write"),
+        "{stderr}"
+    );
+    assert_eq!(content(&out), []);
+    let (code, stderr) = on_a_full_disk(1, &format!("sim {path} --out {}", out.display()));
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains(" could not be written: "), "{stderr}");
+    assert_eq!(content(&out.join("runs")), []);
+    assert!(!out.join("report.html").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_standard_output_is_an_error() {
+    let path = file("sim-full-out.yaml", PACKETS);
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
+    let output = command.args(["sim", &path, "-o", "json"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("the output could not be written: No space left on device"), "{stderr}");
+}
+
+#[test]
+fn what_a_sweep_does_not_have_cannot_be_chosen() {
+    let sweep = file("sim-only.yaml", SWEEP);
+    let one = file("sim-only-one.yaml", PACKETS);
+    let bad = |arguments: &str, expected: &str| {
+        let run = wayleave(&format!("sim {arguments}")).ends_with(2);
+        assert_eq!(run.stderr.trim_end(), expected);
+    };
+    let none = "error: --only chooses runs of a sweep, and this scenario varies nothing";
+    bad(&format!("{one} --only a=b"), none);
+    let path = "error: this sweep does not vary \"load\": it varies traffic.web.load";
+    bad(&format!("{sweep} --only load=0.2"), path);
+    let value = "error: no run has traffic.web.load = 0.3: its values are 0.2, 0.6";
+    bad(&format!("{sweep} --only traffic.web.load=0.3"), value);
+}
+
+#[test]
+fn a_wrong_scenario_is_an_error_with_a_place_and_nothing_is_run() {
+    let (run, out) = sim("sim-wrong", &PACKETS.replace("10Mbit", "10mbps"), "");
+    let run = run.ends_with(2);
+    assert!(run.stderr.contains("sim-wrong.yaml:8:"), "{}", run.stderr);
+    assert!(run.stderr.contains("\"10mbps\" can mean bits or bytes"), "{}", run.stderr);
+    assert!(!out.exists());
+}
+
+/// The text of the first block of a kind after a line of docs/simulation.md.
+fn block<'a>(page: &'a str, after: &str, kind: &str) -> &'a str {
+    let rest = page.split_once(after).unwrap().1;
+    rest.split_once(&format!("```{kind}\n")).unwrap().1.split_once("```").unwrap().0
+}
+
+#[test]
+fn the_documentation_shows_what_is_printed() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/simulation.md");
+    let page = fs::read_to_string(path).unwrap();
+    let scenario = block(&page, "## An example", "yaml");
+    let sweep = block(&page, "## Sweeps", "yaml");
+    for (name, text, after) in [("control", scenario, "## An example"), ("control-sweep", sweep, "## Sweeps")] {
+        let (run, out) = sim(&format!("sim-doc-{name}"), text, "");
+        let printed = run.ends_with(0).stdout.replace(out.to_str().unwrap(), "wayleave-sim");
+        assert_eq!(printed, block(&page, after, "text"));
+    }
+    let trace = PathBuf::from(file("sim-doc.trace", ""));
+    let file = file("sim-doc.yaml", scenario);
+    wayleave(&format!("sim {file} -o json --trace {}", trace.display())).ends_with(0);
+    let shown = wayleave(&format!("trace show {}", trace.display())).ends_with(0).stdout;
+    assert!(shown.starts_with(block(&page, "## Packet traces", "text")), "{}", &shown[..300]);
+}
+
+#[test]
+fn a_run_says_what_services_got() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/scenario-sharing.yaml");
+    let shown = wayleave(&format!("sim {example} --out {}", folder("sim-sharing").display())).ends_with(0).stdout;
+    assert!(shown.contains("lost at limiters") && shown.contains("messages of machines and brokers: "), "{shown}");
+    let run = wayleave(&format!("sim {example} -o json --out {}", folder("sim-sharing-json").display())).ends_with(0);
+    let sharing = run.json()["runs"][0]["sharing"].clone();
+    assert!(sharing["messages"].as_u64() > Some(100), "{sharing}");
+    let services = sharing["services"].as_array().unwrap();
+    let arrived = |name: &str| -> Vec<u64> {
+        let service = services.iter().find(|service| service["name"] == name).unwrap();
+        let rack = service["racks"].as_array().unwrap().iter().find(|rack| !rack["receive"].is_null()).unwrap();
+        rack["receive"]["bytes"].as_array().unwrap().iter().map(|bytes| bytes.as_u64().unwrap()).collect()
+    };
+    // In the last 50 ms b has at least its 6 Gbit/s of 12, and a no more than its 6.
+    let mean = |bytes: Vec<u64>| bytes[25..].iter().sum::<u64>() as f64 * 8.0 / (bytes.len() - 25) as f64 / 0.01;
+    let (a, b) = (mean(arrived("a")), mean(arrived("b")));
+    assert!((1e9..6.1e9).contains(&a) && (5.9e9..12.0e9).contains(&b), "{a} {b}");
+}

@@ -1,0 +1,104 @@
+//! `verify`: what is admitted holds, what is broken on purpose is caught, and every finding can be made again.
+
+use crate::command::{contracts, file, requests, wayleave};
+
+/// Four bursts of 20 kB into one port.
+fn colliding(name: &str) -> String {
+    let contract = |n: u32| format!("name: c{n}, from: h{n}, to: h5, rate: 5Mbit, burst: 20kB, deadline: 20ms");
+    let items: Vec<String> = (1..=4).map(contract).collect();
+    file(name, contracts(&items.iter().map(String::as_str).collect::<Vec<_>>()))
+}
+
+/// Budgets that leave room for them.
+const STAR: &str = "-t star:hosts=5 --budgets 2ms,4ms --host-budget 2ms";
+
+#[test]
+fn every_promise_of_either_scheme_holds() {
+    let list = requests("verify-k4.yaml", "fat-tree:k=4", 8, 400);
+    for scheme in ["", "--reroute", "--scheme silo", "--model published"] {
+        let run = wayleave(&format!("verify -t fat-tree:k=4 -f {list} {scheme} --effort quick -o json")).ends_with(0);
+        let json = run.json();
+        assert_eq!(json["summary"]["violations"], 0, "{scheme}");
+        let contracts = json["contracts"].as_array().unwrap();
+        assert!(contracts.len() > 50, "{scheme}: {} contracts", contracts.len());
+        for contract in contracts {
+            let (worst, bound) = (contract["worst_ps"].as_u64().unwrap(), contract["bound_ns"].as_u64().unwrap());
+            assert!(worst > 0 && worst <= bound * 1000, "{contract}");
+            assert!(contract["packets"].as_u64() > Some(0) && contract["drops"] == 0, "{contract}");
+        }
+    }
+}
+
+#[test]
+fn bursts_that_collide_come_close_to_what_the_calculus_says() {
+    let list = colliding("verify-close.yaml");
+    let json = wayleave(&format!("verify {STAR} -f {list} --effort quick -o json")).ends_with(0).json();
+    for contract in json["contracts"].as_array().unwrap() {
+        let (worst, today) = (contract["worst_ps"].as_f64().unwrap(), contract["today_ns"].as_f64().unwrap());
+        assert!(worst / today / 1e3 > 0.8, "{contract}");
+    }
+}
+
+#[test]
+fn a_plan_is_verified_as_the_contracts_that_it_was_made_of() {
+    let list = requests("verify-plan.yaml", "fat-tree:k=4", 8, 1500);
+    let plan = wayleave(&format!("plan -t fat-tree:k=4 -f {list} --reroute --routing least-delay -o json"));
+    assert!(
+        plan.json()["summary"]["moved"].as_u64() > Some(0),
+        "no flow was moved: the test shows less than it should"
+    );
+    let plan = file("verify-plan.json", plan.stdout);
+    let options = "--effort quick -o json";
+    let from_plan = wayleave(&format!("verify -t fat-tree:k=4 --plan {plan} {options}")).ends_with(0).json();
+    let from_list = wayleave(&format!("verify -t fat-tree:k=4 -f {list} --reroute --routing least-delay {options}"))
+        .ends_with(0)
+        .json();
+    let bounds = |json: &serde_json::Value| {
+        let contracts = json["contracts"].as_array().unwrap().iter();
+        let of = |contract: &serde_json::Value| ["name", "bound_ns", "today_ns"].map(|key| contract[key].to_string());
+        contracts.map(of).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(bounds(&from_plan), bounds(&from_list));
+}
+
+#[test]
+fn a_broken_promise_ends_with_four_and_a_command_that_shows_it_again() {
+    let list = colliding("verify-broken.yaml");
+    for fault in ["budget-halved", "shaper-off", "buffers-gone"] {
+        let run = wayleave(&format!("verify {STAR} -f {list} --effort quick --break {fault} -o json")).ends_with(4);
+        let said = run.stderr.lines().find_map(|line| line.strip_prefix("  replay: wayleave ")).unwrap().to_owned();
+        let json = run.json();
+        let violation = &json["violations"][0];
+        assert_eq!(violation["replay"], format!("wayleave {said}"));
+        let again = wayleave(&said).ends_with(4).json();
+        let same = again["violations"].as_array().unwrap().iter().find(|other| other["name"] == violation["name"]);
+        assert_eq!(same.unwrap()["message"], violation["message"], "{fault}: {said}");
+        assert_eq!(again["input_hash"], json["input_hash"]);
+    }
+}
+
+#[test]
+fn the_search_is_for_the_contract_that_is_named() {
+    let list = colliding("verify-flow.yaml");
+    let run = wayleave(&format!("verify {STAR} -f {list} --effort quick --flow c3")).ends_with(0);
+    assert!(run.stdout.lines().nth(1).unwrap().starts_with("c3 "), "{}", run.stdout);
+    let run = wayleave(&format!("verify {STAR} -f {list} --flow c5")).ends_with(2);
+    assert!(run.stderr.contains("no contract \"c5\" is admitted; did you mean \"c"), "{}", run.stderr);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let list = colliding("verify-nonsense.yaml");
+    let plan = file("verify-nonsense.json", wayleave(&format!("plan {STAR} -f {list} -o json")).stdout);
+    for (arguments, expected) in [
+        (format!("{STAR} -f {list} --replay chasing:9,1"), "there is no promise 9"),
+        (format!("{STAR} -f {list} --replay chasing,1"), "is no attack: PATTERN,SEED[,SHIFTS] is expected"),
+        (format!("-t star:hosts=6 --plan {plan}"), "the plan is for star with 5 hosts"),
+        (format!("-t star:hosts=5 --plan {list}"), "is no plan of `wayleave plan -o json`"),
+        (format!("-t star:hosts=5 --plan {plan} --scheme silo"), "cannot be used with"),
+        ("-t star:hosts=5".to_owned(), "--file"),
+    ] {
+        let run = wayleave(&format!("verify {arguments}")).ends_with(2);
+        assert!(run.stderr.contains(expected), "{arguments}: {}", run.stderr);
+    }
+}

@@ -1,0 +1,4 @@
+//! The controller, one step after the other.
+
+mod smoke;
+mod what_if;

@@ -1,0 +1,148 @@
+//! What has to hold of a controller as a whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wayleave_controller::{Controller, Kind, Operation, Setup, State, Trouble};
+use wayleave_schemes::standing::Standing as _;
+use wayleave_units::WallTime;
+
+use crate::world::wire::{Flow, Wire, hops};
+
+/// What is on disk.
+pub(crate) type Store = BTreeMap<(Kind, String), std::sync::Arc<str>>;
+
+pub(crate) fn records(controller: &Controller) -> Store {
+    let record = |change: wayleave_controller::Change| Some(((change.kind, change.key), change.body?));
+    controller.records().into_iter().filter_map(record).collect()
+}
+
+pub(crate) fn load(setup: &Setup, wall: WallTime, store: &Store) -> Result<Controller, String> {
+    let records = store.iter().map(|((kind, key), body)| (*kind, key.as_str(), &**body));
+    Controller::load(setup, wall, records)
+        .map_err(|error| format!("no controller can be made of what is on disk: {error}"))
+}
+
+/// What is on disk is what is in memory.
+pub(crate) fn same_records(controller: &Controller, store: &Store) -> Result<(), String> {
+    let records = records(controller);
+    for (key, body) in &records {
+        if store.get(key) != Some(body) {
+            return Err(format!("{key:?} is {body}, and on disk it is {:?}", store.get(key)));
+        }
+    }
+    match store.keys().find(|key| !records.contains_key(key)) {
+        Some(key) => Err(format!("{key:?} is on disk, and nowhere else")),
+        None => Ok(()),
+    }
+}
+
+/// Every flow has an owner, and every contract its flows.
+pub(crate) fn whole(controller: &Controller) -> Result<(), String> {
+    for (flow, _) in controller.ledger().flows() {
+        let Some(grant) = controller.owner(flow) else { return Err(format!("flow {} belongs to nobody", flow.0)) };
+        if !grant.is_ended() && !controller.routes(grant).iter().any(|&(other, _)| other == flow) {
+            return Err(format!("flow {} belongs to {}, which does not know it", flow.0, grant.id));
+        }
+    }
+    let Some(placement) = controller.scheme().queues() else { return Err("no queues".to_owned()) };
+    for grant in controller.grants().filter(|grant| !grant.is_ended()) {
+        let routes = controller.routes(grant);
+        let has_failed = matches!(grant.trouble, Some(Trouble::Failed { .. }));
+        if routes.is_empty() && !has_failed {
+            return Err(format!("{} has no place, and is {:?}", grant.id, grant.state));
+        }
+        let bound = routes.iter().map(|(_, route)| placement.bound(route)).max();
+        if !has_failed && (bound != Some(grant.bound) || grant.bound > grant.order.contract.deadline) {
+            return Err(format!("{} was told a bound of {}, and has {bound:?}", grant.id, grant.bound));
+        }
+    }
+    Ok(())
+}
+
+/// What is reserved keeps every promise.
+pub(crate) fn sound(controller: &Controller, wire: &mut Wire) -> Result<(), String> {
+    let mut flows: BTreeSet<Flow> = BTreeSet::new();
+    for (flow, reservation) in controller.ledger().flows() {
+        let serial = controller.owner(flow).map_or(0, |grant| grant.serial);
+        let mut one = Flow::of(serial, &reservation.route, reservation.demand, 0);
+        // What is there twice counts twice.
+        while !flows.insert(one.clone()) {
+            one.copy += 1;
+        }
+    }
+    let Some(placement) = controller.scheme().queues() else { return Err("no queues".to_owned()) };
+    wire.passes(placement, &flows).map_err(|error| format!("what is reserved breaks promises:\n    {error}"))
+}
+
+/// A controller that is loaded from the records of this one is equal to it.
+pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -> Result<(), String> {
+    let other = load(setup, wall, &records(controller))?;
+    if other.ledger() != controller.ledger() {
+        return Err("a loaded controller has another ledger".to_owned());
+    }
+    if !controller.tenants().eq(other.tenants()) || !controller.vms().eq(other.vms()) {
+        return Err("a loaded controller has other tenants, with other usage, or other VMs".to_owned());
+    }
+    let ids: BTreeSet<_> =
+        controller.grants().chain(other.grants()).filter(|one| !one.is_ended()).map(|one| one.id.clone()).collect();
+    for id in ids {
+        let describe = |controller: &Controller| {
+            let grant = controller.grant(&id)?;
+            let routes: Vec<_> = controller.routes(grant).iter().map(|(_, route)| hops(route)).collect();
+            Some(format!(
+                "{:?} {:?} {:?} {} {:?} {routes:?}",
+                grant.order,
+                grant.state,
+                grant.trouble,
+                grant.bound,
+                grant.versions()
+            ))
+        };
+        let (here, there) = (describe(controller), describe(&other));
+        // What starts or ends by a calendar that has jumped meanwhile may differ.
+        let has_times = controller.grant(&id).is_none_or(|one| one.order.starts.is_some() || one.order.ends.is_some());
+        if here != there && !has_times {
+            return Err(format!("{id} is {here:?}, and after loading {there:?}"));
+        }
+    }
+    for (node, _) in controller.network().nodes() {
+        let name = &controller.network().node(node).name;
+        // A rule that no contract explains is told of anew when its host begins a session.
+        let known = |one: &Operation| {
+            controller
+                .grant_of(one.serial)
+                .is_some_and(|grant| grant.order.starts.is_none() && grant.order.ends.is_none())
+        };
+        let of = |controller: &Controller| controller.outbox(name).into_iter().filter(known).collect::<Vec<_>>();
+        if of(controller) != of(&other) {
+            return Err(format!("{name} has to be told {:?}, and after loading {:?}", of(controller), of(&other)));
+        }
+    }
+    Ok(())
+}
+
+/// What is still to come, once nothing fails any more.
+pub(crate) fn settled<'a>(controller: &Controller, agents: impl Iterator<Item = &'a String>) -> Result<(), String> {
+    for grant in controller.grants() {
+        match (grant.state, &grant.trouble) {
+            // Also the last change has to have come through, not only the rule before it.
+            (State::Enforced, None) if grant.versions().0 == grant.versions().1 => {}
+            (State::Degraded, Some(Trouble::Failed { keeps_place: false, .. })) => {}
+            (state, trouble) => {
+                let down: Vec<_> = controller.down().collect();
+                return Err(format!("{} is {state:?} ({trouble:?}) with {down:?} down: {grant:?}", grant.id));
+            }
+        }
+    }
+    for name in agents {
+        let left = controller.outbox(name);
+        if !left.is_empty() {
+            return Err(format!("{name} has still to be told {left:?}"));
+        }
+    }
+    let is_ended = |&flow: &wayleave_topology::FlowId| controller.owner(flow).is_none_or(|grant| grant.is_ended());
+    match controller.ledger().flows().map(|(flow, _)| flow).find(is_ended) {
+        Some(flow) => Err(format!("flow {} is still held", flow.0)),
+        None => Ok(()),
+    }
+}

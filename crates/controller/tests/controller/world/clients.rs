@@ -1,0 +1,178 @@
+//! What operators and tenants ask for.
+
+use wayleave_contracts::{Accounting, Contract, Match, Order, Priority, Quota};
+use wayleave_controller::{Check, Command, Id, Mode, Standing, VmWish};
+use wayleave_topology::NodeId;
+use wayleave_units::{Bytes, Rate, Time, WallTime};
+
+use crate::world::events::{Wanted, What};
+use crate::world::run::World;
+
+const TENANTS: [&str; 2] = ["default", "acme"];
+
+impl World {
+    /// Something that a client wants.
+    pub(crate) fn wish(&mut self) -> Wanted {
+        let key = self.dice.percent(60).then(|| format!("key {}", self.wishes));
+        let what = match self.dice.between(1, 100) {
+            1..=62 => self.contracts(1, Mode::Each, Standing::ForGood),
+            63..=68 => What::Other(Command::Delete { ids: vec![self.some_id()] }),
+            69..=69 => What::Other(Command::Delete { ids: vec![self.some_id(), self.some_id()] }),
+            70..=75 => {
+                let many = self.dice.between(2, 4);
+                self.contracts(many, Mode::AllOrNothing, Standing::ForGood)
+            }
+            76..=79 => {
+                let many = self.dice.between(2, 5);
+                self.contracts(many, Mode::Each, Standing::ForGood)
+            }
+            80..=85 => {
+                let (many, mode) = (self.dice.between(1, 4), self.dice.pick(&[Mode::Each, Mode::AllOrNothing]));
+                self.contracts(many, mode, Standing::Trial)
+            }
+            86..=91 => self.vm(),
+            92..=94 => {
+                let contracts = self.dice.pick(&[None, Some(2), Some(5)]);
+                let quota = Quota { rate: None, burst: None, contracts };
+                What::Other(Command::PutTenant { name: "acme".to_owned(), quota, check: Check::None })
+            }
+            95..=96 => What::Other(Command::Forget { id: self.some_id().0 }),
+            _ => {
+                let serial = self.dice.between(1, 10);
+                What::Late { node: self.some_host(), serial }
+            }
+        };
+        Wanted { key, what, patience: self.dice.between(0, 3) }
+    }
+
+    pub(crate) fn some_host(&mut self) -> String {
+        let hosts: Vec<String> =
+            self.setup.network.hosts().map(|host| self.setup.network.node(host).name.clone()).collect();
+        self.dice.pick(&hosts)
+    }
+
+    fn some_id(&mut self) -> (Id, Check) {
+        let known = self.model.ids();
+        let id = if known.is_empty() || self.dice.percent(20) { self.any_id() } else { self.dice.pick(&known) };
+        let check = self.check(&id);
+        (id, check)
+    }
+
+    fn any_id(&mut self) -> Id {
+        Id::new(self.dice.pick(&TENANTS), format!("c{}", self.dice.between(1, 12)))
+    }
+
+    fn check(&mut self, id: &Id) -> Check {
+        let Some(revision) = self.model.revision(id) else { return Check::None };
+        match self.dice.between(1, 100) {
+            1..=5 => Check::Absent,
+            6..=10 => Check::Present,
+            11..=30 => Check::Revision(revision.saturating_sub(self.dice.pick(&[0, 0, 0, 1]))),
+            _ => Check::None,
+        }
+    }
+
+    fn contracts(&mut self, many: u64, mode: Mode, standing: Standing) -> What {
+        let orders = (0..many).map(|_| self.order()).collect();
+        What::Apply { orders, mode, standing }
+    }
+
+    fn order(&mut self) -> (Order, Check) {
+        let known = self.model.ids();
+        let id = if known.is_empty() || self.dice.percent(70) { self.any_id() } else { self.dice.pick(&known) };
+        let check = self.check(&id);
+        let (old, changes) = (self.model.order(&id).cloned(), self.dice.between(1, 100));
+        let mut order = match old {
+            // The same again, or with other words about the same.
+            Some(old) if changes <= 10 => return (old, check),
+            Some(old) if changes <= 25 => old,
+            // Other terms between the same ends.
+            Some(old) if changes <= 95 => {
+                let (rate, burst, deadline) = self.terms();
+                let contract = Contract { rate, burst, deadline, ..old.contract.clone() };
+                return (Order { contract, ..old }, check);
+            }
+            _ => self.fresh(&id),
+        };
+        let wall = self.wall().as_nanos();
+        let later = |ms: u64| Some(WallTime::from_nanos(wall + ms * 1_000_000));
+        if self.dice.percent(15) {
+            order.starts = later(self.dice.between(0, 200));
+        }
+        if self.dice.percent(15) {
+            order.ends = later(self.dice.between(201, 800));
+        }
+        if self.dice.percent(20) {
+            let port = std::num::NonZeroU16::new(self.dice.between(1, 9) as u16);
+            order.matching = Some(Match {
+                protocol: Some(wayleave_contracts::Protocol::new(17)),
+                source_address: None,
+                source_port: None,
+                destination_address: None,
+                destination_port: port,
+            });
+        }
+        order.priority = Priority::new(self.dice.between(0, 100) as u8).unwrap();
+        (order, check)
+    }
+
+    fn terms(&mut self) -> (Rate, Bytes, Time) {
+        if self.weather.is_crowd {
+            let (rate, burst) = (self.dice.pick(&[1, 2, 5, 20]), self.dice.pick(&[1_600, 3_000, 4_000]));
+            let deadline = self.dice.pick(&[1, 2, 40, 40, 80, 80]);
+            return (Rate::from_mbit(rate), Bytes::new(burst), Time::from_millis(deadline));
+        }
+        let rate = self.dice.pick(&[2, 10, 10, 50, 200, 450]);
+        let burst = self.dice.pick(&[1_600, 3_000, 3_000, 6_000, 20_000]);
+        let deadline = self.dice.pick(&[1, 2, 2, 4, 40, 80]);
+        (Rate::from_mbit(rate), Bytes::new(burst), Time::from_millis(deadline))
+    }
+
+    fn fresh(&mut self, id: &Id) -> Order {
+        let from = self.some_end(id);
+        let is_crowd = self.weather.is_crowd && self.dice.percent(80);
+        let to = [self.some_end(id), if is_crowd { "h1".to_owned() } else { self.some_end(id) }];
+        let to = to.into_iter().max_by_key(|to| *to != from).unwrap_or_default();
+        let (rate, burst, deadline) = self.terms();
+        let contract = Contract {
+            name: id.name.clone(),
+            tenant: (id.tenant != "default").then(|| id.tenant.clone()),
+            from: NodeId(0),
+            to: NodeId(0),
+            rate,
+            burst,
+            deadline,
+            accounting: Accounting::Wire,
+            max_frame: None,
+            route: None,
+            protection: if self.dice.percent(3) { 2 } else { 1 },
+        };
+        Order::plain(contract, &from, &to)
+    }
+
+    fn some_end(&mut self, id: &Id) -> String {
+        let vms: Vec<String> =
+            self.controller.vms().filter(|(vm, _)| vm.tenant == id.tenant).map(|(vm, _)| vm.name.clone()).collect();
+        if vms.is_empty() || self.dice.percent(70) { self.some_host() } else { self.dice.pick(&vms) }
+    }
+
+    /// The hosts that the ends of an order are on now.
+    pub(crate) fn resolve(&self, order: &mut Order) {
+        let id = Id::new(order.contract.tenant.as_deref().unwrap_or("default"), order.contract.name.as_str());
+        let host = |name: &str| self.controller.end_of(&id, name).unwrap_or(NodeId(0));
+        (order.contract.from, order.contract.to) = (host(&order.from), host(&order.to));
+    }
+
+    fn vm(&mut self) -> What {
+        let id = Id::new(self.dice.pick(&TENANTS), format!("v{}", self.dice.between(1, 4)));
+        if self.dice.percent(30) {
+            return What::Other(Command::DeleteVm { id, check: Check::None });
+        }
+        let wish = match self.dice.between(0, 2) {
+            0 => VmWish::Random(self.dice.between(0, 1 << 40)),
+            1 => VmWish::Fit,
+            _ => VmWish::On(self.some_host()),
+        };
+        What::Other(Command::PutVm { id, wish, mac: None, check: Check::None })
+    }
+}

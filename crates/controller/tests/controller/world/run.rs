@@ -1,0 +1,402 @@
+//! The scheduler: what happens next, and what is looked at then.
+
+mod serving;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wayleave_contracts::Demand;
+use wayleave_contracts::Quota;
+use wayleave_controller::{Check, Command, Controller, Now, Setup};
+use wayleave_schemes::standing::Standing as _;
+use wayleave_southbound::{Agent, Answer, Recorder};
+use wayleave_units::{Time, WallTime};
+
+use crate::world::checks::{self, Store};
+use crate::world::events::{Event, Waiting, Wanted, What};
+use crate::world::model::Model;
+use crate::world::place::{Dice, Weather, setup};
+use crate::world::wire::{Flow, Wire};
+
+/// When the calendar begins, ns since 1970: far from its beginning, so that it can jump back.
+const CALENDAR: u64 = 1_700_000_000_000_000_000;
+
+/// How long a history may take to settle: many times as long as anything is waited for.
+const PATIENCE: Time = Time::from_millis(20_000);
+
+/// A host or a switch with an agent.
+pub(crate) struct Node {
+    /// None while it has no power.
+    pub(crate) agent: Option<Agent<Recorder>>,
+    /// Grows whenever an agent ends: its connections end with it.
+    pub(crate) life: u64,
+    /// It was declared down while it was not, in this session.
+    pub(crate) taint: Option<Option<u64>>,
+    /// Links that have no carrier there.
+    pub(crate) dark: BTreeSet<String>,
+}
+
+pub(crate) struct World {
+    pub(crate) dice: Dice,
+    pub(crate) weather: Weather,
+    pub(crate) setup: Setup,
+    pub(crate) controller: Controller,
+    pub(crate) model: Model,
+    pub(crate) nodes: BTreeMap<String, Node>,
+    pub(crate) wall_offset: u64,
+    pub(crate) wishes: u64,
+    /// Whether everything works.
+    pub(crate) is_calm: bool,
+    pub(crate) wire: Wire,
+    now: Time,
+    /// When this controller was loaded, and the how-manieth it is.
+    born: Time,
+    life: u64,
+    store: Store,
+    group: Vec<Waiting>,
+    commits: bool,
+    queue: BTreeMap<(Time, u64), Event>,
+    number: u64,
+    trace: Option<Vec<String>>,
+    totals: Totals,
+}
+
+/// What happened in all histories together: a world in which nothing happens finds nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    steps: u64,
+    created: u64,
+    refused: u64,
+    moved: u64,
+    rerouted: u64,
+    degraded: u64,
+    restored: u64,
+    commits: u64,
+    crashes: u64,
+    from_memory: u64,
+    sessions: u64,
+    wire_checks: u64,
+}
+
+impl Totals {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.steps += other.steps;
+        self.created += other.created;
+        self.refused += other.refused;
+        self.moved += other.moved;
+        self.rerouted += other.rerouted;
+        self.degraded += other.degraded;
+        self.restored += other.restored;
+        self.commits += other.commits;
+        self.crashes += other.crashes;
+        self.from_memory += other.from_memory;
+        self.sessions += other.sessions;
+        self.wire_checks += other.wire_checks;
+    }
+
+    pub(crate) fn assert_that_something_happened(&self) {
+        let all = [
+            self.created,
+            self.refused,
+            self.moved,
+            self.rerouted,
+            self.degraded,
+            self.restored,
+            self.commits,
+            self.crashes,
+        ];
+        assert!(all.iter().chain([&self.from_memory, &self.sessions]).all(|&one| one > 0), "{self:?}");
+    }
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, is_traced: bool) -> Self {
+        let mut dice = Dice::new(seed);
+        let setup = setup(&mut dice);
+        let weather = Weather::of(&mut dice);
+        let controller = Controller::load(&setup, WallTime::from_nanos(CALENDAR), []).unwrap();
+        let has_agent = |switch: bool| !switch || setup.southbound == wayleave_controller::Southbound::HostsAndSwitches;
+        let is_switch = |node| setup.network.switches().any(|other| other == node);
+        let nodes = setup.network.nodes().filter(|&(node, _)| has_agent(is_switch(node)));
+        let nodes = nodes.map(|(_, node)| (node.name.clone(), Node::new(weather.pace))).collect();
+        let mut world = Self {
+            dice,
+            weather,
+            controller,
+            model: Model::default(),
+            nodes,
+            setup,
+            wall_offset: CALENDAR,
+            wishes: 0,
+            is_calm: false,
+            wire: Wire::default(),
+            now: Time::ZERO,
+            born: Time::ZERO,
+            life: 0,
+            store: Store::new(),
+            group: Vec::new(),
+            commits: false,
+            queue: BTreeMap::new(),
+            number: 0,
+            trace: is_traced.then(Vec::new),
+            totals: Totals::default(),
+        };
+        let put = Command::PutTenant { name: "acme".to_owned(), quota: Quota::default(), check: Check::None };
+        let now = world.clock();
+        world.controller.handle(now, put).unwrap();
+        world.put_on_disk();
+        world.at(Time::ZERO, Event::Wish);
+        if world.weather.failures_us > 0 {
+            world.at(Time::from_millis(2), Event::Failure);
+        }
+        world
+    }
+
+    pub(crate) fn note(&mut self, line: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{:>12} {}", self.now.to_string(), line()));
+        }
+    }
+
+    pub(crate) fn trace(&self) -> &[String] {
+        self.trace.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        Totals { wire_checks: self.wire.checks, ..self.totals }
+    }
+
+    pub(crate) fn at(&mut self, after: Time, event: Event) {
+        self.number += 1;
+        self.queue.insert((self.now + after, self.number), event);
+    }
+
+    pub(crate) fn wall(&self) -> WallTime {
+        WallTime::from_nanos(self.wall_offset + self.now.as_nanos())
+    }
+
+    /// The time as this controller is told it.
+    fn clock(&mut self) -> Now {
+        let wall = self.wall();
+        self.model.latest = self.model.latest.max(Some(wall));
+        Now { steady: self.now - self.born, wall }
+    }
+
+    /// The whole history: while things fail, and until it has settled.
+    pub(crate) fn live(&mut self) -> Result<(), String> {
+        while self.wishes < self.weather.wishes {
+            self.step()?;
+        }
+        self.calm_down();
+        let end = self.now + PATIENCE;
+        loop {
+            let result = checks::settled(&self.controller, self.nodes.keys());
+            let is_quiet = self.group.is_empty() && !self.queue.values().any(|event| matches!(event, Event::Asked(_)));
+            if result.is_ok() && is_quiet {
+                break;
+            }
+            if self.now > end {
+                return result.map_err(|error| format!("it does not settle: {error}"));
+            }
+            for _ in 0..50 {
+                self.step()?;
+            }
+        }
+        self.hosts_do_as_told()?;
+        self.everything_ends()
+    }
+
+    /// Nothing fails any more, and what was down is up.
+    fn calm_down(&mut self) {
+        self.is_calm = true;
+        self.note(|| "from now on nothing fails".to_owned());
+        // All contracts that start have started, and those that end have ended.
+        self.wall_offset += 10_000_000_000;
+        for name in self.nodes.keys().cloned().collect::<Vec<_>>() {
+            self.power(&name);
+            self.nodes.entry(name.clone()).and_modify(|node| node.dark.clear());
+            self.see(&name);
+        }
+        for element in self.controller.down().map(|(element, _)| element.clone()).collect::<Vec<_>>() {
+            let what = What::Declare { element, down: false };
+            self.at(Time::ZERO, Event::Asked(Box::new(Wanted { key: None, what, patience: 0 })));
+        }
+    }
+
+    /// At the end hosts send what is promised, and nothing else.
+    fn hosts_do_as_told(&mut self) -> Result<(), String> {
+        let mut promised = BTreeSet::new();
+        for grant in self.controller.grants().filter(|grant| grant.trouble.is_none()) {
+            let request = wayleave_schemes::request(&grant.order.contract, &self.setup.model);
+            let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
+            let routes = self.controller.routes(grant);
+            promised.extend(routes.iter().map(|(_, route)| Flow::of(grant.serial, route, demand, 0)));
+        }
+        let sent = self.wire.flows(Time::MAX);
+        match sent.symmetric_difference(&promised).next() {
+            Some(flow) => {
+                let word = if sent.contains(flow) { "sent, and not promised" } else { "promised, and not sent" };
+                Err(format!("{flow:?} is {word}: {:?}", self.controller.grant_of(flow.serial)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Once every contract is deleted, nothing is reserved.
+    fn everything_ends(&mut self) -> Result<(), String> {
+        for id in self.model.ids() {
+            let command = Command::Delete { ids: vec![(id, Check::None)] };
+            let wanted = Wanted { key: None, what: What::Other(command), patience: 0 };
+            self.at(Time::ZERO, Event::Asked(Box::new(wanted)));
+        }
+        let end = self.now + PATIENCE;
+        let empty = checks::load(&self.setup, self.wall(), &Store::new())?;
+        while *self.controller.ledger() != *empty.ledger() || self.controller.grants().next().is_some() {
+            if self.now > end {
+                return Err("everything is deleted, and something is still held".to_owned());
+            }
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// The next thing happens.
+    fn step(&mut self) -> Result<(), String> {
+        self.totals.steps += 1;
+        let event = self.queue.first_key_value().map_or(Time::MAX, |(&(time, _), _)| time);
+        let (steady, wall) = self.controller.due();
+        let steady = steady.map(|due| self.born + due);
+        let wall = wall.map(|due| Time::from_nanos(due.as_nanos().saturating_sub(self.wall_offset)));
+        let due = steady.into_iter().chain(wall).min().unwrap_or(Time::MAX);
+        let agent = self.nodes.iter().filter_map(|(name, node)| Some((node.agent.as_ref()?.due(), name)));
+        let agent = agent.min().map(|(time, name)| (time, name.clone()));
+        match agent {
+            Some((time, name)) if time < event.min(due) => {
+                self.now = self.now.max(time);
+                self.with_agent(&name, Agent::tick);
+                self.look()
+            }
+            _ if due < event => {
+                self.now = self.now.max(due);
+                let now = self.clock();
+                self.controller.tick(now);
+                self.note(|| "controller: tick".to_owned());
+                self.commit_soon();
+                self.look()
+            }
+            _ => match self.queue.pop_first() {
+                Some(((time, _), event)) => {
+                    self.now = self.now.max(time);
+                    self.happen(event)
+                }
+                None => Err("nothing happens any more".to_owned()),
+            },
+        }
+    }
+
+    fn happen(&mut self, event: Event) -> Result<(), String> {
+        match event {
+            Event::Wish => {
+                if !self.is_calm {
+                    self.wishes += 1;
+                    let wanted = self.wish();
+                    self.carry(Event::Asked(Box::new(wanted)));
+                    let pause = self.dice.time(10, 10_000);
+                    self.at(pause, Event::Wish);
+                }
+                Ok(())
+            }
+            Event::Failure => {
+                if !self.is_calm {
+                    self.fail()?;
+                    let pause = self.dice.time(1_000, self.weather.failures_us);
+                    self.at(pause, Event::Failure);
+                }
+                self.look()
+            }
+            Event::Power { node } => {
+                self.power(&node);
+                Ok(())
+            }
+            Event::Carrier { node, link, is_dark } => {
+                if let Some(one) = self.nodes.get_mut(&node).filter(|_| !self.is_calm) {
+                    if is_dark {
+                        one.dark.insert(link)
+                    } else {
+                        one.dark.remove(&link)
+                    };
+                    self.see(&node);
+                }
+                Ok(())
+            }
+            Event::Asked(wanted) => self.asked(*wanted),
+            Event::FromAgent { node, life, request } => self.agent_asks(node, life, request),
+            Event::ToAgent { node, life, number, answer } => {
+                if self.nodes.get(&node).is_some_and(|one| one.life == life) {
+                    if !matches!(&answer, Answer::Operations(operations) if operations.is_empty()) {
+                        self.note(|| format!("to {node}: {answer:?}"));
+                    }
+                    let has_begun = matches!(answer, Answer::Begun { .. });
+                    self.with_agent(&node, |agent, now| agent.answer(now, number, answer));
+                    if has_begun {
+                        self.see(&node);
+                    }
+                    return self.look();
+                }
+                Ok(())
+            }
+            Event::Commit { life } => {
+                if life == self.life {
+                    self.commit()?;
+                }
+                self.look()
+            }
+        }
+    }
+
+    /// An agent does something, its requests go on their way, and what its node sends is looked at.
+    fn with_agent(&mut self, name: &str, act: impl FnOnce(&mut Agent<Recorder>, Time)) {
+        let now = self.now;
+        let Some(node) = self.nodes.get_mut(name) else { return };
+        let Some(agent) = node.agent.as_mut() else { return };
+        act(agent, now);
+        let requests = agent.take_requests();
+        let (life, epoch) = (node.life, agent.epoch());
+        self.look_at(name);
+        if let Some(node) = self.nodes.get_mut(name)
+            && node.taint.is_some_and(|tainted| epoch.is_some() && epoch != tainted)
+        {
+            node.taint = None;
+        }
+        for request in requests {
+            self.carry(Event::FromAgent { node: name.to_owned(), life, request });
+        }
+    }
+
+    /// What a node sends now.
+    pub(crate) fn look_at(&mut self, name: &str) {
+        let Some(node) = self.nodes.get(name) else { return };
+        let nothing = BTreeMap::new();
+        let rules = node.agent.as_ref().map_or(&nothing, |agent| agent.driver().rules());
+        self.wire.observe(self.now, name, rules, node.taint.is_some());
+    }
+
+    /// Looks at everything that has to hold at every moment.
+    fn look(&mut self) -> Result<(), String> {
+        checks::whole(&self.controller)?;
+        // Often enough: what is reserved stays for a while.
+        if self.dice.percent(10) {
+            checks::sound(&self.controller, &mut self.wire)?;
+        }
+        if !self.wire.is_tainted(self.now)
+            && let Some(placement) = self.controller.scheme().queues()
+        {
+            let flows = self.wire.flows(self.now);
+            let result = self.wire.passes(placement, &flows);
+            result.map_err(|error| format!("what is sent breaks promises:\n    {error}"))?;
+        }
+        if self.dice.percent(2) {
+            checks::survives(&self.controller, &self.setup, self.wall())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! The server's part: requests are carried out, put on disk together, and then answered; unless it ends meanwhile.
+
+use wayleave_contracts::Order;
+use wayleave_controller::{Check, Command, ElementName, Fault, Kind, Measured, Mode, Now, Reply, Standing};
+use wayleave_southbound::{Agent, Answer, Ask, Request};
+use wayleave_units::Time;
+
+use super::World;
+use crate::world::checks::{self, Store};
+use crate::world::events::{Done, Event, Waiting, Wanted, What};
+
+impl World {
+    /// A client's request has come.
+    pub(super) fn asked(&mut self, wanted: Wanted) -> Result<(), String> {
+        let now = self.clock();
+        if let Some(key) = &wanted.key
+            && let Some(known) = self.controller.recall(key)
+        {
+            let done = Done::Again(known.answer.clone());
+            self.totals.from_memory += 1;
+            self.group.push(Waiting::Client { wanted: Box::new(wanted), done, from_memory: true });
+            self.commit_soon();
+            return Ok(());
+        }
+        let Some(done) = self.carry_out(now, wanted.what.clone())? else { return Ok(()) };
+        self.note(|| format!("{}\n                -> {}", wanted.what.text(), done.short()));
+        if let Some(key) = &wanted.key {
+            self.controller.remember(now.wall, key, "the same".to_owned(), done.text());
+        }
+        self.group.push(Waiting::Client { wanted: Box::new(wanted), done, from_memory: false });
+        self.commit_soon();
+        self.look()
+    }
+
+    fn carry_out(&mut self, now: Now, what: What) -> Result<Option<Done>, String> {
+        let command = match what {
+            What::Apply { mut orders, mode, standing } => {
+                orders.iter_mut().for_each(|(order, _)| self.resolve(order));
+                return self.apply(now, orders, mode, standing).map(Some);
+            }
+            What::Declare { down: true, .. } if self.is_calm => return Ok(None),
+            What::Declare { element, down } => {
+                if let ElementName::Node(name) = &element
+                    && let Some(node) = self.nodes.get_mut(name).filter(|_| down)
+                    && let Some(agent) = &node.agent
+                {
+                    // An operator who does not err looks first.
+                    if !self.weather.operators_err && name.starts_with('h') {
+                        return Ok(None);
+                    }
+                    node.taint = Some(agent.epoch());
+                    self.look_at(name);
+                }
+                Command::SetElement { element, down: down.then(|| "it seems so".to_owned()) }
+            }
+            What::See { node } => {
+                let Some(one) = self.nodes.get(&node) else { return Ok(None) };
+                // Who has no session tells it in the next one.
+                let Some(epoch) = one.agent.as_ref().and_then(Agent::epoch) else { return Ok(None) };
+                Command::See { node, epoch, without_carrier: one.dark.iter().cloned().collect() }
+            }
+            What::Late { node, serial } => {
+                let epoch = self.nodes.get(&node).and_then(|node| node.agent.as_ref()?.epoch());
+                let Some(epoch) = epoch else { return Ok(None) };
+                let measured = Measured { serial, packets: 9, late: 1, worst: Time::from_millis(50) };
+                Command::Measure { node, epoch, measured: vec![measured] }
+            }
+            What::Other(Command::Forget { id }) => {
+                // Only who knows that a host sends nothing may say so.
+                let host = self.controller.grant(&id).map(|grant| self.setup.network.node(grant.sender()).name.clone());
+                if host.is_some_and(|host| self.nodes.get(&host).is_some_and(|node| node.agent.is_some())) {
+                    return Ok(None);
+                }
+                Command::Forget { id }
+            }
+            What::Other(command) => command,
+        };
+        let is_delete = matches!(command, Command::Delete { .. });
+        let result = self.controller.handle(now, command);
+        if let Ok(Reply::Changed { rerouted, degraded, restored }) = &result {
+            self.totals.rerouted += rerouted.len() as u64;
+            self.totals.degraded += degraded.len() as u64;
+            self.totals.restored += restored.len() as u64;
+        }
+        match result {
+            Ok(Reply::Each(applied)) if is_delete => Ok(Some(Done::Deleted(applied))),
+            result => Ok(Some(Done::Other(result))),
+        }
+    }
+
+    fn apply(&mut self, now: Now, orders: Vec<(Order, Check)>, mode: Mode, standing: Standing) -> Result<Done, String> {
+        self.controller.tick(now);
+        let before = (self.controller.ledger().clone(), checks::records(&self.controller));
+        let result = self.controller.handle(now, Command::Apply { orders: orders.clone(), mode, standing });
+        let Ok(Reply::Each(applied)) = result else { return Err(format!("a list was answered with {result:?}")) };
+        let is_whole = applied.iter().all(|one| one.result.is_ok());
+        self.totals.created += applied.iter().filter(|one| one.result.is_ok()).count() as u64;
+        let is_refused = |one: &&wayleave_controller::Applied| matches!(one.result, Err(Fault::Refused { .. }));
+        self.totals.refused += applied.iter().filter(is_refused).count() as u64;
+        if standing == Standing::Trial || (mode == Mode::AllOrNothing && !is_whole) {
+            if before.0 != *self.controller.ledger() {
+                return Err("a trial has changed the ledger".to_owned());
+            }
+            let without_counters = |mut store: Store| {
+                store.retain(|(kind, _), _| *kind != Kind::Controller);
+                store
+            };
+            if without_counters(before.1) != without_counters(checks::records(&self.controller)) {
+                return Err("a trial has changed records".to_owned());
+            }
+        }
+        Ok(Done::Applied { orders, mode, standing, applied })
+    }
+
+    /// An agent's request has come.
+    pub(super) fn agent_asks(&mut self, node: String, life: u64, request: Request) -> Result<(), String> {
+        let now = self.clock();
+        let Request { number, ask } = request;
+        let command = match ask {
+            Ask::Begin { after, installed } => Command::Begin { node: node.clone(), after, installed },
+            Ask::Confirm { epoch, done } => Command::Confirm { node: node.clone(), epoch, done },
+            Ask::Operations { epoch } => {
+                let at = self.controller.node(&node).ok().and_then(|node| self.controller.node_state(node));
+                let current = at.filter(|state| state.is_open).map(|state| state.epoch);
+                let answer = (current != Some(epoch)).then_some(Answer::Stale { current });
+                self.group.push(Waiting::Agent { node, life, number, answer });
+                self.commit_soon();
+                return Ok(());
+            }
+        };
+        self.note(|| format!("from {node}: {command:?}"));
+        let answer = match self.controller.handle(now, command) {
+            Ok(Reply::Begun { epoch }) => {
+                self.totals.sessions += 1;
+                Answer::Begun { epoch }
+            }
+            Ok(_) => Answer::Noted,
+            Err(Fault::StaleEpoch { current }) => Answer::Stale { current },
+            Err(fault) => return Err(format!("an agent was told {fault:?}")),
+        };
+        self.group.push(Waiting::Agent { node, life, number, answer: Some(answer) });
+        self.commit_soon();
+        self.look()
+    }
+
+    pub(super) fn commit_soon(&mut self) {
+        if !std::mem::replace(&mut self.commits, true) {
+            let life = self.life;
+            let late = self.dice.time(1, 2_000);
+            self.at(late, Event::Commit { life });
+        }
+    }
+
+    pub(super) fn put_on_disk(&mut self) {
+        let output = self.controller.take_output();
+        let is_move = |event: &&wayleave_controller::Event| {
+            event.kind == wayleave_controller::EventKind::Rerouted && event.detail.starts_with("bound")
+        };
+        self.totals.moved += output.events.iter().filter(is_move).count() as u64;
+        for event in &output.events {
+            self.note(|| format!("    {} {} {}", event.object, event.kind.name(), event.detail));
+        }
+        for change in output.changes {
+            match change.body {
+                Some(body) => drop(self.store.insert((change.kind, change.key), body)),
+                None => drop(self.store.remove(&(change.kind, change.key))),
+            }
+        }
+    }
+
+    /// Everything that was done is put on disk, and then told; unless the controller ends meanwhile.
+    pub(super) fn commit(&mut self) -> Result<(), String> {
+        self.commits = false;
+        let crashes = !self.is_calm && self.dice.percent(self.weather.crashes);
+        if crashes && self.dice.percent(50) {
+            return self.crash("before it commits");
+        }
+        self.put_on_disk();
+        self.totals.commits += 1;
+        if self.dice.percent(25) {
+            checks::same_records(&self.controller, &self.store)?;
+        }
+        let group = std::mem::take(&mut self.group);
+        for one in &group {
+            if let Waiting::Client { wanted, done, from_memory } = one {
+                self.learn(wanted, done, *from_memory)?;
+            }
+        }
+        self.model.agrees(&self.controller)?;
+        if crashes {
+            return self.crash("after it has committed");
+        }
+        group.into_iter().for_each(|one| self.tell(one));
+        Ok(())
+    }
+
+    /// What was put on disk counts, whether anybody hears of it or not.
+    fn learn(&mut self, wanted: &Wanted, done: &Done, from_memory: bool) -> Result<(), String> {
+        match done {
+            Done::Applied { orders, mode, standing, applied } => {
+                self.model.applied(orders, *mode, *standing, applied)?;
+            }
+            Done::Deleted(applied) => self.model.deleted(applied)?,
+            Done::Other(_) | Done::Again(_) => {}
+        }
+        match &wanted.key {
+            Some(key) => self.model.answered(key, &done.text(), from_memory),
+            None => Ok(()),
+        }
+    }
+
+    fn tell(&mut self, one: Waiting) {
+        match one {
+            Waiting::Client { mut wanted, .. } => {
+                // The answer is lost: it is asked again.
+                if !self.is_calm && wanted.key.is_some() && wanted.patience > 0 && self.dice.percent(30) {
+                    wanted.patience -= 1;
+                    self.carry(Event::Asked(wanted));
+                }
+            }
+            Waiting::Agent { node, life, number, answer } => {
+                let answer = answer.unwrap_or_else(|| Answer::Operations(self.controller.outbox(&node)));
+                self.carry(Event::ToAgent { node, life, number, answer });
+            }
+        }
+    }
+
+    /// The controller ends, and another goes on from what is on disk. Who waits for an answer asks again, or not.
+    pub(crate) fn crash(&mut self, why: &str) -> Result<(), String> {
+        self.note(|| format!("the controller ends {why}"));
+        self.totals.crashes += 1;
+        self.life += 1;
+        self.commits = false;
+        for one in std::mem::take(&mut self.group) {
+            if let Waiting::Client { mut wanted, .. } = one
+                && wanted.patience > 0
+            {
+                wanted.patience -= 1;
+                let late = self.dice.time(100, 20_000);
+                self.at(late, Event::Asked(wanted));
+            }
+        }
+        self.born = self.now;
+        self.controller = checks::load(&self.setup, self.wall(), &self.store)?;
+        let clock = self.clock();
+        self.model.latest = self.model.latest.max(Some(clock.wall));
+        self.commit_soon();
+        Ok(())
+    }
+}

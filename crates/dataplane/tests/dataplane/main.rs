@@ -1,0 +1,15 @@
+//! The eBPF programs and queues in this kernel, and against their models.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+mod changes;
+mod differential;
+mod forwarding;
+mod host;
+mod interfaces;
+mod model;
+mod names;
+mod objects;
+mod priorities;
+mod switch;
+mod world;

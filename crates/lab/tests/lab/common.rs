@@ -1,0 +1,75 @@
+//! Labs that belong to one process of tests, and what dead ones have left.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Once, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use wayleave_dataplane::doctor::{Check, Need, can_run, examine};
+use wayleave_lab::{LabName, Labs, Sentinel};
+use wayleave_repo_checks::left_out;
+
+static SWEEP: Once = Once::new();
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// The folder of [`labs`].
+pub(crate) fn labs_folder() -> PathBuf {
+    std::env::temp_dir().join("wayleave-lab-tests")
+}
+
+/// Where labs of tests are kept.
+pub(crate) fn labs() -> Labs {
+    let labs = Labs::at(labs_folder());
+    SWEEP.call_once(|| {
+        for name in labs.list() {
+            let owner = name.strip_prefix('t').and_then(|rest| rest.split('n').next()).unwrap_or("0");
+            if !Path::new("/proc").join(owner).exists() {
+                labs.down(&LabName::new(&name).unwrap()).unwrap();
+            }
+        }
+    });
+    labs
+}
+
+/// A name that no other test has.
+pub(crate) fn name() -> LabName {
+    LabName::new(&format!("t{}n{}", std::process::id(), NEXT.fetch_add(1, Relaxed))).unwrap()
+}
+
+/// Takes a lab away when a test ends, also by a panic.
+pub(crate) struct Down(pub(crate) LabName);
+
+impl Drop for Down {
+    fn drop(&mut self) {
+        // A test may have taken it away itself.
+        let _ = labs().down(&self.0);
+    }
+}
+
+/// Whether labs can be made here; says what was left out if not.
+pub(crate) fn is_able() -> bool {
+    static CHECKS: OnceLock<Vec<Check>> = OnceLock::new();
+    let checks = CHECKS.get_or_init(examine);
+    let able = can_run(checks);
+    for check in checks.iter().filter(|check| !able && check.need == Need::Required && !check.is_present()) {
+        left_out(check.name, &check.finding);
+    }
+    able
+}
+
+/// Who measures packets is alone among the tests of this program; others are not in each other's way.
+static ALONE: RwLock<()> = RwLock::new(());
+
+pub(crate) fn among_others() -> RwLockReadGuard<'static, ()> {
+    ALONE.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
+    ALONE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// [`wayleave_repo_checks::in_time`] with a sentinel among ordinary threads.
+pub(crate) fn in_time(measure: impl FnMut() -> Vec<String>) {
+    let waited = |sentinel: Sentinel| Duration::from_nanos(sentinel.stop().within(0, u64::MAX));
+    wayleave_repo_checks::in_time(|| Sentinel::start_among_others().unwrap(), waited, measure);
+}

@@ -1,0 +1,83 @@
+//! A fat tree at 10 Mbit/s: contracts across all pods keep their bounds beside floods of best effort.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::common::{Down, alone, in_time, is_able, labs, name};
+use crate::hosts::{CONTRACT_PORT, Hosts};
+use wayleave_lab::traffic::{FlowSpec, HEADERS, Load, Traffic};
+use wayleave_lab::{Sentinel, UpOptions, scaled};
+use wayleave_repo_checks::unless;
+use wayleave_topology::builders::{FatTree, build};
+use wayleave_units::{Bytes, Rate, Time};
+
+#[test]
+fn contracts_across_a_fat_tree_keep_their_bounds_and_order_beside_floods() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let network = scaled(&build::fat_tree(&FatTree::default()).unwrap(), Rate::from_mbit(10)).unwrap();
+    let name = name();
+    let _down = Down(name.clone());
+    let lab = labs().up(&UpOptions { name, topology: "fat-tree", network: &network, endpoints: &[] }).unwrap();
+    let mut hosts = Hosts::start(&lab);
+    let mut specs = Vec::new();
+    for host in 1..=16 {
+        let ends = [format!("host:h{host}"), format!("host:h{}", (host + 7) % 16 + 1)];
+        let [from, to] = ends.clone().map(|id| lab.plan().endpoint(&id).unwrap().clone());
+        // Two packets of 1000 B and five tags; 800 kbit/s.
+        let overhead = 24 + 4 * 6;
+        let (rate, burst) = (Rate::from_bits_per_second(800_000), Bytes::new(2 * (1000 + HEADERS + overhead)));
+        let bound = Time::from_millis(60);
+        hosts.promise(&lab, [&ends[0], &ends[1]], host, rate, burst, bound);
+        let load = Load::Bursts { rate, burst, period: Time::from_millis(100) };
+        let flow = |name: String, port, load, bound| FlowSpec {
+            name,
+            from: from.clone(),
+            to: to.clone(),
+            port,
+            source_port: None,
+            payload: 1000,
+            overhead,
+            load,
+            bound,
+        };
+        specs.push(flow(format!("contract {host}"), CONTRACT_PORT, load, Some(bound)));
+        if host % 4 == 0 {
+            let load = Load::Constant { rate: Rate::from_mbit(12) };
+            specs.push(flow(format!("flood {host}"), 9000, load, None));
+        }
+    }
+    in_time(|| {
+        let dropped =
+            |hosts: &mut Hosts| (1..=16).map(|host| hosts.shaped(&lab, &format!("host:h{host}"), host)).collect();
+        let before: Vec<u64> = dropped(&mut hosts);
+        let sentinel = Sentinel::start().unwrap();
+        let traffic = Traffic::start(specs.clone()).unwrap();
+        let start = Instant::now();
+        sleep(Duration::from_secs(6));
+        while traffic.least_sent() < 300 && start.elapsed() < Duration::from_secs(30) {
+            sleep(Duration::from_millis(50));
+        }
+        let reports = traffic.stop();
+        let stalls = sentinel.stop();
+        let after: Vec<u64> = dropped(&mut hosts);
+        let contracts = reports.iter().filter(|report| report.bounds.is_some());
+        let wrong = contracts.zip(before.iter().zip(after)).flat_map(|(report, (before, after))| {
+            let (name, shaped) = (&report.name, after - before);
+            let (_, broken) = report.late_by_stalls(&stalls);
+            assert_eq!((report.duplicates, report.strangers), (0, 0), "{name}");
+            assert!(report.lost() >= shaped, "{name}: {shaped} were shaped, and {} are missing", report.lost());
+            [
+                unless(broken.is_empty(), || format!("{name} was late: {broken:?}")),
+                unless(report.lost() == shaped, || format!("{name} lost {} behind its shaper", report.lost() - shaped)),
+                unless(report.reordered == 0, || format!("{name}: {} were reordered", report.reordered)),
+                unless(report.sent >= 300 && shaped * 50 < report.sent, || {
+                    format!("{name}: {shaped} of {}", report.sent)
+                }),
+            ]
+        });
+        wrong.flatten().collect()
+    });
+}

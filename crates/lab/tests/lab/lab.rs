@@ -1,0 +1,215 @@
+//! Labs on this machine: they come, they go, and leave nothing, whatever happens meanwhile.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::common::{Down, among_others, is_able, labs, labs_folder, name};
+use wayleave_dataplane::net::Namespace;
+use wayleave_lab::{EndpointSpec, Lab, LabError, LabName, Program, Stage, UpOptions, scaled};
+use wayleave_topology::Network;
+use wayleave_topology::builders::{Cabling, FatTree, build};
+use wayleave_units::Rate;
+
+fn star() -> Network {
+    scaled(&build::star(2, Cabling::default()).unwrap(), Rate::from_mbit(10)).unwrap()
+}
+
+fn fat_tree() -> Network {
+    scaled(&build::fat_tree(&FatTree::default()).unwrap(), Rate::from_mbit(10)).unwrap()
+}
+
+fn up(name: &LabName, network: &Network) -> Result<Lab, LabError> {
+    let vm = EndpointSpec { id: "acme:web".to_owned(), host: "h2".to_owned() };
+    labs().up(&UpOptions { name: name.clone(), topology: "test", network, endpoints: &[vm] })
+}
+
+/// The namespaces of a lab that are there.
+fn namespaces(name: &LabName) -> Vec<String> {
+    Namespace::list().unwrap().into_iter().filter(|one| one.starts_with(&name.prefix())).collect()
+}
+
+/// What a lab could leave that does not carry its name: links outside of namespaces, mounts.
+fn traces(name: &LabName) -> BTreeSet<String> {
+    let is_ours = |name: &String| {
+        ["p", "up", "e", "in"].iter().any(|stem| {
+            name.strip_prefix(stem)
+                .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+    };
+    let links = fs::read_dir("/sys/class/net").unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let folder = format!("/{name}/");
+    let mounts = mounts.lines().filter(|line| line.contains(&folder)).map(str::to_owned);
+    // The machine has an eth0 of its own.
+    links.filter(is_ours).filter(|name| name != "eth0").chain(mounts).collect()
+}
+
+#[test]
+fn a_lab_comes_up_knows_itself_and_leaves_nothing() {
+    if !is_able() {
+        return;
+    }
+    let _others = among_others();
+    let name = name();
+    let before = traces(&name);
+    let _down = Down(name.clone());
+    let made = up(&name, &fat_tree()).unwrap();
+    assert_eq!(namespaces(&name).len(), 36 + 17);
+    let found = labs().open(&name).unwrap();
+    assert_eq!(found.plan(), made.plan(), "a lab that is opened is the one that was made");
+    let status = labs().status(&name).unwrap();
+    assert_eq!((status.stage, status.nodes.len(), status.endpoints.len()), (Stage::Up, 36, 17));
+    let ports: usize = status.nodes.iter().map(|node| node.ports.len()).sum();
+    assert_eq!(ports, 96, "every port has its queues");
+
+    let removed = labs().down(&name).unwrap();
+    assert_eq!((removed.namespaces, removed.programs), (53, 0));
+    assert_eq!((namespaces(&name), traces(&name)), (Vec::new(), before));
+    let error = labs().down(&name).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("there is no lab {name}")), "{error}");
+}
+
+#[test]
+fn a_second_lab_of_the_same_name_is_refused_and_one_of_another_name_is_not() {
+    if !is_able() {
+        return;
+    }
+    let _others = among_others();
+    let (one, two) = (name(), name());
+    let _down = [Down(one.clone()), Down(two.clone())];
+    up(&one, &star()).unwrap();
+    let error = up(&one, &star()).unwrap_err().to_string();
+    assert!(error.contains(&format!("lab {one} is up already: `wayleave lab down --name {one}`")), "{error}");
+    assert_eq!(labs().status(&one).unwrap().missing, [""; 0], "the first is as it was");
+    up(&two, &star()).unwrap();
+    labs().down(&one).unwrap();
+    assert_eq!((namespaces(&one).len(), namespaces(&two).len()), (0, 6));
+}
+
+#[test]
+fn endpoints_know_one_another_and_have_the_size_of_packets_that_was_planned() {
+    if !is_able() {
+        return;
+    }
+    let _others = among_others();
+    let name = name();
+    let _down = Down(name.clone());
+    let lab = up(&name, &star()).unwrap();
+    let web = lab.plan().endpoint("acme:web").unwrap();
+    let inside = Namespace::open(&web.inside.namespace).unwrap();
+    let shown = |arguments: &[&str]| wayleave_dataplane::net::output(&inside, "ip", arguments).unwrap();
+    let neighbours = shown(&["neigh", "show"]);
+    assert_eq!(neighbours.matches("PERMANENT").count(), 2, "{neighbours}");
+    let link = shown(&["link", "show", "eth0"]);
+    let mac = web.mac.map(|byte| format!("{byte:02x}")).join(":");
+    assert!(link.contains("mtu 1500") && link.contains(&mac) && link.contains("UP"), "{link}");
+    let address = shown(&["addr", "show", "eth0"]);
+    assert!(address.contains("inet 10.0.0.3/8") && !address.contains("inet6"), "{address}");
+}
+
+#[test]
+fn programs_of_a_lab_outlive_their_starter_and_end_with_the_lab() {
+    if !is_able() {
+        return;
+    }
+    let _others = among_others();
+    let name = name();
+    let _down = Down(name.clone());
+    let lab = up(&name, &star()).unwrap();
+    // It does not listen to the polite signal, and has a child.
+    let script = "trap '' TERM; sleep 1000 & while :; do sleep 1; done";
+    let program = Program {
+        name: "stubborn".to_owned(),
+        file: "/bin/sh".into(),
+        arguments: vec!["-c".to_owned(), script.to_owned()],
+        environment: Vec::new(),
+    };
+    let process = lab.start(&program).unwrap();
+    let running = labs().status(&name).unwrap().programs;
+    assert!(running.contains(&process), "{running:?}");
+    let missing = Program { name: "nobody".to_owned(), file: "/nonexistent".into(), ..program };
+    assert!(lab.start(&missing).unwrap_err().to_string().contains("nobody cannot be started"));
+    assert!(labs().down(&name).unwrap().programs >= 1);
+    let state = fs::read_to_string(format!("/proc/{}/stat", process.pid)).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "it runs on: {state}");
+}
+
+/// The variable that makes this test a program that sets up a lab.
+const CHILD: &str = "WAYLEAVE_TEST_LAB";
+
+#[test]
+fn child_that_sets_up_a_lab() {
+    if let Ok(name) = std::env::var(CHILD) {
+        up(&LabName::new(&name).unwrap(), &fat_tree()).unwrap();
+    }
+}
+
+/// Whether so much of a fat tree's lab is made: its folder, then ever more of 53 namespaces, then ever more pins of its 20 switches.
+fn is_made(name: &LabName, step: usize) -> bool {
+    match step {
+        0 => labs().list().contains(&name.to_string()),
+        1..=6 => namespaces(name).len() >= step * 8,
+        _ => {
+            let pins = labs_folder().join(name.as_str()).join("bpf");
+            fs::read_dir(pins).is_ok_and(|pins| pins.count() > (step - 7) * 4)
+        }
+    }
+}
+
+#[test]
+fn a_lab_whose_making_is_killed_can_be_taken_away_whole() {
+    if !is_able() {
+        return;
+    }
+    let _others = among_others();
+    let mut half_made = 0;
+    for round in 0..12 {
+        let name = name();
+        let before = traces(&name);
+        let _down = Down(name.clone());
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "lab::child_that_sets_up_a_lab", "--nocapture"]).env(CHILD, name.as_str());
+        let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // The first is killed as soon as there is anything, the others when ever more is there: never by the time.
+        while !is_made(&name, round) && child.try_wait().unwrap().is_none() {
+            sleep(Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        match labs().status(&name) {
+            Ok(status) if status.stage == Stage::Building => {
+                half_made += 1;
+                let error = labs().open(&name).unwrap_err().to_string();
+                assert!(error.contains("left half made: `wayleave lab down"), "{error}");
+                let again = up(&name, &star()).unwrap_err().to_string();
+                assert!(again.contains("left half made"), "{again}");
+            }
+            _ => {}
+        }
+        labs().down(&name).unwrap();
+        assert_eq!((namespaces(&name), traces(&name)), (Vec::new(), before), "round {round}");
+        // The name is free again.
+        up(&name, &star()).unwrap();
+        labs().down(&name).unwrap();
+    }
+    assert!(half_made >= 3, "only {half_made} of 12 were killed in the middle");
+}
+
+#[test]
+fn what_the_kernel_refuses_is_said_and_nothing_stays() {
+    if !is_able() {
+        return;
+    }
+    let _others = among_others();
+    let name = name();
+    let _down = Down(name.clone());
+    let squatter = format!("{}h2", name.prefix());
+    Namespace::create([squatter.as_str()]).unwrap();
+    let error = up(&name, &star()).unwrap_err().to_string();
+    assert!(error.contains(&format!("netns add {squatter}")) && error.contains("File exists"), "{error}");
+    assert_eq!((namespaces(&name), labs().list().contains(&name.to_string())), (Vec::new(), false));
+}

@@ -1,0 +1,113 @@
+//! Real packets through a lab: forwarded by their tags, measured, and late when nobody shapes.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::common::{Down, alone, in_time, is_able, labs, name};
+use crate::hosts::{CONTRACT_PORT, Hosts};
+use wayleave_lab::traffic::{FlowReport, FlowSpec, HEADERS, Load, Traffic};
+use wayleave_lab::{Lab, Sentinel, UpOptions, scaled};
+use wayleave_repo_checks::unless;
+use wayleave_topology::builders::{Cabling, build};
+use wayleave_units::{Bytes, Rate, Time};
+
+fn star(hosts: u64) -> (Lab, Down) {
+    let network = scaled(&build::star(hosts, Cabling::default()).unwrap(), Rate::from_mbit(10)).unwrap();
+    let name = name();
+    let down = Down(name.clone());
+    (labs().up(&UpOptions { name, topology: "star", network: &network, endpoints: &[] }).unwrap(), down)
+}
+
+fn flow(lab: &Lab, [from, to]: [&str; 2], port: u16, load: Load) -> FlowSpec {
+    let endpoint = |id| lab.plan().endpoint(id).unwrap().clone();
+    let (from, to) = (endpoint(from), endpoint(to));
+    let name = format!("{} to {}", from.id, to.id);
+    let bound = Some(Time::from_millis(25));
+    FlowSpec { name, from, to, port, source_port: None, payload: 1000, overhead: 28, load, bound }
+}
+
+/// 2 Mbit/s in bursts of three packets.
+const CONTRACT: Load = Load::Bursts {
+    rate: Rate::from_mbit(2),
+    burst: Bytes::new(3 * (1000 + HEADERS + 28)),
+    period: Time::from_millis(50),
+};
+
+/// Two seconds, and longer on a machine that stands still: until every flow has sent this many packets.
+fn run(specs: Vec<FlowSpec>, packets: u64) -> Vec<FlowReport> {
+    let traffic = Traffic::start(specs).unwrap();
+    let start = Instant::now();
+    sleep(Duration::from_secs(2));
+    while traffic.least_sent() < packets && start.elapsed() < Duration::from_secs(30) {
+        sleep(Duration::from_millis(50));
+    }
+    traffic.stop()
+}
+
+#[test]
+fn a_contract_keeps_its_bound_beside_a_flood_and_would_not_without_its_queue() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let (lab, _down) = star(3);
+    let mut hosts = Hosts::start(&lab);
+    let flood = Load::Constant { rate: Rate::from_mbit(15) };
+    let specs = vec![
+        flow(&lab, ["host:h1", "host:h3"], CONTRACT_PORT, CONTRACT),
+        flow(&lab, ["host:h2", "host:h3"], 9000, flood),
+    ];
+    let without = &run(specs.clone(), 300)[0];
+    assert!(
+        without.late().len() > 10 || without.lost() > 10,
+        "best effort beside a flood is late: {:?}",
+        without.worst()
+    );
+
+    let (rate, burst) = (Rate::from_mbit(2), Bytes::new(3 * (1000 + HEADERS + 28)));
+    hosts.promise(&lab, ["host:h1", "host:h3"], 1, rate, burst, Time::from_millis(25));
+    let from = lab.plan().endpoint("host:h1").unwrap();
+    in_time(|| {
+        let before = hosts.of(from.host).counters().unwrap().contracts[&1];
+        let sentinel = Sentinel::start().unwrap();
+        let reports = run(specs.clone(), 300);
+        let stalls = sentinel.stop();
+        let after = hosts.of(from.host).counters().unwrap().contracts[&1];
+        let (packets, shaped) = (after.packets - before.packets, after.shaped - before.shaped);
+        let with = &reports[0];
+        assert_eq!(packets + shaped, with.sent, "every packet passes its shaper or is dropped there");
+        assert_eq!((with.duplicates, with.strangers), (0, 0));
+        assert!(with.lost() >= shaped, "{shaped} were shaped, and {} are missing", with.lost());
+        let (_, broken) = with.late_by_stalls(&stalls);
+        let wrong = [
+            unless(broken.is_empty(), || format!("late, worst {:?}: {broken:?}", with.worst())),
+            unless(with.lost() == shaped, || format!("{} were lost behind the shaper", with.lost() - shaped)),
+            unless(with.reordered == 0, || format!("{} were reordered", with.reordered)),
+            unless(with.sent >= 300 && shaped * 50 < with.sent, || format!("{shaped} of {} were shaped", with.sent)),
+            unless(reports[1].lost() > 100, || "the flood did not overflow its queue".to_owned()),
+        ];
+        wrong.into_iter().flatten().collect()
+    });
+}
+
+#[test]
+fn every_message_of_an_exchange_is_answered_by_its_number() {
+    if !is_able() {
+        return;
+    }
+    let _alone = alone();
+    let (lab, _down) = star(2);
+    let _hosts = Hosts::start(&lab);
+    let asked = Load::Requests { every: Time::from_millis(10) };
+    let specs = vec![
+        flow(&lab, ["host:h1", "host:h2"], 9000, asked),
+        flow(&lab, ["host:h2", "host:h1"], 9001, Load::Answers { to: 0 }),
+    ];
+    let reports = run(specs, 60);
+    let [messages, answers] = [&reports[0], &reports[1]].map(|report| &report.arrivals);
+    assert!(messages.len() > 50, "{}", messages.len());
+    assert_eq!((reports[0].lost(), reports[1].lost(), reports[1].sent), (0, 0, messages.len() as u64));
+    for (message, answer) in messages.iter().zip(answers) {
+        assert!(message.number == answer.number && message.received <= answer.sent, "{message:?} {answer:?}");
+    }
+}

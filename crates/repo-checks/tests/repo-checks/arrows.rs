@@ -1,0 +1,267 @@
+//! Crates depend only downwards: every `Cargo.toml` is held against one table.
+
+use crate::repository::files;
+
+/// Who may depend on whom (ARCHITECTURE.md, "The crates"). `Any` is for those that assemble everything.
+const ARROWS: &[(&str, Allowed)] = &[
+    ("units", Only(&[])),
+    ("calculus", Only(&["units"])),
+    ("topology", Only(&["units"])),
+    // Who shares a rate, and how: pure, without a clock.
+    ("sharing", Only(&["units"])),
+    ("contracts", Only(&["units", "topology", "wire", "sharing"])),
+    ("roles", Only(&["units", "topology"])),
+    // Policies say how hosts share.
+    ("scenarios", Only(&["units", "topology", "contracts"])),
+    ("formats", Only(&["units", "topology", "contracts", "scenarios", "calculus", "wire"])),
+    ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
+    ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "roles", "sharing", "wire"])),
+    // Drives the rooms; never the ledger: what it checks comes from outside.
+    ("sim", Only(&["units", "topology", "sharing", "contracts", "roles", "schemes", "scenarios"])),
+    // Independent of what it checks: never the calculus, the ledger, a scheme or the roles.
+    ("recheck", Only(&["units", "topology"])),
+    // The same, and it sees packets only.
+    ("verify", Only(&["units", "topology", "scenarios", "sim"])),
+    (
+        "experiments",
+        Only(&[
+            "units",
+            "topology",
+            "contracts",
+            "roles",
+            "ledger",
+            "schemes",
+            "scenarios",
+            "sim",
+            "verify",
+            // Figures of a host's programs, and of real packets.
+            "dataplane",
+            "lab",
+            // Parley's tables.
+            "sharing",
+        ]),
+    ),
+    // Drives brokers: in virtual time, and over sockets.
+    ("broker", Only(&["units", "topology", "contracts", "roles", "sharing", "schemes", "wire"])),
+    // A pure state machine; the server and the tests' world drive it.
+    ("controller", Only(&["units", "topology", "contracts", "ledger", "roles", "schemes", "wire"])),
+    // REST in front, a ledger on disk behind, the controller between.
+    (
+        "server",
+        Only(&[
+            "units",
+            "topology",
+            "contracts",
+            "ledger",
+            "roles",
+            "schemes",
+            "formats",
+            "explain",
+            "controller",
+            "store",
+            "api",
+            "wire",
+        ]),
+    ),
+    // Decisions for people and programs; never a driver's session.
+    ("explain", Only(&["units", "topology", "contracts", "calculus", "ledger", "roles", "schemes", "recheck"])),
+    // Records on disk; knows nothing of networks.
+    ("store", Only(&[])),
+    // Makes writes of a program fail, for tests.
+    ("faults", Only(&[])),
+    // The words of the REST interface; server and clients share them.
+    ("api", Only(&[])),
+    // How a controller is reached over HTTP; the command line and agents share it.
+    ("client", Only(&[])),
+    // The agents' side of what the controller says; no scheme.
+    ("southbound", Only(&["units", "topology", "contracts", "controller"])),
+    // Pure models of what is on the wire.
+    ("wire", Only(&["units"])),
+    // Linux: eBPF programs, their maps, interfaces and queueing disciplines. It knows no controller.
+    ("dataplane", Only(&["units", "topology", "wire"])),
+    // A network in namespaces: never a scheme, never the server's insides.
+    ("lab", Only(&["units", "topology", "contracts", "formats", "wire", "dataplane"])),
+    // Carries out on Linux what the controller decides; never the simulator, never the server.
+    (
+        "agent",
+        Only(&[
+            "units",
+            "topology",
+            "contracts",
+            "controller",
+            "southbound",
+            "api",
+            "client",
+            "formats",
+            "wire",
+            "dataplane",
+        ]),
+    ),
+    ("cli", Any),
+    ("repo-checks", Only(&[])),
+];
+
+use Allowed::{Any, Only};
+
+#[derive(Clone, Copy)]
+enum Allowed {
+    Only(&'static [&'static str]),
+    Any,
+}
+
+const PREFIX: &str = "wayleave-";
+
+/// A crate as its manifest describes it; names are without the prefix that all crates share.
+struct Manifest {
+    name: String,
+    /// `[dependencies]` and `[build-dependencies]`, also those of a single target.
+    dependencies: Vec<String>,
+    /// `[dev-dependencies]`: tests may look anywhere.
+    dev_dependencies: Vec<String>,
+}
+
+impl Manifest {
+    fn parse(text: &str) -> Result<Self, String> {
+        let manifest: toml::Table = text.parse().map_err(|error| format!("is no TOML: {error}"))?;
+        let package = manifest.get("package").and_then(toml::Value::as_table).ok_or("has no [package]")?;
+        let name = package.get("name").and_then(toml::Value::as_str).ok_or("has no package name")?;
+        let name = name.strip_prefix(PREFIX).ok_or_else(|| format!("names a package {name}, not {PREFIX}..."))?;
+        let targets = manifest.get("target").and_then(toml::Value::as_table);
+        let tables = || targets.into_iter().flat_map(toml::Table::values).filter_map(toml::Value::as_table);
+        let all = |key: &str| {
+            let everywhere = [&manifest].into_iter().chain(tables());
+            everywhere.filter_map(|table| table.get(key)?.as_table()).flat_map(internal).collect::<Vec<_>>()
+        };
+        let dependencies = [all("dependencies"), all("build-dependencies")].concat();
+        Ok(Self { name: name.to_owned(), dependencies, dev_dependencies: all("dev-dependencies") })
+    }
+}
+
+/// The crates of this workspace among some dependencies, also those that are renamed.
+fn internal(dependencies: &toml::Table) -> impl Iterator<Item = String> {
+    dependencies.iter().filter_map(|(key, value)| {
+        let package = value.get("package").and_then(toml::Value::as_str).unwrap_or(key);
+        package.strip_prefix(PREFIX).map(str::to_owned)
+    })
+}
+
+/// Every arrow that the table does not allow, and every crate that it does not know.
+fn faults(manifests: &[Manifest], arrows: &[(&str, Allowed)]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for Manifest { name, dependencies, dev_dependencies } in manifests {
+        for other in dependencies.iter().chain(dev_dependencies) {
+            if !manifests.iter().any(|manifest| manifest.name == *other) {
+                faults.push(format!("{name} depends on {other}, which is no crate of this workspace"));
+            }
+        }
+        match arrows.iter().find(|(known, _)| known == name) {
+            None => faults.push(format!(
+                "crate {name} is not in the table: decide what it may depend on, add a line to ARROWS in \
+                 crates/repo-checks/tests/repo-checks/arrows.rs, and draw it in ARCHITECTURE.md"
+            )),
+            Some((_, Any)) => {}
+            Some((_, Only(allowed))) => {
+                for other in dependencies.iter().filter(|other| !allowed.contains(&other.as_str())) {
+                    faults.push(format!("{name} -> {other} is not allowed: {name} may depend on {}", list(allowed)));
+                }
+            }
+        }
+    }
+    for (known, _) in arrows.iter().filter(|(known, _)| !manifests.iter().any(|manifest| manifest.name == *known)) {
+        faults.push(format!("the table has a line for {known}, and there is no such crate: remove it"));
+    }
+    faults
+}
+
+fn list(names: &[&str]) -> String {
+    if names.is_empty() { "no other crate".to_owned() } else { names.join(", ") }
+}
+
+#[test]
+fn crates_depend_only_downwards() {
+    let manifests = files().unwrap();
+    let manifests = manifests.iter().filter(|file| {
+        let parts: Vec<&str> = file.path.split('/').collect();
+        matches!(parts[..], ["crates", _, "Cargo.toml"])
+    });
+    let manifests: Vec<Manifest> = manifests
+        .map(|file| Manifest::parse(&file.text).unwrap_or_else(|error| panic!("{} {error}", file.path)))
+        .collect();
+    let faults = faults(&manifests, ARROWS);
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn the_table_has_no_cycle() {
+    // Every line mentions only crates that stand above it in some order: take away what depends on nothing left.
+    let mut left: Vec<_> = ARROWS
+        .iter()
+        .filter_map(|(name, allowed)| match allowed {
+            Only(allowed) => Some((*name, *allowed)),
+            Any => None,
+        })
+        .collect();
+    while !left.is_empty() {
+        let names: Vec<&str> = left.iter().map(|(name, _)| *name).collect();
+        left.retain(|(_, allowed)| allowed.iter().any(|other| names.contains(other)));
+        assert!(left.len() < names.len(), "these depend on one another: {names:?}");
+    }
+}
+
+const TABLE: &[(&str, Allowed)] = &[("low", Only(&[])), ("high", Only(&["low"]))];
+const LOW: &str = "package.name = 'wayleave-low'";
+const HIGH: &str = "package.name = 'wayleave-high'";
+
+fn found(manifests: &[&str]) -> String {
+    let manifests: Vec<Manifest> = manifests.iter().filter_map(|text| Manifest::parse(text).ok()).collect();
+    faults(&manifests, TABLE).join("; ")
+}
+
+#[test]
+fn an_arrow_in_the_table_passes() {
+    assert_eq!(
+        found(&[LOW, &format!("{HIGH}\ndependencies.wayleave-low.workspace = true\ndependencies.serde = '1'")]),
+        ""
+    );
+}
+
+#[test]
+fn an_arrow_upwards_is_refused_wherever_it_hides() {
+    for arrow in [
+        "dependencies.wayleave-high.workspace = true",
+        "dependencies.wayleave-high = '0.1'",
+        "dependencies.innocent = { package = 'wayleave-high', path = '../high' }",
+        "build-dependencies.wayleave-high.workspace = true",
+        "target.'cfg(unix)'.dependencies.wayleave-high.workspace = true",
+    ] {
+        let expected = "low -> high is not allowed: low may depend on no other crate";
+        assert_eq!(found(&[&format!("{LOW}\n{arrow}"), HIGH]), expected, "{arrow}");
+    }
+}
+
+#[test]
+fn tests_may_look_upwards_but_not_at_what_is_not_there() {
+    assert_eq!(found(&[&format!("{LOW}\ndev-dependencies.wayleave-high.workspace = true"), HIGH]), "");
+    let gone = format!("{LOW}\ndev-dependencies.wayleave-gone.workspace = true");
+    assert_eq!(found(&[&gone, HIGH]), "low depends on gone, which is no crate of this workspace");
+}
+
+#[test]
+fn a_crate_that_the_table_does_not_know_is_refused_with_what_to_do() {
+    let faults = found(&[LOW, HIGH, "package.name = 'wayleave-new'"]);
+    assert!(faults.contains("crate new is not in the table") && faults.contains("add a line to ARROWS"), "{faults}");
+    assert!(found(&[LOW]).contains("the table has a line for high"));
+}
+
+#[test]
+fn a_manifest_of_another_shape_is_refused() {
+    for (text, expected) in [
+        ("package.name =", "is no TOML"),
+        ("dependencies.serde = '1'", "has no [package]"),
+        ("package.version = '1'", "has no package name"),
+        ("package.name = 'other'", "names a package other"),
+    ] {
+        let error = Manifest::parse(text).err().unwrap_or_default();
+        assert!(error.starts_with(expected), "{text}: {error}");
+    }
+}

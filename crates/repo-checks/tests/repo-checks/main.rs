@@ -1,0 +1,9 @@
+//! The checks of the repository.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
+
+mod arrows;
+mod documents;
+mod files;
+mod repository;
+mod targets;

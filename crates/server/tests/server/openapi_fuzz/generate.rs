@@ -1,0 +1,232 @@
+//! Values and texts: as a schema wants them, nearly so, and wild.
+
+use serde_json::{Map, Value, json};
+
+use super::random::Random;
+
+/// What stands where a text is wanted. Few names, so that requests meet.
+const TEXTS: &[(&str, &[&str])] = &[
+    ("name", &["a", "b", "c", "vm1", "vm2", "acme"]),
+    ("tenant", &["default", "default", "acme", "other"]),
+    ("contract", &["a", "default:a", "a", "b", "acme:a"]),
+    ("vm", &["vm1", "default:vm1", "vm2", "acme:vm1"]),
+    ("from", &["h1", "h1", "h2", "h2", "h3", "vm1"]),
+    ("to", &["h16", "h16", "h15", "h15", "h14", "vm2"]),
+    ("node", &["h1", "h1", "h1", "h16", "pod1-edge1"]),
+    ("host", &["h1", "h2", "h16"]),
+    ("link", &["h1->pod1-edge1", "pod1-edge1->h1", "pod1-agg1->core1"]),
+    ("fail", &["pod1-agg1", "h3", "pod1-edge1->pod1-agg1"]),
+    ("restore", &["pod1-agg1", "h3"]),
+    ("drain", &["h1", "h2"]),
+    ("delete", &["default:a", "default:b"]),
+    ("rate", &["1Mbit", "10Mbit", "400Mbit", "2Gbit"]),
+    ("burst", &["3000B", "1600B", "1MB"]),
+    ("deadline", &["5ms", "5ms", "20ms", "1us"]),
+    ("accounting", &["wire", "frame"]),
+    ("minFrame", &["64B", "128B"]),
+    ("maxFrame", &["1500B", "9000B"]),
+    ("route", &["h1->pod1-edge1:0", "pod1-edge1->h2:0"]),
+    ("starts", &["2026-01-01T00:00:00Z", "2099-01-01T00:00:00Z"]),
+    ("ends", &["2099-06-01T00:00:00Z", "2020-01-01T00:00:00Z"]),
+    ("protocol", &["tcp", "udp", "17"]),
+    ("sourceAddress", &["10.0.0.1", "fe80::1"]),
+    ("destinationAddress", &["10.0.0.2", "fe80::2"]),
+    ("state", &["admitted", "pending"]),
+    ("decision", &["1", "2", "5"]),
+    ("after", &["a", "default:a", "1"]),
+    ("apiVersion", &["wayleave/v1"]),
+    ("kind", &["Contracts"]),
+];
+
+/// Texts that nobody wants.
+const WILD: &[&str] = &[
+    "",
+    " ",
+    "\0",
+    "\u{1b}[31m\r\n",
+    "-1",
+    "1e400",
+    "18446744073709551616",
+    "999999999999999999999Gbit",
+    "0",
+    "0bit",
+    "..",
+    "../../etc/passwd",
+    "a:b:c",
+    ":",
+    "default:",
+    "\u{202e}\u{feff}é🦀",
+    "'; DROP TABLE records; --",
+    "h1->h1",
+    "->",
+    "null",
+    "9999-12-31T23:59:60Z",
+    "0000-00-00T00:00:00Z",
+    "NaN",
+];
+
+/// Makes what a request brings.
+pub(crate) struct Generator<'a> {
+    pub(crate) document: &'a Value,
+    pub(crate) random: Random,
+}
+
+impl Generator<'_> {
+    /// A value as the schema of the document wants it, with texts that mostly make sense.
+    pub(crate) fn value(&mut self, schema: &Value, key: &str, depth: usize) -> Value {
+        if let Some(reference) = schema["$ref"].as_str() {
+            let target = self.document.pointer(&reference[1..]).unwrap();
+            return self.value(target, key, depth);
+        }
+        if let Some(values) = schema["enum"].as_array() {
+            return self.random.pick(values).clone();
+        }
+        for word in ["oneOf", "anyOf"] {
+            if let Some(all) = schema[word].as_array() {
+                let chosen = self.random.below(all.len());
+                return self.value(&all[chosen], key, depth);
+            }
+        }
+        if let Some(all) = schema["allOf"].as_array() {
+            let mut whole = Map::new();
+            for part in all {
+                if let Value::Object(part) = self.value(part, key, depth) {
+                    whole.extend(part);
+                }
+            }
+            return Value::Object(whole);
+        }
+        let kind = match &schema["type"] {
+            Value::Array(kinds) => self.random.pick(kinds).as_str().unwrap_or("null").to_owned(),
+            Value::String(kind) => kind.clone(),
+            _ => "string".to_owned(),
+        };
+        match kind.as_str() {
+            "object" => self.object(schema, depth),
+            "array" => {
+                let count = if depth > 4 { 0 } else { self.random.below(4) };
+                let items = schema.get("prefixItems").and_then(Value::as_array);
+                match items {
+                    Some(items) => items.iter().map(|item| self.value(item, key, depth + 1)).collect(),
+                    None => (0..count).map(|_| self.value(&schema["items"], key, depth + 1)).collect(),
+                }
+            }
+            // Sessions are counted from 1.
+            "integer" if key == "epoch" => json!(1 + self.random.below(6)),
+            "integer" | "number" => self.number(schema),
+            "boolean" => json!(self.random.once_in(2)),
+            "null" => Value::Null,
+            _ => json!(self.text(key)),
+        }
+    }
+
+    fn object(&mut self, schema: &Value, depth: usize) -> Value {
+        let mut map = Map::new();
+        let needed = |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            // Rare keys are rare, so that most requests make sense.
+            let is_common =
+                matches!(name.as_str(), "name" | "placement" | "host" | "done" | "apply" | "tenant" | "node");
+            let is_taken = match name.as_str() {
+                "name" => !self.random.once_in(8),
+                _ if is_common => self.random.once_in(2),
+                _ => self.random.once_in(30),
+            };
+            if needed(name) || is_taken {
+                map.insert(name.clone(), self.value(property, name, depth + 1));
+            }
+        }
+        Value::Object(map)
+    }
+
+    fn number(&mut self, schema: &Value) -> Value {
+        let least = schema["minimum"].as_u64().unwrap_or(0);
+        let most = schema["maximum"].as_u64().unwrap_or(100).max(least);
+        let random = self.random.next();
+        match self.random.below(4) {
+            0 => json!(least),
+            1 => json!(most),
+            _ => json!(least + random % (most - least + 1).min(3)),
+        }
+    }
+
+    /// A text for this key: mostly one that makes sense.
+    pub(crate) fn text(&mut self, key: &str) -> String {
+        if self.random.once_in(40) {
+            return self.wild_text();
+        }
+        let known = TEXTS.iter().find(|(name, _)| *name == key);
+        known.map_or_else(|| "text".to_owned(), |(_, texts)| (*self.random.pick(texts)).to_owned())
+    }
+
+    /// A text that nobody wants.
+    pub(crate) fn wild_text(&mut self) -> String {
+        match self.random.below(8) {
+            0 => "x".repeat(1 + self.random.below(3000)),
+            1 => (0..self.random.below(20)).filter_map(|_| char::from_u32(self.random.below(0x3000) as u32)).collect(),
+            _ => (*self.random.pick(WILD)).to_owned(),
+        }
+    }
+
+    fn wild_value(&mut self) -> Value {
+        match self.random.below(14) {
+            0 => Value::Null,
+            1 => json!(true),
+            2 => json!(-1),
+            3 => json!(u64::MAX),
+            4 => json!(i64::MIN),
+            5 => json!(1.5e300),
+            6 => json!([]),
+            7 => json!({}),
+            8 => json!([[[[{ "a": [null] }]]]]),
+            9 => json!(vec![0; 300]),
+            10 => json!(u64::from(u32::MAX) + 1),
+            11 => json!(0.1),
+            _ => json!(self.wild_text()),
+        }
+    }
+
+    /// Changes one place of a value.
+    pub(crate) fn disturb(&mut self, value: &mut Value) {
+        let is_leaf_time = self.random.once_in(3);
+        match value {
+            Value::Object(map) if !map.is_empty() && !is_leaf_time => {
+                let keys: Vec<String> = map.keys().cloned().collect();
+                let key = self.random.pick(&keys).clone();
+                match self.random.below(5) {
+                    0 => drop(map.remove(&key)),
+                    1 => drop(map.insert(self.wild_text(), json!(1))),
+                    2 => drop(map.insert(key, self.wild_value())),
+                    _ => self.disturb(map.get_mut(&key).unwrap()),
+                }
+            }
+            Value::Array(list) if !list.is_empty() && !is_leaf_time => {
+                let at = self.random.below(list.len());
+                self.disturb(&mut list[at]);
+            }
+            _ => *value = self.wild_value(),
+        }
+    }
+
+    /// Bytes that are no document at all, or hardly.
+    pub(crate) fn wild_bytes(&mut self, whole: &[u8]) -> Vec<u8> {
+        let mut bytes = whole.to_vec();
+        let at = self.random.below(bytes.len() + 1);
+        match self.random.below(10) {
+            0 => bytes.clear(),
+            1 => bytes.truncate(at),
+            2 => drop(bytes.splice(at..at, [0xff, 0xfe, 0xc0])),
+            3 => bytes = "[".repeat(5000).into_bytes(),
+            4 => bytes = [r#"{"a":"#.repeat(5000), "1".to_owned(), "}".repeat(5000)].concat().into_bytes(),
+            5 => bytes.insert(at, b'\0'),
+            6 => bytes = [&b"\xef\xbb\xbf"[..], whole].concat(),
+            7 => bytes = vec![b' '; 2_000_000],
+            8 => bytes = (0..self.random.below(200)).map(|_| self.random.next() as u8).collect(),
+            // YAML that grows.
+            _ => bytes =
+                b"a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c]"
+                    .to_vec(),
+        }
+        bytes
+    }
+}

@@ -1,0 +1,21 @@
+//! The simulator against what is known: closed forms of queueing theory, times that are computed by hand, and published
+//! facts.
+//!
+//! Every test builds a scenario through the public interface only, and says what it would catch. Numbers beside an
+//! expression are in picoseconds, like the simulator's, unless a unit is named.
+
+mod buffers;
+mod congestion;
+mod copies;
+mod corrected;
+mod latency;
+mod limiters;
+mod lossless;
+mod networks;
+mod paths;
+mod queueing;
+mod replay;
+mod scheduling;
+mod services;
+mod shaping;
+mod workloads;

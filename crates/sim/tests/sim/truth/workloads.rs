@@ -1,0 +1,233 @@
+//! What is offered is what was asked for.
+
+use std::sync::Arc;
+
+use wayleave_scenarios::{
+    Arrivals, Buffering, Discipline, Ends, FlowSizes, OnOff, PacketKind, Phase, Scenario, Traffic,
+};
+use wayleave_topology::NodeId;
+use wayleave_topology::builders::{Cabling, FatTree, build};
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::truth::networks::{
+    Cables, SEGMENT, assert_near, finished, fixed_window, flow, listed, ports, queue, run, star,
+};
+
+/// Little's law: in a closed loop without pauses, requests a second times the mean time of one is how many are
+/// outstanding. Catches loops that lose a request, start one too many, or stop.
+#[test]
+fn a_closed_loop_keeps_its_requests_outstanding() {
+    for outstanding in [1, 3, 8] {
+        let star = star(&[Rate::from_gbit(10); 4], 1_000);
+        let mut scenario = Scenario::new("rpc", star.network.clone(), Time::from_millis(40));
+        let answer = FlowSizes::Uniform(Bytes::new(1_000), Bytes::new(60_000));
+        let rpc = Arrivals::Rpc { outstanding, answer, think: Time::ZERO };
+        let pairs = vec![(star.hosts[0], star.hosts[1]), (star.hosts[2], star.hosts[1])];
+        scenario.transport = fixed_window(30);
+        scenario.switches = ports(Discipline::Fifo, Buffering::Unlimited);
+        scenario.traffic = vec![Traffic::flows("rpc", Ends::Pairs(pairs), rpc, FlowSizes::Fixed(Bytes::new(500)))];
+        let outcome = run(&scenario, 1);
+        let all = outcome.traffic[0].completions.all();
+        let busy = all.times.sum() as f64 / 40e9;
+        assert_near(busy, 2.0 * f64::from(outstanding), 0.01, &format!("{outstanding} outstanding"));
+    }
+}
+
+/// Catches pauses that are left out or not exponential in the mean: requests that take next to nothing, and a pause of
+/// 1 ms each.
+#[test]
+fn a_closed_loop_pauses_between_its_requests() {
+    let star = star(&[Rate::from_gbit(10); 2], 0);
+    let mut scenario = Scenario::new("think", star.network.clone(), Time::from_millis(200));
+    let answer = FlowSizes::Fixed(Bytes::new(100));
+    let rpc = Arrivals::Rpc { outstanding: 100, answer, think: Time::from_millis(1) };
+    let pairs = vec![(star.hosts[0], star.hosts[1])];
+    scenario.traffic = vec![Traffic::flows("rpc", Ends::Pairs(pairs), rpc, FlowSizes::Fixed(Bytes::new(100)))];
+    let outcome = run(&scenario, 1);
+    // 100 loops of 200 ms each, one request a ms: a standard deviation of 0.7 %.
+    assert_near(finished(&outcome, 0) as f64, 20_000.0, 0.03, "requests");
+}
+
+/// Catches rounds that are left out or begin at the wrong time: every 2 ms from 1 ms on, that is 1, 3, 5 and 7 ms, up to
+/// the stop and without it.
+#[test]
+fn incast_begins_in_rounds() {
+    for (stop, rounds) in [(7_000_000, 3), (7_000_001, 4), (9_000_000, 4)] {
+        let star = star(&[Rate::from_gbit(10); 5], 0);
+        let mut scenario = Scenario::new("rounds", star.network.clone(), Time::from_millis(20));
+        scenario.transport = fixed_window(10);
+        let ends = Ends::AllToAll(star.hosts[..4].to_vec(), vec![star.hosts[4]]);
+        let every = Arrivals::Every(Time::from_millis(2));
+        let mut traffic = Traffic::flows("incast", ends, every, FlowSizes::Fixed(Bytes::new(14_600)));
+        traffic.start = Time::from_millis(1);
+        traffic.stop = Some(Time::from_nanos(stop));
+        scenario.traffic = vec![traffic];
+        let outcome = run(&scenario, 1);
+        assert_eq!((outcome.traffic[0].begun, finished(&outcome, 0)), (4 * rounds, 4 * rounds), "until {stop} ns");
+        // Forty segments cross one port: the last is there after one hop of its own and all forty in turn.
+        let segment = 1_538 * 800;
+        assert_eq!(outcome.traffic[0].completions.times().max(), Some(segment + 40 * segment));
+        assert_eq!(flow(&outcome, 0).delivered, 10 * rounds);
+    }
+}
+
+/// Catches a load that counts other links than those of the senders, frames for payload, or the wrong mean.
+#[test]
+fn a_load_is_that_share_of_the_senders_links() {
+    let cabling = Cabling { rate: Rate::from_gbit(10), ..Cabling::default() };
+    let network = Arc::new(build::fat_tree(&FatTree { cabling, ..FatTree::default() }).unwrap());
+    let hosts: Vec<NodeId> = network.hosts().collect();
+    let sizes = [FlowSizes::Fixed(Bytes::new(2_920)), FlowSizes::Exponential(Bytes::new(3_000))];
+    for (load, sizes) in [0.2, 0.5].into_iter().flat_map(|load| sizes.clone().map(|sizes| (load, sizes))) {
+        let mut scenario = Scenario::new("load", network.clone(), Time::from_millis(12));
+        scenario.warmup = Time::from_millis(2);
+        scenario.switches = ports(Discipline::Fifo, Buffering::Unlimited);
+        scenario.transport = fixed_window(20);
+        let ends = Ends::Random(hosts[..8].to_vec(), hosts[8..].to_vec());
+        scenario.traffic = vec![Traffic::flows("load", ends, Arrivals::Load(load), sizes.clone())];
+        let outcome = run(&scenario, 1);
+        let payload = outcome.flows[0].payload.get() as f64;
+        // Eight senders, 10 ms.
+        let offered = load * 8.0 * 10e9 * 0.01 / 8.0;
+        // 6,600 flows at least: 1.2 % of standard deviation where they have one size, 1.7 % where they are exponential.
+        assert_near(payload, offered, 0.07, &format!("load {load}, {sizes:?}"));
+    }
+}
+
+/// Catches flows a second that are not.
+#[test]
+fn flows_begin_as_often_as_was_asked_for() {
+    let star = star(&[Rate::from_gbit(100); 3], 0);
+    let mut scenario = Scenario::new("rate", star.network.clone(), Time::from_millis(200));
+    let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1]), (star.hosts[1], star.hosts[2])]);
+    let sizes = FlowSizes::Fixed(Bytes::new(1_000));
+    scenario.traffic = vec![Traffic::flows("f", ends, Arrivals::PerSecond(100_000.0), sizes)];
+    let outcome = run(&scenario, 1);
+    // 20,000 in 200 ms: a standard deviation of 0.7 %.
+    assert_near(outcome.traffic[0].begun as f64, 20_000.0, 0.03, "flows");
+    assert!(outcome.traffic[0].begun - finished(&outcome, 0) < 10);
+}
+
+/// Catches sources whose rate is off: each kind for a second at 100 Mbit/s in the mean.
+#[test]
+fn every_kind_of_source_sends_at_its_rate() {
+    let rate = Rate::from_mbit(100);
+    let (on, off) = (Time::from_micros(10), Time::from_micros(390));
+    let kinds = [
+        (PacketKind::ConstantRate { rate }, 0.001),
+        (PacketKind::Poisson { rate }, 0.03),
+        (PacketKind::OnOff(OnOff { rate: Rate::from_gbit(4), on, off }), 0.08),
+        (PacketKind::TokenBucket { rate, burst: Bytes::new(1_000), phase: Phase::Random }, 0.01),
+    ];
+    for (kind, tolerance) in kinds {
+        let star = star(&[Rate::from_gbit(10); 2], 0);
+        let mut scenario = Scenario::new("source", star.network.clone(), Time::from_millis(1_000));
+        let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+        // Frames of 100 B, fifty in a period of being on: that a period begins with one adds 1 % to the mean.
+        scenario.traffic = vec![Traffic::packets("s", ends, kind, Bytes::new(100))];
+        let outcome = run(&scenario, 1);
+        assert_near(flow(&outcome, 0).sent_bytes.get() as f64 * 8.0, 100e6, tolerance, &format!("{kind:?}"));
+    }
+}
+
+/// Catches warm-ups that are counted: a flood that ends before the warm-up does leaves no trace, and what comes later
+/// is counted from the first packet on.
+#[test]
+fn the_warm_up_is_not_counted() {
+    let star = star(&[Rate::from_gbit(10), Rate::from_gbit(1)], 0);
+    for discipline in [Discipline::Fifo, Discipline::StrictPriority] {
+        let mut scenario = Scenario::new("warm-up", star.network.clone(), Time::from_millis(20));
+        scenario.warmup = Time::from_millis(10);
+        scenario.switches = ports(discipline, Buffering::EachQueue(Bytes::new(100_000)));
+        let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+        let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(5) };
+        let mut flood = Traffic::packets("flood", ends, kind, Bytes::new(1_000));
+        flood.stop = Some(Time::from_millis(8));
+        let late = (12_000_000, star.hosts[0], star.hosts[1], 14_600);
+        let early = (1_000_000, star.hosts[0], star.hosts[1], 14_600);
+        scenario.transport = fixed_window(20);
+        scenario.traffic = vec![flood, listed("flows", &[early, late])];
+        let outcome = run(&scenario, 1);
+        assert_eq!((flow(&outcome, 0).sent, flow(&outcome, 0).delivered, flow(&outcome, 0).drops), (0, 0, 0));
+        assert_eq!((flow(&outcome, 1).sent, finished(&outcome, 1)), (10, 1));
+        let port = queue(&outcome, star.down[1], 0);
+        assert_eq!((port.wait.count(), port.drops), (10, 0));
+        assert_eq!(outcome.links[star.down[1].index()].sent.get(), 10 * 1_538);
+    }
+}
+
+/// Catches bursts that miss each other: from hosts whose cables take 1, 4 and 9 us, frames come to the last port at the
+/// same instant, so that one waits for nobody, one for a frame and one for two.
+#[test]
+fn colliding_bursts_meet_at_the_last_port() {
+    for (phase, waits) in [(Phase::Colliding, [0, 8_000_000, 16_000_000]), (Phase::Together, [0, 5_000_000, 8_000_000])]
+    {
+        let mut cables = Cables::new();
+        let (switch, to) = (cables.switch("s"), cables.host("to"));
+        let last = cables.join(switch, to, Rate::from_gbit(1), 0).0;
+        let hosts = [1_000, 4_000, 9_000].map(|propagation| {
+            let host = cables.host(&format!("h{propagation}"));
+            cables.join(host, switch, Rate::from_gbit(10), propagation);
+            (host, to)
+        });
+        let mut scenario = Scenario::new("collision", cables.build(), Time::from_millis(1));
+        let (rate, burst) = (Rate::from_mbit(1), Bytes::new(1_000));
+        let kind = PacketKind::TokenBucket { rate, burst, phase };
+        scenario.traffic = vec![Traffic::packets("b", Ends::Pairs(hosts.to_vec()), kind, burst)];
+        let outcome = run(&scenario, 1);
+        let wait = &queue(&outcome, last, 0).wait;
+        let sum = waits.iter().sum::<u64>();
+        assert_eq!((wait.min(), wait.max(), wait.sum()), (Some(0), Some(waits[2]), u128::from(sum)), "{phase:?}");
+    }
+}
+
+/// Catches flows that vanish because they have not finished when the run ends: percentiles without them are too small.
+#[test]
+fn flows_that_do_not_finish_are_reported() {
+    let star = star(&[Rate::from_mbit(10), Rate::from_gbit(1)], 0);
+    let mut scenario = Scenario::new("unfinished", star.network.clone(), Time::from_millis(5));
+    scenario.traffic = vec![listed("f", &[(0, star.hosts[0], star.hosts[1], 10_000_000)])];
+    assert_eq!(run(&scenario, 1).traffic[0].completions.unfinished(), 1);
+}
+
+/// Catches: gaps that are not uniform, pairs that share one process.
+#[test]
+fn every_pair_has_uniform_gaps_of_its_own() {
+    let star = star(&[Rate::from_gbit(10); 5], 1_000);
+    let mut scenario = Scenario::new("uniform", star.network.clone(), Time::from_millis(400));
+    let mean = Time::from_micros(400);
+    let arrivals = Arrivals::Uniform { mean, connections: None };
+    let ends = Ends::AllToAll(star.hosts[1..].to_vec(), vec![star.hosts[0]]);
+    scenario.traffic = vec![Traffic::flows("rpc", ends, arrivals, FlowSizes::Fixed(Bytes::new(1_000)))];
+    let begun = run(&scenario, 1).traffic[0].begun;
+    // Four pairs with 1,000 flows each. Gaps have a variance of a third of the squared mean: 18 flows a pair, 37 of all; five
+    // times that.
+    assert!(begun.abs_diff(4_000) < 185, "{begun} flows");
+}
+
+/// Catches: connections that are lost, flows that overtake one another, times that begin when a connection is free.
+#[test]
+fn flows_wait_for_one_of_the_connections_of_their_pair() {
+    let star = star(&[Rate::from_gbit(10); 2], 1_000);
+    let times = |connections: u32| {
+        let mut scenario = Scenario::new("connections", star.network.clone(), Time::from_millis(100));
+        scenario.transport = fixed_window(1_000);
+        // 730,000 B are 500 segments, 615 us on the line: twice as much as arrives in a gap.
+        let arrivals = Arrivals::Uniform { mean: Time::from_micros(300), connections: Some(connections) };
+        let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+        let mut traffic = Traffic::flows("rpc", ends, arrivals, FlowSizes::Fixed(Bytes::new(500 * SEGMENT)));
+        traffic.stop = Some(Time::from_millis(40));
+        scenario.traffic = vec![traffic];
+        run(&scenario, 1).traffic[0].clone()
+    };
+    let (one, many) = (times(1), times(1_000));
+    assert_eq!(one.begun, many.begun);
+    assert_eq!(one.completions.finished(), one.begun);
+    // One after the other: the last one waits for all before it, at 617 us each.
+    let longest = one.completions.times().max().unwrap() as f64 / 1e6;
+    let all = one.begun as f64 * 617.7 - 40_000.0;
+    assert!((longest / all - 1.0).abs() < 0.06, "{longest} us of {all} us");
+    // All at once they share the line: nobody is done before its fair share of it, so the mean is longer.
+    let mean = |traffic: &wayleave_sim::TrafficOutcome| traffic.completions.times().mean().unwrap();
+    assert!(mean(&many) > 1.2 * mean(&one), "{} and {}", mean(&many), mean(&one));
+}
