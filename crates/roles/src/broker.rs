@@ -30,7 +30,7 @@ pub enum Member {
 
 /// Whether a broker speaks for its group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Standing {
+pub enum Leadership {
     /// Another one does, or nobody.
     #[default]
     Follower,
@@ -44,9 +44,9 @@ pub enum Standing {
 pub enum BrokerInput<M, T> {
     /// It begins to work, as a follower. The first input, told once.
     Started,
-    /// Its standing is another than before, where the driver finds leaders. Parley's rack brokers find theirs by who is
+    /// It leads, or does not any more, where the driver finds leaders. Parley's rack brokers find theirs by who is
     /// heard, and do not need it.
-    Elected(Standing),
+    Elected(Leadership),
     /// What it divides, from now on (Parley, 3.2.2: the capacity of the rack's uplinks, taken as one link).
     Capacity {
         /// Out of its group.
