@@ -84,6 +84,33 @@ pub enum BrokerAction<M, T> {
     },
 }
 
+impl<M, T> BrokerInput<M, T> {
+    /// The same input with the messages and timers of one of several schemes; `None` if they are another's.
+    pub fn narrow<N, U>(
+        self,
+        message: impl FnOnce(M) -> Option<N>,
+        timer: impl FnOnce(T) -> Option<U>,
+    ) -> Option<BrokerInput<N, U>> {
+        Some(match self {
+            Self::Started => BrokerInput::Started,
+            Self::Elected(leadership) => BrokerInput::Elected(leadership),
+            Self::Capacity { transmit, receive } => BrokerInput::Capacity { transmit, receive },
+            Self::Message { from, message: said } => BrokerInput::Message { from, message: message(said)? },
+            Self::Timer(token) => BrokerInput::Timer(timer(token)?),
+        })
+    }
+}
+
+impl<M, T> BrokerAction<M, T> {
+    /// The same action with the messages and timers of the whole; the way back from [`BrokerInput::narrow`].
+    pub fn widen<N, U>(self, message: impl FnOnce(M) -> N, timer: impl FnOnce(T) -> U) -> BrokerAction<N, U> {
+        match self {
+            Self::Send { to, message: said } => BrokerAction::Send { to, message: message(said) },
+            Self::Arm { at, timer: token } => BrokerAction::Arm { at, timer: timer(token) },
+        }
+    }
+}
+
 /// Divides among hosts. It works in milliseconds to minutes, so it may be a trait object.
 ///
 /// ```

@@ -118,8 +118,7 @@ where
     ) {
         let Self { role, wire_bytes, timers, free } = self;
         // What another scheme wrote is not for this one.
-        let input =
-            input.narrow(|message| message.get::<H::Message>().cloned(), |number| fired(timers, free, number));
+        let input = input.narrow(|message| message.get::<H::Message>().cloned(), |number| fired(timers, free, number));
         let Some(input) = input else { return };
         role.on(now, input, &mut |action| {
             act(action.widen(
@@ -153,27 +152,16 @@ where
         act: &mut dyn FnMut(BrokerAction<CustomMessage, u64>),
     ) {
         let Self { role, wire_bytes, timers, free } = self;
-        let input = match input {
-            BrokerInput::Started => BrokerInput::Started,
-            BrokerInput::Elected(leadership) => BrokerInput::Elected(leadership),
-            BrokerInput::Capacity { transmit, receive } => BrokerInput::Capacity { transmit, receive },
-            BrokerInput::Message { from, message } => match message.get::<B::Message>() {
-                Some(message) => BrokerInput::Message { from, message: message.clone() },
-                None => return,
-            },
-            BrokerInput::Timer(number) => match fired(timers, free, number) {
-                Some(timer) => BrokerInput::Timer(timer),
-                None => return,
-            },
-        };
-        role.on(now, input, &mut |action| match action {
-            BrokerAction::Send { to, message } => {
-                let bytes = wire_bytes(&message);
-                act(BrokerAction::Send { to, message: CustomMessage::new(message, bytes) });
-            }
-            BrokerAction::Arm { at, timer } => {
-                act(BrokerAction::Arm { at, timer: arm(timers, free, timer) });
-            }
+        let input = input.narrow(|message| message.get::<B::Message>().cloned(), |number| fired(timers, free, number));
+        let Some(input) = input else { return };
+        role.on(now, input, &mut |action| {
+            act(action.widen(
+                |message| {
+                    let bytes = wire_bytes(&message);
+                    CustomMessage::new(message, bytes)
+                },
+                |timer| arm(timers, free, timer),
+            ));
         });
     }
 }

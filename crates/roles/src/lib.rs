@@ -82,7 +82,7 @@ mod tunnel;
 
 pub use absent::Absent;
 pub use admission::{Admission, Decision, DisjointRoute, Move, Request};
-pub use broker::{Broker, BrokerAction, BrokerInput, Member, Leadership};
+pub use broker::{Broker, BrokerAction, BrokerInput, Leadership, Member};
 pub use custom::{CustomBroker, CustomHost, CustomMessage, Plugged};
 pub use flow::{Ack, Flow, FlowStart, Limit, Loss, Phase, RouteFacts};
 pub use host::{

@@ -40,7 +40,13 @@ impl TokenBucket {
     /// A full one. A burst below one frame would let nothing through, so it holds at least `frame` bytes in the end.
     pub fn new(bucket: Bucket, frame: u32, now: Instant) -> Self {
         let depth = tokens(bucket.burst.get().max(u64::from(frame)));
-        Self { rate: bucket.rate.bits_per_second(), depth, tokens: tokens(bucket.burst.get()), at: now, excess: bucket.excess }
+        Self {
+            rate: bucket.rate.bits_per_second(),
+            depth,
+            tokens: tokens(bucket.burst.get()),
+            at: now,
+            excess: bucket.excess,
+        }
     }
 
     /// It gets another rate and another depth, and keeps its tokens, up to this.

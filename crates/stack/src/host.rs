@@ -229,9 +229,8 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
 
     /// Whether nothing of a pair waits.
     pub fn is_idle(&self, pair: u32) -> bool {
-        self.pair(pair).is_none_or(|pair| {
-            pair.waiting.is_empty() && pair.tunnel.as_ref().is_none_or(|tunnel| tunnel.is_empty())
-        })
+        self.pair(pair)
+            .is_none_or(|pair| pair.waiting.is_empty() && pair.tunnel.as_ref().is_none_or(|tunnel| tunnel.is_empty()))
     }
 
     /// A pair's tunnel.
@@ -302,7 +301,8 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> Pair<F, K, T, P> {
         if shares == 0 {
             return (None, Room::Closed);
         }
-        let known = self.next_path.and_then(|path| (0..shares).find(|&at| self.paths.share(at).map(|s| s.path) == Some(path)));
+        let known =
+            self.next_path.and_then(|path| (0..shares).find(|&at| self.paths.share(at).map(|s| s.path) == Some(path)));
         let number = known.unwrap_or_else(|| {
             let departure = Departure { bytes, paths: shares };
             let chosen = match (&mut self.path_role, shares) {

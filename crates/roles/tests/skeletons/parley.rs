@@ -1,8 +1,8 @@
 //! Parley (2014): machine shaper, a rack broker on every machine (5.2), a fabric broker (5.3).
 
 use wayleave_roles::{
-    Absent, Broker, BrokerAction, BrokerId, BrokerInput, Bucket, ClassId, Excess, Host, HostAction, HostInput, Limiter,
-    Member, Origin, Peer, Share, Leadership,
+    Absent, Broker, BrokerAction, BrokerId, BrokerInput, Bucket, ClassId, Excess, Host, HostAction, HostInput,
+    Leadership, Limiter, Member, Origin, Peer, Share,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};

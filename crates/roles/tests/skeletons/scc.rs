@@ -2,8 +2,8 @@
 
 use wayleave_roles::{
     Absent, Broker, BrokerAction, BrokerId, BrokerInput, Bucket, Entry, Excess, Flow, FlowStart, Host, HostAction,
-    HostInput, Incoming, Limiter, LocalFlow, Mark, Member, Origin, Outgoing, Peer, QueueState, Slot, Leadership, Switch,
-    Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn, Weighted,
+    HostInput, Incoming, Leadership, Limiter, LocalFlow, Mark, Member, Origin, Outgoing, Peer, QueueState, Slot,
+    Switch, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn, Weighted,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
