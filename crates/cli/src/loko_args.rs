@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use wayleave_devices::{Scenario, SoftwareSwitch};
 use wayleave_formats::{Source, parse_device_scenario, read_benchmark};
 use wayleave_schemes::loko::{Counting, Loko, Model, Params, Services, Share};
 use wayleave_schemes::registry::Scheme;
 use wayleave_topology::Network;
+use wayleave_topology::devices::{Scenario, SoftwareSwitch};
 use wayleave_units::Rate;
 
 use crate::failure::Failure;
@@ -132,7 +132,7 @@ impl LokoArgs {
 
 /// What a benchmark of the simulated Zodiac FX shows.
 fn measured(scenario: &Scenario) -> Result<Model, Failure> {
-    let table = wayleave_workbench::benchmark(&SoftwareSwitch::ZODIAC_FX, scenario, |_| {});
+    let table = wayleave_experiments::low_cost::benchmark(&SoftwareSwitch::ZODIAC_FX, scenario, |_| {});
     let table = table.map_err(|error| Failure::Internal(error.to_string()))?;
     Model::of(&table, scenario).map_err(|missing| Failure::Usage(format!("--loko-scenario: {missing}")))
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::str::FromStr;
 
-use wayleave_devices::{Action, Case, MatchType, Measurement, Priorities, Scenario, Table, UsedEntry};
+use wayleave_topology::devices::{Action, Case, MatchType, Measurement, Priorities, Scenario, Table, UsedEntry};
 use wayleave_units::{Bytes, ParseUnitError, Rate, Time};
 
 use crate::contracts::Text;
@@ -24,7 +24,7 @@ const COLUMNS: [&str; 9] =
 /// with `#` are skipped.
 ///
 /// ```
-/// use wayleave_devices::{Scenario, Table};
+/// use wayleave_topology::devices::{Scenario, Table};
 /// use wayleave_formats::{Source, read_benchmark};
 /// let text = "entries,match,action,used,priorities,packet,throughput,delay,buffer\n\
 ///             17,five-tuple,output,last,decreasing,306B,11.84Mbit,0.462ms,8\n";

@@ -12,23 +12,18 @@ const ARROWS: &[(&str, Allowed)] = &[
     // Who shares a rate, and how: pure, without a clock.
     ("sharing", Only(&["units"])),
     ("contracts", Only(&["units", "topology", "wire", "sharing"])),
-    // Completion times of flows: closed forms, a queue's simulation, a bound.
-    ("provision", Only(&["units", "scenarios"])),
     ("roles", Only(&["units", "topology"])),
-    ("devices", Only(&["units"])),
     // Policies say how hosts share.
     ("scenarios", Only(&["units", "topology", "contracts"])),
-    ("formats", Only(&["units", "topology", "contracts", "scenarios", "devices", "calculus", "wire"])),
+    ("formats", Only(&["units", "topology", "contracts", "scenarios", "calculus", "wire"])),
     ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
-    ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "roles", "devices", "sharing", "wire"])),
+    ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "roles", "sharing", "wire"])),
     // Drives the rooms; never the ledger: what it checks comes from outside.
     ("sim", Only(&["units", "topology", "sharing", "contracts", "roles", "schemes", "scenarios"])),
     // Independent of what it checks: never the calculus, the ledger, a scheme or the roles.
     ("recheck", Only(&["units", "topology"])),
     // The same, and it sees packets only.
     ("verify", Only(&["units", "topology", "scenarios", "sim"])),
-    // Networks of small switches under the flows of a scheme.
-    ("workbench", Only(&["units", "topology", "scenarios", "devices", "sim", "roles", "ledger", "schemes"])),
     (
         "experiments",
         Only(&[
@@ -41,14 +36,11 @@ const ARROWS: &[(&str, Allowed)] = &[
             "scenarios",
             "sim",
             "verify",
-            "devices",
-            "workbench",
             // Figures of a host's programs, and of real packets.
             "dataplane",
             "lab",
             // Parley's tables.
             "sharing",
-            "provision",
         ]),
     ),
     // Drives brokers: in virtual time, and over sockets.

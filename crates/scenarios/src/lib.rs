@@ -2,10 +2,13 @@
 //!
 //! A [`Scenario`] is a network, how its ports and hosts work, who sends what to whom, and what fails when. It is what a
 //! scenario file means once it is read (`formats`), what the simulator runs (`sim`), and what tests build by hand.
-//! Nothing here draws a random number or knows how a packet moves; [`Scenario::validate`] says what no run could mean.
+//! Nothing of it draws a random number or knows how a packet moves; [`Scenario::validate`] says what no run could mean.
+//!
+//! [`provision`] turns flow sizes and load into the bandwidth that keeps completion times, and back.
 
 mod memory;
 mod ports;
+pub mod provision;
 mod sharing;
 mod sizes;
 mod traffic;

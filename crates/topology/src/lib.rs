@@ -1,4 +1,5 @@
-//! The network that contracts live on: nodes, directed links, their queues, routes, and builders.
+//! The network that contracts live on: nodes, directed links, their queues, routes, and builders; beside them [`devices`],
+//! switches as they were measured.
 //!
 //! A [`Network`] is immutable once built. Every cable is two directed [`Link`]s; a link's queues are
 //! those of the port that it leaves, so "queue 0 of `s1->s2`" is the highest priority of s1's port
@@ -14,6 +15,7 @@
 
 mod builder;
 pub mod builders;
+pub mod devices;
 mod network;
 mod paths;
 mod physical;

@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave_devices::{Case, Scenario, SoftwareSwitch, Table, Worst};
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::write_table;
 use wayleave_formats::{parse_device_scenario, write_benchmark};
 use wayleave_schemes::loko::{Allocation, Model, Share};
+use wayleave_topology::devices::{Case, Scenario, SoftwareSwitch, Table, Worst};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -51,7 +51,8 @@ enum Form {
 /// Runs the command.
 pub(crate) fn run(args: &BenchmarkArgs) -> Result<Exit, Failure> {
     let mut progress = Progress::new(args.scenario.cases().count(), args.progress);
-    let table = wayleave_workbench::benchmark(&SoftwareSwitch::ZODIAC_FX, &args.scenario, |_| progress.step());
+    let table =
+        wayleave_experiments::low_cost::benchmark(&SoftwareSwitch::ZODIAC_FX, &args.scenario, |_| progress.step());
     drop(progress);
     let table = table.map_err(|error| Failure::Usage(error.to_string()))?;
     match args.output {
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &BenchmarkArgs) -> Result<Exit, Failure> {
 }
 
 fn summary(table: &Table, scenario: &Scenario) -> Result<(), Failure> {
-    let missing = |missing: wayleave_devices::Missing| Failure::Usage(missing.to_string());
+    let missing = |missing: wayleave_topology::devices::Missing| Failure::Usage(missing.to_string());
     let Worst { throughput, delay, buffer, .. } = table.worst(scenario).map_err(missing)?;
     let model = Model::of(table, scenario).map_err(missing)?;
     let mut out = out();

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use wayleave_explain::table::write_table;
 use wayleave_formats::{Source, read_flow_sizes};
-use wayleave_provision::{Bound, Burst, Load, Markov, Percentile, Simulated};
+use wayleave_scenarios::provision::{Bound, Burst, Load, Markov, Percentile, Simulated};
 use wayleave_scenarios::{FlowSizes, PUBLISHED};
 use wayleave_units::{Bytes, Rate, Time};
 

@@ -1,11 +1,11 @@
 //! Steps 1 and 2 on a simulated Zodiac FX: what a benchmark measures, and the two allocations that follow.
 
-use wayleave_devices::{Case, ENTRIES, MatchType, Scenario, SoftwareSwitch};
 use wayleave_schemes::loko::{Allocation, Model, Share};
-use wayleave_workbench::{benchmark, measure as measure_case};
+use wayleave_topology::devices::{Case, ENTRIES, MatchType, Scenario, SoftwareSwitch};
 
 use super::panel;
 use crate::data::{Axis, Figure, Form, Point, Series, Table};
+use crate::low_cost::{benchmark, measure as measure_case};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
 

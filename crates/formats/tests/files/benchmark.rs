@@ -1,7 +1,7 @@
 //! Benchmark tables: what is written is read back, and mistakes say where they are.
 
-use wayleave_devices::{Measurement, Scenario, SoftwareSwitch, Table};
 use wayleave_formats::{Source, read_benchmark, write_benchmark};
+use wayleave_topology::devices::{Measurement, Scenario, SoftwareSwitch, Table};
 
 const HEADER: &str = "entries,match,action,used,priorities,packet,throughput,delay,buffer";
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use wayleave_devices::{Missing, Scenario, Table};
+use wayleave_topology::devices::{Missing, Scenario, Table};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 /// The deterministic model of a service: a rate-latency curve and a buffer.

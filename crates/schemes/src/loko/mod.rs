@@ -11,7 +11,7 @@
 //! | slides | here |
 //! |---|---|
 //! | step 0, the independent services | [`Services`]: one for all ports, or one a port |
-//! | step 1, benchmark over six dimensions | `wayleave_devices::Table`, which a file or a benchmark fills |
+//! | step 1, benchmark over six dimensions | `wayleave_topology::devices::Table`, which a file or a benchmark fills |
 //! | step 2, worst of a scenario: R, T, buffer | [`Model::of`] |
 //! | step 3, "choose r, b such that B <= buffer": full rate, fifth rate, any | [`Allocation::new`] |
 //! | step 3, "accept as long as usage < allocation" | [`Loko`] |

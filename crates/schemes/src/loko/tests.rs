@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wayleave_devices::{Measurement, PACKETS, Scenario, SoftwareSwitch, Table};
 use wayleave_roles::{Admission, Allocated, Reason, Refusal, Request};
 use wayleave_topology::builders::{Cabling, Chain, build};
+use wayleave_topology::devices::{Measurement, PACKETS, Scenario, SoftwareSwitch, Table};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 

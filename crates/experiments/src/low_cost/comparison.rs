@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_devices::{Case, Scenario, SoftwareSwitch};
 use wayleave_ledger::Model;
 use wayleave_roles::{Admission, Request};
 use wayleave_scenarios::Phase;
@@ -20,11 +19,12 @@ use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::silo::{self, Silo};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::builders::{Cabling, Chain, build};
+use wayleave_topology::devices::{Case, Scenario, SoftwareSwitch};
 use wayleave_topology::{Network, NetworkError, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::experiment::{Counted, Trial, run};
-use crate::{BenchError, benchmark};
+use crate::low_cost::experiment::{Counted, Trial, run};
+use crate::low_cost::{BenchError, benchmark};
 
 /// What flows ask for, at random between two values each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

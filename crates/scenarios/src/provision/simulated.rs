@@ -6,11 +6,11 @@
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use wayleave_scenarios::FlowSizes;
 use wayleave_units::{Rate, Time};
 
-use crate::share::{Load, Percentile};
-use crate::{WHOLE, rate_up, time_up};
+use crate::FlowSizes;
+use crate::provision::share::{Load, Percentile};
+use crate::provision::{WHOLE, rate_up, time_up};
 
 /// Batches, behind one that is thrown away: it begins with an empty queue.
 const BATCHES: usize = 20;
@@ -118,7 +118,7 @@ mod tests {
     use wayleave_units::Bytes;
 
     use super::*;
-    use crate::Markov;
+    use crate::provision::Markov;
 
     const MB: Bytes = Bytes::new(1_000_000);
 

@@ -14,7 +14,7 @@
 //! bandwidth does. Answers round towards safety: times and bandwidths up, loads down.
 //!
 //! ```
-//! use wayleave_provision::{Bound, Burst, Load, Markov, Percentile};
+//! use wayleave_scenarios::provision::{Bound, Burst, Load, Markov, Percentile};
 //! use wayleave_units::{Bytes, Rate, Time};
 //!
 //! let ten = Rate::from_gbit(10);

@@ -10,10 +10,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use wayleave_devices::{Case, Measurement, Scenario as Cases, SoftwareSwitch, Table};
 use wayleave_scenarios::{Ends, PacketKind, Phase, Scenario, ScenarioError, SharedService, Traffic};
 use wayleave_sim::Outcome;
 use wayleave_topology::builders::{Cabling, build};
+use wayleave_topology::devices::{Case, Measurement, Scenario as Cases, SoftwareSwitch, Table};
 use wayleave_topology::{Network, NetworkError, NodeId};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 

@@ -7,8 +7,8 @@
 
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::WHOLE;
-use crate::share::Load;
+use crate::provision::WHOLE;
+use crate::provision::share::Load;
 
 /// Nanoseconds of a second.
 const NANOS: u128 = 1_000_000_000;

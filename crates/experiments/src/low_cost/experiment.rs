@@ -4,9 +4,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use wayleave_devices::{Case, SoftwareSwitch};
 use wayleave_scenarios::{Ends, PacketKind, Phase, Scenario, ScenarioError, SharedService, Traffic};
 use wayleave_schemes::standing::{Held, Standing};
+use wayleave_topology::devices::{Case, SoftwareSwitch};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 

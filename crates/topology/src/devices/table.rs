@@ -5,7 +5,7 @@ use std::fmt;
 
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use crate::{Case, Scenario};
+use crate::devices::{Case, Scenario};
 
 /// What was measured of one combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

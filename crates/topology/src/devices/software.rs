@@ -14,7 +14,7 @@
 
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::{Action, Case, MatchType, Priorities, UsedEntry};
+use crate::devices::{Action, Case, MatchType, Priorities, UsedEntry};
 
 /// What the steps of the loop cost, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ fn fields(match_type: MatchType) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PACKETS, Scenario};
+    use crate::devices::{PACKETS, Scenario};
 
     #[test]
     fn the_two_published_measurements_come_out() {
