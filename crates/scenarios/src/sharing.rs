@@ -549,6 +549,13 @@ pub enum SharingError {
         /// What it is part of.
         parent: String,
     },
+    /// A scheme from outside that the driver was not given.
+    UnknownScheme {
+        /// Its name.
+        name: String,
+        /// Those that it was given.
+        known: Vec<String>,
+    },
     /// A part that is not between nothing and the whole.
     Part {
         /// Its key.
@@ -579,7 +586,9 @@ impl SharingError {
             Self::Level { key, .. } | Self::Capacity { key, .. } | Self::NoBrokers { key, .. } => (*key).to_owned(),
             Self::Part { key: key @ ("loss" | "duplicate" | "probeLoss"), .. } => format!("faults.{key}"),
             Self::Zero { key: key @ "idle" } => (*key).to_owned(),
-            Self::Zero { .. } | Self::Part { .. } | Self::NotAHost { .. } => "scheme".to_owned(),
+            Self::UnknownScheme { .. } | Self::Zero { .. } | Self::Part { .. } | Self::NotAHost { .. } => {
+                "scheme".to_owned()
+            }
             Self::Nested { .. } | Self::TooMany { .. } => "machine".to_owned(),
             Self::NoService { index } | Self::UnknownService { index, .. } | Self::TwoSchemes { index, .. } => {
                 format!("also.{index}")
@@ -613,6 +622,12 @@ impl fmt::Display for SharingError {
             ),
             Self::NoQueue { queue, most } => {
                 write!(f, "no port has a queue {queue}: the most queues of a port are {most}, counted from 0")
+            }
+            Self::UnknownScheme { name, known } if known.is_empty() => {
+                write!(f, "scheme {name} is not in this repository, and the run was given no schemes from outside")
+            }
+            Self::UnknownScheme { name, known } => {
+                write!(f, "the run was given no scheme {name}, but {}", known.join(", "))
             }
             Self::NoService { .. } => f.write_str("a further scheme needs the services that are its own"),
             Self::UnknownService { name, .. } => write!(f, "machines have no service {name}"),

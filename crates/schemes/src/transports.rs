@@ -52,6 +52,11 @@ macro_rules! flows {
                 match self { Self::Fixed(_) => {} $(Self::$room(flow) => flow.on_route(now, route),)+ }
             }
 
+            #[inline]
+            fn hears_routes(&self) -> bool {
+                match self { Self::Fixed(_) => false, $(Self::$room(flow) => flow.hears_routes(),)+ }
+            }
+
             fn on_weight(&mut self, now: Time, weight: u32) {
                 match self { Self::Fixed(_) => {} $(Self::$room(flow) => flow.on_weight(now, weight),)+ }
             }
@@ -126,6 +131,11 @@ macro_rules! paths {
             #[inline]
             fn choose_for(&mut self, now: Time, flow: LocalFlow, departure: Departure) -> u32 {
                 match self { $(Self::$room(path) => path.choose_for(now, flow, departure)),+ }
+            }
+
+            #[inline]
+            fn hears_reports(&self) -> bool {
+                match self { $(Self::$room(path) => path.hears_reports()),+ }
             }
 
             fn on_report(&mut self, now: Time, report: PathReport) {

@@ -16,6 +16,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::clock::{self, Instant, LineSpeed};
 use crate::connections::Connections;
 use crate::copies::{Copies, CopyWay};
+use crate::custom::Custom;
 use crate::ends::Pairs;
 use crate::engine::Engine;
 use crate::events::EventQueue;
@@ -94,7 +95,7 @@ pub(crate) enum Counting {
 
 impl Engine {
     /// A run of a scenario that was validated.
-    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Self {
+    pub(crate) fn new(scenario: &Scenario, seed: u64, custom: &Custom) -> Self {
         let network = scenario.network.clone();
         let mut builder = PortsBuilder::new(scenario);
         let mut links: Vec<Link> = network.links().map(|(id, _)| builder.link(id)).collect();
@@ -165,13 +166,12 @@ impl Engine {
             copies: Copies::default(),
             has_too_many_flows: false,
             edges: None,
-            has_todo: false,
-            unsupported: None,
+            has_actions: false,
             tally: Tally::new(scenario.traffic.len(), scenario.warmup, scenario.record.series),
             end: clock::from_time(scenario.duration),
             now: 0,
         };
-        engine.add_edges(scenario);
+        engine.add_edges(scenario, custom);
         for (index, traffic) in scenario.traffic.iter().enumerate() {
             engine.add_traffic(index as u32, traffic, &scenario.transport);
         }
@@ -271,7 +271,7 @@ impl Engine {
         let is_tagged = spec.fixed.is_some();
         let way = Way { first, route, last_hop, flow: whole, is_tagged, paths, copies: None };
         let Some((routes, filter)) = &spec.copies else {
-            self.add_source(whole, (from, to), spec.classes);
+            self.add_source(whole, (from, to), spec.classes, spec.queue);
             return Some(way);
         };
         let own = self.open_packets(index, spec, (from, to));

@@ -7,7 +7,7 @@ use crate::clock::{self, Instant};
 use crate::connections::Connections;
 use crate::edge::SharingOutcome;
 use crate::fabric::QueueRecord;
-use crate::flows::{Purpose, Standing};
+use crate::flows::{FlowState, Purpose};
 use crate::link::Port;
 use crate::packet::{Flags, Packet};
 use crate::recorder::Recording;
@@ -356,7 +356,7 @@ impl crate::engine::Engine {
     /// Flows that are still under way, and requests that are not answered yet.
     fn note_unfinished(&mut self) {
         for flow in &self.flows {
-            let is_open = matches!(flow.standing, Standing::Waiting | Standing::Ready | Standing::Held);
+            let is_open = matches!(flow.state, FlowState::Waiting | FlowState::Ready | FlowState::Held);
             let is_complete = flow.sender.segments() == Some(flow.receiver.expected());
             let purpose = &flow.purpose;
             if is_open && !is_complete && purpose.bytes != u64::MAX && purpose.began >= self.tally.warmup {

@@ -329,6 +329,7 @@ impl Engine {
         for slot in 0..self.flows.len() as FlowSlot {
             self.pump_after_change(slot, now);
         }
+        self.pair_paths_changed(now);
         self.capacities_changed(now);
     }
 }

@@ -260,12 +260,19 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
         self.pair(pair)?.windows.get(path.index())
     }
 
+    /// Whether a pair waits for what a window counts to be answered, and since when nothing was sent or answered.
+    pub fn waits_for_answers(&self, pair: u32) -> Option<Instant> {
+        let pair = self.pair(pair).filter(|pair| pair.state == State::Blocked)?;
+        let in_flight = pair.windows.iter().filter(|window| window.in_flight() > 0);
+        in_flight.map(Window::active_at).max()
+    }
+
     /// Paths that get a copy of every packet.
     pub fn copies(&self, pair: u32, now: Instant) -> Vec<PathIndex> {
         self.pair(pair).map_or_else(Vec::new, |pair| pair.paths.copies(now).collect())
     }
 
-    /// Whether copies of packets go anywhere: cheaper to ask first.
+    /// Whether the host role has chosen the paths of a pair; only then copies go anywhere.
     pub fn is_steered(&self, pair: u32) -> bool {
         self.pair(pair).is_some_and(|pair| pair.paths.is_chosen())
     }
