@@ -8,7 +8,7 @@ use crate::clock::{self, Instant};
 use crate::copies::Copies;
 use crate::edge::{Edges, NO_PAIR};
 use crate::events::{Actor, HORIZON};
-use crate::fabric::{Arrival, Fabric};
+use crate::fabric::{Arrival, DropCause, Dropped, Fabric};
 use crate::flows::{self, Flow, FlowSlot, Interface, Segment, Standing};
 use crate::link::Port;
 use crate::outcome::Tally;
@@ -81,7 +81,7 @@ impl Engine {
                     match self.fabric.arrive(actor, now) {
                         Arrival::OnItsWay | Arrival::Nothing => {}
                         Arrival::AtHost(id) => self.at_host(actor, id, now),
-                        Arrival::Dropped(id) => self.dropped(id),
+                        Arrival::Dropped(dropped) => self.dropped(dropped),
                     }
                 } else if actor < services {
                     self.serve(actor - links, now);
@@ -189,7 +189,7 @@ impl Engine {
         let route = self.router.start(back.paths, flow.back_path);
         flows::answer(packet, received.expected, received.block, back, route.unwrap_or(u32::MAX));
         if route.is_none() {
-            self.dropped(id);
+            self.dropped(Dropped { id, cause: DropCause::NoRoute });
         } else if let Some(dropped) = self.fabric.enter(back.first, id, now) {
             self.dropped(dropped);
         }
@@ -224,7 +224,7 @@ impl Engine {
 
     /// A packet is lost.
     #[cold]
-    pub(crate) fn dropped(&mut self, id: PacketId) {
+    pub(crate) fn dropped(&mut self, Dropped { id, .. }: Dropped) {
         let packet = *self.fabric.arena.get(id);
         self.fabric.telemetry.close(packet.extra.telemetry());
         self.fabric.arena.remove(id);

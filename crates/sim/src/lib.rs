@@ -33,6 +33,7 @@ mod build;
 mod clock;
 mod connections;
 mod copies;
+mod custom;
 mod edge;
 mod ends;
 mod engine;
@@ -44,6 +45,7 @@ mod link;
 mod outcome;
 mod packet;
 mod port;
+mod port_builder;
 mod processes;
 mod random;
 mod recorder;
@@ -56,6 +58,7 @@ mod tests;
 pub mod trace;
 mod transport;
 
+pub use custom::{Custom, SwitchFactory};
 pub use edge::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome};
 pub use engine::Ending;
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome};
@@ -68,9 +71,22 @@ use wayleave_units::Time;
 ///
 /// # Errors
 /// What is wrong with the scenario; nothing was simulated then.
-pub fn run(scenario: &Scenario, seed: u64, mut go_on: impl FnMut(Time) -> bool) -> Result<Outcome, ScenarioError> {
+pub fn run(scenario: &Scenario, seed: u64, go_on: impl FnMut(Time) -> bool) -> Result<Outcome, ScenarioError> {
+    run_with(scenario, seed, &Custom::default(), go_on)
+}
+
+/// Runs a scenario like [`run`], with schemes from outside.
+///
+/// # Errors
+/// What is wrong with the scenario; nothing was simulated then.
+pub fn run_with(
+    scenario: &Scenario,
+    seed: u64,
+    custom: &Custom<'_>,
+    mut go_on: impl FnMut(Time) -> bool,
+) -> Result<Outcome, ScenarioError> {
     scenario.validate()?;
-    let mut engine = engine::Engine::new(scenario, seed);
+    let mut engine = engine::Engine::new(scenario, seed, custom);
     let ending = engine.run(|now| go_on(clock::to_time(now)));
     Ok(engine.outcome(&scenario.name, seed, ending))
 }

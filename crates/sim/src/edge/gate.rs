@@ -7,7 +7,7 @@ use super::bucket::TokenBucket;
 use super::{Edges, NO_PAIR, PairSlot, Wake};
 use crate::clock::Instant;
 use crate::engine::Engine;
-use crate::fabric::Step;
+use crate::fabric::{DropCause, Dropped, Step};
 use crate::flows::{FRAMING, FlowSlot, HEADERS, Standing};
 use crate::packet::{Flags, PacketId};
 use crate::trace::Event;
@@ -137,7 +137,7 @@ impl Engine {
             edges.account.limited(pair.from_place);
             let reason = crate::recorder::FULL;
             self.fabric.note(reason, (first.link(), first.queue()), id, now);
-            self.dropped(id);
+            self.dropped(Dropped { id, cause: DropCause::Limited });
             return;
         }
         pair.queued += u64::from(bytes);
