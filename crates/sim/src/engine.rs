@@ -10,7 +10,7 @@ use crate::clock::{self, Instant};
 use crate::copies::Copies;
 use crate::edge::{Edges, NO_PAIR};
 use crate::events::{Actor, HORIZON};
-use crate::fabric::{Arrival, Fabric, Step};
+use crate::fabric::{Arrival, DropCause, Dropped, Fabric, Step};
 use crate::flows::{self, Flow, FlowSlot, FlowState, Interface, Item, Segment};
 use crate::link::Port;
 use crate::outcome::Tally;
@@ -79,7 +79,7 @@ impl Engine {
                     match self.fabric.arrive(actor, now) {
                         Arrival::OnItsWay | Arrival::Nothing => {}
                         Arrival::AtHost(id) => self.at_host(actor, id, now),
-                        Arrival::Dropped(id) => self.dropped(id),
+                        Arrival::Dropped(dropped) => self.dropped(dropped),
                     }
                 } else if actor < services {
                     self.serve(actor - links, now);
@@ -198,7 +198,7 @@ impl Engine {
         let route = self.router.start(back.paths, flow.back_path);
         flows::answer(packet, received.expected, received.block, back, route.unwrap_or(u32::MAX));
         if route.is_none() {
-            self.dropped(id);
+            self.dropped(Dropped { id, cause: DropCause::NoRoute });
         } else if let Some(dropped) = self.fabric.enter(back.first, id, now) {
             self.dropped(dropped);
         }
@@ -255,7 +255,10 @@ impl Engine {
 
     /// A packet is lost in the network.
     #[cold]
-    pub(crate) fn dropped(&mut self, id: PacketId) {
+    pub(crate) fn dropped(&mut self, Dropped { id, cause }: Dropped) {
+        if cause == DropCause::LinkDown && self.probe_failed(id, self.now) {
+            return;
+        }
         let packet = *self.fabric.arena.get(id);
         match packet.kind {
             Kind::Datagram => self.packet_lost(&packet),

@@ -45,6 +45,7 @@ mod link;
 mod outcome;
 mod packet;
 mod port;
+mod port_builder;
 mod processes;
 mod random;
 mod recorder;
@@ -57,7 +58,7 @@ mod tests;
 pub mod trace;
 mod transport;
 
-pub use custom::{BrokerSetup, Custom, CustomScheme, HostPlace};
+pub use custom::{BrokerSetup, Custom, CustomScheme, HostPlace, SwitchFactory};
 pub use edge::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
 pub use engine::Ending;
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome};
@@ -82,7 +83,7 @@ pub fn run(scenario: &Scenario, seed: u64, go_on: impl FnMut(Time) -> bool) -> R
 pub fn run_with(
     scenario: &Scenario,
     seed: u64,
-    custom: &Custom,
+    custom: &Custom<'_>,
     mut go_on: impl FnMut(Time) -> bool,
 ) -> Result<Outcome, ScenarioError> {
     scenario.validate()?;

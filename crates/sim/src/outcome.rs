@@ -295,6 +295,9 @@ pub struct LinkOutcome {
     pub sent: Bytes,
     /// Share of its rate.
     pub utilisation: f64,
+    /// Packets that were lost on the way into it or on it while it was down and nobody was told. They are drops of their
+    /// flows, and no counter of the port has them.
+    pub lost_silently: u64,
     /// What its port holds over time, if that was recorded: exact where a packet comes, and no more than that until
     /// the next one comes. It is not reset by the warm-up.
     pub backlog: Option<Levels>,
@@ -323,7 +326,8 @@ impl crate::engine::Engine {
                 backlog.set(state.free_at, 0);
             }
             let utilisation = share(state.sent_bytes, link.rate, counted);
-            LinkOutcome { link: id, sent: Bytes::new(state.sent_bytes), utilisation, backlog }
+            let lost_silently = self.fabric.health[id.index()].lost_silently;
+            LinkOutcome { link: id, sent: Bytes::new(state.sent_bytes), utilisation, lost_silently, backlog }
         };
         let links = network.links().map(link).collect();
         let names = self.spec.traffic.iter().map(|traffic| traffic.name.clone());

@@ -100,7 +100,6 @@ impl TelemetryArena {
     pub(crate) fn sent(&self, stack: u32) -> Option<u64> {
         self.stacks.get(Self::place(stack))?.sent
     }
-
     /// The stack is not needed any more; its memory is used again.
     pub(crate) fn close(&mut self, stack: u32) {
         if let Some(kept) = self.stacks.get_mut(Self::place(stack)) {

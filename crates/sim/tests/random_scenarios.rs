@@ -17,7 +17,7 @@ use wayleave_scenarios::{
     Reliable, Routing, Scenario, SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport,
     Workload,
 };
-use wayleave_sim::{Ending, Outcome, run};
+use wayleave_sim::{Outcome, run};
 use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build};
 use wayleave_topology::{LinkId, Network, NodeId, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
@@ -71,7 +71,7 @@ impl Maker {
         PortBehaviour {
             discipline: self.of(&disciplines),
             buffering: self.of(&buffers),
-            ecn: self.of(&marks),
+            ecn: self.of(&marks).into(),
             telemetry: self.rng.random_bool(0.3),
         }
     }

@@ -43,7 +43,7 @@ struct Seat {
 impl Brokers {
     /// Those of all schemes. Parley has one at every machine that belongs to a rack, and one for the fabric if it has a
     /// policy.
-    pub(super) fn new(scenario: &Scenario, sharing: &Sharing, custom: &Custom, nodes: &[NodeId]) -> Self {
+    pub(super) fn new(scenario: &Scenario, sharing: &Sharing, custom: &Custom<'_>, nodes: &[NodeId]) -> Self {
         let mut brokers = Self::default();
         for (scheme, kind) in sharing.schemes().enumerate() {
             brokers.first.push(brokers.all.len() as u32);

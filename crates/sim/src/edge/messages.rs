@@ -8,7 +8,7 @@ use wayleave_topology::NodeId;
 use super::{EdgeId, Edges, NO_PAIR, PairSlot, Wake};
 use crate::clock::{self, Instant};
 use crate::engine::Engine;
-use crate::fabric::Step;
+use crate::fabric::{DropCause, Dropped, Step};
 use crate::packet::{Kind, Packet};
 use crate::random;
 
@@ -168,7 +168,7 @@ impl Engine {
         };
         let id = self.fabric.arena.insert(packet);
         if route.is_none() {
-            self.dropped(id);
+            self.dropped(Dropped { id, cause: DropCause::NoRoute });
         } else if let Some(dropped) = self.fabric.enter(Step::new(source.up.0, queue), id, now) {
             self.dropped(dropped);
         }

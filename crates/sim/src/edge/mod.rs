@@ -180,7 +180,7 @@ enum Wake {
 
 impl Engine {
     /// The edges of a scenario whose hosts share. Before its traffic is added.
-    pub(crate) fn add_edges(&mut self, scenario: &Scenario, custom: &Custom) {
+    pub(crate) fn add_edges(&mut self, scenario: &Scenario, custom: &Custom<'_>) {
         let Some(sharing) = &scenario.sharing else { return };
         // A scenario that was validated has not too many.
         let Ok(services) = Services::new(roles::policies(sharing)) else { return };

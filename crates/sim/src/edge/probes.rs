@@ -5,13 +5,13 @@
 //! from the start, so that its size is the same at every port.
 
 use wayleave_roles::{HostInput, Outgoing, PathIndex, Probe, ProbeOutcome};
-use wayleave_topology::NodeId;
+use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Bytes;
 
 use super::{EdgeId, NO_PAIR, PairSlot};
 use crate::clock::Instant;
 use crate::engine::Engine;
-use crate::fabric::Step;
+use crate::fabric::{DropCause, Dropped, Step};
 use crate::flows::{ACKNOWLEDGEMENT, Direction, FRAMING};
 use crate::packet::{Flags, Kind, Packet, PacketId};
 use crate::random;
@@ -120,7 +120,7 @@ impl Engine {
                     self.dropped(dropped);
                 }
             }
-            None => self.dropped(id),
+            None => self.dropped(Dropped { id, cause: DropCause::NoRoute }),
         }
     }
 
@@ -141,10 +141,11 @@ impl Engine {
     }
 
     /// A switch could not forward a probe, because it knows that the link is down, and says so (uFAB, G: failure
-    /// response). The answer goes back from there.
+    /// response). The answer goes back from there. Whether it does: what the host itself cannot send is lost.
     #[cold]
-    pub(crate) fn probe_failed(&mut self, id: PacketId, at: NodeId, now: Instant) -> bool {
+    pub(crate) fn probe_failed(&mut self, id: PacketId, now: Instant) -> bool {
         let Packet { kind, flow: slot, sequence: epoch, extra, .. } = *self.fabric.arena.get(id);
+        let Some(at) = self.switch_of_packet(id) else { return false };
         let Some(pair) = self.edges.as_deref().and_then(|edges| edges.open_pair(slot, epoch)) else { return false };
         let (sender, queue) = (pair.key.0, pair.forth.first.queue());
         let Some(home) = self.spec.attachments[sender.index()].filter(|_| kind == Kind::Probe) else { return false };
@@ -163,6 +164,19 @@ impl Engine {
             self.dropped(dropped);
         }
         true
+    }
+
+    /// The switch at whose port a packet is; `None` at a host.
+    fn switch_of_packet(&self, id: PacketId) -> Option<NodeId> {
+        let packet = self.fabric.arena.get(id);
+        if packet.hop == u8::MAX {
+            return None;
+        }
+        let step = match self.fabric.routes[packet.route as usize + usize::from(packet.hop)] {
+            Step::END => Step::from_bits(packet.last_hop),
+            step => step,
+        };
+        Some(self.spec.network.link(LinkId(step.link())).from)
     }
 
     /// A packet has done its work.

@@ -41,7 +41,7 @@ impl std::fmt::Debug for Scheme {
 }
 
 impl Scheme {
-    pub(super) fn new(kind: &EdgeScheme, custom: &Custom, first_broker: BrokerId) -> Self {
+    pub(super) fn new(kind: &EdgeScheme, custom: &Custom<'_>, first_broker: BrokerId) -> Self {
         let custom = match kind {
             EdgeScheme::Custom(name) => custom.schemes.get(name).cloned(),
             _ => None,
