@@ -412,16 +412,18 @@ impl Engine {
     }
 
     /// A packet comes to the interface of its host: to its port, or to the queue of its class where classes have weights
-    /// and others wait.
-    pub(crate) fn enter_interface(&mut self, first: Step, id: PacketId, now: Instant) {
+    /// and others wait. Whether it found a place there.
+    pub(crate) fn enter_interface(&mut self, first: Step, id: PacketId, now: Instant) -> bool {
         let number = self.interface_of[first.link() as usize];
         let is_fair = self.interfaces.get(number as usize).is_some_and(Interface::is_fair);
         if is_fair && !self.has_turn(number, now) {
-            let packet = *self.fabric.arena.get(id);
-            let class = self.class_of_packet(&packet);
-            self.interfaces[number as usize].push_packet(class, id, first, packet.size);
-            self.schedule_turn(number, now);
-            return;
+            let bytes = self.fabric.arena.get(id).size;
+            let (class, most) = self.class_of_packet(id);
+            let has_place = self.interfaces[number as usize].push_packet(class, Item::Packet(id, first, bytes), most);
+            if has_place {
+                self.schedule_turn(number, now);
+            }
+            return has_place;
         }
         if let Some(dropped) = self.fabric.enter(first, id, now) {
             self.dropped(dropped);
@@ -430,6 +432,7 @@ impl Engine {
             let interface = &mut self.interfaces[number as usize];
             interface.turn_at = self.fabric.links[interface.link as usize].free_at;
         }
+        true
     }
 
     /// A port is free, or it is a flow's turn there.

@@ -188,13 +188,21 @@ impl Interface {
         self.count += 1;
     }
 
-    /// A packet waits for the turn of its class.
-    pub(crate) fn push_packet(&mut self, class: u32, id: PacketId, first: Step, bytes: u32) {
+    /// A packet waits for the turn of its class, unless that holds more than `most` bytes then. Whether it does.
+    pub(crate) fn push_packet(&mut self, class: u32, item: Item, most: u64) -> bool {
+        let Item::Packet(_, first, bytes) = item else { return false };
         let queue = usize::from(first.queue()).min(self.ready.len() - 1);
-        if let Ready::Fair(fair) = &mut self.ready[queue] {
-            fair.push(class, Item::Packet(id, first, bytes));
-            self.count += 1;
+        let Ready::Fair(fair) = &mut self.ready[queue] else { return false };
+        let held: u64 = fair
+            .items(class)
+            .map(|item| if let Item::Packet(_, _, bytes) = item { u64::from(*bytes) } else { 0 })
+            .sum();
+        if held + u64::from(bytes) > most {
+            return false;
         }
+        fair.push(class, item);
+        self.count += 1;
+        true
     }
 
     /// What is next in a queue; of flows without weights, with a rank, the one whose rank is least. `bytes` says what a

@@ -10,7 +10,8 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct FairQueues<I> {
     classes: Vec<Queue<I>>,
-    /// Those that hold something, the one whose turn it is first.
+    /// Those that hold something, the one whose turn it is first; that one stays until the next item is asked for, so that
+    /// a flow which comes back at once goes on with its turn.
     turns: VecDeque<u32>,
     /// Whether the first of them has been given its quantum.
     is_paid: bool,
@@ -25,6 +26,8 @@ struct Queue<I> {
     weight: u32,
     credit: u64,
     items: VecDeque<I>,
+    /// Whether it is among `turns`.
+    has_turn: bool,
 }
 
 impl<I> FairQueues<I> {
@@ -37,7 +40,12 @@ impl<I> FairQueues<I> {
     fn class(&mut self, class: u32) -> &mut Queue<I> {
         let at = class as usize;
         if self.classes.len() <= at {
-            self.classes.resize_with(at + 1, || Queue { weight: 1, credit: 0, items: VecDeque::new() });
+            self.classes.resize_with(at + 1, || Queue {
+                weight: 1,
+                credit: 0,
+                items: VecDeque::new(),
+                has_turn: false,
+            });
         }
         &mut self.classes[at]
     }
@@ -57,11 +65,16 @@ impl<I> FairQueues<I> {
         self.len == 0
     }
 
+    /// What waits in a class, the first first.
+    pub fn items(&self, class: u32) -> impl Iterator<Item = &I> {
+        self.classes.get(class as usize).into_iter().flat_map(|queue| &queue.items)
+    }
+
     /// An item waits at the end of its class.
     pub fn push(&mut self, class: u32, item: I) {
         let queue = self.class(class);
         queue.items.push_back(item);
-        if queue.items.len() == 1 {
+        if !std::mem::replace(&mut queue.has_turn, true) {
             self.turns.push_back(class);
         }
         self.len += 1;
@@ -72,6 +85,13 @@ impl<I> FairQueues<I> {
         loop {
             let &class = self.turns.front()?;
             let queue = &mut self.classes[class as usize];
+            if queue.items.is_empty() {
+                // Credit is not saved up while there is nothing to send.
+                (queue.credit, queue.has_turn) = (0, false);
+                self.turns.pop_front();
+                self.is_paid = false;
+                continue;
+            }
             if !std::mem::replace(&mut self.is_paid, true) {
                 queue.credit += u64::from(self.quantum) * u64::from(queue.weight);
             }
@@ -81,12 +101,6 @@ impl<I> FairQueues<I> {
             {
                 queue.credit = left;
                 self.len -= 1;
-                if queue.items.is_empty() {
-                    // Credit is not saved up while there is nothing to send.
-                    queue.credit = 0;
-                    self.turns.pop_front();
-                    self.is_paid = false;
-                }
                 return Some(item);
             }
             self.turns.rotate_left(1);
@@ -104,7 +118,6 @@ mod tests {
         let mut queues = FairQueues::new(1_538);
         for (class, &weight) in (0..).zip(weights) {
             queues.set_weight(class, weight);
-            queues.push(class, class);
             queues.push(class, class);
         }
         let mut sent = vec![0; weights.len()];

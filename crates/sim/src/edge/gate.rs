@@ -195,7 +195,14 @@ impl Engine {
     /// A packet comes to the interface of its host.
     pub(super) fn put_out(&mut self, first: Step, id: PacketId, now: Instant) {
         self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
-        self.enter_interface(first, id, now);
+        if self.enter_interface(first, id, now) {
+            return;
+        }
+        let slot = self.pair_of_packet(id);
+        match slot {
+            NO_PAIR => self.discard(id),
+            slot => self.limited(slot, first, id),
+        }
     }
 
     /// Something stands in line.

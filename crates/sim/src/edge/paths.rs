@@ -120,14 +120,21 @@ impl Engine {
         self.flows[slot as usize].sender.set_route(now, facts);
     }
 
-    /// The class of a packet at its sender's interface.
-    pub(crate) fn class_of_packet(&self, packet: &Packet) -> u32 {
-        let slot = match packet.kind {
+    /// The pair of a packet that leaves its host.
+    pub(super) fn pair_of_packet(&self, id: PacketId) -> PairSlot {
+        let packet = self.fabric.arena.get(id);
+        match packet.kind {
             Kind::Data => self.flows[packet.flow as usize].pair,
             Kind::Datagram => self.open_source(packet.flow),
             _ => super::NO_PAIR,
-        };
-        self.edges.as_deref().map_or(0, |edges| edges.class_of_pair(slot))
+        }
+    }
+
+    /// The class of a packet at its sender's interface, and how much of one may wait there.
+    pub(crate) fn class_of_packet(&self, id: PacketId) -> (u32, u64) {
+        let slot = self.pair_of_packet(id);
+        let edges = self.edges.as_deref();
+        edges.map_or((0, u64::MAX), |edges| (edges.class_of_pair(slot), edges.sharing.packet_queue.get()))
     }
 }
 

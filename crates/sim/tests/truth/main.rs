@@ -17,6 +17,7 @@ mod outages;
 mod paths;
 mod queueing;
 mod replay;
+mod roles;
 mod scheduling;
 mod services;
 mod shaping;
