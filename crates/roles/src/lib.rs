@@ -70,6 +70,7 @@ extern crate alloc;
 mod absent;
 mod admission;
 mod broker;
+mod custom;
 mod flow;
 mod host;
 mod ids;
@@ -81,7 +82,8 @@ mod tunnel;
 
 pub use absent::Absent;
 pub use admission::{Admission, Decision, DisjointRoute, Move, Request};
-pub use broker::{Broker, BrokerAction, BrokerInput, Member, Standing};
+pub use broker::{Broker, BrokerAction, BrokerInput, Leadership, Member};
+pub use custom::{CustomBroker, CustomHost, CustomMessage, Plugged};
 pub use flow::{Ack, Flow, FlowStart, Limit, Loss, Phase, RouteFacts};
 pub use host::{
     Arrivals, Bucket, Demand, Excess, Host, HostAction, HostInput, Limiter, Origin, PairSpec, PathUse, PathsChange,

@@ -23,12 +23,13 @@
 //! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
 //! [`refine`], the nearest request that would fit; [`standing`], what every admission scheme says about what it admitted;
 //! [`registry`], those schemes by name; [`transports`], those of the packet path; [`edges`], those of
-//! the hosts' limiters; [`tune`], parameters of admission fitted to a mix of contracts.
+//! the hosts' limiters; [`custom`], tunnels and the paths of pairs; [`tune`], parameters of admission fitted to a mix of contracts.
 
 mod book;
 pub mod chameleon;
 pub mod costs;
 pub mod cubic;
+pub mod custom;
 pub mod dctcp;
 pub mod duplicates;
 pub mod ecmp;

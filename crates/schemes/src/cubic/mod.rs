@@ -212,6 +212,11 @@ impl Cubic {
 
 impl Flow for Cubic {
     #[inline]
+    fn hears_routes(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         self.outstanding = saturate(ack.sent.saturating_sub(ack.acknowledged));
         if let Stage::Off(history) = self.stage {

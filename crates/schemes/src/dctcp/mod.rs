@@ -132,6 +132,11 @@ fn average(alpha: u32, marked: u32, acknowledged: u32) -> u32 {
 
 impl Flow for Dctcp {
     #[inline]
+    fn hears_routes(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>) {
         self.base.hear(ack);
         self.observe(ack);

@@ -52,6 +52,11 @@ impl PerFlow {
 
 impl Path for PerFlow {
     #[inline]
+    fn hears_reports(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn choose(&mut self, _now: Time, departure: Departure) -> u32 {
         self.path(departure.paths)
     }
@@ -71,6 +76,11 @@ impl PerPacket {
 }
 
 impl Path for PerPacket {
+    #[inline]
+    fn hears_reports(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn choose(&mut self, _now: Time, departure: Departure) -> u32 {
         self.random.below(departure.paths)
