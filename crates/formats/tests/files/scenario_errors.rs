@@ -183,11 +183,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
             "10ms\n  switches: { discipline: { strict: 2, weighted: [4, 2] } }",
             &["6:27 2 strict queues, 2 weighted, and the port of s1->h1 has 8 queues: together as many are expected"],
         ),
-        (
-            "10ms",
-            "10ms\n  switches: { discipline: { strict: 2 } }",
-            &["6:27 the key weighted is missing from a discipline"],
-        ),
+        ("10ms", "10ms\n  switches: { discipline: { strict: 2 } }", &["6:27 a discipline needs the key \"weighted\""]),
         (
             "10ms",
             "10ms\n  switches: { discipline: { strict: 2, deficitRoundRobin: [1, 1, 1, 1, 1, 1, 1, 1] } }",
@@ -198,7 +194,11 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
             "10ms\n  switches: { discipline: strict-priority, ecn: [97kB, none] }",
             &["6:49 2 entries, and the port of s1->h1 has 8 queues: one for each is expected"],
         ),
-        ("10ms", "10ms\n  switches: { ecn: [never] }", &["6:21 \"never\" is no size"]),
+        (
+            "10ms",
+            "10ms\n  switches: { ecn: [never] }",
+            &["6:21 \"never\" does not begin with a number: expected a size such as 1500B, 97kB or 64KiB"],
+        ),
         (
             "10ms",
             "10ms\n  hosts: { buffer: { shared: 1MB, alpha: 0 } }",
