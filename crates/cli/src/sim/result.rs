@@ -282,7 +282,6 @@ pub(crate) struct LinkResult {
     pub(crate) backlog: Option<LevelsResult>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
