@@ -39,9 +39,7 @@ pub(crate) struct Deficit {
     quantum: [u32; MAX_QUEUES],
     credit: [u32; MAX_QUEUES],
     turn: usize,
-    /// The first queue that is served by weight.
-    first: usize,
-    /// One bit for each queue above it.
+    /// One bit for each queue that goes before all weights.
     strict: u8,
 }
 
@@ -54,7 +52,7 @@ impl Deficit {
         for (quantum, &weight) in quantum[first..].iter_mut().zip(weights) {
             *quantum = weight.max(1).saturating_mul(largest_frame);
         }
-        Self { quantum, credit: [0; MAX_QUEUES], turn: first, first, strict: (1 << first) - 1 }
+        Self { quantum, credit: [0; MAX_QUEUES], turn: 0, strict: (1 << first) - 1 }
     }
 }
 
@@ -300,7 +298,7 @@ impl QueuedPort {
 }
 
 impl Deficit {
-    /// The queue whose first packet is next; at least one of those with a weight must hold a packet.
+    /// The queue whose first packet is next; at least one must hold a packet, and none that goes before all weights.
     fn choose(&mut self, queues: &[Queue], arena: &Arena) -> u8 {
         loop {
             let turn = self.turn;
@@ -315,7 +313,7 @@ impl Deficit {
                     }
                 }
             }
-            self.turn = if turn + 1 == queues.len() { self.first } else { turn + 1 };
+            self.turn = (turn + 1) % queues.len();
             self.credit[self.turn] = self.credit[self.turn].saturating_add(self.quantum[self.turn]);
         }
     }

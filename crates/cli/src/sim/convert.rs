@@ -229,6 +229,7 @@ fn link_result(network: &Network, outcome: &LinkOutcome, backlog: Option<LevelsR
         rate_bps: link.rate.bits_per_second(),
         sent_bytes: outcome.sent.get(),
         utilisation: outcome.utilisation,
+        lost_silently: outcome.lost_silently,
         backlog,
     }
 }

@@ -275,8 +275,15 @@ pub(crate) struct LinkResult {
     pub(crate) sent_bytes: u64,
     /// Share of its rate, from 0 to 1.
     pub(crate) utilisation: f64,
+    /// Packets that failures of which nobody was told cost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) lost_silently: u64,
     /// What waits for it, over time, if the scenario records series; of the links with the highest maximum.
     pub(crate) backlog: Option<LevelsResult>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A level over time, in bytes.

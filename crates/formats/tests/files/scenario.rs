@@ -6,8 +6,8 @@ use crate::common::scenarios::{SPEC, read, read_with, with_traffic};
 use wayleave_formats::{Source, beside, parse_builder, read_scenario, write_topology};
 use wayleave_scenarios::{
     Arrivals, BrokerAt, Buffering, Change, Congestion, Discipline, Ecn, EdgeScheme, Element, Ends, Eyeq,
-    FabricBrokerAt, FlowSizes, MessageFaults, OnOff, Pacing, PacketKind, Parley, Phase, Reliable, Routing, Scenario,
-    SharingChange, Traffic, Transport, Workload,
+    FabricBrokerAt, FlowSizes, MessageFaults, OnOff, Pacing, PacketKind, Parley, Phase, PortEcn, Reliable, Routing,
+    Scenario, SharingChange, Traffic, Transport, Workload,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -75,7 +75,12 @@ fn every_field_of_a_scenario_can_be_written() {
     assert_eq!(scenario.outages.len(), 5);
     let link = scenario.network.find_link("pod1-agg1->core2").unwrap();
     assert_eq!((scenario.outages[1].what, scenario.outages[1].change), (Element::Link(link), Change::Fails));
-    assert_eq!(scenario.outages[3].change, Change::Works);
+    assert_eq!((scenario.outages[3].change, scenario.outages[4].change), (Change::Works, Change::FailsSilently));
+    assert_eq!(scenario.hosts.discipline, Discipline::StrictOverWeighted { strict: 1, weights: vec![2, 1, 1] });
+    let (min, max) = (Bytes::new(30_000), Bytes::new(90_000));
+    let red = Ecn::Red { min, max, probability: 0.1, weight: 1.0 };
+    let queues = vec![None, Some(Ecn::Threshold(max)), None, Some(red)];
+    assert_eq!(scenario.hosts.ecn, PortEcn::PerQueue(queues));
 }
 
 #[test]
@@ -267,7 +272,8 @@ fn a_path_finds_names_with_dots_and_adds_keys_that_are_not_there() {
 
 #[test]
 fn the_documented_examples_are_scenarios() {
-    for name in ["scenario-incast", "scenario-sweep", "scenario-mixed", "scenario-shared-service", "scenario-sharing"] {
+    let names = ["incast", "sweep", "mixed", "shared-service", "sharing", "silent-failure"];
+    for name in names.map(|name| format!("scenario-{name}")) {
         assert!(!example(&format!("docs/examples/{name}.yaml")).runs.is_empty(), "{name}");
     }
     assert_eq!(example("schemas/examples/scenario-short.yaml").runs.len(), 1);

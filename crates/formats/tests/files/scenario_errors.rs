@@ -180,6 +180,27 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         ),
         (
             "10ms",
+            "10ms\n  switches: { discipline: { strict: 2, weighted: [4, 2] } }",
+            &["6:27 2 strict queues, 2 weighted, and the port of s1->h1 has 8 queues: together as many are expected"],
+        ),
+        ("10ms", "10ms\n  switches: { discipline: { strict: 2 } }", &["6:27 a discipline needs the key \"weighted\""]),
+        (
+            "10ms",
+            "10ms\n  switches: { discipline: { strict: 2, deficitRoundRobin: [1, 1, 1, 1, 1, 1, 1, 1] } }",
+            &["6:29 strict means nothing beside deficitRoundRobin"],
+        ),
+        (
+            "10ms",
+            "10ms\n  switches: { discipline: strict-priority, ecn: [97kB, none] }",
+            &["6:49 2 entries, and the port of s1->h1 has 8 queues: one for each is expected"],
+        ),
+        (
+            "10ms",
+            "10ms\n  switches: { ecn: [never] }",
+            &["6:21 \"never\" does not begin with a number: expected a size such as 1500B, 97kB or 64KiB"],
+        ),
+        (
+            "10ms",
             "10ms\n  hosts: { buffer: { shared: 1MB, alpha: 0 } }",
             &["6:20 an alpha of 0: a number above 0 is expected, such as 1"],
         ),
@@ -234,6 +255,11 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         ("10ms", "10ms\n  outages: [ { at: 2ms } ]", &["6:14 an outage needs one of the keys fail or repair"]),
         (
             "10ms",
+            "10ms\n  outages: [ { at: 2ms, repair: s1, silent: true } ]",
+            &["6:37 silent means nothing beside repair"],
+        ),
+        (
+            "10ms",
             "10ms\n  record: { trace: 0 }",
             &["6:20 a trace of zero records nothing: leave it out, or above zero"],
         ),
@@ -271,7 +297,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
             "10ms\n  sweep: { seeds: 1..5000, vary: { warmup: [0ms, 1ms, 2ms] } }",
             &["6:10 this sweep has 15000 runs: at most 10000 are accepted"],
         ),
-    ] as [(&str, &str, &[&str]); 41]
+    ] as [(&str, &str, &[&str]); 47]
     {
         assert!(SPEC.contains(old), "{old}");
         assert_eq!(said(read(&SPEC.replacen(old, new, 1))), expected, "{new}");

@@ -112,4 +112,20 @@ fn the_schema_of_scenarios_refuses_what_its_reader_refuses() {
     assert!(with("/spec/topology", json!({ "nodes": [], "links": [] })));
     assert!(!with("/spec/topology", json!({ "hpcc": "a", "htsim": "b" })));
     assert!(with("/spec/duration", json!("2ms")) && !with("/spec/duration", json!(2)));
+    let add = |key: &str, value: Value| {
+        let mut document = example("scenario-short");
+        document["spec"][key] = value;
+        scenario.is_valid(&document)
+    };
+    let ports = |key: &str, value: Value| add("switches", json!({ key: value }));
+    assert!(ports("discipline", json!({ "strict": 2, "weighted": [2, 1] })));
+    assert!(!ports("discipline", json!({ "strict": 2 })) && !ports("discipline", json!({ "weighted": [1] })));
+    assert!(!ports("discipline", json!({ "strict": 2, "deficitRoundRobin": [1] })) && !ports("discipline", json!({})));
+    assert!(ports("ecn", json!("none")) && ports("ecn", json!(["none", "97kB"])) && !ports("ecn", json!(["never"])));
+    let outage = |value: Value| add("outages", json!([value]));
+    assert!(outage(json!({ "at": "1ms", "fail": "s1", "silent": true })));
+    assert!(
+        !outage(json!({ "at": "1ms", "repair": "s1", "silent": true })),
+        "a repair is no more silent than its failure"
+    );
 }

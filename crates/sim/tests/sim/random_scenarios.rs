@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
     Arrivals, BrokerAt, Buffering, Change, Congestion, Discipline, Ecn, EdgeScheme, ElasticSwitch, Element, Ends, Eyeq,
-    FabricBrokerAt, FlowSizes, MessageFaults, OnOff, Outage, Pacing, PacketKind, Parley, Phase, PortBehaviour,
+    FabricBrokerAt, FlowSizes, MessageFaults, OnOff, Outage, Pacing, PacketKind, Parley, Phase, PortBehaviour, PortEcn,
     Reliable, Routing, Scenario, SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport,
     Workload,
 };
@@ -54,11 +54,14 @@ impl Maker {
     }
 
     fn ports(&mut self, most_queues: usize) -> PortBehaviour {
-        let weights = (0..most_queues).map(|_| self.rng.random_range(1..9)).collect();
+        let weights: Vec<u32> = (0..most_queues).map(|_| self.rng.random_range(1..9)).collect();
+        let strict = self.rng.random_range(0..=most_queues);
+        let below = weights[strict..].to_vec();
         let disciplines = [
             Discipline::Fifo,
             Discipline::StrictPriority,
             Discipline::DeficitRoundRobin { weights },
+            Discipline::StrictOverWeighted { strict: strict as u8, weights: below },
             Discipline::SmallestRemainingFirst,
         ];
         let total = Bytes::new(self.rng.random_range(5_000..500_000));
@@ -67,10 +70,14 @@ impl Maker {
             [Buffering::AsBuilt, Buffering::EachQueue(total), Buffering::Unlimited, Buffering::Shared { total, alpha }];
         let red = Ecn::Red { min: Bytes::new(5_000), max: Bytes::new(50_000), probability: 0.2, weight: 0.1 };
         let marks = [None, Some(Ecn::Threshold(Bytes::new(20_000))), Some(red)];
+        let discipline = self.of(&disciplines);
+        let queues = if discipline.has_one_queue() { 1 } else { most_queues };
+        let by_queue = PortEcn::PerQueue((0..queues).map(|_| self.of(&marks)).collect());
+        let same = self.of(&marks).into();
         PortBehaviour {
-            discipline: self.of(&disciplines),
+            discipline,
             buffering: self.of(&buffers),
-            ecn: self.of(&marks).into(),
+            ecn: self.of(&[same, by_queue]),
             telemetry: self.rng.random_bool(0.3),
         }
     }
@@ -148,7 +155,7 @@ impl Maker {
         let what = [Element::Link(self.of(&links)), Element::Switch(self.of(&switches))];
         let what = self.of(&what);
         let [first, then] = [700, 1_500].map(Time::from_micros);
-        let fails = Outage { at: first, what, change: Change::Fails };
+        let fails = Outage { at: first, what, change: self.of(&[Change::Fails, Change::FailsSilently]) };
         let works = Outage { at: then, what, change: Change::Works };
         self.of(&[vec![], vec![fails], vec![fails, works]])
     }

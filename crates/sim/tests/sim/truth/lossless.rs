@@ -193,7 +193,7 @@ fn packets_on_a_failed_link_are_lost_and_counted() {
     }
 }
 
-/// Conservation: what was sent was delivered or lost, when nothing is on the way any more; through overload, four
+/// Conservation: what was sent was delivered or lost, when nothing is on the way any more; through overload, five
 /// kinds of ports, and a link that fails and works again.
 #[test]
 fn every_datagram_is_delivered_or_counted_as_lost() {
@@ -202,6 +202,7 @@ fn every_datagram_is_delivered_or_counted_as_lost() {
     let all = [
         Discipline::Fifo,
         Discipline::StrictPriority,
+        Discipline::StrictOverWeighted { strict: 3, weights: weights[3..].to_vec() },
         Discipline::DeficitRoundRobin { weights },
         Discipline::SmallestRemainingFirst,
     ];

@@ -76,10 +76,10 @@ fn flows_over_a_silent_failure_stall_until_it_is_repaired_and_the_others_go_on()
     assert!(most > 20_000_000_000, "the last flow took {most} ps");
 }
 
-/// Catches a failure that is announced when it is repaired: nobody's path changes then either, so that the run is that
-/// of a link which was silent while nothing was sent.
+/// A link that failed silently and was repaired before anything was sent has changed nobody's path. Catches paths that
+/// avoid it while it is down, or from then on.
 #[test]
-fn the_repair_of_a_silent_failure_is_no_news() {
+fn a_silent_failure_while_nothing_is_sent_changes_no_path() {
     let (network, mut scenario) = eight_flows();
     let link = network.find_link("spine2->leaf2").unwrap();
     scenario.traffic[0].start = Time::from_millis(10);
