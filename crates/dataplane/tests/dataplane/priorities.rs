@@ -111,13 +111,14 @@ impl Bottleneck {
                     }
                     thread::sleep(Duration::from_millis(10));
                 }
+                done.store(true, Relaxed);
             });
             let mut seen = Seen::default();
             let mut packet = [0; 1400];
             // Of the packets of the first queue: how many others had been sent before.
             let mut before = Vec::new();
-            while seen.delays.len() < PACKETS {
-                let Ok(length) = receiver.recv(&mut packet) else { break };
+            // Until nothing has come for as long as the receiver waits: nobody sends any more.
+            while let Ok(length) = receiver.recv(&mut packet) {
                 let number = |at: usize| u64::from_be_bytes(packet[at..at + 8].try_into().unwrap());
                 if length == SIZE {
                     seen.delays.push(start.elapsed().saturating_sub(Duration::from_nanos(number(8))));
@@ -127,7 +128,6 @@ impl Bottleneck {
                     seen.overtaken += before.iter().rev().take_while(|&&sent| sent > number(0)).count() as u64;
                 }
             }
-            done.store(true, Relaxed);
             seen.delays.sort();
             seen
         })
