@@ -25,7 +25,7 @@ pub use validate::{MAX_ACTORS, MAX_HOP, PortError, ScenarioError, TrafficError, 
 
 use std::sync::Arc;
 
-use wayleave_topology::{LinkId, Network, NodeId};
+use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Time};
 
 /// One run of the simulator, but for its seed.
@@ -79,6 +79,23 @@ impl Scenario {
             outages: Vec::new(),
             record: Record::default(),
         }
+    }
+
+    /// The queue of what names none: the lowest that any port has, so that it does not stand before contracts. Ports
+    /// that serve all packets as one queue have queue 0 only.
+    pub fn lowest_queue(&self) -> u8 {
+        let count = |(id, link): (LinkId, &Link)| {
+            let ports = match self.network.node(link.from).kind {
+                NodeKind::Host => &self.hosts,
+                NodeKind::Switch => &self.switches,
+            };
+            match ports.discipline {
+                Discipline::Fifo | Discipline::SmallestRemainingFirst => 1,
+                _ => self.network.queues(id).len(),
+            }
+        };
+        let most = self.network.links().map(count).max().unwrap_or(1);
+        u8::try_from(most.saturating_sub(1)).unwrap_or(u8::MAX)
     }
 }
 

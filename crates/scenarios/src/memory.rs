@@ -75,8 +75,9 @@ impl Scenario {
     /// How many queues of a port with all eight are used by traffic.
     fn queue_numbers(&self) -> u64 {
         let mut numbers = HashSet::new();
+        let lowest = self.lowest_queue();
         for traffic in &self.traffic {
-            numbers.insert(traffic.queue);
+            numbers.insert(traffic.queue.unwrap_or(lowest));
             numbers.extend(traffic.route.iter().flat_map(|route| route.hops.iter().map(|hop| hop.queue)));
             if let Workload::Listed { flows, .. } = &traffic.workload {
                 numbers.extend(flows.iter().filter_map(|flow| flow.queue));
@@ -181,7 +182,7 @@ mod tests {
         let packets = 6 * HISTOGRAMS + 6 * (FLOW + 2 * PACKET);
         assert_eq!(scenario.memory_estimate(), idle + packets);
         let mut flows = Traffic::flows("b", ends, Arrivals::Load(0.5), FlowSizes::Fixed(Bytes::new(1)));
-        flows.queue = 7;
+        flows.queue = Some(7);
         scenario.traffic.push(flows);
         // Ports of hosts have one queue only, so the second number adds three links.
         let flows = 3 * HISTOGRAMS + 3 * FLOWS_PER_HOST * (FLOW + PACKET * PACKETS_PER_FLOW);

@@ -19,8 +19,9 @@ pub struct Traffic {
     pub service: Option<String>,
     /// The service that it is charged to where it is received.
     pub to_service: Option<String>,
-    /// The queue of every port on the way (0 is the highest); ports with fewer use their last.
-    pub queue: u8,
+    /// The queue of every port on the way (0 is the highest); ports with fewer use their last. The lowest of all ports
+    /// ([`Scenario::lowest_queue`](crate::Scenario::lowest_queue)) if absent.
+    pub queue: Option<u8>,
     /// From when.
     pub start: Time,
     /// Until when; the end of the run if absent. Flows that have begun are finished.
@@ -43,18 +44,18 @@ pub struct Copies {
 }
 
 impl Traffic {
-    /// Packets that nobody acknowledges, in queue 0, from the start to the end.
+    /// Packets that nobody acknowledges, in the lowest queue, from the start to the end.
     pub fn packets(name: &str, ends: Ends, kind: PacketKind, frame: Bytes) -> Self {
         Self::new(name, ends, Workload::Packets { kind, frame })
     }
 
-    /// Reliable flows without deadline, carried as the scenario says, in queue 0, from the start to the end.
+    /// Reliable flows without deadline, carried as the scenario says, in the lowest queue, from the start to the end.
     pub fn flows(name: &str, ends: Ends, arrivals: Arrivals, sizes: FlowSizes) -> Self {
         let reliable = Reliable { arrivals, sizes: Some(sizes), deadline: None, transport: None };
         Self::new(name, ends, Workload::Flows(reliable))
     }
 
-    /// Any workload, in queue 0, from the start to the end.
+    /// Any workload, in the lowest queue, from the start to the end.
     pub fn new(name: &str, ends: Ends, workload: Workload) -> Self {
         Self {
             name: name.to_owned(),
@@ -62,7 +63,7 @@ impl Traffic {
             workload,
             service: None,
             to_service: None,
-            queue: 0,
+            queue: None,
             start: Time::ZERO,
             stop: None,
             route: None,

@@ -174,11 +174,11 @@ fn traffic_needs_a_name_of_its_own_and_a_time() {
         (scenario.traffic[0].start, scenario.traffic[0].stop) = (Time::from_millis(1), Some(Time::from_millis(1)));
     });
     assert_refused("traffic.0.queue", "no port has a queue 4: they have up to 4, counted from 0", |scenario| {
-        scenario.traffic[0].queue = 4;
+        scenario.traffic[0].queue = Some(4);
     });
     // Ports with fewer use their last: those of hosts have one.
     let mut last = good();
-    last.traffic[0].queue = 3;
+    last.traffic[0].queue = Some(3);
     assert_eq!(last.validate(), Ok(()));
 }
 

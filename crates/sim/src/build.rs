@@ -172,8 +172,9 @@ impl Engine {
             now: 0,
         };
         engine.add_edges(scenario);
+        let lowest = scenario.lowest_queue();
         for (index, traffic) in scenario.traffic.iter().enumerate() {
-            engine.add_traffic(index as u32, traffic, &scenario.transport);
+            engine.add_traffic(index as u32, traffic, &scenario.transport, lowest);
         }
         let outages = scenario.outages.iter().map(|&outage| Process::Outage(outage));
         engine.processes.extend(outages);
@@ -185,7 +186,8 @@ impl Engine {
         engine
     }
 
-    fn add_traffic(&mut self, index: u32, traffic: &Traffic, usual: &Transport) {
+    /// `lowest` is the queue of traffic that names none.
+    fn add_traffic(&mut self, index: u32, traffic: &Traffic, usual: &Transport, lowest: u8) {
         let mut rng = random::generator(self.spec.seed, 2 * u64::from(index));
         let pairs = Pairs::new(&traffic.ends, &mut rng);
         let start = clock::from_time(traffic.start);
@@ -200,7 +202,7 @@ impl Engine {
             pairs,
             loops: Vec::new(),
             connections: None,
-            queue: traffic.queue,
+            queue: traffic.queue.unwrap_or(lowest),
             classes: (
                 self.class_of(traffic.service.as_deref()),
                 self.class_of(traffic.to_service.as_deref().or(traffic.service.as_deref())),

@@ -171,6 +171,7 @@ impl Maker {
         ];
         let scheme = self.of(&schemes);
         let mut sharing = Sharing::new(scheme, self.policy(network, PolicyLevel::Machine));
+        sharing.queue = Some(0);
         sharing.idle = Time::from_micros(self.of(&[50, 400, 100_000]));
         sharing.packet_queue = Bytes::new(self.of(&[0, 3_000, 1_000_000]));
         if sharing.scheme.has_brokers() {
@@ -243,7 +244,7 @@ impl Maker {
         for number in 0..self.rng.random_range(1..4) {
             let (ends, workload) = (self.ends(&hosts), self.workload());
             let mut traffic = Traffic::new(&format!("traffic {number}"), ends, workload);
-            traffic.queue = self.rng.random_range(0..8);
+            traffic.queue = Some(self.rng.random_range(0..8));
             if scenario.sharing.is_some() {
                 traffic.service = self.of(&[None, Some("a".to_owned()), Some("b".to_owned())]);
                 traffic.to_service = self.of(&[None, Some("b".to_owned())]);

@@ -100,7 +100,7 @@ fn read_one(
         What::Load | What::PerSecond => ends::read(fields, Usual::Random, network, problems),
         _ => ends::read(fields, Usual::AllToAll, network, problems),
     };
-    let queue = fields.get("queue").map_or(Some(0), |node| queue(node, problems));
+    let queue = fields.get("queue").map(|node| queue(node, problems));
     let start = fields.get("start").map(|node| node.quantity(problems));
     let stop = fields.get("stop").map(|node| node.quantity(problems));
     let route = fields.get("route").map(|node| read_route(node, network, problems));
@@ -110,7 +110,7 @@ fn read_one(
         workload: workload?,
         service: fields.text("service", problems).map(str::to_owned),
         to_service: fields.text("toService", problems).map(str::to_owned),
-        queue: queue?,
+        queue: queue.map_or(Some(None), |queue| queue.map(Some))?,
         start: start.unwrap_or(Some(wayleave_units::Time::ZERO))?,
         stop: stop.map_or(Some(None), |stop| stop.map(Some))?,
         route: route.map_or(Some(None), |route| route.map(Some))?,

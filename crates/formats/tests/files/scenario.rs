@@ -250,9 +250,9 @@ fn a_sweep_is_every_combination_with_the_seed_changing_fastest() {
 fn a_sweep_can_vary_the_network_and_the_items_of_lists_by_number() {
     let sweep = "10ms\n  sweep: { vary: { topology: [star:hosts=2, star:hosts=3], traffic.0.queue: [0, 7] } }";
     let file = read(&SPEC.replacen("10ms", sweep, 1)).unwrap();
-    let seen: Vec<(usize, u8)> =
+    let seen: Vec<(usize, Option<u8>)> =
         file.runs.iter().map(|run| (run.scenario.network.hosts().count(), run.scenario.traffic[0].queue)).collect();
-    assert_eq!(seen, [(2, 0), (2, 7), (3, 0), (3, 7)]);
+    assert_eq!(seen, [(2, Some(0)), (2, Some(7)), (3, Some(0)), (3, Some(7))]);
     assert!(Arc::ptr_eq(&file.runs[0].scenario.network, &file.runs[1].scenario.network));
 }
 
@@ -261,7 +261,7 @@ fn a_path_finds_names_with_dots_and_adds_keys_that_are_not_there() {
     let sweep = "10ms\n  sweep: { vary: { traffic.a.b.queue: [2], hosts.ecn: [9kB] } }";
     let spec = SPEC.replacen("10ms", sweep, 1).replace("{ name: a,", "{ name: a, sizes: 1B }, { name: a.b,");
     let scenario = &read(&spec).unwrap_or_else(|errors| panic!("{errors}")).runs[0].scenario;
-    assert_eq!(scenario.traffic.iter().map(|traffic| traffic.queue).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(scenario.traffic.iter().map(|traffic| traffic.queue).collect::<Vec<_>>(), [None, Some(2)]);
     assert_eq!(scenario.hosts.ecn, Some(Ecn::Threshold(Bytes::new(9000))));
 }
 
@@ -329,7 +329,7 @@ fn sharing_is_read_as_it_stands() {
     assert_eq!(sharing.rack.as_ref().unwrap().peak(), Some(Rate::from_gbit(5)));
     assert!(sharing.fabric.is_none());
     assert_eq!((sharing.idle, sharing.packet_queue), (Time::from_millis(7), Bytes::new(9_000)));
-    assert_eq!(sharing.queue, 1);
+    assert_eq!(sharing.queue, Some(1));
     let faults = MessageFaults { loss: 0.1, duplicate: 0.2, delay: Time::from_millis(3) };
     assert_eq!(sharing.faults, faults);
     let changes: Vec<_> = sharing.events.iter().map(|event| (event.at, &event.what)).collect();

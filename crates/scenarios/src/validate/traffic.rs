@@ -25,7 +25,9 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_
     if let Some(stop) = traffic.stop.filter(|&stop| stop <= start) {
         return Err(TrafficError::StopsEarly { start, stop });
     }
-    check_queue(traffic.queue, scenario)?;
+    if let Some(queue) = traffic.queue {
+        check_queue(queue, scenario)?;
+    }
     check_service("service", traffic.service.as_deref(), scenario)?;
     check_service("toService", traffic.to_service.as_deref(), scenario)?;
     match &traffic.workload {

@@ -115,6 +115,8 @@ pub(crate) struct Edges {
     brokers: Brokers,
     account: Account,
     sharing: Box<Sharing>,
+    /// Of every port, for messages.
+    queue: u8,
     /// For faults of messages, and for when machines report first.
     rng: ChaCha8Rng,
 }
@@ -223,6 +225,7 @@ impl Engine {
             free_timers: Vec::new(),
             mail: Mail::default(),
             sharing: Box::new(sharing.clone()),
+            queue: sharing.queue.unwrap_or_else(|| scenario.lowest_queue()),
             rng,
         }));
         self.processes.push(Process::Edges);
