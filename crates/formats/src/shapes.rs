@@ -139,6 +139,8 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("fixed-window", &sc::FIXED),
         ("traffic", &sc::TRAFFIC),
         ("distribution", &sc::SIZES),
+        ("deadline", &sc::DEADLINE),
+        ("exponential-deadline", &sc::EXPONENTIAL_DEADLINE),
         ("token-bucket", &sc::TOKEN_BUCKET),
         ("on-off", &sc::ON_OFF),
         ("rpc", &sc::RPC),

@@ -4,6 +4,7 @@
 //! scenario file means once it is read (`formats`), what the simulator runs (`sim`), and what tests build by hand.
 //! Nothing here draws a random number or knows how a packet moves; [`Scenario::validate`] says what no run could mean.
 
+mod deadline;
 mod memory;
 mod ports;
 mod sharing;
@@ -11,6 +12,7 @@ mod sizes;
 mod traffic;
 mod validate;
 
+pub use deadline::{Deadline, DeadlineError};
 pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, SharedService};
 pub use sharing::{
     BrokerAt, EdgeScheme, ElasticSwitch, Eyeq, FabricBrokerAt, MessageFaults, Parley, Sharing, SharingChange,

@@ -3,7 +3,7 @@
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::FlowSizes;
+use crate::{Deadline, FlowSizes};
 
 /// One kind of traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,8 +51,7 @@ impl Traffic {
 
     /// Reliable flows without deadline, carried as the scenario says, in the lowest queue, from the start to the end.
     pub fn flows(name: &str, ends: Ends, arrivals: Arrivals, sizes: FlowSizes) -> Self {
-        let reliable = Reliable { arrivals, sizes: Some(sizes), deadline: None, transport: None };
-        Self::new(name, ends, Workload::Flows(reliable))
+        Self::new(name, ends, Workload::Flows(Reliable::new(arrivals, Some(sizes))))
     }
 
     /// Any workload, in the lowest queue, from the start to the end.
@@ -161,10 +160,18 @@ pub struct Reliable {
     pub arrivals: Arrivals,
     /// How long they are; `None` never ends (only with [`Arrivals::Once`]).
     pub sizes: Option<FlowSizes>,
-    /// Each has to be complete this long after it began: late ones are counted.
-    pub deadline: Option<Time>,
+    /// Each has to be complete this long after it arrived: late ones are counted. A request has one deadline with its
+    /// answer.
+    pub deadline: Option<Deadline>,
     /// How they are carried, if not as the scenario says.
     pub transport: Option<Transport>,
+}
+
+impl Reliable {
+    /// Without deadline, carried as the scenario says.
+    pub fn new(arrivals: Arrivals, sizes: Option<FlowSizes>) -> Self {
+        Self { arrivals, sizes, deadline: None, transport: None }
+    }
 }
 
 /// When reliable flows begin.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Discipline, Ecn, Element, Ends, FlowSizes, FlowSpec, MAX_ACTORS, OnOff,
+    Arrivals, Buffering, Change, Congestion, Deadline, Discipline, Ecn, Element, Ends, FlowSizes, FlowSpec, MAX_ACTORS, OnOff,
     Outage, PacketKind, Phase, Routing, Scenario, ScenarioError, SharedService, Traffic, Transport, Workload,
 };
 use wayleave_topology::builders::{Cabling, build};
@@ -329,7 +329,7 @@ fn flows_need_sizes_and_arrivals_in_range() {
         "traffic.0.deadline",
         "a deadline has to be above zero",
         change(|flows| {
-            flows.deadline = Some(Time::ZERO);
+            flows.deadline = Some(Deadline::Fixed(Time::ZERO));
         }),
     );
     assert_workload_refused(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use wayleave_scenarios::{
-    Arrivals, Buffering, Discipline, Ecn, Ends, FlowSizes, PacketKind, Phase, PortBehaviour, Reliable, Routing,
+    Arrivals, Buffering, Deadline, Discipline, Ecn, Ends, FlowSizes, PacketKind, Phase, PortBehaviour, Reliable, Routing,
     Scenario, Traffic, Transport, Workload,
 };
 use wayleave_schemes::duplicates::Filter;
@@ -36,6 +36,9 @@ use crate::transport::NEVER;
 
 /// Flows of more pairs than this are counted together.
 const MAX_COUNTED_PAIRS: usize = 4096;
+
+/// The purposes of the random numbers of deadlines; those of traffic are below, with those of the edges between them.
+const DEADLINES: u64 = 1 << 41;
 
 /// A frame's overhead beside its layer-3 packet: Ethernet, preamble, gap (38 B), and six tags.
 const FRAME_OVERHEAD: u64 = 38 + 24;
@@ -72,7 +75,9 @@ pub(crate) struct TrafficSpec {
     pub(crate) sizes: Option<FlowSizes>,
     pub(crate) answers: Option<FlowSizes>,
     pub(crate) think: Instant,
-    pub(crate) deadline: Option<Time>,
+    pub(crate) deadline: Option<Deadline>,
+    /// For deadlines that are drawn: they change nothing else.
+    pub(crate) deadline_rng: ChaCha8Rng,
     pub(crate) transport: Transport,
     /// The only path, if it is fixed: its first step, the rest in the table of routes.
     pub(crate) fixed: Option<(Step, u32)>,
@@ -81,6 +86,15 @@ pub(crate) struct TrafficSpec {
     pub(crate) counting: Counting,
     /// Of its own, so that no traffic changes what another one draws.
     pub(crate) rng: ChaCha8Rng,
+}
+
+impl TrafficSpec {
+    /// What the next flow has from its arrival on; [`NEVER`] without a deadline.
+    pub(crate) fn draw_deadline(&mut self) -> Instant {
+        let Some(deadline) = &self.deadline else { return NEVER };
+        let unit = if deadline.is_drawn() { random::unit(&mut self.deadline_rng) } else { 0.0 };
+        clock::from_time(deadline.quantile(unit))
+    }
 }
 
 /// Where flows are counted.
@@ -212,6 +226,7 @@ impl Engine {
             answers: None,
             think: 0,
             deadline: None,
+            deadline_rng: random::generator(self.spec.seed, DEADLINES + u64::from(index)),
             transport: usual.clone(),
             fixed,
             copies,
@@ -355,7 +370,7 @@ impl Engine {
         rng: &mut ChaCha8Rng,
     ) {
         spec.sizes = reliable.sizes.clone();
-        spec.deadline = reliable.deadline;
+        spec.deadline = reliable.deadline.clone();
         spec.transport = reliable.transport.clone().unwrap_or_else(|| spec.transport.clone());
         let is_countable = matches!(&spec.pairs, Pairs::Fixed(pairs) if pairs.len() <= MAX_COUNTED_PAIRS);
         if is_countable && !matches!(reliable.arrivals, Arrivals::Load(_) | Arrivals::PerSecond(_)) {

@@ -95,10 +95,19 @@ pub(crate) struct Purpose {
     pub(crate) began: Instant,
     /// Payload; `u64::MAX` without end.
     pub(crate) bytes: u64,
+    /// From then on; [`NEVER`] without one.
+    pub(crate) deadline: Instant,
     /// Index of its pair in a closed loop.
     pub(crate) pair: u32,
     /// What went before it, an answer's request, would have taken this long alone.
     pub(crate) ideal_before: Instant,
+}
+
+impl Purpose {
+    /// How long what it belongs to has from its beginning, if it has a deadline.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        Some(self.deadline).filter(|&deadline| deadline != NEVER)
+    }
 }
 
 /// Its part in a remote procedure call.

@@ -12,6 +12,7 @@ use crate::link::Port;
 use crate::packet::{Flags, Packet};
 use crate::recorder::Recording;
 use crate::stats::{Completions, Histogram, Levels, Series};
+use crate::transport::NEVER;
 
 /// What is counted of one flow, or of all flows of a traffic that come and go.
 #[derive(Clone, Debug, Default)]
@@ -144,10 +145,10 @@ impl Tally {
     }
 
     /// A flow, or a request with its answer, is complete.
-    pub(crate) fn completed(&mut self, purpose: &Purpose, took: Instant, ideal: Instant, deadline: Option<Time>) {
+    pub(crate) fn completed(&mut self, purpose: &Purpose, took: Instant, ideal: Instant) {
         if purpose.began >= self.warmup {
-            let deadline = deadline.map(clock::from_time);
-            self.traffic[purpose.traffic as usize].completions.record(purpose.bytes, took, ideal, deadline);
+            let record = &mut self.traffic[purpose.traffic as usize];
+            record.completions.record(purpose.bytes, took, ideal, purpose.deadline());
         }
     }
 
@@ -360,9 +361,8 @@ impl crate::engine::Engine {
             let is_complete = flow.sender.segments() == Some(flow.receiver.expected());
             let purpose = &flow.purpose;
             if is_open && !is_complete && purpose.bytes != u64::MAX && purpose.began >= self.tally.warmup {
-                let deadline = self.spec.traffic[purpose.traffic as usize].deadline.map(clock::from_time);
                 let record = &mut self.tally.traffic[purpose.traffic as usize];
-                record.completions.record_unfinished(purpose.bytes, self.now - purpose.began, deadline);
+                record.completions.record_unfinished(purpose.bytes, self.now - purpose.began, purpose.deadline());
             }
         }
     }
@@ -370,11 +370,11 @@ impl crate::engine::Engine {
     /// Flows that still wait for a connection.
     fn note_waiting(&mut self) {
         for (spec, record) in self.spec.traffic.iter().zip(&mut self.tally.traffic) {
-            let deadline = spec.deadline.map(clock::from_time);
-            for (began, bytes) in spec.connections.iter().flat_map(Connections::waiting) {
+            for flow in spec.connections.iter().flat_map(Connections::waiting) {
                 record.begun += 1;
-                if began >= self.tally.warmup {
-                    record.completions.record_unfinished(bytes, self.now - began, deadline);
+                if flow.at >= self.tally.warmup {
+                    let deadline = Some(flow.deadline).filter(|&deadline| deadline != NEVER);
+                    record.completions.record_unfinished(flow.bytes, self.now - flow.at, deadline);
                 }
             }
         }

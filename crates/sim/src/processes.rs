@@ -7,6 +7,7 @@ use wayleave_scenarios::{Change, Element, FlowSpec, Outage};
 use wayleave_topology::NodeId;
 
 use crate::clock::{self, Instant};
+use crate::connections::Arrived;
 use crate::engine::Engine;
 use crate::events::{Actor, HORIZON};
 use crate::flows::{FlowSlot, Purpose, RpcStep};
@@ -200,8 +201,8 @@ impl Engine {
         let spec = &mut self.spec.traffic[traffic as usize];
         let unit = random::unit(&mut spec.rng);
         let bytes = spec.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.quantile(unit).max(1));
-        let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes, pair: 0, ideal_before: 0 };
-        let queue = spec.queue;
+        let (queue, deadline) = (spec.queue, spec.draw_deadline());
+        let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes, deadline, pair: 0, ideal_before: 0 };
         self.open(from, to, queue, purpose, now);
     }
 
@@ -210,32 +211,34 @@ impl Engine {
         let spec = &mut self.spec.traffic[traffic as usize];
         let unit = random::unit(&mut spec.rng);
         let bytes = spec.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.quantile(unit).max(1));
-        let is_free = spec.connections.as_mut().is_none_or(|connections| connections.take(pair, now, bytes));
+        let flow = Arrived { at: now, bytes, deadline: spec.draw_deadline() };
+        let is_free = spec.connections.as_mut().is_none_or(|connections| connections.take(pair, flow));
         if is_free {
-            self.begin_at(traffic, pair, bytes, now, now);
+            self.begin_at(traffic, pair, flow, now);
         }
     }
 
     /// A flow of a pair has ended: the next one that waits takes its connection.
     fn next_in_line(&mut self, traffic: u32, pair: u32, now: Instant) {
         let Some(connections) = &mut self.spec.traffic[traffic as usize].connections else { return };
-        if let Some((began, bytes)) = connections.leave(pair) {
-            self.begin_at(traffic, pair, bytes, began, now);
+        if let Some(flow) = connections.leave(pair) {
+            self.begin_at(traffic, pair, flow, now);
         }
     }
 
-    fn begin_at(&mut self, traffic: u32, pair: u32, bytes: u64, began: Instant, now: Instant) {
+    fn begin_at(&mut self, traffic: u32, pair: u32, flow: Arrived, now: Instant) {
         let spec = &self.spec.traffic[traffic as usize];
         let Some(&(from, to)) = spec.loops.get(pair as usize) else { return };
-        let purpose = Purpose { traffic, step: RpcStep::None, began, bytes, pair, ideal_before: 0 };
+        let Arrived { at: began, bytes, deadline } = flow;
+        let purpose = Purpose { traffic, step: RpcStep::None, began, bytes, deadline, pair, ideal_before: 0 };
         let queue = spec.queue;
         self.open(from, to, queue, purpose, now);
     }
 
     fn begin_listed(&mut self, traffic: u32, flow: &FlowSpec, now: Instant) {
         let queue = flow.queue.unwrap_or(self.spec.traffic[traffic as usize].queue);
-        let purpose =
-            Purpose { traffic, step: RpcStep::None, began: now, bytes: flow.size.get(), pair: 0, ideal_before: 0 };
+        let (began, bytes) = (now, flow.size.get());
+        let purpose = Purpose { traffic, step: RpcStep::None, began, bytes, deadline: NEVER, pair: 0, ideal_before: 0 };
         self.open(flow.from, flow.to, queue, purpose, now);
     }
 
@@ -245,8 +248,8 @@ impl Engine {
         let Some(&(from, to)) = spec.loops.get(pair as usize) else { return };
         let unit = random::unit(&mut spec.rng);
         let bytes = spec.sizes.as_ref().map_or(1, |sizes| sizes.quantile(unit).max(1));
-        let purpose = Purpose { traffic, step: RpcStep::Request, began: now, bytes, pair, ideal_before: 0 };
-        let queue = spec.queue;
+        let (queue, deadline) = (spec.queue, spec.draw_deadline());
+        let purpose = Purpose { traffic, step: RpcStep::Request, began: now, bytes, deadline, pair, ideal_before: 0 };
         self.open(from, to, queue, purpose, now);
     }
 
@@ -278,8 +281,7 @@ impl Engine {
     fn note_completion(&mut self, slot: FlowSlot, now: Instant) {
         let ideal = self.flows[slot as usize].purpose.ideal_before + self.ideal(slot);
         let flow = &self.flows[slot as usize];
-        let deadline = self.spec.traffic[flow.purpose.traffic as usize].deadline;
-        self.tally.completed(&flow.purpose, now - flow.purpose.began, ideal, deadline);
+        self.tally.completed(&flow.purpose, now - flow.purpose.began, ideal);
     }
 
     /// A closed loop pauses before its next request.

@@ -12,7 +12,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, BrokerAt, Buffering, Change, Congestion, Discipline, Ecn, EdgeScheme, ElasticSwitch, Element, Ends, Eyeq,
+    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, ElasticSwitch, Element, Ends, Eyeq,
     FabricBrokerAt, FlowSizes, MessageFaults, OnOff, Outage, Pacing, PacketKind, Parley, Phase, PortBehaviour,
     Reliable, Routing, Scenario, SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport,
     Workload,
@@ -134,12 +134,10 @@ impl Maker {
             // As a share of 100 Gbit/s these would be billions of flows.
             arrivals = Arrivals::PerSecond(20_000.0);
         }
-        Workload::Flows(Reliable {
-            arrivals,
-            sizes: Some(sizes),
-            deadline: self.of(&[None, Some(time)]),
-            transport: self.of(&[None, Some(Transport::default())]),
-        })
+        let mut reliable = Reliable::new(arrivals, Some(sizes));
+        reliable.deadline = self.of(&[None, Some(Deadline::Fixed(time))]);
+        reliable.transport = self.of(&[None, Some(Transport::default())]);
+        Workload::Flows(reliable)
     }
 
     /// One thing fails, and perhaps works again.

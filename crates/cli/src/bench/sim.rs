@@ -123,7 +123,7 @@ fn traffic(load: Load, network: &Network) -> Vec<Traffic> {
     let endless = |ends: Ends| Traffic {
         name: "bulk".to_owned(),
         ends,
-        workload: Workload::Flows(Reliable { arrivals: Arrivals::Once, sizes: None, deadline: None, transport: None }),
+        workload: Workload::Flows(Reliable::new(Arrivals::Once, None)),
         service: None,
         to_service: None,
         queue: Some(0),

@@ -3,6 +3,7 @@
 //! A sweep changes the tree of the file before it is interpreted, so that every field can vary, and what is wrong with
 //! a value is reported where the sweep gives it.
 
+mod deadline;
 mod ends;
 mod files;
 mod network;
@@ -56,6 +57,7 @@ pub(crate) const SCENARIO_SPEC: Shape = Shape {
 
 #[cfg(test)]
 pub(crate) use {
+    deadline::{DEADLINE, EXPONENTIAL_DEADLINE},
     network::TOPOLOGY,
     outages::{OUTAGE, RECORD},
     ports::{PORTS, RED, ROUND_ROBIN, ROUTING, SERVICE, SHARED_BUFFER},

@@ -9,7 +9,7 @@ use super::ends::read_host;
 use super::files::Files;
 use super::network::Numbered;
 use super::scalars::{at_most_one, exactly_one, number, queue, refuse_beside, small, unknown_word};
-use super::{sizes, transport};
+use super::{deadline, sizes, transport};
 use crate::fields::{Fields, Shape};
 use crate::hpcc::read_hpcc_flows;
 use crate::htsim::read_htsim_flows;
@@ -167,13 +167,12 @@ fn read_flows(
         Some(node) => sizes::read(node, files, problems).map(Some),
         None => None,
     };
-    let deadline = fields.get("deadline").map(|node| node.quantity(problems));
+    let deadline = fields.get("deadline").map(|node| deadline::read(node, problems));
     let transport = own_transport(fields, usual, problems);
     Some(Reliable {
-        arrivals: arrivals?,
-        sizes: sizes?,
         deadline: deadline.map_or(Some(None), |deadline| deadline.map(Some))?,
         transport: transport?,
+        ..Reliable::new(arrivals?, sizes?)
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::common::scenarios::{SPEC, read, read_with, with_traffic};
 use wayleave_formats::{Source, beside, parse_builder, read_scenario, write_topology};
 use wayleave_scenarios::{
-    Arrivals, BrokerAt, Buffering, Change, Congestion, Discipline, Ecn, EdgeScheme, Element, Ends, Eyeq,
+    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, Element, Ends, Eyeq,
     FabricBrokerAt, FlowSizes, MessageFaults, OnOff, Pacing, PacketKind, Parley, Phase, Reliable, Routing, Scenario,
     SharingChange, Traffic, Transport, Workload,
 };
@@ -109,7 +109,15 @@ fn workloads_are_what_they_say() {
         assert_eq!((reliable.arrivals, reliable.sizes), (expected, Some(size(1))), "{text}");
     }
     assert_eq!(flows("{ name: a, sizes: endless }").sizes, None);
-    assert_eq!(flows("{ name: a, sizes: 1B, deadline: 3ms }").deadline, Some(Time::from_millis(3)));
+    let ms = Time::from_millis;
+    for (text, expected) in [
+        ("3ms", Deadline::Fixed(ms(3))),
+        ("{ uniform: [5ms, 25ms] }", Deadline::Uniform(ms(5), ms(25))),
+        ("{ exponential: { mean: 20ms, min: 3ms } }", Deadline::Exponential { mean: ms(20), min: ms(3) }),
+        ("{ values: [1ms, 2ms] }", Deadline::Values(vec![ms(1), ms(2)])),
+    ] {
+        assert_eq!(flows(&format!("{{ name: a, sizes: 1B, deadline: {text} }}")).deadline, Some(expected), "{text}");
+    }
 }
 
 #[test]

@@ -55,6 +55,28 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
             &["7:30 frame means nothing beside flows: their packets are as large as their transport says"],
         ),
         (
+            "{ name: a, sizes: 1MB, deadline: { uniform: [2ms, 1ms] } }",
+            &["7:40 deadlines from 2ms to 1ms: the first is the larger one"],
+        ),
+        (
+            "{ name: a, sizes: 1MB, deadline: { uniform: 2ms } }",
+            &["7:51 two times are expected here as a list, not text"],
+        ),
+        (
+            "{ name: a, sizes: 1MB, deadline: { exponential: { mean: 0ms, min: 1ms } } }",
+            &["7:40 the mean of deadlines has to be above zero"],
+        ),
+        (
+            "{ name: a, sizes: 1MB, deadline: { exponential: { mean: 1ms } } }",
+            &["7:55 exponential deadlines need the key \"min\""],
+        ),
+        (
+            "{ name: a, sizes: 1MB, deadline: { exponential: { mean: 1ms, min: 0ms } } }",
+            &["7:40 the shortest of exponential deadlines has to be above zero"],
+        ),
+        ("{ name: a, sizes: 1MB, deadline: { values: [] } }", &["7:40 a list of deadlines needs at least one"]),
+        ("{ name: a, sizes: 1MB, deadline: { values: [1ms, 0ms] } }", &["7:40 a deadline has to be above zero"]),
+        (
             "{ name: a, poisson: 1Mbit, deadline: 1ms }",
             &["7:34 deadline means nothing beside packets that nobody acknowledges"],
         ),
@@ -108,7 +130,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
             "{ name: a, listed: { cm: x } }",
             &["7:26 a list of flows needs one of the keys hpcc or htsim", "7:28 unknown key \"cm\""],
         ),
-    ] as [(&str, &[&str]); 43]
+    ] as [(&str, &[&str]); 50]
     {
         assert_eq!(said(with_traffic(traffic)), expected, "{traffic}");
     }

@@ -6,7 +6,7 @@ use wayleave_topology::{NodeKind, RouteError};
 use wayleave_units::{Bytes, Time};
 
 use super::{MAX_ACTORS, MAX_HOP};
-use crate::{SharingError, SizesError};
+use crate::{DeadlineError, SharingError, SizesError};
 
 /// What is wrong with a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -239,6 +239,8 @@ pub enum TrafficError {
         /// What is wrong.
         error: SizesError,
     },
+    /// Deadlines that cannot be drawn.
+    Deadline(DeadlineError),
     /// Flows without end that begin again and again.
     Endless,
     /// Pairs that are drawn anew, where every pair has its own arrivals.
@@ -323,6 +325,7 @@ impl TrafficError {
             Self::StopsEarly { .. } => "stop",
             Self::RouteForMany(_) | Self::Route(_) | Self::Copies => "route",
             Self::Burst { .. } => "tokenBucket",
+            Self::Deadline(_) => "deadline",
             Self::Endless => "sizes",
             Self::RandomPairs => "pairs",
             Self::NoFlows => "listed",
@@ -424,6 +427,7 @@ impl fmt::Display for TrafficError {
                 write!(f, "{frame} on the wire, and {link} carries up to {most}")
             }
             Self::Sizes { error, .. } => write!(f, "{error}"),
+            Self::Deadline(error) => write!(f, "{error}"),
             Self::RandomPairs => {
                 f.write_str("every pair has gaps of its own, and random pairs are drawn anew: all-to-all, a permutation or a list is expected")
             }

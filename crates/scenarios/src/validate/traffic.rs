@@ -242,8 +242,8 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
         None => {}
         Some(sizes) => sizes.validate().map_err(|error| TrafficError::Sizes { key: "sizes", error })?,
     }
-    if reliable.deadline == Some(Time::ZERO) {
-        return zero("deadline", "a deadline");
+    if let Some(deadline) = &reliable.deadline {
+        deadline.validate().map_err(TrafficError::Deadline)?;
     }
     let within = |key, value: f64, most: f64| {
         let accepted = value > 0.0 && value <= most;

@@ -127,7 +127,7 @@ pub(crate) fn listed(name: &str, flows: &[(u64, NodeId, NodeId, u64)]) -> Traffi
 
 /// A flow without end between two hosts.
 pub(crate) fn endless(name: &str, from: NodeId, to: NodeId) -> Traffic {
-    let reliable = Reliable { arrivals: Arrivals::Once, sizes: None, deadline: None, transport: None };
+    let reliable = Reliable::new(Arrivals::Once, None);
     Traffic::new(name, Ends::Pairs(vec![(from, to)]), Workload::Flows(reliable))
 }
 

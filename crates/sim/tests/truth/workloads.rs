@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Discipline, Ends, FlowSizes, OnOff, PacketKind, Phase, Scenario, Traffic,
+    Arrivals, Buffering, Deadline, Discipline, Ends, FlowSizes, OnOff, PacketKind, Phase, Scenario, Traffic, Workload,
 };
 use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -228,4 +228,46 @@ fn flows_wait_for_one_of_the_connections_of_their_pair() {
     // All at once they share the line: nobody is done before its fair share of it, so the mean is longer.
     let mean = |traffic: &wayleave_sim::TrafficOutcome| traffic.completions.times().mean().unwrap();
     assert!(mean(&many) > 1.2 * mean(&one), "{} and {}", mean(&many), mean(&one));
+}
+
+/// Catches: one deadline for all flows, deadlines that change what is sent, late flows that are counted by another flow's
+/// deadline. A flow of 500 segments takes one hop of its first segment and all of them in turn: 1,538 B are 1.2304 us at
+/// 10 Gbit/s, so 501 of them 616.4 us, without propagation.
+#[test]
+fn every_flow_has_a_deadline_of_its_own() {
+    let star = star(&[Rate::from_gbit(10); 2], 0);
+    let us = Time::from_micros;
+    let outcome = |deadline: Option<Deadline>| {
+        let mut scenario = Scenario::new("deadlines", star.network.clone(), Time::from_millis(400));
+        scenario.transport = fixed_window(1_000);
+        let arrivals = Arrivals::Every(Time::from_millis(1));
+        let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+        let mut traffic = Traffic::flows("f", ends, arrivals, FlowSizes::Fixed(Bytes::new(500 * SEGMENT)));
+        if let Workload::Flows(reliable) = &mut traffic.workload {
+            reliable.deadline = deadline;
+        }
+        scenario.traffic = vec![traffic];
+        run(&scenario, 1).traffic[0].completions.clone()
+    };
+    let none = outcome(None);
+    assert_eq!((none.finished(), none.times().max()), (400, Some(501 * 1_230_400)));
+    let fixed = |time| outcome(Some(Deadline::Fixed(time))).deadlines();
+    assert_eq!([fixed(Time::from_nanos(616_430)).missed, fixed(Time::from_nanos(616_431)).missed], [400, 0]);
+    // 400 draws: five deviations are 50 of a half, and 49 of e^-1.
+    let uniform = Deadline::Uniform(us(400), us(800));
+    let exponential = Deadline::Exponential { mean: Time::from_nanos(616_430), min: us(1) };
+    let values = Deadline::Values(vec![us(600), us(700), us(100), us(900)]);
+    let longer = Deadline::Exponential { mean: us(100), min: us(700) };
+    for (deadline, missed, tolerance) in [
+        (uniform, 400.0 * 0.541, 50.0),
+        (exponential, 400.0 * (1.0 - (-1.0_f64).exp()), 49.0),
+        (values, 200.0, 50.0),
+        (longer, 0.0, 5.0),
+    ] {
+        let found = outcome(Some(deadline.clone()));
+        assert_eq!(found.times(), none.times(), "{deadline:?}");
+        assert_eq!(found.deadlines().missed + found.deadlines().met, 400, "{deadline:?}");
+        let late = found.deadlines().missed as f64;
+        assert!((late - missed).abs() <= tolerance, "{deadline:?}: {late} late, {missed} expected");
+    }
 }
