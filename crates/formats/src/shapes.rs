@@ -142,6 +142,7 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("deadline", &sc::DEADLINE),
         ("exponential-deadline", &sc::EXPONENTIAL_DEADLINE),
         ("token-bucket", &sc::TOKEN_BUCKET),
+        ("constant-rate", &sc::CONSTANT_RATE),
         ("on-off", &sc::ON_OFF),
         ("rpc", &sc::RPC),
         ("uniform", &sc::UNIFORM),

@@ -122,6 +122,14 @@ pub enum PacketKind {
         /// On the wire.
         rate: Rate,
     },
+    /// The packets of a constant rate, each delayed by a time that is uniform between nothing and the jitter, but never
+    /// before the one in front of it.
+    Jittered {
+        /// On the wire.
+        rate: Rate,
+        /// The longest delay; above zero.
+        jitter: Time,
+    },
     /// Constant rate while on, nothing while off.
     OnOff(OnOff),
     /// Exponential gaps.

@@ -66,7 +66,7 @@ pub(crate) use {
     sweep::SWEEP,
     traffic::TRAFFIC,
     transport::{FIXED, TRANSPORT},
-    workload::{IMPORT, LISTED_FLOW, ON_OFF, RPC, TOKEN_BUCKET, UNIFORM},
+    workload::{CONSTANT_RATE, IMPORT, LISTED_FLOW, ON_OFF, RPC, TOKEN_BUCKET, UNIFORM},
 };
 
 /// A scenario file: one run, or those of its sweep.

@@ -17,6 +17,7 @@ use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
 
 pub(crate) const TOKEN_BUCKET: Shape = Shape { what: "a token bucket", keys: &["rate", "burst", "phase"] };
+pub(crate) const CONSTANT_RATE: Shape = Shape { what: "a constant rate with jitter", keys: &["rate", "jitter"] };
 pub(crate) const ON_OFF: Shape = Shape { what: "an on-off source", keys: &["rate", "on", "off"] };
 pub(crate) const RPC: Shape = Shape { what: "RPC", keys: &["outstanding", "answer", "think"] };
 pub(crate) const UNIFORM: Shape = Shape { what: "uniform gaps", keys: &["mean", "connections"] };
@@ -108,7 +109,7 @@ fn read_packets(what: What, fields: &Fields<'_, '_>, problems: &mut Problems<'_>
         What::TokenBucket => read_token_bucket(fields.get("tokenBucket")?, problems),
         What::OnOff => read_on_off(fields.get("onOff")?, problems),
         What::Poisson => fields.get("poisson")?.quantity(problems).map(|rate| PacketKind::Poisson { rate }),
-        _ => fields.get("constantRate")?.quantity(problems).map(|rate| PacketKind::ConstantRate { rate }),
+        _ => read_constant_rate(fields.get("constantRate")?, problems),
     };
     let frame: Option<Option<Bytes>> = fields.get("frame").map(|node| node.quantity(problems));
     let kind = kind?;
@@ -136,6 +137,18 @@ fn read_token_bucket(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Pac
         }
     });
     Some(PacketKind::TokenBucket { rate: rate?, burst: burst?, phase: phase? })
+}
+
+/// A rate, or one with jitter.
+fn read_constant_rate(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PacketKind> {
+    let Value::Mapping(_) = node.value else {
+        return node.quantity(problems).map(|rate| PacketKind::ConstantRate { rate });
+    };
+    let fields = Fields::read(node, &CONSTANT_RATE, problems)?;
+    fields.require_all(["rate", "jitter"], problems);
+    let rate = fields.get("rate").and_then(|node| node.quantity(problems));
+    let jitter = fields.get("jitter").and_then(|node| node.quantity(problems));
+    Some(PacketKind::Jittered { rate: rate?, jitter: jitter? })
 }
 
 fn read_on_off(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PacketKind> {

@@ -89,6 +89,10 @@ fn workloads_are_what_they_say() {
     let on_off = OnOff { rate, on: Time::from_millis(1), off: Time::ZERO };
     for (text, expected) in [
         ("constantRate: 1Mbit", (PacketKind::ConstantRate { rate }, 1538)),
+        (
+            "constantRate: { rate: 1Mbit, jitter: 2us }",
+            (PacketKind::Jittered { rate, jitter: Time::from_micros(2) }, 1538),
+        ),
         ("poisson: 1Mbit, frame: 84B", (PacketKind::Poisson { rate }, 84)),
         ("onOff: { rate: 1Mbit, on: 1ms, off: 0ms }", (PacketKind::OnOff(on_off), 1538)),
         ("tokenBucket: { rate: 1Mbit, burst: 300B }", (bucket(300, Phase::Together), 300)),

@@ -80,6 +80,8 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
             "{ name: a, poisson: 1Mbit, deadline: 1ms }",
             &["7:34 deadline means nothing beside packets that nobody acknowledges"],
         ),
+        ("{ name: a, constantRate: { rate: 1Mbit, jitter: 0ms } }", &["7:32 jitter has to be above zero"]),
+        ("{ name: a, constantRate: { rate: 1Mbit } }", &["7:32 a constant rate with jitter needs the key \"jitter\""]),
         ("{ name: a, poisson: 0Mbit }", &["7:27 the rate has to be above zero"]),
         ("{ name: a, poisson: 1Mbit, frame: 9000B }", &["7:41 9kB on the wire, and h1->s1 carries up to 1.562kB"]),
         (
@@ -130,7 +132,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
             "{ name: a, listed: { cm: x } }",
             &["7:26 a list of flows needs one of the keys hpcc or htsim", "7:28 unknown key \"cm\""],
         ),
-    ] as [(&str, &[&str]); 50]
+    ] as [(&str, &[&str]); 52]
     {
         assert_eq!(said(with_traffic(traffic)), expected, "{traffic}");
     }

@@ -228,6 +228,8 @@ fn check_packets(kind: &PacketKind, frame: Bytes) -> Result<(), TrafficError> {
         PacketKind::TokenBucket { rate: Rate::ZERO, .. } => zero("tokenBucket", "the rate"),
         PacketKind::TokenBucket { burst, .. } if burst < frame => Err(TrafficError::Burst { burst, frame }),
         PacketKind::ConstantRate { rate: Rate::ZERO } => zero("constantRate", "the rate"),
+        PacketKind::Jittered { rate: Rate::ZERO, .. } => zero("constantRate", "the rate"),
+        PacketKind::Jittered { jitter: Time::ZERO, .. } => zero("constantRate", "jitter"),
         PacketKind::Poisson { rate: Rate::ZERO } => zero("poisson", "the rate"),
         PacketKind::OnOff(OnOff { rate: Rate::ZERO, .. }) => zero("onOff", "the rate"),
         PacketKind::OnOff(OnOff { on: Time::ZERO, .. }) => zero("onOff", "the time of being on"),
