@@ -9,7 +9,7 @@ use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::networks::{Cables, SEGMENT, assert_near, finished, fixed_window, flow, listed, ports, queue, run, star};
+use crate::networks::{Cables, SEGMENT, assert_near, finished, fixed_window, flow, highest, listed, ports, queue, run, star};
 
 /// Little's law: in a closed loop without pauses, requests a second times the mean time of one is how many are
 /// outstanding. Catches loops that lose a request, start one too many, or stop.
@@ -139,7 +139,7 @@ fn the_warm_up_is_not_counted() {
         scenario.switches = ports(discipline, Buffering::EachQueue(Bytes::new(100_000)));
         let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
         let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(5) };
-        let mut flood = Traffic::packets("flood", ends, kind, Bytes::new(1_000));
+        let mut flood = highest(Traffic::packets("flood", ends, kind, Bytes::new(1_000)));
         flood.stop = Some(Time::from_millis(8));
         let late = (12_000_000, star.hosts[0], star.hosts[1], 14_600);
         let early = (1_000_000, star.hosts[0], star.hosts[1], 14_600);
