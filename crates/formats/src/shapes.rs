@@ -144,6 +144,8 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("token-bucket", &sc::TOKEN_BUCKET),
         ("constant-rate", &sc::CONSTANT_RATE),
         ("on-off", &sc::ON_OFF),
+        ("offer", &sc::OFFER),
+        ("period", &sc::PERIOD),
         ("rpc", &sc::RPC),
         ("uniform", &sc::UNIFORM),
         ("sharing", &sc::SHARING),

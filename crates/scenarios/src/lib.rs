@@ -7,6 +7,7 @@
 mod deadline;
 mod memory;
 mod ports;
+mod schedule;
 mod sharing;
 mod sizes;
 mod traffic;
@@ -14,13 +15,14 @@ mod validate;
 
 pub use deadline::{Deadline, DeadlineError};
 pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, SharedService};
+pub use schedule::{Period, Schedule, ScheduleError};
 pub use sharing::{
     BrokerAt, EdgeScheme, ElasticSwitch, Eyeq, FabricBrokerAt, MessageFaults, Parley, Sharing, SharingChange,
     SharingError, SharingEvent, StaticLimits,
 };
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
 pub use traffic::{
-    Arrivals, Congestion, Copies, Ends, FlowSpec, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport,
+    Arrivals, Congestion, Copies, Ends, FlowSpec, Offer, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport,
     Workload,
 };
 pub use validate::{MAX_ACTORS, MAX_HOP, PortError, ScenarioError, TrafficError, WIRE_OVERHEAD};

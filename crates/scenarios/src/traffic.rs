@@ -3,7 +3,7 @@
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::{Deadline, FlowSizes};
+use crate::{Deadline, FlowSizes, Schedule};
 
 /// One kind of traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +26,9 @@ pub struct Traffic {
     pub start: Time,
     /// Until when; the end of the run if absent. Flows that have begun are finished.
     pub stop: Option<Time>,
+    /// When it is active; always if absent. Its clock stands still while it is not: sources of packets go on where they
+    /// stopped, no flow begins, and flows without end pause. Flows that have begun are finished.
+    pub active: Option<Schedule>,
     /// The only route, with its queues, if it is fixed; one pair of hosts then.
     pub route: Option<Route>,
     /// Where copies of every packet go beside the fixed route; packets that nobody acknowledges only.
@@ -65,6 +68,7 @@ impl Traffic {
             queue: None,
             start: Time::ZERO,
             stop: None,
+            active: None,
             route: None,
             copies: None,
         }
@@ -171,14 +175,30 @@ pub struct Reliable {
     /// Each has to be complete this long after it arrived: late ones are counted. A request has one deadline with its
     /// answer.
     pub deadline: Option<Deadline>,
+    /// When their data is there; all at once if absent. Not with [`Arrivals::Rpc`].
+    pub offer: Option<Offer>,
     /// How they are carried, if not as the scenario says.
     pub transport: Option<Transport>,
 }
 
+/// What the application of a flow writes, in payload. A segment is sent when all its bytes are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// Byte by byte, from the beginning of the flow on.
+    Rate(Rate),
+    /// So much at the beginning of the flow, and again and again.
+    Writes {
+        /// Each time.
+        bytes: Bytes,
+        /// Between two writes.
+        every: Time,
+    },
+}
+
 impl Reliable {
-    /// Without deadline, carried as the scenario says.
+    /// Without deadline, all data there at once, carried as the scenario says.
     pub fn new(arrivals: Arrivals, sizes: Option<FlowSizes>) -> Self {
-        Self { arrivals, sizes, deadline: None, transport: None }
+        Self { arrivals, sizes, deadline: None, offer: None, transport: None }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use wayleave_scenarios::{
-    Arrivals, Buffering, Deadline, Discipline, Ecn, Ends, FlowSizes, PacketKind, Phase, PortBehaviour, Reliable, Routing,
+    Arrivals, Buffering, Deadline, Discipline, Ecn, Ends, FlowSizes, Offer, PacketKind, Phase, PortBehaviour, Reliable, Routing,
     Scenario, Traffic, Transport, Workload,
 };
 use wayleave_schemes::duplicates::Filter;
@@ -20,7 +20,7 @@ use crate::ends::Pairs;
 use crate::engine::Engine;
 use crate::events::EventQueue;
 use crate::fabric::{Fabric, Step, limit};
-use crate::flows::Interface;
+use crate::flows::{Interface, Purpose};
 use crate::link::{Link, NO_LIMIT, Port, Target};
 use crate::outcome::Tally;
 use crate::packet::{Arena, Kind};
@@ -29,8 +29,10 @@ use crate::processes::Process;
 use crate::random;
 use crate::recorder::Recorder;
 use crate::router::{Attachment, Router};
+use crate::schedule::Schedule;
 use crate::sources::{Source, Way};
 use crate::stats::Levels;
+use crate::supply::Supply;
 use crate::telemetry::TelemetryArena;
 use crate::transport::NEVER;
 
@@ -72,6 +74,10 @@ pub(crate) struct TrafficSpec {
     /// Its classes where it is sent and where it is received, if hosts share.
     pub(crate) classes: (u32, u32),
     pub(crate) stop: Instant,
+    /// When it is active, if not always. Arrivals of flows count the time of being active.
+    pub(crate) schedule: Option<Arc<Schedule>>,
+    /// What applications of flows write, if not everything at once.
+    pub(crate) offer: Option<Offer>,
     pub(crate) sizes: Option<FlowSizes>,
     pub(crate) answers: Option<FlowSizes>,
     pub(crate) think: Instant,
@@ -89,6 +95,28 @@ pub(crate) struct TrafficSpec {
 }
 
 impl TrafficSpec {
+    /// For how long it has been active at a time.
+    fn active(&self, now: Instant) -> Instant {
+        self.schedule.as_ref().map_or(now, |schedule| schedule.active(now))
+    }
+
+    /// When it has been active for so long.
+    pub(crate) fn real(&self, active: Instant) -> Instant {
+        self.schedule.as_ref().map_or(active, |schedule| schedule.real(active))
+    }
+
+    /// When it is active, at a time or later.
+    pub(crate) fn next_on(&self, at: Instant) -> Instant {
+        self.schedule.as_ref().map_or(at, |schedule| schedule.next_on(at))
+    }
+
+    /// What the application of a flow that begins now writes, if not everything at once. Requests and answers are there
+    /// at once, and flows with an end do not pause.
+    pub(crate) fn supply(&self, purpose: &Purpose, now: Instant) -> Option<Supply> {
+        let pauses = self.schedule.is_some() && purpose.bytes == u64::MAX;
+        (self.offer.is_some() || pauses).then(|| Supply::new(self.offer, self.schedule.clone(), now))
+    }
+
     /// What the next flow has from its arrival on; [`NEVER`] without a deadline.
     pub(crate) fn draw_deadline(&mut self) -> Instant {
         let Some(deadline) = &self.deadline else { return NEVER };
@@ -222,6 +250,8 @@ impl Engine {
                 self.class_of(traffic.to_service.as_deref().or(traffic.service.as_deref())),
             ),
             stop,
+            schedule: traffic.active.as_ref().map(|active| Arc::new(Schedule::new(active))),
+            offer: None,
             sizes: None,
             answers: None,
             think: 0,
@@ -266,8 +296,9 @@ impl Engine {
         }
         let phases = self.phases(&ways, kind, frame, start, rng);
         for ((way, _), phase) in ways.into_iter().zip(phases) {
-            let source = Source::new(way, kind, frame, phase, stop, rng);
-            self.processes.push(Process::Source { traffic: index, source, start: phase });
+            let start = spec.active(phase);
+            let source = Source::new(way, kind, frame, start, stop, rng).switched(spec.schedule.clone());
+            self.processes.push(Process::Source { traffic: index, source, start });
         }
     }
 
@@ -369,6 +400,10 @@ impl Engine {
         start: Instant,
         rng: &mut ChaCha8Rng,
     ) {
+        // Requests of closed loops are due in real time.
+        let begins = start;
+        let start = spec.active(start);
+        spec.offer = reliable.offer;
         spec.sizes = reliable.sizes.clone();
         spec.deadline = reliable.deadline.clone();
         spec.transport = reliable.transport.clone().unwrap_or_else(|| spec.transport.clone());
@@ -404,7 +439,7 @@ impl Engine {
                     Ends::Random(..) => (0..*outstanding).filter_map(|_| spec.pairs.draw(rng)).collect(),
                     _ => spec.pairs.all(rng).into_iter().flat_map(|pair| vec![pair; *outstanding as usize]).collect(),
                 };
-                let due = (0..spec.loops.len()).map(|pair| std::cmp::Reverse((start, pair as u32)));
+                let due = (0..spec.loops.len()).map(|pair| std::cmp::Reverse((begins, pair as u32)));
                 Process::Loops { traffic: index, due: BinaryHeap::from_iter(due), wakes_at: NEVER }
             }
         };

@@ -462,6 +462,10 @@ impl Engine {
             return;
         }
         flow.quick_at = NEVER;
+        if flow.supply.is_some() {
+            self.feed(slot, now);
+        }
+        let flow = &mut self.flows[slot as usize];
         if let Some(buffer) = &mut flow.reorder {
             let mut up = std::mem::take(&mut self.in_order);
             buffer.on_timer(clock::to_time(now), |id| up.push(id));

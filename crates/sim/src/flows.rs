@@ -16,6 +16,7 @@ use crate::edge::PairSlot;
 use crate::fabric::Step;
 use crate::packet::{Block, Extra, Flags, Kind, Packet, PacketId};
 use crate::router::PathSetId;
+use crate::supply::Supply;
 use crate::transport::{NEVER, Receiver, Sender};
 
 /// A flow's place; used again when the flow is over and none of its packets is left.
@@ -56,6 +57,8 @@ pub(crate) struct Flow {
     pub(crate) is_ecn_capable: bool,
     pub(crate) wants_telemetry: bool,
     pub(crate) purpose: Purpose,
+    /// What its application writes, if not everything at once.
+    pub(crate) supply: Option<Box<Supply>>,
     /// What limits it, or [`crate::edge::NO_PAIR`].
     pub(crate) pair: PairSlot,
     /// Bytes on the wire for which it has tokens: one segment, or none.
@@ -178,7 +181,7 @@ pub(crate) struct Segment {
 }
 
 impl Flow {
-    /// When it has to be looked at for its pace or its reordering buffer.
+    /// When it has to be looked at for its pace, its application or its reordering buffer.
     #[inline]
     pub(crate) fn quick_alarm(&self, now: Instant) -> Instant {
         let mut at = NEVER;
@@ -187,6 +190,9 @@ impl Flow {
             if next > now {
                 at = next;
             }
+        }
+        if let Some(supply) = &self.supply {
+            at = at.min(supply.next_look(&self.sender, now));
         }
         match self.reorder.as_ref().and_then(|buffer| buffer.deadline()) {
             Some(deadline) => at.min(clock::from_time(deadline)),

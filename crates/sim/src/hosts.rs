@@ -62,12 +62,13 @@ impl Engine {
         };
         let control = congestion(transport.congestion, &setup);
         let is_ecn_capable = transport.congestion == Congestion::Dctcp;
+        let supply = spec.supply(&purpose, now).map(Box::new);
         let stat = self.counted_at(purpose.traffic, from, to);
         let pair = self.pair_of(purpose.traffic, (from, to), purpose.step == RpcStep::Answer, now);
         let interface = self.interface_of[forth.first.link() as usize];
         let classes = self.interfaces[interface as usize].classes() as u8;
         let slot = self.vacant.pop().unwrap_or(self.flows.len() as FlowSlot);
-        let flow = Flow {
+        let mut flow = Flow {
             sender: Sender::new(&setup, control),
             receiver: Receiver::default(),
             path: self.path(number),
@@ -86,9 +87,11 @@ impl Engine {
             is_ecn_capable: is_ecn_capable || pair != NO_PAIR,
             wants_telemetry: self.spec.telemetry,
             purpose,
+            supply,
             pair,
             granted: 0,
         };
+        flow.supply(now);
         match self.flows.get_mut(slot as usize) {
             Some(place) => *place = flow,
             None => self.flows.push(flow),
@@ -126,8 +129,18 @@ impl Engine {
     /// How long a flow would take alone: its last packet leaves the slowest link when all have passed there.
     pub(crate) fn ideal(&self, slot: FlowSlot) -> Instant {
         let flow = &self.flows[slot as usize];
+        let (segment, bytes) = (u64::from(flow.sender.segment()), flow.purpose.bytes);
+        let network = self.alone(flow, bytes);
+        flow.supply.as_ref().map_or(network, |supply| {
+            // Nobody sends the last segment before it is written.
+            let last = bytes - (bytes.div_ceil(segment).max(1) - 1) * segment;
+            network.max(supply.lasts(bytes) + self.alone(flow, last))
+        })
+    }
+
+    /// How long so much payload would take on the way of a flow.
+    fn alone(&self, flow: &Flow, bytes: u64) -> Instant {
         let segment = flow.sender.segment();
-        let bytes = flow.purpose.bytes;
         let count = bytes.div_ceil(u64::from(segment)).max(1);
         let last = (bytes - (count - 1) * u64::from(segment)) as u32 + HEADERS + FRAMING;
         let first = if count > 1 { segment + HEADERS + FRAMING } else { last };

@@ -26,7 +26,7 @@
 //! ```
 //!
 //! How it works: `engine` takes one event after the other from `events`; `fabric` moves packets over `link`s and through
-//! `port`s; `flows` and `transport` are the hosts, `edge` limits them where services share; `sources` and `processes` begin things; `build` makes all of it from a
+//! `port`s; `flows` and `transport` are the hosts, `edge` limits them where services share; `sources` and `processes` begin things, `schedule` and `supply` switch them on and off and hand them data; `build` makes all of it from a
 //! scenario. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
 mod build;
@@ -48,8 +48,10 @@ mod processes;
 mod random;
 mod recorder;
 mod router;
+mod schedule;
 mod sources;
 pub mod stats;
+mod supply;
 mod telemetry;
 #[cfg(test)]
 mod tests;

@@ -60,12 +60,16 @@ impl Engine {
         match &self.processes[number] {
             Process::Source { source, start, .. } => source.next_at(*start),
             Process::Poisson { traffic, next, .. } | Process::Rounds { traffic, next, .. } => {
-                Some(*next).filter(|&next| next < self.spec.traffic[*traffic as usize].stop)
+                let spec = &self.spec.traffic[*traffic as usize];
+                Some(spec.real(*next)).filter(|&next| next < spec.stop)
             }
-            Process::Loops { due, .. } => due.peek().map(|Reverse((at, _))| *at),
+            Process::Loops { traffic, due, .. } => {
+                let spec = &self.spec.traffic[*traffic as usize];
+                due.peek().map(|Reverse((at, _))| spec.next_on(*at)).filter(|&at| at != NEVER)
+            }
             Process::Uniform { traffic, due, .. } => {
-                let next = due.peek().map(|Reverse((at, _))| *at);
-                next.filter(|&next| next < self.spec.traffic[*traffic as usize].stop)
+                let spec = &self.spec.traffic[*traffic as usize];
+                due.peek().map(|Reverse((at, _))| spec.real(*at)).filter(|&next| next < spec.stop)
             }
             Process::Listed { flows, next, .. } => flows.get(*next).map(|flow| clock::from_time(flow.start)),
             Process::Outage(outage) => Some(clock::from_time(outage.at)),

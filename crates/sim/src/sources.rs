@@ -1,5 +1,7 @@
 //! Sources of packets that nobody acknowledges.
 
+use std::sync::Arc;
+
 use rand::Rng;
 use wayleave_scenarios::{OnOff, PacketKind};
 use wayleave_units::{Bytes, Rate};
@@ -8,6 +10,7 @@ use crate::clock::{self, Instant, PS_PER_SECOND};
 use crate::fabric::Step;
 use crate::random;
 use crate::router::PathSetId;
+use crate::schedule::Schedule;
 
 /// No frame is smaller on the wire: 64 B and 20 B of preamble and gap (IEEE 802.3).
 const SMALLEST_FRAME: u32 = 84;
@@ -20,6 +23,8 @@ pub(crate) struct Source {
     stop: Instant,
     sequence: u32,
     timing: Timing,
+    /// When it is active, if not always: its times are those of this one's clock.
+    schedule: Option<Arc<Schedule>>,
 }
 
 /// Where a source sends.
@@ -137,7 +142,7 @@ pub(crate) struct Emission {
 }
 
 impl Source {
-    /// That begins at `start`.
+    /// That begins at `start`, which counts the time of being active where it is switched.
     pub(crate) fn new(
         way: Way,
         kind: PacketKind,
@@ -172,7 +177,12 @@ impl Source {
                 Timing::Poisson { next: start.saturating_add(random::exponential(rng, mean)), mean }
             }
         };
-        Self { way, frame, stop, sequence: 0, timing }
+        Self { way, frame, stop, sequence: 0, timing, schedule: None }
+    }
+
+    /// The same, but active at times only. Its start counts the time of being active.
+    pub(crate) fn switched(self, schedule: Option<Arc<Schedule>>) -> Self {
+        Self { schedule, ..self }
     }
 
     /// When the next packet leaves; `None` if there is none.
@@ -183,6 +193,7 @@ impl Source {
             Timing::OnOff { ticks, periods } => periods.real(ticks.at()),
             Timing::Poisson { next, .. } | Timing::Jittered { next, .. } => *next,
         };
+        let at = self.schedule.as_ref().map_or(at, |schedule| schedule.real(at));
         Some(at).filter(|&at| at < self.stop)
     }
 

@@ -117,6 +117,7 @@ fn traffic(load: Load, network: &Network) -> Vec<Traffic> {
         queue: Some(queue),
         start: Time::ZERO,
         stop: None,
+        active: None,
         route: None,
         copies: None,
     };
@@ -129,6 +130,7 @@ fn traffic(load: Load, network: &Network) -> Vec<Traffic> {
         queue: Some(0),
         start: Time::ZERO,
         stop: None,
+        active: None,
         route: None,
         copies: None,
     };

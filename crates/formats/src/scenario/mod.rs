@@ -3,6 +3,7 @@
 //! A sweep changes the tree of the file before it is interpreted, so that every field can vary, and what is wrong with
 //! a value is reported where the sweep gives it.
 
+mod active;
 mod deadline;
 mod ends;
 mod files;
@@ -57,6 +58,7 @@ pub(crate) const SCENARIO_SPEC: Shape = Shape {
 
 #[cfg(test)]
 pub(crate) use {
+    active::PERIOD,
     deadline::{DEADLINE, EXPONENTIAL_DEADLINE},
     network::TOPOLOGY,
     outages::{OUTAGE, RECORD},
@@ -66,7 +68,7 @@ pub(crate) use {
     sweep::SWEEP,
     traffic::TRAFFIC,
     transport::{FIXED, TRANSPORT},
-    workload::{CONSTANT_RATE, IMPORT, LISTED_FLOW, ON_OFF, RPC, TOKEN_BUCKET, UNIFORM},
+    workload::{CONSTANT_RATE, IMPORT, LISTED_FLOW, OFFER, ON_OFF, RPC, TOKEN_BUCKET, UNIFORM},
 };
 
 /// A scenario file: one run, or those of its sweep.

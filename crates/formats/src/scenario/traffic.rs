@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use wayleave_scenarios::{Ends, Traffic, Transport};
 use wayleave_topology::{Hop, Network, Route};
 
+use super::active;
 use super::ends::{self, Usual};
 use super::files::Files;
 use super::network::Numbered;
@@ -37,12 +38,14 @@ pub(crate) const TRAFFIC: Shape = Shape {
         "listed",
         "sizes",
         "deadline",
+        "offer",
         "transport",
         "service",
         "toService",
         "queue",
         "start",
         "stop",
+        "active",
         "route",
     ],
 };
@@ -103,6 +106,10 @@ fn read_one(
     let queue = fields.get("queue").map(|node| queue(node, problems));
     let start = fields.get("start").map(|node| node.quantity(problems));
     let stop = fields.get("stop").map(|node| node.quantity(problems));
+    let active = fields.get("active").map(|node| {
+        let start = start.flatten().unwrap_or_default();
+        active::read(node, start, problems)
+    });
     let route = fields.get("route").map(|node| read_route(node, network, problems));
     Some(Traffic {
         name: name.to_owned(),
@@ -113,6 +120,7 @@ fn read_one(
         queue: queue.map_or(Some(None), |queue| queue.map(Some))?,
         start: start.unwrap_or(Some(wayleave_units::Time::ZERO))?,
         stop: stop.map_or(Some(None), |stop| stop.map(Some))?,
+        active: active.map_or(Some(None), |active| active.map(Some))?,
         route: route.map_or(Some(None), |route| route.map(Some))?,
         copies: None,
     })

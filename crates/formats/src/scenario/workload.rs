@@ -1,7 +1,7 @@
 //! What is sent: packets, flows that arrive, or a list of flows.
 
 use wayleave_scenarios::{
-    Arrivals, FlowSizes, FlowSpec, OnOff, PacketKind, Phase, Reliable, Transport, WIRE_OVERHEAD, Workload,
+    Arrivals, FlowSizes, FlowSpec, Offer, OnOff, PacketKind, Phase, Reliable, Transport, WIRE_OVERHEAD, Workload,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -18,6 +18,7 @@ use crate::tree::{Node, Value};
 
 pub(crate) const TOKEN_BUCKET: Shape = Shape { what: "a token bucket", keys: &["rate", "burst", "phase"] };
 pub(crate) const CONSTANT_RATE: Shape = Shape { what: "a constant rate with jitter", keys: &["rate", "jitter"] };
+pub(crate) const OFFER: Shape = Shape { what: "an offer", keys: &["write", "every"] };
 pub(crate) const ON_OFF: Shape = Shape { what: "an on-off source", keys: &["rate", "on", "off"] };
 pub(crate) const RPC: Shape = Shape { what: "RPC", keys: &["outstanding", "answer", "think"] };
 pub(crate) const UNIFORM: Shape = Shape { what: "uniform gaps", keys: &["mean", "connections"] };
@@ -81,11 +82,12 @@ pub(super) fn read(
 ) -> Option<Workload> {
     match what {
         What::TokenBucket | What::ConstantRate | What::OnOff | What::Poisson => {
-            refuse_beside(fields, &["sizes", "deadline", "transport"], "packets that nobody acknowledges", problems);
+            let keys = ["sizes", "deadline", "offer", "transport"];
+            refuse_beside(fields, &keys, "packets that nobody acknowledges", problems);
             read_packets(what, fields, problems)
         }
         What::Listed => {
-            let keys = ["sizes", "deadline", "frame", "from", "to", "pairs"];
+            let keys = ["sizes", "deadline", "offer", "active", "frame", "from", "to", "pairs"];
             refuse_beside(fields, &keys, "a list of flows", problems);
             let flows = read_list(fields.get("listed")?, numbered, files, problems);
             let transport = own_transport(fields, usual, problems);
@@ -181,12 +183,26 @@ fn read_flows(
         None => None,
     };
     let deadline = fields.get("deadline").map(|node| deadline::read(node, problems));
+    let offer = fields.get("offer").map(|node| read_offer(node, problems));
     let transport = own_transport(fields, usual, problems);
     Some(Reliable {
         deadline: deadline.map_or(Some(None), |deadline| deadline.map(Some))?,
+        offer: offer.map_or(Some(None), |offer| offer.map(Some))?,
         transport: transport?,
         ..Reliable::new(arrivals?, sizes?)
     })
+}
+
+/// A rate, or writes.
+fn read_offer(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Offer> {
+    let Value::Mapping(_) = node.value else {
+        return node.quantity(problems).map(Offer::Rate);
+    };
+    let fields = Fields::read(node, &OFFER, problems)?;
+    fields.require_all(["write", "every"], problems);
+    let bytes = fields.get("write").and_then(|node| node.quantity(problems));
+    let every = fields.get("every").and_then(|node| node.quantity(problems));
+    Some(Offer::Writes { bytes: bytes?, every: every? })
 }
 
 fn read_rpc(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Problems<'_>) -> Option<Arrivals> {

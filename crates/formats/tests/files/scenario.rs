@@ -6,8 +6,8 @@ use crate::common::scenarios::{SPEC, read, read_with, with_traffic};
 use wayleave_formats::{Source, beside, parse_builder, read_scenario, write_topology};
 use wayleave_scenarios::{
     Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, Element, Ends, Eyeq,
-    FabricBrokerAt, FlowSizes, MessageFaults, OnOff, Pacing, PacketKind, Parley, Phase, Reliable, Routing, Scenario,
-    SharingChange, Traffic, Transport, Workload,
+    FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Pacing, PacketKind, Parley, Period, Phase, Reliable, Routing,
+    Scenario, Schedule, SharingChange, Traffic, Transport, Workload,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -122,6 +122,20 @@ fn workloads_are_what_they_say() {
     ] {
         assert_eq!(flows(&format!("{{ name: a, sizes: 1B, deadline: {text} }}")).deadline, Some(expected), "{text}");
     }
+}
+
+#[test]
+fn a_traffic_is_switched_and_its_applications_write() {
+    let ms = Time::from_millis;
+    let active = |text: &str| traffic(&format!("{{ name: a, sizes: 1B, start: 1ms, {text} }}")).active;
+    assert_eq!(active("stop: 9ms"), None);
+    assert_eq!(active("active: { on: 2ms, off: 3ms }"), Some(Schedule::periodic(ms(1), ms(2), ms(3))));
+    let periods = vec![Period { from: ms(1), on: ms(2), off: None }, Period { from: ms(4), on: ms(1), off: Some(ms(0)) }];
+    assert_eq!(active("active: [{ on: 2ms }, { from: 4ms, on: 1ms, off: 0ms }]"), Some(Schedule { periods }));
+    let offer = |text: &str| flows(&format!("{{ name: a, sizes: endless, offer: {text} }}")).offer;
+    assert_eq!(offer("300Mbit"), Some(Offer::Rate(Rate::from_mbit(300))));
+    let writes = Offer::Writes { bytes: Bytes::new(64_000), every: ms(1) };
+    assert_eq!(offer("{ write: 64kB, every: 1ms }"), Some(writes));
 }
 
 #[test]
@@ -279,7 +293,16 @@ fn a_path_finds_names_with_dots_and_adds_keys_that_are_not_there() {
 
 #[test]
 fn the_documented_examples_are_scenarios() {
-    for name in ["scenario-incast", "scenario-sweep", "scenario-mixed", "scenario-shared-service", "scenario-sharing"] {
+    for name in [
+        "scenario-incast",
+        "scenario-sweep",
+        "scenario-mixed",
+        "scenario-shared-service",
+        "scenario-sharing",
+        "scenario-switched",
+        "scenario-applications",
+        "scenario-deadlines",
+    ] {
         assert!(!example(&format!("docs/examples/{name}.yaml")).runs.is_empty(), "{name}");
     }
     assert_eq!(example("schemas/examples/scenario-short.yaml").runs.len(), 1);

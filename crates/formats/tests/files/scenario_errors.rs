@@ -82,6 +82,50 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ),
         ("{ name: a, constantRate: { rate: 1Mbit, jitter: 0ms } }", &["7:32 jitter has to be above zero"]),
         ("{ name: a, constantRate: { rate: 1Mbit } }", &["7:32 a constant rate with jitter needs the key \"jitter\""]),
+        (
+            "{ name: a, sizes: 1MB, active: { on: 0ms } }",
+            &["7:38 the time of being on has to be above zero"],
+        ),
+        (
+            "{ name: a, sizes: 1MB, active: [{ on: 1ms }, { on: 2ms }] }",
+            &["7:52 a period needs the key \"from\""],
+        ),
+        (
+            "{ name: a, sizes: 1MB, active: [{ from: 5ms, on: 1ms }, { from: 5ms, on: 1ms }] }",
+            &["7:63 it begins at 5ms, and the one above it at 5ms: they stand in order of time"],
+        ),
+        (
+            "{ name: a, sizes: 1MB, active: [] }",
+            &["7:38 the traffic would never be active: at least one period is expected"],
+        ),
+        (
+            "{ name: a, listed: [{ at: 2ms, from: h1, to: h2, size: 1B }], active: { on: 1ms } }",
+            &["7:69 active means nothing beside a list of flows"],
+        ),
+        (
+            "{ name: a, sizes: 1MB, offer: 0Mbit }",
+            &["7:37 the rate has to be above zero"],
+        ),
+        (
+            "{ name: a, sizes: 1MB, offer: { write: 0B, every: 1ms } }",
+            &["7:37 a write has to be above zero"],
+        ),
+        (
+            "{ name: a, sizes: 1MB, offer: { write: 1B, every: 0ms } }",
+            &["7:37 the time between two writes has to be above zero"],
+        ),
+        (
+            "{ name: a, sizes: 1MB, offer: { write: 1B } }",
+            &["7:37 an offer needs the key \"every\""],
+        ),
+        (
+            "{ name: a, rpc: { answer: 1B }, sizes: 1B, offer: 1Mbit }",
+            &["7:57 requests and answers are written at once: leave out the offer"],
+        ),
+        (
+            "{ name: a, poisson: 1Mbit, offer: 1Mbit }",
+            &["7:34 offer means nothing beside packets that nobody acknowledges"],
+        ),
         ("{ name: a, poisson: 0Mbit }", &["7:27 the rate has to be above zero"]),
         ("{ name: a, poisson: 1Mbit, frame: 9000B }", &["7:41 9kB on the wire, and h1->s1 carries up to 1.562kB"]),
         (
@@ -132,7 +176,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
             "{ name: a, listed: { cm: x } }",
             &["7:26 a list of flows needs one of the keys hpcc or htsim", "7:28 unknown key \"cm\""],
         ),
-    ] as [(&str, &[&str]); 52]
+    ] as [(&str, &[&str]); 63]
     {
         assert_eq!(said(with_traffic(traffic)), expected, "{traffic}");
     }

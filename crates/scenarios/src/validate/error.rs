@@ -6,7 +6,7 @@ use wayleave_topology::{NodeKind, RouteError};
 use wayleave_units::{Bytes, Time};
 
 use super::{MAX_ACTORS, MAX_HOP};
-use crate::{DeadlineError, SharingError, SizesError};
+use crate::{DeadlineError, ScheduleError, SharingError, SizesError};
 
 /// What is wrong with a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -241,6 +241,10 @@ pub enum TrafficError {
     },
     /// Deadlines that cannot be drawn.
     Deadline(DeadlineError),
+    /// A traffic that cannot be switched on and off so.
+    Active(ScheduleError),
+    /// Requests whose data comes bit by bit.
+    OfferOfRequests,
     /// Flows without end that begin again and again.
     Endless,
     /// Pairs that are drawn anew, where every pair has its own arrivals.
@@ -293,6 +297,9 @@ impl ScenarioError {
             Self::NoTraffic => "traffic".to_owned(),
             Self::Traffic { index, error, .. } => match &**error {
                 TrafficError::Flow { flow, error } => format!("traffic.{index}.listed.{flow}.{}", error.key()),
+                TrafficError::Active(error) if error.index().is_some() => {
+                    format!("traffic.{index}.active.{}", error.index().unwrap_or(0))
+                }
                 error => format!("traffic.{index}.{}", error.key()),
             },
             Self::OutageOrder { index, .. } | Self::OutageOfHost { index, .. } => format!("outages.{index}"),
@@ -326,6 +333,8 @@ impl TrafficError {
             Self::RouteForMany(_) | Self::Route(_) | Self::Copies => "route",
             Self::Burst { .. } => "tokenBucket",
             Self::Deadline(_) => "deadline",
+            Self::Active(_) => "active",
+            Self::OfferOfRequests => "offer",
             Self::Endless => "sizes",
             Self::RandomPairs => "pairs",
             Self::NoFlows => "listed",
@@ -428,6 +437,8 @@ impl fmt::Display for TrafficError {
             }
             Self::Sizes { error, .. } => write!(f, "{error}"),
             Self::Deadline(error) => write!(f, "{error}"),
+            Self::Active(error) => write!(f, "{error}"),
+            Self::OfferOfRequests => write!(f, "requests and answers are written at once: leave out the offer"),
             Self::RandomPairs => {
                 f.write_str("every pair has gaps of its own, and random pairs are drawn anew: all-to-all, a permutation or a list is expected")
             }

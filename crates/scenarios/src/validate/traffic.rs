@@ -8,7 +8,8 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::reach::Reach;
 use super::{MAX_TAGS, TrafficError, WIRE_OVERHEAD};
 use crate::{
-    Arrivals, Congestion, Ends, FlowSpec, OnOff, PacketKind, Reliable, Scenario, Sharing, Traffic, Transport, Workload,
+    Arrivals, Congestion, Ends, FlowSpec, Offer, OnOff, PacketKind, Reliable, Scenario, ScheduleError, Sharing, Traffic,
+    Transport, Workload,
 };
 
 /// The most load that is offered: ten times what the links can carry drowns everything that is to be seen.
@@ -27,6 +28,12 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_
     }
     if let Some(queue) = traffic.queue {
         check_queue(queue, scenario)?;
+    }
+    if let Some(active) = &traffic.active {
+        active.validate().map_err(TrafficError::Active)?;
+        if matches!(traffic.workload, Workload::Listed { .. }) {
+            return Err(TrafficError::Active(ScheduleError::Listed));
+        }
     }
     check_service("service", traffic.service.as_deref(), scenario)?;
     check_service("toService", traffic.to_service.as_deref(), scenario)?;
@@ -246,6 +253,13 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
     }
     if let Some(deadline) = &reliable.deadline {
         deadline.validate().map_err(TrafficError::Deadline)?;
+    }
+    match reliable.offer {
+        Some(_) if matches!(reliable.arrivals, Arrivals::Rpc { .. }) => return Err(TrafficError::OfferOfRequests),
+        Some(Offer::Rate(Rate::ZERO)) => return zero("offer", "the rate"),
+        Some(Offer::Writes { bytes: Bytes::ZERO, .. }) => return zero("offer", "a write"),
+        Some(Offer::Writes { every: Time::ZERO, .. }) => return zero("offer", "the time between two writes"),
+        Some(_) | None => {}
     }
     let within = |key, value: f64, most: f64| {
         let accepted = value > 0.0 && value <= most;

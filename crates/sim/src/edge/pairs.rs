@@ -42,6 +42,8 @@ pub(super) struct Pair {
     pub(super) wake_at: Instant,
     /// Flows that are open.
     pub(super) users: u32,
+    /// Of these, flows whose applications are switched off.
+    pub(super) paused: u32,
     /// Whether its machine takes it to have something to send.
     pub(super) wants: bool,
     pub(super) used_at: Instant,
@@ -120,6 +122,7 @@ impl Engine {
             queued: 0,
             wake_at: NEVER,
             users: 0,
+            paused: 0,
             // It opens because something is to be sent.
             wants: true,
             used_at: now,
@@ -189,11 +192,20 @@ impl Engine {
         }
     }
 
+    /// The application of one of a pair's flows is switched off, or on again.
+    pub(crate) fn pause_in_pair(&mut self, slot: PairSlot, is_paused: bool, now: Instant) {
+        if let Some(edges) = self.edges.as_deref_mut().filter(|_| slot != NO_PAIR) {
+            let paused = &mut edges.pairs[slot as usize].paused;
+            *paused = if is_paused { *paused + 1 } else { paused.saturating_sub(1) };
+            self.note_demand(slot, now);
+        }
+    }
+
     /// A pair's machine hears whether it has something to send, if that has changed.
     pub(super) fn note_demand(&mut self, slot: PairSlot, now: Instant) {
         let Some(edges) = self.edges.as_deref_mut() else { return };
         let pair = &mut edges.pairs[slot as usize];
-        let wants = pair.users > 0 || !pair.waiting.is_empty();
+        let wants = pair.users > pair.paused || !pair.waiting.is_empty();
         if std::mem::replace(&mut pair.wants, wants) != wants {
             let demand = if wants { Demand::Begins } else { Demand::Ends };
             let (sender, pair) = (pair.sender, pair.outgoing);

@@ -5,6 +5,7 @@
 //! expression are in picoseconds, like the simulator's, unless a unit is named.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
+mod applications;
 mod buffers;
 mod congestion;
 mod copies;
