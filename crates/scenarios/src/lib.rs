@@ -7,6 +7,7 @@
 mod deadline;
 mod memory;
 mod ports;
+mod requests;
 mod schedule;
 mod sharing;
 mod sizes;
@@ -15,6 +16,7 @@ mod validate;
 
 pub use deadline::{Deadline, DeadlineError};
 pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, SharedService};
+pub use requests::{Rpc, Server};
 pub use schedule::{Period, Schedule, ScheduleError};
 pub use sharing::{
     BrokerAt, EdgeScheme, ElasticSwitch, Eyeq, FabricBrokerAt, MessageFaults, Parley, Sharing, SharingChange,

@@ -18,7 +18,7 @@
 
 use std::collections::HashSet;
 
-use crate::{Arrivals, Ends, PacketKind, Reliable, Scenario, Traffic, Workload};
+use crate::{Arrivals, Ends, PacketKind, Reliable, Scenario, Server, Traffic, Workload};
 
 const LINK: u64 = 1024;
 const QUEUE: u64 = 256;
@@ -119,7 +119,13 @@ fn flows_together(reliable: &Reliable, ends: &Ends) -> u64 {
     match &reliable.arrivals {
         Arrivals::Once | Arrivals::Every(_) => pairs(ends),
         Arrivals::Uniform { connections, .. } => pairs(ends).saturating_mul(u64::from(connections.unwrap_or(1))),
-        Arrivals::Rpc { outstanding, .. } => pairs(ends).saturating_mul(u64::from(*outstanding)),
+        Arrivals::Rpc(rpc) => {
+            let loops = match (rpc.server, ends) {
+                (Server::Drawn, Ends::AllToAll(from, _) | Ends::Random(from, _)) => from.len() as u64,
+                _ => pairs(ends),
+            };
+            loops.saturating_mul(u64::from(rpc.outstanding)).saturating_mul(u64::from(rpc.fan_out))
+        }
         Arrivals::Load(_) | Arrivals::PerSecond(_) => {
             let senders = match ends {
                 Ends::Pairs(pairs) => pairs.iter().map(|pair| pair.0).collect::<HashSet<_>>().len(),

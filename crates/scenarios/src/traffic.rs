@@ -3,7 +3,7 @@
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::{Deadline, FlowSizes, Schedule};
+use crate::{Deadline, FlowSizes, Rpc, Schedule};
 
 /// One kind of traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -224,16 +224,8 @@ pub enum Arrivals {
         /// idle for longer than a time-out does so as well (RFC 5681, 4.1). `None`: as many as come.
         connections: Option<u32>,
     },
-    /// Closed loop: every pair keeps this many requests outstanding; the answer (its sizes below) comes back, and the
-    /// next request leaves after a pause of exponential length.
-    Rpc {
-        /// Per pair.
-        outstanding: u32,
-        /// From the receiver back to the sender.
-        answer: FlowSizes,
-        /// Mean of the pause.
-        think: Time,
-    },
+    /// Closed loops of requests, whose sizes are those of the flows, and their answers.
+    Rpc(Rpc),
 }
 
 /// One flow of a list.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wayleave_scenarios::{
     Arrivals, Buffering, Change, Congestion, Deadline, Discipline, Ecn, Element, Ends, FlowSizes, FlowSpec, MAX_ACTORS, OnOff,
-    Outage, PacketKind, Phase, Routing, Scenario, ScenarioError, SharedService, Traffic, Transport, Workload,
+    Outage, PacketKind, Phase, Routing, Rpc, Scenario, ScenarioError, SharedService, Traffic, Transport, Workload,
 };
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Hop, LinkSpec, NetworkBuilder, NodeId, NodeKind, PortSpec, Route};
@@ -369,7 +369,7 @@ fn flows_need_sizes_and_arrivals_in_range() {
         rpc,
         change(|flows| {
             let answer = FlowSizes::Fixed(Bytes::new(1));
-            flows.arrivals = Arrivals::Rpc { outstanding: 0, answer, think: Time::ZERO };
+            flows.arrivals = Arrivals::Rpc(Rpc { outstanding: 0, ..Rpc::new(answer) });
         }),
     );
     assert_workload_refused(
@@ -377,7 +377,7 @@ fn flows_need_sizes_and_arrivals_in_range() {
         zero_size,
         change(|flows| {
             let answer = FlowSizes::Exponential(Bytes::ZERO);
-            flows.arrivals = Arrivals::Rpc { outstanding: 1, answer, think: Time::ZERO };
+            flows.arrivals = Arrivals::Rpc(Rpc::new(answer));
         }),
     );
 }
@@ -477,7 +477,7 @@ fn links_count_twice_among_the_numbers_of_the_event_queue() {
         let ends = Ends::Pairs(vec![(node(&scenario, "h1"), node(&scenario, "h2"))]);
         let size = FlowSizes::Fixed(Bytes::new(1));
         let outstanding = u32::try_from(outstanding).unwrap();
-        let arrivals = Arrivals::Rpc { outstanding, answer: size.clone(), think: Time::ZERO };
+        let arrivals = Arrivals::Rpc(Rpc { outstanding, ..Rpc::new(size.clone()) });
         scenario.traffic.push(Traffic::flows("a", ends, arrivals, size));
         scenario.validate()
     };

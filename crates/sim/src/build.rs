@@ -6,13 +6,14 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use wayleave_scenarios::{
     Arrivals, Buffering, Deadline, Discipline, Ecn, Ends, FlowSizes, Offer, PacketKind, Phase, PortBehaviour, Reliable, Routing,
-    Scenario, Traffic, Transport, Workload,
+    Scenario, Server, Traffic, Transport, Workload,
 };
 use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::transports::AnyMarking;
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
+use crate::calls::Calls;
 use crate::clock::{self, Instant, LineSpeed};
 use crate::connections::Connections;
 use crate::copies::{Copies, CopyWay};
@@ -66,7 +67,9 @@ pub(crate) struct Spec {
 pub(crate) struct TrafficSpec {
     pub(crate) name: String,
     pub(crate) pairs: Pairs,
-    /// Closed loops, or pairs with arrivals of their own, by number.
+    /// Closed loops.
+    pub(crate) calls: Option<Calls>,
+    /// Pairs with arrivals of their own, by number.
     pub(crate) loops: Vec<(NodeId, NodeId)>,
     /// How many flows of a pair go on at once, if that is limited.
     pub(crate) connections: Option<Connections>,
@@ -79,8 +82,6 @@ pub(crate) struct TrafficSpec {
     /// What applications of flows write, if not everything at once.
     pub(crate) offer: Option<Offer>,
     pub(crate) sizes: Option<FlowSizes>,
-    pub(crate) answers: Option<FlowSizes>,
-    pub(crate) think: Instant,
     pub(crate) deadline: Option<Deadline>,
     /// For deadlines that are drawn: they change nothing else.
     pub(crate) deadline_rng: ChaCha8Rng,
@@ -242,6 +243,7 @@ impl Engine {
         let mut spec = TrafficSpec {
             name: traffic.name.clone(),
             pairs,
+            calls: None,
             loops: Vec::new(),
             connections: None,
             queue: traffic.queue.unwrap_or(lowest),
@@ -253,8 +255,6 @@ impl Engine {
             schedule: traffic.active.as_ref().map(|active| Arc::new(Schedule::new(active))),
             offer: None,
             sizes: None,
-            answers: None,
-            think: 0,
             deadline: None,
             deadline_rng: random::generator(self.spec.seed, DEADLINES + u64::from(index)),
             transport: usual.clone(),
@@ -432,14 +432,19 @@ impl Engine {
             }
             Arrivals::PerSecond(rate) => poisson(*rate, rng),
             Arrivals::Load(load) => poisson(self.flows_per_second(spec, *load), rng),
-            Arrivals::Rpc { outstanding, answer, think } => {
-                spec.answers = Some(answer.clone());
-                spec.think = clock::from_time(*think);
-                spec.loops = match ends {
-                    Ends::Random(..) => (0..*outstanding).filter_map(|_| spec.pairs.draw(rng)).collect(),
-                    _ => spec.pairs.all(rng).into_iter().flat_map(|pair| vec![pair; *outstanding as usize]).collect(),
+            Arrivals::Rpc(rpc) => {
+                let each = rpc.outstanding;
+                let calls = match (rpc.server, ends) {
+                    (Server::Drawn, Ends::AllToAll(from, to) | Ends::Random(from, to)) => Calls::drawn(rpc, from, to),
+                    (_, Ends::Random(..)) => Calls::kept(rpc, (0..each).filter_map(|_| spec.pairs.draw(rng))),
+                    _ => {
+                        let pairs = spec.pairs.all(rng).into_iter();
+                        Calls::kept(rpc, pairs.flat_map(|pair| vec![pair; each as usize]))
+                    }
                 };
-                let due = (0..spec.loops.len()).map(|pair| std::cmp::Reverse((begins, pair as u32)));
+                let loops = calls.loops.len();
+                spec.calls = Some(calls);
+                let due = (0..loops).map(|pair| std::cmp::Reverse((begins, pair as u32)));
                 Process::Loops { traffic: index, due: BinaryHeap::from_iter(due), wakes_at: NEVER }
             }
         };

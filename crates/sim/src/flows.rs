@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use wayleave_roles::{Departure, Path};
 use wayleave_schemes::presto::Reorder;
 use wayleave_schemes::transports::AnyPath;
+use wayleave_topology::NodeId;
 
 use crate::clock::{self, Instant};
 use crate::edge::PairSlot;
@@ -100,13 +101,27 @@ pub(crate) struct Purpose {
     pub(crate) bytes: u64,
     /// From then on; [`NEVER`] without one.
     pub(crate) deadline: Instant,
-    /// Index of its pair in a closed loop.
+    /// Index of its pair, or of its closed loop.
     pub(crate) pair: u32,
+    /// Who answers, if it is part of a closed loop.
+    pub(crate) server: NodeId,
     /// What went before it, an answer's request, would have taken this long alone.
     pub(crate) ideal_before: Instant,
 }
 
 impl Purpose {
+    /// Of a flow that belongs to nothing.
+    pub(crate) const NONE: Self = Self {
+        traffic: 0,
+        step: RpcStep::None,
+        began: 0,
+        bytes: 0,
+        deadline: NEVER,
+        pair: 0,
+        server: NodeId(0),
+        ideal_before: 0,
+    };
+
     /// How long what it belongs to has from its beginning, if it has a deadline.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         Some(self.deadline).filter(|&deadline| deadline != NEVER)

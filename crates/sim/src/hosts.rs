@@ -24,7 +24,7 @@ impl Engine {
     /// A flow begins; nothing happens where nothing joins its hosts.
     pub(crate) fn open(&mut self, from: NodeId, to: NodeId, queue: u8, purpose: Purpose, now: Instant) {
         let record = &mut self.tally.traffic[purpose.traffic as usize];
-        record.begun += u64::from(purpose.step != RpcStep::Answer);
+        record.begun += u64::from(purpose.step == RpcStep::None);
         record.opened += 1;
         let number = record.opened << 16 | u64::from(purpose.traffic);
         let attached = |host: NodeId| self.spec.attachments[host.index()];
@@ -136,6 +136,15 @@ impl Engine {
             let last = bytes - (bytes.div_ceil(segment).max(1) - 1) * segment;
             network.max(supply.lasts(bytes) + self.alone(flow, last))
         })
+    }
+
+    /// How long a flow's segments take on the last link of its way.
+    pub(crate) fn last_transfer(&self, slot: FlowSlot) -> Instant {
+        let flow = &self.flows[slot as usize];
+        let (segment, bytes) = (u64::from(flow.sender.segment()), flow.purpose.bytes);
+        let Some(&last) = self.links_along(&flow.forth).last() else { return 0 };
+        let wire = bytes + bytes.div_ceil(segment).max(1) * u64::from(HEADERS + FRAMING);
+        clock::transmission(wire, self.fabric.rates[last as usize])
     }
 
     /// How long so much payload would take on the way of a flow.

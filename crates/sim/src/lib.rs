@@ -30,6 +30,7 @@
 //! scenario. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
 mod build;
+mod calls;
 mod clock;
 mod connections;
 mod copies;

@@ -1,5 +1,7 @@
 //! What a run counts, and what it says in the end.
 
+use std::collections::HashSet;
+
 use wayleave_topology::{Link, LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -7,7 +9,7 @@ use crate::clock::{self, Instant};
 use crate::connections::Connections;
 use crate::edge::SharingOutcome;
 use crate::fabric::QueueRecord;
-use crate::flows::{Purpose, Standing};
+use crate::flows::{Purpose, RpcStep, Standing};
 use crate::link::Port;
 use crate::packet::{Flags, Packet};
 use crate::recorder::Recording;
@@ -356,11 +358,14 @@ impl crate::engine::Engine {
 
     /// Flows that are still under way, and requests that are not answered yet.
     fn note_unfinished(&mut self) {
+        // A request may have several parts under way, and is unfinished once.
+        let mut requests = HashSet::new();
         for flow in &self.flows {
             let is_open = matches!(flow.standing, Standing::Waiting | Standing::Ready | Standing::Held);
             let is_complete = flow.sender.segments() == Some(flow.receiver.expected());
             let purpose = &flow.purpose;
-            if is_open && !is_complete && purpose.bytes != u64::MAX && purpose.began >= self.tally.warmup {
+            let is_counted = is_open && !is_complete && purpose.bytes != u64::MAX && purpose.began >= self.tally.warmup;
+            if is_counted && (purpose.step == RpcStep::None || requests.insert((purpose.traffic, purpose.pair))) {
                 let record = &mut self.tally.traffic[purpose.traffic as usize];
                 record.completions.record_unfinished(purpose.bytes, self.now - purpose.began, purpose.deadline());
             }

@@ -14,7 +14,7 @@ use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Pr
 use wayleave_scenarios::{
     Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, ElasticSwitch, Element, Ends, Eyeq,
     FabricBrokerAt, FlowSizes, MessageFaults, OnOff, Outage, Pacing, PacketKind, Parley, Phase, PortBehaviour,
-    Reliable, Routing, Scenario, SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport,
+    Reliable, Routing, Rpc, Scenario, SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport,
     Workload,
 };
 use wayleave_sim::{Ending, Outcome, run};
@@ -122,7 +122,7 @@ impl Maker {
             Arrivals::Load(0.3),
             Arrivals::PerSecond(5_000.0),
             Arrivals::Every(Time::from_micros(700)),
-            Arrivals::Rpc { outstanding: 2, answer, think: time },
+            Arrivals::Rpc(Rpc { outstanding: 2, think: time, ..Rpc::new(answer) }),
             Arrivals::Uniform { mean: time, connections: self.of(&[None, Some(2)]) },
         ];
         if self.rng.random_bool(0.4) {

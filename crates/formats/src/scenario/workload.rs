@@ -1,7 +1,8 @@
 //! What is sent: packets, flows that arrive, or a list of flows.
 
 use wayleave_scenarios::{
-    Arrivals, FlowSizes, FlowSpec, Offer, OnOff, PacketKind, Phase, Reliable, Transport, WIRE_OVERHEAD, Workload,
+    Arrivals, FlowSizes, FlowSpec, Offer, OnOff, PacketKind, Phase, Reliable, Rpc, Server, Transport,
+    WIRE_OVERHEAD, Workload,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -20,7 +21,7 @@ pub(crate) const TOKEN_BUCKET: Shape = Shape { what: "a token bucket", keys: &["
 pub(crate) const CONSTANT_RATE: Shape = Shape { what: "a constant rate with jitter", keys: &["rate", "jitter"] };
 pub(crate) const OFFER: Shape = Shape { what: "an offer", keys: &["write", "every"] };
 pub(crate) const ON_OFF: Shape = Shape { what: "an on-off source", keys: &["rate", "on", "off"] };
-pub(crate) const RPC: Shape = Shape { what: "RPC", keys: &["outstanding", "answer", "think"] };
+pub(crate) const RPC: Shape = Shape { what: "RPC", keys: &["outstanding", "answer", "think", "servers", "chain", "fanOut"] };
 pub(crate) const UNIFORM: Shape = Shape { what: "uniform gaps", keys: &["mean", "connections"] };
 pub(crate) const LISTED_FLOW: Shape = Shape { what: "a flow", keys: &["at", "from", "to", "size", "queue"] };
 pub(crate) const IMPORT: Shape = Shape { what: "a list of flows", keys: &["hpcc", "htsim"] };
@@ -210,7 +211,29 @@ fn read_rpc(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Problems<'_>)
     let answer = fields.require("answer", problems).and_then(|node| sizes::read(node, files, problems));
     let outstanding = fields.get("outstanding").map_or(Some(1), |node| small(node, problems));
     let think = fields.get("think").map_or(Some(Time::ZERO), |node| node.quantity(problems));
-    Some(Arrivals::Rpc { outstanding: outstanding?, answer: answer?, think: think? })
+    let count = |key, problems: &mut Problems<'_>| fields.get(key).map(|node| small(node, problems));
+    let (chain, fan_out) = (count("chain", problems), count("fanOut", problems));
+    let server = match fields.get("servers") {
+        // Several requests are for several servers.
+        None if chain.is_some() || fan_out.is_some() => Some(Server::Drawn),
+        None => Some(Server::Kept),
+        Some(node) => match node.expect_text(problems)? {
+            "kept" => Some(Server::Kept),
+            "drawn" => Some(Server::Drawn),
+            other => {
+                unknown_word(node, "choice of servers", other, &["kept", "drawn"], problems);
+                None
+            }
+        },
+    };
+    Some(Arrivals::Rpc(Rpc {
+        outstanding: outstanding?,
+        think: think?,
+        server: server?,
+        chain: chain.unwrap_or(Some(1))?,
+        fan_out: fan_out.unwrap_or(Some(1))?,
+        ..Rpc::new(answer?)
+    }))
 }
 
 fn read_uniform(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Arrivals> {

@@ -6,8 +6,8 @@ use crate::common::scenarios::{SPEC, read, read_with, with_traffic};
 use wayleave_formats::{Source, beside, parse_builder, read_scenario, write_topology};
 use wayleave_scenarios::{
     Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, Element, Ends, Eyeq,
-    FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Pacing, PacketKind, Parley, Period, Phase, Reliable, Routing,
-    Scenario, Schedule, SharingChange, Traffic, Transport, Workload,
+    FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Pacing, PacketKind, Parley, Period, Phase, Reliable, Routing, Rpc,
+    Scenario, Schedule, Server, SharingChange, Traffic, Transport, Workload,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -102,12 +102,17 @@ fn workloads_are_what_they_say() {
         assert_eq!(packets(&format!("{{ name: a, {text} }}")), expected, "{text}");
     }
     let size = |bytes| FlowSizes::Fixed(Bytes::new(bytes));
-    let rpc = Arrivals::Rpc { outstanding: 1, answer: FlowSizes::published("key-value").unwrap(), think: Time::ZERO };
+    let rpc = Rpc::new(FlowSizes::published("key-value").unwrap());
+    let drawn = Rpc { server: Server::Drawn, ..Rpc::new(size(1)) };
     for (text, expected) in [
         ("load: 0.5, sizes: 1B", Arrivals::Load(0.5)),
         ("perSecond: 1e3, sizes: 1B", Arrivals::PerSecond(1000.0)),
         ("every: 2ms, sizes: 1B", Arrivals::Every(Time::from_millis(2))),
-        ("rpc: { answer: key-value }, sizes: 1B", rpc),
+        ("rpc: { answer: key-value }, sizes: 1B", Arrivals::Rpc(rpc)),
+        ("rpc: { answer: 1B, servers: kept }, sizes: 1B", Arrivals::Rpc(Rpc::new(size(1)))),
+        ("rpc: { answer: 1B, servers: drawn }, sizes: 1B", Arrivals::Rpc(drawn.clone())),
+        ("rpc: { answer: 1B, chain: 3 }, sizes: 1B", Arrivals::Rpc(Rpc { chain: 3, ..drawn.clone() })),
+        ("rpc: { answer: 1B, fanOut: 2 }, sizes: 1B", Arrivals::Rpc(Rpc { fan_out: 2, ..drawn })),
     ] {
         let reliable = flows(&format!("{{ name: a, {text} }}"));
         assert_eq!((reliable.arrivals, reliable.sizes), (expected, Some(size(1))), "{text}");
@@ -302,6 +307,7 @@ fn the_documented_examples_are_scenarios() {
         "scenario-switched",
         "scenario-applications",
         "scenario-deadlines",
+        "scenario-requests",
     ] {
         assert!(!example(&format!("docs/examples/{name}.yaml")).runs.is_empty(), "{name}");
     }

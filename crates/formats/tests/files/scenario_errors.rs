@@ -126,6 +126,30 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
             "{ name: a, poisson: 1Mbit, offer: 1Mbit }",
             &["7:34 offer means nothing beside packets that nobody acknowledges"],
         ),
+        (
+            "{ name: a, rpc: { answer: 1B, servers: new }, sizes: 1B }",
+            &["7:46 unknown choice of servers \"new\": kept or drawn is expected"],
+        ),
+        (
+            "{ name: a, rpc: { answer: 1B, servers: kept, chain: 2 }, sizes: 1B }",
+            &["7:23 one server answers one request: with chain or fanOut above 1, `servers: drawn` is expected"],
+        ),
+        (
+            "{ name: a, rpc: { answer: 1B, chain: 0 }, sizes: 1B }",
+            &["7:23 the number of steps has to be above zero"],
+        ),
+        (
+            "{ name: a, rpc: { answer: 1B, fanOut: 0 }, sizes: 1B }",
+            &["7:23 the number of requests in a step has to be above zero"],
+        ),
+        (
+            "{ name: a, rpc: { answer: 1B, fanOut: 4 }, sizes: 1B }",
+            &["7:23 a fanOut of 4, and h1 has 3 other hosts to send to"],
+        ),
+        (
+            "{ name: a, rpc: { answer: 1B, fanOut: 2 }, sizes: 1B, pairs: permutation }",
+            &["7:23 a server is drawn from the hosts in to: all-to-all or random pairs are expected"],
+        ),
         ("{ name: a, poisson: 0Mbit }", &["7:27 the rate has to be above zero"]),
         ("{ name: a, poisson: 1Mbit, frame: 9000B }", &["7:41 9kB on the wire, and h1->s1 carries up to 1.562kB"]),
         (
@@ -176,7 +200,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
             "{ name: a, listed: { cm: x } }",
             &["7:26 a list of flows needs one of the keys hpcc or htsim", "7:28 unknown key \"cm\""],
         ),
-    ] as [(&str, &[&str]); 63]
+    ] as [(&str, &[&str]); 69]
     {
         assert_eq!(said(with_traffic(traffic)), expected, "{traffic}");
     }

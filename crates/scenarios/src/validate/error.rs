@@ -243,6 +243,19 @@ pub enum TrafficError {
     Deadline(DeadlineError),
     /// A traffic that cannot be switched on and off so.
     Active(ScheduleError),
+    /// Several requests of a kind to the one server that is kept.
+    KeptServer,
+    /// Servers that would be drawn from pairs.
+    ServersOfPairs,
+    /// Not so many servers as a step has requests.
+    TooFewServers {
+        /// Whose requests they are.
+        client: String,
+        /// How many there are beside it.
+        servers: usize,
+        /// Requests in a step.
+        wanted: u32,
+    },
     /// Requests whose data comes bit by bit.
     OfferOfRequests,
     /// Flows without end that begin again and again.
@@ -334,6 +347,7 @@ impl TrafficError {
             Self::Burst { .. } => "tokenBucket",
             Self::Deadline(_) => "deadline",
             Self::Active(_) => "active",
+            Self::KeptServer | Self::ServersOfPairs | Self::TooFewServers { .. } => "rpc",
             Self::OfferOfRequests => "offer",
             Self::Endless => "sizes",
             Self::RandomPairs => "pairs",
@@ -438,6 +452,15 @@ impl fmt::Display for TrafficError {
             Self::Sizes { error, .. } => write!(f, "{error}"),
             Self::Deadline(error) => write!(f, "{error}"),
             Self::Active(error) => write!(f, "{error}"),
+            Self::KeptServer => {
+                write!(f, "one server answers one request: with chain or fanOut above 1, `servers: drawn` is expected")
+            }
+            Self::ServersOfPairs => {
+                write!(f, "a server is drawn from the hosts in to: all-to-all or random pairs are expected")
+            }
+            Self::TooFewServers { client, servers, wanted } => {
+                write!(f, "a fanOut of {wanted}, and {client} has {servers} other hosts to send to")
+            }
             Self::OfferOfRequests => write!(f, "requests and answers are written at once: leave out the offer"),
             Self::RandomPairs => {
                 f.write_str("every pair has gaps of its own, and random pairs are drawn anew: all-to-all, a permutation or a list is expected")

@@ -8,8 +8,8 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::reach::Reach;
 use super::{MAX_TAGS, TrafficError, WIRE_OVERHEAD};
 use crate::{
-    Arrivals, Congestion, Ends, FlowSpec, Offer, OnOff, PacketKind, Reliable, Scenario, ScheduleError, Sharing, Traffic,
-    Transport, Workload,
+    Arrivals, Congestion, Ends, FlowSpec, Offer, OnOff, PacketKind, Reliable, Rpc, Scenario, ScheduleError, Server,
+    Sharing, Traffic, Transport, Workload,
 };
 
 /// The most load that is offered: ten times what the links can carry drowns everything that is to be seen.
@@ -51,6 +51,9 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_
             check_flows(reliable)?;
             if matches!((&reliable.arrivals, &traffic.ends), (Arrivals::Uniform { .. }, Ends::Random(..))) {
                 return Err(TrafficError::RandomPairs);
+            }
+            if let Arrivals::Rpc(rpc) = &reliable.arrivals {
+                check_servers(rpc, &traffic.ends, scenario)?;
             }
             check_segments(reliable.transport.as_ref(), traffic, scenario)
         }
@@ -255,7 +258,7 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
         deadline.validate().map_err(TrafficError::Deadline)?;
     }
     match reliable.offer {
-        Some(_) if matches!(reliable.arrivals, Arrivals::Rpc { .. }) => return Err(TrafficError::OfferOfRequests),
+        Some(_) if matches!(reliable.arrivals, Arrivals::Rpc(_)) => return Err(TrafficError::OfferOfRequests),
         Some(Offer::Rate(Rate::ZERO)) => return zero("offer", "the rate"),
         Some(Offer::Writes { bytes: Bytes::ZERO, .. }) => return zero("offer", "a write"),
         Some(Offer::Writes { every: Time::ZERO, .. }) => return zero("offer", "the time between two writes"),
@@ -274,8 +277,31 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
         Arrivals::Uniform { mean: Time::ZERO, .. } => zero("uniform", "the mean of gaps"),
         Arrivals::Uniform { connections: Some(0), .. } => zero("uniform", "the number of connections"),
         Arrivals::Uniform { .. } => Ok(()),
-        Arrivals::Rpc { outstanding: 0, .. } => zero("rpc", "the number of requests that are outstanding"),
-        Arrivals::Rpc { answer, .. } => answer.validate().map_err(|error| TrafficError::Sizes { key: "rpc", error }),
+        Arrivals::Rpc(rpc) if rpc.outstanding == 0 => zero("rpc", "the number of requests that are outstanding"),
+        Arrivals::Rpc(rpc) if rpc.chain == 0 => zero("rpc", "the number of steps"),
+        Arrivals::Rpc(rpc) if rpc.fan_out == 0 => zero("rpc", "the number of requests in a step"),
+        Arrivals::Rpc(rpc) => rpc.answer.validate().map_err(|error| TrafficError::Sizes { key: "rpc", error }),
+    }
+}
+
+/// Who answers requests: a server that is kept answers one, and others are drawn from enough of them.
+fn check_servers(rpc: &Rpc, ends: &Ends, scenario: &Scenario) -> Result<(), TrafficError> {
+    match (rpc.server, ends) {
+        (Server::Kept, _) if rpc.chain > 1 || rpc.fan_out > 1 => Err(TrafficError::KeptServer),
+        (Server::Kept, _) => Ok(()),
+        (Server::Drawn, Ends::Pairs(_) | Ends::Permutation(_)) => Err(TrafficError::ServersOfPairs),
+        (Server::Drawn, Ends::AllToAll(from, to) | Ends::Random(from, to)) => {
+            let servers: HashSet<_> = to.iter().collect();
+            let others = |client: &NodeId| servers.len() - usize::from(servers.contains(client));
+            match from.iter().find(|client| others(client) < rpc.fan_out as usize) {
+                None => Ok(()),
+                Some(client) => Err(TrafficError::TooFewServers {
+                    client: name(*client, scenario),
+                    servers: others(client),
+                    wanted: rpc.fan_out,
+                }),
+            }
+        }
     }
 }
 
