@@ -10,6 +10,7 @@
 //! | packets in flight | 64 each: 64 a flow, the burst of a token bucket, otherwise 16 a source |
 //! | listed flows | 48 each, and 64 for what became of it |
 //! | series, if recorded | 24,576 a link and a traffic: 1,024 intervals of 24 |
+//! | round trips over time, with series | 524,288 a traffic of flows: 1,024 intervals of 512 |
 //! | trace, if recorded | 32 an event |
 //!
 //! Flows are those that are there together: one a pair (`outstanding` with RPC); with arrivals at random 16 a sending
@@ -30,6 +31,8 @@ const PACKETS_PER_FLOW: u64 = 64;
 const PACKETS_PER_SOURCE: u64 = 16;
 const LISTED: u64 = 48 + 64;
 const SERIES: u64 = 1024 * 24;
+/// A histogram with three octaves, sixteen counts of 8 B each, and 128 B around them.
+const ROUND_TRIPS: u64 = 1024 * 512;
 const EVENT: u64 = 32;
 /// Unfinished flows of one host, where they arrive at random.
 const FLOWS_PER_HOST: u64 = 16;
@@ -55,7 +58,11 @@ impl Scenario {
         let histograms: u64 =
             self.network.links().map(|(id, _)| (self.network.queues(id).len() as u64).min(used)).sum();
         let traffic: Vec<u64> = self.traffic.iter().map(memory_of).collect();
-        let series = self.record.series.map_or(0, |_| SERIES.saturating_mul(links + self.traffic.len() as u64));
+        let flows = self.traffic.iter().filter(|traffic| !matches!(traffic.workload, Workload::Packets { .. })).count();
+        let series = self.record.series.map_or(0, |_| {
+            let series = SERIES.saturating_mul(links + self.traffic.len() as u64);
+            series.saturating_add(ROUND_TRIPS.saturating_mul(flows as u64))
+        });
         let trace = self.record.trace.map_or(0, |events| EVENT.saturating_mul(events));
         let fixed = LINK * links + QUEUE * queues + HISTOGRAMS * histograms;
         traffic.into_iter().fold(fixed.saturating_add(series).saturating_add(trace), u64::saturating_add)

@@ -224,6 +224,8 @@ impl Engine {
         if scenario.warmup > Time::ZERO {
             engine.processes.push(Process::WarmedUp(clock::from_time(scenario.warmup)));
         }
+        let measures = engine.measures_guarantees();
+        engine.processes.extend(measures.map(|interval| Process::Guarantees { next: interval, interval }));
         engine.start_edges();
         engine.start_processes();
         engine

@@ -204,6 +204,7 @@ impl Engine {
         let packet = self.fabric.arena.get(id);
         let flow = &mut self.flows[slot as usize];
         flow.on_the_way -= 1;
+        self.tally.acknowledged(flow.purpose.traffic, packet.sent, now);
         if flow.standing != Standing::Done {
             flow.sender.on_answer(
                 now,

@@ -13,7 +13,7 @@ use crate::flows::{Purpose, RpcStep, Standing};
 use crate::link::Port;
 use crate::packet::{Flags, Packet};
 use crate::recorder::Recording;
-use crate::stats::{Completions, Histogram, Levels, Series};
+use crate::stats::{Completions, Histogram, Histograms, Levels, Series};
 use crate::transport::NEVER;
 
 /// What is counted of one flow, or of all flows of a traffic that come and go.
@@ -54,6 +54,7 @@ pub(crate) struct TrafficRecord {
     pub(crate) opened: u64,
     completions: Completions,
     throughput: Option<Series>,
+    round_trips: Option<Box<Histograms>>,
 }
 
 /// What is counted.
@@ -62,6 +63,8 @@ pub(crate) struct Tally {
     pub(crate) events: u64,
     /// Packets that were sent before are not counted.
     warmup: Instant,
+    /// Whether senders' round trips are recorded.
+    has_round_trips: bool,
     pub(crate) flows: Vec<FlowRecord>,
     pub(crate) traffic: Vec<TrafficRecord>,
 }
@@ -71,11 +74,13 @@ impl Tally {
     pub(crate) fn new(traffic: usize, warmup: Time, series: Option<Time>) -> Self {
         let record = || TrafficRecord {
             throughput: series.map(|interval| Series::new(clock::from_time(interval))),
+            round_trips: series.map(|interval| Box::new(Histograms::new(clock::from_time(interval)))),
             ..TrafficRecord::default()
         };
         Self {
             events: 0,
             warmup: clock::from_time(warmup),
+            has_round_trips: series.is_some(),
             flows: Vec::new(),
             traffic: (0..traffic).map(|_| record()).collect(),
         }
@@ -130,6 +135,21 @@ impl Tally {
     #[inline]
     pub(crate) fn payload(&mut self, flow: u32, bytes: u32) {
         self.flows[flow as usize].payload += u64::from(bytes);
+    }
+
+    /// A segment that was sent at a time is acknowledged.
+    #[inline]
+    pub(crate) fn acknowledged(&mut self, traffic: u32, sent: Instant, now: Instant) {
+        if self.has_round_trips && sent >= self.warmup {
+            self.round_trip(traffic, now - sent, now);
+        }
+    }
+
+    #[cold]
+    fn round_trip(&mut self, traffic: u32, took: Instant, now: Instant) {
+        if let Some(round_trips) = &mut self.traffic[traffic as usize].round_trips {
+            round_trips.record(now, took);
+        }
     }
 
     pub(crate) fn duplicate(&mut self, flow: u32) {
@@ -212,6 +232,9 @@ pub struct TrafficOutcome {
     pub completions: Completions,
     /// Bytes on the wire that arrived, over time.
     pub throughput: Option<Series>,
+    /// Of segments and their acknowledgements, in ps, as senders see them, over time, if that is recorded: by when the
+    /// acknowledgement came.
+    pub round_trips: Option<Box<Histograms>>,
 }
 
 /// One flow, or all flows of a traffic that come and go.
@@ -335,6 +358,7 @@ impl crate::engine::Engine {
             begun: record.begun,
             completions: record.completions,
             throughput: record.throughput,
+            round_trips: record.round_trips,
         });
         Outcome {
             name: name.to_owned(),

@@ -37,6 +37,8 @@ pub(crate) enum Process {
     Outage(Outage),
     /// The warm-up is over.
     WarmedUp(Instant),
+    /// What guarantees missed is measured at the end of each interval.
+    Guarantees { next: Instant, interval: Instant },
     /// What happens at the edges, which keep its time themselves.
     Edges,
 }
@@ -75,6 +77,7 @@ impl Engine {
             Process::Listed { flows, next, .. } => flows.get(*next).map(|flow| clock::from_time(flow.start)),
             Process::Outage(outage) => Some(clock::from_time(outage.at)),
             Process::WarmedUp(at) => Some(*at),
+            Process::Guarantees { next, .. } => Some(*next),
             Process::Edges => None,
         }
     }
@@ -93,6 +96,10 @@ impl Engine {
 
     /// A process acts, if it is due.
     pub(crate) fn proceed(&mut self, number: usize, now: Instant) {
+        if matches!(self.processes[number], Process::Guarantees { .. }) {
+            // Who looks at a run changes nothing of it.
+            self.tally.events -= 1;
+        }
         if matches!(self.processes[number], Process::Edges) {
             self.wake_edges(now);
             return;
@@ -162,6 +169,10 @@ impl Engine {
                 self.fabric.forget();
                 self.tally.forget();
                 self.forget_edges();
+            }
+            Process::Guarantees { next, interval } => {
+                *next = next.saturating_add(*interval);
+                self.measure_guarantees(now);
             }
             Process::Edges => {}
         }

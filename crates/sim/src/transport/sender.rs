@@ -193,6 +193,17 @@ impl Sender {
         (self.next == self.available && self.available < self.segments).then(|| self.bytes_until(self.next + 1))
     }
 
+    /// What was written and not sent yet, with so much overhead for each segment.
+    pub(crate) fn unsent(&self, overhead: u32) -> u64 {
+        let count = u64::from(self.available.saturating_sub(self.next));
+        match self.available.checked_sub(1) {
+            Some(last) if count > 0 => {
+                (count - 1) * u64::from(self.segment) + u64::from(self.bytes_of(last)) + count * u64::from(overhead)
+            }
+            _ => 0,
+        }
+    }
+
     /// When it has to be woken: for a time-out, [`NEVER`] if none is pending.
     #[inline]
     pub(crate) fn timeout_at(&self) -> Instant {

@@ -13,6 +13,7 @@ mod corrected;
 mod latency;
 mod limiters;
 mod lossless;
+mod measures;
 mod networks;
 mod paths;
 mod queueing;
