@@ -137,6 +137,7 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("routing", &sc::ROUTING),
         ("transport", &sc::TRANSPORT),
         ("fixed-window", &sc::FIXED),
+        ("vm", &sc::VM),
         ("traffic", &sc::TRAFFIC),
         ("distribution", &sc::SIZES),
         ("deadline", &sc::DEADLINE),

@@ -13,6 +13,7 @@ mod sharing;
 mod sizes;
 mod traffic;
 mod validate;
+mod vms;
 
 pub use deadline::{Deadline, DeadlineError};
 pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, SharedService};
@@ -28,6 +29,7 @@ pub use traffic::{
     Workload,
 };
 pub use validate::{MAX_ACTORS, MAX_HOP, PortError, ScenarioError, TrafficError, WIRE_OVERHEAD};
+pub use vms::{Endpoint, Vm, VmError};
 
 use std::sync::Arc;
 
@@ -58,6 +60,8 @@ pub struct Scenario {
     /// How hosts share what they send and receive among services; without it nothing limits what transports and sources
     /// send.
     pub sharing: Option<Sharing>,
+    /// Virtual machines, which traffic may be between instead of hosts.
+    pub vms: Vec<Vm>,
     /// Who sends what.
     pub traffic: Vec<Traffic>,
     /// What fails and is repaired, in order of time.
@@ -81,10 +85,20 @@ impl Scenario {
             routing: Routing::Flow,
             transport: Transport::default(),
             sharing: None,
+            vms: Vec::new(),
             traffic: Vec::new(),
             outages: Vec::new(),
             record: Record::default(),
         }
+    }
+
+    /// The name of an endpoint: of its host, or of the virtual machine.
+    ///
+    /// # Panics
+    /// If the host is not of the scenario's network.
+    pub fn name_of(&self, endpoint: Endpoint) -> &str {
+        let vm = endpoint.vm().and_then(|vm| self.vms.get(vm));
+        vm.map_or_else(|| self.network.node(endpoint.host).name.as_str(), |vm| vm.name.as_str())
     }
 
     /// The queue of what names none: the lowest that any port has, so that it does not stand before contracts. Ports

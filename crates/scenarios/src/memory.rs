@@ -17,9 +17,11 @@
 //! host, which is far above what a load below 1 leaves unfinished on average. What an overload piles up in a
 //! buffer without limit comes in addition, and nobody can know it before.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use crate::{Arrivals, Ends, PacketKind, Reliable, Scenario, Server, Traffic, Workload};
+use wayleave_topology::NodeId;
+
+use crate::{Arrivals, Endpoint, Ends, PacketKind, Reliable, Scenario, Server, Traffic, Workload};
 
 const LINK: u64 = 1024;
 const QUEUE: u64 = 256;
@@ -115,14 +117,14 @@ fn memory_of(traffic: &Traffic) -> u64 {
 }
 
 /// Pairs that packets are sent between.
-fn sources(ends: &Ends) -> u64 {
+fn sources(ends: &Ends<Endpoint>) -> u64 {
     match ends {
         Ends::Random(..) => 1,
         _ => pairs(ends),
     }
 }
 
-fn flows_together(reliable: &Reliable, ends: &Ends) -> u64 {
+fn flows_together(reliable: &Reliable, ends: &Ends<Endpoint>) -> u64 {
     match &reliable.arrivals {
         Arrivals::Once | Arrivals::Every(_) => pairs(ends),
         Arrivals::Uniform { connections, .. } => pairs(ends).saturating_mul(u64::from(connections.unwrap_or(1))),
@@ -145,13 +147,15 @@ fn flows_together(reliable: &Reliable, ends: &Ends) -> u64 {
 }
 
 /// How many ordered pairs of two hosts there are; of random ones, that of the draws.
-fn pairs(ends: &Ends) -> u64 {
+fn pairs(ends: &Ends<Endpoint>) -> u64 {
     match ends {
         Ends::Pairs(pairs) => pairs.len() as u64,
         Ends::Permutation(nodes) => nodes.len() as u64,
         Ends::AllToAll(from, to) | Ends::Random(from, to) => {
-            let senders: HashSet<_> = from.iter().collect();
-            let both = to.iter().filter(|node| senders.contains(node)).count() as u64;
+            // Of the pairs of both lists, those at one host are none.
+            let mut at: HashMap<NodeId, u64> = HashMap::new();
+            from.iter().for_each(|end| *at.entry(end.host).or_default() += 1);
+            let both: u64 = to.iter().filter_map(|end| at.get(&end.host)).sum();
             (from.len() as u64).saturating_mul(to.len() as u64).saturating_sub(both)
         }
     }
@@ -161,7 +165,6 @@ fn pairs(ends: &Ends) -> u64 {
 mod tests {
     use std::sync::Arc;
 
-    use wayleave_topology::NodeId;
     use wayleave_topology::builders::{Cabling, build};
     use wayleave_units::{Bytes, Rate, Time};
 
@@ -177,9 +180,9 @@ mod tests {
     #[test]
     fn pairs_of_overlapping_groups_leave_out_what_goes_to_itself() {
         let (_, hosts) = hosts(4);
-        assert_eq!(pairs(&Ends::AllToAll(hosts.clone(), hosts.clone())), 12);
-        assert_eq!(pairs(&Ends::AllToAll(hosts[..2].to_vec(), hosts[1..].to_vec())), 5);
-        assert_eq!(sources(&Ends::Random(hosts.clone(), hosts)), 1);
+        assert_eq!(pairs(&Ends::AllToAll(hosts.clone(), hosts.clone()).into()), 12);
+        assert_eq!(pairs(&Ends::AllToAll(hosts[..2].to_vec(), hosts[1..].to_vec()).into()), 5);
+        assert_eq!(sources(&Ends::Random(hosts.clone(), hosts).into()), 1);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::{Deadline, FlowSizes, Rpc, Schedule};
+use crate::{Deadline, Endpoint, FlowSizes, Rpc, Schedule};
 
 /// One kind of traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,7 +11,7 @@ pub struct Traffic {
     /// Unique in its scenario.
     pub name: String,
     /// Between whom.
-    pub ends: Ends,
+    pub ends: Ends<Endpoint>,
     /// What.
     pub workload: Workload,
     /// The service that it is charged to where it is sent, and where it is received as well if `to_service` says nothing
@@ -48,20 +48,20 @@ pub struct Copies {
 
 impl Traffic {
     /// Packets that nobody acknowledges, in the lowest queue, from the start to the end.
-    pub fn packets(name: &str, ends: Ends, kind: PacketKind, frame: Bytes) -> Self {
+    pub fn packets(name: &str, ends: impl Into<Ends<Endpoint>>, kind: PacketKind, frame: Bytes) -> Self {
         Self::new(name, ends, Workload::Packets { kind, frame })
     }
 
     /// Reliable flows without deadline, carried as the scenario says, in the lowest queue, from the start to the end.
-    pub fn flows(name: &str, ends: Ends, arrivals: Arrivals, sizes: FlowSizes) -> Self {
+    pub fn flows(name: &str, ends: impl Into<Ends<Endpoint>>, arrivals: Arrivals, sizes: FlowSizes) -> Self {
         Self::new(name, ends, Workload::Flows(Reliable::new(arrivals, Some(sizes))))
     }
 
     /// Any workload, in the lowest queue, from the start to the end.
-    pub fn new(name: &str, ends: Ends, workload: Workload) -> Self {
+    pub fn new(name: &str, ends: impl Into<Ends<Endpoint>>, workload: Workload) -> Self {
         Self {
             name: name.to_owned(),
-            ends,
+            ends: ends.into(),
             workload,
             service: None,
             to_service: None,
@@ -75,17 +75,30 @@ impl Traffic {
     }
 }
 
-/// Between whom.
+/// Between whom: hosts, or endpoints (virtual machines, and hosts among them). Nothing is sent within a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ends {
+pub enum Ends<E = NodeId> {
     /// These ordered pairs.
-    Pairs(Vec<(NodeId, NodeId)>),
+    Pairs(Vec<(E, E)>),
     /// A random permutation without fixed points: everybody sends to one and receives from one.
-    Permutation(Vec<NodeId>),
-    /// Everybody of the first to everybody else of the second.
-    AllToAll(Vec<NodeId>, Vec<NodeId>),
-    /// For each flow, or once for each packet source, a random pair of one of the first and another of the second.
-    Random(Vec<NodeId>, Vec<NodeId>),
+    Permutation(Vec<E>),
+    /// Everybody of the first to everybody of the second at another host.
+    AllToAll(Vec<E>, Vec<E>),
+    /// For each flow, or once for each packet source, a random pair of one of the first and one of the second at another
+    /// host.
+    Random(Vec<E>, Vec<E>),
+}
+
+impl From<Ends<NodeId>> for Ends<Endpoint> {
+    fn from(ends: Ends<NodeId>) -> Self {
+        let all = |hosts: Vec<NodeId>| hosts.into_iter().map(Endpoint::from).collect();
+        match ends {
+            Ends::Pairs(pairs) => Self::Pairs(pairs.into_iter().map(|(from, to)| (from.into(), to.into())).collect()),
+            Ends::Permutation(hosts) => Self::Permutation(all(hosts)),
+            Ends::AllToAll(from, to) => Self::AllToAll(all(from), all(to)),
+            Ends::Random(from, to) => Self::Random(all(from), all(to)),
+        }
+    }
 }
 
 /// What is sent between the ends.

@@ -47,7 +47,7 @@ fn assert_refused(path: &str, message: &str, change: impl FnOnce(&mut Scenario))
 /// The same for the ends of its traffic.
 #[track_caller]
 fn assert_ends_refused(path: &str, message: &str, ends: impl FnOnce(&Scenario) -> Ends) {
-    assert_refused(path, message, |scenario| scenario.traffic[0].ends = ends(scenario));
+    assert_refused(path, message, |scenario| scenario.traffic[0].ends = ends(scenario).into());
 }
 
 /// The same for what is sent.
@@ -248,7 +248,7 @@ fn a_path_that_does_not_pass_the_first_switch_is_found() {
     let pair = |from: usize, to: usize| Ends::Pairs(vec![(ends[from], ends[to])]);
     scenario.traffic.push(Traffic::flows("a", pair(2, 3), Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
     assert_eq!(scenario.validate(), Ok(()));
-    scenario.traffic[0].ends = pair(1, 2);
+    scenario.traffic[0].ends = pair(1, 2).into();
     assert_eq!(scenario.validate().unwrap_err().to_string(), "no path leads from h01 to h10");
 }
 
@@ -261,7 +261,7 @@ fn a_route_leads_from_the_one_to_the_other() {
     let pair = |scenario: &Scenario| Ends::Pairs(vec![(node(scenario, "h1"), node(scenario, "h2"))]);
     let whole = [("h1->s1", 0), ("s1->h2", 3)];
     let mut fine = good();
-    (fine.traffic[0].ends, fine.traffic[0].route) = (pair(&fine), route(&fine, &whole));
+    (fine.traffic[0].ends, fine.traffic[0].route) = (pair(&fine).into(), route(&fine, &whole));
     assert_eq!(fine.validate(), Ok(()));
     assert_refused("traffic.0.route", "a route is for one pair of hosts, and these are 16", |scenario| {
         scenario.traffic[0].route = route(scenario, &whole);
@@ -272,7 +272,7 @@ fn a_route_leads_from_the_one_to_the_other() {
         (&[("h3->s1", 0), ("s1->h2", 0)][..], "hop 1 is h3->s1, but the route is at h1 there"),
     ] {
         assert_refused("traffic.0.route", message, |scenario| {
-            (scenario.traffic[0].ends, scenario.traffic[0].route) = (pair(scenario), route(scenario, hops));
+            (scenario.traffic[0].ends, scenario.traffic[0].route) = (pair(scenario).into(), route(scenario, hops));
         });
     }
 }
@@ -463,7 +463,7 @@ fn more_flows_than_the_event_queue_has_numbers_for_are_refused() {
     assert_eq!((error.path(), error.to_string()), ("topology".to_owned(), message.to_owned()));
     assert!(scenario.memory_estimate() > 6_247_500 * 4096, "and the estimate says how much it would take");
     // At random, the same hosts are no problem.
-    scenario.traffic[0].ends = Ends::Random(hosts(&scenario), hosts(&scenario));
+    scenario.traffic[0].ends = Ends::Random(hosts(&scenario), hosts(&scenario)).into();
     if let Workload::Flows(reliable) = &mut scenario.traffic[0].workload {
         reliable.arrivals = Arrivals::Load(0.5);
     }

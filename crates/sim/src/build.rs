@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use wayleave_scenarios::{
-    Arrivals, Buffering, Deadline, Discipline, Ecn, Ends, FlowSizes, Offer, PacketKind, Phase, PortBehaviour, Reliable, Routing,
+    Arrivals, Buffering, Deadline, Discipline, Ecn, Endpoint, Ends, FlowSizes, Offer, PacketKind, Phase, PortBehaviour, Reliable, Routing,
     Scenario, Server, Traffic, Transport, Workload,
 };
 use wayleave_schemes::duplicates::Filter;
@@ -58,6 +58,8 @@ pub(crate) struct Spec {
     /// Per link of the network, the buffer of its port where it is first come first served.
     pub(crate) limits: Vec<u32>,
     pub(crate) traffic: Vec<TrafficSpec>,
+    /// Of each virtual machine, if hosts share.
+    pub(crate) vm_classes: Vec<u32>,
     /// The switches of shared services, in the order of their links.
     pub(crate) services: Vec<NodeId>,
 }
@@ -70,12 +72,12 @@ pub(crate) struct TrafficSpec {
     /// Closed loops.
     pub(crate) calls: Option<Calls>,
     /// Pairs with arrivals of their own, by number.
-    pub(crate) loops: Vec<(NodeId, NodeId)>,
+    pub(crate) loops: Vec<(Endpoint, Endpoint)>,
     /// How many flows of a pair go on at once, if that is limited.
     pub(crate) connections: Option<Connections>,
     pub(crate) queue: u8,
-    /// Its classes where it is sent and where it is received, if hosts share.
-    pub(crate) classes: (u32, u32),
+    /// Its classes where it is sent and where it is received, if hosts share and it names services.
+    pub(crate) classes: (Option<u32>, Option<u32>),
     pub(crate) stop: Instant,
     /// When it is active, if not always. Arrivals of flows count the time of being active.
     pub(crate) schedule: Option<Arc<Schedule>>,
@@ -130,7 +132,7 @@ impl TrafficSpec {
 #[derive(Debug)]
 pub(crate) enum Counting {
     /// Each pair for itself.
-    PerPair(HashMap<(NodeId, NodeId), u32>),
+    PerPair(HashMap<(Endpoint, Endpoint), u32>),
     /// All together.
     Together(Option<u32>),
 }
@@ -195,6 +197,7 @@ impl Engine {
                 attachments,
                 limits,
                 traffic: Vec::new(),
+                vm_classes: Vec::new(),
                 services: scenario.shared_services.iter().map(|service| service.switch).collect(),
             },
             fabric,
@@ -215,6 +218,7 @@ impl Engine {
             now: 0,
         };
         engine.add_edges(scenario);
+        engine.spec.vm_classes = scenario.vms.iter().map(|vm| engine.class_of(vm.service.as_deref())).collect();
         let lowest = scenario.lowest_queue();
         for (index, traffic) in scenario.traffic.iter().enumerate() {
             engine.add_traffic(index as u32, traffic, &scenario.transport, lowest);
@@ -249,10 +253,11 @@ impl Engine {
             loops: Vec::new(),
             connections: None,
             queue: traffic.queue.unwrap_or(lowest),
-            classes: (
-                self.class_of(traffic.service.as_deref()),
-                self.class_of(traffic.to_service.as_deref().or(traffic.service.as_deref())),
-            ),
+            classes: {
+                let to_service = traffic.to_service.as_deref().or(traffic.service.as_deref());
+                let class = |service: Option<&str>| service.map(|service| self.class_of(Some(service)));
+                (class(traffic.service.as_deref()), class(to_service))
+            },
             stop,
             schedule: traffic.active.as_ref().map(|active| Arc::new(Schedule::new(active))),
             offer: None,
@@ -284,7 +289,7 @@ impl Engine {
         &mut self,
         index: u32,
         spec: &TrafficSpec,
-        pairs: &[(NodeId, NodeId)],
+        pairs: &[(Endpoint, Endpoint)],
         kind: PacketKind,
         frame: Bytes,
         (start, stop): (Instant, Instant),
@@ -293,7 +298,7 @@ impl Engine {
         let mut ways: Vec<(Way, NodeId)> = Vec::new();
         for &(from, to) in pairs {
             if let Some(way) = self.way(index, spec, from, to, rng) {
-                ways.push((way, to));
+                ways.push((way, to.host));
             }
         }
         let phases = self.phases(&ways, kind, frame, start, rng);
@@ -304,12 +309,21 @@ impl Engine {
         }
     }
 
+    /// The classes of what goes from one endpoint to another: those of the services that its traffic names, otherwise
+    /// those of the endpoints.
+    pub(crate) fn classes_of(&self, spec: &TrafficSpec, from: Endpoint, to: Endpoint) -> (u32, u32) {
+        let of = |end: Endpoint| end.vm().and_then(|vm| self.spec.vm_classes.get(vm)).copied();
+        let usual = || self.class_of(None);
+        let at = |named: Option<u32>, end: Endpoint| named.or_else(|| of(end)).unwrap_or_else(usual);
+        (at(spec.classes.0, from), at(spec.classes.1, to))
+    }
+
     /// The way of a source.
-    fn way(&mut self, index: u32, spec: &TrafficSpec, from: NodeId, to: NodeId, rng: &mut ChaCha8Rng) -> Option<Way> {
+    fn way(&mut self, index: u32, spec: &TrafficSpec, from: Endpoint, to: Endpoint, rng: &mut ChaCha8Rng) -> Option<Way> {
         let (first, route, last_hop, paths) = match spec.fixed {
             Some((first, route)) => (first, route, Step::END, None),
             None => {
-                let (source, sink) = (self.spec.attachments[from.index()]?, self.spec.attachments[to.index()]?);
+                let (source, sink) = (self.spec.attachments[from.host.index()]?, self.spec.attachments[to.host.index()]?);
                 let set = self.router.paths(source.switch, sink.switch, spec.queue, &mut self.fabric.routes);
                 let path = random::below(rng, self.router.count(set).max(1));
                 let route = self.router.start(set, path)?;
@@ -321,7 +335,7 @@ impl Engine {
         let is_tagged = spec.fixed.is_some();
         let way = Way { first, route, last_hop, flow: whole, is_tagged, paths, copies: None };
         let Some((routes, filter)) = &spec.copies else {
-            self.add_source(whole, (from, to), spec.classes);
+            self.add_source(whole, (from, to), self.classes_of(spec, from, to));
             return Some(way);
         };
         let own = self.open_packets(index, spec, (from, to));
@@ -337,10 +351,10 @@ impl Engine {
     }
 
     /// A place to count packets that nobody acknowledges.
-    fn open_packets(&mut self, index: u32, spec: &TrafficSpec, ends: (NodeId, NodeId)) -> u32 {
+    fn open_packets(&mut self, index: u32, spec: &TrafficSpec, ends: (Endpoint, Endpoint)) -> u32 {
         let flow = self.tally.open(index, Some(ends));
         if let Some(recorder) = &mut self.fabric.recorder {
-            recorder.name(Kind::Datagram, flow, &spec.name, ends, 0);
+            recorder.name(Kind::Datagram, flow, &spec.name, (ends.0.host, ends.1.host), 0);
         }
         flow
     }
@@ -398,7 +412,7 @@ impl Engine {
         index: u32,
         spec: &mut TrafficSpec,
         reliable: &Reliable,
-        ends: &Ends,
+        ends: &Ends<Endpoint>,
         start: Instant,
         rng: &mut ChaCha8Rng,
     ) {

@@ -1,8 +1,7 @@
 //! Closed loops of requests: what each waits for, and what follows.
 
 use rand::Rng;
-use wayleave_scenarios::{FlowSizes, Rpc, Server};
-use wayleave_topology::NodeId;
+use wayleave_scenarios::{Endpoint, FlowSizes, Rpc, Server};
 
 use crate::clock::{self, Instant};
 use crate::random;
@@ -16,15 +15,15 @@ pub(crate) struct Calls {
     chain: u32,
     fan_out: u32,
     /// Those that are drawn from, unless every loop has one server.
-    servers: Option<Vec<NodeId>>,
+    servers: Option<Vec<Endpoint>>,
     pub(crate) loops: Vec<Loop>,
 }
 
 /// One loop, which has one request with all its steps under way at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loop {
-    pub(crate) client: NodeId,
-    server: NodeId,
+    pub(crate) client: Endpoint,
+    server: Endpoint,
     /// When the request began.
     pub(crate) began: Instant,
     pub(crate) deadline: Instant,
@@ -58,17 +57,17 @@ pub(crate) enum Follows {
 impl Calls {
     /// `pairs` are the loops of a traffic whose servers are kept; otherwise `clients` have some each, and draw from
     /// `servers`.
-    pub(crate) fn kept(rpc: &Rpc, pairs: impl IntoIterator<Item = (NodeId, NodeId)>) -> Self {
+    pub(crate) fn kept(rpc: &Rpc, pairs: impl IntoIterator<Item = (Endpoint, Endpoint)>) -> Self {
         Self::new(rpc, None, pairs)
     }
 
     /// Every client has its loops, and draws from the servers.
-    pub(crate) fn drawn(rpc: &Rpc, clients: &[NodeId], servers: &[NodeId]) -> Self {
+    pub(crate) fn drawn(rpc: &Rpc, clients: &[Endpoint], servers: &[Endpoint]) -> Self {
         let loops = clients.iter().flat_map(|&client| (0..rpc.outstanding).map(move |_| (client, client)));
         Self::new(rpc, Some(servers.to_vec()), loops)
     }
 
-    fn new(rpc: &Rpc, servers: Option<Vec<NodeId>>, loops: impl IntoIterator<Item = (NodeId, NodeId)>) -> Self {
+    fn new(rpc: &Rpc, servers: Option<Vec<Endpoint>>, loops: impl IntoIterator<Item = (Endpoint, Endpoint)>) -> Self {
         debug_assert_eq!(servers.is_some(), rpc.server == Server::Drawn);
         let idle = |(client, server)| Loop {
             client,
@@ -106,7 +105,7 @@ impl Calls {
     }
 
     /// A step begins: its servers, all different.
-    pub(crate) fn step(&mut self, index: u32, rng: &mut impl Rng) -> Vec<NodeId> {
+    pub(crate) fn step(&mut self, index: u32, rng: &mut impl Rng) -> Vec<Endpoint> {
         let Some(state) = self.loops.get_mut(index as usize) else { return Vec::new() };
         (state.longest, state.shortest, state.transfer) = (0, Instant::MAX, 0);
         let mut drawn = Vec::new();
@@ -114,10 +113,10 @@ impl Calls {
             None => drawn.push(state.server),
             Some(servers) => {
                 // A scenario that was validated has enough of them.
-                let others = servers.iter().filter(|&&server| server != state.client).count();
+                let others = servers.iter().filter(|server| server.host != state.client.host).count();
                 while drawn.len() < others.min(self.fan_out as usize) {
                     let server = servers[random::below(rng, servers.len() as u32) as usize];
-                    if server != state.client && !drawn.contains(&server) {
+                    if server.host != state.client.host && !drawn.contains(&server) {
                         drawn.push(server);
                     }
                 }

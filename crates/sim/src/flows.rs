@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use wayleave_roles::{Departure, Path};
+use wayleave_scenarios::Endpoint;
 use wayleave_schemes::presto::Reorder;
 use wayleave_schemes::transports::AnyPath;
 use wayleave_topology::NodeId;
@@ -104,7 +105,7 @@ pub(crate) struct Purpose {
     /// Index of its pair, or of its closed loop.
     pub(crate) pair: u32,
     /// Who answers, if it is part of a closed loop.
-    pub(crate) server: NodeId,
+    pub(crate) server: Endpoint,
     /// What went before it, an answer's request, would have taken this long alone.
     pub(crate) ideal_before: Instant,
 }
@@ -118,7 +119,7 @@ impl Purpose {
         bytes: 0,
         deadline: NEVER,
         pair: 0,
-        server: NodeId(0),
+        server: Endpoint { host: NodeId(0), number: 0 },
         ideal_before: 0,
     };
 

@@ -1,7 +1,7 @@
 //! Flows open at their hosts.
 
 use wayleave_roles::Path;
-use wayleave_scenarios::{Congestion, Routing};
+use wayleave_scenarios::{Congestion, Endpoint, Routing};
 use wayleave_schemes::ecmp::{PerFlow, PerPacket};
 use wayleave_schemes::flowlet::Flowlet;
 use wayleave_schemes::presto::Flowcells;
@@ -22,12 +22,12 @@ use crate::transport::{NEVER, Receiver, Sender, Setup};
 
 impl Engine {
     /// A flow begins; nothing happens where nothing joins its hosts.
-    pub(crate) fn open(&mut self, from: NodeId, to: NodeId, queue: u8, purpose: Purpose, now: Instant) {
+    pub(crate) fn open(&mut self, from: Endpoint, to: Endpoint, queue: u8, purpose: Purpose, now: Instant) {
         let record = &mut self.tally.traffic[purpose.traffic as usize];
         record.begun += u64::from(purpose.step == RpcStep::None);
         record.opened += 1;
         let number = record.opened << 16 | u64::from(purpose.traffic);
-        let attached = |host: NodeId| self.spec.attachments[host.index()];
+        let attached = |end: Endpoint| self.spec.attachments[end.host.index()];
         let (Some(source), Some(sink)) = (attached(from), attached(to)) else { return };
         if self.vacant.is_empty() && self.flow_actor(self.flows.len() as FlowSlot) as usize + 1 >= MAX_ACTORS {
             self.has_too_many_flows = true;
@@ -99,13 +99,13 @@ impl Engine {
         self.join_pair(pair, now);
         if let Some(recorder) = &mut self.fabric.recorder {
             let name = &self.spec.traffic[purpose.traffic as usize].name;
-            recorder.name(Kind::Data, slot, name, (from, to), setup.segment);
+            recorder.name(Kind::Data, slot, name, (from.host, to.host), setup.segment);
         }
         self.pump(slot, now);
     }
 
     /// Where a flow is counted.
-    fn counted_at(&mut self, traffic: u32, from: NodeId, to: NodeId) -> u32 {
+    fn counted_at(&mut self, traffic: u32, from: Endpoint, to: Endpoint) -> u32 {
         let tally = &mut self.tally;
         match &mut self.spec.traffic[traffic as usize].counting {
             Counting::PerPair(known) => {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use wayleave_scenarios::Endpoint;
 use wayleave_topology::{Link, LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -35,8 +36,8 @@ pub(crate) struct FlowRecord {
 /// What happens seldom.
 #[derive(Clone, Debug, Default)]
 struct Rare {
-    from: Option<NodeId>,
-    to: Option<NodeId>,
+    from: Option<Endpoint>,
+    to: Option<Endpoint>,
     drops: u64,
     again: u64,
     duplicates: u64,
@@ -87,7 +88,7 @@ impl Tally {
     }
 
     /// A place to count at.
-    pub(crate) fn open(&mut self, traffic: u32, ends: Option<(NodeId, NodeId)>) -> u32 {
+    pub(crate) fn open(&mut self, traffic: u32, ends: Option<(Endpoint, Endpoint)>) -> u32 {
         let rare = Rare { from: ends.map(|ends| ends.0), to: ends.map(|ends| ends.1), ..Rare::default() };
         self.flows.push(FlowRecord { traffic, rare: Box::new(rare), ..FlowRecord::default() });
         (self.flows.len() - 1) as u32
@@ -246,6 +247,8 @@ pub struct FlowOutcome {
     pub from: Option<NodeId>,
     /// Its receiver, if it is one flow.
     pub to: Option<NodeId>,
+    /// The endpoints at both, as [`Endpoint::number`] counts them: 0 is the host itself.
+    pub endpoints: (u32, u32),
     /// Of its packets, in ps, from release by the sender to the last bit at the receiver.
     pub delay: Histogram,
     /// The number of the packet that took longest, from 0.
@@ -475,8 +478,9 @@ impl From<FlowRecord> for FlowOutcome {
         let Rare { from, to, drops, again, duplicates, timeouts, marked, copy } = *record.rare;
         Self {
             traffic: record.traffic as usize,
-            from,
-            to,
+            from: from.map(|end| end.host),
+            to: to.map(|end| end.host),
+            endpoints: (from.map_or(0, |end| end.number), to.map_or(0, |end| end.number)),
             delay: record.delay,
             slowest: record.slowest,
             sent: record.sent,

@@ -3,8 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use wayleave_scenarios::{Change, Element, FlowSpec, Outage};
-use wayleave_topology::NodeId;
+use wayleave_scenarios::{Change, Element, Endpoint, FlowSpec, Outage};
 
 use crate::calls::{Calls, Follows, Loop};
 use crate::clock::{self, Instant};
@@ -213,7 +212,7 @@ impl Engine {
     }
 
     /// A flow of this traffic begins between two hosts.
-    fn begin(&mut self, traffic: u32, (from, to): (NodeId, NodeId), now: Instant) {
+    fn begin(&mut self, traffic: u32, (from, to): (Endpoint, Endpoint), now: Instant) {
         let spec = &mut self.spec.traffic[traffic as usize];
         let unit = random::unit(&mut spec.rng);
         let bytes = spec.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.quantile(unit).max(1));
@@ -255,7 +254,7 @@ impl Engine {
         let queue = flow.queue.unwrap_or(self.spec.traffic[traffic as usize].queue);
         let (began, bytes) = (now, flow.size.get());
         let purpose = Purpose { traffic, step: RpcStep::None, began, bytes, ..Purpose::NONE };
-        self.open(flow.from, flow.to, queue, purpose, now);
+        self.open(flow.from.into(), flow.to.into(), queue, purpose, now);
     }
 
     /// The next request of a closed loop.

@@ -11,12 +11,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
-use wayleave_scenarios::{
-    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, ElasticSwitch, Element, Ends, Eyeq,
-    FabricBrokerAt, FlowSizes, MessageFaults, OnOff, Outage, Pacing, PacketKind, Parley, Phase, PortBehaviour,
-    Reliable, Routing, Rpc, Scenario, SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport,
-    Workload,
-};
+use wayleave_scenarios::{Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, ElasticSwitch, Element, Endpoint, Ends, Eyeq, FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Outage, Pacing, PacketKind, Parley, Period, Phase, PortBehaviour, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport, Vm, Workload};
 use wayleave_sim::{Ending, Outcome, run};
 use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build};
 use wayleave_topology::{LinkId, Network, NodeId, PortSpec};
@@ -254,6 +249,63 @@ impl Maker {
     }
 }
 
+impl Maker {
+    /// Switches, offers, deadlines, jitter, requests of several parts and virtual machines, on top of a scenario.
+    fn vary(&mut self, scenario: &mut Scenario) {
+        let hosts: Vec<NodeId> = scenario.network.hosts().collect();
+        let time = Time::from_micros(self.rng.random_range(1..900));
+        let service = scenario.sharing.as_ref().map(|_| "a".to_owned());
+        let places = [0, 0, 1, 1].map(|host| hosts[host]);
+        let vm = |(index, &host): (usize, &NodeId)| Vm { name: format!("vm {index}"), host, service: service.clone() };
+        scenario.vms = places.iter().enumerate().map(vm).collect();
+        let vms: Vec<Endpoint> = (0..4).filter_map(|vm| Endpoint::of_vm(&scenario.vms, vm)).collect();
+        let once = Period { from: Time::from_micros(100), on: time, off: None };
+        let again = Period { from: Time::from_micros(1_500), on: time, off: Some(time) };
+        let schedules =
+            [Schedule::periodic(Time::ZERO, time, time), Schedule { periods: vec![once] }, Schedule { periods: vec![once, again] }];
+        for traffic in &mut scenario.traffic {
+            let schedule = self.of(&schedules);
+            traffic.active = self.of(&[None, Some(schedule)]);
+            if self.rng.random_bool(0.3) {
+                traffic.ends = self.of(&[
+                    Ends::AllToAll(vms.clone(), vms.clone()),
+                    Ends::Random(vms.clone(), vms.clone()),
+                    Ends::Pairs(vec![(vms[0], vms[2]), (vms[1], vms[2]), (vms[1], hosts[1].into())]),
+                ]);
+            }
+            match &mut traffic.workload {
+                Workload::Packets { kind, .. } => {
+                    if let PacketKind::ConstantRate { rate } = *kind {
+                        *kind = PacketKind::Jittered { rate, jitter: time };
+                    }
+                }
+                Workload::Flows(reliable) => self.vary_flows(reliable, time),
+                Workload::Listed { .. } => {}
+            }
+        }
+    }
+
+    fn vary_flows(&mut self, reliable: &mut Reliable, time: Time) {
+        let (min, mean) = (Time::from_micros(10), time);
+        reliable.deadline = self.of(&[
+            None,
+            Some(Deadline::Uniform(min, min + time)),
+            Some(Deadline::Exponential { mean, min }),
+            Some(Deadline::Values(vec![min, time])),
+        ]);
+        let writes = Offer::Writes { bytes: Bytes::new(3_000), every: time };
+        if let Arrivals::Rpc(rpc) = &mut reliable.arrivals {
+            rpc.server = Server::Drawn;
+            (rpc.chain, rpc.fan_out) = (self.rng.random_range(1..4), self.rng.random_range(1..3));
+        } else {
+            reliable.offer = self.of(&[None, Some(Offer::Rate(Rate::from_mbit(300))), Some(writes)]);
+        }
+        if reliable.arrivals == Arrivals::Once && self.rng.random_bool(0.5) {
+            reliable.sizes = None;
+        }
+    }
+}
+
 /// What has to be the same in every run.
 fn fingerprint(outcome: &Outcome) -> Vec<(u64, u64, u64, u64, Option<u64>)> {
     let flows = outcome.flows.iter();
@@ -275,7 +327,10 @@ fn whatever_is_put_together_runs_and_counts_every_packet() {
     let (mut tried, mut shared, mut hops) = (0, 0, 0);
     for case in cases {
         let mut maker = Maker { rng: ChaCha8Rng::seed_from_u64(case) };
-        let scenario = maker.scenario();
+        let mut scenario = maker.scenario();
+        if case % 2 == 1 {
+            Maker { rng: ChaCha8Rng::seed_from_u64(case << 32) }.vary(&mut scenario);
+        }
         if scenario.validate().is_err() {
             continue;
         }

@@ -110,7 +110,7 @@ fn traffic(load: Load, network: &Network) -> Vec<Traffic> {
     let hosts: Vec<NodeId> = network.hosts().collect();
     let constant = |queue: u8, rate: Rate| Traffic {
         name: format!("cbr-{queue}"),
-        ends: Ends::Permutation(hosts.clone()),
+        ends: Ends::Permutation(hosts.clone()).into(),
         workload: Workload::Packets { kind: PacketKind::ConstantRate { rate }, frame: Bytes::new(1538) },
         service: None,
         to_service: None,
@@ -123,7 +123,7 @@ fn traffic(load: Load, network: &Network) -> Vec<Traffic> {
     };
     let endless = |ends: Ends| Traffic {
         name: "bulk".to_owned(),
-        ends,
+        ends: ends.into(),
         workload: Workload::Flows(Reliable::new(Arrivals::Once, None)),
         service: None,
         to_service: None,

@@ -1,6 +1,6 @@
 //! From what the simulator found out to what is kept.
 
-use wayleave_scenarios::{Scenario, Workload};
+use wayleave_scenarios::{Endpoint, Scenario, Workload};
 use wayleave_sim::stats::{Completions, Histogram, Histograms, LevelBin, Series, Shortfall};
 use wayleave_sim::{
     FlowOutcome, LinkOutcome, MachineShare, Outcome, QueueCounts, RackShare, SharingOutcome, TrafficOutcome,
@@ -51,7 +51,7 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
         traffic: (0..outcome.traffic.len()).map(|index| traffic(scenario, outcome, index)).collect(),
         flows: single()
             .take(MOST_FLOWS)
-            .map(|(flow, from, to)| flow_result(network, outcome, flow, [from, to]))
+            .map(|(flow, from, to)| flow_result(scenario, outcome, flow, [from, to]))
             .collect(),
         flows_left_out: single().count().saturating_sub(MOST_FLOWS) as u64,
         queues: queues(network, outcome),
@@ -186,11 +186,12 @@ fn series_result(series: &Series, end_ns: u64) -> SeriesResult {
     SeriesResult { interval_ps, bytes: bins.iter().map(|bin| bin.amount).collect() }
 }
 
-fn flow_result(network: &Network, outcome: &Outcome, flow: &FlowOutcome, [from, to]: [NodeId; 2]) -> FlowResult {
+fn flow_result(scenario: &Scenario, outcome: &Outcome, flow: &FlowOutcome, [from, to]: [NodeId; 2]) -> FlowResult {
+    let name = |host, number| scenario.name_of(Endpoint { host, number }).to_owned();
     FlowResult {
         traffic: outcome.traffic[flow.traffic].name.clone(),
-        from: network.node(from).name.clone(),
-        to: network.node(to).name.clone(),
+        from: name(from, flow.endpoints.0),
+        to: name(to, flow.endpoints.1),
         sent: flow.sent,
         delivered: flow.delivered,
         payload_bytes: flow.payload.get(),

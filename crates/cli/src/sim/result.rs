@@ -249,9 +249,9 @@ pub(crate) struct TimesResult {
 pub(crate) struct FlowResult {
     /// The name of its traffic.
     pub(crate) traffic: String,
-    /// Its sender.
+    /// Its sender: a host, or a virtual machine.
     pub(crate) from: String,
-    /// Its receiver.
+    /// Its receiver, likewise.
     pub(crate) to: String,
     /// Packets sent.
     pub(crate) sent: u64,

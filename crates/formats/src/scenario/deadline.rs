@@ -10,7 +10,7 @@ use crate::tree::{Node, Value};
 
 pub(crate) const DEADLINE: Shape =
     Shape { what: "a distribution of deadlines", keys: &["uniform", "exponential", "values"] };
-pub(crate) const EXPONENTIAL_DEADLINE: Shape = Shape { what: "exponential deadlines", keys: &["mean", "min"] };
+pub(crate) const EXPONENTIAL_DEADLINE: Shape = Shape { what: "an exponential distribution", keys: &["mean", "min"] };
 
 /// Reads a deadline.
 pub(super) fn read(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Deadline> {

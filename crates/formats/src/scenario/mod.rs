@@ -17,6 +17,7 @@ mod sizes;
 mod sweep;
 mod traffic;
 mod transport;
+mod vms;
 mod workload;
 
 use std::collections::HashMap;
@@ -49,6 +50,7 @@ pub(crate) const SCENARIO_SPEC: Shape = Shape {
         "routing",
         "transport",
         "sharing",
+        "vms",
         "traffic",
         "outages",
         "record",
@@ -68,6 +70,7 @@ pub(crate) use {
     sweep::SWEEP,
     traffic::TRAFFIC,
     transport::{FIXED, TRANSPORT},
+    vms::VM,
     workload::{CONSTANT_RATE, IMPORT, LISTED_FLOW, OFFER, ON_OFF, RPC, TOKEN_BUCKET, UNIFORM},
 };
 
@@ -213,8 +216,10 @@ fn read_spec(
     let sharing = fields.get("sharing").map(|node| sharing::read(node, network, &mut context.files, problems));
     let outages = fields.get("outages").map(|node| outages::read(node, network, problems));
     let (outages, outage_items) = outages.unwrap_or_default();
-    let traffic =
-        fields.get("traffic").map(|node| traffic::read(node, &numbered, &transport, &mut context.files, problems))?;
+    let vms = fields.get("vms").map(|node| vms::read(node, network, problems));
+    let vms = vms.flatten().unwrap_or_default();
+    let files = &mut context.files;
+    let traffic = fields.get("traffic").map(|node| traffic::read(node, &numbered, &vms, &transport, files, problems))?;
     let scenario = Scenario {
         name: name.to_owned(),
         network: Arc::clone(&numbered.network),
@@ -226,6 +231,7 @@ fn read_spec(
         routing: routing.unwrap_or(wayleave_scenarios::Routing::Flow),
         transport,
         sharing: sharing.flatten(),
+        vms,
         traffic,
         outages,
         record,

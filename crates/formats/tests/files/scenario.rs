@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::common::scenarios::{SPEC, read, read_with, with_traffic};
 use wayleave_formats::{Source, beside, parse_builder, read_scenario, write_topology};
 use wayleave_scenarios::{
-    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, Element, Ends, Eyeq,
+    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, Element, Endpoint,
+    Ends, Eyeq,
     FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Pacing, PacketKind, Parley, Period, Phase, Reliable, Routing, Rpc,
     Scenario, Schedule, Server, SharingChange, Traffic, Transport, Workload,
 };
@@ -130,6 +131,34 @@ fn workloads_are_what_they_say() {
 }
 
 #[test]
+fn ends_may_be_virtual_machines() {
+    let with = |ends: &str| {
+        format!(
+            "  topology: star:hosts=4\n  duration: 10ms\n  vms:\n    - {{ name: a1, host: h1 }}\n    - {{ name: a2, host: \
+             h2 }}\n    - {{ name: b, host: h1 }}\n  traffic:\n    - {{ name: t, sizes: 1B, {ends} }}\n"
+        )
+    };
+    let scenario = only(&with("from: [a1..a2, h3], to: b, pairs: random"));
+    let host = |name: &str| scenario.network.find_node(name).unwrap();
+    let end = |name: &str, number| Endpoint { host: host(name), number };
+    let from = vec![end("h1", 1), end("h2", 2), end("h3", 0)];
+    assert_eq!(scenario.traffic[0].ends, Ends::Random(from, vec![end("h1", 3)]));
+    assert_eq!([0, 1, 2].map(|vm| scenario.vms[vm].name.as_str()), ["a1", "a2", "b"]);
+    let said = |ends: &str| crate::common::scenarios::said(read(&with(ends)));
+    let within = "are at one host, and what is sent within a host is not simulated";
+    assert_eq!(said("pairs: [[a1, b]]"), [format!("11:36 a1 and b {within}")]);
+    assert_eq!(said("pairs: permutation, from: [a1, a2, b]"), [format!("11:55 a1 and b {within}")]);
+    assert_eq!(said("from: a1, to: b"), ["11:35 there is no pair of two hosts here"]);
+    assert_eq!(said("from: [a1, a1]"), ["11:40 a1 stands here twice"]);
+    let listed = "  topology: star:hosts=4\n  duration: 10ms\n  vms: [ VM ]\n  traffic: [ { name: t, sizes: 1B } ]\n";
+    let vm = |vm: &str| crate::common::scenarios::said(read(&listed.replace("VM", vm)));
+    assert_eq!(vm("{ name: h1, host: h1 }"), ["6:18 the name is taken by a node or by another virtual machine"]);
+    assert_eq!(vm("{ name: a, host: s1 }"), ["6:27 s1 is a switch: hosts send and receive"]);
+    assert_eq!(vm("{ name: a, host: h1, service: x }"), ["6:40 no policy of sharing has a service x"]);
+    assert_eq!(vm("{ name: a }"), ["6:10 a virtual machine needs the key \"host\""]);
+}
+
+#[test]
 fn a_traffic_is_switched_and_its_applications_write() {
     let ms = Time::from_millis;
     let active = |text: &str| traffic(&format!("{{ name: a, sizes: 1B, start: 1ms, {text} }}")).active;
@@ -175,7 +204,7 @@ fn ends_are_groups_of_hosts_and_a_pattern() {
         ("sizes: 1B, pairs: permutation, from: [h1, h2]", Ends::Permutation(hosts(&[1, 2]))),
         ("sizes: 1B, pairs: [[h1, h2], [h1, h3]]", Ends::Pairs(vec![(host(1), host(2)), (host(1), host(3))])),
     ] {
-        assert_eq!(traffic(&format!("{{ name: a, {text} }}")).ends, expected, "{text}");
+        assert_eq!(traffic(&format!("{{ name: a, {text} }}")).ends, expected.into(), "{text}");
     }
 }
 
@@ -308,6 +337,7 @@ fn the_documented_examples_are_scenarios() {
         "scenario-applications",
         "scenario-deadlines",
         "scenario-requests",
+        "scenario-vms",
     ] {
         assert!(!example(&format!("docs/examples/{name}.yaml")).runs.is_empty(), "{name}");
     }

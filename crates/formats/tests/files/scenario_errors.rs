@@ -60,7 +60,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ),
         (
             "{ name: a, sizes: 1MB, deadline: { uniform: 2ms } }",
-            &["7:51 two times are expected here as a list, not text"],
+            &["7:51 a list of two times is expected, not text"],
         ),
         (
             "{ name: a, sizes: 1MB, deadline: { exponential: { mean: 0ms, min: 1ms } } }",
@@ -68,7 +68,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ),
         (
             "{ name: a, sizes: 1MB, deadline: { exponential: { mean: 1ms } } }",
-            &["7:55 exponential deadlines need the key \"min\""],
+            &["7:55 an exponential distribution needs the key \"min\""],
         ),
         (
             "{ name: a, sizes: 1MB, deadline: { exponential: { mean: 1ms, min: 0ms } } }",

@@ -6,7 +6,7 @@ use wayleave_topology::{NodeKind, RouteError};
 use wayleave_units::{Bytes, Time};
 
 use super::{MAX_ACTORS, MAX_HOP};
-use crate::{DeadlineError, ScheduleError, SharingError, SizesError};
+use crate::{DeadlineError, ScheduleError, SharingError, SizesError, VmError};
 
 /// What is wrong with a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +57,13 @@ pub enum ScenarioError {
     Transport(TrafficError),
     /// Hosts cannot share so.
     Sharing(SharingError),
+    /// A virtual machine that cannot be.
+    Vm {
+        /// Which of the list.
+        index: usize,
+        /// What is wrong.
+        error: VmError,
+    },
     /// Nobody sends.
     NoTraffic,
     /// What is wrong with one traffic.
@@ -156,6 +163,15 @@ pub enum TrafficError {
         /// The host.
         host: String,
         /// `pairs`, or `to` of a flow.
+        key: &'static str,
+    },
+    /// Two endpoints of one host.
+    WithinAHost {
+        /// One.
+        from: String,
+        /// The other.
+        to: String,
+        /// `pairs` or `from`.
         key: &'static str,
     },
     /// A host that stands twice in a list that needs each once.
@@ -307,6 +323,7 @@ impl ScenarioError {
             Self::SharedService { index, .. } => format!("sharedServices.{index}"),
             Self::Transport(error) => format!("transport.{}", error.key()),
             Self::Sharing(error) => format!("sharing.{}", error.key()),
+            Self::Vm { index, error } => format!("vms.{index}.{}", error.key()),
             Self::NoTraffic => "traffic".to_owned(),
             Self::Traffic { index, error, .. } => match &**error {
                 TrafficError::Flow { flow, error } => format!("traffic.{index}.listed.{flow}.{}", error.key()),
@@ -336,6 +353,7 @@ impl TrafficError {
             Self::NoName | Self::TakenName => "name",
             Self::Flow { error, .. } => error.key(),
             Self::NotAHost { key, .. } | Self::Zero { key, .. } | Self::ToItself { key, .. } => key,
+            Self::WithinAHost { key, .. } => key,
             Self::Frame { key, .. } | Self::Sizes { key, .. } | Self::Arrivals { key, .. } => key,
             Self::Service { key, .. } => key,
             Self::Twice(_) | Self::NoPair => "from",
@@ -375,6 +393,7 @@ impl fmt::Display for ScenarioError {
             Self::SharedService { node, what, .. } => write!(f, "{node} {what}"),
             Self::Transport(error) => write!(f, "{error}"),
             Self::Sharing(error) => write!(f, "{error}"),
+            Self::Vm { error, .. } => write!(f, "{error}"),
             Self::NoTraffic => write!(f, "no traffic: nobody sends anything"),
             Self::Traffic { error, .. } => write!(f, "{error}"),
             Self::TooLarge { links, flows } => {
@@ -420,6 +439,9 @@ impl fmt::Display for TrafficError {
             Self::NotAHost { node, .. } => write!(f, "{node} is a switch: hosts send and receive"),
             Self::Flow { error, .. } => write!(f, "{error}"),
             Self::ToItself { host, .. } => write!(f, "{host} would send to itself"),
+            Self::WithinAHost { from, to, .. } => {
+                write!(f, "{from} and {to} are at one host, and what is sent within a host is not simulated")
+            }
             Self::Twice(host) => write!(f, "{host} stands here twice"),
             Self::NoPair => write!(f, "there is no pair of two hosts here"),
             Self::Unreachable { from, to } => write!(f, "no path leads from {from} to {to}"),

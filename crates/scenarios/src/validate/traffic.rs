@@ -1,6 +1,6 @@
 //! Who sends what to whom.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use wayleave_topology::{NodeId, NodeKind};
 use wayleave_units::{Bytes, Rate, Time};
@@ -8,7 +8,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::reach::Reach;
 use super::{MAX_TAGS, TrafficError, WIRE_OVERHEAD};
 use crate::{
-    Arrivals, Congestion, Ends, FlowSpec, Offer, OnOff, PacketKind, Reliable, Rpc, Scenario, ScheduleError, Server,
+    Arrivals, Congestion, Endpoint, Ends, FlowSpec, Offer, OnOff, PacketKind, Reliable, Rpc, Scenario, ScheduleError, Server,
     Sharing, Traffic, Transport, Workload,
 };
 
@@ -103,54 +103,80 @@ fn check_service(key: &'static str, service: Option<&str>, scenario: &Scenario) 
     Err(TrafficError::Service { key, service: service.to_owned(), known: sharing.map(services) })
 }
 
-fn check_ends(ends: &Ends, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
-    let is_host = |node: NodeId| scenario.network.node(node).kind == NodeKind::Host;
-    let hosts = |nodes: &[NodeId], key| match nodes.iter().find(|&&node| !is_host(node)) {
-        Some(&node) => Err(TrafficError::NotAHost { node: name(node, scenario), key }),
+fn check_ends(ends: &Ends<Endpoint>, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
+    let is_host = |end: &Endpoint| scenario.network.node(end.host).kind == NodeKind::Host;
+    let hosts = |ends: &[Endpoint], key| match ends.iter().find(|&end| !is_host(end)) {
+        Some(end) => Err(TrafficError::NotAHost { node: name(end.host, scenario), key }),
         None => Ok(()),
+    };
+    let once = |ends: &[Endpoint]| {
+        let mut seen = HashSet::new();
+        match ends.iter().find(|end| !seen.insert(**end)) {
+            Some(&twice) => Err(TrafficError::Twice(scenario.name_of(twice).to_owned())),
+            None => Ok(()),
+        }
     };
     match ends {
         Ends::Pairs(pairs) => {
             for &(from, to) in pairs {
                 hosts(&[from, to], "pairs")?;
                 if from == to {
-                    return Err(TrafficError::ToItself { host: name(from, scenario), key: "pairs" });
+                    return Err(TrafficError::ToItself { host: scenario.name_of(from).to_owned(), key: "pairs" });
                 }
-                joined(from, to, scenario, reach)?;
+                if from.host == to.host {
+                    return Err(within(from, to, "pairs", scenario));
+                }
+                joined(from.host, to.host, scenario, reach)?;
             }
             if pairs.is_empty() { Err(TrafficError::NoPair) } else { Ok(()) }
         }
-        Ends::Permutation(nodes) => {
-            hosts(nodes, "from")?;
-            let mut seen = HashSet::new();
-            if let Some(&twice) = nodes.iter().find(|node| !seen.insert(**node)) {
-                return Err(TrafficError::Twice(name(twice, scenario)));
+        Ends::Permutation(all) => {
+            hosts(all, "from")?;
+            once(all)?;
+            // Two of one host could be joined.
+            let mut seen: HashMap<NodeId, Endpoint> = HashMap::new();
+            for &end in all {
+                if let Some(other) = seen.insert(end.host, end) {
+                    return Err(within(other, end, "from", scenario));
+                }
             }
-            all_joined(nodes, nodes, scenario, reach)
+            all_joined(all, all, scenario, reach)
         }
         Ends::AllToAll(from, to) | Ends::Random(from, to) => {
             hosts(from, "from")?;
             hosts(to, "to")?;
-            for nodes in [from, to] {
-                let mut seen = HashSet::new();
-                if let Some(&twice) = nodes.iter().find(|node| !seen.insert(**node)) {
-                    return Err(TrafficError::Twice(name(twice, scenario)));
-                }
-            }
+            once(from)?;
+            once(to)?;
             all_joined(from, to, scenario, reach)
         }
     }
 }
 
-fn all_joined(from: &[NodeId], to: &[NodeId], scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
+/// Two endpoints of one host.
+fn within(from: Endpoint, to: Endpoint, key: &'static str, scenario: &Scenario) -> TrafficError {
+    let [from, to] = [from, to].map(|end| scenario.name_of(end).to_owned());
+    TrafficError::WithinAHost { from, to, key }
+}
+
+fn all_joined(
+    from: &[Endpoint],
+    to: &[Endpoint],
+    scenario: &Scenario,
+    reach: &mut Reach<'_>,
+) -> Result<(), TrafficError> {
+    let hosts = |ends: &[Endpoint]| {
+        let mut seen = HashSet::new();
+        ends.iter().map(|end| end.host).filter(|&host| seen.insert(host)).collect::<Vec<_>>()
+    };
+    let (from, to) = (hosts(from), hosts(to));
     // A host does not send to itself, so one host on both sides is no pair.
     if !from.iter().any(|from| to.iter().any(|to| to != from)) {
         return Err(TrafficError::NoPair);
     }
-    if reach.joins_all(from, to) {
+    if reach.joins_all(&from, &to) {
         return Ok(());
     }
-    for &to in to {
+    for &to in &to {
         for &from in from.iter().filter(|&&from| from != to) {
             joined(from, to, scenario, reach)?;
         }
@@ -218,12 +244,12 @@ fn check_route(traffic: &Traffic, scenario: &Scenario) -> Result<(), TrafficErro
         (Workload::Listed { flows, .. }, _) => Err(TrafficError::RouteForMany(flows.len())),
         (_, Ends::Pairs(pairs)) if pairs.len() == 1 => {
             let (from, to) = pairs[0];
-            route.validate(&scenario.network, from, to).map_err(TrafficError::Route)
+            route.validate(&scenario.network, from.host, to.host).map_err(TrafficError::Route)
         }
         (_, Ends::Pairs(pairs)) => Err(TrafficError::RouteForMany(pairs.len())),
         (_, Ends::Permutation(nodes)) => Err(TrafficError::RouteForMany(nodes.len())),
         (_, Ends::AllToAll(from, to) | Ends::Random(from, to)) => match (&from[..], &to[..]) {
-            (&[from], &[to]) => route.validate(&scenario.network, from, to).map_err(TrafficError::Route),
+            (&[from], &[to]) => route.validate(&scenario.network, from.host, to.host).map_err(TrafficError::Route),
             _ => Err(TrafficError::RouteForMany(from.len().saturating_mul(to.len()))),
         },
     }
@@ -285,18 +311,19 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
 }
 
 /// Who answers requests: a server that is kept answers one, and others are drawn from enough of them.
-fn check_servers(rpc: &Rpc, ends: &Ends, scenario: &Scenario) -> Result<(), TrafficError> {
+fn check_servers(rpc: &Rpc, ends: &Ends<Endpoint>, scenario: &Scenario) -> Result<(), TrafficError> {
     match (rpc.server, ends) {
         (Server::Kept, _) if rpc.chain > 1 || rpc.fan_out > 1 => Err(TrafficError::KeptServer),
         (Server::Kept, _) => Ok(()),
         (Server::Drawn, Ends::Pairs(_) | Ends::Permutation(_)) => Err(TrafficError::ServersOfPairs),
         (Server::Drawn, Ends::AllToAll(from, to) | Ends::Random(from, to)) => {
-            let servers: HashSet<_> = to.iter().collect();
-            let others = |client: &NodeId| servers.len() - usize::from(servers.contains(client));
+            let mut at: HashMap<NodeId, usize> = HashMap::new();
+            to.iter().for_each(|server| *at.entry(server.host).or_default() += 1);
+            let others = |client: &Endpoint| to.len() - at.get(&client.host).copied().unwrap_or(0);
             match from.iter().find(|client| others(client) < rpc.fan_out as usize) {
                 None => Ok(()),
                 Some(client) => Err(TrafficError::TooFewServers {
-                    client: name(*client, scenario),
+                    client: scenario.name_of(*client).to_owned(),
                     servers: others(client),
                     wanted: rpc.fan_out,
                 }),
@@ -336,9 +363,11 @@ fn check_frame(frame: Bytes, key: &'static str, traffic: &Traffic, scenario: &Sc
             hosts.sort_unstable();
             hosts.into_iter().try_for_each(check)
         }
-        (_, Ends::Pairs(pairs)) => pairs.iter().flat_map(|&(from, to)| [from, to]).try_for_each(check),
-        (_, Ends::Permutation(nodes)) => nodes.iter().copied().try_for_each(check),
-        (_, Ends::AllToAll(from, to) | Ends::Random(from, to)) => from.iter().chain(to).copied().try_for_each(check),
+        (_, Ends::Pairs(pairs)) => pairs.iter().flat_map(|&(from, to)| [from.host, to.host]).try_for_each(check),
+        (_, Ends::Permutation(ends)) => ends.iter().map(|end| end.host).try_for_each(check),
+        (_, Ends::AllToAll(from, to) | Ends::Random(from, to)) => {
+            from.iter().chain(to).map(|end| end.host).try_for_each(check)
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use wayleave_roles::{ClassId, Demand, HostInput, Incoming, Outgoing, PairSpec};
+use wayleave_scenarios::Endpoint;
 use wayleave_schemes::parley::Services;
 use wayleave_topology::NodeId;
 
@@ -13,8 +14,8 @@ use crate::clock::{self, Instant};
 use crate::engine::Engine;
 use crate::transport::NEVER;
 
-/// What a pair is known by: both hosts, and the class at each.
-pub(super) type PairKey = (NodeId, NodeId, u32, u32);
+/// What a pair is known by: both hosts, the class at each, and the endpoint at each (0 is the host itself).
+pub(super) type PairKey = (NodeId, NodeId, u32, u32, (u32, u32));
 
 /// A service of one host that sends to a service of another.
 #[derive(Debug)]
@@ -65,19 +66,26 @@ impl Engine {
     pub(crate) fn pair_of(
         &mut self,
         traffic: u32,
-        (from, to): (NodeId, NodeId),
+        (from, to): (Endpoint, Endpoint),
         is_answer: bool,
         now: Instant,
     ) -> PairSlot {
         if self.edges.is_none() {
             return NO_PAIR;
         }
-        let (first, second) = self.spec.traffic[traffic as usize].classes;
-        let classes = if is_answer { (second, first) } else { (first, second) };
+        let spec = &self.spec.traffic[traffic as usize];
+        let classes = if is_answer {
+            let (first, second) = self.classes_of(spec, to, from);
+            (second, first)
+        } else {
+            self.classes_of(spec, from, to)
+        };
         self.key_of((from, to), classes).map_or(NO_PAIR, |key| self.find_pair(key, now))
     }
 
-    fn key_of(&self, (from, to): (NodeId, NodeId), (class, to_class): (u32, u32)) -> Option<PairKey> {
+    fn key_of(&self, (from, to): (Endpoint, Endpoint), (class, to_class): (u32, u32)) -> Option<PairKey> {
+        let endpoints = (from.number, to.number);
+        let (from, to) = (from.host, to.host);
         let edges = self.edges.as_deref()?;
         let has_edge = |node: NodeId| edges.of_node[node.index()] != NO_EDGE;
         if !has_edge(from) || !has_edge(to) {
@@ -87,7 +95,7 @@ impl Engine {
             let place = edges.of_node[node.index()] * edges.classes + class;
             if edges.places[place as usize].is_here { class } else { Services::OTHER.0 }
         };
-        Some((from, to, at(class, from), at(to_class, to)))
+        Some((from, to, at(class, from), at(to_class, to), endpoints))
     }
 
     fn find_pair(&mut self, key: PairKey, now: Instant) -> PairSlot {
@@ -96,7 +104,7 @@ impl Engine {
     }
 
     fn open_pair(&mut self, key: PairKey, now: Instant) -> PairSlot {
-        let (from, to, class, to_class) = key;
+        let (from, to, class, to_class, _) = key;
         let (paths, round_trip) = self.way_between(from, to);
         let Some(edges) = self.edges.as_deref_mut() else { return NO_PAIR };
         let (sender, receiver) = (edges.of_node[from.index()], edges.of_node[to.index()]);
@@ -156,7 +164,7 @@ impl Engine {
         if let Some(incoming) = pair.incoming {
             return Some(incoming);
         }
-        let (from, to, class, to_class) = pair.key;
+        let (from, to, class, to_class, _) = pair.key;
         let (key, receiver) = (pair.number, pair.receiver);
         let host = &mut edges.hosts[receiver as usize];
         let number = host.free_incoming.pop().unwrap_or(host.incoming.len() as u32);
@@ -214,7 +222,7 @@ impl Engine {
     }
 
     /// A source of packets belongs to a pair. One that is sent over several routes does not, and is not limited.
-    pub(crate) fn add_source(&mut self, stat: u32, ends: (NodeId, NodeId), classes: (u32, u32)) {
+    pub(crate) fn add_source(&mut self, stat: u32, ends: (Endpoint, Endpoint), classes: (u32, u32)) {
         let key = self.key_of(ends, classes);
         let Some(edges) = self.edges.as_deref_mut() else { return };
         let at = stat as usize;

@@ -128,7 +128,7 @@ pub(crate) fn listed(name: &str, flows: &[(u64, NodeId, NodeId, u64)]) -> Traffi
         queue: None,
     });
     let flows = flows.collect();
-    highest(Traffic::new(name, Ends::Pairs(Vec::new()), Workload::Listed { flows, transport: None }))
+    highest(Traffic::new(name, Ends::<NodeId>::Pairs(Vec::new()), Workload::Listed { flows, transport: None }))
 }
 
 /// A flow without end between two hosts.
