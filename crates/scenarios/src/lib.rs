@@ -25,8 +25,8 @@ pub use sharing::{
 };
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
 pub use traffic::{
-    Arrivals, Congestion, Copies, Ends, FlowSpec, Offer, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport,
-    Workload,
+    Arrivals, Congestion, Copies, Ends, FlowSpec, Offer, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic,
+    Transport, Workload,
 };
 pub use validate::{MAX_ACTORS, MAX_HOP, PortError, ScenarioError, TrafficError, WIRE_OVERHEAD};
 pub use vms::{Endpoint, Vm, VmError};

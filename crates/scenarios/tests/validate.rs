@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Deadline, Discipline, Ecn, Element, Ends, FlowSizes, FlowSpec, MAX_ACTORS, OnOff,
-    Outage, PacketKind, Phase, Routing, Rpc, Scenario, ScenarioError, SharedService, Traffic, Transport, Workload,
+    Arrivals, Buffering, Change, Congestion, Deadline, Discipline, Ecn, Element, Ends, FlowSizes, FlowSpec, MAX_ACTORS,
+    OnOff, Outage, PacketKind, Phase, Routing, Rpc, Scenario, ScenarioError, SharedService, Traffic, Transport,
+    Workload,
 };
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Hop, LinkSpec, NetworkBuilder, NodeId, NodeKind, PortSpec, Route};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use wayleave_scenarios::{
-    Arrivals, Buffering, Deadline, Discipline, Ecn, Endpoint, Ends, FlowSizes, Offer, PacketKind, Phase, PortBehaviour, Reliable, Routing,
-    Scenario, Server, Traffic, Transport, Workload,
+    Arrivals, Buffering, Deadline, Discipline, Ecn, Endpoint, Ends, FlowSizes, Offer, PacketKind, Phase, PortBehaviour,
+    Reliable, Routing, Scenario, Server, Traffic, Transport, Workload,
 };
 use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::transports::AnyMarking;
@@ -319,11 +319,19 @@ impl Engine {
     }
 
     /// The way of a source.
-    fn way(&mut self, index: u32, spec: &TrafficSpec, from: Endpoint, to: Endpoint, rng: &mut ChaCha8Rng) -> Option<Way> {
+    fn way(
+        &mut self,
+        index: u32,
+        spec: &TrafficSpec,
+        from: Endpoint,
+        to: Endpoint,
+        rng: &mut ChaCha8Rng,
+    ) -> Option<Way> {
         let (first, route, last_hop, paths) = match spec.fixed {
             Some((first, route)) => (first, route, Step::END, None),
             None => {
-                let (source, sink) = (self.spec.attachments[from.host.index()]?, self.spec.attachments[to.host.index()]?);
+                let (source, sink) =
+                    (self.spec.attachments[from.host.index()]?, self.spec.attachments[to.host.index()]?);
                 let set = self.router.paths(source.switch, sink.switch, spec.queue, &mut self.fabric.routes);
                 let path = random::below(rng, self.router.count(set).max(1));
                 let route = self.router.start(set, path)?;

@@ -55,9 +55,9 @@ impl Engine {
             initial_window: transport.initial_window,
             max_window: transport.max_window,
             min_timeout: transport.min_timeout,
-            deadline: purpose.deadline().map(|deadline| {
-                clock::to_time(purpose.began.saturating_add(deadline).saturating_sub(now))
-            }),
+            deadline: purpose
+                .deadline()
+                .map(|deadline| clock::to_time(purpose.began.saturating_add(deadline).saturating_sub(now))),
             pacing: transport.pacing,
         };
         let control = congestion(transport.congestion, &setup);

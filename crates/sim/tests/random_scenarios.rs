@@ -11,7 +11,12 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
-use wayleave_scenarios::{Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, ElasticSwitch, Element, Endpoint, Ends, Eyeq, FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Outage, Pacing, PacketKind, Parley, Period, Phase, PortBehaviour, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport, Vm, Workload};
+use wayleave_scenarios::{
+    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, ElasticSwitch, Element,
+    Endpoint, Ends, Eyeq, FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Outage, Pacing, PacketKind, Parley,
+    Period, Phase, PortBehaviour, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharedService, Sharing,
+    SharingChange, SharingEvent, StaticLimits, Traffic, Transport, Vm, Workload,
+};
 use wayleave_sim::{Ending, Outcome, run};
 use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build};
 use wayleave_topology::{LinkId, Network, NodeId, PortSpec};
@@ -261,8 +266,11 @@ impl Maker {
         let vms: Vec<Endpoint> = (0..4).filter_map(|vm| Endpoint::of_vm(&scenario.vms, vm)).collect();
         let once = Period { from: Time::from_micros(100), on: time, off: None };
         let again = Period { from: Time::from_micros(1_500), on: time, off: Some(time) };
-        let schedules =
-            [Schedule::periodic(Time::ZERO, time, time), Schedule { periods: vec![once] }, Schedule { periods: vec![once, again] }];
+        let schedules = [
+            Schedule::periodic(Time::ZERO, time, time),
+            Schedule { periods: vec![once] },
+            Schedule { periods: vec![once, again] },
+        ];
         for traffic in &mut scenario.traffic {
             let schedule = self.of(&schedules);
             traffic.active = self.of(&[None, Some(schedule)]);

@@ -8,8 +8,8 @@ use wayleave_explain::table::write_table;
 
 use super::measure::{Group, Measure, Spread, traffic_names};
 use super::result::{
-    Distribution, Ending, RunResult, ServiceResult, ShareResult, SharingResult, ShortfallResult, SizeResult, TrafficKind,
-    TrafficResult,
+    Distribution, Ending, RunResult, ServiceResult, ShareResult, SharingResult, ShortfallResult, SizeResult,
+    TrafficKind, TrafficResult,
 };
 use super::text;
 use crate::failure::Failure;
@@ -38,7 +38,8 @@ pub(crate) fn write_run(out: &mut impl Write, run: &RunResult) -> Result<(), Fai
         writeln!(out, "{}", deadlines(traffic))?;
     }
     write_sizes(out, &flows)?;
-    let measured: Vec<_> = flows.iter().filter_map(|traffic| Some((traffic, traffic.round_trip_ps.as_ref()?))).collect();
+    let measured: Vec<_> =
+        flows.iter().filter_map(|traffic| Some((traffic, traffic.round_trip_ps.as_ref()?))).collect();
     if !measured.is_empty() {
         writeln!(out)?;
         let row = |(traffic, times): &(&&TrafficResult, &Distribution)| {
@@ -97,10 +98,7 @@ pub(crate) fn slowdown_cells(slowdown: Option<&Distribution>) -> [String; 3] {
 }
 
 /// What a guarantee of a service missed at all machines together, of what it owed there.
-pub(crate) fn missed(
-    service: &ServiceResult,
-    of: fn(&ShareResult) -> Option<&ShortfallResult>,
-) -> Option<(u64, u64)> {
+pub(crate) fn missed(service: &ServiceResult, of: fn(&ShareResult) -> Option<&ShortfallResult>) -> Option<(u64, u64)> {
     let all = service.machines.iter().filter_map(of);
     all.map(|shortfall| (shortfall.missed_bytes, shortfall.owed_bytes))
         .reduce(|(missed, owed), (more, most)| (missed + more, owed + most))

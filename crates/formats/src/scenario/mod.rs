@@ -219,7 +219,8 @@ fn read_spec(
     let vms = fields.get("vms").map(|node| vms::read(node, network, problems));
     let vms = vms.flatten().unwrap_or_default();
     let files = &mut context.files;
-    let traffic = fields.get("traffic").map(|node| traffic::read(node, &numbered, &vms, &transport, files, problems))?;
+    let traffic =
+        fields.get("traffic").map(|node| traffic::read(node, &numbered, &vms, &transport, files, problems))?;
     let scenario = Scenario {
         name: name.to_owned(),
         network: Arc::clone(&numbered.network),

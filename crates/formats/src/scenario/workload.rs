@@ -1,8 +1,8 @@
 //! What is sent: packets, flows that arrive, or a list of flows.
 
 use wayleave_scenarios::{
-    Arrivals, FlowSizes, FlowSpec, Offer, OnOff, PacketKind, Phase, Reliable, Rpc, Server, Transport,
-    WIRE_OVERHEAD, Workload,
+    Arrivals, FlowSizes, FlowSpec, Offer, OnOff, PacketKind, Phase, Reliable, Rpc, Server, Transport, WIRE_OVERHEAD,
+    Workload,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -21,7 +21,8 @@ pub(crate) const TOKEN_BUCKET: Shape = Shape { what: "a token bucket", keys: &["
 pub(crate) const CONSTANT_RATE: Shape = Shape { what: "a constant rate with jitter", keys: &["rate", "jitter"] };
 pub(crate) const OFFER: Shape = Shape { what: "an offer", keys: &["write", "every"] };
 pub(crate) const ON_OFF: Shape = Shape { what: "an on-off source", keys: &["rate", "on", "off"] };
-pub(crate) const RPC: Shape = Shape { what: "RPC", keys: &["outstanding", "answer", "think", "servers", "chain", "fanOut"] };
+pub(crate) const RPC: Shape =
+    Shape { what: "RPC", keys: &["outstanding", "answer", "think", "servers", "chain", "fanOut"] };
 pub(crate) const UNIFORM: Shape = Shape { what: "uniform gaps", keys: &["mean", "connections"] };
 pub(crate) const LISTED_FLOW: Shape = Shape { what: "a flow", keys: &["at", "from", "to", "size", "queue"] };
 pub(crate) const IMPORT: Shape = Shape { what: "a list of flows", keys: &["hpcc", "htsim"] };

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use crate::common::scenarios::{SPEC, read, read_with, with_traffic};
 use wayleave_formats::{Source, beside, parse_builder, read_scenario, write_topology};
 use wayleave_scenarios::{
-    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, Element, Endpoint,
-    Ends, Eyeq,
-    FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Pacing, PacketKind, Parley, Period, Phase, Reliable, Routing, Rpc,
-    Scenario, Schedule, Server, SharingChange, Traffic, Transport, Workload,
+    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, Element, Endpoint, Ends,
+    Eyeq, FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Pacing, PacketKind, Parley, Period, Phase, Reliable,
+    Routing, Rpc, Scenario, Schedule, Server, SharingChange, Traffic, Transport, Workload,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -164,7 +163,8 @@ fn a_traffic_is_switched_and_its_applications_write() {
     let active = |text: &str| traffic(&format!("{{ name: a, sizes: 1B, start: 1ms, {text} }}")).active;
     assert_eq!(active("stop: 9ms"), None);
     assert_eq!(active("active: { on: 2ms, off: 3ms }"), Some(Schedule::periodic(ms(1), ms(2), ms(3))));
-    let periods = vec![Period { from: ms(1), on: ms(2), off: None }, Period { from: ms(4), on: ms(1), off: Some(ms(0)) }];
+    let periods =
+        vec![Period { from: ms(1), on: ms(2), off: None }, Period { from: ms(4), on: ms(1), off: Some(ms(0)) }];
     assert_eq!(active("active: [{ on: 2ms }, { from: 4ms, on: 1ms, off: 0ms }]"), Some(Schedule { periods }));
     let offer = |text: &str| flows(&format!("{{ name: a, sizes: endless, offer: {text} }}")).offer;
     assert_eq!(offer("300Mbit"), Some(Offer::Rate(Rate::from_mbit(300))));

@@ -8,8 +8,8 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::reach::Reach;
 use super::{MAX_TAGS, TrafficError, WIRE_OVERHEAD};
 use crate::{
-    Arrivals, Congestion, Endpoint, Ends, FlowSpec, Offer, OnOff, PacketKind, Reliable, Rpc, Scenario, ScheduleError, Server,
-    Sharing, Traffic, Transport, Workload,
+    Arrivals, Congestion, Endpoint, Ends, FlowSpec, Offer, OnOff, PacketKind, Reliable, Rpc, Scenario, ScheduleError,
+    Server, Sharing, Traffic, Transport, Workload,
 };
 
 /// The most load that is offered: ten times what the links can carry drowns everything that is to be seen.

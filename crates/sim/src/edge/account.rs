@@ -292,7 +292,8 @@ fn shortfalls(scenario: &Scenario, names: &[String], hosts: &[NodeId]) -> Vec<[O
         return Vec::new();
     }
     let new = || Box::new(Shortfall::new(clock::from_time(interval)));
-    let at = |host| names.iter().zip(&guaranteed).map(move |(name, has)| has.map(|has| has && sharing.is_at(name, host)));
+    let at =
+        |host| names.iter().zip(&guaranteed).map(move |(name, has)| has.map(|has| has && sharing.is_at(name, host)));
     hosts.iter().flat_map(|&host| at(host)).map(|has| has.map(|has| has.then(new))).collect()
 }
 
@@ -328,11 +329,8 @@ impl Engine {
         let Some(edges) = self.edges.as_deref_mut() else { return };
         let (account, policy) = (&mut edges.account, &edges.sharing.machine);
         let span = (account.since, now);
-        let minima: Vec<[u64; 2]> = account
-            .names
-            .iter()
-            .map(|name| Direction::ALL.map(|direction| minimum(policy, direction, name)))
-            .collect();
+        let minima: Vec<[u64; 2]> =
+            account.names.iter().map(|name| Direction::ALL.map(|direction| minimum(policy, direction, name))).collect();
         let places = account.shortfalls.iter_mut().zip(&account.machines).zip(&waiting).zip(minima.iter().cycle());
         for (((shortfalls, counts), waiting), rates) in places {
             let got = [counts.sent, counts.received];

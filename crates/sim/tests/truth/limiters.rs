@@ -203,8 +203,10 @@ fn series_of_machines_and_limits_add_up() {
 fn pairs_of_virtual_machines_on_the_same_two_hosts_are_told_apart() {
     let sent = |has_vms: bool| {
         let Limited { star, mut scenario } = limited(2, None, Some(GIGABIT), 10 * FRAME, 20);
-        let vm = |name: &str, host: usize| {
-            Vm { name: name.to_owned(), host: star.hosts[host], service: Some("a".to_owned()) }
+        let vm = |name: &str, host: usize| Vm {
+            name: name.to_owned(),
+            host: star.hosts[host],
+            service: Some("a".to_owned()),
         };
         scenario.vms = vec![vm("one", 0), vm("other", 0), vm("to", 1)];
         let ends: Ends<Endpoint> = if has_vms {

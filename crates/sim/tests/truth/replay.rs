@@ -1,7 +1,8 @@
 //! The same input gives the same run.
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, Ecn, Ends, FlowSizes, OnOff, PacketKind, Rpc, Scenario, Traffic, Transport,
+    Arrivals, Buffering, Congestion, Discipline, Ecn, Ends, FlowSizes, OnOff, PacketKind, Rpc, Scenario, Traffic,
+    Transport,
 };
 use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, FatTree, build};

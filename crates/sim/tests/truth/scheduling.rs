@@ -225,8 +225,7 @@ fn traffic_that_names_no_queue_waits_in_the_lowest() {
     let to = star.hosts[2];
     let anywhere = Traffic { queue: None, ..burst("anywhere", star.hosts[0], to, 1_000, 10, 0) };
     let first = burst("first", star.hosts[1], to, 1_000, 10, 0);
-    let outcome =
-        |discipline| run(&scenario(&star, discipline, vec![anywhere.clone(), first.clone()], 1), 1);
+    let outcome = |discipline| run(&scenario(&star, discipline, vec![anywhere.clone(), first.clone()], 1), 1);
     let strict = outcome(Discipline::StrictPriority);
     assert_eq!([0, 7].map(|number| queue(&strict, star.down[2], number).wait.count()), [10, 10]);
     // Ten frames of 8 us each stand before the second one of the lowest queue, of which one was there first.

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Deadline, Discipline, Ends, FlowSizes, OnOff, PacketKind, Phase, Rpc, Scenario, Server, Traffic, Workload,
+    Arrivals, Buffering, Deadline, Discipline, Ends, FlowSizes, OnOff, PacketKind, Phase, Rpc, Scenario, Server,
+    Traffic, Workload,
 };
 use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::networks::{Cables, SEGMENT, assert_near, finished, fixed_window, flow, highest, listed, ports, queue, run, star};
+use crate::networks::{
+    Cables, SEGMENT, assert_near, finished, fixed_window, flow, highest, listed, ports, queue, run, star,
+};
 
 /// Little's law: in a closed loop without pauses, requests a second times the mean time of one is how many are
 /// outstanding. Catches loops that lose a request, start one too many, or stop.
@@ -289,7 +292,8 @@ fn requests(rpc: Rpc, milliseconds: u64) -> wayleave_sim::Outcome {
 #[test]
 fn a_request_that_fans_out_is_complete_with_its_last_answer() {
     let pause = Time::from_millis(1_000);
-    let rpc = Rpc { server: Server::Drawn, fan_out: 8, think: pause, ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT))) };
+    let rpc =
+        Rpc { server: Server::Drawn, fan_out: 8, think: pause, ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT))) };
     let outcome = requests(rpc, 1);
     let traffic = &outcome.traffic[0];
     assert_eq!((traffic.begun, finished(&outcome, 0)), (1, 1));

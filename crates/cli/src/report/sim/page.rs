@@ -112,14 +112,9 @@ fn run_sections(run: &RunResult) -> Vec<Element> {
         let about = (!figures::slowdowns(run).is_empty()).then(|| paragraph(slowdown).class("quiet"));
         section("Distributions", [plots].into_iter().chain(about))
     }));
-    let over_time = [
-        figures::throughput(run),
-        figures::round_trips(run),
-        figures::missed(run),
-        figures::backlogs(run),
-    ]
-    .into_iter()
-    .flatten();
+    let over_time = [figures::throughput(run), figures::round_trips(run), figures::missed(run), figures::backlogs(run)]
+        .into_iter()
+        .flatten();
     sections.extend(plots(over_time).map(|plots| section("Over time", [plots])));
     sections.push(section("Queues", plots(figures::waits(run)).into_iter().chain([tables::queues(run)])));
     sections.push(section("Links", plots(figures::links(run)).into_iter().chain([tables::tiers(run)])));
