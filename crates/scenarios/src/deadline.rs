@@ -14,8 +14,8 @@ pub enum Deadline {
     Fixed(Time),
     /// Each time within the bounds is equally likely.
     Uniform(Time, Time),
-    /// Exponential with this mean; what is drawn below the minimum becomes the minimum (as pFabric, SIGCOMM 2013,
-    /// section 5.4.2, keeps deadlines that nobody could meet out).
+    /// Exponential with this mean; what is drawn below the minimum becomes the minimum, so that no flow has a deadline
+    /// that it cannot meet.
     Exponential {
         /// Of the distribution before it is cut.
         mean: Time,

@@ -1,8 +1,8 @@
 //! The edge: at every host that has a service, a machine of the scheme, the limiters that it sets, and who waits for
 //! their tokens.
 //!
-//! A pair is what one service of one host sends to one service of another. It opens with its first flow or packet, and
-//! is forgotten when nothing was sent for a while. Hosts pull ([`crate::flows`]), so a limiter holds a flow back before
+//! A pair is what one service of one endpoint (a host or a virtual machine) sends to one service of another. It opens
+//! with its first flow or packet, and is forgotten when nothing was sent for a while. Hosts pull ([`crate::flows`]), so a limiter holds a flow back before
 //! a segment is made: a flow whose pair or class lacks tokens stands in line, and one wake at the time when the tokens
 //! suffice lets the first of the line go. Flows of a pair take turns, as do the pairs of a class.
 //!
@@ -24,7 +24,8 @@
 //! - A packet that was lost anywhere is told as lost with the next one of its pair that arrives, as a gap in numbers
 //!   would show it.
 //! - A machine hears of a pair that it receives from when its first packet arrives.
-//! - A pair wants to send while a flow of it is open or a packet of it waits for tokens ([`HostInput::Demand`]).
+//! - A pair wants to send while a flow of it is open whose application is not switched off, or a packet of it waits for
+//!   tokens ([`HostInput::Demand`]).
 //! - Windows, weights, paths, probes and buckets that drop are not carried out: a scheme that asks for one ends the run
 //!   ([`crate::Ending::Unsupported`]).
 //! - Messages between a machine and its own rack broker take no time. All others are packets, and those of the fabric
