@@ -8,7 +8,6 @@ use wayleave_schemes::presto::Flowcells;
 use wayleave_schemes::transports::{AnyFlow, AnyPath};
 use wayleave_topology::NodeId;
 
-use crate::build::Counting;
 use crate::clock::{self, Instant};
 use crate::edge::NO_PAIR;
 use crate::engine::Engine;
@@ -18,6 +17,7 @@ use crate::flows::{ACKNOWLEDGEMENT, Direction, FRAMING, Flow, FlowSlot, HEADERS,
 use crate::link::Target;
 use crate::packet::Kind;
 use crate::router::Attachment;
+use crate::traffic::Counting;
 use crate::transport::{NEVER, Receiver, Sender, Setup};
 
 impl Engine {
