@@ -18,7 +18,7 @@ pub(crate) struct Shape {
 }
 
 /// More keys than any shape has.
-pub(crate) const MAX_KEYS: usize = 24;
+pub(crate) const MAX_KEYS: usize = 32;
 
 /// The values of a mapping by key.
 pub(crate) struct Fields<'n, 'a> {

@@ -18,7 +18,8 @@ pub struct FlowStart {
     pub max_window: u64,
     /// How much will be sent, if that is known.
     pub size: Option<u64>,
-    /// When it has to be complete, if ever.
+    /// How long it has from its beginning until it has to be complete, if it has a deadline; an answer has what its
+    /// request left.
     pub deadline: Option<Time>,
     /// Its share beside other flows, where a scheme has shares; 1 is usual.
     pub weight: u32,

@@ -6,29 +6,37 @@
 //!
 //! [`provision`] turns flow sizes and load into the bandwidth that keeps completion times, and back.
 
+mod deadline;
 mod memory;
 mod ports;
 pub mod provision;
+mod requests;
+mod schedule;
 mod sharing;
 mod sizes;
 mod traffic;
 mod validate;
+mod vms;
 
+pub use deadline::{Deadline, DeadlineError};
 pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, SharedService};
+pub use requests::{Rpc, Server};
+pub use schedule::{Period, Schedule, ScheduleError};
 pub use sharing::{
     BrokerAt, EdgeScheme, ElasticSwitch, Eyeq, FabricBrokerAt, MessageFaults, Parley, SchemeOf, Sharing, SharingChange,
     SharingError, SharingEvent, StaticLimits,
 };
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
 pub use traffic::{
-    Arrivals, Congestion, Copies, Ends, FlowSpec, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport,
-    Workload,
+    Arrivals, Congestion, Copies, Ends, FlowSpec, Offer, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic,
+    Transport, Workload,
 };
 pub use validate::{MAX_ACTORS, MAX_HOP, PortError, ScenarioError, TrafficError, WIRE_OVERHEAD};
+pub use vms::{Endpoint, Vm, VmError};
 
 use std::sync::Arc;
 
-use wayleave_topology::{LinkId, Network, NodeId};
+use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Time};
 
 /// One run of the simulator, but for its seed.
@@ -55,6 +63,8 @@ pub struct Scenario {
     /// How hosts share what they send and receive among services; without it nothing limits what transports and sources
     /// send.
     pub sharing: Option<Sharing>,
+    /// Virtual machines, which traffic may be between instead of hosts.
+    pub vms: Vec<Vm>,
     /// Who sends what.
     pub traffic: Vec<Traffic>,
     /// What fails and is repaired, in order of time.
@@ -78,10 +88,37 @@ impl Scenario {
             routing: Routing::Flow,
             transport: Transport::default(),
             sharing: None,
+            vms: Vec::new(),
             traffic: Vec::new(),
             outages: Vec::new(),
             record: Record::default(),
         }
+    }
+
+    /// The name of an endpoint: of its host, or of the virtual machine.
+    ///
+    /// # Panics
+    /// If the host is not of the scenario's network.
+    pub fn name_of(&self, endpoint: Endpoint) -> &str {
+        let vm = endpoint.vm().and_then(|vm| self.vms.get(vm));
+        vm.map_or_else(|| self.network.node(endpoint.host).name.as_str(), |vm| vm.name.as_str())
+    }
+
+    /// The queue of what names none: the lowest that any port has, so that it does not stand before contracts. Ports
+    /// that serve all packets as one queue have queue 0 only.
+    pub fn lowest_queue(&self) -> u8 {
+        let count = |(id, link): (LinkId, &Link)| {
+            let ports = match self.network.node(link.from).kind {
+                NodeKind::Host => &self.hosts,
+                NodeKind::Switch => &self.switches,
+            };
+            match ports.discipline {
+                Discipline::Fifo | Discipline::SmallestRemainingFirst => 1,
+                _ => self.network.queues(id).len(),
+            }
+        };
+        let most = self.network.links().map(count).max().unwrap_or(1);
+        u8::try_from(most.saturating_sub(1)).unwrap_or(u8::MAX)
     }
 }
 

@@ -10,15 +10,18 @@
 //! | packets in flight | 64 each: 64 a flow, the burst of a token bucket, otherwise 16 a source |
 //! | listed flows | 48 each, and 64 for what became of it |
 //! | series, if recorded | 24,576 a link and a traffic: 1,024 intervals of 24 |
+//! | round trips over time, with series | 524,288 a traffic of flows: 1,024 intervals of 512 |
 //! | trace, if recorded | 32 an event |
 //!
 //! Flows are those that are there together: one a pair (`outstanding` with RPC); with arrivals at random 16 a sending
 //! host, which is far above what a load below 1 leaves unfinished on average. What an overload piles up in a
 //! buffer without limit comes in addition, and nobody can know it before.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use crate::{Arrivals, Ends, PacketKind, Reliable, Scenario, Traffic, Workload};
+use wayleave_topology::NodeId;
+
+use crate::{Arrivals, Endpoint, Ends, PacketKind, Reliable, Scenario, Server, Traffic, Workload};
 
 const LINK: u64 = 1024;
 const QUEUE: u64 = 256;
@@ -30,6 +33,8 @@ const PACKETS_PER_FLOW: u64 = 64;
 const PACKETS_PER_SOURCE: u64 = 16;
 const LISTED: u64 = 48 + 64;
 const SERIES: u64 = 1024 * 24;
+/// A histogram with three octaves, sixteen counts of 8 B each, and 128 B around them.
+const ROUND_TRIPS: u64 = 1024 * 512;
 const EVENT: u64 = 32;
 /// Unfinished flows of one host, where they arrive at random.
 const FLOWS_PER_HOST: u64 = 16;
@@ -55,7 +60,11 @@ impl Scenario {
         let histograms: u64 =
             self.network.links().map(|(id, _)| (self.network.queues(id).len() as u64).min(used)).sum();
         let traffic: Vec<u64> = self.traffic.iter().map(memory_of).collect();
-        let series = self.record.series.map_or(0, |_| SERIES.saturating_mul(links + self.traffic.len() as u64));
+        let flows = self.traffic.iter().filter(|traffic| !matches!(traffic.workload, Workload::Packets { .. })).count();
+        let series = self.record.series.map_or(0, |_| {
+            let series = SERIES.saturating_mul(links + self.traffic.len() as u64);
+            series.saturating_add(ROUND_TRIPS.saturating_mul(flows as u64))
+        });
         let trace = self.record.trace.map_or(0, |events| EVENT.saturating_mul(events));
         let fixed = LINK * links + QUEUE * queues + HISTOGRAMS * histograms;
         traffic.into_iter().fold(fixed.saturating_add(series).saturating_add(trace), u64::saturating_add)
@@ -75,8 +84,9 @@ impl Scenario {
     /// How many queues of a port with all eight are used by traffic.
     fn queue_numbers(&self) -> u64 {
         let mut numbers = HashSet::new();
+        let lowest = self.lowest_queue();
         for traffic in &self.traffic {
-            numbers.insert(traffic.queue);
+            numbers.insert(traffic.queue.unwrap_or(lowest));
             numbers.extend(traffic.route.iter().flat_map(|route| route.hops.iter().map(|hop| hop.queue)));
             if let Workload::Listed { flows, .. } = &traffic.workload {
                 numbers.extend(flows.iter().filter_map(|flow| flow.queue));
@@ -107,18 +117,24 @@ fn memory_of(traffic: &Traffic) -> u64 {
 }
 
 /// Pairs that packets are sent between.
-fn sources(ends: &Ends) -> u64 {
+fn sources(ends: &Ends<Endpoint>) -> u64 {
     match ends {
         Ends::Random(..) => 1,
         _ => pairs(ends),
     }
 }
 
-fn flows_together(reliable: &Reliable, ends: &Ends) -> u64 {
+fn flows_together(reliable: &Reliable, ends: &Ends<Endpoint>) -> u64 {
     match &reliable.arrivals {
         Arrivals::Once | Arrivals::Every(_) => pairs(ends),
         Arrivals::Uniform { connections, .. } => pairs(ends).saturating_mul(u64::from(connections.unwrap_or(1))),
-        Arrivals::Rpc { outstanding, .. } => pairs(ends).saturating_mul(u64::from(*outstanding)),
+        Arrivals::Rpc(rpc) => {
+            let loops = match (rpc.server, ends) {
+                (Server::Drawn, Ends::AllToAll(from, _) | Ends::Random(from, _)) => from.len() as u64,
+                _ => pairs(ends),
+            };
+            loops.saturating_mul(u64::from(rpc.outstanding)).saturating_mul(u64::from(rpc.fan_out))
+        }
         Arrivals::Load(_) | Arrivals::PerSecond(_) => {
             let senders = match ends {
                 Ends::Pairs(pairs) => pairs.iter().map(|pair| pair.0).collect::<HashSet<_>>().len(),
@@ -131,13 +147,15 @@ fn flows_together(reliable: &Reliable, ends: &Ends) -> u64 {
 }
 
 /// How many ordered pairs of two hosts there are; of random ones, that of the draws.
-fn pairs(ends: &Ends) -> u64 {
+fn pairs(ends: &Ends<Endpoint>) -> u64 {
     match ends {
         Ends::Pairs(pairs) => pairs.len() as u64,
         Ends::Permutation(nodes) => nodes.len() as u64,
         Ends::AllToAll(from, to) | Ends::Random(from, to) => {
-            let senders: HashSet<_> = from.iter().collect();
-            let both = to.iter().filter(|node| senders.contains(node)).count() as u64;
+            // Of the pairs of both lists, those at one host are none.
+            let mut at: HashMap<NodeId, u64> = HashMap::new();
+            from.iter().for_each(|end| *at.entry(end.host).or_default() += 1);
+            let both: u64 = to.iter().filter_map(|end| at.get(&end.host)).sum();
             (from.len() as u64).saturating_mul(to.len() as u64).saturating_sub(both)
         }
     }
@@ -147,7 +165,6 @@ fn pairs(ends: &Ends) -> u64 {
 mod tests {
     use std::sync::Arc;
 
-    use wayleave_topology::NodeId;
     use wayleave_topology::builders::{Cabling, build};
     use wayleave_units::{Bytes, Rate, Time};
 
@@ -163,9 +180,9 @@ mod tests {
     #[test]
     fn pairs_of_overlapping_groups_leave_out_what_goes_to_itself() {
         let (_, hosts) = hosts(4);
-        assert_eq!(pairs(&Ends::AllToAll(hosts.clone(), hosts.clone())), 12);
-        assert_eq!(pairs(&Ends::AllToAll(hosts[..2].to_vec(), hosts[1..].to_vec())), 5);
-        assert_eq!(sources(&Ends::Random(hosts.clone(), hosts)), 1);
+        assert_eq!(pairs(&Ends::AllToAll(hosts.clone(), hosts.clone()).into()), 12);
+        assert_eq!(pairs(&Ends::AllToAll(hosts[..2].to_vec(), hosts[1..].to_vec()).into()), 5);
+        assert_eq!(sources(&Ends::Random(hosts.clone(), hosts).into()), 1);
     }
 
     #[test]
@@ -181,7 +198,7 @@ mod tests {
         let packets = 6 * HISTOGRAMS + 6 * (FLOW + 2 * PACKET);
         assert_eq!(scenario.memory_estimate(), idle + packets);
         let mut flows = Traffic::flows("b", ends, Arrivals::Load(0.5), FlowSizes::Fixed(Bytes::new(1)));
-        flows.queue = 7;
+        flows.queue = Some(7);
         scenario.traffic.push(flows);
         // Ports of hosts have one queue only, so the second number adds three links.
         let flows = 3 * HISTOGRAMS + 3 * FLOWS_PER_HOST * (FLOW + PACKET * PACKETS_PER_FLOW);

@@ -64,8 +64,9 @@ pub struct Sharing {
     /// What may wait for tokens of the packets of one pair that nobody acknowledges; more is dropped. Reliable flows
     /// are held back instead.
     pub packet_queue: Bytes,
-    /// The queue of every port for messages of machines and brokers (0 is the highest).
-    pub queue: u8,
+    /// The queue of every port for messages of machines and brokers (0 is the highest). The lowest of all ports
+    /// ([`Scenario::lowest_queue`](crate::Scenario::lowest_queue)) if absent.
+    pub queue: Option<u8>,
     /// What happens to messages between machines of which a broker writes or reads one.
     pub faults: MessageFaults,
     /// What changes on the way, in order of time.
@@ -127,7 +128,7 @@ pub enum BrokerAt {
 
 impl Sharing {
     /// With a machine policy only. Pairs are forgotten after 1 s; 128 kB of packets wait for tokens; messages share
-    /// queue 0 with the rest, and nothing happens to them but what the network does.
+    /// the lowest queue with the rest, and nothing happens to them but what the network does.
     pub fn new(scheme: EdgeScheme, machine: Policy) -> Self {
         Self {
             scheme,
@@ -137,7 +138,7 @@ impl Sharing {
             fabric: None,
             idle: Time::from_millis(1_000),
             packet_queue: Bytes::new(128_000),
-            queue: 0,
+            queue: None,
             faults: MessageFaults::default(),
             events: Vec::new(),
         }
@@ -215,8 +216,8 @@ impl Sharing {
                 return Err(SharingError::NoBrokers { key, scheme: self.scheme.name() });
             }
         }
-        if usize::from(self.queue) >= most_queues {
-            return Err(SharingError::NoQueue { queue: self.queue, most: most_queues });
+        if let Some(queue) = self.queue.filter(|&queue| usize::from(queue) >= most_queues) {
+            return Err(SharingError::NoQueue { queue, most: most_queues });
         }
         if self.idle == Time::ZERO {
             return Err(SharingError::Zero { key: "idle" });

@@ -3,7 +3,7 @@
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::FlowSizes;
+use crate::{Deadline, Endpoint, FlowSizes, Rpc, Schedule};
 
 /// One kind of traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,7 +11,7 @@ pub struct Traffic {
     /// Unique in its scenario.
     pub name: String,
     /// Between whom.
-    pub ends: Ends,
+    pub ends: Ends<Endpoint>,
     /// What.
     pub workload: Workload,
     /// The service that it is charged to where it is sent, and where it is received as well if `to_service` says nothing
@@ -19,12 +19,16 @@ pub struct Traffic {
     pub service: Option<String>,
     /// The service that it is charged to where it is received.
     pub to_service: Option<String>,
-    /// The queue of every port on the way (0 is the highest); ports with fewer use their last.
-    pub queue: u8,
+    /// The queue of every port on the way (0 is the highest); ports with fewer use their last. The lowest of all ports
+    /// ([`Scenario::lowest_queue`](crate::Scenario::lowest_queue)) if absent.
+    pub queue: Option<u8>,
     /// From when.
     pub start: Time,
     /// Until when; the end of the run if absent. Flows that have begun are finished.
     pub stop: Option<Time>,
+    /// When it is active; always if absent. Its clock stands still while it is not: sources of packets go on where they
+    /// stopped, no flow begins, and flows without end pause. Flows that have begun are finished.
+    pub active: Option<Schedule>,
     /// The only route, with its queues, if it is fixed; one pair of hosts then.
     pub route: Option<Route>,
     /// Where copies of every packet go beside the fixed route; packets that nobody acknowledges only.
@@ -43,45 +47,58 @@ pub struct Copies {
 }
 
 impl Traffic {
-    /// Packets that nobody acknowledges, in queue 0, from the start to the end.
-    pub fn packets(name: &str, ends: Ends, kind: PacketKind, frame: Bytes) -> Self {
+    /// Packets that nobody acknowledges, in the lowest queue, from the start to the end.
+    pub fn packets(name: &str, ends: impl Into<Ends<Endpoint>>, kind: PacketKind, frame: Bytes) -> Self {
         Self::new(name, ends, Workload::Packets { kind, frame })
     }
 
-    /// Reliable flows without deadline, carried as the scenario says, in queue 0, from the start to the end.
-    pub fn flows(name: &str, ends: Ends, arrivals: Arrivals, sizes: FlowSizes) -> Self {
-        let reliable = Reliable { arrivals, sizes: Some(sizes), deadline: None, transport: None };
-        Self::new(name, ends, Workload::Flows(reliable))
+    /// Reliable flows without deadline, carried as the scenario says, in the lowest queue, from the start to the end.
+    pub fn flows(name: &str, ends: impl Into<Ends<Endpoint>>, arrivals: Arrivals, sizes: FlowSizes) -> Self {
+        Self::new(name, ends, Workload::Flows(Reliable::new(arrivals, Some(sizes))))
     }
 
-    /// Any workload, in queue 0, from the start to the end.
-    pub fn new(name: &str, ends: Ends, workload: Workload) -> Self {
+    /// Any workload, in the lowest queue, from the start to the end.
+    pub fn new(name: &str, ends: impl Into<Ends<Endpoint>>, workload: Workload) -> Self {
         Self {
             name: name.to_owned(),
-            ends,
+            ends: ends.into(),
             workload,
             service: None,
             to_service: None,
-            queue: 0,
+            queue: None,
             start: Time::ZERO,
             stop: None,
+            active: None,
             route: None,
             copies: None,
         }
     }
 }
 
-/// Between whom.
+/// Between whom: hosts, or endpoints (virtual machines, and hosts among them). Nothing is sent within a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ends {
+pub enum Ends<E = NodeId> {
     /// These ordered pairs.
-    Pairs(Vec<(NodeId, NodeId)>),
+    Pairs(Vec<(E, E)>),
     /// A random permutation without fixed points: everybody sends to one and receives from one.
-    Permutation(Vec<NodeId>),
-    /// Everybody of the first to everybody else of the second.
-    AllToAll(Vec<NodeId>, Vec<NodeId>),
-    /// For each flow, or once for each packet source, a random pair of one of the first and another of the second.
-    Random(Vec<NodeId>, Vec<NodeId>),
+    Permutation(Vec<E>),
+    /// Everybody of the first to everybody of the second at another host.
+    AllToAll(Vec<E>, Vec<E>),
+    /// For each flow, or once for each packet source, a random pair of one of the first and one of the second at another
+    /// host.
+    Random(Vec<E>, Vec<E>),
+}
+
+impl From<Ends<NodeId>> for Ends<Endpoint> {
+    fn from(ends: Ends<NodeId>) -> Self {
+        let all = |hosts: Vec<NodeId>| hosts.into_iter().map(Endpoint::from).collect();
+        match ends {
+            Ends::Pairs(pairs) => Self::Pairs(pairs.into_iter().map(|(from, to)| (from.into(), to.into())).collect()),
+            Ends::Permutation(hosts) => Self::Permutation(all(hosts)),
+            Ends::AllToAll(from, to) => Self::AllToAll(all(from), all(to)),
+            Ends::Random(from, to) => Self::Random(all(from), all(to)),
+        }
+    }
 }
 
 /// What is sent between the ends.
@@ -122,6 +139,14 @@ pub enum PacketKind {
         /// On the wire.
         rate: Rate,
     },
+    /// The packets of a constant rate, each delayed by a time that is uniform between nothing and the jitter, but never
+    /// before the one in front of it.
+    Jittered {
+        /// On the wire.
+        rate: Rate,
+        /// The longest delay; above zero.
+        jitter: Time,
+    },
     /// Constant rate while on, nothing while off.
     OnOff(OnOff),
     /// Exponential gaps.
@@ -160,10 +185,34 @@ pub struct Reliable {
     pub arrivals: Arrivals,
     /// How long they are; `None` never ends (only with [`Arrivals::Once`]).
     pub sizes: Option<FlowSizes>,
-    /// Each has to be complete this long after it began: late ones are counted.
-    pub deadline: Option<Time>,
+    /// Each has to be complete this long after it arrived: late ones are counted. A request has one deadline with its
+    /// answer.
+    pub deadline: Option<Deadline>,
+    /// When their data is there; all at once if absent. Not with [`Arrivals::Rpc`].
+    pub offer: Option<Offer>,
     /// How they are carried, if not as the scenario says.
     pub transport: Option<Transport>,
+}
+
+/// What the application of a flow writes, in payload. A segment is sent when all its bytes are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// Byte by byte, from the beginning of the flow on.
+    Rate(Rate),
+    /// So much at the beginning of the flow, and again and again.
+    Writes {
+        /// Each time.
+        bytes: Bytes,
+        /// Between two writes.
+        every: Time,
+    },
+}
+
+impl Reliable {
+    /// Without deadline, all data there at once, carried as the scenario says.
+    pub fn new(arrivals: Arrivals, sizes: Option<FlowSizes>) -> Self {
+        Self { arrivals, sizes, deadline: None, offer: None, transport: None }
+    }
 }
 
 /// When reliable flows begin.
@@ -188,16 +237,8 @@ pub enum Arrivals {
         /// idle for longer than a time-out does so as well (RFC 5681, 4.1). `None`: as many as come.
         connections: Option<u32>,
     },
-    /// Closed loop: every pair keeps this many requests outstanding; the answer (its sizes below) comes back, and the
-    /// next request leaves after a pause of exponential length.
-    Rpc {
-        /// Per pair.
-        outstanding: u32,
-        /// From the receiver back to the sender.
-        answer: FlowSizes,
-        /// Mean of the pause.
-        think: Time,
-    },
+    /// Closed loops of requests, whose sizes are those of the flows, and their answers.
+    Rpc(Rpc),
 }
 
 /// One flow of a list.

@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Discipline, Ecn, Element, Ends, FlowSizes, FlowSpec, MAX_ACTORS, OnOff,
-    Outage, PacketKind, Phase, PortEcn, Routing, Scenario, ScenarioError, SharedService, Traffic, Transport, Workload,
+    Arrivals, Buffering, Change, Congestion, Deadline, Discipline, Ecn, Element, Ends, FlowSizes, FlowSpec, MAX_ACTORS,
+    OnOff, Outage, PacketKind, Phase, PortEcn, Routing, Rpc, Scenario, ScenarioError, SharedService, Traffic,
+    Transport, Workload,
 };
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Hop, LinkSpec, NetworkBuilder, NodeId, NodeKind, PortSpec, Route};
@@ -47,7 +48,7 @@ fn assert_refused(path: &str, message: &str, change: impl FnOnce(&mut Scenario))
 /// The same for the ends of its traffic.
 #[track_caller]
 fn assert_ends_refused(path: &str, message: &str, ends: impl FnOnce(&Scenario) -> Ends) {
-    assert_refused(path, message, |scenario| scenario.traffic[0].ends = ends(scenario));
+    assert_refused(path, message, |scenario| scenario.traffic[0].ends = ends(scenario).into());
 }
 
 /// The same for what is sent.
@@ -205,11 +206,11 @@ fn traffic_needs_a_name_of_its_own_and_a_time() {
         (scenario.traffic[0].start, scenario.traffic[0].stop) = (Time::from_millis(1), Some(Time::from_millis(1)));
     });
     assert_refused("traffic.0.queue", "no port has a queue 4: they have up to 4, counted from 0", |scenario| {
-        scenario.traffic[0].queue = 4;
+        scenario.traffic[0].queue = Some(4);
     });
     // Ports with fewer use their last: those of hosts have one.
     let mut last = good();
-    last.traffic[0].queue = 3;
+    last.traffic[0].queue = Some(3);
     assert_eq!(last.validate(), Ok(()));
 }
 
@@ -279,7 +280,7 @@ fn a_path_that_does_not_pass_the_first_switch_is_found() {
     let pair = |from: usize, to: usize| Ends::Pairs(vec![(ends[from], ends[to])]);
     scenario.traffic.push(Traffic::flows("a", pair(2, 3), Arrivals::Once, FlowSizes::Fixed(Bytes::new(1))));
     assert_eq!(scenario.validate(), Ok(()));
-    scenario.traffic[0].ends = pair(1, 2);
+    scenario.traffic[0].ends = pair(1, 2).into();
     assert_eq!(scenario.validate().unwrap_err().to_string(), "no path leads from h01 to h10");
 }
 
@@ -292,7 +293,7 @@ fn a_route_leads_from_the_one_to_the_other() {
     let pair = |scenario: &Scenario| Ends::Pairs(vec![(node(scenario, "h1"), node(scenario, "h2"))]);
     let whole = [("h1->s1", 0), ("s1->h2", 3)];
     let mut fine = good();
-    (fine.traffic[0].ends, fine.traffic[0].route) = (pair(&fine), route(&fine, &whole));
+    (fine.traffic[0].ends, fine.traffic[0].route) = (pair(&fine).into(), route(&fine, &whole));
     assert_eq!(fine.validate(), Ok(()));
     assert_refused("traffic.0.route", "a route is for one pair of hosts, and these are 16", |scenario| {
         scenario.traffic[0].route = route(scenario, &whole);
@@ -303,7 +304,7 @@ fn a_route_leads_from_the_one_to_the_other() {
         (&[("h3->s1", 0), ("s1->h2", 0)][..], "hop 1 is h3->s1, but the route is at h1 there"),
     ] {
         assert_refused("traffic.0.route", message, |scenario| {
-            (scenario.traffic[0].ends, scenario.traffic[0].route) = (pair(scenario), route(scenario, hops));
+            (scenario.traffic[0].ends, scenario.traffic[0].route) = (pair(scenario).into(), route(scenario, hops));
         });
     }
 }
@@ -360,7 +361,7 @@ fn flows_need_sizes_and_arrivals_in_range() {
         "traffic.0.deadline",
         "a deadline has to be above zero",
         change(|flows| {
-            flows.deadline = Some(Time::ZERO);
+            flows.deadline = Some(Deadline::Fixed(Time::ZERO));
         }),
     );
     assert_workload_refused(
@@ -400,7 +401,7 @@ fn flows_need_sizes_and_arrivals_in_range() {
         rpc,
         change(|flows| {
             let answer = FlowSizes::Fixed(Bytes::new(1));
-            flows.arrivals = Arrivals::Rpc { outstanding: 0, answer, think: Time::ZERO };
+            flows.arrivals = Arrivals::Rpc(Rpc { outstanding: 0, ..Rpc::new(answer) });
         }),
     );
     assert_workload_refused(
@@ -408,7 +409,7 @@ fn flows_need_sizes_and_arrivals_in_range() {
         zero_size,
         change(|flows| {
             let answer = FlowSizes::Exponential(Bytes::ZERO);
-            flows.arrivals = Arrivals::Rpc { outstanding: 1, answer, think: Time::ZERO };
+            flows.arrivals = Arrivals::Rpc(Rpc::new(answer));
         }),
     );
 }
@@ -494,7 +495,7 @@ fn more_flows_than_the_event_queue_has_numbers_for_are_refused() {
     assert_eq!((error.path(), error.to_string()), ("topology".to_owned(), message.to_owned()));
     assert!(scenario.memory_estimate() > 6_247_500 * 4096, "and the estimate says how much it would take");
     // At random, the same hosts are no problem.
-    scenario.traffic[0].ends = Ends::Random(hosts(&scenario), hosts(&scenario));
+    scenario.traffic[0].ends = Ends::Random(hosts(&scenario), hosts(&scenario)).into();
     if let Workload::Flows(reliable) = &mut scenario.traffic[0].workload {
         reliable.arrivals = Arrivals::Load(0.5);
     }
@@ -508,7 +509,7 @@ fn links_count_twice_among_the_numbers_of_the_event_queue() {
         let ends = Ends::Pairs(vec![(node(&scenario, "h1"), node(&scenario, "h2"))]);
         let size = FlowSizes::Fixed(Bytes::new(1));
         let outstanding = u32::try_from(outstanding).unwrap();
-        let arrivals = Arrivals::Rpc { outstanding, answer: size.clone(), think: Time::ZERO };
+        let arrivals = Arrivals::Rpc(Rpc { outstanding, ..Rpc::new(size.clone()) });
         scenario.traffic.push(Traffic::flows("a", ends, arrivals, size));
         scenario.validate()
     };

@@ -15,8 +15,17 @@ pub(crate) struct Connections {
 #[derive(Clone, Debug, Default)]
 struct Pair {
     busy: u32,
-    /// When each arrived, and its payload.
-    waiting: VecDeque<(Instant, u64)>,
+    waiting: VecDeque<Arrived>,
+}
+
+/// A flow that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arrived {
+    pub(crate) at: Instant,
+    /// Payload.
+    pub(crate) bytes: u64,
+    /// From its arrival on; [`crate::transport::NEVER`] without one.
+    pub(crate) deadline: Instant,
 }
 
 impl Connections {
@@ -25,18 +34,18 @@ impl Connections {
     }
 
     /// A flow arrives: whether it has a connection. If not, it waits.
-    pub(crate) fn take(&mut self, pair: u32, now: Instant, bytes: u64) -> bool {
+    pub(crate) fn take(&mut self, pair: u32, flow: Arrived) -> bool {
         let pair = &mut self.pairs[pair as usize];
         if pair.busy < self.most {
             pair.busy += 1;
             return true;
         }
-        pair.waiting.push_back((now, bytes));
+        pair.waiting.push_back(flow);
         false
     }
 
     /// A flow has ended: the one that has its connection now, if one waits.
-    pub(crate) fn leave(&mut self, pair: u32) -> Option<(Instant, u64)> {
+    pub(crate) fn leave(&mut self, pair: u32) -> Option<Arrived> {
         let pair = &mut self.pairs[pair as usize];
         let next = pair.waiting.pop_front();
         pair.busy -= u32::from(next.is_none());
@@ -44,7 +53,7 @@ impl Connections {
     }
 
     /// Those that wait.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = (Instant, u64)> {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = Arrived> {
         self.pairs.iter().flat_map(|pair| pair.waiting.iter().copied())
     }
 }

@@ -213,6 +213,7 @@ impl Engine {
         let packet = self.fabric.arena.get(id);
         let flow = &mut self.flows[slot as usize];
         flow.on_the_way -= 1;
+        self.tally.acknowledged(flow.purpose.traffic, packet.sent, now);
         if flow.pair != NO_PAIR {
             self.on_pair_acknowledgement(id, slot, now);
         } else if flow.state != FlowState::Done {
@@ -249,7 +250,7 @@ impl Engine {
         self.flows[slot as usize].report(&packet, newly, &hops, now);
         self.report_path(pair, &packet, newly, &hops, now);
         if let Some(sent) = self.fabric.telemetry.sent(packet.extra.telemetry()) {
-            self.answered(pair, packet.path, sent, now);
+            self.window_answered(pair, packet.path, sent, now);
         }
     }
 
@@ -564,6 +565,10 @@ impl Engine {
             return;
         }
         flow.quick_at = NEVER;
+        if flow.supply.is_some() {
+            self.feed(slot, now);
+        }
+        let flow = &mut self.flows[slot as usize];
         if let Some(buffer) = &mut flow.reorder {
             let mut up = std::mem::take(&mut self.in_order);
             buffer.on_timer(clock::to_time(now), |id| up.push(id));

@@ -8,9 +8,11 @@
 use std::collections::VecDeque;
 
 use wayleave_roles::{Departure, IntHop, Path};
+use wayleave_scenarios::Endpoint;
 use wayleave_schemes::presto::Reorder;
 use wayleave_schemes::transports::AnyPath;
 use wayleave_stack::FairQueues;
+use wayleave_topology::NodeId;
 
 use crate::clock::{self, Instant};
 use crate::edge::PairSlot;
@@ -18,6 +20,7 @@ use crate::edge::paths::report;
 use crate::fabric::Step;
 use crate::packet::{Block, Extra, Flags, Kind, Packet, PacketId};
 use crate::router::PathSetId;
+use crate::supply::Supply;
 use crate::transport::{NEVER, Receiver, Sender};
 
 /// A flow's place; used again when the flow is over and none of its packets is left.
@@ -60,6 +63,8 @@ pub(crate) struct Flow {
     /// Its segments go through the tunnel of its pair.
     pub(crate) is_tunnelled: bool,
     pub(crate) purpose: Purpose,
+    /// What its application writes, if not everything at once.
+    pub(crate) supply: Option<Box<Supply>>,
     /// What limits it, or [`crate::edge::NO_PAIR`].
     pub(crate) pair: PairSlot,
     /// Its number among the flows of its pair.
@@ -106,10 +111,33 @@ pub(crate) struct Purpose {
     pub(crate) began: Instant,
     /// Payload; `u64::MAX` without end.
     pub(crate) bytes: u64,
-    /// Index of its pair in a closed loop.
+    /// From then on; [`NEVER`] without one.
+    pub(crate) deadline: Instant,
+    /// Index of its pair, or of its closed loop.
     pub(crate) pair: u32,
+    /// Who answers, if it is part of a closed loop.
+    pub(crate) server: Endpoint,
     /// What went before it, an answer's request, would have taken this long alone.
     pub(crate) ideal_before: Instant,
+}
+
+impl Purpose {
+    /// Of a flow that belongs to nothing.
+    pub(crate) const NONE: Self = Self {
+        traffic: 0,
+        step: RpcStep::None,
+        began: 0,
+        bytes: 0,
+        deadline: NEVER,
+        pair: 0,
+        server: Endpoint { host: NodeId(0), number: 0 },
+        ideal_before: 0,
+    };
+
+    /// How long what it belongs to has from its beginning, if it has a deadline.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        Some(self.deadline).filter(|&deadline| deadline != NEVER)
+    }
 }
 
 /// Its part in a remote procedure call.
@@ -259,7 +287,7 @@ pub(crate) struct Segment {
 }
 
 impl Flow {
-    /// When it has to be looked at for its pace or its reordering buffer.
+    /// When it has to be looked at for its pace, its application or its reordering buffer.
     #[inline]
     pub(crate) fn quick_alarm(&self, now: Instant) -> Instant {
         let mut at = NEVER;
@@ -268,6 +296,9 @@ impl Flow {
             if next > now {
                 at = next;
             }
+        }
+        if let Some(supply) = &self.supply {
+            at = at.min(supply.next_look(&self.sender, now));
         }
         match self.reorder.as_ref().and_then(|buffer| buffer.deadline()) {
             Some(deadline) => at.min(clock::from_time(deadline)),

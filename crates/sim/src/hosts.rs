@@ -1,14 +1,13 @@
 //! Flows open at their hosts.
 
 use wayleave_roles::Path;
-use wayleave_scenarios::{Congestion, Routing};
+use wayleave_scenarios::{Congestion, Endpoint, Routing};
 use wayleave_schemes::ecmp::{PerFlow, PerPacket};
 use wayleave_schemes::flowlet::Flowlet;
 use wayleave_schemes::presto::Flowcells;
 use wayleave_schemes::transports::{AnyFlow, AnyPath};
 use wayleave_topology::NodeId;
 
-use crate::build::Counting;
 use crate::clock::{self, Instant};
 use crate::edge::NO_PAIR;
 use crate::engine::Engine;
@@ -20,16 +19,17 @@ use crate::flows::{
 use crate::link::Target;
 use crate::packet::Kind;
 use crate::router::Attachment;
+use crate::traffic::Counting;
 use crate::transport::{NEVER, Receiver, Sender, Setup};
 
 impl Engine {
     /// A flow begins; nothing happens where nothing joins its hosts.
-    pub(crate) fn open(&mut self, from: NodeId, to: NodeId, queue: u8, purpose: Purpose, now: Instant) {
+    pub(crate) fn open(&mut self, from: Endpoint, to: Endpoint, queue: u8, purpose: Purpose, now: Instant) {
         let record = &mut self.tally.traffic[purpose.traffic as usize];
-        record.begun += u64::from(purpose.step != RpcStep::Answer);
+        record.begun += u64::from(purpose.step == RpcStep::None);
         record.opened += 1;
         let number = record.opened << 16 | u64::from(purpose.traffic);
-        let attached = |host: NodeId| self.spec.attachments[host.index()];
+        let attached = |end: Endpoint| self.spec.attachments[end.host.index()];
         let (Some(source), Some(sink)) = (attached(from), attached(to)) else { return };
         if self.vacant.is_empty() && self.flow_actor(self.flows.len() as FlowSlot) as usize + 1 >= MAX_ACTORS {
             self.has_too_many_flows = true;
@@ -57,17 +57,20 @@ impl Engine {
             initial_window: transport.initial_window,
             max_window: transport.max_window,
             min_timeout: transport.min_timeout,
-            deadline: spec.deadline,
+            deadline: purpose
+                .deadline()
+                .map(|deadline| clock::to_time(purpose.began.saturating_add(deadline).saturating_sub(now))),
             pacing: transport.pacing,
         };
         let control = congestion(transport.congestion, &setup);
         let is_ecn_capable = transport.congestion == Congestion::Dctcp;
+        let supply = spec.supply(&purpose, now).map(Box::new);
         let stat = self.counted_at(purpose.traffic, from, to);
         let pair = self.pair_of(purpose.traffic, (from, to), purpose.step == RpcStep::Answer, now);
         let interface = self.interface_of[forth.first.link() as usize];
         let classes = self.interfaces[interface as usize].classes() as u8;
         let slot = self.vacant.pop().unwrap_or(self.flows.len() as FlowSlot);
-        let flow = Flow {
+        let mut flow = Flow {
             sender: Sender::new(&setup, control),
             receiver: Receiver::default(),
             path: self.path(number),
@@ -87,11 +90,13 @@ impl Engine {
             wants_telemetry: self.spec.telemetry,
             is_tunnelled: self.has_tunnel(pair),
             purpose,
+            supply,
             pair,
             local: 0,
             granted: 0,
             granted_path: OWN_PATH,
         };
+        flow.supply(now);
         match self.flows.get_mut(slot as usize) {
             Some(place) => *place = flow,
             None => self.flows.push(flow),
@@ -102,13 +107,13 @@ impl Engine {
         self.tell_route(slot, now);
         if let Some(recorder) = &mut self.fabric.recorder {
             let name = &self.spec.traffic[purpose.traffic as usize].name;
-            recorder.name(Kind::Data, slot, name, (from, to), setup.segment);
+            recorder.name(Kind::Data, slot, name, (from.host, to.host), setup.segment);
         }
         self.pump(slot, now);
     }
 
     /// Where a flow is counted.
-    fn counted_at(&mut self, traffic: u32, from: NodeId, to: NodeId) -> u32 {
+    fn counted_at(&mut self, traffic: u32, from: Endpoint, to: Endpoint) -> u32 {
         let tally = &mut self.tally;
         match &mut self.spec.traffic[traffic as usize].counting {
             Counting::PerPair(known) => {
@@ -132,8 +137,27 @@ impl Engine {
     /// How long a flow would take alone: its last packet leaves the slowest link when all have passed there.
     pub(crate) fn ideal(&self, slot: FlowSlot) -> Instant {
         let flow = &self.flows[slot as usize];
+        let (segment, bytes) = (u64::from(flow.sender.segment()), flow.purpose.bytes);
+        let network = self.alone(flow, bytes);
+        flow.supply.as_ref().map_or(network, |supply| {
+            // Nobody sends the last segment before it is written.
+            let last = bytes - (bytes.div_ceil(segment).max(1) - 1) * segment;
+            network.max(supply.lasts(bytes) + self.alone(flow, last))
+        })
+    }
+
+    /// How long a flow's segments take on the last link of its way.
+    pub(crate) fn last_transfer(&self, slot: FlowSlot) -> Instant {
+        let flow = &self.flows[slot as usize];
+        let (segment, bytes) = (u64::from(flow.sender.segment()), flow.purpose.bytes);
+        let Some(&last) = self.links_along(&flow.forth, 0).last() else { return 0 };
+        let wire = bytes + bytes.div_ceil(segment).max(1) * u64::from(HEADERS + FRAMING);
+        clock::transmission(wire, self.fabric.rates[last as usize])
+    }
+
+    /// How long so much payload would take on the way of a flow.
+    fn alone(&self, flow: &Flow, bytes: u64) -> Instant {
         let segment = flow.sender.segment();
-        let bytes = flow.purpose.bytes;
         let count = bytes.div_ceil(u64::from(segment)).max(1);
         let last = (bytes - (count - 1) * u64::from(segment)) as u32 + HEADERS + FRAMING;
         let first = if count > 1 { segment + HEADERS + FRAMING } else { last };

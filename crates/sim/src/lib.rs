@@ -26,10 +26,12 @@
 //! ```
 //!
 //! How it works: `engine` takes one event after the other from `events`; `fabric` moves packets over `link`s and through
-//! `port`s; `flows` and `transport` are the hosts, `edge` limits them where services share; `sources` and `processes` begin things; `build` makes all of it from a
-//! scenario. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
+//! `port`s; `flows` and `transport` are the hosts, `edge` limits them where services share; `sources`, `calls` and
+//! `processes` begin things, `schedule` and `supply` switch them on and off and hand them data; `build` and `traffic` make
+//! all of it from a scenario. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
 mod build;
+mod calls;
 mod clock;
 mod connections;
 mod copies;
@@ -50,12 +52,15 @@ mod processes;
 mod random;
 mod recorder;
 mod router;
+mod schedule;
 mod sources;
 pub mod stats;
+mod supply;
 mod telemetry;
 #[cfg(test)]
 mod tests;
 pub mod trace;
+mod traffic;
 mod transport;
 
 pub use custom::{BrokerSetup, Custom, CustomScheme, HostPlace, SwitchFactory};

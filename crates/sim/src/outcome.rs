@@ -1,5 +1,8 @@
 //! What a run counts, and what it says in the end.
 
+use std::collections::HashSet;
+
+use wayleave_scenarios::Endpoint;
 use wayleave_topology::{Link, LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -7,11 +10,12 @@ use crate::clock::{self, Instant};
 use crate::connections::Connections;
 use crate::edge::SharingOutcome;
 use crate::fabric::QueueRecord;
-use crate::flows::{FlowState, Purpose};
+use crate::flows::{FlowState, Purpose, RpcStep};
 use crate::link::Port;
 use crate::packet::{Flags, Packet};
 use crate::recorder::Recording;
-use crate::stats::{Completions, Histogram, Levels, Series};
+use crate::stats::{Completions, Histogram, Histograms, Levels, Series};
+use crate::transport::NEVER;
 
 /// What is counted of one flow, or of all flows of a traffic that come and go.
 #[derive(Clone, Debug, Default)]
@@ -32,8 +36,8 @@ pub(crate) struct FlowRecord {
 /// What happens seldom.
 #[derive(Clone, Debug, Default)]
 struct Rare {
-    from: Option<NodeId>,
-    to: Option<NodeId>,
+    from: Option<Endpoint>,
+    to: Option<Endpoint>,
     drops: u64,
     again: u64,
     duplicates: u64,
@@ -51,6 +55,7 @@ pub(crate) struct TrafficRecord {
     pub(crate) opened: u64,
     completions: Completions,
     throughput: Option<Series>,
+    round_trips: Option<Box<Histograms>>,
 }
 
 /// What is counted.
@@ -59,6 +64,8 @@ pub(crate) struct Tally {
     pub(crate) events: u64,
     /// Packets that were sent before are not counted.
     warmup: Instant,
+    /// Whether senders' round trips are recorded.
+    has_round_trips: bool,
     pub(crate) flows: Vec<FlowRecord>,
     pub(crate) traffic: Vec<TrafficRecord>,
 }
@@ -68,18 +75,20 @@ impl Tally {
     pub(crate) fn new(traffic: usize, warmup: Time, series: Option<Time>) -> Self {
         let record = || TrafficRecord {
             throughput: series.map(|interval| Series::new(clock::from_time(interval))),
+            round_trips: series.map(|interval| Box::new(Histograms::new(clock::from_time(interval)))),
             ..TrafficRecord::default()
         };
         Self {
             events: 0,
             warmup: clock::from_time(warmup),
+            has_round_trips: series.is_some(),
             flows: Vec::new(),
             traffic: (0..traffic).map(|_| record()).collect(),
         }
     }
 
     /// A place to count at.
-    pub(crate) fn open(&mut self, traffic: u32, ends: Option<(NodeId, NodeId)>) -> u32 {
+    pub(crate) fn open(&mut self, traffic: u32, ends: Option<(Endpoint, Endpoint)>) -> u32 {
         let rare = Rare { from: ends.map(|ends| ends.0), to: ends.map(|ends| ends.1), ..Rare::default() };
         self.flows.push(FlowRecord { traffic, rare: Box::new(rare), ..FlowRecord::default() });
         (self.flows.len() - 1) as u32
@@ -129,6 +138,21 @@ impl Tally {
         self.flows[flow as usize].payload += u64::from(bytes);
     }
 
+    /// A segment that was sent at a time is acknowledged.
+    #[inline]
+    pub(crate) fn acknowledged(&mut self, traffic: u32, sent: Instant, now: Instant) {
+        if self.has_round_trips && sent >= self.warmup {
+            self.round_trip(traffic, now - sent, now);
+        }
+    }
+
+    #[cold]
+    fn round_trip(&mut self, traffic: u32, took: Instant, now: Instant) {
+        if let Some(round_trips) = &mut self.traffic[traffic as usize].round_trips {
+            round_trips.record(now, took);
+        }
+    }
+
     pub(crate) fn duplicate(&mut self, flow: u32) {
         self.flows[flow as usize].rare.duplicates += 1;
     }
@@ -144,10 +168,10 @@ impl Tally {
     }
 
     /// A flow, or a request with its answer, is complete.
-    pub(crate) fn completed(&mut self, purpose: &Purpose, took: Instant, ideal: Instant, deadline: Option<Time>) {
+    pub(crate) fn completed(&mut self, purpose: &Purpose, took: Instant, ideal: Instant) {
         if purpose.began >= self.warmup {
-            let deadline = deadline.map(clock::from_time);
-            self.traffic[purpose.traffic as usize].completions.record(purpose.bytes, took, ideal, deadline);
+            let record = &mut self.traffic[purpose.traffic as usize];
+            record.completions.record(purpose.bytes, took, ideal, purpose.deadline());
         }
     }
 
@@ -209,6 +233,9 @@ pub struct TrafficOutcome {
     pub completions: Completions,
     /// Bytes on the wire that arrived, over time.
     pub throughput: Option<Series>,
+    /// Of segments and their acknowledgements, in ps, as senders see them, over time, if that is recorded: by when the
+    /// acknowledgement came.
+    pub round_trips: Option<Box<Histograms>>,
 }
 
 /// One flow, or all flows of a traffic that come and go.
@@ -220,6 +247,8 @@ pub struct FlowOutcome {
     pub from: Option<NodeId>,
     /// Its receiver, if it is one flow.
     pub to: Option<NodeId>,
+    /// The endpoints at both, as [`Endpoint::number`] counts them: 0 is the host itself.
+    pub endpoints: (u32, u32),
     /// Of its packets, in ps, from release by the sender to the last bit at the receiver.
     pub delay: Histogram,
     /// The number of the packet that took longest, from 0.
@@ -336,6 +365,7 @@ impl crate::engine::Engine {
             begun: record.begun,
             completions: record.completions,
             throughput: record.throughput,
+            round_trips: record.round_trips,
         });
         Outcome {
             name: name.to_owned(),
@@ -359,14 +389,16 @@ impl crate::engine::Engine {
 
     /// Flows that are still under way, and requests that are not answered yet.
     fn note_unfinished(&mut self) {
+        // A request may have several parts under way, and is unfinished once.
+        let mut requests = HashSet::new();
         for flow in &self.flows {
             let is_open = matches!(flow.state, FlowState::Waiting | FlowState::Ready | FlowState::Held);
             let is_complete = flow.sender.segments() == Some(flow.receiver.expected());
             let purpose = &flow.purpose;
-            if is_open && !is_complete && purpose.bytes != u64::MAX && purpose.began >= self.tally.warmup {
-                let deadline = self.spec.traffic[purpose.traffic as usize].deadline.map(clock::from_time);
+            let is_counted = is_open && !is_complete && purpose.bytes != u64::MAX && purpose.began >= self.tally.warmup;
+            if is_counted && (purpose.step == RpcStep::None || requests.insert((purpose.traffic, purpose.pair))) {
                 let record = &mut self.tally.traffic[purpose.traffic as usize];
-                record.completions.record_unfinished(purpose.bytes, self.now - purpose.began, deadline);
+                record.completions.record_unfinished(purpose.bytes, self.now - purpose.began, purpose.deadline());
             }
         }
     }
@@ -374,11 +406,11 @@ impl crate::engine::Engine {
     /// Flows that still wait for a connection.
     fn note_waiting(&mut self) {
         for (spec, record) in self.spec.traffic.iter().zip(&mut self.tally.traffic) {
-            let deadline = spec.deadline.map(clock::from_time);
-            for (began, bytes) in spec.connections.iter().flat_map(Connections::waiting) {
+            for flow in spec.connections.iter().flat_map(Connections::waiting) {
                 record.begun += 1;
-                if began >= self.tally.warmup {
-                    record.completions.record_unfinished(bytes, self.now - began, deadline);
+                if flow.at >= self.tally.warmup {
+                    let deadline = Some(flow.deadline).filter(|&deadline| deadline != NEVER);
+                    record.completions.record_unfinished(flow.bytes, self.now - flow.at, deadline);
                 }
             }
         }
@@ -450,8 +482,9 @@ impl From<FlowRecord> for FlowOutcome {
         let Rare { from, to, drops, again, duplicates, timeouts, marked, copy } = *record.rare;
         Self {
             traffic: record.traffic as usize,
-            from,
-            to,
+            from: from.map(|end| end.host),
+            to: to.map(|end| end.host),
+            endpoints: (from.map_or(0, |end| end.number), to.map_or(0, |end| end.number)),
             delay: record.delay,
             slowest: record.slowest,
             sent: record.sent,

@@ -3,10 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use wayleave_scenarios::{Change, Element, FlowSpec, Outage};
-use wayleave_topology::{LinkId, NodeId};
+use wayleave_scenarios::{Change, Element, Endpoint, FlowSpec, Outage};
+use wayleave_topology::LinkId;
 
+use crate::calls::{Calls, Follows, Loop};
 use crate::clock::{self, Instant};
+use crate::connections::Arrived;
 use crate::engine::Engine;
 use crate::events::{Actor, HORIZON};
 use crate::fabric::Health;
@@ -36,6 +38,8 @@ pub(crate) enum Process {
     Outage(Outage),
     /// The warm-up is over.
     WarmedUp(Instant),
+    /// What guarantees missed is measured at the end of each interval.
+    Guarantees { next: Instant, interval: Instant },
     /// What happens at the edges, which keep its time themselves.
     Edges,
 }
@@ -60,16 +64,21 @@ impl Engine {
         match &self.processes[number] {
             Process::Source { source, start, .. } => source.next_at(*start),
             Process::Poisson { traffic, next, .. } | Process::Rounds { traffic, next, .. } => {
-                Some(*next).filter(|&next| next < self.spec.traffic[*traffic as usize].stop)
+                let spec = &self.spec.traffic[*traffic as usize];
+                Some(spec.real(*next)).filter(|&next| next < spec.stop)
             }
-            Process::Loops { due, .. } => due.peek().map(|Reverse((at, _))| *at),
+            Process::Loops { traffic, due, .. } => {
+                let spec = &self.spec.traffic[*traffic as usize];
+                due.peek().map(|Reverse((at, _))| spec.next_on(*at)).filter(|&at| at != NEVER)
+            }
             Process::Uniform { traffic, due, .. } => {
-                let next = due.peek().map(|Reverse((at, _))| *at);
-                next.filter(|&next| next < self.spec.traffic[*traffic as usize].stop)
+                let spec = &self.spec.traffic[*traffic as usize];
+                due.peek().map(|Reverse((at, _))| spec.real(*at)).filter(|&next| next < spec.stop)
             }
             Process::Listed { flows, next, .. } => flows.get(*next).map(|flow| clock::from_time(flow.start)),
             Process::Outage(outage) => Some(clock::from_time(outage.at)),
             Process::WarmedUp(at) => Some(*at),
+            Process::Guarantees { next, .. } => Some(*next),
             Process::Edges => None,
         }
     }
@@ -88,6 +97,10 @@ impl Engine {
 
     /// A process acts, if it is due.
     pub(crate) fn proceed(&mut self, number: usize, now: Instant) {
+        if matches!(self.processes[number], Process::Guarantees { .. }) {
+            // Who looks at a run changes nothing of it.
+            self.tally.events -= 1;
+        }
         if matches!(self.processes[number], Process::Edges) {
             self.wake_edges(now);
             return;
@@ -158,6 +171,10 @@ impl Engine {
                 self.tally.forget();
                 self.forget_edges();
             }
+            Process::Guarantees { next, interval } => {
+                *next = next.saturating_add(*interval);
+                self.measure_guarantees(now);
+            }
             Process::Edges => {}
         }
     }
@@ -197,12 +214,12 @@ impl Engine {
     }
 
     /// A flow of this traffic begins between two hosts.
-    fn begin(&mut self, traffic: u32, (from, to): (NodeId, NodeId), now: Instant) {
+    fn begin(&mut self, traffic: u32, (from, to): (Endpoint, Endpoint), now: Instant) {
         let spec = &mut self.spec.traffic[traffic as usize];
         let unit = random::unit(&mut spec.rng);
         let bytes = spec.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.quantile(unit).max(1));
-        let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes, pair: 0, ideal_before: 0 };
-        let queue = spec.queue;
+        let (queue, deadline) = (spec.queue, spec.draw_deadline());
+        let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes, deadline, ..Purpose::NONE };
         self.open(from, to, queue, purpose, now);
     }
 
@@ -211,83 +228,113 @@ impl Engine {
         let spec = &mut self.spec.traffic[traffic as usize];
         let unit = random::unit(&mut spec.rng);
         let bytes = spec.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.quantile(unit).max(1));
-        let is_free = spec.connections.as_mut().is_none_or(|connections| connections.take(pair, now, bytes));
+        let flow = Arrived { at: now, bytes, deadline: spec.draw_deadline() };
+        let is_free = spec.connections.as_mut().is_none_or(|connections| connections.take(pair, flow));
         if is_free {
-            self.begin_at(traffic, pair, bytes, now, now);
+            self.begin_at(traffic, pair, flow, now);
         }
     }
 
     /// A flow of a pair has ended: the next one that waits takes its connection.
     fn next_in_line(&mut self, traffic: u32, pair: u32, now: Instant) {
         let Some(connections) = &mut self.spec.traffic[traffic as usize].connections else { return };
-        if let Some((began, bytes)) = connections.leave(pair) {
-            self.begin_at(traffic, pair, bytes, began, now);
+        if let Some(flow) = connections.leave(pair) {
+            self.begin_at(traffic, pair, flow, now);
         }
     }
 
-    fn begin_at(&mut self, traffic: u32, pair: u32, bytes: u64, began: Instant, now: Instant) {
+    fn begin_at(&mut self, traffic: u32, pair: u32, flow: Arrived, now: Instant) {
         let spec = &self.spec.traffic[traffic as usize];
         let Some(&(from, to)) = spec.loops.get(pair as usize) else { return };
-        let purpose = Purpose { traffic, step: RpcStep::None, began, bytes, pair, ideal_before: 0 };
+        let Arrived { at: began, bytes, deadline } = flow;
+        let purpose = Purpose { traffic, step: RpcStep::None, began, bytes, deadline, pair, ..Purpose::NONE };
         let queue = spec.queue;
         self.open(from, to, queue, purpose, now);
     }
 
     fn begin_listed(&mut self, traffic: u32, flow: &FlowSpec, now: Instant) {
         let queue = flow.queue.unwrap_or(self.spec.traffic[traffic as usize].queue);
-        let purpose =
-            Purpose { traffic, step: RpcStep::None, began: now, bytes: flow.size.get(), pair: 0, ideal_before: 0 };
-        self.open(flow.from, flow.to, queue, purpose, now);
+        let (began, bytes) = (now, flow.size.get());
+        let purpose = Purpose { traffic, step: RpcStep::None, began, bytes, ..Purpose::NONE };
+        self.open(flow.from.into(), flow.to.into(), queue, purpose, now);
     }
 
     /// The next request of a closed loop.
-    fn request(&mut self, traffic: u32, pair: u32, now: Instant) {
+    fn request(&mut self, traffic: u32, index: u32, now: Instant) {
         let spec = &mut self.spec.traffic[traffic as usize];
-        let Some(&(from, to)) = spec.loops.get(pair as usize) else { return };
-        let unit = random::unit(&mut spec.rng);
-        let bytes = spec.sizes.as_ref().map_or(1, |sizes| sizes.quantile(unit).max(1));
-        let purpose = Purpose { traffic, step: RpcStep::Request, began: now, bytes, pair, ideal_before: 0 };
-        let queue = spec.queue;
-        self.open(from, to, queue, purpose, now);
+        let deadline = spec.draw_deadline();
+        let Some(calls) = &mut spec.calls else { return };
+        calls.begin(index, now, deadline);
+        self.tally.traffic[traffic as usize].begun += 1;
+        self.step(traffic, index, now);
+    }
+
+    /// The next step of a request: all its parts leave.
+    fn step(&mut self, traffic: u32, index: u32, now: Instant) {
+        let spec = &mut self.spec.traffic[traffic as usize];
+        let Some(calls) = &mut spec.calls else { return };
+        let servers = calls.step(index, &mut spec.rng);
+        let Some(&Loop { client, began, deadline, .. }) = calls.loops.get(index as usize) else { return };
+        for server in servers {
+            let spec = &mut self.spec.traffic[traffic as usize];
+            let unit = random::unit(&mut spec.rng);
+            let bytes = spec.sizes.as_ref().map_or(1, |sizes| sizes.quantile(unit).max(1));
+            let step = RpcStep::Request;
+            let purpose = Purpose { traffic, step, began, bytes, deadline, pair: index, server, ideal_before: 0 };
+            let queue = spec.queue;
+            self.open(client, server, queue, purpose, now);
+        }
     }
 
     /// The last segment of a flow has come.
     pub(crate) fn complete(&mut self, slot: FlowSlot, now: Instant) {
         let purpose = self.flows[slot as usize].purpose;
-        let ideal_before = if purpose.step == RpcStep::Request { self.ideal(slot) } else { 0 };
-        let spec = &mut self.spec.traffic[purpose.traffic as usize];
         match purpose.step {
-            RpcStep::Request => {
-                let Some(&(from, to)) = spec.loops.get(purpose.pair as usize) else { return };
-                let unit = random::unit(&mut spec.rng);
-                let bytes = spec.answers.as_ref().map_or(1, |sizes| sizes.quantile(unit).max(1));
-                let answer = Purpose { step: RpcStep::Answer, bytes, ideal_before, ..purpose };
-                let queue = spec.queue;
-                self.open(to, from, queue, answer, now);
-            }
-            RpcStep::Answer => {
-                self.note_completion(slot, now);
-                self.think(purpose, now);
-            }
+            RpcStep::Request => self.answer(slot, purpose, now),
+            RpcStep::Answer => self.answered(slot, purpose, now),
             RpcStep::None => {
-                self.note_completion(slot, now);
+                let ideal = self.ideal(slot);
+                self.tally.completed(&purpose, now - purpose.began, ideal);
                 self.next_in_line(purpose.traffic, purpose.pair, now);
             }
         }
     }
 
-    fn note_completion(&mut self, slot: FlowSlot, now: Instant) {
-        let ideal = self.flows[slot as usize].purpose.ideal_before + self.ideal(slot);
-        let flow = &self.flows[slot as usize];
-        let deadline = self.spec.traffic[flow.purpose.traffic as usize].deadline;
-        self.tally.completed(&flow.purpose, now - flow.purpose.began, ideal, deadline);
+    /// A request has come to its server, which answers.
+    fn answer(&mut self, slot: FlowSlot, request: Purpose, now: Instant) {
+        let ideal_before = self.ideal(slot);
+        let spec = &mut self.spec.traffic[request.traffic as usize];
+        let Some(calls) = &spec.calls else { return };
+        let Some(&Loop { client, .. }) = calls.loops.get(request.pair as usize) else { return };
+        let unit = random::unit(&mut spec.rng);
+        let bytes = calls.answer.quantile(unit).max(1);
+        let answer = Purpose { step: RpcStep::Answer, bytes, ideal_before, ..request };
+        let queue = spec.queue;
+        self.open(request.server, client, queue, answer, now);
+    }
+
+    /// An answer has come to its client, which takes the next step, or pauses when it was the last one.
+    fn answered(&mut self, slot: FlowSlot, answer: Purpose, now: Instant) {
+        let ideal = answer.ideal_before + self.ideal(slot);
+        let fans_out = self.spec.traffic[answer.traffic as usize].calls.as_ref().is_some_and(Calls::fans_out);
+        let transfer = if fans_out { self.last_transfer(slot) } else { 0 };
+        let Some(calls) = &mut self.spec.traffic[answer.traffic as usize].calls else { return };
+        match calls.answered(answer.pair, answer.bytes, ideal, transfer) {
+            Follows::Answers => {}
+            Follows::Step => self.step(answer.traffic, answer.pair, now),
+            Follows::End { bytes, ideal } => {
+                self.tally.completed(&Purpose { bytes, ..answer }, now - answer.began, ideal);
+                self.think(answer, now);
+            }
+        }
     }
 
     /// A closed loop pauses before its next request.
     fn think(&mut self, purpose: Purpose, now: Instant) {
         let spec = &mut self.spec.traffic[purpose.traffic as usize];
         let stop = spec.stop;
-        let at = now.saturating_add(random::exponential(&mut spec.rng, spec.think as f64));
+        let mean = spec.calls.as_ref().map_or(0, |calls| calls.think);
+        let at = now.saturating_add(random::exponential(&mut spec.rng, mean as f64));
         let number = self
             .processes
             .iter()

@@ -1,5 +1,7 @@
 //! Sources of packets that nobody acknowledges.
 
+use std::sync::Arc;
+
 use rand::Rng;
 use wayleave_scenarios::{OnOff, PacketKind};
 use wayleave_units::{Bytes, Rate};
@@ -8,6 +10,7 @@ use crate::clock::{self, Instant, PS_PER_SECOND};
 use crate::fabric::Step;
 use crate::random;
 use crate::router::PathSetId;
+use crate::schedule::Schedule;
 
 /// No frame is smaller on the wire: 64 B and 20 B of preamble and gap (IEEE 802.3).
 const SMALLEST_FRAME: u32 = 84;
@@ -20,6 +23,8 @@ pub(crate) struct Source {
     stop: Instant,
     sequence: u32,
     timing: Timing,
+    /// When it is active, if not always: its times are those of this one's clock.
+    schedule: Option<Arc<Schedule>>,
 }
 
 /// Where a source sends.
@@ -44,6 +49,8 @@ enum Timing {
     Bucket { full_frames: u32, rest: u32, ticks: Ticks },
     /// Ticks only.
     Constant(Ticks),
+    /// Ticks, and when the packet of the present one leaves: up to `jitter` later, and not before the one in front.
+    Jittered { ticks: Ticks, jitter: Instant, next: Instant },
     /// Ticks of the time that was spent being on.
     OnOff { ticks: Ticks, periods: Periods },
     /// Exponential gaps with this mean in ps.
@@ -72,6 +79,13 @@ impl Ticks {
         };
         let ((whole, part), (step_whole, step_part)) = (split(first), split(bytes));
         Self { whole: start.saturating_add(whole), part, step_whole, step_part, rate }
+    }
+
+    /// One for each frame, beginning at random within the first interval.
+    fn in_phase(start: Instant, frame: u32, rate: Rate, rng: &mut impl Rng) -> Self {
+        let interval = clock::transmission(u64::from(frame), rate);
+        let phase = (random::unit(rng) * interval as f64) as Instant;
+        Self::new(start.saturating_add(phase), 0, frame, rate)
     }
 
     fn at(&self) -> Instant {
@@ -128,7 +142,7 @@ pub(crate) struct Emission {
 }
 
 impl Source {
-    /// That begins at `start`.
+    /// That begins at `start`, which counts the time of being active where it is switched.
     pub(crate) fn new(
         way: Way,
         kind: PacketKind,
@@ -147,10 +161,10 @@ impl Source {
                 let first = if rest > 0 { frame } else { frame - left };
                 Timing::Bucket { full_frames, rest, ticks: Ticks::new(start, first, frame, rate) }
             }
-            PacketKind::ConstantRate { rate } => {
-                let interval = clock::transmission(u64::from(frame), rate);
-                let phase = (random::unit(rng) * interval as f64) as Instant;
-                Timing::Constant(Ticks::new(start.saturating_add(phase), 0, frame, rate))
+            PacketKind::ConstantRate { rate } => Timing::Constant(Ticks::in_phase(start, frame, rate, rng)),
+            PacketKind::Jittered { rate, jitter } => {
+                let (ticks, jitter) = (Ticks::in_phase(start, frame, rate, rng), clock::from_time(jitter));
+                Timing::Jittered { ticks, jitter, next: ticks.at().saturating_add(random::uniform(rng, jitter)) }
             }
             PacketKind::OnOff(period) => {
                 let ticks = Ticks::new(0, frame, frame, period.rate);
@@ -163,7 +177,12 @@ impl Source {
                 Timing::Poisson { next: start.saturating_add(random::exponential(rng, mean)), mean }
             }
         };
-        Self { way, frame, stop, sequence: 0, timing }
+        Self { way, frame, stop, sequence: 0, timing, schedule: None }
+    }
+
+    /// The same, but active at times only. Its start counts the time of being active.
+    pub(crate) fn switched(self, schedule: Option<Arc<Schedule>>) -> Self {
+        Self { schedule, ..self }
     }
 
     /// When the next packet leaves; `None` if there is none.
@@ -172,8 +191,9 @@ impl Source {
             Timing::Bucket { full_frames: 0, rest: 0, ticks } | Timing::Constant(ticks) => ticks.at(),
             Timing::Bucket { .. } => start,
             Timing::OnOff { ticks, periods } => periods.real(ticks.at()),
-            Timing::Poisson { next, .. } => *next,
+            Timing::Poisson { next, .. } | Timing::Jittered { next, .. } => *next,
         };
+        let at = self.schedule.as_ref().map_or(at, |schedule| schedule.real(at));
         Some(at).filter(|&at| at < self.stop)
     }
 
@@ -184,6 +204,10 @@ impl Source {
             Timing::Bucket { full_frames, .. } if *full_frames > 0 => *full_frames -= 1,
             Timing::Bucket { rest, .. } if *rest > 0 => bytes = std::mem::take(rest),
             Timing::Bucket { ticks, .. } | Timing::Constant(ticks) => ticks.advance(),
+            Timing::Jittered { ticks, jitter, next } => {
+                ticks.advance();
+                *next = ticks.at().saturating_add(random::uniform(rng, *jitter)).max(*next);
+            }
             Timing::OnOff { ticks, periods } => {
                 ticks.advance();
                 periods.reach(ticks.at(), rng);
@@ -226,6 +250,26 @@ mod tests {
             PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: Bytes::new(1_050), phase: Phase::Together };
         let sent = emissions(source(kind, 1_000, 16_000_000_000));
         assert_eq!(sent, [(0, 1_000), (7_600_000_000, 1_000), (15_600_000_000, 1_000)]);
+    }
+
+    /// A packet of 1,000 B at 1 Mbit/s is due every 8 ms; a jitter of 20 ms lets packets wait for those in front.
+    #[test]
+    fn jitter_delays_each_packet_within_its_bound_and_keeps_their_order() {
+        let rate = Rate::from_mbit(1);
+        let plain = emissions(source(PacketKind::ConstantRate { rate }, 1_000, 80_000_000_000_000));
+        for ms in [4, 20] {
+            let jitter = wayleave_units::Time::from_millis(ms);
+            let sent = emissions(source(PacketKind::Jittered { rate, jitter }, 1_000, 80_000_000_000_000));
+            let delays: Vec<u64> = plain.iter().zip(&sent).map(|(due, left)| left.0 - due.0).collect();
+            assert!(sent.is_sorted_by_key(|packet| packet.0), "{ms} ms");
+            assert!(plain.len().abs_diff(sent.len()) <= 3 && delays.len() > 9_990, "{ms} ms: {}", delays.len());
+            assert!(delays.iter().all(|&delay| delay < ms * 1_000_000_000), "{ms} ms");
+            if ms == 4 {
+                // Nobody waits for another one: uniform, with a mean of 2 ms and a deviation of the mean of 0.6 %.
+                let mean = delays.iter().sum::<u64>() as f64 / delays.len() as f64;
+                assert!((mean / 2e9 - 1.0).abs() < 0.03, "{mean} ps");
+            }
+        }
     }
 
     #[test]

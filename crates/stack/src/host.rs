@@ -227,6 +227,12 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
         self.pair(pair).map_or(0, |pair| pair.queued)
     }
 
+    /// Bytes of packets that wait at a pair, with those of its tunnel.
+    pub fn held(&self, pair: u32) -> u64 {
+        let tunnel = self.tunnel(pair).map_or(0, |tunnel| tunnel.counts().queued.get());
+        self.queued(pair) + tunnel
+    }
+
     /// Whether nothing of a pair waits.
     pub fn is_idle(&self, pair: u32) -> bool {
         self.pair(pair)

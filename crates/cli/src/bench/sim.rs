@@ -110,25 +110,27 @@ fn traffic(load: Load, network: &Network) -> Vec<Traffic> {
     let hosts: Vec<NodeId> = network.hosts().collect();
     let constant = |queue: u8, rate: Rate| Traffic {
         name: format!("cbr-{queue}"),
-        ends: Ends::Permutation(hosts.clone()),
+        ends: Ends::Permutation(hosts.clone()).into(),
         workload: Workload::Packets { kind: PacketKind::ConstantRate { rate }, frame: Bytes::new(1538) },
         service: None,
         to_service: None,
-        queue,
+        queue: Some(queue),
         start: Time::ZERO,
         stop: None,
+        active: None,
         route: None,
         copies: None,
     };
     let endless = |ends: Ends| Traffic {
         name: "bulk".to_owned(),
-        ends,
-        workload: Workload::Flows(Reliable { arrivals: Arrivals::Once, sizes: None, deadline: None, transport: None }),
+        ends: ends.into(),
+        workload: Workload::Flows(Reliable::new(Arrivals::Once, None)),
         service: None,
         to_service: None,
-        queue: 0,
+        queue: Some(0),
         start: Time::ZERO,
         stop: None,
+        active: None,
         route: None,
         copies: None,
     };

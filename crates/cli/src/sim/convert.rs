@@ -1,7 +1,7 @@
 //! From what the simulator found out to what is kept.
 
-use wayleave_scenarios::{Scenario, Workload};
-use wayleave_sim::stats::{Completions, Histogram, LevelBin, Series};
+use wayleave_scenarios::{Endpoint, Scenario, Workload};
+use wayleave_sim::stats::{Completions, Histogram, Histograms, LevelBin, Series, Shortfall};
 use wayleave_sim::{
     FlowOutcome, LinkOutcome, MachineShare, Outcome, QueueCounts, RackShare, SharingOutcome, TrafficOutcome,
 };
@@ -10,7 +10,7 @@ use wayleave_topology::{Network, NodeId, NodeKind};
 use super::batch::{Batch, Planned};
 use super::result::{
     Distribution, Ending, FlowResult, LevelsResult, LinkResult, QueueResult, RunResult, SeriesResult, ServiceResult,
-    ShareResult, SharingResult, SizeResult, Tier, TrafficKind, TrafficResult,
+    ShareResult, SharingResult, ShortfallResult, SizeResult, Tier, TimesResult, TrafficKind, TrafficResult,
 };
 
 /// The most points of a distribution: more than a figure has pixels to show them.
@@ -51,7 +51,7 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
         traffic: (0..outcome.traffic.len()).map(|index| traffic(scenario, outcome, index)).collect(),
         flows: single()
             .take(MOST_FLOWS)
-            .map(|(flow, from, to)| flow_result(network, outcome, flow, [from, to]))
+            .map(|(flow, from, to)| flow_result(scenario, outcome, flow, [from, to]))
             .collect(),
         flows_left_out: single().count().saturating_sub(MOST_FLOWS) as u64,
         queues: queues(network, outcome),
@@ -63,6 +63,13 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
 fn sharing_result(network: &Network, outcome: &Outcome, sharing: &SharingOutcome) -> SharingResult {
     let end = outcome.simulated.as_nanos();
     let series = |series: &Option<Series>| series.as_ref().map(|series| series_result(series, end));
+    let shortfall = |of: &Option<Shortfall>| {
+        of.as_ref().map(|of| ShortfallResult {
+            owed_bytes: of.owed(),
+            missed_bytes: of.missed(),
+            missed: series_result(of.series(), end),
+        })
+    };
     let machine = |share: &MachineShare| ShareResult {
         node: network.node(share.host).name.clone(),
         sent_bytes: share.sent.get(),
@@ -70,6 +77,8 @@ fn sharing_result(network: &Network, outcome: &Outcome, sharing: &SharingOutcome
         drops: share.drops,
         transmit: series(&share.transmit),
         receive: series(&share.receive),
+        transmit_shortfall: shortfall(&share.transmit_shortfall),
+        receive_shortfall: shortfall(&share.receive_shortfall),
     };
     let rack = |share: &RackShare| ShareResult {
         node: network.node(share.switch).name.clone(),
@@ -78,8 +87,15 @@ fn sharing_result(network: &Network, outcome: &Outcome, sharing: &SharingOutcome
         drops: 0,
         transmit: series(&share.transmit),
         receive: series(&share.receive),
+        transmit_shortfall: None,
+        receive_shortfall: None,
     };
-    let is_used = |share: &ShareResult| share.sent_bytes + share.received_bytes + share.drops > 0;
+    // Who wanted something and got nothing is shown as well.
+    let owed = |shortfall: &Option<ShortfallResult>| shortfall.as_ref().map_or(0, |shortfall| shortfall.owed_bytes);
+    let is_used = |share: &ShareResult| {
+        share.sent_bytes + share.received_bytes + share.drops > 0
+            || owed(&share.transmit_shortfall) + owed(&share.receive_shortfall) > 0
+    };
     let services = sharing.services.iter().map(|service| ServiceResult {
         name: service.name.clone(),
         machines: service.machines.iter().map(machine).filter(is_used).collect(),
@@ -94,7 +110,7 @@ fn sharing_result(network: &Network, outcome: &Outcome, sharing: &SharingOutcome
 }
 
 fn traffic(scenario: &Scenario, outcome: &Outcome, index: usize) -> TrafficResult {
-    let TrafficOutcome { name, begun, completions, throughput } = &outcome.traffic[index];
+    let TrafficOutcome { name, begun, completions, throughput, round_trips } = &outcome.traffic[index];
     let kind = match scenario.traffic[index].workload {
         Workload::Packets { .. } => TrafficKind::Packets,
         Workload::Flows(_) | Workload::Listed { .. } => TrafficKind::Flows,
@@ -129,6 +145,11 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, index: usize) -> TrafficResul
         deadlines_met: completions.deadlines().met,
         deadlines_missed: completions.deadlines().missed,
         throughput: throughput.as_ref().map(|series| series_result(series, outcome.simulated.as_nanos())),
+        round_trip_ps: round_trips.as_ref().and_then(|of| Distribution::of(&of.all(), MOST_POINTS)),
+        round_trips: round_trips
+            .as_ref()
+            .filter(|_| kind == TrafficKind::Flows)
+            .map(|of| times_result(of, outcome.simulated.as_nanos())),
     }
 }
 
@@ -145,6 +166,19 @@ fn sizes(completions: &Completions) -> Vec<SizeResult> {
         .collect()
 }
 
+fn times_result(times: &Histograms, end_ns: u64) -> TimesResult {
+    let bins: Vec<_> = times.bins(end_ns.saturating_mul(1_000)).collect();
+    let of = |value: fn(&Histogram) -> u64| bins.iter().map(|bin| value(bin.values)).collect();
+    TimesResult {
+        interval_ps: bins.first().map_or(times.interval_ps(), |bin| bin.end_ps - bin.start_ps),
+        count: of(Histogram::count),
+        mean_ps: of(|values| values.mean().map_or(0, |mean| mean.round() as u64)),
+        p50_ps: of(|values| values.percentile(50.0).unwrap_or(0)),
+        p99_ps: of(|values| values.percentile(99.0).unwrap_or(0)),
+        max_ps: of(|values| values.max().unwrap_or(0)),
+    }
+}
+
 fn series_result(series: &Series, end_ns: u64) -> SeriesResult {
     let bins: Vec<_> = series.bins(end_ns.saturating_mul(1_000)).collect();
     // Of one interval only, which may be cut, nothing else tells the length.
@@ -152,11 +186,12 @@ fn series_result(series: &Series, end_ns: u64) -> SeriesResult {
     SeriesResult { interval_ps, bytes: bins.iter().map(|bin| bin.amount).collect() }
 }
 
-fn flow_result(network: &Network, outcome: &Outcome, flow: &FlowOutcome, [from, to]: [NodeId; 2]) -> FlowResult {
+fn flow_result(scenario: &Scenario, outcome: &Outcome, flow: &FlowOutcome, [from, to]: [NodeId; 2]) -> FlowResult {
+    let name = |host, number| scenario.name_of(Endpoint { host, number }).to_owned();
     FlowResult {
         traffic: outcome.traffic[flow.traffic].name.clone(),
-        from: network.node(from).name.clone(),
-        to: network.node(to).name.clone(),
+        from: name(from, flow.endpoints.0),
+        to: name(to, flow.endpoints.1),
         sent: flow.sent,
         delivered: flow.delivered,
         payload_bytes: flow.payload.get(),

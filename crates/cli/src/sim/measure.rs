@@ -12,6 +12,8 @@ pub(crate) enum Measure {
     TailTime,
     /// 99 % of the slowdowns, in thousandths.
     TailSlowdown,
+    /// 99 % of the round trips, in ps.
+    TailRoundTrip,
     /// In bit/s.
     Goodput,
     /// The part of all packets.
@@ -20,7 +22,8 @@ pub(crate) enum Measure {
 
 impl Measure {
     /// All of them, in the order in which people ask.
-    pub(crate) const ALL: [Self; 5] = [Self::MeanTime, Self::TailTime, Self::TailSlowdown, Self::Goodput, Self::Lost];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::MeanTime, Self::TailTime, Self::TailSlowdown, Self::TailRoundTrip, Self::Goodput, Self::Lost];
 
     /// The value for a traffic; `None` where there is none.
     pub(crate) fn of(self, traffic: &TrafficResult) -> Option<f64> {
@@ -28,6 +31,7 @@ impl Measure {
             Self::MeanTime => Some(traffic.times()?.mean),
             Self::TailTime => Some(traffic.times()?.p99 as f64),
             Self::TailSlowdown => Some(traffic.slowdown_thousandths.as_ref()?.p99 as f64),
+            Self::TailRoundTrip => Some(traffic.round_trip_ps.as_ref()?.p99 as f64),
             Self::Goodput => Some(traffic.goodput_bps as f64),
             Self::Lost => Some(text::part(traffic.drops, traffic.sent)),
         }
@@ -42,6 +46,7 @@ impl Measure {
             Self::TailTime if has_completions => "completion time, 99 %",
             Self::TailTime => "packet delay, 99 %",
             Self::TailSlowdown => "slowdown, 99 %",
+            Self::TailRoundTrip => "round trip, 99 %",
             Self::Goodput => "goodput",
             Self::Lost => "packets lost",
         }
@@ -50,7 +55,7 @@ impl Measure {
     /// A value as it is read.
     pub(crate) fn show(self, value: f64) -> String {
         match self {
-            Self::MeanTime | Self::TailTime => text::mean_time(value),
+            Self::MeanTime | Self::TailTime | Self::TailRoundTrip => text::mean_time(value),
             Self::TailSlowdown => text::slowdown(value),
             Self::Goodput => text::rate(value),
             Self::Lost => text::share(value),

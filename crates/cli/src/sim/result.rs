@@ -96,6 +96,23 @@ pub(crate) struct ShareResult {
     /// What arrived, over time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) receive: Option<SeriesResult>,
+    /// What a guarantee to transmit missed, at machines where there is one, if the scenario records series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) transmit_shortfall: Option<ShortfallResult>,
+    /// The same of a guarantee to receive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) receive_shortfall: Option<ShortfallResult>,
+}
+
+/// What a guarantee missed while there was demand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ShortfallResult {
+    /// In each interval the guarantee or the demand, whichever is less, after the warm-up.
+    pub(crate) owed_bytes: u64,
+    /// Of that, what was not given.
+    pub(crate) missed_bytes: u64,
+    /// What was missed, over time.
+    pub(crate) missed: SeriesResult,
 }
 
 /// What a sweep varies, and what it is in a run.
@@ -178,6 +195,12 @@ pub(crate) struct TrafficResult {
     pub(crate) deadlines_missed: u64,
     /// Bytes on the wire that arrived, over time, if the scenario records series.
     pub(crate) throughput: Option<SeriesResult>,
+    /// Of segments and their acknowledgements, as senders see them (flows), if the scenario records series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) round_trip_ps: Option<Distribution>,
+    /// The same over time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) round_trips: Option<TimesResult>,
 }
 
 /// The finished flows of some sizes.
@@ -204,14 +227,31 @@ pub(crate) struct SeriesResult {
     pub(crate) bytes: Vec<u64>,
 }
 
+/// Times, interval by interval; zero where nothing came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TimesResult {
+    /// The length of an interval; the last one may be shorter.
+    pub(crate) interval_ps: u64,
+    /// How many came in each.
+    pub(crate) count: Vec<u64>,
+    /// Their means, rounded.
+    pub(crate) mean_ps: Vec<u64>,
+    /// Their medians.
+    pub(crate) p50_ps: Vec<u64>,
+    /// Not exceeded by 99 % in each.
+    pub(crate) p99_ps: Vec<u64>,
+    /// The maximum in each.
+    pub(crate) max_ps: Vec<u64>,
+}
+
 /// One flow that is there for the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FlowResult {
     /// The name of its traffic.
     pub(crate) traffic: String,
-    /// Its sender.
+    /// Its sender: a host, or a virtual machine.
     pub(crate) from: String,
-    /// Its receiver.
+    /// Its receiver, likewise.
     pub(crate) to: String,
     /// Packets sent.
     pub(crate) sent: u64,
@@ -337,7 +377,13 @@ impl RunResult {
         for traffic in &mut self.traffic {
             traffic.sizes.clear();
             traffic.throughput = None;
-            let distributions = [&mut traffic.delay_ps, &mut traffic.completion_ps, &mut traffic.slowdown_thousandths];
+            traffic.round_trips = None;
+            let distributions = [
+                &mut traffic.delay_ps,
+                &mut traffic.completion_ps,
+                &mut traffic.slowdown_thousandths,
+                &mut traffic.round_trip_ps,
+            ];
             distributions.into_iter().flatten().for_each(|distribution| distribution.cdf = Vec::new());
         }
         self

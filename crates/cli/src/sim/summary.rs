@@ -8,7 +8,8 @@ use wayleave_explain::table::write_table;
 
 use super::measure::{Group, Measure, Spread, traffic_names};
 use super::result::{
-    Distribution, Ending, RunResult, ServiceResult, ShareResult, SharingResult, TrafficKind, TrafficResult,
+    Distribution, Ending, RunResult, ServiceResult, ShareResult, SharingResult, ShortfallResult, SizeResult,
+    TrafficKind, TrafficResult,
 };
 use super::text;
 use crate::failure::Failure;
@@ -18,6 +19,9 @@ use crate::output::table::plain_table;
 const SHOWN: usize = 5;
 /// The most rows of a sweep; the report has all.
 const MOST_ROWS: usize = 40;
+/// What guarantees to transmit and to receive missed.
+pub(crate) const SHORTFALLS: [fn(&ShareResult) -> Option<&ShortfallResult>; 2] =
+    [|share| share.transmit_shortfall.as_ref(), |share| share.receive_shortfall.as_ref()];
 /// The most characters of a name in a column of its own.
 const MOST_NAME: usize = 28;
 
@@ -32,6 +36,20 @@ pub(crate) fn write_run(out: &mut impl Write, run: &RunResult) -> Result<(), Fai
     }
     for traffic in flows.iter().filter(|traffic| traffic.deadlines_met + traffic.deadlines_missed > 0) {
         writeln!(out, "{}", deadlines(traffic))?;
+    }
+    write_sizes(out, &flows)?;
+    let measured: Vec<_> =
+        flows.iter().filter_map(|traffic| Some((traffic, traffic.round_trip_ps.as_ref()?))).collect();
+    if !measured.is_empty() {
+        writeln!(out)?;
+        let row = |(traffic, times): &(&&TrafficResult, &Distribution)| {
+            let times = Some(*times);
+            let values: [fn(&Distribution) -> u64; 3] = [|of| of.p50, |of| of.p99, |of| of.max];
+            let mut row = vec![shortened(&traffic.name), mean_of(times)];
+            row.extend(values.map(|value| of(times, value)));
+            row
+        };
+        write_rows(out, &["round trips", "mean", "50 %", "99 %", "longest"], measured.iter().map(row))?;
     }
     writeln!(out)?;
     let heads = ["packets", "sent", "mean delay", "99 %", "longest", "rate", "lost", "marked", "sent again"];
@@ -50,23 +68,79 @@ pub(crate) fn write_run(out: &mut impl Write, run: &RunResult) -> Result<(), Fai
     write_rows(out, &heads, longest(run, SHOWN).into_iter().map(queue_row))
 }
 
+/// Flows by decade of their size, where there is more than one.
+fn write_sizes(out: &mut impl Write, flows: &[&TrafficResult]) -> Result<(), Failure> {
+    let several: Vec<_> = flows.iter().filter(|traffic| traffic.sizes.len() > 1).collect();
+    if several.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let heads = ["flows by size", "up to", "finished", "mean time", "99 %", "slowdown", "50 %", "99 %"];
+    let row = |traffic: &TrafficResult, size: &SizeResult| {
+        let times = size.completion_ps.as_ref();
+        let mut row = vec![
+            shortened(&traffic.name),
+            text::size(size.most_bytes),
+            text::count(size.finished),
+            mean_of(times),
+            of(times, |times| times.p99),
+        ];
+        row.extend(slowdown_cells(size.slowdown_thousandths.as_ref()));
+        row
+    };
+    write_rows(out, &heads, several.iter().flat_map(|traffic| traffic.sizes.iter().map(|size| row(traffic, size))))
+}
+
+/// The mean of slowdowns, half of them, and 99 %; dashes where nothing was measured.
+pub(crate) fn slowdown_cells(slowdown: Option<&Distribution>) -> [String; 3] {
+    let values: [fn(&Distribution) -> f64; 3] = [|of| of.mean, |of| of.p50 as f64, |of| of.p99 as f64];
+    values.map(|value| slowdown.map_or_else(|| "-".to_owned(), |known| text::slowdown(value(known))))
+}
+
+/// What a guarantee of a service missed at all machines together, of what it owed there.
+pub(crate) fn missed(service: &ServiceResult, of: fn(&ShareResult) -> Option<&ShortfallResult>) -> Option<(u64, u64)> {
+    let all = service.machines.iter().filter_map(of);
+    all.map(|shortfall| (shortfall.missed_bytes, shortfall.owed_bytes))
+        .reduce(|(missed, owed), (more, most)| (missed + more, owed + most))
+        .filter(|&(_, owed)| owed > 0)
+}
+
+/// A part of what was owed, or a dash where nothing was.
+pub(crate) fn missed_cell(missed: Option<(u64, u64)>) -> String {
+    missed.map_or_else(|| "-".to_owned(), |(missed, owed)| text::share(text::part(missed, owed)))
+}
+
 /// What services got: at all machines together, and at the racks' links to other switches.
 fn write_sharing(out: &mut impl Write, run: &RunResult, sharing: &SharingResult) -> Result<(), Failure> {
     let seconds = run.counted_ns as f64 / 1e9;
     let rate = |bytes: u64| text::rate(if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 });
     let sum = |shares: &[ShareResult], of: fn(&ShareResult) -> u64| shares.iter().map(of).sum::<u64>();
     let row = |service: &ServiceResult| {
-        vec![
+        let mut row = vec![
             shortened(&service.name),
             rate(sum(&service.machines, |share| share.sent_bytes)),
             rate(sum(&service.racks, |share| share.sent_bytes)),
             text::count(service.machines.len() as u64),
             text::count(sum(&service.machines, |share| share.drops)),
-        ]
+        ];
+        row.extend(SHORTFALLS.map(|of| missed_cell(missed(service, of))));
+        row
     };
+    let is_owed = |service: &ServiceResult| SHORTFALLS.iter().any(|&of| missed(service, of).is_some());
+    let mut heads = vec!["services", "sent", "between racks", "machines", "lost at limiters"];
+    if sharing.services.iter().any(is_owed) {
+        heads.extend(["missed sending", "receiving"]);
+    }
     writeln!(out)?;
     let used = sharing.services.iter().filter(|service| !service.machines.is_empty());
-    write_rows(out, &["services", "sent", "between racks", "machines", "lost at limiters"], used.map(row))?;
+    write_rows(
+        out,
+        &heads,
+        used.map(row).map(|mut row| {
+            row.truncate(heads.len());
+            row
+        }),
+    )?;
     let (messages, lost) = (text::count(sharing.messages), text::count(sharing.messages_lost));
     writeln!(
         out,

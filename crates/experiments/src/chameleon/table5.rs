@@ -231,7 +231,7 @@ fn transport(name: &'static str, congestion: Congestion) -> Result<Seen, Failed>
         scenario.transport = Transport { congestion, ..Transport::default() };
         scenario.switches.ecn = Ecn::Threshold(THRESHOLD).into();
         let pairs = Ends::Pairs(senders.iter().map(|&from| (from, hosts[0])).collect());
-        let flows = Reliable { arrivals: Arrivals::Once, sizes: None, deadline: None, transport: None };
+        let flows = Reliable::new(Arrivals::Once, None);
         // Nobody is a way to hear the probe alone.
         if !senders.is_empty() {
             scenario.traffic.push(Traffic::new("flows", pairs, Workload::Flows(flows)));

@@ -153,7 +153,7 @@ fn rack(reading: Reading, round: Time) -> Result<Scenario, Failed> {
     let pairs = (senders.concat().len() * receivers.len()) as u64;
     let bytes = 30 * time(15.0).as_nanos() / 8 / pairs;
     let sizes = Some(FlowSizes::Fixed(Bytes::new(bytes)));
-    let first = flows("A", ends.clone(), Reliable { arrivals: Arrivals::Once, sizes, deadline: None, transport: None });
+    let first = flows("A", ends.clone(), Reliable::new(Arrivals::Once, sizes));
     let mut second = endless("B", ends);
     second.start = time(SECOND);
     run.traffic = vec![first, second];

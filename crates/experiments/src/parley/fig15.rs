@@ -102,8 +102,7 @@ fn burst(limited: Limited, rounds: u64) -> Result<Scenario, Failed> {
     }
     let ends = Ends::Pairs(hosts[..3].iter().map(|&from| (from, hosts[3])).collect());
     let sizes = Some(FlowSizes::Fixed(RPC));
-    let mut traffic =
-        flows("rpc", ends, Reliable { arrivals: Arrivals::Every(PERIOD), sizes, deadline: None, transport: None });
+    let mut traffic = flows("rpc", ends, Reliable::new(Arrivals::Every(PERIOD), sizes));
     traffic.service = (limited != Limited::Not).then(|| "rpc".to_owned());
     run.traffic.push(traffic);
     Ok(run)

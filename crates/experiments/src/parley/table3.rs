@@ -291,7 +291,7 @@ fn rack(case: Case, length: Length) -> Result<Scenario, Failed> {
         let arrivals = Arrivals::Uniform { mean, connections: Some(CONNECTIONS) };
         let sizes = Some(FlowSizes::Fixed(Bytes::new(SIZES[at])));
         let ends = Ends::AllToAll(senders.clone(), receivers.clone());
-        let mut traffic = flows(name, ends, Reliable { arrivals, sizes, deadline: None, transport: None });
+        let mut traffic = flows(name, ends, Reliable::new(arrivals, sizes));
         traffic.stop = Some(arriving);
         traffic.service = run.sharing.is_some().then(|| name.to_owned());
         run.traffic.push(traffic);

@@ -152,7 +152,7 @@ pub(super) fn flows(service: &str, ends: Ends, reliable: Reliable) -> Traffic {
 
 /// One endless flow between each pair.
 pub(super) fn endless(service: &str, ends: Ends) -> Traffic {
-    flows(service, ends, Reliable { arrivals: Arrivals::Once, sizes: None, deadline: None, transport: None })
+    flows(service, ends, Reliable::new(Arrivals::Once, None))
 }
 
 /// Simulates it.

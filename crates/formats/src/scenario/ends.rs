@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use wayleave_scenarios::Ends;
+use wayleave_scenarios::{Endpoint, Ends};
 use wayleave_topology::{Network, NodeId, NodeKind};
 
 use super::scalars::{refuse_beside, unknown_word};
+use super::vms::Names;
 use crate::fields::Fields;
 use crate::names::unknown_node;
 use crate::problem::{ProblemKind, Problems};
@@ -27,13 +28,13 @@ pub(super) enum Usual {
 pub(super) fn read(
     fields: &Fields<'_, '_>,
     usual: Usual,
-    network: &Network,
+    names: &Names<'_>,
     problems: &mut Problems<'_>,
-) -> Option<Ends> {
+) -> Option<Ends<Endpoint>> {
     let pattern = match fields.get("pairs") {
         Some(Node { value: Value::Sequence(items), .. }) => {
             refuse_beside(fields, &["from", "to"], "a list of pairs", problems);
-            let pairs: Vec<_> = items.iter().map(|item| read_pair(item, network, problems)).collect();
+            let pairs: Vec<_> = items.iter().map(|item| read_pair(item, names, problems)).collect();
             return pairs.into_iter().collect::<Option<_>>().map(Ends::Pairs);
         }
         Some(node) => {
@@ -47,13 +48,13 @@ pub(super) fn read(
         None if usual == Usual::Random => "random",
         None => "all-to-all",
     };
-    let all = || network.hosts().collect();
-    let from = fields.get("from").map_or_else(|| Some(all()), |node| read_hosts(node, network, problems));
+    let all = || names.network.hosts().map(Endpoint::from).collect();
+    let from = fields.get("from").map_or_else(|| Some(all()), |node| read_ends(node, names, problems));
     if pattern == "permutation" {
         refuse_beside(fields, &["to"], "a permutation, whose hosts stand in from", problems);
         return from.map(Ends::Permutation);
     }
-    let to = fields.get("to").map_or_else(|| Some(all()), |node| read_hosts(node, network, problems));
+    let to = fields.get("to").map_or_else(|| Some(all()), |node| read_ends(node, names, problems));
     match pattern {
         "random" => Some(Ends::Random(from?, to?)),
         _ => Some(Ends::AllToAll(from?, to?)),
@@ -61,64 +62,65 @@ pub(super) fn read(
 }
 
 /// `[h1, h2]`.
-fn read_pair(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<(NodeId, NodeId)> {
+fn read_pair(node: &Node<'_>, names: &Names<'_>, problems: &mut Problems<'_>) -> Option<(Endpoint, Endpoint)> {
     let items = node.expect_list("two hosts", problems)?;
     let [from, to] = items else {
         let message = || format!("{} hosts: a pair is [SENDER, RECEIVER]", items.len());
         problems.report(ProblemKind::WrongType, node.span, message);
         return None;
     };
-    let (from, to) = (read_host(from, network, problems), read_host(to, network, problems));
+    let mut read = |node: &Node<'_>| end(node.expect_text(problems)?, node, names, problems);
+    let (from, to) = (read(from), read(to));
     Some((from?, to?))
 }
 
-/// `all`, a host, a range `h1..h4`, or a list of hosts and ranges.
-fn read_hosts(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<Vec<NodeId>> {
+/// `all` hosts, a host or a virtual machine, a range `h1..h4`, or a list of these.
+fn read_ends(node: &Node<'_>, names: &Names<'_>, problems: &mut Problems<'_>) -> Option<Vec<Endpoint>> {
     let items = match &node.value {
         Value::Sequence(items) => &items[..],
         _ => std::slice::from_ref(node),
     };
-    let mut hosts = Vec::new();
+    let mut ends = Vec::new();
     let mut seen = HashSet::new();
     let mut right = true;
     for item in items {
-        match read_some(item, network, problems) {
+        match read_some(item, names, problems) {
             Some(some) => {
-                let twice = some.iter().find(|host| !seen.insert(**host));
+                let twice = some.iter().find(|end| !seen.insert(**end));
                 if let Some(&twice) = twice {
-                    let message = || format!("{} stands here twice", network.node(twice).name);
+                    let message = || format!("{} stands here twice", names.name(twice));
                     problems.report(ProblemKind::DuplicateName, item.span, message);
                     right = false;
                 }
-                hosts.extend(some);
+                ends.extend(some);
             }
             None => right = false,
         }
     }
-    right.then_some(hosts)
+    right.then_some(ends)
 }
 
-fn read_some(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<Vec<NodeId>> {
+fn read_some(node: &Node<'_>, names: &Names<'_>, problems: &mut Problems<'_>) -> Option<Vec<Endpoint>> {
     let text = node.expect_text(problems)?;
-    if network.find_node(text).is_none() {
+    if !names.knows(text) {
         if text == "all" {
-            return Some(network.hosts().collect());
+            return Some(names.network.hosts().map(Endpoint::from).collect());
         }
         if let Some((first, last)) = text.split_once("..") {
-            return read_range(node, first, last, network, problems);
+            return read_range(node, first, last, names, problems);
         }
     }
-    read_host(node, network, problems).map(|host| vec![host])
+    end(text, node, names, problems).map(|end| vec![end])
 }
 
-/// Hosts whose names differ in the number at their end only.
+/// Hosts or virtual machines whose names differ in the number at their end only.
 fn read_range(
     node: &Node<'_>,
     first: &str,
     last: &str,
-    network: &Network,
+    names: &Names<'_>,
     problems: &mut Problems<'_>,
-) -> Option<Vec<NodeId>> {
+) -> Option<Vec<Endpoint>> {
     let bounds = numbered(first).zip(numbered(last)).filter(|(first, last)| first.0 == last.0 && first.1 <= last.1);
     let Some(((stem, low), (_, high))) = bounds else {
         problems.report(ProblemKind::BadValue, node.span, || {
@@ -127,13 +129,18 @@ fn read_range(
         return None;
     };
     // A range that is longer than the network ends at its first host that is missing.
-    (low..=high).map(|number| host(&format!("{stem}{number}"), node, network, problems)).collect()
+    (low..=high).map(|number| end(&format!("{stem}{number}"), node, names, problems)).collect()
 }
 
 /// `h12` as `h` and 12.
 fn numbered(name: &str) -> Option<(&str, u64)> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     Some((stem, name[stem.len()..].parse().ok()?))
+}
+
+/// The name of a virtual machine or of a host.
+fn end(name: &str, node: &Node<'_>, names: &Names<'_>, problems: &mut Problems<'_>) -> Option<Endpoint> {
+    names.vm(name).or_else(|| host(name, node, names.network, problems).map(Endpoint::from))
 }
 
 /// The name of a host.

@@ -3,6 +3,8 @@
 //! A sweep changes the tree of the file before it is interpreted, so that every field can vary, and what is wrong with
 //! a value is reported where the sweep gives it.
 
+mod active;
+mod deadline;
 mod ends;
 mod files;
 mod network;
@@ -15,6 +17,7 @@ mod sizes;
 mod sweep;
 mod traffic;
 mod transport;
+mod vms;
 mod workload;
 
 use std::collections::HashMap;
@@ -47,6 +50,7 @@ pub(crate) const SCENARIO_SPEC: Shape = Shape {
         "routing",
         "transport",
         "sharing",
+        "vms",
         "traffic",
         "outages",
         "record",
@@ -56,6 +60,8 @@ pub(crate) const SCENARIO_SPEC: Shape = Shape {
 
 #[cfg(test)]
 pub(crate) use {
+    active::PERIOD,
+    deadline::{DEADLINE, EXPONENTIAL_DEADLINE},
     network::TOPOLOGY,
     outages::{OUTAGE, RECORD},
     ports::{PORTS, RED, ROUTING, SERVICE, SHARED_BUFFER, WEIGHTED},
@@ -64,7 +70,8 @@ pub(crate) use {
     sweep::SWEEP,
     traffic::TRAFFIC,
     transport::{FIXED, TRANSPORT},
-    workload::{IMPORT, LISTED_FLOW, ON_OFF, RPC, TOKEN_BUCKET, UNIFORM},
+    vms::VM,
+    workload::{CONSTANT_RATE, IMPORT, LISTED_FLOW, OFFER, ON_OFF, RPC, TOKEN_BUCKET, UNIFORM},
 };
 
 /// A scenario file: one run, or those of its sweep.
@@ -209,8 +216,11 @@ fn read_spec(
     let sharing = fields.get("sharing").map(|node| sharing::read(node, network, &mut context.files, problems));
     let outages = fields.get("outages").map(|node| outages::read(node, network, problems));
     let (outages, outage_items) = outages.unwrap_or_default();
+    let vms = fields.get("vms").map(|node| vms::read(node, network, problems));
+    let vms = vms.flatten().unwrap_or_default();
+    let files = &mut context.files;
     let traffic =
-        fields.get("traffic").map(|node| traffic::read(node, &numbered, &transport, &mut context.files, problems))?;
+        fields.get("traffic").map(|node| traffic::read(node, &numbered, &vms, &transport, files, problems))?;
     let scenario = Scenario {
         name: name.to_owned(),
         network: Arc::clone(&numbered.network),
@@ -222,6 +232,7 @@ fn read_spec(
         routing: routing.unwrap_or(wayleave_scenarios::Routing::Flow),
         transport,
         sharing: sharing.flatten(),
+        vms,
         traffic,
         outages,
         record,

@@ -73,7 +73,7 @@ pub(super) fn read(
         fabric: fabric.map_or(Some(None), |fabric| fabric.map(Some))?,
         idle: idle.unwrap_or(Some(usual.idle))?,
         packet_queue: packet_queue.unwrap_or(Some(usual.packet_queue))?,
-        queue: queue.unwrap_or(Some(usual.queue))?,
+        queue: queue.map_or(Some(None), |queue| queue.map(Some))?,
         faults: faults.unwrap_or(Some(usual.faults))?,
         events: events.into_iter().collect::<Option<_>>()?,
         ..usual

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 
-use wayleave_scenarios::{Ends, Traffic, Transport};
+use wayleave_scenarios::{Ends, Traffic, Transport, Vm};
 use wayleave_topology::{Hop, Network, Route};
 
+use super::active;
 use super::ends::{self, Usual};
 use super::files::Files;
 use super::network::Numbered;
 use super::scalars::queue;
+use super::vms::Names;
 use super::workload::{self, What};
 use crate::contracts::{hop, text_of};
 use crate::fields::{Fields, Shape};
@@ -37,12 +39,14 @@ pub(crate) const TRAFFIC: Shape = Shape {
         "listed",
         "sizes",
         "deadline",
+        "offer",
         "transport",
         "service",
         "toService",
         "queue",
         "start",
         "stop",
+        "active",
         "route",
     ],
 };
@@ -51,10 +55,12 @@ pub(crate) const TRAFFIC: Shape = Shape {
 pub(super) fn read(
     node: &Node<'_>,
     numbered: &Numbered,
+    vms: &[Vm],
     transport: &Transport,
     files: &mut Files<'_>,
     problems: &mut Problems<'_>,
 ) -> Vec<Traffic> {
+    let ends = Names::new(&numbered.network, vms);
     let mut names: HashMap<String, Span> = HashMap::new();
     let mut traffic = Vec::new();
     for (index, item) in node.expect_list("traffic", problems).unwrap_or_default().iter().enumerate() {
@@ -64,7 +70,7 @@ pub(super) fn read(
         if let Some(name) = name {
             check_name(name, fields.value_span("name"), &mut names, problems);
         }
-        let read = read_one(&fields, name.unwrap_or_default(), numbered, transport, files, problems);
+        let read = read_one(&fields, name.unwrap_or_default(), (numbered, &ends), transport, files, problems);
         problems.explain_since(mark, || match name {
             Some(name) => format!("traffic {}", quoted(name)),
             None => format!("traffic {}", index + 1),
@@ -87,7 +93,7 @@ fn check_name(name: &str, span: Span, names: &mut HashMap<String, Span>, problem
 fn read_one(
     fields: &Fields<'_, '_>,
     name: &str,
-    numbered: &Numbered,
+    (numbered, names): (&Numbered, &Names<'_>),
     transport: &Transport,
     files: &mut Files<'_>,
     problems: &mut Problems<'_>,
@@ -97,12 +103,16 @@ fn read_one(
     let workload = what.and_then(|what| workload::read(what, fields, numbered, transport, files, problems));
     let ends = match what? {
         What::Listed => Some(Ends::Pairs(Vec::new())),
-        What::Load | What::PerSecond => ends::read(fields, Usual::Random, network, problems),
-        _ => ends::read(fields, Usual::AllToAll, network, problems),
+        What::Load | What::PerSecond => ends::read(fields, Usual::Random, names, problems),
+        _ => ends::read(fields, Usual::AllToAll, names, problems),
     };
-    let queue = fields.get("queue").map_or(Some(0), |node| queue(node, problems));
+    let queue = fields.get("queue").map(|node| queue(node, problems));
     let start = fields.get("start").map(|node| node.quantity(problems));
     let stop = fields.get("stop").map(|node| node.quantity(problems));
+    let active = fields.get("active").map(|node| {
+        let start = start.flatten().unwrap_or_default();
+        active::read(node, start, problems)
+    });
     let route = fields.get("route").map(|node| read_route(node, network, problems));
     Some(Traffic {
         name: name.to_owned(),
@@ -110,9 +120,10 @@ fn read_one(
         workload: workload?,
         service: fields.text("service", problems).map(str::to_owned),
         to_service: fields.text("toService", problems).map(str::to_owned),
-        queue: queue?,
+        queue: queue.map_or(Some(None), |queue| queue.map(Some))?,
         start: start.unwrap_or(Some(wayleave_units::Time::ZERO))?,
         stop: stop.map_or(Some(None), |stop| stop.map(Some))?,
+        active: active.map_or(Some(None), |active| active.map(Some))?,
         route: route.map_or(Some(None), |route| route.map(Some))?,
         copies: None,
     })

@@ -1,7 +1,8 @@
 //! What is sent: packets, flows that arrive, or a list of flows.
 
 use wayleave_scenarios::{
-    Arrivals, FlowSizes, FlowSpec, OnOff, PacketKind, Phase, Reliable, Transport, WIRE_OVERHEAD, Workload,
+    Arrivals, FlowSizes, FlowSpec, Offer, OnOff, PacketKind, Phase, Reliable, Rpc, Server, Transport, WIRE_OVERHEAD,
+    Workload,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -9,7 +10,7 @@ use super::ends::read_host;
 use super::files::Files;
 use super::network::Numbered;
 use super::scalars::{at_most_one, exactly_one, number, queue, refuse_beside, small, unknown_word};
-use super::{sizes, transport};
+use super::{deadline, sizes, transport};
 use crate::fields::{Fields, Shape};
 use crate::hpcc::read_hpcc_flows;
 use crate::htsim::read_htsim_flows;
@@ -17,8 +18,11 @@ use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
 
 pub(crate) const TOKEN_BUCKET: Shape = Shape { what: "a token bucket", keys: &["rate", "burst", "phase"] };
+pub(crate) const CONSTANT_RATE: Shape = Shape { what: "a constant rate with jitter", keys: &["rate", "jitter"] };
+pub(crate) const OFFER: Shape = Shape { what: "an offer", keys: &["write", "every"] };
 pub(crate) const ON_OFF: Shape = Shape { what: "an on-off source", keys: &["rate", "on", "off"] };
-pub(crate) const RPC: Shape = Shape { what: "RPC", keys: &["outstanding", "answer", "think"] };
+pub(crate) const RPC: Shape =
+    Shape { what: "RPC", keys: &["outstanding", "answer", "think", "servers", "chain", "fanOut"] };
 pub(crate) const UNIFORM: Shape = Shape { what: "uniform gaps", keys: &["mean", "connections"] };
 pub(crate) const LISTED_FLOW: Shape = Shape { what: "a flow", keys: &["at", "from", "to", "size", "queue"] };
 pub(crate) const IMPORT: Shape = Shape { what: "a list of flows", keys: &["hpcc", "htsim"] };
@@ -80,11 +84,12 @@ pub(super) fn read(
 ) -> Option<Workload> {
     match what {
         What::TokenBucket | What::ConstantRate | What::OnOff | What::Poisson => {
-            refuse_beside(fields, &["sizes", "deadline", "transport"], "packets that nobody acknowledges", problems);
+            let keys = ["sizes", "deadline", "offer", "transport"];
+            refuse_beside(fields, &keys, "packets that nobody acknowledges", problems);
             read_packets(what, fields, problems)
         }
         What::Listed => {
-            let keys = ["sizes", "deadline", "frame", "from", "to", "pairs"];
+            let keys = ["sizes", "deadline", "offer", "active", "frame", "from", "to", "pairs"];
             refuse_beside(fields, &keys, "a list of flows", problems);
             let flows = read_list(fields.get("listed")?, numbered, files, problems);
             let transport = own_transport(fields, usual, problems);
@@ -108,7 +113,7 @@ fn read_packets(what: What, fields: &Fields<'_, '_>, problems: &mut Problems<'_>
         What::TokenBucket => read_token_bucket(fields.get("tokenBucket")?, problems),
         What::OnOff => read_on_off(fields.get("onOff")?, problems),
         What::Poisson => fields.get("poisson")?.quantity(problems).map(|rate| PacketKind::Poisson { rate }),
-        _ => fields.get("constantRate")?.quantity(problems).map(|rate| PacketKind::ConstantRate { rate }),
+        _ => read_constant_rate(fields.get("constantRate")?, problems),
     };
     let frame: Option<Option<Bytes>> = fields.get("frame").map(|node| node.quantity(problems));
     let kind = kind?;
@@ -136,6 +141,18 @@ fn read_token_bucket(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Pac
         }
     });
     Some(PacketKind::TokenBucket { rate: rate?, burst: burst?, phase: phase? })
+}
+
+/// A rate, or one with jitter.
+fn read_constant_rate(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PacketKind> {
+    let Value::Mapping(_) = node.value else {
+        return node.quantity(problems).map(|rate| PacketKind::ConstantRate { rate });
+    };
+    let fields = Fields::read(node, &CONSTANT_RATE, problems)?;
+    fields.require_all(["rate", "jitter"], problems);
+    let rate = fields.get("rate").and_then(|node| node.quantity(problems));
+    let jitter = fields.get("jitter").and_then(|node| node.quantity(problems));
+    Some(PacketKind::Jittered { rate: rate?, jitter: jitter? })
 }
 
 fn read_on_off(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PacketKind> {
@@ -167,14 +184,27 @@ fn read_flows(
         Some(node) => sizes::read(node, files, problems).map(Some),
         None => None,
     };
-    let deadline = fields.get("deadline").map(|node| node.quantity(problems));
+    let deadline = fields.get("deadline").map(|node| deadline::read(node, problems));
+    let offer = fields.get("offer").map(|node| read_offer(node, problems));
     let transport = own_transport(fields, usual, problems);
     Some(Reliable {
-        arrivals: arrivals?,
-        sizes: sizes?,
         deadline: deadline.map_or(Some(None), |deadline| deadline.map(Some))?,
+        offer: offer.map_or(Some(None), |offer| offer.map(Some))?,
         transport: transport?,
+        ..Reliable::new(arrivals?, sizes?)
     })
+}
+
+/// A rate, or writes.
+fn read_offer(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Offer> {
+    let Value::Mapping(_) = node.value else {
+        return node.quantity(problems).map(Offer::Rate);
+    };
+    let fields = Fields::read(node, &OFFER, problems)?;
+    fields.require_all(["write", "every"], problems);
+    let bytes = fields.get("write").and_then(|node| node.quantity(problems));
+    let every = fields.get("every").and_then(|node| node.quantity(problems));
+    Some(Offer::Writes { bytes: bytes?, every: every? })
 }
 
 fn read_rpc(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Problems<'_>) -> Option<Arrivals> {
@@ -182,7 +212,29 @@ fn read_rpc(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Problems<'_>)
     let answer = fields.require("answer", problems).and_then(|node| sizes::read(node, files, problems));
     let outstanding = fields.get("outstanding").map_or(Some(1), |node| small(node, problems));
     let think = fields.get("think").map_or(Some(Time::ZERO), |node| node.quantity(problems));
-    Some(Arrivals::Rpc { outstanding: outstanding?, answer: answer?, think: think? })
+    let count = |key, problems: &mut Problems<'_>| fields.get(key).map(|node| small(node, problems));
+    let (chain, fan_out) = (count("chain", problems), count("fanOut", problems));
+    let server = match fields.get("servers") {
+        // Several requests are for several servers.
+        None if chain.is_some() || fan_out.is_some() => Some(Server::Drawn),
+        None => Some(Server::Kept),
+        Some(node) => match node.expect_text(problems)? {
+            "kept" => Some(Server::Kept),
+            "drawn" => Some(Server::Drawn),
+            other => {
+                unknown_word(node, "choice of servers", other, &["kept", "drawn"], problems);
+                None
+            }
+        },
+    };
+    Some(Arrivals::Rpc(Rpc {
+        outstanding: outstanding?,
+        think: think?,
+        server: server?,
+        chain: chain.unwrap_or(Some(1))?,
+        fan_out: fan_out.unwrap_or(Some(1))?,
+        ..Rpc::new(answer?)
+    }))
 }
 
 fn read_uniform(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Arrivals> {

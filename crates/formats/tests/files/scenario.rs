@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::common::scenarios::{SPEC, read, read_with, with_traffic};
 use wayleave_formats::{Source, beside, parse_builder, read_scenario, write_topology};
 use wayleave_scenarios::{
-    Arrivals, BrokerAt, Buffering, Change, Congestion, Discipline, Ecn, EdgeScheme, Element, Ends, Eyeq,
-    FabricBrokerAt, FlowSizes, MessageFaults, OnOff, Pacing, PacketKind, Parley, Phase, PortEcn, Reliable, Routing,
-    Scenario, SharingChange, Traffic, Transport, Workload,
+    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, Element, Endpoint, Ends,
+    Eyeq, FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Pacing, PacketKind, Parley, Period, Phase, PortEcn,
+    Reliable, Routing, Rpc, Scenario, Schedule, Server, SharingChange, Traffic, Transport, Workload,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -94,6 +94,10 @@ fn workloads_are_what_they_say() {
     let on_off = OnOff { rate, on: Time::from_millis(1), off: Time::ZERO };
     for (text, expected) in [
         ("constantRate: 1Mbit", (PacketKind::ConstantRate { rate }, 1538)),
+        (
+            "constantRate: { rate: 1Mbit, jitter: 2us }",
+            (PacketKind::Jittered { rate, jitter: Time::from_micros(2) }, 1538),
+        ),
         ("poisson: 1Mbit, frame: 84B", (PacketKind::Poisson { rate }, 84)),
         ("onOff: { rate: 1Mbit, on: 1ms, off: 0ms }", (PacketKind::OnOff(on_off), 1538)),
         ("tokenBucket: { rate: 1Mbit, burst: 300B }", (bucket(300, Phase::Together), 300)),
@@ -103,18 +107,74 @@ fn workloads_are_what_they_say() {
         assert_eq!(packets(&format!("{{ name: a, {text} }}")), expected, "{text}");
     }
     let size = |bytes| FlowSizes::Fixed(Bytes::new(bytes));
-    let rpc = Arrivals::Rpc { outstanding: 1, answer: FlowSizes::published("key-value").unwrap(), think: Time::ZERO };
+    let rpc = Rpc::new(FlowSizes::published("key-value").unwrap());
+    let drawn = Rpc { server: Server::Drawn, ..Rpc::new(size(1)) };
     for (text, expected) in [
         ("load: 0.5, sizes: 1B", Arrivals::Load(0.5)),
         ("perSecond: 1e3, sizes: 1B", Arrivals::PerSecond(1000.0)),
         ("every: 2ms, sizes: 1B", Arrivals::Every(Time::from_millis(2))),
-        ("rpc: { answer: key-value }, sizes: 1B", rpc),
+        ("rpc: { answer: key-value }, sizes: 1B", Arrivals::Rpc(rpc)),
+        ("rpc: { answer: 1B, servers: kept }, sizes: 1B", Arrivals::Rpc(Rpc::new(size(1)))),
+        ("rpc: { answer: 1B, servers: drawn }, sizes: 1B", Arrivals::Rpc(drawn.clone())),
+        ("rpc: { answer: 1B, chain: 3 }, sizes: 1B", Arrivals::Rpc(Rpc { chain: 3, ..drawn.clone() })),
+        ("rpc: { answer: 1B, fanOut: 2 }, sizes: 1B", Arrivals::Rpc(Rpc { fan_out: 2, ..drawn })),
     ] {
         let reliable = flows(&format!("{{ name: a, {text} }}"));
         assert_eq!((reliable.arrivals, reliable.sizes), (expected, Some(size(1))), "{text}");
     }
     assert_eq!(flows("{ name: a, sizes: endless }").sizes, None);
-    assert_eq!(flows("{ name: a, sizes: 1B, deadline: 3ms }").deadline, Some(Time::from_millis(3)));
+    let ms = Time::from_millis;
+    for (text, expected) in [
+        ("3ms", Deadline::Fixed(ms(3))),
+        ("{ uniform: [5ms, 25ms] }", Deadline::Uniform(ms(5), ms(25))),
+        ("{ exponential: { mean: 20ms, min: 3ms } }", Deadline::Exponential { mean: ms(20), min: ms(3) }),
+        ("{ values: [1ms, 2ms] }", Deadline::Values(vec![ms(1), ms(2)])),
+    ] {
+        assert_eq!(flows(&format!("{{ name: a, sizes: 1B, deadline: {text} }}")).deadline, Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn ends_may_be_virtual_machines() {
+    let with = |ends: &str| {
+        format!(
+            "  topology: star:hosts=4\n  duration: 10ms\n  vms:\n    - {{ name: a1, host: h1 }}\n    - {{ name: a2, host: \
+             h2 }}\n    - {{ name: b, host: h1 }}\n  traffic:\n    - {{ name: t, sizes: 1B, {ends} }}\n"
+        )
+    };
+    let scenario = only(&with("from: [a1..a2, h3], to: b, pairs: random"));
+    let host = |name: &str| scenario.network.find_node(name).unwrap();
+    let end = |name: &str, number| Endpoint { host: host(name), number };
+    let from = vec![end("h1", 1), end("h2", 2), end("h3", 0)];
+    assert_eq!(scenario.traffic[0].ends, Ends::Random(from, vec![end("h1", 3)]));
+    assert_eq!([0, 1, 2].map(|vm| scenario.vms[vm].name.as_str()), ["a1", "a2", "b"]);
+    let said = |ends: &str| crate::common::scenarios::said(read(&with(ends)));
+    let within = "are at one host, and what is sent within a host is not simulated";
+    assert_eq!(said("pairs: [[a1, b]]"), [format!("11:36 a1 and b {within}")]);
+    assert_eq!(said("pairs: permutation, from: [a1, a2, b]"), [format!("11:55 a1 and b {within}")]);
+    assert_eq!(said("from: a1, to: b"), ["11:35 there is no pair of two hosts here"]);
+    assert_eq!(said("from: [a1, a1]"), ["11:40 a1 stands here twice"]);
+    let listed = "  topology: star:hosts=4\n  duration: 10ms\n  vms: [ VM ]\n  traffic: [ { name: t, sizes: 1B } ]\n";
+    let vm = |vm: &str| crate::common::scenarios::said(read(&listed.replace("VM", vm)));
+    assert_eq!(vm("{ name: h1, host: h1 }"), ["6:18 the name is taken by a node or by another virtual machine"]);
+    assert_eq!(vm("{ name: a, host: s1 }"), ["6:27 s1 is a switch: hosts send and receive"]);
+    assert_eq!(vm("{ name: a, host: h1, service: x }"), ["6:40 no policy of sharing has a service x"]);
+    assert_eq!(vm("{ name: a }"), ["6:10 a virtual machine needs the key \"host\""]);
+}
+
+#[test]
+fn a_traffic_is_switched_and_its_applications_write() {
+    let ms = Time::from_millis;
+    let active = |text: &str| traffic(&format!("{{ name: a, sizes: 1B, start: 1ms, {text} }}")).active;
+    assert_eq!(active("stop: 9ms"), None);
+    assert_eq!(active("active: { on: 2ms, off: 3ms }"), Some(Schedule::periodic(ms(1), ms(2), ms(3))));
+    let periods =
+        vec![Period { from: ms(1), on: ms(2), off: None }, Period { from: ms(4), on: ms(1), off: Some(ms(0)) }];
+    assert_eq!(active("active: [{ on: 2ms }, { from: 4ms, on: 1ms, off: 0ms }]"), Some(Schedule { periods }));
+    let offer = |text: &str| flows(&format!("{{ name: a, sizes: endless, offer: {text} }}")).offer;
+    assert_eq!(offer("300Mbit"), Some(Offer::Rate(Rate::from_mbit(300))));
+    let writes = Offer::Writes { bytes: Bytes::new(64_000), every: ms(1) };
+    assert_eq!(offer("{ write: 64kB, every: 1ms }"), Some(writes));
 }
 
 #[test]
@@ -149,7 +209,7 @@ fn ends_are_groups_of_hosts_and_a_pattern() {
         ("sizes: 1B, pairs: permutation, from: [h1, h2]", Ends::Permutation(hosts(&[1, 2]))),
         ("sizes: 1B, pairs: [[h1, h2], [h1, h3]]", Ends::Pairs(vec![(host(1), host(2)), (host(1), host(3))])),
     ] {
-        assert_eq!(traffic(&format!("{{ name: a, {text} }}")).ends, expected, "{text}");
+        assert_eq!(traffic(&format!("{{ name: a, {text} }}")).ends, expected.into(), "{text}");
     }
 }
 
@@ -255,9 +315,9 @@ fn a_sweep_is_every_combination_with_the_seed_changing_fastest() {
 fn a_sweep_can_vary_the_network_and_the_items_of_lists_by_number() {
     let sweep = "10ms\n  sweep: { vary: { topology: [star:hosts=2, star:hosts=3], traffic.0.queue: [0, 7] } }";
     let file = read(&SPEC.replacen("10ms", sweep, 1)).unwrap();
-    let seen: Vec<(usize, u8)> =
+    let seen: Vec<(usize, Option<u8>)> =
         file.runs.iter().map(|run| (run.scenario.network.hosts().count(), run.scenario.traffic[0].queue)).collect();
-    assert_eq!(seen, [(2, 0), (2, 7), (3, 0), (3, 7)]);
+    assert_eq!(seen, [(2, Some(0)), (2, Some(7)), (3, Some(0)), (3, Some(7))]);
     assert!(Arc::ptr_eq(&file.runs[0].scenario.network, &file.runs[1].scenario.network));
 }
 
@@ -266,14 +326,25 @@ fn a_path_finds_names_with_dots_and_adds_keys_that_are_not_there() {
     let sweep = "10ms\n  sweep: { vary: { traffic.a.b.queue: [2], hosts.ecn: [9kB] } }";
     let spec = SPEC.replacen("10ms", sweep, 1).replace("{ name: a,", "{ name: a, sizes: 1B }, { name: a.b,");
     let scenario = &read(&spec).unwrap_or_else(|errors| panic!("{errors}")).runs[0].scenario;
-    assert_eq!(scenario.traffic.iter().map(|traffic| traffic.queue).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(scenario.traffic.iter().map(|traffic| traffic.queue).collect::<Vec<_>>(), [None, Some(2)]);
     assert_eq!(scenario.hosts.ecn, Ecn::Threshold(Bytes::new(9000)).into());
 }
 
 #[test]
 fn the_documented_examples_are_scenarios() {
-    let names = ["incast", "sweep", "mixed", "shared-service", "sharing", "silent-failure"];
-    for name in names.map(|name| format!("scenario-{name}")) {
+    for name in [
+        "scenario-incast",
+        "scenario-sweep",
+        "scenario-mixed",
+        "scenario-shared-service",
+        "scenario-sharing",
+        "scenario-silent-failure",
+        "scenario-switched",
+        "scenario-applications",
+        "scenario-deadlines",
+        "scenario-requests",
+        "scenario-vms",
+    ] {
         assert!(!example(&format!("docs/examples/{name}.yaml")).runs.is_empty(), "{name}");
     }
     assert_eq!(example("schemas/examples/scenario-short.yaml").runs.len(), 1);
@@ -335,8 +406,8 @@ fn sharing_is_read_as_it_stands() {
     assert_eq!(sharing.rack.as_ref().unwrap().peak(), Some(Rate::from_gbit(5)));
     assert!(sharing.fabric.is_none());
     assert_eq!((sharing.idle, sharing.packet_queue), (Time::from_millis(7), Bytes::new(9_000)));
-    assert_eq!(sharing.queue, 1);
-    let faults = MessageFaults { loss: 0.1, duplicate: 0.2, delay: Time::from_millis(3) };
+    assert_eq!(sharing.queue, Some(1));
+    let faults = MessageFaults { loss: 0.1, duplicate: 0.2, delay: Time::from_millis(3), probe_loss: 0.0 };
     assert_eq!(sharing.faults, faults);
     let changes: Vec<_> = sharing.events.iter().map(|event| (event.at, &event.what)).collect();
     assert_eq!(changes[0], (Time::from_millis(1), &SharingChange::Stops(BrokerAt::Machine(host("h1")))));

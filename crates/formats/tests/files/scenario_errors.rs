@@ -55,8 +55,79 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
             &["7:30 frame means nothing beside flows: their packets are as large as their transport says"],
         ),
         (
+            "{ name: a, sizes: 1MB, deadline: { uniform: [2ms, 1ms] } }",
+            &["7:40 deadlines from 2ms to 1ms: the first is the larger one"],
+        ),
+        ("{ name: a, sizes: 1MB, deadline: { uniform: 2ms } }", &["7:51 a list of two times is expected, not text"]),
+        (
+            "{ name: a, sizes: 1MB, deadline: { exponential: { mean: 0ms, min: 1ms } } }",
+            &["7:40 the mean of deadlines has to be above zero"],
+        ),
+        (
+            "{ name: a, sizes: 1MB, deadline: { exponential: { mean: 1ms } } }",
+            &["7:55 an exponential distribution needs the key \"min\""],
+        ),
+        (
+            "{ name: a, sizes: 1MB, deadline: { exponential: { mean: 1ms, min: 0ms } } }",
+            &["7:40 the shortest of exponential deadlines has to be above zero"],
+        ),
+        ("{ name: a, sizes: 1MB, deadline: { values: [] } }", &["7:40 a list of deadlines needs at least one"]),
+        ("{ name: a, sizes: 1MB, deadline: { values: [1ms, 0ms] } }", &["7:40 a deadline has to be above zero"]),
+        (
             "{ name: a, poisson: 1Mbit, deadline: 1ms }",
             &["7:34 deadline means nothing beside packets that nobody acknowledges"],
+        ),
+        ("{ name: a, constantRate: { rate: 1Mbit, jitter: 0ms } }", &["7:32 jitter has to be above zero"]),
+        ("{ name: a, constantRate: { rate: 1Mbit } }", &["7:32 a constant rate with jitter needs the key \"jitter\""]),
+        ("{ name: a, sizes: 1MB, active: { on: 0ms } }", &["7:38 the time of being on has to be above zero"]),
+        ("{ name: a, sizes: 1MB, active: [{ on: 1ms }, { on: 2ms }] }", &["7:52 a period needs the key \"from\""]),
+        (
+            "{ name: a, sizes: 1MB, active: [{ from: 5ms, on: 1ms }, { from: 5ms, on: 1ms }] }",
+            &["7:63 it begins at 5ms, and the one above it at 5ms: they stand in order of time"],
+        ),
+        (
+            "{ name: a, sizes: 1MB, active: [] }",
+            &["7:38 the traffic would never be active: at least one period is expected"],
+        ),
+        (
+            "{ name: a, listed: [{ at: 2ms, from: h1, to: h2, size: 1B }], active: { on: 1ms } }",
+            &["7:69 active means nothing beside a list of flows"],
+        ),
+        ("{ name: a, sizes: 1MB, offer: 0Mbit }", &["7:37 the rate has to be above zero"]),
+        ("{ name: a, sizes: 1MB, offer: { write: 0B, every: 1ms } }", &["7:37 a write has to be above zero"]),
+        (
+            "{ name: a, sizes: 1MB, offer: { write: 1B, every: 0ms } }",
+            &["7:37 the time between two writes has to be above zero"],
+        ),
+        ("{ name: a, sizes: 1MB, offer: { write: 1B } }", &["7:37 an offer needs the key \"every\""]),
+        (
+            "{ name: a, rpc: { answer: 1B }, sizes: 1B, offer: 1Mbit }",
+            &["7:57 requests and answers are written at once: leave out the offer"],
+        ),
+        (
+            "{ name: a, poisson: 1Mbit, offer: 1Mbit }",
+            &["7:34 offer means nothing beside packets that nobody acknowledges"],
+        ),
+        (
+            "{ name: a, rpc: { answer: 1B, servers: new }, sizes: 1B }",
+            &["7:46 unknown choice of servers \"new\": kept or drawn is expected"],
+        ),
+        (
+            "{ name: a, rpc: { answer: 1B, servers: kept, chain: 2 }, sizes: 1B }",
+            &["7:23 one server answers one request: with chain or fanOut above 1, `servers: drawn` is expected"],
+        ),
+        ("{ name: a, rpc: { answer: 1B, chain: 0 }, sizes: 1B }", &["7:23 the number of steps has to be above zero"]),
+        (
+            "{ name: a, rpc: { answer: 1B, fanOut: 0 }, sizes: 1B }",
+            &["7:23 the number of requests in a step has to be above zero"],
+        ),
+        (
+            "{ name: a, rpc: { answer: 1B, fanOut: 4 }, sizes: 1B }",
+            &["7:23 a fanOut of 4, and h1 has 3 other hosts to send to"],
+        ),
+        (
+            "{ name: a, rpc: { answer: 1B, fanOut: 2 }, sizes: 1B, pairs: permutation }",
+            &["7:23 a server is drawn from the hosts in to: all-to-all or random pairs are expected"],
         ),
         ("{ name: a, poisson: 0Mbit }", &["7:27 the rate has to be above zero"]),
         ("{ name: a, poisson: 1Mbit, frame: 9000B }", &["7:41 9kB on the wire, and h1->s1 carries up to 1.562kB"]),
@@ -108,7 +179,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
             "{ name: a, listed: { cm: x } }",
             &["7:26 a list of flows needs one of the keys hpcc or htsim", "7:28 unknown key \"cm\""],
         ),
-    ] as [(&str, &[&str]); 43]
+    ] as [(&str, &[&str]); 69]
     {
         assert_eq!(said(with_traffic(traffic)), expected, "{traffic}");
     }

@@ -6,7 +6,7 @@ use wayleave_topology::{NodeKind, RouteError};
 use wayleave_units::{Bytes, Time};
 
 use super::{MAX_ACTORS, MAX_HOP};
-use crate::{SharingError, SizesError};
+use crate::{DeadlineError, ScheduleError, SharingError, SizesError, VmError};
 
 /// What is wrong with a scenario.
 #[derive(thiserror::Error, Clone, Debug, PartialEq)]
@@ -66,6 +66,14 @@ pub enum ScenarioError {
     /// Hosts cannot share so.
     #[error("{0}")]
     Sharing(SharingError),
+    /// A virtual machine that cannot be.
+    #[error("{error}")]
+    Vm {
+        /// Which of the list.
+        index: usize,
+        /// What is wrong.
+        error: VmError,
+    },
     /// Nobody sends.
     #[error("no traffic: nobody sends anything")]
     NoTraffic,
@@ -183,6 +191,15 @@ pub enum TrafficError {
         /// `pairs`, or `to` of a flow.
         key: &'static str,
     },
+    /// Two endpoints of one host.
+    WithinAHost {
+        /// One.
+        from: String,
+        /// The other.
+        to: String,
+        /// `pairs` or `from`.
+        key: &'static str,
+    },
     /// A host that stands twice in a list that needs each once.
     Twice(String),
     /// Nobody to send, or nobody to send to.
@@ -264,6 +281,25 @@ pub enum TrafficError {
         /// What is wrong.
         error: SizesError,
     },
+    /// Deadlines that cannot be drawn.
+    Deadline(DeadlineError),
+    /// A traffic that cannot be switched on and off so.
+    Active(ScheduleError),
+    /// Several requests of a kind to the one server that is kept.
+    KeptServer,
+    /// Servers that would be drawn from pairs.
+    ServersOfPairs,
+    /// Not so many servers as a step has requests.
+    TooFewServers {
+        /// Whose requests they are.
+        client: String,
+        /// How many there are beside it.
+        servers: usize,
+        /// Requests in a step.
+        wanted: u32,
+    },
+    /// Requests whose data comes bit by bit.
+    OfferOfRequests,
     /// Flows without end that begin again and again.
     Endless,
     /// Pairs that are drawn anew, where every pair has its own arrivals.
@@ -313,9 +349,13 @@ impl ScenarioError {
             Self::SharedService { index, .. } => format!("sharedServices.{index}"),
             Self::Transport(error) => format!("transport.{}", error.key()),
             Self::Sharing(error) => format!("sharing.{}", error.key()),
+            Self::Vm { index, error } => format!("vms.{index}.{}", error.key()),
             Self::NoTraffic => "traffic".to_owned(),
             Self::Traffic { index, error, .. } => match &**error {
                 TrafficError::Flow { flow, error } => format!("traffic.{index}.listed.{flow}.{}", error.key()),
+                TrafficError::Active(error) if error.index().is_some() => {
+                    format!("traffic.{index}.active.{}", error.index().unwrap_or(0))
+                }
                 error => format!("traffic.{index}.{}", error.key()),
             },
             Self::OutageOrder { index, .. } | Self::OutageOfHost { index, .. } => format!("outages.{index}"),
@@ -339,6 +379,7 @@ impl TrafficError {
             Self::NoName | Self::TakenName => "name",
             Self::Flow { error, .. } => error.key(),
             Self::NotAHost { key, .. } | Self::Zero { key, .. } | Self::ToItself { key, .. } => key,
+            Self::WithinAHost { key, .. } => key,
             Self::Frame { key, .. } | Self::Sizes { key, .. } | Self::Arrivals { key, .. } => key,
             Self::Service { key, .. } => key,
             Self::Twice(_) | Self::NoPair => "from",
@@ -348,6 +389,10 @@ impl TrafficError {
             Self::StopsEarly { .. } => "stop",
             Self::RouteForMany(_) | Self::Route(_) | Self::Copies => "route",
             Self::Burst { .. } => "tokenBucket",
+            Self::Deadline(_) => "deadline",
+            Self::Active(_) => "active",
+            Self::KeptServer | Self::ServersOfPairs | Self::TooFewServers { .. } => "rpc",
+            Self::OfferOfRequests => "offer",
             Self::Endless => "sizes",
             Self::RandomPairs => "pairs",
             Self::NoFlows => "listed",
@@ -392,6 +437,9 @@ impl fmt::Display for TrafficError {
             Self::NotAHost { node, .. } => write!(f, "{node} is a switch: hosts send and receive"),
             Self::Flow { error, .. } => write!(f, "{error}"),
             Self::ToItself { host, .. } => write!(f, "{host} would send to itself"),
+            Self::WithinAHost { from, to, .. } => {
+                write!(f, "{from} and {to} are at one host, and what is sent within a host is not simulated")
+            }
             Self::Twice(host) => write!(f, "{host} stands here twice"),
             Self::NoPair => write!(f, "there is no pair of two hosts here"),
             Self::Unreachable { from, to } => write!(f, "no path leads from {from} to {to}"),
@@ -422,6 +470,18 @@ impl fmt::Display for TrafficError {
                 write!(f, "{frame} on the wire, and {link} carries up to {most}")
             }
             Self::Sizes { error, .. } => write!(f, "{error}"),
+            Self::Deadline(error) => write!(f, "{error}"),
+            Self::Active(error) => write!(f, "{error}"),
+            Self::KeptServer => {
+                write!(f, "one server answers one request: with chain or fanOut above 1, `servers: drawn` is expected")
+            }
+            Self::ServersOfPairs => {
+                write!(f, "a server is drawn from the hosts in to: all-to-all or random pairs are expected")
+            }
+            Self::TooFewServers { client, servers, wanted } => {
+                write!(f, "a fanOut of {wanted}, and {client} has {servers} other hosts to send to")
+            }
+            Self::OfferOfRequests => write!(f, "requests and answers are written at once: leave out the offer"),
             Self::RandomPairs => {
                 f.write_str("every pair has gaps of its own, and random pairs are drawn anew: all-to-all, a permutation or a list is expected")
             }

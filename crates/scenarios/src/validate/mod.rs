@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use wayleave_topology::{LinkId, NodeKind};
 use wayleave_units::{Bytes, Time};
 
-use crate::{Element, Routing, Scenario};
+use crate::{Element, Routing, Scenario, VmError};
 
 pub use error::{PortError, ScenarioError, TrafficError};
 use reach::Reach;
@@ -59,6 +59,7 @@ impl Scenario {
         self.check_services()?;
         traffic::check_transport(&self.transport).map_err(ScenarioError::Transport)?;
         self.check_sharing()?;
+        self.check_vms()?;
         self.check_traffic()?;
         self.check_outages()
     }
@@ -136,6 +137,28 @@ impl Scenario {
         let most = self.network.links().map(|(id, _)| self.network.queues(id).len()).max().unwrap_or(0);
         let checked = self.sharing.as_ref().map(|sharing| sharing.validate(&self.network, most));
         checked.unwrap_or(Ok(())).map_err(ScenarioError::Sharing)
+    }
+
+    fn check_vms(&self) -> Result<(), ScenarioError> {
+        let mut names = HashSet::new();
+        for (index, vm) in self.vms.iter().enumerate() {
+            let wrong = |error| Err(ScenarioError::Vm { index, error });
+            if vm.name.is_empty() {
+                return wrong(VmError::NoName);
+            }
+            if self.network.find_node(&vm.name).is_some() || !names.insert(&vm.name) {
+                return wrong(VmError::TakenName);
+            }
+            let host = self.network.node(vm.host);
+            if host.kind != NodeKind::Host {
+                return wrong(VmError::NotAtAHost { node: host.name.clone() });
+            }
+            let is_known = |service: &str| self.sharing.as_ref().is_some_and(|sharing| sharing.knows(service));
+            if let Some(service) = vm.service.as_ref().filter(|service| !is_known(service)) {
+                return wrong(VmError::Service { service: service.clone() });
+            }
+        }
+        Ok(())
     }
 
     fn check_traffic(&self) -> Result<(), ScenarioError> {

@@ -1,6 +1,6 @@
 //! Who sends what to whom.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use wayleave_topology::{NodeId, NodeKind};
 use wayleave_units::{Bytes, Rate, Time};
@@ -8,7 +8,8 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::reach::Reach;
 use super::{MAX_TAGS, TrafficError, WIRE_OVERHEAD};
 use crate::{
-    Arrivals, Congestion, Ends, FlowSpec, OnOff, PacketKind, Reliable, Scenario, Sharing, Traffic, Transport, Workload,
+    Arrivals, Congestion, Endpoint, Ends, FlowSpec, Offer, OnOff, PacketKind, Reliable, Rpc, Scenario, ScheduleError,
+    Server, Sharing, Traffic, Transport, Workload,
 };
 
 /// The most load that is offered: ten times what the links can carry drowns everything that is to be seen.
@@ -25,7 +26,15 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_
     if let Some(stop) = traffic.stop.filter(|&stop| stop <= start) {
         return Err(TrafficError::StopsEarly { start, stop });
     }
-    check_queue(traffic.queue, scenario)?;
+    if let Some(queue) = traffic.queue {
+        check_queue(queue, scenario)?;
+    }
+    if let Some(active) = &traffic.active {
+        active.validate().map_err(TrafficError::Active)?;
+        if matches!(traffic.workload, Workload::Listed { .. }) {
+            return Err(TrafficError::Active(ScheduleError::Listed));
+        }
+    }
     check_service("service", traffic.service.as_deref(), scenario)?;
     check_service("toService", traffic.to_service.as_deref(), scenario)?;
     match &traffic.workload {
@@ -42,6 +51,9 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_
             check_flows(reliable)?;
             if matches!((&reliable.arrivals, &traffic.ends), (Arrivals::Uniform { .. }, Ends::Random(..))) {
                 return Err(TrafficError::RandomPairs);
+            }
+            if let Arrivals::Rpc(rpc) = &reliable.arrivals {
+                check_servers(rpc, &traffic.ends, scenario)?;
             }
             check_segments(reliable.transport.as_ref(), traffic, scenario)
         }
@@ -91,54 +103,80 @@ fn check_service(key: &'static str, service: Option<&str>, scenario: &Scenario) 
     Err(TrafficError::Service { key, service: service.to_owned(), known: sharing.map(services) })
 }
 
-fn check_ends(ends: &Ends, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
-    let is_host = |node: NodeId| scenario.network.node(node).kind == NodeKind::Host;
-    let hosts = |nodes: &[NodeId], key| match nodes.iter().find(|&&node| !is_host(node)) {
-        Some(&node) => Err(TrafficError::NotAHost { node: name(node, scenario), key }),
+fn check_ends(ends: &Ends<Endpoint>, scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
+    let is_host = |end: &Endpoint| scenario.network.node(end.host).kind == NodeKind::Host;
+    let hosts = |ends: &[Endpoint], key| match ends.iter().find(|&end| !is_host(end)) {
+        Some(end) => Err(TrafficError::NotAHost { node: name(end.host, scenario), key }),
         None => Ok(()),
+    };
+    let once = |ends: &[Endpoint]| {
+        let mut seen = HashSet::new();
+        match ends.iter().find(|end| !seen.insert(**end)) {
+            Some(&twice) => Err(TrafficError::Twice(scenario.name_of(twice).to_owned())),
+            None => Ok(()),
+        }
     };
     match ends {
         Ends::Pairs(pairs) => {
             for &(from, to) in pairs {
                 hosts(&[from, to], "pairs")?;
                 if from == to {
-                    return Err(TrafficError::ToItself { host: name(from, scenario), key: "pairs" });
+                    return Err(TrafficError::ToItself { host: scenario.name_of(from).to_owned(), key: "pairs" });
                 }
-                joined(from, to, scenario, reach)?;
+                if from.host == to.host {
+                    return Err(within(from, to, "pairs", scenario));
+                }
+                joined(from.host, to.host, scenario, reach)?;
             }
             if pairs.is_empty() { Err(TrafficError::NoPair) } else { Ok(()) }
         }
-        Ends::Permutation(nodes) => {
-            hosts(nodes, "from")?;
-            let mut seen = HashSet::new();
-            if let Some(&twice) = nodes.iter().find(|node| !seen.insert(**node)) {
-                return Err(TrafficError::Twice(name(twice, scenario)));
+        Ends::Permutation(all) => {
+            hosts(all, "from")?;
+            once(all)?;
+            // Two of one host could be joined.
+            let mut seen: HashMap<NodeId, Endpoint> = HashMap::new();
+            for &end in all {
+                if let Some(other) = seen.insert(end.host, end) {
+                    return Err(within(other, end, "from", scenario));
+                }
             }
-            all_joined(nodes, nodes, scenario, reach)
+            all_joined(all, all, scenario, reach)
         }
         Ends::AllToAll(from, to) | Ends::Random(from, to) => {
             hosts(from, "from")?;
             hosts(to, "to")?;
-            for nodes in [from, to] {
-                let mut seen = HashSet::new();
-                if let Some(&twice) = nodes.iter().find(|node| !seen.insert(**node)) {
-                    return Err(TrafficError::Twice(name(twice, scenario)));
-                }
-            }
+            once(from)?;
+            once(to)?;
             all_joined(from, to, scenario, reach)
         }
     }
 }
 
-fn all_joined(from: &[NodeId], to: &[NodeId], scenario: &Scenario, reach: &mut Reach<'_>) -> Result<(), TrafficError> {
+/// Two endpoints of one host.
+fn within(from: Endpoint, to: Endpoint, key: &'static str, scenario: &Scenario) -> TrafficError {
+    let [from, to] = [from, to].map(|end| scenario.name_of(end).to_owned());
+    TrafficError::WithinAHost { from, to, key }
+}
+
+fn all_joined(
+    from: &[Endpoint],
+    to: &[Endpoint],
+    scenario: &Scenario,
+    reach: &mut Reach<'_>,
+) -> Result<(), TrafficError> {
+    let hosts = |ends: &[Endpoint]| {
+        let mut seen = HashSet::new();
+        ends.iter().map(|end| end.host).filter(|&host| seen.insert(host)).collect::<Vec<_>>()
+    };
+    let (from, to) = (hosts(from), hosts(to));
     // A host does not send to itself, so one host on both sides is no pair.
     if !from.iter().any(|from| to.iter().any(|to| to != from)) {
         return Err(TrafficError::NoPair);
     }
-    if reach.joins_all(from, to) {
+    if reach.joins_all(&from, &to) {
         return Ok(());
     }
-    for &to in to {
+    for &to in &to {
         for &from in from.iter().filter(|&&from| from != to) {
             joined(from, to, scenario, reach)?;
         }
@@ -206,12 +244,12 @@ fn check_route(traffic: &Traffic, scenario: &Scenario) -> Result<(), TrafficErro
         (Workload::Listed { flows, .. }, _) => Err(TrafficError::RouteForMany(flows.len())),
         (_, Ends::Pairs(pairs)) if pairs.len() == 1 => {
             let (from, to) = pairs[0];
-            route.validate(&scenario.network, from, to).map_err(TrafficError::Route)
+            route.validate(&scenario.network, from.host, to.host).map_err(TrafficError::Route)
         }
         (_, Ends::Pairs(pairs)) => Err(TrafficError::RouteForMany(pairs.len())),
         (_, Ends::Permutation(nodes)) => Err(TrafficError::RouteForMany(nodes.len())),
         (_, Ends::AllToAll(from, to) | Ends::Random(from, to)) => match (&from[..], &to[..]) {
-            (&[from], &[to]) => route.validate(&scenario.network, from, to).map_err(TrafficError::Route),
+            (&[from], &[to]) => route.validate(&scenario.network, from.host, to.host).map_err(TrafficError::Route),
             _ => Err(TrafficError::RouteForMany(from.len().saturating_mul(to.len()))),
         },
     }
@@ -226,6 +264,8 @@ fn check_packets(kind: &PacketKind, frame: Bytes) -> Result<(), TrafficError> {
         PacketKind::TokenBucket { rate: Rate::ZERO, .. } => zero("tokenBucket", "the rate"),
         PacketKind::TokenBucket { burst, .. } if burst < frame => Err(TrafficError::Burst { burst, frame }),
         PacketKind::ConstantRate { rate: Rate::ZERO } => zero("constantRate", "the rate"),
+        PacketKind::Jittered { rate: Rate::ZERO, .. } => zero("constantRate", "the rate"),
+        PacketKind::Jittered { jitter: Time::ZERO, .. } => zero("constantRate", "jitter"),
         PacketKind::Poisson { rate: Rate::ZERO } => zero("poisson", "the rate"),
         PacketKind::OnOff(OnOff { rate: Rate::ZERO, .. }) => zero("onOff", "the rate"),
         PacketKind::OnOff(OnOff { on: Time::ZERO, .. }) => zero("onOff", "the time of being on"),
@@ -240,8 +280,15 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
         None => {}
         Some(sizes) => sizes.validate().map_err(|error| TrafficError::Sizes { key: "sizes", error })?,
     }
-    if reliable.deadline == Some(Time::ZERO) {
-        return zero("deadline", "a deadline");
+    if let Some(deadline) = &reliable.deadline {
+        deadline.validate().map_err(TrafficError::Deadline)?;
+    }
+    match reliable.offer {
+        Some(_) if matches!(reliable.arrivals, Arrivals::Rpc(_)) => return Err(TrafficError::OfferOfRequests),
+        Some(Offer::Rate(Rate::ZERO)) => return zero("offer", "the rate"),
+        Some(Offer::Writes { bytes: Bytes::ZERO, .. }) => return zero("offer", "a write"),
+        Some(Offer::Writes { every: Time::ZERO, .. }) => return zero("offer", "the time between two writes"),
+        Some(_) | None => {}
     }
     let within = |key, value: f64, most: f64| {
         let accepted = value > 0.0 && value <= most;
@@ -256,8 +303,32 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
         Arrivals::Uniform { mean: Time::ZERO, .. } => zero("uniform", "the mean of gaps"),
         Arrivals::Uniform { connections: Some(0), .. } => zero("uniform", "the number of connections"),
         Arrivals::Uniform { .. } => Ok(()),
-        Arrivals::Rpc { outstanding: 0, .. } => zero("rpc", "the number of requests that are outstanding"),
-        Arrivals::Rpc { answer, .. } => answer.validate().map_err(|error| TrafficError::Sizes { key: "rpc", error }),
+        Arrivals::Rpc(rpc) if rpc.outstanding == 0 => zero("rpc", "the number of requests that are outstanding"),
+        Arrivals::Rpc(rpc) if rpc.chain == 0 => zero("rpc", "the number of steps"),
+        Arrivals::Rpc(rpc) if rpc.fan_out == 0 => zero("rpc", "the number of requests in a step"),
+        Arrivals::Rpc(rpc) => rpc.answer.validate().map_err(|error| TrafficError::Sizes { key: "rpc", error }),
+    }
+}
+
+/// Who answers requests: a server that is kept answers one, and others are drawn from enough of them.
+fn check_servers(rpc: &Rpc, ends: &Ends<Endpoint>, scenario: &Scenario) -> Result<(), TrafficError> {
+    match (rpc.server, ends) {
+        (Server::Kept, _) if rpc.chain > 1 || rpc.fan_out > 1 => Err(TrafficError::KeptServer),
+        (Server::Kept, _) => Ok(()),
+        (Server::Drawn, Ends::Pairs(_) | Ends::Permutation(_)) => Err(TrafficError::ServersOfPairs),
+        (Server::Drawn, Ends::AllToAll(from, to) | Ends::Random(from, to)) => {
+            let mut at: HashMap<NodeId, usize> = HashMap::new();
+            to.iter().for_each(|server| *at.entry(server.host).or_default() += 1);
+            let others = |client: &Endpoint| to.len() - at.get(&client.host).copied().unwrap_or(0);
+            match from.iter().find(|client| others(client) < rpc.fan_out as usize) {
+                None => Ok(()),
+                Some(client) => Err(TrafficError::TooFewServers {
+                    client: scenario.name_of(*client).to_owned(),
+                    servers: others(client),
+                    wanted: rpc.fan_out,
+                }),
+            }
+        }
     }
 }
 
@@ -292,9 +363,11 @@ fn check_frame(frame: Bytes, key: &'static str, traffic: &Traffic, scenario: &Sc
             hosts.sort_unstable();
             hosts.into_iter().try_for_each(check)
         }
-        (_, Ends::Pairs(pairs)) => pairs.iter().flat_map(|&(from, to)| [from, to]).try_for_each(check),
-        (_, Ends::Permutation(nodes)) => nodes.iter().copied().try_for_each(check),
-        (_, Ends::AllToAll(from, to) | Ends::Random(from, to)) => from.iter().chain(to).copied().try_for_each(check),
+        (_, Ends::Pairs(pairs)) => pairs.iter().flat_map(|&(from, to)| [from.host, to.host]).try_for_each(check),
+        (_, Ends::Permutation(ends)) => ends.iter().map(|end| end.host).try_for_each(check),
+        (_, Ends::AllToAll(from, to) | Ends::Random(from, to)) => {
+            from.iter().chain(to).map(|end| end.host).try_for_each(check)
+        }
     }
 }
 

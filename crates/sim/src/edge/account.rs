@@ -1,6 +1,7 @@
 //! What is counted at the edge, and what the outcome of a run says of it.
 
-use wayleave_scenarios::Scenario;
+use wayleave_contracts::{Direction, Policy, PolicyLevel};
+use wayleave_scenarios::{Scenario, SharingChange};
 use wayleave_schemes::parley::Services;
 use wayleave_stack::TunnelCounts;
 use wayleave_topology::NodeId;
@@ -9,7 +10,8 @@ use wayleave_units::{Bytes, Rate};
 use super::pairs::Pair;
 use crate::clock::{self, Instant};
 use crate::engine::Engine;
-use crate::stats::{Levels, Series};
+use crate::flows::{FRAMING, FlowState, HEADERS};
+use crate::stats::{Levels, Series, Shortfall};
 
 /// No service can be called this: names have no spaces.
 const BEST_EFFORT: &str = "best effort";
@@ -35,6 +37,10 @@ pub(super) struct Account {
     probes: MessageCounts,
     tunnels: Vec<TunnelOutcome>,
     interval: Option<Instant>,
+    /// What guarantees missed, transmitting and receiving, per edge and class; empty if nobody asks.
+    shortfalls: Vec<[Option<Box<Shortfall>>; 2]>,
+    /// When the interval began in which they are measured.
+    since: Instant,
 }
 
 /// Of one service at one place.
@@ -112,6 +118,11 @@ pub struct MachineShare {
     pub transmit: Option<Series>,
     /// What arrived, over time, if that is recorded.
     pub receive: Option<Series>,
+    /// What its guarantee to transmit missed, if it has one and series are recorded. What waits for tokens or for the
+    /// interface is wanted.
+    pub transmit_shortfall: Option<Shortfall>,
+    /// The same of its guarantee to receive. What waits at its senders is wanted.
+    pub receive_shortfall: Option<Shortfall>,
     /// The rate of its root limiter in bit/s over time, if that is recorded and there was a limit; the rate of the host's link
     /// where it had none.
     pub limit: Option<Levels>,
@@ -159,6 +170,7 @@ impl Account {
         };
         let name = |class| services.name(class).unwrap_or(BEST_EFFORT).to_owned();
         let names: Vec<String> = services.classes().map(name).collect();
+        let shortfalls = shortfalls(scenario, &names, hosts);
         let line = |&host: &NodeId| network.links_from(host).first().map_or(Rate::ZERO, |&up| network.link(up).rate);
         Self {
             rack_of: switches.into_iter().map(place).collect(),
@@ -172,6 +184,8 @@ impl Account {
             probes: MessageCounts::default(),
             tunnels: Vec::new(),
             interval: scenario.record.series.map(clock::from_time),
+            shortfalls,
+            since: 0,
         }
     }
 
@@ -252,6 +266,13 @@ impl Account {
 
     /// The warm-up is over. Series keep what they have.
     fn forget(&mut self) {
+        for (shortfalls, counts) in self.shortfalls.iter_mut().zip(&self.machines) {
+            for (shortfall, got) in shortfalls.iter_mut().zip([counts.sent, counts.received]) {
+                if let Some(shortfall) = shortfall {
+                    shortfall.forget(got);
+                }
+            }
+        }
         for counts in self.machines.iter_mut().chain(&mut self.crossing) {
             (counts.sent, counts.received, counts.drops) = (0, 0, 0);
         }
@@ -261,12 +282,25 @@ impl Account {
 
     fn outcome(self) -> SharingOutcome {
         let (classes, hosts, racks) = (self.names.len(), self.hosts, self.racks);
+        let mut shortfalls = self.shortfalls.into_iter();
         let mut machines: Vec<Vec<MachineShare>> = vec![Vec::new(); classes];
         for (place, counts) in self.machines.into_iter().enumerate() {
             let Counts { sent, received, drops, transmit, receive, limit } = counts;
             let (sent, received) = (Bytes::new(sent), Bytes::new(received));
             let host = hosts[place / classes];
-            machines[place % classes].push(MachineShare { host, sent, received, drops, transmit, receive, limit });
+            let [transmit_shortfall, receive_shortfall] =
+                shortfalls.next().unwrap_or_default().map(|shortfall| shortfall.map(|shortfall| *shortfall));
+            machines[place % classes].push(MachineShare {
+                host,
+                sent,
+                received,
+                drops,
+                transmit,
+                receive,
+                transmit_shortfall,
+                receive_shortfall,
+                limit,
+            });
         }
         let mut crossing: Vec<Vec<RackShare>> = vec![Vec::new(); classes];
         for (place, counts) in self.crossing.into_iter().enumerate() {
@@ -286,6 +320,33 @@ impl Account {
     }
 }
 
+/// A place for what each guarantee misses, transmitting and receiving, per edge and class: wherever a machine policy, also
+/// one that comes later, has a minimum for a service that is there. Empty without any, or if no series are recorded.
+fn shortfalls(scenario: &Scenario, names: &[String], hosts: &[NodeId]) -> Vec<[Option<Box<Shortfall>>; 2]> {
+    let (Some(sharing), Some(interval)) = (&scenario.sharing, scenario.record.series) else { return Vec::new() };
+    let later = sharing.events.iter().filter_map(|event| match &event.what {
+        SharingChange::Policy(policy) if policy.level() == PolicyLevel::Machine => Some(&**policy),
+        _ => None,
+    });
+    let policies: Vec<&Policy> = std::iter::once(&sharing.machine).chain(later).collect();
+    let has = |direction: Direction, name: &str| policies.iter().any(|policy| minimum(policy, direction, name) > 0);
+    let guaranteed: Vec<[bool; 2]> =
+        names.iter().map(|name| Direction::ALL.map(|direction| has(direction, name))).collect();
+    if !guaranteed.iter().flatten().any(|&has| has) {
+        return Vec::new();
+    }
+    let new = || Box::new(Shortfall::new(clock::from_time(interval)));
+    let at =
+        |host| names.iter().zip(&guaranteed).map(move |(name, has)| has.map(|has| has && sharing.is_at(name, host)));
+    hosts.iter().flat_map(|&host| at(host)).map(|has| has.map(|has| has.then(new))).collect()
+}
+
+/// What a policy guarantees to a service, in bit/s.
+fn minimum(policy: &Policy, direction: Direction, name: &str) -> u64 {
+    let place = policy.services().iter().position(|service| service.name == name);
+    place.map_or(0, |place| policy.terms(direction, None)[place].min.bits_per_second())
+}
+
 fn record(series: &mut Option<Series>, interval: Option<Instant>, bytes: u32, now: Instant) {
     if let Some(interval) = interval {
         series.get_or_insert_with(|| Series::new(interval)).add(now, u64::from(bytes));
@@ -300,8 +361,59 @@ impl Engine {
         }
     }
 
+    /// Whether it is measured what guarantees miss, and how often.
+    pub(crate) fn measures_guarantees(&self) -> Option<Instant> {
+        let account = &self.edges.as_deref()?.account;
+        account.interval.filter(|_| !account.shortfalls.is_empty())
+    }
+
+    /// An interval ends: what guarantees owed and missed in it.
+    pub(crate) fn measure_guarantees(&mut self, now: Instant) {
+        let waiting = self.waiting();
+        let Some(edges) = self.edges.as_deref_mut() else { return };
+        let (account, policy) = (&mut edges.account, &edges.sharing.machine);
+        let span = (account.since, now);
+        let minima: Vec<[u64; 2]> =
+            account.names.iter().map(|name| Direction::ALL.map(|direction| minimum(policy, direction, name))).collect();
+        let places = account.shortfalls.iter_mut().zip(&account.machines).zip(&waiting).zip(minima.iter().cycle());
+        for (((shortfalls, counts), waiting), rates) in places {
+            let got = [counts.sent, counts.received];
+            for (at, shortfall) in shortfalls.iter_mut().enumerate() {
+                if let Some(shortfall) = shortfall {
+                    shortfall.close(span, rates[at], got[at], waiting[at]);
+                }
+            }
+        }
+        account.since = now;
+    }
+
+    /// What is wanted and not sent, per edge and class: on its way from there, and on its way to there. Bytes on the wire.
+    fn waiting(&self) -> Vec<[u64; 2]> {
+        let Some(edges) = self.edges.as_deref() else { return Vec::new() };
+        let mut waiting = vec![[0_u64; 2]; edges.is_here.len()];
+        let mut add = |pair: &Pair, bytes: u64| {
+            for (place, way) in [(pair.from_place, 0), (pair.to_place, 1)] {
+                let sum = &mut waiting[place as usize][way];
+                *sum = sum.saturating_add(bytes);
+            }
+        };
+        for flow in &self.flows {
+            let is_open = matches!(flow.state, FlowState::Waiting | FlowState::Ready | FlowState::Held);
+            if is_open && let Some(pair) = edges.pairs.get(flow.pair as usize) {
+                add(pair, flow.sender.unsent(HEADERS + FRAMING));
+            }
+        }
+        for pair in &edges.pairs {
+            add(pair, edges.hosts[pair.sender as usize].stack.held(pair.outgoing.0));
+        }
+        waiting
+    }
+
     /// How hosts shared, at the end.
     pub(crate) fn sharing_outcome(&mut self) -> Option<SharingOutcome> {
+        if self.measures_guarantees().is_some() {
+            self.measure_guarantees(self.now);
+        }
         let mut edges = self.edges.take()?;
         edges.count_open_tunnels();
         Some(edges.account.outcome())

@@ -371,7 +371,7 @@ impl Engine {
 
     /// A packet was answered, which brought back what its pair had sent on its path.
     #[cold]
-    pub(crate) fn answered(&mut self, slot: PairSlot, path: u8, sent: u64, now: Instant) {
+    pub(crate) fn window_answered(&mut self, slot: PairSlot, path: u8, sent: u64, now: Instant) {
         let Some((stack, pair, _)) = self.stack_of(slot, now) else { return };
         if stack.answered(pair, PathIndex(u32::from(path)), sent, now) {
             self.run_pair(slot, now);

@@ -147,7 +147,7 @@ impl Engine {
         let (Some(source), Some(sink)) = (attached(from), attached(to)) else { return };
         let Some(edges) = self.edges.as_deref_mut() else { return };
         let bytes = message.body.wire_bytes();
-        let queue = edges.sharing.queue;
+        let queue = edges.queue;
         edges.account.message(bytes);
         edges.messages.sent += 1;
         // Spread over paths, without random numbers.

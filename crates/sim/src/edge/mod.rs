@@ -1,7 +1,7 @@
 //! The edge: at every host that has a service, a machine of each scheme, and what it sets carried out by the
 //! [stack](wayleave_stack).
 //!
-//! A pair is what one service of one host sends to one service of another. It opens with its first flow or packet, and
+//! A pair is what one service of one endpoint (a host or a virtual machine) sends to one service of another. It opens with its first flow or packet, and
 //! is forgotten when nothing was sent for a while. Hosts pull ([`crate::flows`]), so a limiter or a window holds a flow
 //! back before a segment is made, unless its pair has a tunnel: tunnels hold packets.
 //!
@@ -26,7 +26,8 @@
 //! - A packet that was lost anywhere is told as lost with the next one of its pair that arrives, as a gap in numbers
 //!   would show it. What a tunnel or a limiter drops never had a number.
 //! - A machine hears of a pair that it receives from when its first packet or probe arrives.
-//! - A pair wants to send while a flow of it is open or a packet of it waits ([`HostInput::Demand`]).
+//! - A pair wants to send while a flow of it is open whose application is not switched off, or a packet of it waits
+//!   ([`HostInput::Demand`]).
 //! - Where a window counts, acknowledgements bring back what the pair had sent; packets that nobody acknowledges are
 //!   answered by a frame of the smallest size. A window whose last packets were lost opens again when a transport of the
 //!   pair times out, and at the latest when nothing was sent or answered for 10 ms.
@@ -136,6 +137,8 @@ pub(crate) struct Edges {
     brokers: Brokers,
     account: Account,
     sharing: Box<Sharing>,
+    /// Of every port, for messages.
+    queue: u8,
     /// For faults of messages, and for when machines report first.
     rng: ChaCha8Rng,
 }
@@ -244,6 +247,7 @@ impl Engine {
             messages: Messages::default(),
             filters: HashMap::new(),
             sharing: Box::new(sharing.clone()),
+            queue: sharing.queue.unwrap_or_else(|| scenario.lowest_queue()),
             rng,
         }));
         self.processes.push(Process::Edges);

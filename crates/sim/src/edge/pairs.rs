@@ -1,6 +1,7 @@
 //! Pairs: they open, are found again, and are forgotten.
 
 use wayleave_roles::{ClassId, Demand, FlowStart, HostInput, Incoming, Outgoing, PairSpec, PathsChange};
+use wayleave_scenarios::Endpoint;
 use wayleave_schemes::parley::Services;
 use wayleave_stack::Opening;
 use wayleave_topology::NodeId;
@@ -14,8 +15,8 @@ use crate::flows::{Direction, FlowSlot};
 /// No flow has this number of its pair.
 const NO_FLOW: FlowSlot = FlowSlot::MAX;
 
-/// What a pair is known by: both hosts, and the class at each.
-pub(super) type PairKey = (NodeId, NodeId, u32, u32);
+/// What a pair is known by: both hosts, the class at each, and the endpoint at each (0 is the host itself).
+pub(super) type PairKey = (NodeId, NodeId, u32, u32, (u32, u32));
 
 /// A service of one host that sends to a service of another.
 #[derive(Debug)]
@@ -47,6 +48,8 @@ pub(super) struct Pair {
     pub(super) is_watched: bool,
     /// Flows that are open.
     pub(super) users: u32,
+    /// Of these, flows whose applications are switched off.
+    pub(super) paused: u32,
     /// Whether its machine takes it to have something to send.
     pub(super) wants: bool,
     pub(super) used_at: Instant,
@@ -86,20 +89,27 @@ impl Engine {
     pub(crate) fn pair_of(
         &mut self,
         traffic: u32,
-        (from, to): (NodeId, NodeId),
+        (from, to): (Endpoint, Endpoint),
         is_answer: bool,
         now: Instant,
     ) -> PairSlot {
         if self.edges.is_none() {
             return NO_PAIR;
         }
-        let (first, second) = self.spec.traffic[traffic as usize].classes;
-        let classes = if is_answer { (second, first) } else { (first, second) };
+        let spec = &self.spec.traffic[traffic as usize];
+        let classes = if is_answer {
+            let (first, second) = self.classes_of(spec, to, from);
+            (second, first)
+        } else {
+            self.classes_of(spec, from, to)
+        };
         let queue = self.spec.traffic[traffic as usize].queue;
         self.key_of((from, to), classes).map_or(NO_PAIR, |key| self.find_pair(key, queue, now))
     }
 
-    fn key_of(&self, (from, to): (NodeId, NodeId), (class, to_class): (u32, u32)) -> Option<PairKey> {
+    fn key_of(&self, (from, to): (Endpoint, Endpoint), (class, to_class): (u32, u32)) -> Option<PairKey> {
+        let endpoints = (from.number, to.number);
+        let (from, to) = (from.host, to.host);
         let edges = self.edges.as_deref()?;
         let has_edge = |node: NodeId| edges.of_node[node.index()] != NO_EDGE;
         if !has_edge(from) || !has_edge(to) {
@@ -113,7 +123,7 @@ impl Engine {
         // The scheme is the sender's. Where the receiving service has another one, both ends would not understand one
         // another: the pair is best effort there.
         let is_one = edges.scheme_of[class as usize] == edges.scheme_of[to_class as usize];
-        Some((from, to, class, if is_one { to_class } else { class }))
+        Some((from, to, class, if is_one { to_class } else { class }, endpoints))
     }
 
     fn find_pair(&mut self, key: PairKey, queue: u8, now: Instant) -> PairSlot {
@@ -123,7 +133,7 @@ impl Engine {
 
     /// `queue`: of the first traffic of the pair, and of its probes and answers.
     fn open_pair(&mut self, key: PairKey, queue: u8, now: Instant) -> PairSlot {
-        let (from, to, class, to_class) = key;
+        let (from, to, class, to_class, _) = key;
         let (paths, round_trip) = self.way_between(from, to);
         let (Some(forth), Some(back)) = (self.direction(from, to, queue), self.direction(to, from, queue)) else {
             return NO_PAIR;
@@ -155,6 +165,7 @@ impl Engine {
             free_flows: Vec::new(),
             is_watched: false,
             users: 0,
+            paused: 0,
             // It opens because something is to be sent.
             wants: true,
             used_at: now,
@@ -200,7 +211,7 @@ impl Engine {
         if let Some(incoming) = pair.incoming {
             return Some(incoming);
         }
-        let (from, to, class, to_class) = pair.key;
+        let (from, to, class, to_class, _) = pair.key;
         let (key, receiver, scheme) = (pair.number, pair.receiver, pair.scheme);
         let host = &mut edges.hosts[receiver as usize];
         let number = host.free_incoming.pop().unwrap_or(host.incoming.len() as u32);
@@ -258,11 +269,20 @@ impl Engine {
         }
     }
 
+    /// The application of one of a pair's flows is switched off, or on again.
+    pub(crate) fn pause_in_pair(&mut self, slot: PairSlot, is_paused: bool, now: Instant) {
+        if let Some(edges) = self.edges.as_deref_mut().filter(|_| slot != NO_PAIR) {
+            let paused = &mut edges.pairs[slot as usize].paused;
+            *paused = if is_paused { *paused + 1 } else { paused.saturating_sub(1) };
+            self.note_demand(slot, now);
+        }
+    }
+
     /// A pair's machine hears whether it has something to send, if that has changed.
     pub(super) fn note_demand(&mut self, slot: PairSlot, now: Instant) {
         let Some(edges) = self.edges.as_deref_mut() else { return };
         let pair = &mut edges.pairs[slot as usize];
-        let wants = pair.users > 0 || !edges.hosts[pair.sender as usize].stack.is_idle(pair.outgoing.0);
+        let wants = pair.users > pair.paused || !edges.hosts[pair.sender as usize].stack.is_idle(pair.outgoing.0);
         if std::mem::replace(&mut pair.wants, wants) != wants {
             let demand = if wants { Demand::Begins } else { Demand::Ends };
             let (sender, scheme, pair) = (pair.sender, pair.scheme, pair.outgoing);
@@ -271,7 +291,7 @@ impl Engine {
     }
 
     /// A source of packets belongs to a pair. One that is sent over several routes does not, and is not limited.
-    pub(crate) fn add_source(&mut self, stat: u32, ends: (NodeId, NodeId), classes: (u32, u32), queue: u8) {
+    pub(crate) fn add_source(&mut self, stat: u32, ends: (Endpoint, Endpoint), classes: (u32, u32), queue: u8) {
         let key = self.key_of(ends, classes);
         let Some(edges) = self.edges.as_deref_mut() else { return };
         let at = stat as usize;

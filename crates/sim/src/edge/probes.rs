@@ -222,7 +222,7 @@ impl Engine {
         self.forget_packet(id);
         let is_open = self.edges.as_deref().is_some_and(|edges| edges.open_pair(slot, epoch).is_some());
         if let Some(sent) = sent.filter(|_| is_open) {
-            self.answered(slot, path, sent, now);
+            self.window_answered(slot, path, sent, now);
         }
     }
 }

@@ -68,7 +68,7 @@ fn two_queues(discipline: Discipline) -> Scenario {
         let (ends, size) = (Ends::Pairs(vec![(from, to)]), FlowSizes::Fixed(Bytes::new(2_000)));
         let arrivals = Arrivals::Every(Time::from_micros(every));
         let mut traffic = Traffic::flows(&format!("q{queue}"), ends, arrivals, size);
-        traffic.queue = queue;
+        traffic.queue = Some(queue);
         scenario.traffic.push(traffic);
     }
     scenario.validate().unwrap();

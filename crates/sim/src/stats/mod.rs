@@ -21,12 +21,16 @@ mod completions;
 mod histogram;
 #[cfg(test)]
 mod histogram_tests;
+mod histograms;
 mod levels;
 mod series;
 #[cfg(test)]
 mod series_tests;
+mod shortfall;
 
 pub use completions::{Completions, Deadlines, SLOWDOWN_PARTS, SizeClass};
 pub use histogram::{Bucket, CdfPoint, Histogram};
+pub use histograms::{HistogramBin, Histograms};
 pub use levels::{LevelBin, Levels};
 pub use series::{Bin, Series};
+pub use shortfall::Shortfall;

@@ -102,6 +102,8 @@ pub(crate) struct Sender {
     /// Sent, neither acknowledged nor taken for lost.
     in_flight: u32,
     segments: u32,
+    /// Those that the application has written; all of them, mostly.
+    available: u32,
     segment: u32,
     last_bytes: u32,
     repair: Repair,
@@ -151,6 +153,7 @@ impl Sender {
             next: 0,
             in_flight: 0,
             segments,
+            available: segments,
             segment,
             last_bytes,
             repair: Repair::None,
@@ -180,6 +183,41 @@ impl Sender {
     /// How many segments there are; `None` if without end.
     pub(crate) fn segments(&self) -> Option<u32> {
         Some(self.segments).filter(|&segments| segments != ENDLESS)
+    }
+
+    /// So many segments are there now. What was sent stays sent.
+    pub(crate) fn make_available(&mut self, segments: u32) {
+        self.available = segments.clamp(self.next, self.segments);
+    }
+
+    /// How many segments so much payload makes: whole ones, and the last one as soon as all of it is there.
+    pub(crate) fn whole_segments(&self, bytes: u64) -> u32 {
+        let whole = bytes / u64::from(self.segment);
+        if self.segments != ENDLESS && bytes >= self.bytes_until(self.segments) {
+            return self.segments;
+        }
+        u32::try_from(whole).unwrap_or(ENDLESS).min(self.segments.saturating_sub(1))
+    }
+
+    /// Payload of the first so many segments, more than none.
+    fn bytes_until(&self, segments: u32) -> u64 {
+        u64::from(segments - 1) * u64::from(self.segment) + u64::from(self.bytes_of(segments - 1))
+    }
+
+    /// How much payload there has to be before the next segment can be sent for the first time, if it waits for that.
+    pub(crate) fn starved_of(&self) -> Option<u64> {
+        (self.next == self.available && self.available < self.segments).then(|| self.bytes_until(self.next + 1))
+    }
+
+    /// What was written and not sent yet, with so much overhead for each segment.
+    pub(crate) fn unsent(&self, overhead: u32) -> u64 {
+        let count = u64::from(self.available.saturating_sub(self.next));
+        match self.available.checked_sub(1) {
+            Some(last) if count > 0 => {
+                (count - 1) * u64::from(self.segment) + u64::from(self.bytes_of(last)) + count * u64::from(overhead)
+            }
+            _ => 0,
+        }
     }
 
     /// When it has to be woken: for a time-out, [`NEVER`] if none is pending.
@@ -218,7 +256,7 @@ impl Sender {
     }
 
     fn has_to_send(&self) -> bool {
-        self.next < self.segments || self.scoreboard.as_ref().is_some_and(|board| board.has_to_send_again())
+        self.next < self.available || self.scoreboard.as_ref().is_some_and(|board| board.has_to_send_again())
     }
 
     /// What to do now; a segment that is returned counts as sent.
@@ -237,7 +275,7 @@ impl Sender {
         let again = self.scoreboard.as_mut().and_then(|board| board.send_again());
         let (sequence, is_again) = match again {
             Some(sequence) => (sequence, true),
-            None if self.next < self.segments => {
+            None if self.next < self.available => {
                 self.next += 1;
                 (self.next - 1, false)
             }

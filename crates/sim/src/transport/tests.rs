@@ -212,3 +212,47 @@ fn a_scoreboard_agrees_with_a_list_of_all_segments() {
         }
     }
 }
+
+/// A window that is not used does not grow (RFC 9002, section 7.8): the application writes a segment in a round trip.
+#[test]
+fn a_sender_whose_application_is_slow_keeps_its_window() {
+    let after = |available: fn(u32) -> u32| {
+        let setup = Setup { max_window: 1_000, ..setup(1_000_000, 10) };
+        let mut sender = Sender::new(&setup, AnyFlow::newreno(&setup.flow_start()));
+        let mut on_the_way = Vec::new();
+        for round in 0..5 {
+            let sent = u64::from(round) * 10_000_000;
+            sender.make_available(available(round));
+            on_the_way.extend(send_all(&mut sender, sent));
+            let now = sent + 5_000_000;
+            for sequence in std::mem::take(&mut on_the_way) {
+                sender.on_answer(
+                    now,
+                    &Answer { sent, ..answer(sequence, sequence + 1, Block::default()) },
+                    |_, marked, _| marked,
+                );
+                on_the_way.extend(send_all(&mut sender, now));
+            }
+        }
+        let on_the_way = on_the_way.len();
+        sender.make_available(1_000);
+        on_the_way + send_all(&mut sender, 60_000_000).len()
+    };
+    assert_eq!(after(|round| round + 1), 10, "one segment in each round, so the first window is still the window");
+    assert!(after(|_| 1_000) > 20, "the window grows where there is always more to send");
+}
+
+#[test]
+fn a_sender_waits_for_what_is_not_written() {
+    let mut sender = sender(2_500, 9);
+    sender.make_available(0);
+    assert_eq!((send_all(&mut sender, 0), sender.starved_of()), (vec![], Some(1_000)));
+    assert_eq!([999, 1_000, 2_000, 2_499, 2_500].map(|bytes| sender.whole_segments(bytes)), [0, 1, 2, 2, 3]);
+    sender.make_available(2);
+    assert_eq!((send_all(&mut sender, 0), sender.starved_of()), (vec![0, 1], Some(2_500)));
+    // What was sent stays sent.
+    sender.make_available(0);
+    assert_eq!(sender.starved_of(), Some(2_500));
+    sender.make_available(3);
+    assert_eq!((send_all(&mut sender, 0), sender.starved_of()), (vec![2], None));
+}

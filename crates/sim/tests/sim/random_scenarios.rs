@@ -11,10 +11,10 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, BrokerAt, Buffering, Change, Congestion, Discipline, Ecn, EdgeScheme, ElasticSwitch, Element, Ends, Eyeq,
-    FabricBrokerAt, FlowSizes, MessageFaults, OnOff, Outage, Pacing, PacketKind, Parley, Phase, PortBehaviour, PortEcn,
-    Reliable, Routing, Scenario, SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport,
-    Workload,
+    Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, ElasticSwitch, Element,
+    Endpoint, Ends, Eyeq, FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Outage, Pacing, PacketKind, Parley,
+    Period, Phase, PortBehaviour, PortEcn, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharedService, Sharing,
+    SharingChange, SharingEvent, StaticLimits, Traffic, Transport, Vm, Workload,
 };
 use wayleave_sim::{Outcome, run};
 use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build};
@@ -128,7 +128,7 @@ impl Maker {
             Arrivals::Load(0.3),
             Arrivals::PerSecond(5_000.0),
             Arrivals::Every(Time::from_micros(700)),
-            Arrivals::Rpc { outstanding: 2, answer, think: time },
+            Arrivals::Rpc(Rpc { outstanding: 2, think: time, ..Rpc::new(answer) }),
             Arrivals::Uniform { mean: time, connections: self.of(&[None, Some(2)]) },
         ];
         if self.rng.random_bool(0.4) {
@@ -140,12 +140,10 @@ impl Maker {
             // As a share of 100 Gbit/s these would be billions of flows.
             arrivals = Arrivals::PerSecond(20_000.0);
         }
-        Workload::Flows(Reliable {
-            arrivals,
-            sizes: Some(sizes),
-            deadline: self.of(&[None, Some(time)]),
-            transport: self.of(&[None, Some(Transport::default())]),
-        })
+        let mut reliable = Reliable::new(arrivals, Some(sizes));
+        reliable.deadline = self.of(&[None, Some(Deadline::Fixed(time))]);
+        reliable.transport = self.of(&[None, Some(Transport::default())]);
+        Workload::Flows(reliable)
     }
 
     /// One thing fails, and perhaps works again.
@@ -177,6 +175,7 @@ impl Maker {
         ];
         let scheme = self.of(&schemes);
         let mut sharing = Sharing::new(scheme, self.policy(network, PolicyLevel::Machine));
+        sharing.queue = Some(0);
         sharing.idle = Time::from_micros(self.of(&[50, 400, 100_000]));
         sharing.packet_queue = Bytes::new(self.of(&[0, 3_000, 1_000_000]));
         if sharing.scheme.has_brokers() {
@@ -250,7 +249,7 @@ impl Maker {
         for number in 0..self.rng.random_range(1..4) {
             let (ends, workload) = (self.ends(&hosts), self.workload());
             let mut traffic = Traffic::new(&format!("traffic {number}"), ends, workload);
-            traffic.queue = self.rng.random_range(0..8);
+            traffic.queue = Some(self.rng.random_range(0..8));
             if scenario.sharing.is_some() {
                 traffic.service = self.of(&[None, Some("a".to_owned()), Some("b".to_owned())]);
                 traffic.to_service = self.of(&[None, Some("b".to_owned())]);
@@ -259,6 +258,66 @@ impl Maker {
             scenario.traffic.push(traffic);
         }
         scenario
+    }
+}
+
+impl Maker {
+    /// Switches, offers, deadlines, jitter, requests of several parts and virtual machines, on top of a scenario.
+    fn vary(&mut self, scenario: &mut Scenario) {
+        let hosts: Vec<NodeId> = scenario.network.hosts().collect();
+        let time = Time::from_micros(self.rng.random_range(1..900));
+        let service = scenario.sharing.as_ref().map(|_| "a".to_owned());
+        let places = [0, 0, 1, 1].map(|host| hosts[host]);
+        let vm = |(index, &host): (usize, &NodeId)| Vm { name: format!("vm {index}"), host, service: service.clone() };
+        scenario.vms = places.iter().enumerate().map(vm).collect();
+        let vms: Vec<Endpoint> = (0..4).filter_map(|vm| Endpoint::of_vm(&scenario.vms, vm)).collect();
+        let once = Period { from: Time::from_micros(100), on: time, off: None };
+        let again = Period { from: Time::from_micros(1_500), on: time, off: Some(time) };
+        let schedules = [
+            Schedule::periodic(Time::ZERO, time, time),
+            Schedule { periods: vec![once] },
+            Schedule { periods: vec![once, again] },
+        ];
+        for traffic in &mut scenario.traffic {
+            let schedule = self.of(&schedules);
+            traffic.active = self.of(&[None, Some(schedule)]);
+            if self.rng.random_bool(0.3) {
+                traffic.ends = self.of(&[
+                    Ends::AllToAll(vms.clone(), vms.clone()),
+                    Ends::Random(vms.clone(), vms.clone()),
+                    Ends::Pairs(vec![(vms[0], vms[2]), (vms[1], vms[2]), (vms[1], hosts[1].into())]),
+                ]);
+            }
+            match &mut traffic.workload {
+                Workload::Packets { kind, .. } => {
+                    if let PacketKind::ConstantRate { rate } = *kind {
+                        *kind = PacketKind::Jittered { rate, jitter: time };
+                    }
+                }
+                Workload::Flows(reliable) => self.vary_flows(reliable, time),
+                Workload::Listed { .. } => {}
+            }
+        }
+    }
+
+    fn vary_flows(&mut self, reliable: &mut Reliable, time: Time) {
+        let (min, mean) = (Time::from_micros(10), time);
+        reliable.deadline = self.of(&[
+            None,
+            Some(Deadline::Uniform(min, min + time)),
+            Some(Deadline::Exponential { mean, min }),
+            Some(Deadline::Values(vec![min, time])),
+        ]);
+        let writes = Offer::Writes { bytes: Bytes::new(3_000), every: time };
+        if let Arrivals::Rpc(rpc) = &mut reliable.arrivals {
+            rpc.server = Server::Drawn;
+            (rpc.chain, rpc.fan_out) = (self.rng.random_range(1..4), self.rng.random_range(1..3));
+        } else {
+            reliable.offer = self.of(&[None, Some(Offer::Rate(Rate::from_mbit(300))), Some(writes)]);
+        }
+        if reliable.arrivals == Arrivals::Once && self.rng.random_bool(0.5) {
+            reliable.sizes = None;
+        }
     }
 }
 
@@ -283,7 +342,10 @@ fn whatever_is_put_together_runs_and_counts_every_packet() {
     let (mut tried, mut shared, mut hops) = (0, 0, 0);
     for case in cases {
         let mut maker = Maker { rng: ChaCha8Rng::seed_from_u64(case) };
-        let scenario = maker.scenario();
+        let mut scenario = maker.scenario();
+        if case % 2 == 1 {
+            Maker { rng: ChaCha8Rng::seed_from_u64(case << 32) }.vary(&mut scenario);
+        }
         if scenario.validate().is_err() {
             continue;
         }

@@ -5,8 +5,8 @@ use crate::report::plot::axis::Axis;
 use crate::report::plot::bars::bars;
 use crate::report::plot::{Dot, Join, Line, MOST_LINES, Plot, WIDTH};
 use crate::report::scale::Share;
-use crate::sim::result::{Distribution, QueueResult, RunResult, TrafficResult};
-use crate::sim::summary::busiest;
+use crate::sim::result::{Distribution, QueueResult, RunResult, TimesResult, TrafficResult};
+use crate::sim::summary::{SHORTFALLS, busiest};
 use crate::sim::text;
 
 /// From the highest time of a figure down to the lowest one that is told from nothing.
@@ -157,6 +157,48 @@ pub(crate) fn throughput(run: &RunResult) -> Option<Element> {
         lines,
         text::rate,
     )
+}
+
+/// Round trips over time, where they are recorded.
+pub(crate) fn round_trips(run: &RunResult) -> Option<Element> {
+    let known: Vec<_> =
+        run.traffic.iter().filter_map(|traffic| Some((&traffic.name, traffic.round_trips.as_ref()?))).collect();
+    let points = |times: &TimesResult| {
+        let middle = |at: usize| (at as f64 + 0.5) * times.interval_ps as f64;
+        // Where nothing came there is nothing to draw.
+        let came = times.p99_ps.iter().zip(&times.count).enumerate().filter(|(_, (_, count))| **count > 0);
+        came.map(|(at, (&time, _))| Dot::at(middle(at), time as f64)).collect()
+    };
+    let lines = known.iter().map(|(name, times)| Line { name: (*name).clone(), points: points(times) }).collect();
+    let interval = text::time(known.first()?.1.interval_ps);
+    let x_name = format!("time; 99 % of those in each {interval}");
+    over_time(run, ("round-trips", "Round trips, over time"), &x_name, lines, text::mean_time)
+}
+
+/// What guarantees missed over time, where that is recorded: of each service, at all machines together.
+pub(crate) fn missed(run: &RunResult) -> Option<Element> {
+    let services = run.sharing.iter().flat_map(|sharing| &sharing.services);
+    let mut interval = None;
+    let mut lines = Vec::new();
+    for (service, (way, of)) in
+        services.flat_map(|service| ["sending", "receiving"].into_iter().zip(SHORTFALLS).map(move |way| (service, way)))
+    {
+        let mut sum: Vec<u64> = Vec::new();
+        for series in service.machines.iter().filter_map(|share| of(share)).map(|shortfall| &shortfall.missed) {
+            interval = Some(series.interval_ps);
+            sum.resize(sum.len().max(series.bytes.len()), 0);
+            sum.iter_mut().zip(&series.bytes).for_each(|(sum, bytes)| *sum += bytes);
+        }
+        let length = interval.unwrap_or(1) as f64;
+        let dot = |(at, &bytes): (usize, &u64)| Dot::at((at as f64 + 0.5) * length, bytes as f64 * 8e12 / length);
+        if sum.iter().any(|&bytes| bytes > 0) {
+            let points = sum.iter().enumerate().map(dot).collect();
+            lines.push(Line { name: format!("{}, {way}", service.name), points });
+        }
+    }
+    lines.truncate(MOST_LINES);
+    let x_name = format!("time; means over {}", text::time(interval?));
+    over_time(run, ("missed", "What guarantees missed, over time"), &x_name, lines, text::rate)
 }
 
 /// What waited for the links with the longest queues, where it is recorded.

@@ -97,7 +97,13 @@ fn run_sections(run: &RunResult) -> Vec<Element> {
         "Means, minima and maxima are exact. A percentile is never too low, and too high by less than 6.25 %.";
     let mut sections = vec![section(
         "What was sent, and how long it took",
-        tables::flows(run).into_iter().chain([tables::packets(run), paragraph(how_exact).class("quiet")]),
+        tables::flows(run)
+            .into_iter()
+            .chain(tables::sizes(run))
+            .chain(tables::round_trips(run))
+            .chain([tables::packets(run)])
+            .chain(tables::guarantees(run))
+            .chain([paragraph(how_exact).class("quiet")]),
     )];
     let times = [figures::completions(run), figures::delays(run)].into_iter().flatten();
     sections.extend(plots(times.chain(figures::slowdowns(run))).map(|plots| {
@@ -106,7 +112,9 @@ fn run_sections(run: &RunResult) -> Vec<Element> {
         let about = (!figures::slowdowns(run).is_empty()).then(|| paragraph(slowdown).class("quiet"));
         section("Distributions", [plots].into_iter().chain(about))
     }));
-    let over_time = [figures::throughput(run), figures::backlogs(run)].into_iter().flatten();
+    let over_time = [figures::throughput(run), figures::round_trips(run), figures::missed(run), figures::backlogs(run)]
+        .into_iter()
+        .flatten();
     sections.extend(plots(over_time).map(|plots| section("Over time", [plots])));
     sections.push(section("Queues", plots(figures::waits(run)).into_iter().chain([tables::queues(run)])));
     sections.push(section("Links", plots(figures::links(run)).into_iter().chain([tables::tiers(run)])));

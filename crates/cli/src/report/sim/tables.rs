@@ -3,8 +3,8 @@
 use crate::report::markup::Element;
 use crate::report::tables::Column::{self, Number, Text};
 use crate::report::tables::{boxed, table};
-use crate::sim::result::{Distribution, RunResult, Tier, TrafficKind, TrafficResult};
-use crate::sim::summary::{longest, mean_of, of, wire_rate};
+use crate::sim::result::{Distribution, RunResult, ServiceResult, SizeResult, Tier, TrafficKind, TrafficResult};
+use crate::sim::summary::{SHORTFALLS, longest, mean_of, missed, missed_cell, of, slowdown_cells, wire_rate};
 use crate::sim::text;
 
 /// The most queues of the table; the JSON has all.
@@ -38,6 +38,64 @@ pub(crate) fn flows(run: &RunResult) -> Option<Element> {
     let rows: Vec<_> = flows.iter().map(row).collect();
     let table = table("Flows: completion times, from the first to the last byte", &[], &heads, rows);
     (!flows.is_empty()).then(|| boxed("Flows", table))
+}
+
+/// Flows by decade of their size, where there is more than one.
+pub(crate) fn sizes(run: &RunResult) -> Option<Element> {
+    let mut heads = vec![("traffic", Text), ("up to", Number), ("finished", Number)];
+    heads.extend(times());
+    heads.extend(["slowdown, mean", "slowdown, 50 %", "slowdown, 99 %"].map(|head| (head, Number)));
+    let row = |traffic: &TrafficResult, size: &SizeResult| {
+        let mut row = vec![traffic.name.clone(), text::size(size.most_bytes), text::count(size.finished)];
+        row.extend(time_cells(size.completion_ps.as_ref()));
+        row.extend(slowdown_cells(size.slowdown_thousandths.as_ref()));
+        row
+    };
+    let several = run.traffic.iter().filter(|traffic| traffic.sizes.len() > 1);
+    let rows: Vec<_> = several.flat_map(|traffic| traffic.sizes.iter().map(|size| row(traffic, size))).collect();
+    let caption = "Flows by size: completion times, and how many times the ideal they are";
+    (!rows.is_empty()).then(|| boxed("Flows by size", table(caption, &[], &heads, rows)))
+}
+
+/// Round trips by traffic, where they are recorded.
+pub(crate) fn round_trips(run: &RunResult) -> Option<Element> {
+    let mut heads = vec![("traffic", Text), ("acknowledgements", Number)];
+    heads.extend(times());
+    let row = |traffic: &TrafficResult| {
+        let known = traffic.round_trip_ps.as_ref()?;
+        let mut row = vec![traffic.name.clone(), text::count(known.count)];
+        row.extend(time_cells(Some(known)));
+        Some(row)
+    };
+    let rows: Vec<_> = run.traffic.iter().filter_map(row).collect();
+    let caption = "Round trips: from a segment's release to its acknowledgement, as senders see them";
+    (!rows.is_empty()).then(|| boxed("Round trips", table(caption, &[], &heads, rows)))
+}
+
+/// What guarantees of services missed, where that is recorded.
+pub(crate) fn guarantees(run: &RunResult) -> Option<Element> {
+    let heads = [
+        ("service", Text),
+        ("owed, sending", Number),
+        ("missed", Number),
+        ("missed, of all", Number),
+        ("owed, receiving", Number),
+        ("missed", Number),
+        ("missed, of all", Number),
+    ];
+    let row = |service: &ServiceResult| {
+        let known = SHORTFALLS.map(|of| missed(service, of));
+        let cells = |of: Option<(u64, u64)>| {
+            let size = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), text::size);
+            [size(of.map(|(_, owed)| owed)), size(of.map(|(missed, _)| missed)), missed_cell(of)]
+        };
+        let mut row = vec![service.name.clone()];
+        row.extend(known.into_iter().flat_map(cells));
+        known.iter().any(Option::is_some).then_some(row)
+    };
+    let rows: Vec<_> = run.sharing.iter().flat_map(|sharing| &sharing.services).filter_map(row).collect();
+    let caption = "Guarantees: what they owed while there was demand, and missed, at all machines together";
+    (!rows.is_empty()).then(|| boxed("Guarantees", table(caption, &[], &heads, rows)))
 }
 
 /// Packets by traffic.

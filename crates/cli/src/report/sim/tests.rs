@@ -67,13 +67,14 @@ fn the_page_of_a_run_is_whole_and_loads_nothing() {
     let (batch, results) = simulated("run", &format!("{SCENARIO}  record: {{ series: 1ms }}\n"), true);
     let page = page::render(&batch, &results, "wayleave sim x.yaml");
     assert_whole(&page);
-    // Flows, packets, slowdowns, throughput, backlog, waits, links.
-    assert_eq!(figures(&page), 7);
+    // Flows, packets, slowdowns, throughput, round trips, backlog, waits, links.
+    assert_eq!(figures(&page), 8);
 }
 
 #[test]
 fn every_number_of_the_terminal_stands_on_the_page() {
-    let (batch, results) = simulated("figures", SCENARIO, true);
+    let (batch, results) = simulated("figures", &format!("{SCENARIO}  record: {{ series: 1ms }}\n"), true);
+    assert!(results[0].traffic[0].round_trip_ps.is_some() && results[0].traffic[0].sizes.len() > 1);
     let page = page::render(&batch, &results, "wayleave sim x.yaml");
     let mut text = Vec::new();
     summary::write_run(&mut text, &results[0]).unwrap();

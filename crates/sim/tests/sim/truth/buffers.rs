@@ -3,7 +3,7 @@
 use wayleave_scenarios::{Buffering, Discipline, Ends, PacketKind, Scenario, Traffic};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::truth::networks::{burst, flow, ports, queue, run, star};
+use crate::truth::networks::{burst, flow, highest, ports, queue, run, star};
 
 const FAST: Rate = Rate::from_gbit(100);
 const SLOW: Rate = Rate::from_gbit(1);
@@ -71,7 +71,8 @@ fn lengths(alpha: f64, count: usize, discipline: Discipline) -> Vec<(u64, u64)> 
         // Different overloads: the threshold does not depend on them.
         let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(1_500 + 500 * index as u64) };
         let pair = vec![(star.hosts[index], star.hosts[count + index])];
-        scenario.traffic.push(Traffic::packets(&format!("o{index}"), Ends::Pairs(pair), kind, Bytes::new(PACKET)));
+        let overload = Traffic::packets(&format!("o{index}"), Ends::Pairs(pair), kind, Bytes::new(PACKET));
+        scenario.traffic.push(highest(overload));
     }
     let outcome = run(&scenario, 1);
     let length = |index: usize| {

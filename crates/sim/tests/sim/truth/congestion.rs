@@ -66,7 +66,7 @@ fn marks_of_two_queues(ecn: PortEcn) -> (u64, u64) {
     scenario.transport = dctcp(10, 200);
     for index in 0..4 {
         let mut bulk = endless(&format!("f{index}"), star.hosts[index], star.hosts[5]);
-        bulk.queue = 1;
+        bulk.queue = Some(1);
         scenario.traffic.push(bulk);
     }
     let ends = Ends::Pairs(vec![(star.hosts[4], star.hosts[5])]);

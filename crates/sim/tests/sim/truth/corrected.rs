@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Discipline, Element, Ends, FlowSizes, Outage, PacketKind, Phase, Scenario, Traffic,
+    Arrivals, Buffering, Change, Discipline, Element, Ends, FlowSizes, Outage, PacketKind, Phase, Rpc, Scenario,
+    Traffic,
 };
 use wayleave_topology::NodeKind;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -35,8 +36,11 @@ fn a_flow_that_waits_for_its_turn_at_the_host_does_not_time_out() {
     let pairs = vec![(star.hosts[0], star.hosts[1])];
     let mut scenario = Scenario::new("turns", star.network.clone(), Time::from_millis(200));
     scenario.transport = fixed_window(1);
-    let arrivals =
-        Arrivals::Rpc { outstanding: 1_000, answer: FlowSizes::Fixed(Bytes::new(1)), think: Time::from_millis(1_000) };
+    let arrivals = Arrivals::Rpc(Rpc {
+        outstanding: 1_000,
+        think: Time::from_millis(1_000),
+        ..Rpc::new(FlowSizes::Fixed(Bytes::new(1)))
+    });
     let sizes = FlowSizes::Fixed(Bytes::new(10 * 1_460));
     scenario.traffic = vec![Traffic::flows("f", Ends::Pairs(pairs), arrivals, sizes)];
     let outcome = run(&scenario, 1);
@@ -104,7 +108,7 @@ fn calls() -> (u64, u64, f64) {
     let mut scenario = Scenario::new("calls", star.network.clone(), Time::from_millis(1));
     scenario.transport = fixed_window(100);
     let answer = FlowSizes::Fixed(Bytes::new(14_600));
-    let rpc = Arrivals::Rpc { outstanding: 1, answer, think: Time::ZERO };
+    let rpc = Arrivals::Rpc(Rpc::new(answer));
     let pairs = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
     scenario.traffic = vec![Traffic::flows("rpc", pairs, rpc, FlowSizes::Fixed(Bytes::new(14_600)))];
     let outcome = run(&scenario, 1);

@@ -3,7 +3,9 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
-use wayleave_scenarios::{EdgeScheme, Ends, PacketKind, Scenario, Sharing, StaticLimits, Traffic};
+use wayleave_scenarios::{
+    Arrivals, EdgeScheme, Endpoint, Ends, PacketKind, Reliable, Scenario, Sharing, StaticLimits, Traffic, Vm, Workload,
+};
 use wayleave_sim::{MachineShare, Outcome};
 use wayleave_topology::Network;
 use wayleave_units::{Bytes, Rate, Time};
@@ -193,4 +195,43 @@ fn series_of_machines_and_limits_add_up() {
     assert!(sender.receive.is_none() && receiver.transmit.is_none());
     let mut limit = sender.limit.as_ref().unwrap().bins(20_000_000_000);
     assert!(limit.all(|bin| (bin.mean() - 1e9).abs() < 1.0));
+}
+
+/// Catches: virtual machines whose pairs are taken for one, whose service is forgotten, or that are counted together. Two
+/// of one host send to a third one: two pairs, each with a limiter of its own, where two flows of hosts share one.
+#[test]
+fn pairs_of_virtual_machines_on_the_same_two_hosts_are_told_apart() {
+    let sent = |has_vms: bool| {
+        let Limited { star, mut scenario } = limited(2, None, Some(GIGABIT), 10 * FRAME, 20);
+        let vm = |name: &str, host: usize| Vm {
+            name: name.to_owned(),
+            host: star.hosts[host],
+            service: Some("a".to_owned()),
+        };
+        scenario.vms = vec![vm("one", 0), vm("other", 0), vm("to", 1)];
+        let ends: Ends<Endpoint> = if has_vms {
+            let end = |vm| Endpoint::of_vm(&scenario.vms, vm).unwrap();
+            // What would stay within a host is no pair.
+            Ends::AllToAll(vec![end(0), end(1)], vec![end(1), end(2)])
+        } else {
+            let pair = (star.hosts[0].into(), star.hosts[1].into());
+            Ends::Pairs(vec![pair, pair])
+        };
+        let flows = Workload::Flows(Reliable::new(Arrivals::Once, None));
+        let mut traffic = Traffic::new("flows", ends, flows);
+        traffic.service = (!has_vms).then(|| "a".to_owned());
+        scenario.traffic = vec![traffic];
+        let outcome = run(&scenario, 1);
+        let sent: Vec<_> = outcome.flows.iter().map(|flow| (flow.endpoints, flow.sent)).collect();
+        assert_eq!(machine(&outcome, "a", 0).sent.get(), sent.iter().map(|(_, sent)| sent * FRAME).sum::<u64>());
+        sent
+    };
+    let each = frames(10 * FRAME, GIGABIT, 20);
+    let vms = sent(true);
+    assert_eq!(vms.iter().map(|flow| flow.0).collect::<Vec<_>>(), [(1, 3), (2, 3)]);
+    // The line is busy with the other's burst when some tokens come.
+    assert!(vms.iter().all(|(_, sent)| sent.abs_diff(each) <= 1), "{vms:?}, {each} expected");
+    let hosts = sent(false);
+    assert_eq!((hosts.len(), hosts[0].0), (1, (0, 0)));
+    assert_eq!(hosts[0].1, each);
 }

@@ -223,7 +223,7 @@ fn every_datagram_is_delivered_or_counted_as_lost() {
             };
             let ends = Ends::Pairs(vec![(from, star.hosts[8])]);
             let mut traffic = Traffic::packets(&format!("t{index}"), ends, kind, Bytes::new(200 + 150 * index as u64));
-            traffic.queue = index as u8;
+            traffic.queue = Some(index as u8);
             traffic.stop = Some(Time::from_millis(50));
             scenario.traffic.push(traffic);
         }

@@ -4,6 +4,7 @@
 //! Every test builds a scenario through the public interface only, and says what it would catch. Numbers beside an
 //! expression are in picoseconds, like the simulator's, unless a unit is named.
 
+mod applications;
 mod buffers;
 mod congestion;
 mod copies;
@@ -11,6 +12,7 @@ mod corrected;
 mod latency;
 mod limiters;
 mod lossless;
+mod measures;
 mod networks;
 mod outages;
 mod paths;

@@ -104,12 +104,18 @@ pub(crate) fn burst(name: &str, from: NodeId, to: NodeId, frame: u64, count: u64
     let kind = PacketKind::TokenBucket { rate, burst, phase: Phase::Together };
     let mut traffic = Traffic::packets(name, Ends::Pairs(vec![(from, to)]), kind, Bytes::new(frame));
     traffic.start = Time::from_nanos(at);
+    highest(traffic)
+}
+
+/// The same in queue 0.
+pub(crate) fn highest(mut traffic: Traffic) -> Traffic {
+    traffic.queue = Some(0);
     traffic
 }
 
 /// Packets at exponential distances.
 pub(crate) fn poisson(name: &str, from: NodeId, to: NodeId, frame: u64, rate: Rate) -> Traffic {
-    Traffic::packets(name, Ends::Pairs(vec![(from, to)]), PacketKind::Poisson { rate }, Bytes::new(frame))
+    highest(Traffic::packets(name, Ends::Pairs(vec![(from, to)]), PacketKind::Poisson { rate }, Bytes::new(frame)))
 }
 
 /// Flows from a list of (start in ns, from, to, bytes of payload).
@@ -122,18 +128,18 @@ pub(crate) fn listed(name: &str, flows: &[(u64, NodeId, NodeId, u64)]) -> Traffi
         queue: None,
     });
     let flows = flows.collect();
-    Traffic::new(name, Ends::Pairs(Vec::new()), Workload::Listed { flows, transport: None })
+    highest(Traffic::new(name, Ends::<NodeId>::Pairs(Vec::new()), Workload::Listed { flows, transport: None }))
 }
 
 /// A flow without end between two hosts.
 pub(crate) fn endless(name: &str, from: NodeId, to: NodeId) -> Traffic {
-    let reliable = Reliable { arrivals: Arrivals::Once, sizes: None, deadline: None, transport: None };
-    Traffic::new(name, Ends::Pairs(vec![(from, to)]), Workload::Flows(reliable))
+    let reliable = Reliable::new(Arrivals::Once, None);
+    highest(Traffic::new(name, Ends::Pairs(vec![(from, to)]), Workload::Flows(reliable)))
 }
 
 /// One flow of this payload for every pair at once.
 pub(crate) fn once(name: &str, pairs: &[(NodeId, NodeId)], bytes: u64) -> Traffic {
-    Traffic::flows(name, Ends::Pairs(pairs.to_vec()), Arrivals::Once, FlowSizes::Fixed(Bytes::new(bytes)))
+    highest(Traffic::flows(name, Ends::Pairs(pairs.to_vec()), Arrivals::Once, FlowSizes::Fixed(Bytes::new(bytes))))
 }
 
 /// A window of so many full packets, for ever.

@@ -1,7 +1,8 @@
 //! The same input gives the same run.
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, Ecn, Ends, FlowSizes, OnOff, PacketKind, Scenario, Traffic, Transport,
+    Arrivals, Buffering, Congestion, Discipline, Ecn, Ends, FlowSizes, OnOff, PacketKind, Rpc, Scenario, Traffic,
+    Transport,
 };
 use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, FatTree, build};
@@ -25,7 +26,7 @@ fn mixture() -> Scenario {
     let on_off =
         PacketKind::OnOff(OnOff { rate: Rate::from_gbit(1), on: Time::from_micros(50), off: Time::from_micros(100) });
     let answer = FlowSizes::Exponential(Bytes::new(20_000));
-    let rpc = Arrivals::Rpc { outstanding: 2, answer, think: Time::from_micros(20) };
+    let rpc = Arrivals::Rpc(Rpc { outstanding: 2, think: Time::from_micros(20), ..Rpc::new(answer) });
     scenario.traffic = vec![
         Traffic::packets("poisson", everybody(), poisson, Bytes::new(700)),
         Traffic::packets("on and off", Ends::Permutation(hosts.clone()), on_off, Bytes::new(1_538)),

@@ -4,7 +4,8 @@ use wayleave_scenarios::{Buffering, Discipline, Scenario, Traffic};
 use wayleave_units::{Rate, Time};
 
 use crate::truth::networks::{
-    Cables, FRAME, SEGMENT, Star, assert_near, burst, endless, fixed_window, flow, poisson, ports, run, star, star_of,
+    Cables, FRAME, SEGMENT, Star, assert_near, burst, endless, fixed_window, flow, poisson, ports, queue, run, star,
+    star_of,
 };
 
 const FAST: Rate = Rate::from_gbit(100);
@@ -25,7 +26,7 @@ fn scenario(star: &Star, discipline: Discipline, traffic: Vec<Traffic>, millisec
 }
 
 fn in_queue(mut traffic: Traffic, queue: u8) -> Traffic {
-    traffic.queue = queue;
+    traffic.queue = Some(queue);
     traffic
 }
 
@@ -214,4 +215,21 @@ fn a_flow_over_two_bottlenecks_gets_what_the_tighter_one_gives() {
         let payload = flow(&outcome, index).payload.get() as f64;
         assert_near(payload, all * thirds / 3.0, 0.01, &format!("flow {index}"));
     }
+}
+
+/// Catches traffic that is put beside contracts because nobody said where: without a queue it is in the lowest that any
+/// port has, and in the only one of ports that serve all as one.
+#[test]
+fn traffic_that_names_no_queue_waits_in_the_lowest() {
+    let star = funnel(2);
+    let to = star.hosts[2];
+    let anywhere = Traffic { queue: None, ..burst("anywhere", star.hosts[0], to, 1_000, 10, 0) };
+    let first = burst("first", star.hosts[1], to, 1_000, 10, 0);
+    let outcome = |discipline| run(&scenario(&star, discipline, vec![anywhere.clone(), first.clone()], 1), 1);
+    let strict = outcome(Discipline::StrictPriority);
+    assert_eq!([0, 7].map(|number| queue(&strict, star.down[2], number).wait.count()), [10, 10]);
+    // Ten frames of 8 us each stand before the second one of the lowest queue, of which one was there first.
+    assert_eq!(flow(&strict, 1).delay.max(), Some(80_000 + 11 * 8_000_000));
+    assert_eq!(flow(&strict, 0).delay.max(), Some(80_000 + 20 * 8_000_000));
+    assert_eq!(queue(&outcome(Discipline::Fifo), star.down[2], 0).wait.count(), 20);
 }

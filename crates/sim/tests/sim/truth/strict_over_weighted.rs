@@ -36,7 +36,7 @@ fn scenario(star: &Star, discipline: Discipline, traffic: Vec<Traffic>, millisec
 }
 
 fn in_queue(mut traffic: Traffic, queue: u8) -> Traffic {
-    traffic.queue = queue;
+    traffic.queue = Some(queue);
     traffic
 }
 

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Discipline, Ends, FlowSizes, OnOff, PacketKind, Phase, Scenario, Traffic,
+    Arrivals, Buffering, Deadline, Discipline, Ends, FlowSizes, OnOff, PacketKind, Phase, Rpc, Scenario, Server,
+    Traffic, Workload,
 };
 use wayleave_topology::NodeId;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::truth::networks::{
-    Cables, SEGMENT, assert_near, finished, fixed_window, flow, listed, ports, queue, run, star,
+    Cables, SEGMENT, assert_near, finished, fixed_window, flow, highest, listed, ports, queue, run, star,
 };
 
 /// Little's law: in a closed loop without pauses, requests a second times the mean time of one is how many are
@@ -21,7 +22,7 @@ fn a_closed_loop_keeps_its_requests_outstanding() {
         let star = star(&[Rate::from_gbit(10); 4], 1_000);
         let mut scenario = Scenario::new("rpc", star.network.clone(), Time::from_millis(40));
         let answer = FlowSizes::Uniform(Bytes::new(1_000), Bytes::new(60_000));
-        let rpc = Arrivals::Rpc { outstanding, answer, think: Time::ZERO };
+        let rpc = Arrivals::Rpc(Rpc { outstanding, ..Rpc::new(answer) });
         let pairs = vec![(star.hosts[0], star.hosts[1]), (star.hosts[2], star.hosts[1])];
         scenario.transport = fixed_window(30);
         scenario.switches = ports(Discipline::Fifo, Buffering::Unlimited);
@@ -40,7 +41,7 @@ fn a_closed_loop_pauses_between_its_requests() {
     let star = star(&[Rate::from_gbit(10); 2], 0);
     let mut scenario = Scenario::new("think", star.network.clone(), Time::from_millis(200));
     let answer = FlowSizes::Fixed(Bytes::new(100));
-    let rpc = Arrivals::Rpc { outstanding: 100, answer, think: Time::from_millis(1) };
+    let rpc = Arrivals::Rpc(Rpc { outstanding: 100, think: Time::from_millis(1), ..Rpc::new(answer) });
     let pairs = vec![(star.hosts[0], star.hosts[1])];
     scenario.traffic = vec![Traffic::flows("rpc", Ends::Pairs(pairs), rpc, FlowSizes::Fixed(Bytes::new(100)))];
     let outcome = run(&scenario, 1);
@@ -141,7 +142,7 @@ fn the_warm_up_is_not_counted() {
         scenario.switches = ports(discipline, Buffering::EachQueue(Bytes::new(100_000)));
         let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
         let kind = PacketKind::ConstantRate { rate: Rate::from_gbit(5) };
-        let mut flood = Traffic::packets("flood", ends, kind, Bytes::new(1_000));
+        let mut flood = highest(Traffic::packets("flood", ends, kind, Bytes::new(1_000)));
         flood.stop = Some(Time::from_millis(8));
         let late = (12_000_000, star.hosts[0], star.hosts[1], 14_600);
         let early = (1_000_000, star.hosts[0], star.hosts[1], 14_600);
@@ -230,4 +231,118 @@ fn flows_wait_for_one_of_the_connections_of_their_pair() {
     // All at once they share the line: nobody is done before its fair share of it, so the mean is longer.
     let mean = |traffic: &wayleave_sim::TrafficOutcome| traffic.completions.times().mean().unwrap();
     assert!(mean(&many) > 1.2 * mean(&one), "{} and {}", mean(&many), mean(&one));
+}
+
+/// Catches: one deadline for all flows, deadlines that change what is sent, late flows that are counted by another flow's
+/// deadline. A flow of 500 segments takes one hop of its first segment and all of them in turn: 1,538 B are 1.2304 us at
+/// 10 Gbit/s, so 501 of them 616.4 us, without propagation.
+#[test]
+fn every_flow_has_a_deadline_of_its_own() {
+    let star = star(&[Rate::from_gbit(10); 2], 0);
+    let us = Time::from_micros;
+    let outcome = |deadline: Option<Deadline>| {
+        let mut scenario = Scenario::new("deadlines", star.network.clone(), Time::from_millis(400));
+        scenario.transport = fixed_window(1_000);
+        let arrivals = Arrivals::Every(Time::from_millis(1));
+        let ends = Ends::Pairs(vec![(star.hosts[0], star.hosts[1])]);
+        let mut traffic = Traffic::flows("f", ends, arrivals, FlowSizes::Fixed(Bytes::new(500 * SEGMENT)));
+        if let Workload::Flows(reliable) = &mut traffic.workload {
+            reliable.deadline = deadline;
+        }
+        scenario.traffic = vec![traffic];
+        run(&scenario, 1).traffic[0].completions.clone()
+    };
+    let none = outcome(None);
+    assert_eq!((none.finished(), none.times().max()), (400, Some(501 * 1_230_400)));
+    let fixed = |time| outcome(Some(Deadline::Fixed(time))).deadlines();
+    assert_eq!([fixed(Time::from_nanos(616_430)).missed, fixed(Time::from_nanos(616_431)).missed], [400, 0]);
+    // 400 draws: five deviations are 50 of a half, and 49 of e^-1.
+    let uniform = Deadline::Uniform(us(400), us(800));
+    let exponential = Deadline::Exponential { mean: Time::from_nanos(616_430), min: us(1) };
+    let values = Deadline::Values(vec![us(600), us(700), us(100), us(900)]);
+    let longer = Deadline::Exponential { mean: us(100), min: us(700) };
+    for (deadline, missed, tolerance) in [
+        (uniform, 400.0 * 0.541, 50.0),
+        (exponential, 400.0 * (1.0 - (-1.0_f64).exp()), 49.0),
+        (values, 200.0, 50.0),
+        (longer, 0.0, 5.0),
+    ] {
+        let found = outcome(Some(deadline.clone()));
+        assert_eq!(found.times(), none.times(), "{deadline:?}");
+        assert_eq!(found.deadlines().missed + found.deadlines().met, 400, "{deadline:?}");
+        let late = found.deadlines().missed as f64;
+        assert!((late - missed).abs() <= tolerance, "{deadline:?}: {late} late, {missed} expected");
+    }
+}
+
+/// A client and eight servers at one switch, 10 Gbit/s, without propagation: a request of 100 B takes 142.4 ns on a link,
+/// an acknowledgement 67.2 ns, an answer of one segment 1,230.4 ns.
+fn requests(rpc: Rpc, milliseconds: u64) -> wayleave_sim::Outcome {
+    let star = star(&[Rate::from_gbit(10); 9], 0);
+    let mut scenario = Scenario::new("requests", star.network.clone(), Time::from_millis(milliseconds));
+    scenario.transport = fixed_window(20);
+    let ends = Ends::AllToAll(vec![star.hosts[0]], star.hosts[1..].to_vec());
+    scenario.traffic = vec![Traffic::flows("q", ends, Arrivals::Rpc(rpc), FlowSizes::Fixed(Bytes::new(100)))];
+    run(&scenario, 1)
+}
+
+/// Catches: parts that are counted each for itself, a request that is over with its first answer, servers that are asked
+/// twice. The first request is at its server after 284.8 ns; its answer, behind the acknowledgement, at the switch at
+/// 1,582.4 ns, and all eight have passed the client's link after eight times 1,230.4 ns.
+#[test]
+fn a_request_that_fans_out_is_complete_with_its_last_answer() {
+    let pause = Time::from_millis(1_000);
+    let rpc =
+        Rpc { server: Server::Drawn, fan_out: 8, think: pause, ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT))) };
+    let outcome = requests(rpc, 1);
+    let traffic = &outcome.traffic[0];
+    assert_eq!((traffic.begun, finished(&outcome, 0)), (1, 1));
+    let all = traffic.completions.all();
+    assert_eq!(all.times.max(), Some(1_582_400 + 8 * 1_230_400));
+    assert_eq!(all.bytes, 8 * u128::from(SEGMENT));
+    // Alone all of them would share the client's link too: 11,358.4 ns.
+    assert_eq!(all.slowdowns.max(), Some(1_006));
+    // One request to each server, and one answer back.
+    assert_eq!(outcome.flows.iter().map(|flow| flow.delivered).collect::<Vec<_>>(), [1; 16]);
+}
+
+/// Catches: steps that overlap or that are left out. Each takes 284.8 ns, 67.2 ns behind the acknowledgement, and
+/// 2,460.8 ns; all but the first one also wait for the acknowledgement of the answer before, which is on the link.
+#[test]
+fn the_steps_of_a_request_follow_one_another() {
+    let pause = Time::from_millis(1_000);
+    let rpc = Rpc { server: Server::Drawn, chain: 3, think: pause, ..Rpc::new(FlowSizes::Fixed(Bytes::new(SEGMENT))) };
+    let outcome = requests(rpc, 1);
+    let all = outcome.traffic[0].completions.all();
+    assert_eq!((outcome.traffic[0].begun, all.finished()), (1, 1));
+    assert_eq!(all.times.max(), Some(3 * 2_812_800 + 2 * 67_200));
+    assert_eq!(all.bytes, 3 * u128::from(SEGMENT));
+    // 2,745.6 ns each if nothing were on the way but they: 8,572.8 over 8,236.8.
+    assert_eq!(all.slowdowns.max(), Some(1_041));
+}
+
+/// Catches servers that are drawn once, and draws that are not uniform.
+#[test]
+fn a_server_is_drawn_for_every_request() {
+    let rpc = Rpc { server: Server::Drawn, ..Rpc::new(FlowSizes::Fixed(Bytes::new(100))) };
+    let outcome = requests(rpc, 10);
+    let all = finished(&outcome, 0);
+    assert!(all > 8_000, "{all} requests");
+    let client = outcome.flows.iter().filter_map(|flow| flow.from).min().unwrap();
+    let asked: Vec<u64> =
+        outcome.flows.iter().filter(|flow| flow.from == Some(client)).map(|flow| flow.delivered).collect();
+    assert_eq!((asked.len(), asked.iter().sum::<u64>().abs_diff(all) <= 1), (8, true));
+    // An eighth each, with five standard deviations.
+    let (mean, deviation) = (all as f64 / 8.0, (all as f64 * 7.0 / 64.0).sqrt());
+    for server in asked {
+        assert!((server as f64 - mean).abs() < 5.0 * deviation, "{server} of {all}");
+    }
+}
+
+/// Catches requests that are counted as unfinished once for each part.
+#[test]
+fn a_request_that_is_not_over_is_unfinished_once() {
+    let rpc = Rpc { server: Server::Drawn, fan_out: 8, ..Rpc::new(FlowSizes::Fixed(Bytes::new(10_000_000))) };
+    let outcome = requests(rpc, 1);
+    assert_eq!((outcome.traffic[0].begun, outcome.traffic[0].completions.unfinished()), (1, 1));
 }

@@ -347,7 +347,7 @@ fn a_pair_leaves_a_path_that_fails_without_a_word() {
 fn telemetry_equals_an_outside_counter_for_every_port_and_queue() {
     let diamond = diamond(2);
     let mut scenario = contended(&diamond, 2);
-    scenario.traffic[1].queue = 3;
+    (scenario.traffic[0].queue, scenario.traffic[1].queue) = (Some(0), Some(3));
     scenario.warmup = Time::from_millis(1);
     scenario.record.trace = Some(1_000_000);
     let records = Records::default();

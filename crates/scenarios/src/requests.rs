@@ -1,0 +1,51 @@
+//! Closed loops of requests and their answers.
+
+use wayleave_units::Time;
+
+use crate::FlowSizes;
+
+/// A closed loop: requests are answered, and the next one leaves after a pause of exponential length.
+///
+/// A request is `chain` steps one after the other. Each step sends `fan_out` requests at once, and ends when the last of
+/// their answers is there. What is counted, with one time from the first byte to the last, is the whole.
+///
+/// ```
+/// use wayleave_scenarios::{FlowSizes, Rpc, Server};
+/// use wayleave_units::Bytes;
+/// // Partition and aggregate: a query to eight workers, then a query to eight others.
+/// let answer = FlowSizes::Fixed(Bytes::new(20_000));
+/// let query = Rpc { server: Server::Drawn, chain: 2, fan_out: 8, ..Rpc::new(answer) };
+/// assert_eq!((query.outstanding, query.chain * query.fan_out), (1, 16));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rpc {
+    /// How many are under way at once: of every pair, or of every client where servers are drawn. At least 1.
+    pub outstanding: u32,
+    /// From the server back to the client.
+    pub answer: FlowSizes,
+    /// Mean of the pause.
+    pub think: Time,
+    /// Who answers.
+    pub server: Server,
+    /// Steps, at least 1.
+    pub chain: u32,
+    /// Requests in each step, to different servers; at least 1.
+    pub fan_out: u32,
+}
+
+/// Who answers a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Server {
+    /// Always the receiver of the pair; one step with one request.
+    Kept,
+    /// For each request one of the receivers is drawn, other than the client. The ends are
+    /// [`Ends::AllToAll`](crate::Ends::AllToAll) or [`Ends::Random`](crate::Ends::Random).
+    Drawn,
+}
+
+impl Rpc {
+    /// One request at a time between each pair, without pause.
+    pub fn new(answer: FlowSizes) -> Self {
+        Self { outstanding: 1, answer, think: Time::ZERO, server: Server::Kept, chain: 1, fan_out: 1 }
+    }
+}

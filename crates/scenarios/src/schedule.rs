@@ -1,0 +1,116 @@
+//! When a traffic is active: periods at fixed times.
+
+use std::fmt;
+
+use wayleave_units::Time;
+
+/// When a traffic is active. It is not before the first entry.
+///
+/// ```
+/// use wayleave_scenarios::{Period, Schedule};
+/// use wayleave_units::Time;
+/// let ms = Time::from_millis;
+/// // On from 2 to 6 ms, from 10 to 14 ms and so on.
+/// let periodic = Schedule::periodic(ms(2), ms(4), ms(4));
+/// assert!(periodic.validate().is_ok());
+/// // On from 0 to 1 ms and from 5 to 7 ms, and never again.
+/// let twice = Schedule {
+///     periods: vec![
+///         Period { from: ms(0), on: ms(1), off: None },
+///         Period { from: ms(5), on: ms(2), off: None },
+///     ],
+/// };
+/// assert!(twice.validate().is_ok());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// In order of time; each holds until the next one begins.
+    pub periods: Vec<Period>,
+}
+
+/// On for a while, and off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Period {
+    /// When it is on for the first time, from the start of the run.
+    pub from: Time,
+    /// How long it is on; above zero.
+    pub on: Time,
+    /// How long it is off before it is on again; zero never ends. If absent it is on once.
+    pub off: Option<Time>,
+}
+
+impl Schedule {
+    /// On and off in turn.
+    pub fn periodic(from: Time, on: Time, off: Time) -> Self {
+        Self { periods: vec![Period { from, on, off: Some(off) }] }
+    }
+
+    /// Checks that there are entries in order of time, and that each is on.
+    ///
+    /// # Errors
+    /// What is wrong, and with which entry.
+    pub fn validate(&self) -> Result<(), ScheduleError> {
+        if self.periods.is_empty() {
+            return Err(ScheduleError::Empty);
+        }
+        if let Some(index) = self.periods.iter().position(|period| period.on == Time::ZERO) {
+            return Err(ScheduleError::NeverOn { index });
+        }
+        let falling = self.periods.windows(2).position(|pair| pair[1].from <= pair[0].from);
+        match falling {
+            Some(index) => {
+                let (before, from) = (self.periods[index].from, self.periods[index + 1].from);
+                Err(ScheduleError::Order { index: index + 1, before, from })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// What is wrong with a schedule. Entries are counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScheduleError {
+    /// It has no entries.
+    Empty,
+    /// An entry is on for no time.
+    NeverOn {
+        /// Which.
+        index: usize,
+    },
+    /// An entry does not begin after the one above it.
+    Order {
+        /// Which.
+        index: usize,
+        /// When the one above begins.
+        before: Time,
+        /// When it begins.
+        from: Time,
+    },
+    /// The traffic is a list of flows, each with its own time.
+    Listed,
+}
+
+impl ScheduleError {
+    /// The entry that it is about, if it is one.
+    pub fn index(&self) -> Option<usize> {
+        match *self {
+            Self::NeverOn { index } | Self::Order { index, .. } => Some(index),
+            Self::Empty | Self::Listed => None,
+        }
+    }
+}
+
+impl fmt::Display for ScheduleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "the traffic would never be active: at least one period is expected"),
+            Self::NeverOn { .. } => write!(f, "the time of being on has to be above zero"),
+            Self::Order { before, from, .. } => {
+                write!(f, "it begins at {from}, and the one above it at {before}: they stand in order of time")
+            }
+            Self::Listed => write!(f, "flows of a list begin when the list says, not when a schedule does"),
+        }
+    }
+}
+
+impl std::error::Error for ScheduleError {}

@@ -1,0 +1,98 @@
+//! What a guarantee missed while there was demand (uFAB, SIGCOMM 2022, section 5: bandwidth dissatisfaction).
+
+use super::series::Series;
+
+/// Bits of a byte times ps of a second.
+const BITS_PS: u128 = 8 * 1_000_000_000_000;
+
+/// What a guaranteed rate owed and did not give, interval by interval.
+///
+/// In an interval the demand is what was got in it and what still waits at its end. Owed is the guarantee or the demand,
+/// whichever is less; missed is what was owed beyond what was got. What is wanted in a part of an interval only may be
+/// owed for all of it, so intervals should be short beside the demands.
+///
+/// ```
+/// use wayleave_sim::stats::Shortfall;
+/// // 8 Gbit/s, 1 kB in every microsecond.
+/// let mut shortfall = Shortfall::new(1_000_000);
+/// let guarantee = 8_000_000_000;
+/// // 400 B of 1,000 B while much waits; then 400 B, and 100 B wait; then 1,200 B, more than is owed.
+/// shortfall.close((0, 1_000_000), guarantee, 400, 1_000_000);
+/// shortfall.close((1_000_000, 2_000_000), guarantee, 800, 100);
+/// shortfall.close((2_000_000, 3_000_000), guarantee, 2_000, 1_000_000);
+/// assert_eq!((shortfall.owed(), shortfall.missed()), (1_000 + 500 + 1_000, 600 + 100));
+/// let missed: Vec<u64> = shortfall.series().bins(3_000_000).map(|bin| bin.amount).collect();
+/// assert_eq!(missed, [600, 100, 0]);
+/// assert_eq!(shortfall.fraction(), Some(0.28));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Shortfall {
+    owed: u64,
+    missed: u64,
+    /// What had been got in all when the last interval ended; wraps.
+    before: u64,
+    series: Series,
+}
+
+impl Shortfall {
+    /// Nothing owed. The intervals of its series have this length in ps at first.
+    pub fn new(interval_ps: u64) -> Self {
+        Self { owed: 0, missed: 0, before: 0, series: Series::new(interval_ps) }
+    }
+
+    /// An interval ends, from the first to the second of two times in ps. `rate` in bit/s was guaranteed in it, `got` bytes
+    /// have been got since the count began, and `waiting` bytes are wanted and not there.
+    pub fn close(&mut self, (start_ps, end_ps): (u64, u64), rate: u64, got: u64, waiting: u64) {
+        let now = got.wrapping_sub(std::mem::replace(&mut self.before, got));
+        let bytes = u128::from(rate) * u128::from(end_ps.saturating_sub(start_ps)) / BITS_PS;
+        let guaranteed = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let owed = guaranteed.min(now.saturating_add(waiting));
+        let missed = owed.saturating_sub(now);
+        self.owed += owed;
+        self.missed += missed;
+        self.series.add(start_ps, missed);
+    }
+
+    /// What was owed and missed is forgotten, and the count of what was got, which is `got`, begins again. The series keeps
+    /// what it has.
+    pub fn forget(&mut self, got: u64) {
+        (self.owed, self.missed) = (0, 0);
+        self.before = self.before.wrapping_sub(got);
+    }
+
+    /// Bytes.
+    pub fn owed(&self) -> u64 {
+        self.owed
+    }
+
+    /// Bytes, part of what was owed.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    /// The part of what was owed that was missed; `None` where nothing was owed.
+    pub fn fraction(&self) -> Option<f64> {
+        (self.owed > 0).then(|| self.missed as f64 / self.owed as f64)
+    }
+
+    /// Bytes that were missed, over time.
+    pub fn series(&self) -> &Series {
+        &self.series
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_that_begins_again_in_an_interval_loses_nothing() {
+        let mut shortfall = Shortfall::new(1_000_000);
+        shortfall.close((0, 1_000_000), 8_000_000_000, 700, 5_000);
+        // 300 B come, the count begins again, and 200 B come.
+        shortfall.forget(1_000);
+        shortfall.close((1_000_000, 2_000_000), 8_000_000_000, 200, 5_000);
+        assert_eq!((shortfall.owed(), shortfall.missed()), (1_000, 500));
+        assert_eq!(shortfall.series().total(), 300 + 500);
+    }
+}

@@ -1,0 +1,127 @@
+//! Applications that do not hand all their data to the transport at once: flows that pause, and flows whose data comes
+//! bit by bit.
+//!
+//! A sender knows how many of its segments there are ([`Sender::available`]). A flow of an application has a [`Supply`],
+//! which is asked when its quick alarm rings: where the application is switched on or off, and where the sender has sent
+//! all that it was given. So a flow that has more data than the network takes costs no events.
+//!
+//! [`Sender::available`]: crate::transport::Sender
+
+use std::sync::Arc;
+
+use wayleave_scenarios::Offer;
+
+use crate::clock::{self, Instant, PS_PER_SECOND};
+use crate::engine::Engine;
+use crate::flows::{Flow, FlowSlot};
+use crate::schedule::Schedule;
+use crate::transport::{NEVER, Sender};
+
+/// What an application hands to the sender of one flow, and when.
+#[derive(Clone, Debug)]
+pub(crate) struct Supply {
+    /// Everything at once if absent, as long as it is on.
+    offer: Option<Offer>,
+    schedule: Option<Arc<Schedule>>,
+    /// When the flow began.
+    began: Instant,
+    /// For how long the traffic had been active then.
+    active: Instant,
+    /// Whether a flow that has everything may send.
+    is_on: bool,
+}
+
+impl Supply {
+    pub(crate) fn new(offer: Option<Offer>, schedule: Option<Arc<Schedule>>, began: Instant) -> Self {
+        let active = schedule.as_ref().map_or(began, |schedule| schedule.active(began));
+        Self { offer, schedule, began, active, is_on: true }
+    }
+
+    /// How much was written until now, payload.
+    fn written(&self, offer: Offer, now: Instant) -> u64 {
+        let active = self.schedule.as_ref().map_or(now, |schedule| schedule.active(now)) - self.active;
+        match offer {
+            Offer::Rate(rate) => clock::transmitted(active, rate),
+            Offer::Writes { bytes, every } => {
+                let every = clock::from_time(every).max(1);
+                let is_on = self.schedule.as_ref().is_none_or(|schedule| schedule.is_on(now));
+                // What is due at the end of a period is written at the start of the next.
+                let writes = if is_on { active / every + 1 } else { active.div_ceil(every) };
+                writes.saturating_mul(bytes.get())
+            }
+        }
+    }
+
+    /// When so much, more than nothing, has been written; [`NEVER`] if it never is.
+    fn written_at(&self, offer: Offer, bytes: u64) -> Instant {
+        match offer {
+            Offer::Rate(rate) => {
+                let bits = u128::from(bytes) * 8 * u128::from(PS_PER_SECOND);
+                let active = bits.div_ceil(u128::from(rate.bits_per_second().max(1)));
+                let active = self.active.saturating_add(Instant::try_from(active).unwrap_or(NEVER));
+                self.schedule.as_ref().map_or(active, |schedule| schedule.reached(active))
+            }
+            Offer::Writes { bytes: each, every } => {
+                let before = bytes.div_ceil(each.get().max(1)).saturating_sub(1);
+                let active = self.active.saturating_add(before.saturating_mul(clock::from_time(every)));
+                self.schedule.as_ref().map_or(active, |schedule| schedule.real(active))
+            }
+        }
+    }
+
+    /// How many segments of a sender there are now.
+    fn available(&self, sender: &Sender, now: Instant) -> u32 {
+        match self.offer {
+            None if self.is_on => u32::MAX,
+            None => 0,
+            Some(offer) => sender.whole_segments(self.written(offer, now)),
+        }
+    }
+
+    /// When the sender has to be given more, or be stopped: not before now.
+    pub(crate) fn next_look(&self, sender: &Sender, now: Instant) -> Instant {
+        match (self.offer, &self.schedule) {
+            _ if sender.is_done() => NEVER,
+            (None, None) => NEVER,
+            (None, Some(schedule)) => schedule.next_switch(now),
+            (Some(offer), _) => match sender.starved_of() {
+                Some(bytes) => self.written_at(offer, bytes).max(now),
+                None => NEVER,
+            },
+        }
+    }
+
+    /// How long after the beginning of the flow all of so many bytes were written.
+    pub(crate) fn lasts(&self, bytes: u64) -> Instant {
+        self.offer.map_or(0, |offer| self.written_at(offer, bytes).saturating_sub(self.began))
+    }
+}
+
+impl Flow {
+    /// Its sender is told what its application has written until now.
+    pub(crate) fn supply(&mut self, now: Instant) {
+        if let Some(supply) = &self.supply {
+            let available = supply.available(&self.sender, now);
+            self.sender.make_available(available);
+        }
+    }
+}
+
+impl Engine {
+    /// The application of a flow writes, or is switched on or off.
+    #[cold]
+    pub(crate) fn feed(&mut self, slot: FlowSlot, now: Instant) {
+        let flow = &mut self.flows[slot as usize];
+        let Some(supply) = &mut flow.supply else { return };
+        if let (None, Some(schedule)) = (supply.offer, &supply.schedule) {
+            let was_on = std::mem::replace(&mut supply.is_on, schedule.is_on(now));
+            let (is_on, pair) = (supply.is_on, flow.pair);
+            flow.supply(now);
+            if was_on != is_on {
+                self.pause_in_pair(pair, !is_on, now);
+            }
+            return;
+        }
+        flow.supply(now);
+    }
+}
