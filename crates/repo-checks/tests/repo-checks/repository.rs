@@ -28,7 +28,8 @@ pub(crate) fn files() -> io::Result<Vec<File>> {
             let path = if directory.is_empty() { name.clone() } else { format!("{directory}/{name}") };
             match entry.file_type()? {
                 kind if kind.is_dir() && is_ours(&path, &name) => directories.push(path),
-                kind if kind.is_file() => {
+                // In a worktree of git, `.git` is a file with the path of the repository.
+                kind if kind.is_file() && name != ".git" => {
                     // What is no text is no concern of these checks.
                     if let Ok(text) = fs::read_to_string(entry.path()) {
                         files.push(File { path, text });
