@@ -15,7 +15,6 @@ mod failure;
 mod import_args;
 mod inputs;
 mod lab;
-mod loko_args;
 mod model_args;
 mod output;
 mod progress;
