@@ -97,6 +97,12 @@ pub struct Parameter {
     pub value_name: &'static str,
     /// The key of the flag without which it means nothing; empty: it always means something.
     pub group: &'static str,
+    /// A value to show where it is missing; not empty: it has to be given.
+    pub example: &'static str,
+    /// What a message says where it is missing; empty: that a value is needed.
+    pub missing: &'static str,
+    /// What a message calls it; empty: its key.
+    pub noun: &'static str,
 }
 
 impl Parameter {
@@ -113,6 +119,9 @@ impl Parameter {
         option: "",
         value_name: "",
         group: "",
+        example: "",
+        missing: "",
+        noun: "",
     };
 
     /// Its sentence, without the full stop.
@@ -120,6 +129,11 @@ impl Parameter {
         let joined: Vec<&str> = self.text.split_whitespace().collect();
         let joined = joined.join(" ");
         joined.strip_suffix('.').map(ToOwned::to_owned).unwrap_or(joined)
+    }
+
+    /// What a message calls it.
+    pub const fn noun(&self) -> &'static str {
+        if self.noun.is_empty() { self.key } else { self.noun }
     }
 
     /// Its default in words; `None` where without a value there is none.

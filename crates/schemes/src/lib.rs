@@ -14,22 +14,16 @@ mod list;
 
 mod book;
 pub mod costs;
-pub mod cubic;
-pub mod dctcp;
 pub mod duplicates;
-pub mod ecmp;
 pub mod ecn;
 pub mod edges;
 pub mod elasticswitch;
 pub mod explanation;
 pub mod eyeq;
-pub mod flowlet;
 #[cfg(test)]
 mod fluid;
-pub mod newreno;
 pub mod parley;
 pub mod placement;
-pub mod presto;
 pub mod protection;
 mod random;
 pub mod refine;

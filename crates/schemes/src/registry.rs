@@ -15,6 +15,7 @@ use wayleave_topology::{FlowId, Network, Route};
 use crate::explanation::Section;
 use crate::placement::Placement;
 use crate::standing::{Held, SharedService, Standing, Term};
+use crate::transports::{PATHS, TRANSPORTS};
 
 /// Which defaults count where somebody says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -153,6 +154,12 @@ macro_rules! admission {
 }
 
 each_scheme!(admission);
+
+/// What all schemes say of themselves, role by role.
+pub fn all() -> impl Iterator<Item = &'static Descriptor> {
+    let admission = ADMISSION.iter().map(|entry| entry.descriptor);
+    admission.chain(TRANSPORTS.iter().copied()).chain(PATHS.iter().copied())
+}
 
 /// The admission scheme of a name.
 pub fn admission(name: &str) -> Option<&'static Entry> {

@@ -17,6 +17,7 @@ use wayleave_scenarios::{
     Reliable, Routing, Scenario, SharedService, Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport,
     Workload,
 };
+use wayleave_schemes::{flowlet, presto};
 use wayleave_sim::{Ending, Outcome, run};
 use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build};
 use wayleave_topology::{LinkId, Network, NodeId, PortSpec};
@@ -77,7 +78,7 @@ impl Maker {
     }
 
     fn transport(&mut self) -> Transport {
-        let kinds = [Congestion::Fixed(7), Congestion::NewReno, Congestion::Cubic, Congestion::Dctcp];
+        let kinds = [Congestion::fixed_window(7), Congestion::newreno(), Congestion::cubic(), Congestion::dctcp()];
         Transport {
             congestion: self.of(&kinds),
             min_timeout: Time::from_micros(self.of(&[200, 1_000, 10_000])),
@@ -223,10 +224,10 @@ impl Maker {
         scenario.transport = self.transport();
         let size = Bytes::new(20_000);
         scenario.routing = self.of(&[
-            Routing::Flow,
-            Routing::Flowlet { gap: Time::from_micros(50) },
-            Routing::Flowcell { size },
-            Routing::Packet,
+            Routing::ecmp(),
+            Routing::Flowlet(flowlet::Params { gap: Time::from_micros(50) }),
+            Routing::Flowcells(presto::Spreading { size }),
+            Routing::spraying(),
         ]);
         if self.rng.random_bool(0.2) {
             let switch = network.switches().next().unwrap();
