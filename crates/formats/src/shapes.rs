@@ -13,6 +13,10 @@ use crate::tenants as te;
 use crate::topology::{BUILDERS, DEFAULTS, LINK, NODE, QUEUE, TOPOLOGY_SPEC};
 
 fn schema(kind: &str) -> Value {
+    if kind == "scenario" {
+        // With all schemes of this build.
+        return serde_json::from_str(&crate::scenario_schema()).unwrap();
+    }
     let path = format!("{}/../../schemas/{kind}.schema.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
