@@ -225,6 +225,6 @@ fn benchmark(
 ) -> Result<Table, Box<dyn std::error::Error + Send + Sync>> {
     match file {
         Some(file) => Ok(read_benchmark(&Source::read(file)?)?),
-        None => Ok(wayleave_workbench::benchmark(&SoftwareSwitch::ZODIAC_FX, scenario, |_| {})?),
+        None => Ok(wayleave_experiments::low_cost::benchmark(&SoftwareSwitch::ZODIAC_FX, scenario, |_| {})?),
     }
 }

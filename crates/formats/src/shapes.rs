@@ -134,7 +134,7 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
     for (name, shape) in [
         ("topology", &sc::TOPOLOGY),
         ("ports", &sc::PORTS),
-        ("round-robin", &sc::ROUND_ROBIN),
+        ("weighted", &sc::WEIGHTED),
         ("shared-buffer", &sc::SHARED_BUFFER),
         ("red", &sc::RED),
         ("shared-service", &sc::SERVICE),

@@ -70,6 +70,7 @@ extern crate alloc;
 mod absent;
 mod admission;
 mod broker;
+mod custom;
 mod descriptor;
 mod flow;
 mod host;
@@ -82,7 +83,8 @@ mod tunnel;
 
 pub use absent::Absent;
 pub use admission::{Admission, Decision, DisjointRoute, Move, Request};
-pub use broker::{Broker, BrokerAction, BrokerInput, Member, Standing};
+pub use broker::{Broker, BrokerAction, BrokerInput, Leadership, Member};
+pub use custom::{CustomBroker, CustomHost, CustomMessage, Plugged};
 pub use descriptor::{Described, Descriptor, Given, Kind, Parameter, Parameters, Role, Setting, Value, Word};
 pub use flow::{Ack, Flow, FlowStart, Limit, Loss, Phase, RouteFacts};
 pub use host::{

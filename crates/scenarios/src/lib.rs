@@ -14,9 +14,9 @@ mod sizes;
 mod traffic;
 mod validate;
 
-pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, SharedService};
+pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, SharedService};
 pub use sharing::{
-    BrokerAt, EdgeScheme, ElasticSwitch, Eyeq, FabricBrokerAt, MessageFaults, Parley, Sharing, SharingChange,
+    BrokerAt, EdgeScheme, ElasticSwitch, Eyeq, FabricBrokerAt, MessageFaults, Parley, SchemeOf, Sharing, SharingChange,
     SharingError, SharingEvent, StaticLimits,
 };
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
@@ -111,6 +111,9 @@ pub enum Element {
 pub enum Change {
     /// It fails; paths avoid it at once.
     Fails,
+    /// It fails, and nobody is told: what comes to it is lost, and paths go on over it until something else changes them.
+    /// When it works again, nobody is told either.
+    FailsSilently,
     /// It works again.
     Works,
 }

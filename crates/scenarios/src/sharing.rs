@@ -51,6 +51,9 @@ const MAX_SERVICES: usize = u16::MAX as usize;
 pub struct Sharing {
     /// Who sets the limiters, and how.
     pub scheme: EdgeScheme,
+    /// Other schemes for some services: several live in one host, each with the classes that are named here. All other
+    /// services, and best effort, are `scheme`'s.
+    pub also: Vec<SchemeOf>,
     /// The services of machines.
     pub machine: Policy,
     /// What the racks' uplinks carry of the services of the same names (Parley).
@@ -70,6 +73,15 @@ pub struct Sharing {
     pub events: Vec<SharingEvent>,
 }
 
+/// A scheme for some services only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeOf {
+    /// Who sets their limiters, and how.
+    pub scheme: EdgeScheme,
+    /// Which services; each at most once in all.
+    pub services: Vec<String>,
+}
+
 /// Faults of messages, at random by the seed of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MessageFaults {
@@ -79,6 +91,8 @@ pub struct MessageFaults {
     pub duplicate: f64,
     /// They are held back for a time up to this, all times alike; so they overtake one another.
     pub delay: Time,
+    /// Which part of probes is lost, beside what full queues drop.
+    pub probe_loss: f64,
 }
 
 /// Something changes.
@@ -118,6 +132,7 @@ impl Sharing {
     pub fn new(scheme: EdgeScheme, machine: Policy) -> Self {
         Self {
             scheme,
+            also: Vec::new(),
             machine,
             rack: None,
             fabric: None,
@@ -127,6 +142,22 @@ impl Sharing {
             faults: MessageFaults::default(),
             events: Vec::new(),
         }
+    }
+
+    /// All schemes, the one of best effort first.
+    pub fn schemes(&self) -> impl Iterator<Item = &EdgeScheme> {
+        std::iter::once(&self.scheme).chain(self.also.iter().map(|also| &also.scheme))
+    }
+
+    /// Which of [`Self::schemes`] a service belongs to.
+    pub fn scheme_of(&self, service: &str) -> usize {
+        let named = |also: &SchemeOf| also.services.iter().any(|name| name == service);
+        self.also.iter().position(named).map_or(0, |at| at + 1)
+    }
+
+    /// Whether a scheme has brokers for racks and for the fabric.
+    pub fn has_brokers(&self) -> bool {
+        self.schemes().any(EdgeScheme::has_brokers)
     }
 
     /// The policies that there are, the machines' first.
@@ -170,11 +201,16 @@ impl Sharing {
         if names.len() > MAX_SERVICES {
             return Err(SharingError::TooMany { services: names.len() });
         }
-        let nested = self.machine.services().iter().find(|service| service.parent.is_some());
-        if let Some(service) = nested.filter(|_| !self.scheme.has_parts()) {
-            return Err(SharingError::Nested { service: service.name.clone(), scheme: self.scheme.name() });
+        self.check_schemes()?;
+        let nested = |service: &&wayleave_contracts::Service| {
+            service.parent.is_some()
+                && self.schemes().nth(self.scheme_of(&service.name)).is_some_and(|scheme| !scheme.has_parts())
+        };
+        if let Some(service) = self.machine.services().iter().find(nested) {
+            let scheme = self.schemes().nth(self.scheme_of(&service.name)).map_or("", EdgeScheme::name);
+            return Err(SharingError::Nested { service: service.name.clone(), scheme });
         }
-        if !self.scheme.has_brokers() {
+        if !self.has_brokers() {
             let unused = [("rack", &self.rack), ("fabric", &self.fabric)].into_iter().find(|(_, p)| p.is_some());
             if let Some((key, _)) = unused {
                 return Err(SharingError::NoBrokers { key, scheme: self.scheme.name() });
@@ -186,13 +222,41 @@ impl Sharing {
         if self.idle == Time::ZERO {
             return Err(SharingError::Zero { key: "idle" });
         }
-        for (key, value) in [("loss", self.faults.loss), ("duplicate", self.faults.duplicate)] {
+        let faults = self.faults;
+        for (key, value) in [("loss", faults.loss), ("duplicate", faults.duplicate), ("probeLoss", faults.probe_loss)] {
             if !(0.0..=1.0).contains(&value) {
                 return Err(SharingError::Part { key, value: value.to_string() });
             }
         }
         self.check_events(network)?;
-        self.scheme.validate(network)
+        self.schemes().try_for_each(|scheme| scheme.validate(network))
+    }
+
+    /// Other schemes are for services that there are, each for one scheme.
+    fn check_schemes(&self) -> Result<(), SharingError> {
+        let mut seen = BTreeSet::new();
+        for (index, also) in self.also.iter().enumerate() {
+            if also.services.is_empty() {
+                return Err(SharingError::NoService { index });
+            }
+            for name in &also.services {
+                if !self.machine.services().iter().any(|known| &known.name == name) {
+                    return Err(SharingError::UnknownService { index, name: name.clone() });
+                }
+                if !seen.insert(name) {
+                    return Err(SharingError::TwoSchemes { index, name: name.clone() });
+                }
+            }
+        }
+        for (place, service) in self.machine.services().iter().enumerate() {
+            let Some(parent) = self.machine.parent(place) else { continue };
+            let parent = &self.machine.services()[parent].name;
+            if self.scheme_of(&service.name) != self.scheme_of(parent) {
+                let (name, parent) = (service.name.clone(), parent.clone());
+                return Err(SharingError::SplitParent { name, parent });
+            }
+        }
+        Ok(())
     }
 
     fn check_events(&self, network: &Network) -> Result<(), SharingError> {
@@ -204,7 +268,7 @@ impl Sharing {
             }
             before = event.at;
             match &event.what {
-                SharingChange::Stops(_) | SharingChange::Starts(_) if !self.scheme.has_brokers() => {
+                SharingChange::Stops(_) | SharingChange::Starts(_) if !self.has_brokers() => {
                     return wrong(format!("scheme {} has no brokers", self.scheme.name()));
                 }
                 SharingChange::Stops(BrokerAt::Machine(host)) | SharingChange::Starts(BrokerAt::Machine(host))
@@ -213,7 +277,7 @@ impl Sharing {
                     return wrong(format!("{} is a switch: rack brokers are at hosts", network.node(*host).name));
                 }
                 SharingChange::Interval(Time::ZERO) => return wrong("an interval of 0ns measures nothing".to_owned()),
-                SharingChange::Interval(_) if !self.scheme.has_interval() => {
+                SharingChange::Interval(_) if !self.schemes().any(EdgeScheme::has_interval) => {
                     return wrong(format!("scheme {} has no interval", self.scheme.name()));
                 }
                 SharingChange::Policy(policy) => {
@@ -253,6 +317,8 @@ pub enum EdgeScheme {
     ElasticSwitch(ElasticSwitch),
     /// The same below rack brokers and a fabric broker (2014).
     Parley(Parley),
+    /// One that is not in this repository, by the name under which the driver was given it.
+    Custom(String),
 }
 
 /// Fixed limits (Parley, sections 4 and 6.3): the maxima of services for what they send, and one for every pair.
@@ -337,6 +403,7 @@ impl EdgeScheme {
             Self::Eyeq(_) => "eyeq",
             Self::ElasticSwitch(_) => "elasticswitch",
             Self::Parley(_) => "parley",
+            Self::Custom(_) => "custom",
         }
     }
 
@@ -347,7 +414,7 @@ impl EdgeScheme {
 
     /// Whether services of machines may have parts.
     fn has_parts(&self) -> bool {
-        matches!(self, Self::Eyeq(_) | Self::Parley(_))
+        matches!(self, Self::Eyeq(_) | Self::Parley(_) | Self::Custom(_))
     }
 
     fn has_interval(&self) -> bool {
@@ -361,6 +428,7 @@ impl EdgeScheme {
                 above_zero("pair", limits.pair == Some(Rate::ZERO))?;
                 above_zero("burst", limits.burst == Some(Bytes::ZERO))
             }
+            Self::Custom(_) => Ok(()),
             Self::Eyeq(eyeq) => eyeq.validate(),
             Self::ElasticSwitch(settings) => {
                 above_zero("period", settings.period == Some(Time::ZERO))?;
@@ -455,6 +523,39 @@ pub enum SharingError {
         /// Its key.
         key: &'static str,
     },
+    /// A further scheme without services.
+    NoService {
+        /// Which of the list.
+        index: usize,
+    },
+    /// A further scheme for a service that machines do not have.
+    UnknownService {
+        /// Which of the list.
+        index: usize,
+        /// The service.
+        name: String,
+    },
+    /// A service with two schemes.
+    TwoSchemes {
+        /// Which of the list names it again.
+        index: usize,
+        /// The service.
+        name: String,
+    },
+    /// A service that has another scheme than the one that it is part of.
+    SplitParent {
+        /// The service.
+        name: String,
+        /// What it is part of.
+        parent: String,
+    },
+    /// A scheme from outside that the driver was not given.
+    UnknownScheme {
+        /// Its name.
+        name: String,
+        /// Those that it was given.
+        known: Vec<String>,
+    },
     /// A part that is not between nothing and the whole.
     Part {
         /// Its key.
@@ -483,10 +584,16 @@ impl SharingError {
     pub fn key(&self) -> String {
         match self {
             Self::Level { key, .. } | Self::Capacity { key, .. } | Self::NoBrokers { key, .. } => (*key).to_owned(),
-            Self::Part { key: key @ ("loss" | "duplicate"), .. } => format!("faults.{key}"),
+            Self::Part { key: key @ ("loss" | "duplicate" | "probeLoss"), .. } => format!("faults.{key}"),
             Self::Zero { key: key @ "idle" } => (*key).to_owned(),
-            Self::Zero { .. } | Self::Part { .. } | Self::NotAHost { .. } => "scheme".to_owned(),
+            Self::UnknownScheme { .. } | Self::Zero { .. } | Self::Part { .. } | Self::NotAHost { .. } => {
+                "scheme".to_owned()
+            }
             Self::Nested { .. } | Self::TooMany { .. } => "machine".to_owned(),
+            Self::NoService { index } | Self::UnknownService { index, .. } | Self::TwoSchemes { index, .. } => {
+                format!("also.{index}")
+            }
+            Self::SplitParent { .. } => "also".to_owned(),
             Self::NoQueue { .. } => "queue".to_owned(),
             Self::Event { index, .. } => format!("events.{index}"),
         }
@@ -516,6 +623,19 @@ impl fmt::Display for SharingError {
             Self::NoQueue { queue, most } => {
                 write!(f, "no port has a queue {queue}: the most queues of a port are {most}, counted from 0")
             }
+            Self::UnknownScheme { name, known } if known.is_empty() => {
+                write!(f, "scheme {name} is not in this repository, and the run was given no schemes from outside")
+            }
+            Self::UnknownScheme { name, known } => {
+                write!(f, "the run was given no scheme {name}, but {}", known.join(", "))
+            }
+            Self::NoService { .. } => f.write_str("a further scheme needs the services that are its own"),
+            Self::UnknownService { name, .. } => write!(f, "machines have no service {name}"),
+            Self::TwoSchemes { name, .. } => write!(f, "service {name} has a scheme already: name each service once"),
+            Self::SplitParent { name, parent } => write!(
+                f,
+                "service {name} is part of {parent}, which has another scheme: a service and its parts need one scheme"
+            ),
             Self::Zero { key } => write!(f, "{key} is zero: it must be above zero"),
             Self::Part { key, value } => write!(f, "{key} is {value}: a part between nothing and all is expected"),
             Self::NotAHost { node, .. } => write!(f, "{node} is a switch: the fabric broker is at a host"),

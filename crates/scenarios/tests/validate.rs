@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wayleave_scenarios::{
     Arrivals, Buffering, Change, Congestion, Discipline, Ecn, Element, Ends, FlowSizes, FlowSpec, MAX_ACTORS, OnOff,
-    Outage, PacketKind, Phase, Routing, Scenario, ScenarioError, SharedService, Traffic, Transport, Workload,
+    Outage, PacketKind, Phase, PortEcn, Routing, Scenario, ScenarioError, SharedService, Traffic, Transport, Workload,
 };
 use wayleave_schemes::{flowlet, presto};
 use wayleave_topology::builders::{Cabling, build};
@@ -95,7 +95,7 @@ fn ports_that_cannot_work_are_refused() {
         });
     }
     let red = |min, max, probability, weight| {
-        Some(Ecn::Red { min: Bytes::new(min), max: Bytes::new(max), probability, weight })
+        PortEcn::from(Ecn::Red { min: Bytes::new(min), max: Bytes::new(max), probability, weight })
     };
     assert_refused(
         "switches.ecn",
@@ -108,6 +108,37 @@ fn ports_that_cannot_work_are_refused() {
     assert_refused("hosts.ecn", "a weight of 0: above 0 and up to 1 is accepted", |scenario| {
         scenario.hosts.ecn = red(1000, 2000, 0.1, 0.0);
     });
+}
+
+#[test]
+fn what_is_given_by_queue_is_given_for_every_queue() {
+    let over = |strict, weights: &[u32]| Discipline::StrictOverWeighted { strict, weights: weights.to_vec() };
+    assert_refused(
+        "switches.discipline",
+        "2 strict queues, 1 weighted, and the port of s1->h1 has 4 queues: together as many are expected",
+        |scenario| scenario.switches.discipline = over(2, &[1]),
+    );
+    assert_refused("switches.discipline", "queue 3 has a weight of 0: at least 1 is expected", |scenario| {
+        scenario.switches.discipline = over(2, &[1, 0]);
+    });
+    let marks = PortEcn::PerQueue(vec![Some(Ecn::Threshold(Bytes::new(9_000))), None]);
+    let unequal = "2 entries, and the port of s1->h1 has 4 queues: one for each is expected";
+    assert_refused("switches.ecn", unequal, |scenario| {
+        scenario.switches.discipline = Discipline::StrictPriority;
+        scenario.switches.ecn = marks.clone();
+    });
+    let single = "2 entries, and the port of s1->h1 has 1 queue: one for each is expected";
+    assert_refused("switches.ecn", single, |scenario| scenario.switches.ecn = marks.clone());
+    let share = "a probability of 0: above 0 and up to 1 is accepted";
+    assert_refused("switches.ecn", share, |scenario| {
+        let (min, max) = (Bytes::new(1), Bytes::new(2));
+        let red = Ecn::Red { min, max, probability: 0.0, weight: 1.0 };
+        scenario.switches.ecn = PortEcn::PerQueue(vec![Some(red)]);
+    });
+    let mut scenario = good();
+    scenario.switches.discipline = over(2, &[3, 1]);
+    scenario.switches.ecn = PortEcn::PerQueue(vec![None, None, marks.of(0), None]);
+    assert_eq!(scenario.validate(), Ok(()));
 }
 
 #[test]

@@ -4,9 +4,12 @@
 //! To add a room: a line in `edges!` below, and the size of its messages in [`AnyMessage::wire_bytes`]; for a broker a
 //! variant of [`AnyBroker`].
 
-use std::convert::Infallible;
+use std::fmt;
 
-use wayleave_roles::{Broker, BrokerAction, BrokerInput, Host, HostAction, HostInput};
+use wayleave_roles::{
+    Broker, BrokerAction, BrokerInput, CustomBroker, CustomHost, CustomMessage, Host, HostAction, HostInput, Incoming,
+    Probe, ProbeAnswer,
+};
 use wayleave_units::Time;
 
 use crate::elasticswitch::ElasticSwitch;
@@ -34,18 +37,24 @@ macro_rules! edges {
         #[allow(clippy::large_enum_variant, reason = "all machines of one run are of one variant")]
         pub enum AnyEdge {
             $($(#[$meta])* $room($room),)+
+            /// One that is not in this repository.
+            Custom(Box<dyn CustomHost>),
         }
 
         /// What machines and brokers write to one another.
         #[derive(Clone, Debug)]
         pub enum AnyMessage {
             $($(#[$meta])* $room(<$room as Host>::Message),)+
+            /// Of a scheme that is not in this repository.
+            Custom(CustomMessage),
         }
 
         /// What a machine's timer is for.
         #[derive(Clone, Copy, Debug)]
         pub enum AnyTimer {
             $($(#[$meta])* $room(<$room as Host>::Timer),)+
+            /// Of a scheme that is not in this repository.
+            Custom(u64),
         }
 
         $(impl From<$room> for AnyEdge {
@@ -76,6 +85,25 @@ macro_rules! edges {
                             room.on(now, input, &mut |action| act(action.widen(AnyMessage::$room, AnyTimer::$room)));
                         }
                     })+
+                    Self::Custom(host) => {
+                        let input = input.narrow(
+                            |message| if let AnyMessage::Custom(message) = message { Some(message) } else { None },
+                            |timer| if let AnyTimer::Custom(timer) = timer { Some(timer) } else { None },
+                        );
+                        if let Some(input) = input {
+                            let act = &mut |action: HostAction<'_, _, _>| {
+                                act(action.widen(AnyMessage::Custom, AnyTimer::Custom));
+                            };
+                            host.on(now, input, act);
+                        }
+                    }
+                }
+            }
+
+            fn answer(&mut self, now: Time, pair: Incoming, probe: &Probe) -> ProbeAnswer {
+                match self {
+                    $(Self::$room(room) => room.answer(now, pair, probe),)+
+                    Self::Custom(host) => host.answer(now, pair, probe),
                 }
             }
         }
@@ -99,7 +127,7 @@ impl AnyEdge {
         match self {
             Self::Eyeq(eyeq) => eyeq.set_interval(interval),
             Self::Shaper(shaper) => shaper.set_interval(interval),
-            Self::StaticLimits(_) | Self::ElasticSwitch(_) => {}
+            Self::StaticLimits(_) | Self::ElasticSwitch(_) | Self::Custom(_) => {}
         }
     }
 }
@@ -111,6 +139,7 @@ impl AnyMessage {
         let bytes = match self {
             Self::StaticLimits(never) => match *never {},
             Self::Eyeq(feedback) => Message::Feedback(*feedback).encoded_len() + NETWORK_HEADERS,
+            Self::Custom(message) => return message.wire_bytes,
             Self::ElasticSwitch(_) => TWO_RATES + UDP + NETWORK_HEADERS,
             Self::Shaper(message @ Message::Feedback(_)) => message.encoded_len() + NETWORK_HEADERS,
             Self::Shaper(message) => message.encoded_len() + UDP + NETWORK_HEADERS,
@@ -119,53 +148,73 @@ impl AnyMessage {
     }
 }
 
-/// A broker of any level.
-#[derive(Debug)]
+/// A broker of any level and scheme.
 pub enum AnyBroker {
     /// See [`RackBroker`].
     Rack(Box<RackBroker>),
     /// See [`FabricBroker`].
     Fabric(Box<FabricBroker>),
+    /// Of a scheme that is not in this repository.
+    Custom(CustomBroker),
+}
+
+impl fmt::Debug for AnyBroker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rack(broker) => broker.fmt(f),
+            Self::Fabric(broker) => broker.fmt(f),
+            Self::Custom(_) => f.write_str("Custom"),
+        }
+    }
 }
 
 impl AnyBroker {
-    /// Other terms for the same services and members.
+    /// Other terms for the same services and members, where the broker divides a pool.
     pub fn set_pool(&mut self, pool: Pool) {
         match self {
             Self::Rack(broker) => broker.set_pool(pool),
             Self::Fabric(broker) => broker.set_pool(pool),
+            Self::Custom(_) => {}
         }
     }
 }
 
 impl Broker for AnyBroker {
     type Message = AnyMessage;
-    type Timer = Infallible;
+    type Timer = AnyTimer;
 
     fn on(
         &mut self,
         now: Time,
-        input: BrokerInput<AnyMessage, Infallible>,
-        act: &mut dyn FnMut(BrokerAction<AnyMessage, Infallible>),
+        input: BrokerInput<AnyMessage, AnyTimer>,
+        act: &mut dyn FnMut(BrokerAction<AnyMessage, AnyTimer>),
     ) {
-        let input = match input {
-            BrokerInput::Started => BrokerInput::Started,
-            BrokerInput::Elected(standing) => BrokerInput::Elected(standing),
-            BrokerInput::Capacity { transmit, receive } => BrokerInput::Capacity { transmit, receive },
-            BrokerInput::Message { from, message: AnyMessage::Shaper(message) } => {
-                BrokerInput::Message { from, message }
-            }
-            // What another scheme wrote is nothing to this one.
-            BrokerInput::Message { .. } => return,
-            BrokerInput::Timer(never) => match never {},
-        };
-        let act = &mut |action| match action {
-            BrokerAction::Send { to, message } => act(BrokerAction::Send { to, message: AnyMessage::Shaper(message) }),
-            BrokerAction::Arm { timer, .. } => match timer {},
-        };
+        // What another scheme wrote is not for this one.
         match self {
-            Self::Rack(broker) => broker.on(now, input, act),
-            Self::Fabric(broker) => broker.on(now, input, act),
+            Self::Custom(broker) => {
+                let input = input.narrow(
+                    |message| if let AnyMessage::Custom(message) = message { Some(message) } else { None },
+                    |timer| if let AnyTimer::Custom(timer) = timer { Some(timer) } else { None },
+                );
+                if let Some(input) = input {
+                    broker.on(now, input, &mut |action| act(action.widen(AnyMessage::Custom, AnyTimer::Custom)));
+                }
+            }
+            Self::Rack(broker) => parley(&mut **broker, now, input, act),
+            Self::Fabric(broker) => parley(&mut **broker, now, input, act),
         }
+    }
+}
+
+/// Parley's brokers write as its shapers do, and have no timers.
+fn parley(
+    broker: &mut dyn Broker<Message = Message, Timer = std::convert::Infallible>,
+    now: Time,
+    input: BrokerInput<AnyMessage, AnyTimer>,
+    act: &mut dyn FnMut(BrokerAction<AnyMessage, AnyTimer>),
+) {
+    let message = |message| if let AnyMessage::Shaper(message) = message { Some(message) } else { None };
+    if let Some(input) = input.narrow(message, |_| None) {
+        broker.on(now, input, &mut |action| act(action.widen(AnyMessage::Shaper, |never| match never {})));
     }
 }

@@ -7,13 +7,14 @@
 //! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
 //! [`refine`], the nearest request that would fit; [`standing`], what every admission scheme says about what it admitted;
 //! [`registry`], those schemes by name; [`transports`], those of the packet path; [`edges`], those of
-//! the hosts' limiters; [`tune`], parameters of admission fitted to a mix of contracts.
+//! the hosts' limiters; [`custom`], tunnels and the paths of pairs; [`tune`], parameters of admission fitted to a mix of contracts.
 
 #[macro_use]
 mod list;
 
 mod book;
 pub mod costs;
+pub mod custom;
 pub mod duplicates;
 pub mod ecn;
 pub mod edges;

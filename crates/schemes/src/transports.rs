@@ -233,6 +233,14 @@ macro_rules! flows {
                 }
             }
 
+            #[inline]
+            fn hears_routes(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(flow) => flow.hears_routes(),)+
+                    Self::Custom(flow) => flow.hears_routes(),
+                }
+            }
+
             fn on_weight(&mut self, now: Time, weight: u32) {
                 match self {
                     $($(#[$meta])* Self::$scheme(flow) => flow.on_weight(now, weight),)+
@@ -383,6 +391,14 @@ macro_rules! paths {
                 }
             }
 
+            #[inline]
+            fn hears_reports(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(path) => path.hears_reports(),)+
+                    Self::Custom(path) => path.hears_reports(),
+                }
+            }
+
             fn on_report(&mut self, now: Time, report: PathReport) {
                 match self {
                     $($(#[$meta])* Self::$scheme(path) => path.on_report(now, report),)+
@@ -409,50 +425,63 @@ macro_rules! paths {
 
 each_scheme!(paths);
 
-/// Declares [`AnyMarking`], and how each call reaches the room that is meant.
-macro_rules! markings {
-    ($($(#[$meta:meta])* $room:ident,)+) => {
-        /// How one port marks packets, whichever way it is.
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub enum AnyMarking {
-            /// Not at all.
+/// Declares [`AnySwitch`], and how each call reaches the scheme module that is meant.
+macro_rules! switches {
+    ($($(#[$meta:meta])* $module:ident,)+) => {
+        /// What one queue of a port does beside queueing, whichever scheme it follows.
+        #[derive(Debug)]
+        pub enum AnySwitch {
+            /// Nothing: no packet is marked, and records of telemetry stay as the port writes them.
             None,
-            $($(#[$meta])* $room($room),)+
+            $($(#[$meta])* $module($module),)+
+            /// A scheme from outside of this crate: a virtual call for each packet.
+            Custom(CustomSwitch),
         }
 
-        $(impl From<$room> for AnyMarking {
-            fn from(marking: $room) -> Self {
-                Self::$room(marking)
+        $(impl From<$module> for AnySwitch {
+            fn from(switch: $module) -> Self {
+                Self::$module(switch)
             }
         })+
 
-        impl Switch for AnyMarking {
+        impl Switch for AnySwitch {
             #[inline]
             fn on_arrival(&mut self, now: Time, queue: QueueState, bytes: u32) -> Mark {
                 match self {
                     Self::None => Mark::No,
-                    $(Self::$room(marking) => marking.on_arrival(now, queue, bytes),)+
+                    $(Self::$module(switch) => switch.on_arrival(now, queue, bytes),)+
+                    Self::Custom(switch) => switch.0.on_arrival(now, queue, bytes),
                 }
             }
 
             fn on_telemetry(&mut self, now: Time, probe: Option<&Probe>, hop: &mut IntHop) {
                 match self {
                     Self::None => {}
-                    $(Self::$room(marking) => marking.on_telemetry(now, probe, hop),)+
+                    $(Self::$module(switch) => switch.on_telemetry(now, probe, hop),)+
+                    Self::Custom(switch) => switch.0.on_telemetry(now, probe, hop),
                 }
             }
         }
     };
 }
 
-markings! {
+switches! {
     /// See [`crate::ecn`].
     Threshold,
     /// See [`crate::ecn`].
     Red,
 }
 
-impl AnyMarking {
+/// A switch role that this crate does not know.
+pub struct CustomSwitch(pub Box<dyn Switch + Send>);
+
+impl fmt::Debug for CustomSwitch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CustomSwitch")
+    }
+}
+
+impl AnySwitch {
     /// Marks packets that find more than this (DCTCP).
     pub fn threshold(threshold: Bytes) -> Self {
         Self::Threshold(Threshold(threshold))
@@ -461,6 +490,17 @@ impl AnyMarking {
     /// Random early detection: see [`RedParams`].
     pub fn red(min: Bytes, max: Bytes, probability: f64, weight: f64, rate: Rate, seed: u64) -> Self {
         Self::Red(Red::new(RedParams { min, max, probability, weight, rate }, seed))
+    }
+
+    /// A scheme from outside.
+    pub fn custom(switch: Box<dyn Switch + Send>) -> Self {
+        Self::Custom(CustomSwitch(switch))
+    }
+
+    /// Whether it has to see packets whose transports understand no marks, and records of telemetry that nobody asked
+    /// the port for. Marking schemes need neither; what a scheme from outside needs is not known.
+    pub fn sees_everything(&self) -> bool {
+        matches!(self, Self::Custom(_))
     }
 }
 
@@ -510,10 +550,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_of_a_flow_is_a_cache_line_and_that_of_a_port_too() {
+    fn the_state_of_a_flow_is_a_cache_line_and_that_of_a_queue_too() {
         // They lie in the simulator's hottest tables.
         assert_eq!(size_of::<AnyFlow>(), 64);
         assert_eq!(size_of::<AnyPath>(), 40);
-        assert!(size_of::<AnyMarking>() <= 72, "{}", size_of::<AnyMarking>());
+        assert!(size_of::<AnySwitch>() <= 72, "{}", size_of::<AnySwitch>());
     }
 }

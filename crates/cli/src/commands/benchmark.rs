@@ -51,7 +51,8 @@ enum Form {
 /// Runs the command.
 pub(crate) fn run(args: &BenchmarkArgs) -> Result<Exit, Failure> {
     let mut progress = Progress::new(args.scenario.cases().count(), args.progress);
-    let table = wayleave_workbench::benchmark(&SoftwareSwitch::ZODIAC_FX, &args.scenario, |_| progress.step());
+    let table =
+        wayleave_experiments::low_cost::benchmark(&SoftwareSwitch::ZODIAC_FX, &args.scenario, |_| progress.step());
     drop(progress);
     let table = table.map_err(|error| Failure::Usage(error.to_string()))?;
     match args.output {

@@ -60,7 +60,7 @@ pub(crate) const SCENARIO_SPEC: Shape = Shape {
 pub(crate) use {
     network::TOPOLOGY,
     outages::{OUTAGE, RECORD},
-    ports::{PORTS, RED, ROUND_ROBIN, ROUTING, SERVICE, SHARED_BUFFER},
+    ports::{PORTS, RED, ROUTING, SERVICE, SHARED_BUFFER, WEIGHTED},
     sharing::{ELASTICSWITCH, EVENT, EYEQ, FAULTS, PARLEY, SCHEME, SHARING, STATIC_LIMITS},
     sizes::SIZES,
     sweep::SWEEP,

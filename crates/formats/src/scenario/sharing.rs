@@ -2,7 +2,7 @@
 
 use wayleave_contracts::{Policy, PolicyLevel};
 use wayleave_scenarios::{
-    BrokerAt, EdgeScheme, ElasticSwitch, Eyeq, FabricBrokerAt, MessageFaults, Parley, Sharing, SharingChange,
+    BrokerAt, EdgeScheme, ElasticSwitch, Eyeq, FabricBrokerAt, MessageFaults, Parley, SchemeOf, Sharing, SharingChange,
     SharingEvent, StaticLimits,
 };
 use wayleave_topology::Network;
@@ -18,7 +18,7 @@ use crate::tree::{Node, Value};
 
 pub(crate) const SHARING: Shape = Shape {
     what: "sharing",
-    keys: &["scheme", "machine", "rack", "fabric", "idle", "packetQueue", "queue", "faults", "events"],
+    keys: &["scheme", "also", "machine", "rack", "fabric", "idle", "packetQueue", "queue", "faults", "events"],
 };
 pub(crate) const SCHEME: Shape = Shape { what: "a scheme", keys: &["staticLimits", "eyeq", "elasticswitch", "parley"] };
 pub(crate) const STATIC_LIMITS: Shape = Shape { what: "fixed limits", keys: &["pair", "burst"] };
@@ -31,7 +31,9 @@ pub(crate) const PARLEY: Shape = Shape {
     what: "Parley",
     keys: &["shaper", "rackInterval", "fabricInterval", "heavyInRack", "heavyInFabric", "fabricBroker"],
 };
-pub(crate) const FAULTS: Shape = Shape { what: "faults of messages", keys: &["loss", "duplicate", "delay"] };
+pub(crate) const ALSO: Shape = Shape { what: "a further scheme", keys: &["scheme", "services"] };
+pub(crate) const FAULTS: Shape =
+    Shape { what: "faults of messages", keys: &["loss", "duplicate", "delay", "probeLoss"] };
 pub(crate) const EVENT: Shape = Shape { what: "an event", keys: &["at", "stop", "start", "policy", "interval"] };
 
 const SCHEMES: [&str; 4] = ["static-limits", "eyeq", "elasticswitch", "parley"];
@@ -62,8 +64,11 @@ pub(super) fn read(
     let events = fields.get("events").and_then(|node| node.expect_list("events", problems)).unwrap_or_default();
     let events: Vec<Option<SharingEvent>> =
         events.iter().map(|node| read_event(node, network, files, problems)).collect();
+    let also = fields.get("also").and_then(|node| node.expect_list("further schemes", problems)).unwrap_or_default();
+    let also: Vec<Option<SchemeOf>> = also.iter().map(|node| read_also(node, network, problems)).collect();
     let usual = Sharing::new(scheme?, machine?);
     Some(Sharing {
+        also: also.into_iter().collect::<Option<_>>()?,
         rack: rack.map_or(Some(None), |rack| rack.map(Some))?,
         fabric: fabric.map_or(Some(None), |fabric| fabric.map(Some))?,
         idle: idle.unwrap_or(Some(usual.idle))?,
@@ -88,6 +93,17 @@ fn read_level(
         return read_policy_spec(name, node, level, network, problems);
     }
     files.read(node, problems, |source| read_policy(source, network)).map(|file| file.policy)
+}
+
+/// A further scheme, and the services that are its own.
+fn read_also(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<SchemeOf> {
+    let fields = Fields::read(node, &ALSO, problems)?;
+    fields.require_all(["scheme", "services"], problems);
+    let scheme = fields.get("scheme").and_then(|node| read_scheme(node, network, problems));
+    let services = fields.get("services").and_then(|node| node.expect_list("services", problems))?;
+    let services: Vec<Option<String>> =
+        services.iter().map(|node| node.expect_text(problems).map(str::to_owned)).collect();
+    Some(SchemeOf { scheme: scheme?, services: services.into_iter().collect::<Option<_>>()? })
 }
 
 fn read_scheme(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> Option<EdgeScheme> {
@@ -176,7 +192,8 @@ fn read_faults(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<MessageFa
     let loss = fields.get("loss").map_or(Some(usual.loss), |node| number(node, problems));
     let duplicate = fields.get("duplicate").map_or(Some(usual.duplicate), |node| number(node, problems));
     let delay = fields.get("delay").map_or(Some(usual.delay), |node| node.quantity(problems));
-    Some(MessageFaults { loss: loss?, duplicate: duplicate?, delay: delay? })
+    let probe_loss = fields.get("probeLoss").map_or(Some(usual.probe_loss), |node| number(node, problems));
+    Some(MessageFaults { loss: loss?, duplicate: duplicate?, delay: delay?, probe_loss: probe_loss? })
 }
 
 fn read_event(

@@ -63,7 +63,7 @@ fn every_field_of_a_scenario_can_be_written() {
     assert_eq!((scenario.duration, scenario.warmup), (millis(20), millis(2)));
     assert_eq!(scenario.switches.discipline, Discipline::DeficitRoundRobin { weights: vec![8, 4, 2, 1] });
     assert_eq!(scenario.switches.buffering, Buffering::Shared { total: Bytes::new(4_000_000), alpha: 1.0 });
-    assert_eq!(scenario.switches.ecn, Some(Ecn::Threshold(Bytes::new(90_000))));
+    assert_eq!(scenario.switches.ecn, Ecn::Threshold(Bytes::new(90_000)).into());
     assert!(scenario.switches.telemetry && !scenario.hosts.telemetry);
     assert_eq!(scenario.hosts.buffering, Buffering::Unlimited);
     let service = scenario.shared_services[0];
@@ -193,9 +193,9 @@ fn ports_and_routing_have_short_forms() {
     assert_eq!(with("switches: { discipline: strict-priority }").switches.discipline, Discipline::StrictPriority);
     let smallest = with("switches: { discipline: smallest-remaining-first }").switches.discipline.clone();
     assert_eq!(smallest, Discipline::SmallestRemainingFirst);
-    let red = with("hosts: { ecn: { min: 10kB, max: 30kB, probability: 0.1 } }").hosts.ecn;
+    let red = with("hosts: { ecn: { min: 10kB, max: 30kB, probability: 0.1 } }").hosts.ecn.clone();
     let (min, max) = (Bytes::new(10_000), Bytes::new(30_000));
-    assert_eq!(red, Some(Ecn::Red { min, max, probability: 0.1, weight: 1.0 }));
+    assert_eq!(red, Ecn::Red { min, max, probability: 0.1, weight: 1.0 }.into());
     assert_eq!(with("transport: dctcp").transport.congestion, Congestion::dctcp());
     let services = with("sharedServices: [ { switch: all, rate: 1Gbit, buffer: 9kB } ]").shared_services.clone();
     assert_eq!(services.len(), 1);
@@ -273,7 +273,7 @@ fn a_path_finds_names_with_dots_and_adds_keys_that_are_not_there() {
     let spec = SPEC.replacen("10ms", sweep, 1).replace("{ name: a,", "{ name: a, sizes: 1B }, { name: a.b,");
     let scenario = &read(&spec).unwrap_or_else(|errors| panic!("{errors}")).runs[0].scenario;
     assert_eq!(scenario.traffic.iter().map(|traffic| traffic.queue).collect::<Vec<_>>(), [0, 2]);
-    assert_eq!(scenario.hosts.ecn, Some(Ecn::Threshold(Bytes::new(9000))));
+    assert_eq!(scenario.hosts.ecn, Ecn::Threshold(Bytes::new(9000)).into());
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn sharing_is_read_as_it_stands() {
     assert!(sharing.fabric.is_none());
     assert_eq!((sharing.idle, sharing.packet_queue), (Time::from_millis(7), Bytes::new(9_000)));
     assert_eq!(sharing.queue, 1);
-    let faults = MessageFaults { loss: 0.1, duplicate: 0.2, delay: Time::from_millis(3) };
+    let faults = MessageFaults { loss: 0.1, duplicate: 0.2, delay: Time::from_millis(3), ..MessageFaults::default() };
     assert_eq!(sharing.faults, faults);
     let changes: Vec<_> = sharing.events.iter().map(|event| (event.at, &event.what)).collect();
     assert_eq!(changes[0], (Time::from_millis(1), &SharingChange::Stops(BrokerAt::Machine(host("h1")))));

@@ -105,14 +105,25 @@ pub enum ScenarioError {
 /// How ports cannot work.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PortError {
-    /// Not one weight for each queue.
+    /// Not one weight for each queue that is served by weight.
     Weights {
         /// A link whose port has another number of queues.
         link: String,
         /// How many.
         queues: usize,
+        /// How many of them go before all weights.
+        strict: usize,
         /// How many weights there are.
         weights: usize,
+    },
+    /// A list of marks with not one entry for each queue.
+    Marks {
+        /// A link whose port has another number of queues.
+        link: String,
+        /// How many.
+        queues: usize,
+        /// How many entries there are.
+        marks: usize,
     },
     /// A queue of weight zero would never be served.
     ZeroWeight {
@@ -321,7 +332,7 @@ impl PortError {
         match self {
             Self::Weights { .. } | Self::ZeroWeight { .. } => "discipline",
             Self::NoBuffer | Self::Alpha(_) => "buffer",
-            Self::RedOrder { .. } | Self::RedShare { .. } => "ecn",
+            Self::Marks { .. } | Self::RedOrder { .. } | Self::RedShare { .. } => "ecn",
         }
     }
 }
@@ -388,12 +399,17 @@ impl fmt::Display for ScenarioError {
 impl fmt::Display for PortError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Weights { link, queues, weights } => {
-                let plural = if *weights == 1 { "" } else { "s" };
-                write!(
-                    f,
-                    "{weights} weight{plural}, and the port of {link} has {queues} queues: one for each is expected"
-                )
+            Self::Weights { link, queues, strict, weights } => {
+                match strict {
+                    0 => write!(f, "{weights} weight{}", plural(*weights))?,
+                    _ => write!(f, "{strict} strict queue{}, {weights} weighted", plural(*strict))?,
+                }
+                let each = if *strict == 0 { "one for each is expected" } else { "together as many are expected" };
+                write!(f, ", and the port of {link} has {queues} queue{}: {each}", plural(*queues))
+            }
+            Self::Marks { link, queues, marks } => {
+                let (entries, of) = (if *marks == 1 { "entry" } else { "entries" }, plural(*queues));
+                write!(f, "{marks} {entries}, and the port of {link} has {queues} queue{of}: one for each is expected")
             }
             Self::ZeroWeight { queue } => write!(f, "queue {queue} has a weight of 0: at least 1 is expected"),
             Self::NoBuffer => write!(f, "a buffer of 0B holds no packet"),
@@ -465,6 +481,10 @@ impl fmt::Display for TrafficError {
             }
         }
     }
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 impl std::error::Error for ScenarioError {}

@@ -242,6 +242,11 @@ impl Transport for Cubic {
 
 impl Flow for Cubic {
     #[inline]
+    fn hears_routes(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         self.outstanding = saturate(ack.sent.saturating_sub(ack.acknowledged));
         if let Stage::Off(history) = self.stage {

@@ -163,6 +163,11 @@ impl Transport for Dctcp {
 
 impl Flow for Dctcp {
     #[inline]
+    fn hears_routes(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>) {
         self.base.hear(ack);
         self.observe(ack);

@@ -79,6 +79,11 @@ impl PathScheme for PerFlow {
 
 impl Path for PerFlow {
     #[inline]
+    fn hears_reports(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn choose(&mut self, _now: Time, departure: Departure) -> u32 {
         self.path(departure.paths)
     }

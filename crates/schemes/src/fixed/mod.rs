@@ -48,6 +48,11 @@ impl Transport for Fixed {
 }
 
 impl Flow for Fixed {
+    #[inline]
+    fn hears_routes(&self) -> bool {
+        false
+    }
+
     fn on_ack(&mut self, _: Time, _: &Ack<'_>) {}
 
     fn on_loss(&mut self, _: Time, _: Loss) {}

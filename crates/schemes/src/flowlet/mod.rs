@@ -85,6 +85,11 @@ impl PathScheme for Flowlet {
 
 impl Path for Flowlet {
     #[inline]
+    fn hears_reports(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn choose(&mut self, now: Time, departure: Departure) -> u32 {
         let is_close = now.saturating_sub(self.last) < self.gap;
         self.last = now;

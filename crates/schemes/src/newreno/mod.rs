@@ -205,6 +205,11 @@ impl Transport for NewReno {
 
 impl Flow for NewReno {
     #[inline]
+    fn hears_routes(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>) {
         self.hear(ack);
         if may_grow(ack) {

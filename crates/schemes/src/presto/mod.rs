@@ -126,6 +126,11 @@ impl PathScheme for Flowcells {
 
 impl Path for Flowcells {
     #[inline]
+    fn hears_reports(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn choose(&mut self, _now: Time, departure: Departure) -> u32 {
         let bytes = u64::from(departure.bytes);
         match self.path {

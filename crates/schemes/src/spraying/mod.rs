@@ -59,6 +59,11 @@ impl PathScheme for PerPacket {
 
 impl Path for PerPacket {
     #[inline]
+    fn hears_reports(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn choose(&mut self, _now: Time, departure: Departure) -> u32 {
         self.random.below(departure.paths)
     }

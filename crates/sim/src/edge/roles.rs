@@ -1,9 +1,12 @@
 //! A machine or a broker of a scheme, from a scenario.
 
 use rand::rngs::ChaCha8Rng;
+use std::sync::Arc;
 use wayleave_contracts::{ContentionPoint, Direction};
-use wayleave_roles::{BrokerId, ClassId};
+
+use wayleave_roles::{BrokerId, ClassId, PairSpec};
 use wayleave_scenarios::{EdgeScheme, Parley, Scenario, Sharing};
+use wayleave_schemes::custom::{AnyPairPath, AnyTunnel};
 use wayleave_schemes::edges::AnyEdge;
 use wayleave_schemes::elasticswitch::{self, ElasticSwitch};
 use wayleave_schemes::eyeq::{self, Eyeq, Line};
@@ -13,6 +16,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::Rate;
 
 use super::EdgeId;
+use crate::custom::{Custom, CustomScheme, HostPlace};
 use crate::{clock, random};
 
 /// Which policies everybody has: a run begins with the first ones, and terms that change keep the numbers of services.
@@ -23,16 +27,58 @@ pub(super) fn policies(sharing: &Sharing) -> Policies<'_> {
     Policies { machine: Some(&sharing.machine), rack: sharing.rack.as_ref(), fabric: sharing.fabric.as_ref() }
 }
 
-/// A machine.
+/// A scheme of a run.
+pub(super) struct Scheme {
+    kind: EdgeScheme,
+    custom: Option<Arc<dyn CustomScheme>>,
+    first_broker: BrokerId,
+}
+
+impl std::fmt::Debug for Scheme {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scheme").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+impl Scheme {
+    pub(super) fn new(kind: &EdgeScheme, custom: &Custom<'_>, first_broker: BrokerId) -> Self {
+        let custom = match kind {
+            EdgeScheme::Custom(name) => custom.schemes.get(name).cloned(),
+            _ => None,
+        };
+        Self { kind: kind.clone(), custom, first_broker }
+    }
+
+    /// The tunnel of a pair that leaves a host.
+    pub(super) fn tunnel(&self, from: NodeId, pair: &PairSpec) -> Option<AnyTunnel> {
+        self.custom.as_ref()?.tunnel(from, pair).map(AnyTunnel::Custom)
+    }
+
+    /// What spreads the packets of a pair.
+    pub(super) fn path(&self, from: NodeId, pair: &PairSpec) -> Option<AnyPairPath> {
+        self.custom.as_ref()?.path(from, pair).map(AnyPairPath::Custom)
+    }
+}
+
+/// The machine of a scheme at a host, the one with this number.
 pub(super) fn edge(
     scenario: &Scenario,
     sharing: &Sharing,
     services: &Services,
-    node: NodeId,
-    number: EdgeId,
+    scheme: &Scheme,
+    (node, number): (NodeId, EdgeId),
     rng: &mut ChaCha8Rng,
 ) -> AnyEdge {
-    match &sharing.scheme {
+    match &scheme.kind {
+        EdgeScheme::Custom(_) => {
+            let Line { transmit, receive } = line(scenario, sharing, node);
+            let network = &scenario.network;
+            let place = HostPlace { network, node, transmit, receive, first_broker: scheme.first_broker };
+            match &scheme.custom {
+                Some(custom) => AnyEdge::Custom(custom.host(&place)),
+                None => unlimited(),
+            }
+        }
         EdgeScheme::StaticLimits(settings) => {
             let usual = static_limits::Params::default();
             let burst = settings.burst.unwrap_or(usual.burst);
