@@ -148,11 +148,7 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("rpc", &sc::RPC),
         ("uniform", &sc::UNIFORM),
         ("sharing", &sc::SHARING),
-        ("scheme", &sc::SCHEME),
-        ("static-limits", &sc::STATIC_LIMITS),
-        ("eyeq", &sc::EYEQ),
-        ("elasticswitch", &sc::ELASTICSWITCH),
-        ("parley", &sc::PARLEY),
+        ("scheme", sc::SCHEME.shape()),
         ("message-faults", &sc::FAULTS),
         ("sharing-event", &sc::EVENT),
         ("policy", &po::POLICY_SPEC),
@@ -163,6 +159,14 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("sweep", &sc::SWEEP),
     ] {
         assert_same_keys(&scenario, &format!("/$defs/{name}"), shape);
+    }
+}
+
+#[test]
+fn the_schema_of_scenarios_has_the_parameters_of_host_schemes() {
+    let scenario = schema("scenario");
+    for scheme in sc::SCHEME.all {
+        assert_same_keys(&scenario, &format!("/$defs/{}", scheme.name), sc::scheme_shape(scheme));
     }
 }
 

@@ -28,6 +28,13 @@ macro_rules! each_scheme {
                 presto::Flowcells,
                 spraying::PerPacket,
             }
+            host {
+                static_limits::StaticLimits,
+                eyeq::Eyeq,
+                elasticswitch::ElasticSwitch,
+                parley::Parley,
+                #[cfg(feature = "toys")] toy_cap::ToyCap,
+            }
         }
     };
 }

@@ -8,6 +8,7 @@ use wayleave_roles::{Descriptor, Kind, Parameter};
 
 use super::ports::ROUTING;
 use super::schemes::{Choice, camel, only};
+use super::sharing::SCHEME;
 use super::transport::CONGESTION;
 
 /// The published schema, and what is kept of it by hand.
@@ -24,9 +25,10 @@ fn written(is_wanted: impl Fn(&Descriptor) -> bool) -> String {
     let of = |choice: &Choice| -> Vec<&'static Descriptor> {
         choice.all.iter().copied().filter(|scheme| is_wanted(scheme)).collect()
     };
-    let (routings, controls) = (of(&ROUTING), of(&CONGESTION));
+    let (routings, controls, hosts) = (of(&ROUTING), of(&CONGESTION), of(&SCHEME));
     schema.choose(&["properties", "spec", "properties", "routing"], &["$defs", "routing"], &routings);
     schema.choose(&["$defs", "congestion"], &["$defs", "fixed-window"], &controls);
+    schema.choose(&["$defs", "sharing", "properties", "scheme"], &["$defs", "scheme"], &hosts);
     match serde_json::to_string_pretty(&schema) {
         Ok(text) => text + "\n",
         Err(_) => TEXT.to_owned(),
@@ -286,7 +288,7 @@ mod tests {
     #[test]
     fn a_scheme_that_is_added_is_in_the_schema() {
         let all = scenario_schema();
-        for choice in [&CONGESTION, &ROUTING] {
+        for choice in [&CONGESTION, &ROUTING, &SCHEME] {
             for scheme in choice.all {
                 assert!(all.contains(&format!("\"{}\"", scheme.name)), "{}", scheme.name);
                 for parameter in scheme.parameters {

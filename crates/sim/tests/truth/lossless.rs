@@ -35,7 +35,7 @@ fn incast_into_a_tiny_buffer_completes() {
         for discipline in [Discipline::Fifo, Discipline::StrictPriority] {
             let mut scenario = Scenario::new("incast", star.network.clone(), Time::from_millis(5_000));
             scenario.switches = ports(discipline, Buffering::EachQueue(Bytes::new(5 * 1_538)));
-            scenario.transport = short_timeouts(congestion);
+            scenario.transport = short_timeouts(congestion.clone());
             scenario.traffic = vec![once("incast", &pairs, 100_000)];
             let outcome = run(&scenario, 1);
             let again: u64 = outcome.flows.iter().map(|flow| flow.again).sum();
@@ -82,13 +82,14 @@ fn flows_whose_packets_overtake_each_other_arrive_whole() {
     let cell = Routing::Flowcells(presto::Spreading { size: Bytes::new(16_000) });
     let gap = Routing::Flowlet(flowlet::Params { gap: Time::from_micros(5) });
     let all = [Congestion::newreno(), Congestion::dctcp(), Congestion::fixed_window(64)];
-    for (routing, congestion) in
-        [Routing::spraying(), cell, gap].iter().flat_map(|routing| all.map(|room| (routing.clone(), room)))
+    for (routing, congestion) in [Routing::spraying(), cell, gap]
+        .iter()
+        .flat_map(|routing| all.clone().map(|control| (routing.clone(), control)))
     {
         let mut scenario = Scenario::new("spray", network.clone(), Time::from_millis(2_000));
-        scenario.routing = routing;
+        scenario.routing = routing.clone();
         scenario.switches = ports(Discipline::Fifo, Buffering::EachQueue(Bytes::new(30_000)));
-        scenario.transport = short_timeouts(congestion);
+        scenario.transport = short_timeouts(congestion.clone());
         scenario.traffic = vec![once("spray", &pairs, 2_000_000)];
         let outcome = run(&scenario, 1);
         assert!(outcome.flows.iter().any(|flow| flow.drops > 0), "{congestion:?}, {routing:?}: nothing is lost");
@@ -106,7 +107,7 @@ fn flows_finish_after_their_only_link_is_repaired() {
             let mut scenario = Scenario::new("outages", star.network.clone(), Time::from_millis(3_000));
             scenario.switches = ports(discipline.clone(), Buffering::Unlimited);
             scenario.hosts = ports(discipline.clone(), Buffering::Unlimited);
-            scenario.transport = short_timeouts(congestion);
+            scenario.transport = short_timeouts(congestion.clone());
             scenario.traffic = vec![listed("f", &[(0, star.hosts[0], star.hosts[1], 3_000_000)])];
             for round in 0..3 {
                 for (at, change) in [(3 + 9 * round, Change::Fails), (7 + 9 * round, Change::Works)] {

@@ -75,7 +75,7 @@ fn a_flow_stays_on_one_path() {
     let (network, hosts) = fat_tree();
     let gap = Time::from_millis(1);
     for routing in [Routing::ecmp(), Routing::Flowlet(flowlet::Params { gap })] {
-        let outcome = run(&scenario(routing, vec![listed("f", &[(0, hosts[0], hosts[15], 3_000_000)])]), 1);
+        let outcome = run(&scenario(routing.clone(), vec![listed("f", &[(0, hosts[0], hosts[15], 3_000_000)])]), 1);
         let data = into_cores(&network, &outcome).into_iter().filter(|&bytes| bytes > 1_000_000).count();
         assert_eq!((data, flow(&outcome, 0).again, finished(&outcome, 0)), (1, 0, 1), "{routing:?}");
     }

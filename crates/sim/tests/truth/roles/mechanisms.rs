@@ -272,7 +272,7 @@ fn a_tunnel_accounts_for_every_byte_and_its_limiter_for_the_rate() {
         [(false, Congestion::newreno()), (true, Congestion::fixed_window(64)), (false, Congestion::dctcp())]
     {
         let mut scenario = scenario(&star.network, 50);
-        scenario.transport.congestion = congestion;
+        scenario.transport.congestion = congestion.clone();
         let (from, to) = (star.hosts[0], star.hosts[1]);
         scenario.traffic = vec![
             of("a", endless("one", from, to)),

@@ -229,7 +229,7 @@ fn tunnels_share_a_bottleneck_by_the_feedback_of_their_receivers() {
         let diamond = diamond(3);
         let mut scenario = scenario(&diamond.network, 50);
         scenario.switches = marking();
-        scenario.transport.congestion = congestion;
+        scenario.transport.congestion = congestion.clone();
         scenario.sharing.as_mut().unwrap().faults.loss = 0.05;
         scenario.traffic = vec![
             of("a", endless("one", diamond.left[0], diamond.right[0])),
