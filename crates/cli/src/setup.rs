@@ -10,20 +10,15 @@ use wayleave_topology::FlowId;
 use wayleave_units::WallTime;
 
 use crate::failure::Failure;
-use crate::scheme_args::MovesName;
 use crate::session::{Session, SessionArgs};
 
 /// The network, the model and the scheme; warns of ports that contracts cannot use.
 pub(crate) fn setup(args: &SessionArgs, southbound: Southbound, timing: Timing) -> Result<Setup, Failure> {
     let Session { network, model, scheme, .. } = Session::open(args)?;
-    if scheme.queues().is_some() {
-        let reroute = &args.scheme.reroute;
-        if reroute.reroute && reroute.reroute_moves == MovesName::Kept {
-            let message = "--reroute-moves kept moves contracts for requests that are refused, and a controller has to know \
-                           of every move: leave it out";
-            return Err(Failure::Usage(message.to_owned()));
-        }
-    } else {
+    if let Some(why) = scheme.unfit_for_a_controller() {
+        return Err(Failure::Usage(why));
+    }
+    if scheme.queues().is_none() {
         let name = scheme.name();
         let message = format!(
             "--scheme {name} reserves no queues, and a controller keeps a ledger of queues: use --scheme chameleon or silo"

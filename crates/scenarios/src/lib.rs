@@ -28,16 +28,17 @@ pub use sharing::{
 };
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
 pub use traffic::{
-    Arrivals, Congestion, Copies, Ends, FlowSpec, Offer, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic,
-    Transport, Workload,
+    Arrivals, Copies, Ends, FlowSpec, Offer, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport, Workload,
 };
 pub use validate::{MAX_ACTORS, MAX_HOP, PortError, ScenarioError, TrafficError, WIRE_OVERHEAD};
 pub use vms::{Endpoint, Vm, VmError};
 
+pub use wayleave_schemes::transports::{Congestion, Routing};
+
 use std::sync::Arc;
 
 use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind};
-use wayleave_units::{Bytes, Time};
+use wayleave_units::Time;
 
 /// One run of the simulator, but for its seed.
 #[derive(Clone, Debug)]
@@ -85,7 +86,7 @@ impl Scenario {
             switches: PortBehaviour::default(),
             hosts: PortBehaviour::default(),
             shared_services: Vec::new(),
-            routing: Routing::Flow,
+            routing: Routing::ecmp(),
             transport: Transport::default(),
             sharing: None,
             vms: Vec::new(),
@@ -120,25 +121,6 @@ impl Scenario {
         let most = self.network.links().map(count).max().unwrap_or(1);
         u8::try_from(most.saturating_sub(1)).unwrap_or(u8::MAX)
     }
-}
-
-/// Which packets are kept on one path: equal-cost multi-path routing per what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Routing {
-    /// Per flow (RFC 2992).
-    Flow,
-    /// Per flowlet: a packet after a gap this long may take another path (Kandula et al., CCR 2007).
-    Flowlet {
-        /// The gap.
-        gap: Time,
-    },
-    /// Per flowcell of this size, paths in turn, with a reordering buffer at the receiver (Presto, SIGCOMM 2015).
-    Flowcell {
-        /// Bytes of payload.
-        size: Bytes,
-    },
-    /// Per packet, paths drawn at random.
-    Packet,
 }
 
 /// Something that fails, or works again.

@@ -39,8 +39,14 @@
 use std::collections::BTreeSet;
 
 use wayleave_contracts::{Policy, PolicyLevel};
+use wayleave_roles::Value;
+pub use wayleave_schemes::edges::EdgeScheme;
+pub use wayleave_schemes::elasticswitch::Settings as ElasticSwitch;
+pub use wayleave_schemes::eyeq::Settings as Eyeq;
+pub use wayleave_schemes::parley::{FabricBrokerAt, Settings as Parley};
+pub use wayleave_schemes::static_limits::Params as StaticLimits;
 use wayleave_topology::{Network, NodeId, NodeKind};
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Bytes, Time};
 
 /// The most services of all policies together: a message has 16 bits for their numbers.
 const MAX_SERVICES: usize = u16::MAX as usize;
@@ -229,7 +235,7 @@ impl Sharing {
             }
         }
         self.check_events(network)?;
-        self.schemes().try_for_each(|scheme| scheme.validate(network))
+        self.schemes().try_for_each(|scheme| check_scheme(scheme, network))
     }
 
     /// Other schemes are for services that there are, each for one scheme.
@@ -306,173 +312,21 @@ impl Sharing {
     }
 }
 
-/// Who sets the limiters, by the name of its room. What is `None` or empty is as the room has it by default.
-#[derive(Clone, Debug, PartialEq)]
-pub enum EdgeScheme {
-    /// Nobody: they are fixed.
-    StaticLimits(StaticLimits),
-    /// Receivers tell senders (NSDI 2013).
-    Eyeq(Eyeq),
-    /// Guarantees of hoses are divided among pairs, which take more while nothing is congested (SIGCOMM 2013).
-    ElasticSwitch(ElasticSwitch),
-    /// The same below rack brokers and a fabric broker (2014).
-    Parley(Parley),
-    /// One that is not in this repository, by the name under which the driver was given it.
-    Custom(String),
-}
-
-/// Fixed limits (Parley, sections 4 and 6.3): the maxima of services for what they send, and one for every pair.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StaticLimits {
-    /// Of every pair of hosts and services; none if absent.
-    pub pair: Option<Rate>,
-    /// Of every bucket.
-    pub burst: Option<Bytes>,
-}
-
-/// EyeQ's parameters that differ from Parley's Table 1.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Eyeq {
-    /// T, in which arrivals are measured.
-    pub interval: Option<Time>,
-    /// Alpha of the control equation, in per cent.
-    pub alpha_percent: Option<u8>,
-    /// One message for so much that a class receives.
-    pub sample: Option<Bytes>,
-    /// How much of a line the meters share out, in per cent.
-    pub receive_percent: Option<u8>,
-    /// The burst of the limiter of a pair.
-    pub pair_burst: Option<Bytes>,
-    /// The burst of the limiter of a class.
-    pub class_burst: Option<Bytes>,
-    /// Other bursts for what single services send (Parley, section 7).
-    pub bursts: Vec<(String, Bytes)>,
-    /// The weights of services as senders; 1 for all others (Parley, 3.2.1).
-    pub sender_weights: Vec<(String, u32)>,
-}
-
-/// ElasticSwitch's parameters that differ from the room's.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ElasticSwitch {
-    /// Between two partitions of guarantees, and between two steps of rates.
-    pub period: Option<Time>,
-    /// How much of a line is never guaranteed, in per cent.
-    pub headroom_percent: Option<u8>,
-    /// The burst of the limiter of a pair.
-    pub burst: Option<Bytes>,
-}
-
-/// Parley's parameters that differ from its Table 1.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Parley {
-    /// The machine shaper's.
-    pub shaper: Eyeq,
-    /// T_rack; the other intervals and time-outs of brokers are in the same ratio to it as in Table 1.
-    pub rack_interval: Option<Time>,
-    /// T_fabric alone.
-    pub fabric_interval: Option<Time>,
-    /// What uses less in a rack is not told one by one (3.3).
-    pub heavy_in_rack: Option<Rate>,
-    /// What uses less in the fabric is not told one by one (3.3).
-    pub heavy_in_fabric: Option<Rate>,
-    /// Where the fabric broker is.
-    pub fabric_broker: FabricBrokerAt,
-}
-
-/// Where the fabric broker is. There is one if there is a fabric policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FabricBrokerAt {
-    /// Outside the network: every message to it and from it takes so long, and none is lost in queues.
-    Outside(Time),
-    /// At a host: messages are packets.
-    Host(NodeId),
-}
-
-impl Default for FabricBrokerAt {
-    /// 100 us away: next to nothing beside the 10 s between two messages of a rack.
-    fn default() -> Self {
-        Self::Outside(Time::from_micros(100))
-    }
-}
-
-impl EdgeScheme {
-    /// As it stands in files.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::StaticLimits(_) => "static-limits",
-            Self::Eyeq(_) => "eyeq",
-            Self::ElasticSwitch(_) => "elasticswitch",
-            Self::Parley(_) => "parley",
-            Self::Custom(_) => "custom",
+/// Whether the parameters of a scheme are in range, and where it names hosts, hosts.
+fn check_scheme(scheme: &EdgeScheme, network: &Network) -> Result<(), SharingError> {
+    scheme.check().map_err(|(parameter, value)| match (parameter.kind.is_zero(&value), &value) {
+        (true, _) => SharingError::Zero { key: parameter.key },
+        (false, Value::Percent(percent)) => SharingError::Part { key: parameter.key, value: format!("{percent} %") },
+        (false, _) => SharingError::Part { key: parameter.key, value: value.to_string() },
+    })?;
+    for (parameter, value) in scheme.settings() {
+        if let Value::Node(node) = value
+            && network.node(node).kind != NodeKind::Host
+        {
+            return Err(SharingError::NotAHost { key: parameter.key, node: network.node(node).name.clone() });
         }
     }
-
-    /// Whether it has brokers for racks and for the fabric.
-    pub fn has_brokers(&self) -> bool {
-        matches!(self, Self::Parley(_))
-    }
-
-    /// Whether services of machines may have parts.
-    fn has_parts(&self) -> bool {
-        matches!(self, Self::Eyeq(_) | Self::Parley(_) | Self::Custom(_))
-    }
-
-    fn has_interval(&self) -> bool {
-        matches!(self, Self::Eyeq(_) | Self::Parley(_))
-    }
-
-    fn validate(&self, network: &Network) -> Result<(), SharingError> {
-        let above_zero = |key, is_zero: bool| if is_zero { Err(SharingError::Zero { key }) } else { Ok(()) };
-        match self {
-            Self::StaticLimits(limits) => {
-                above_zero("pair", limits.pair == Some(Rate::ZERO))?;
-                above_zero("burst", limits.burst == Some(Bytes::ZERO))
-            }
-            Self::Custom(_) => Ok(()),
-            Self::Eyeq(eyeq) => eyeq.validate(),
-            Self::ElasticSwitch(settings) => {
-                above_zero("period", settings.period == Some(Time::ZERO))?;
-                above_zero("burst", settings.burst == Some(Bytes::ZERO))?;
-                match settings.headroom_percent.filter(|&percent| percent > 99) {
-                    Some(percent) => Err(SharingError::Part { key: "headroomPercent", value: format!("{percent} %") }),
-                    None => Ok(()),
-                }
-            }
-            Self::Parley(parley) => {
-                parley.shaper.validate()?;
-                above_zero("rackInterval", parley.rack_interval == Some(Time::ZERO))?;
-                above_zero("fabricInterval", parley.fabric_interval == Some(Time::ZERO))?;
-                match parley.fabric_broker {
-                    FabricBrokerAt::Host(host) if network.node(host).kind != NodeKind::Host => {
-                        Err(SharingError::NotAHost { key: "fabricBroker", node: network.node(host).name.clone() })
-                    }
-                    _ => Ok(()),
-                }
-            }
-        }
-    }
-}
-
-impl Eyeq {
-    fn validate(&self) -> Result<(), SharingError> {
-        let zeros = [
-            ("interval", self.interval == Some(Time::ZERO)),
-            ("sample", self.sample == Some(Bytes::ZERO)),
-            ("pairBurst", self.pair_burst == Some(Bytes::ZERO)),
-            ("classBurst", self.class_burst == Some(Bytes::ZERO)),
-            ("alpha", self.alpha_percent == Some(0)),
-            ("receivePercent", self.receive_percent == Some(0)),
-        ];
-        if let Some(&(key, _)) = zeros.iter().find(|(_, is_zero)| *is_zero) {
-            return Err(SharingError::Zero { key });
-        }
-        for (key, value) in [("alpha", self.alpha_percent), ("receivePercent", self.receive_percent)] {
-            if let Some(value) = value.filter(|&value| value > 100) {
-                return Err(SharingError::Part { key, value: format!("{value} %") });
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// What is wrong with how hosts share.

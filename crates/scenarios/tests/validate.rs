@@ -9,6 +9,7 @@ use wayleave_scenarios::{
     OnOff, Outage, PacketKind, Phase, PortEcn, Routing, Rpc, Scenario, ScenarioError, SharedService, Traffic,
     Transport, Workload,
 };
+use wayleave_schemes::{flowlet, presto};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Hop, LinkSpec, NetworkBuilder, NodeId, NodeKind, PortSpec, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -144,10 +145,10 @@ fn what_is_given_by_queue_is_given_for_every_queue() {
 #[test]
 fn routing_without_a_value_is_refused() {
     assert_refused("routing", "flowlets need a gap above zero", |scenario| {
-        scenario.routing = Routing::Flowlet { gap: Time::ZERO };
+        scenario.routing = Routing::Flowlet(flowlet::Params { gap: Time::ZERO });
     });
     assert_refused("routing", "flowcells need a size above zero", |scenario| {
-        scenario.routing = Routing::Flowcell { size: Bytes::ZERO };
+        scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::ZERO });
     });
 }
 
@@ -426,7 +427,7 @@ fn transports_have_windows_and_segments_that_fit() {
     let timeout = "the shortest time-out has to be above zero";
     assert_refused("transport.minTimeout", timeout, with(|transport| transport.min_timeout = Time::ZERO));
     let fixed = "a fixed window has to be above zero";
-    assert_refused("transport.congestion", fixed, with(|transport| transport.congestion = Congestion::Fixed(0)));
+    assert_refused("transport.congestion", fixed, with(|transport| transport.congestion = Congestion::fixed_window(0)));
     let large = "1.539kB on the wire, and h1->s1 carries up to 1.538kB";
     assert_refused("traffic.0.transport", large, with(|transport| transport.mtu = Bytes::new(1501)));
     // A transport that no flow uses may be anything that works.

@@ -98,7 +98,7 @@ impl Engine {
         let mut engine = Self {
             spec: Spec {
                 network,
-                routing: scenario.routing,
+                routing: scenario.routing.clone(),
                 seed,
                 telemetry: scenario.switches.telemetry,
                 attachments,

@@ -1,11 +1,8 @@
 //! Flows open at their hosts.
 
 use wayleave_roles::Path;
-use wayleave_scenarios::{Congestion, Endpoint, Routing};
-use wayleave_schemes::ecmp::{PerFlow, PerPacket};
-use wayleave_schemes::flowlet::Flowlet;
-use wayleave_schemes::presto::Flowcells;
-use wayleave_schemes::transports::{AnyFlow, AnyPath};
+use wayleave_scenarios::Endpoint;
+use wayleave_schemes::transports::AnyPath;
 use wayleave_topology::NodeId;
 
 use crate::clock::{self, Instant};
@@ -62,9 +59,9 @@ impl Engine {
                 .map(|deadline| clock::to_time(purpose.began.saturating_add(deadline).saturating_sub(now))),
             pacing: transport.pacing,
         };
-        let control = congestion(transport.congestion, &setup);
-        let is_ecn_capable = transport.congestion == Congestion::Dctcp;
         let supply = spec.supply(&purpose, now).map(Box::new);
+        let control = transport.congestion.flow(&setup.flow_start());
+        let is_ecn_capable = transport.congestion.hears_marks();
         let stat = self.counted_at(purpose.traffic, from, to);
         let pair = self.pair_of(purpose.traffic, (from, to), purpose.step == RpcStep::Answer, now);
         let interface = self.interface_of[forth.first.link() as usize];
@@ -74,7 +71,7 @@ impl Engine {
             sender: Sender::new(&setup, control),
             receiver: Receiver::default(),
             path: self.path(number),
-            reorder: matches!(self.spec.routing, Routing::Flowcell { .. }).then(Box::default),
+            reorder: self.spec.routing.has_cells().then(Box::default),
             forth,
             back,
             interface,
@@ -125,13 +122,7 @@ impl Engine {
 
     /// How a flow chooses among its paths. Every flow has its own random numbers, so that none changes another's.
     fn path(&self, number: u64) -> AnyPath {
-        let seed = self.spec.seed.rotate_left(32) ^ number;
-        match self.spec.routing {
-            Routing::Flow => AnyPath::PerFlow(PerFlow::new(seed)),
-            Routing::Flowlet { gap } => AnyPath::Flowlet(Flowlet::new(gap, seed)),
-            Routing::Flowcell { size } => AnyPath::Flowcells(Flowcells::new(size, seed)),
-            Routing::Packet => AnyPath::PerPacket(PerPacket::new(seed)),
-        }
+        self.spec.routing.path(self.spec.seed.rotate_left(32) ^ number)
     }
 
     /// How long a flow would take alone: its last packet leaves the slowest link when all have passed there.
@@ -254,15 +245,5 @@ impl Engine {
         if self.flows[slot as usize].state == FlowState::Waiting {
             self.pump(slot, now);
         }
-    }
-}
-
-fn congestion(congestion: Congestion, setup: &Setup) -> AnyFlow {
-    let start = setup.flow_start();
-    match congestion {
-        Congestion::Fixed(window) => AnyFlow::Fixed(u64::from(window) * u64::from(setup.segment)),
-        Congestion::NewReno => AnyFlow::newreno(&start),
-        Congestion::Cubic => AnyFlow::cubic(&start),
-        Congestion::Dctcp => AnyFlow::dctcp(&start),
     }
 }

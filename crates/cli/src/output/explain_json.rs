@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use serde::Serialize;
-use wayleave_explain::{Before, Explained, ExplanationShape};
+use wayleave_explain::{Before, Explained, ExplanationShape, SettingsShape};
 
-use super::json::{ModelShape, SchemeShape, TopologyShape};
+use super::json::{ModelShape, TopologyShape};
 use super::out;
 use crate::failure::Failure;
 use crate::scheme_args::SchemeArgs;
@@ -15,7 +15,7 @@ use crate::session::Session;
 pub(crate) fn print(session: &Session, scheme: &SchemeArgs, explained: &Explained<'_>) -> Result<(), Failure> {
     let document = Document {
         wayleave: env!("CARGO_PKG_VERSION"),
-        scheme: SchemeShape::of(scheme, session.base),
+        scheme: scheme.settings(session.base)?,
         model: ModelShape::of(&session.model),
         topology: TopologyShape::of(session),
         before: explained.before,
@@ -30,7 +30,7 @@ pub(crate) fn print(session: &Session, scheme: &SchemeArgs, explained: &Explaine
 #[derive(Serialize)]
 struct Document<'a> {
     wayleave: &'static str,
-    scheme: SchemeShape,
+    scheme: SettingsShape,
     model: ModelShape,
     topology: TopologyShape<'a>,
     before: Option<Before>,

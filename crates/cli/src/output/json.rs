@@ -3,20 +3,14 @@
 
 use std::io::Write;
 
-use clap::ValueEnum;
 use serde::Serialize;
 use wayleave_contracts::WireOverhead;
-use wayleave_explain::{Decided, EpochShape, RequestShape, ServicesShape, shapes};
+use wayleave_explain::{Decided, GivenAway, RequestShape, SettingsShape, shapes};
 use wayleave_ledger::{BestEffort, Comparison, Model, Residual, Shaping};
-use wayleave_schemes::costs::Scarcity;
-use wayleave_schemes::qjump::{self, Reading};
-use wayleave_units::Time;
 
 use super::plan::{Released, Summary};
 use crate::failure::Failure;
-use crate::loko_args::LokoShape;
-use crate::model_args::Base;
-use crate::scheme_args::{RoutingName, SchemeArgs, SchemeName};
+use crate::scheme_args::SchemeArgs;
 use crate::session::Session;
 
 /// A document that is being written.
@@ -30,7 +24,7 @@ impl<W: Write> Document<W> {
     pub(crate) fn begin(mut out: W, session: &Session, scheme: &SchemeArgs) -> Result<Self, Failure> {
         let head = Head {
             wayleave: env!("CARGO_PKG_VERSION"),
-            scheme: SchemeShape::of(scheme, session.base),
+            scheme: scheme.settings(session.base)?,
             model: ModelShape::of(&session.model),
             topology: TopologyShape::of(session),
         };
@@ -72,11 +66,8 @@ impl<W: Write> Document<W> {
             }
         }
         self.out.write_all(b"\n],\n")?;
-        if let Some(epoch) = EpochShape::of(&session.context()) {
-            writeln!(self.out, "\"epoch\":{},", serde_json::to_string(&epoch)?)?;
-        }
-        if let Some(services) = ServicesShape::of(&session.context()) {
-            writeln!(self.out, "\"services\":{},", serde_json::to_string(&services)?)?;
+        if let Some((name, value)) = GivenAway::of(&session.context()).member() {
+            writeln!(self.out, "\"{name}\":{},", serde_json::to_string(&value)?)?;
         }
         self.out.write_all(b"\"summary\":")?;
         serde_json::to_writer(&mut self.out, &SummaryShape::of(summary))?;
@@ -88,105 +79,9 @@ impl<W: Write> Document<W> {
 #[derive(Serialize)]
 struct Head<'a> {
     wayleave: &'static str,
-    scheme: SchemeShape,
+    scheme: SettingsShape,
     model: ModelShape,
     topology: TopologyShape<'a>,
-}
-
-/// The scheme and its parameters.
-#[derive(Serialize)]
-#[serde(tag = "name", rename_all = "lowercase")]
-pub(crate) enum SchemeShape {
-    Chameleon {
-        routing: String,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        scarcity: Option<ScarcityShape>,
-        /// `None` for the table of section 4.1.2.
-        budgets_ns: Option<Vec<u64>>,
-        host_budgets_ns: Vec<u64>,
-        reroute: Option<RerouteShape>,
-    },
-    Silo {
-        budget_ns: u64,
-    },
-    Qjump {
-        applications: u32,
-        packet_bytes: u64,
-        epsilon_ns: u64,
-        reading: &'static str,
-    },
-    Loko(LokoShape),
-}
-
-/// The cost of scarce resources.
-#[derive(Serialize)]
-pub(crate) struct ScarcityShape {
-    steepness: f64,
-    dormant: f64,
-    large: f64,
-}
-
-impl From<Scarcity> for ScarcityShape {
-    fn from(Scarcity { steepness, dormant, large }: Scarcity) -> Self {
-        Self { steepness, dormant, large }
-    }
-}
-
-#[derive(Serialize)]
-pub(crate) struct RerouteShape {
-    limit: usize,
-    sort: String,
-    factor: u64,
-    avoid: String,
-    search: String,
-    moves: String,
-    tighten: usize,
-}
-
-impl SchemeShape {
-    /// What the options describe, in their words.
-    pub(crate) fn of(args: &SchemeArgs, base: Base) -> Self {
-        match args.scheme {
-            SchemeName::Chameleon => Self::chameleon(args, base),
-            SchemeName::Silo => Self::Silo { budget_ns: args.silo().budget.as_nanos() },
-            SchemeName::Loko => Self::Loko(args.loko.shape()),
-            SchemeName::Qjump => {
-                let qjump::Params { applications, packet, epsilon, reading } = args.qjump.params();
-                let reading = match reading {
-                    Reading::Refused => "refused",
-                    Reading::Charged => "charged",
-                    Reading::Flat => "flat",
-                };
-                let (packet_bytes, epsilon_ns) = (packet.get(), epsilon.as_nanos());
-                Self::Qjump { applications, packet_bytes, epsilon_ns, reading }
-            }
-        }
-    }
-
-    fn chameleon(args: &SchemeArgs, base: Base) -> Self {
-        let allocation = args.chameleon(base).allocation;
-        let nanos = |times: Vec<Time>| times.into_iter().map(Time::as_nanos).collect();
-        Self::Chameleon {
-            routing: word(args.routing(base)),
-            scarcity: (args.routing(base) == RoutingName::Scarcity).then(|| args.scarcity.unwrap_or_default().into()),
-            budgets_ns: allocation.switch.map(nanos),
-            host_budgets_ns: nanos(allocation.host),
-            reroute: args.reroute.reroute.then(|| RerouteShape {
-                limit: args.reroute.reroute_limit,
-                sort: word(args.reroute.reroute_sort),
-                factor: args.reroute.reroute_factor,
-                avoid: word(args.reroute.reroute_avoid),
-                search: word(args.reroute.reroute_search),
-                moves: word(args.reroute.reroute_moves),
-                tighten: args.reroute.tighten(args.routing(base)),
-            }),
-        }
-    }
-}
-
-/// What an option's value is called.
-fn word(value: impl ValueEnum) -> String {
-    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// What the model counts.

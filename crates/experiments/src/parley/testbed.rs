@@ -137,7 +137,8 @@ impl System {
 /// A run with TCP as Linux has it, switches that mark at 80 kB, and a shared buffer.
 pub(super) fn scenario(name: &str, network: Arc<Network>, duration: Time) -> Scenario {
     let mut scenario = Scenario::new(name, network, duration);
-    scenario.transport = Transport { congestion: Congestion::Cubic, min_timeout: MIN_TIMEOUT, ..Transport::default() };
+    scenario.transport =
+        Transport { congestion: Congestion::cubic(), min_timeout: MIN_TIMEOUT, ..Transport::default() };
     scenario.switches.ecn = Ecn::Threshold(ECN).into();
     scenario.switches.buffering = Buffering::Shared { total: BUFFER, alpha: 1.0 };
     scenario

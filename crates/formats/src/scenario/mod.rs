@@ -12,6 +12,8 @@ mod outages;
 mod path;
 mod ports;
 mod scalars;
+mod schema;
+mod schemes;
 mod sharing;
 mod sizes;
 mod sweep;
@@ -65,14 +67,17 @@ pub(crate) use {
     network::TOPOLOGY,
     outages::{OUTAGE, RECORD},
     ports::{PORTS, RED, ROUTING, SERVICE, SHARED_BUFFER, WEIGHTED},
-    sharing::{ELASTICSWITCH, EVENT, EYEQ, FAULTS, PARLEY, SCHEME, SHARING, STATIC_LIMITS},
+    schemes::shape as scheme_shape,
+    sharing::{EVENT, FAULTS, SCHEME, SHARING},
     sizes::SIZES,
     sweep::SWEEP,
     traffic::TRAFFIC,
-    transport::{FIXED, TRANSPORT},
+    transport::{CONGESTION, TRANSPORT},
     vms::VM,
     workload::{CONSTANT_RATE, IMPORT, LISTED_FLOW, OFFER, ON_OFF, RPC, TOKEN_BUCKET, UNIFORM},
 };
+
+pub use schema::scenario_schema;
 
 /// A scenario file: one run, or those of its sweep.
 #[derive(Clone, Debug)]
@@ -229,7 +234,7 @@ fn read_spec(
         switches: switches.unwrap_or_else(PortBehaviour::default),
         hosts: hosts.unwrap_or_else(PortBehaviour::default),
         shared_services,
-        routing: routing.unwrap_or(wayleave_scenarios::Routing::Flow),
+        routing: routing.unwrap_or_else(wayleave_scenarios::Routing::ecmp),
         transport,
         sharing: sharing.flatten(),
         vms,

@@ -1,10 +1,12 @@
 //! How ports work, how packets are spread over paths, and switches with one service for all ports.
 
 use wayleave_scenarios::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Routing, SharedService};
+use wayleave_schemes::transports::PATHS;
 use wayleave_topology::{Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Time};
 
-use super::scalars::{exactly_one, flag, number, queue, refuse_beside, small, unknown_word};
+use super::scalars::{flag, number, queue, refuse_beside, small, unknown_word};
+use super::schemes::{self, Choice};
 use crate::fields::{Fields, Shape};
 use crate::names::differs_by_number_only;
 use crate::problem::{Message, ProblemKind, Problems};
@@ -16,7 +18,7 @@ pub(crate) const PORTS: Shape =
 pub(crate) const WEIGHTED: Shape = Shape { what: "a discipline", keys: &["deficitRoundRobin", "strict", "weighted"] };
 pub(crate) const SHARED_BUFFER: Shape = Shape { what: "a buffer", keys: &["shared", "alpha"] };
 pub(crate) const RED: Shape = Shape { what: "random early detection", keys: &["min", "max", "probability", "weight"] };
-pub(crate) const ROUTING: Shape = Shape { what: "a routing", keys: &["flowlet", "flowcell"] };
+pub(crate) const ROUTING: Choice = Choice { what: "a routing", word: "routing", all: PATHS };
 pub(crate) const SERVICE: Shape = Shape { what: "a shared service", keys: &["switch", "rate", "processing", "buffer"] };
 
 const DISCIPLINES: [&str; 4] = ["fifo", "strict-priority", "smallest-remaining-first", "deficitRoundRobin"];
@@ -128,27 +130,8 @@ fn read_red(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Ecn> {
 
 /// Reads how packets are spread over paths.
 pub(super) fn read_routing(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Routing> {
-    if let Value::Mapping(_) = node.value {
-        let fields = Fields::read(node, &ROUTING, problems)?;
-        return match exactly_one(&fields, "a routing", ROUTING.keys, problems)? {
-            ("flowlet", gap) => Some(Routing::Flowlet { gap: gap.quantity(problems)? }),
-            (_, size) => Some(Routing::Flowcell { size: size.quantity(problems)? }),
-        };
-    }
-    match node.expect_text(problems)? {
-        "flow" => Some(Routing::Flow),
-        "packet" => Some(Routing::Packet),
-        word @ ("flowlet" | "flowcell") => {
-            let value = if word == "flowlet" { "50us" } else { "64KiB" };
-            let message = || format!("a {word} needs a value: write `{{ {word}: {value} }}`");
-            problems.report(ProblemKind::WrongType, node.span, message);
-            None
-        }
-        other => {
-            unknown_word(node, "routing", other, &["flow", "flowlet", "flowcell", "packet"], problems);
-            None
-        }
-    }
+    let (scheme, given) = schemes::read(node, &ROUTING, None, problems)?;
+    Routing::of(scheme.name, &given)
 }
 
 /// Reads shared services, and for each the item of the list that it comes from.

@@ -8,3 +8,4 @@ mod files;
 mod omissions;
 mod repository;
 mod targets;
+mod toys;

@@ -28,11 +28,21 @@ pub enum ScenarioError {
         /// `series` or `trace`.
         key: &'static str,
     },
-    /// Flowlets without a gap, or flowcells without a size.
+    /// A parameter of a path scheme that is zero, such as the gap of flowlets.
     #[error("{what} above zero")]
     EmptyRouting {
         /// Which.
         what: &'static str,
+    },
+    /// A parameter of a path scheme that is out of range.
+    #[error("{parameter} is {value}: {range} is accepted")]
+    Routing {
+        /// Its key.
+        parameter: &'static str,
+        /// Its value.
+        value: String,
+        /// What is accepted.
+        range: String,
     },
     /// A packet takes longer over a link than [`MAX_HOP`].
     #[error("a packet takes {takes} over {link}: up to {MAX_HOP} is simulated")]
@@ -256,6 +266,15 @@ pub enum TrafficError {
         /// What it is.
         what: &'static str,
     },
+    /// A parameter of congestion control that is out of range.
+    Congestion {
+        /// Its key.
+        parameter: &'static str,
+        /// Its value.
+        value: String,
+        /// What is accepted.
+        range: String,
+    },
     /// A burst that lets no frame through.
     Burst {
         /// The burst.
@@ -341,7 +360,7 @@ impl ScenarioError {
             Self::NoDuration => "duration".to_owned(),
             Self::Warmup { .. } => "warmup".to_owned(),
             Self::EmptyRecord { key } => format!("record.{key}"),
-            Self::EmptyRouting { .. } => "routing".to_owned(),
+            Self::EmptyRouting { .. } | Self::Routing { .. } => "routing".to_owned(),
             Self::SlowLink { .. } | Self::TooLarge { .. } => "topology".to_owned(),
             Self::Port { of, error } => {
                 format!("{}.{}", if *of == NodeKind::Switch { "switches" } else { "hosts" }, error.key())
@@ -378,6 +397,7 @@ impl TrafficError {
         match self {
             Self::NoName | Self::TakenName => "name",
             Self::Flow { error, .. } => error.key(),
+            Self::Congestion { .. } => "congestion",
             Self::NotAHost { key, .. } | Self::Zero { key, .. } | Self::ToItself { key, .. } => key,
             Self::WithinAHost { key, .. } => key,
             Self::Frame { key, .. } | Self::Sizes { key, .. } | Self::Arrivals { key, .. } => key,
@@ -463,6 +483,9 @@ impl fmt::Display for TrafficError {
                 "copies go beside a fixed route, of packets that nobody acknowledges: give a route, or leave out the copies"
             ),
             Self::Zero { what, .. } => write!(f, "{what} has to be above zero"),
+            Self::Congestion { parameter, value, range } => {
+                write!(f, "{parameter} is {value}: {range} is accepted")
+            }
             Self::Burst { burst, frame } => {
                 write!(f, "a burst of {burst} lets no frame of {frame} through")
             }

@@ -119,7 +119,7 @@ impl Edges {
     /// A new broker.
     fn broker(&self, network: &Network, number: usize) -> Option<AnyBroker> {
         let EdgeScheme::Parley(settings) = &self.sharing.scheme else { return None };
-        let params = roles::parley_params(settings);
+        let params = settings.params();
         let seat = &self.brokers.all[number];
         // Above all numbers that it can have used before.
         let serial = seat.starts << 40;

@@ -63,7 +63,7 @@ fn two_queues(discipline: Discipline) -> Scenario {
     scenario.switches.discipline = discipline;
     scenario.switches.buffering = Buffering::Unlimited;
     scenario.switches.telemetry = true;
-    scenario.transport.congestion = Congestion::Fixed(20);
+    scenario.transport.congestion = Congestion::fixed_window(20);
     for (queue, every) in [(0, 3), (1, 2)] {
         let (ends, size) = (Ends::Pairs(vec![(from, to)]), FlowSizes::Fixed(Bytes::new(2_000)));
         let arrivals = Arrivals::Every(Time::from_micros(every));

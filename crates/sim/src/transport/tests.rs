@@ -8,6 +8,7 @@ use crate::clock::Instant;
 use crate::packet::Block;
 use crate::random;
 use wayleave_scenarios::Pacing;
+use wayleave_schemes::fixed::Fixed;
 use wayleave_schemes::transports::AnyFlow;
 use wayleave_units::Time;
 
@@ -26,7 +27,7 @@ fn setup(size: u64, window: u32) -> Setup {
 }
 
 fn sender(size: u64, window: u32) -> Sender {
-    Sender::new(&setup(size, window), AnyFlow::Fixed(u64::from(window) * u64::from(SEGMENT)))
+    Sender::new(&setup(size, window), AnyFlow::Fixed(Fixed(u64::from(window) * u64::from(SEGMENT))))
 }
 
 fn answer(sequence: u32, expected: u32, block: Block) -> Answer<'static> {
@@ -87,7 +88,7 @@ fn the_last_segment_carries_what_is_left_of_the_size() {
 #[test]
 fn pacing_spreads_a_window_over_four_fifths_of_the_round_trip() {
     let setup = Setup { pacing: Pacing::Window, ..setup(100_000, 10) };
-    let mut sender = Sender::new(&setup, AnyFlow::Fixed(10 * u64::from(SEGMENT)));
+    let mut sender = Sender::new(&setup, AnyFlow::Fixed(Fixed(10 * u64::from(SEGMENT))));
     assert_eq!(send_all(&mut sender, 0).len(), 10, "nothing is known of the round trip yet");
     let now = 100_000_000;
     sender.on_answer(now, &answer(0, 10, Block::default()), |_, marked, _| marked);

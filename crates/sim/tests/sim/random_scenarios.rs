@@ -16,6 +16,7 @@ use wayleave_scenarios::{
     Period, Phase, PortBehaviour, PortEcn, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharedService, Sharing,
     SharingChange, SharingEvent, StaticLimits, Traffic, Transport, Vm, Workload,
 };
+use wayleave_schemes::{flowlet, presto};
 use wayleave_sim::{Outcome, run};
 use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build};
 use wayleave_topology::{LinkId, Network, NodeId, PortSpec};
@@ -83,7 +84,7 @@ impl Maker {
     }
 
     fn transport(&mut self) -> Transport {
-        let kinds = [Congestion::Fixed(7), Congestion::NewReno, Congestion::Cubic, Congestion::Dctcp];
+        let kinds = [Congestion::fixed_window(7), Congestion::newreno(), Congestion::cubic(), Congestion::dctcp()];
         Transport {
             congestion: self.of(&kinds),
             min_timeout: Time::from_micros(self.of(&[200, 1_000, 10_000])),
@@ -229,10 +230,10 @@ impl Maker {
         scenario.transport = self.transport();
         let size = Bytes::new(20_000);
         scenario.routing = self.of(&[
-            Routing::Flow,
-            Routing::Flowlet { gap: Time::from_micros(50) },
-            Routing::Flowcell { size },
-            Routing::Packet,
+            Routing::ecmp(),
+            Routing::Flowlet(flowlet::Params { gap: Time::from_micros(50) }),
+            Routing::Flowcells(presto::Spreading { size }),
+            Routing::spraying(),
         ]);
         if self.rng.random_bool(0.2) {
             let switch = network.switches().next().unwrap();

@@ -10,7 +10,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use crate::truth::networks::{Cables, FRAME, assert_near, endless, flow, listed, ports, queue, run, star};
 
 fn dctcp(initial: u32, most: u32) -> Transport {
-    let congestion = Congestion::Dctcp;
+    let congestion = Congestion::dctcp();
     Transport { congestion, initial_window: initial, max_window: most, ..Transport::default() }
 }
 

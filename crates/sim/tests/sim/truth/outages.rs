@@ -28,7 +28,7 @@ fn eight_flows() -> (Arc<Network>, Scenario) {
     let pairs: Vec<(NodeId, NodeId)> = (0..8).map(|index| (hosts[index], hosts[8 + index])).collect();
     let mut scenario = Scenario::new("silent", network.clone(), Time::from_millis(200));
     scenario.switches = ports(Discipline::Fifo, Buffering::Unlimited);
-    let congestion = Congestion::Fixed(50);
+    let congestion = Congestion::fixed_window(50);
     scenario.transport = Transport { congestion, min_timeout: Time::from_millis(1), ..Transport::default() };
     scenario.traffic = vec![once("f", &pairs, SIZE)];
     (network, scenario)

@@ -19,7 +19,7 @@ fn mixture() -> Scenario {
     scenario.warmup = Time::from_millis(1);
     scenario.switches = ports(Discipline::StrictPriority, Buffering::EachQueue(Bytes::new(60_000)));
     scenario.switches.ecn = Ecn::Threshold(Bytes::new(30_000)).into();
-    scenario.transport = Transport { congestion: Congestion::Dctcp, ..Transport::default() };
+    scenario.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
     let everybody = || Ends::AllToAll(hosts.clone(), hosts.clone());
     let sizes = FlowSizes::published("web-search").unwrap();
     let poisson = PacketKind::Poisson { rate: Rate::from_mbit(30) };

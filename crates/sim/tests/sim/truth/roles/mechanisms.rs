@@ -96,7 +96,7 @@ fn a_window_never_freezes_however_many_packets_are_lost() {
     let star = star(&[LINE, Rate::from_gbit(1)], 1_000);
     for is_reliable in [true, false] {
         let mut scenario = scenario(&star.network, 200);
-        scenario.transport.congestion = Congestion::Fixed(200);
+        scenario.transport.congestion = Congestion::fixed_window(200);
         scenario.switches = ports(wayleave_scenarios::Discipline::Fifo, Buffering::EachQueue(Bytes::new(2 * FRAME)));
         let traffic = match is_reliable {
             true => endless("flow", star.hosts[0], star.hosts[1]),
@@ -269,10 +269,10 @@ impl Tunnel for Short {
 fn a_tunnel_accounts_for_every_byte_and_its_limiter_for_the_rate() {
     let star = star(&[LINE; 2], 1_000);
     for (holds_back, congestion) in
-        [(false, Congestion::NewReno), (true, Congestion::Fixed(64)), (false, Congestion::Dctcp)]
+        [(false, Congestion::newreno()), (true, Congestion::fixed_window(64)), (false, Congestion::dctcp())]
     {
         let mut scenario = scenario(&star.network, 50);
-        scenario.transport.congestion = congestion;
+        scenario.transport.congestion = congestion.clone();
         let (from, to) = (star.hosts[0], star.hosts[1]);
         scenario.traffic = vec![
             of("a", endless("one", from, to)),
@@ -294,7 +294,7 @@ fn a_tunnel_accounts_for_every_byte_and_its_limiter_for_the_rate() {
         let counts = sharing.tunnels[0].counts;
         assert_eq!(counts.arrived, counts.departed + counts.queued + counts.dropped, "{congestion:?}");
         assert!(counts.longest <= 20);
-        assert_eq!(counts.dropped > Bytes::ZERO, congestion == Congestion::NewReno || holds_back, "{congestion:?}");
+        assert_eq!(counts.dropped > Bytes::ZERO, congestion == Congestion::newreno() || holds_back, "{congestion:?}");
         assert_eq!(counts.departed, sharing.service("a").unwrap().machines[0].sent);
         assert_near(counts.departed.get() as f64, 1e9 / 8.0 * 0.05, 0.01, "bytes through the limiter");
         let machine = &sharing.service("a").unwrap().machines[0];

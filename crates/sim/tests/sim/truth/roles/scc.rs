@@ -225,11 +225,11 @@ fn marking() -> PortBehaviour {
 /// and a bottleneck that nobody fills.
 #[test]
 fn tunnels_share_a_bottleneck_by_the_feedback_of_their_receivers() {
-    for congestion in [Congestion::Dctcp, Congestion::NewReno] {
+    for congestion in [Congestion::dctcp(), Congestion::newreno()] {
         let diamond = diamond(3);
         let mut scenario = scenario(&diamond.network, 50);
         scenario.switches = marking();
-        scenario.transport.congestion = congestion;
+        scenario.transport.congestion = congestion.clone();
         scenario.sharing.as_mut().unwrap().faults.loss = 0.05;
         scenario.traffic = vec![
             of("a", endless("one", diamond.left[0], diamond.right[0])),
@@ -272,7 +272,7 @@ fn the_shortest_flow_of_a_tunnel_goes_first() {
     let diamond = diamond(2);
     let mut scenario = scenario(&diamond.network, 100);
     scenario.switches = marking();
-    scenario.transport.congestion = Congestion::Dctcp;
+    scenario.transport.congestion = Congestion::dctcp();
     let pair = (diamond.left[0], diamond.right[0]);
     let mut short = of("a", once("short", &[pair], 20 * 1460));
     short.start = Time::from_millis(5);

@@ -1,0 +1,47 @@
+//! Every scheme, one line each: its module, its type, and the role by which it is chosen.
+//!
+//! A new scheme is a folder and a line here. The line declares the module, and the enums, lists of descriptors and
+//! constructors of [`registry`](crate::registry), [`transports`](crate::transports) and [`edges`](crate::edges) are
+//! written from it.
+
+/// Calls another macro with all schemes.
+macro_rules! each_scheme {
+    ($callback:ident) => {
+        $callback! {
+            admission {
+                chameleon::Chameleon,
+                silo::Silo,
+                qjump::Qjump,
+                loko::Loko,
+                #[cfg(feature = "toys")] toy_places::ToyPlaces,
+            }
+            transport {
+                newreno::NewReno,
+                cubic::Cubic,
+                dctcp::Dctcp,
+                fixed::Fixed,
+                #[cfg(feature = "toys")] toy_window::ToyWindow,
+            }
+            path {
+                ecmp::PerFlow,
+                flowlet::Flowlet,
+                presto::Flowcells,
+                spraying::PerPacket,
+            }
+            host {
+                static_limits::StaticLimits,
+                eyeq::Eyeq,
+                elasticswitch::ElasticSwitch,
+                parley::Parley,
+                #[cfg(feature = "toys")] toy_cap::ToyCap,
+            }
+        }
+    };
+}
+
+/// Declares the modules of all schemes.
+macro_rules! modules {
+    ($($role:ident { $($(#[$meta:meta])* $module:ident::$scheme:ident,)* })+) => {
+        $($($(#[$meta])* pub mod $module;)*)+
+    };
+}
