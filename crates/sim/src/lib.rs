@@ -30,6 +30,7 @@
 //! `processes` begin things, `schedule` and `supply` switch them on and off and hand them data; `build` and `traffic` make
 //! all of it from a scenario. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
+mod alarms;
 mod build;
 mod calls;
 mod clock;

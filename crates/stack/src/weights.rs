@@ -143,7 +143,7 @@ mod tests {
         let mut queues = FairQueues::new(100);
         queues.set_weight(0, 50);
         queues.push(0, 'a');
-        assert_eq!(queues.pop(|_| 100), Some('a'));
+        assert_eq!([queues.pop(|_| 100), queues.pop(|_| 100)], [Some('a'), None]);
         for _ in 0..3 {
             queues.push(1, 'b');
             queues.push(0, 'a');
