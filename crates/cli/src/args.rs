@@ -1,6 +1,6 @@
-//! The command line: commands, and what several of them share.
+//! The command line: all commands.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent, analyze, apply, bench, benchmark, broker, completions, config, delete, demo, describe, doctor, element,
@@ -70,14 +70,4 @@ pub(crate) enum Command {
     Lab(lab::LabCommand),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
-}
-
-/// How data is printed.
-#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum OutputFormat {
-    /// For people
-    #[default]
-    Table,
-    /// For programs
-    Json,
 }

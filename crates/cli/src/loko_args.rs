@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use serde::Serialize;
 use wayleave_formats::{Source, parse_device_scenario, read_benchmark};
 use wayleave_schemes::loko::{Counting, Loko, Model, Params, Services, Share};
 use wayleave_schemes::registry::Scheme;
@@ -62,16 +61,12 @@ fn share(text: &str) -> Result<Share, String> {
     }
 }
 
-/// What the options describe.
-#[derive(Serialize)]
-pub(crate) struct LokoShape {
-    table: Option<String>,
-    allocation: String,
-    counting: &'static str,
-    services: &'static str,
-}
-
 impl LokoArgs {
+    /// The file of measurements, if one is named.
+    pub(crate) fn table(&self) -> Option<String> {
+        self.loko_table.clone()
+    }
+
     /// The options that were given.
     pub(crate) fn given(&self) -> [Option<&'static str>; 5] {
         [
@@ -112,20 +107,6 @@ impl LokoArgs {
         match self.loko_services {
             None | Some(ServicesName::Switch) => Services::PerSwitch,
             Some(ServicesName::Port) => Services::PerPort,
-        }
-    }
-
-    /// For `-o json`.
-    pub(crate) fn shape(&self) -> LokoShape {
-        LokoShape {
-            table: self.loko_table.clone(),
-            allocation: match self.share() {
-                Share::FullRate => "full".to_owned(),
-                Share::FifthRate => "fifth".to_owned(),
-                Share::Rate(rate) => rate.to_string(),
-            },
-            counting: if self.counting() == Counting::Sound { "sound" } else { "published" },
-            services: if self.services() == Services::PerSwitch { "switch" } else { "port" },
         }
     }
 }

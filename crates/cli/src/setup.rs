@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use wayleave::Session;
 use wayleave_controller::{Controller, Kind, Setup, Southbound, Timing};
 use wayleave_explain::{Context, Names};
 use wayleave_schemes::standing::Standing;
@@ -11,11 +12,11 @@ use wayleave_units::WallTime;
 
 use crate::failure::Failure;
 use crate::scheme_args::MovesName;
-use crate::session::{Session, SessionArgs};
+use crate::session::SessionArgs;
 
 /// The network, the model and the scheme; warns of ports that contracts cannot use.
 pub(crate) fn setup(args: &SessionArgs, southbound: Southbound, timing: Timing) -> Result<Setup, Failure> {
-    let Session { network, model, scheme, .. } = Session::open(args)?;
+    let Session { network, model, scheme, .. } = args.open()?;
     if scheme.queues().is_some() {
         let reroute = &args.scheme.reroute;
         if reroute.reroute && reroute.reroute_moves == MovesName::Kept {
