@@ -113,7 +113,7 @@ impl LokoArgs {
 
 /// What a benchmark of the simulated Zodiac FX shows.
 fn measured(scenario: &Scenario) -> Result<Model, Failure> {
-    let table = wayleave_workbench::benchmark(&SoftwareSwitch::ZODIAC_FX, scenario, |_| {});
+    let table = wayleave_experiments::low_cost::benchmark(&SoftwareSwitch::ZODIAC_FX, scenario, |_| {});
     let table = table.map_err(|error| Failure::Internal(error.to_string()))?;
     Model::of(&table, scenario).map_err(|missing| Failure::Usage(format!("--loko-scenario: {missing}")))
 }

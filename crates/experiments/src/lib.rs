@@ -13,6 +13,7 @@
 //! | `run.rs` | runs on several threads, with the same results whatever their number |
 //! | `chameleon/` | Chameleon (CoNEXT 2020), one file per figure |
 //! | `loko/` | Loko (CoNEXT 2019), one file per figure |
+//! | [`low_cost`] | simulated low-cost switches as black boxes: benchmarks of one, and networks of them under the flows of a scheme |
 //! | `parley/` | Parley (2014), one file per figure; times of the computation of shares |
 //!
 //! The seeds are fixed in advance and the same for all figures ([`seeds`]); every figure of a paper uses the one set of
@@ -31,6 +32,7 @@ mod chameleon;
 mod data;
 mod laboratory;
 mod loko;
+pub mod low_cost;
 mod parley;
 mod run;
 mod statement;

@@ -24,8 +24,6 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("recheck", Only(&["units", "topology"])),
     // The same, and it sees packets only.
     ("verify", Only(&["units", "topology", "scenarios", "sim"])),
-    // Networks of small switches under the flows of a scheme.
-    ("workbench", Only(&["units", "topology", "scenarios", "sim", "roles", "ledger", "schemes"])),
     (
         "experiments",
         Only(&[
@@ -38,7 +36,6 @@ const ARROWS: &[(&str, Allowed)] = &[
             "scenarios",
             "sim",
             "verify",
-            "workbench",
             // Figures of a host's programs, and of real packets.
             "dataplane",
             "lab",
@@ -118,7 +115,6 @@ const ARROWS: &[(&str, Allowed)] = &[
             "scenarios",
             "sim",
             "verify",
-            "workbench",
             "experiments",
             "dataplane",
             "calculus",

@@ -1,9 +1,8 @@
 //! Flows that send more at once than they may: the burst multiplier.
 
-use wayleave_workbench::{Counted, burst};
-
 use super::{SWITCHES, few_seeds, panel, settings};
 use crate::data::{Axis, Band, Figure, Form, Point, Series};
+use crate::low_cost::{Counted, burst};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
 

@@ -1,9 +1,8 @@
 //! Silo, QJump and Loko on switches that share a service: which packets come in time, late, or not at all.
 
-use wayleave_workbench::{Fared, compare};
-
 use super::{SWITCHES, few_seeds, panel, settings};
 use crate::data::{Axis, Figure, Form, Point, Series, Table};
+use crate::low_cost::{Fared, compare};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
 

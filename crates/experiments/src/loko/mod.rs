@@ -7,7 +7,7 @@
 //! | burst multiplier | `burst.rs` |
 //! | "scalability analysis" | `scalability.rs` |
 //!
-//! The experiments are those of `wayleave-workbench`, on simulated switches. All of them have its one set of choices, where the
+//! The experiments are those of [`low_cost`](crate::low_cost), on simulated switches. All of them have its one set of choices, where the
 //! slides print none: a line of switches with two hosts each, links of 100 Mbit/s, flows of 50 to 400 kbit/s with bursts of one or
 //! two packets of 306 B within 40 ms. Only the scalability analysis changes
 //! the length of the line, and leaves the deadline out.

@@ -2,10 +2,10 @@
 
 use wayleave_schemes::loko::Counting;
 use wayleave_units::Time;
-use wayleave_workbench::{Filled, FlowSize, scalability};
 
 use super::{panel, settings};
 use crate::data::{Axis, Figure, Form, Panel, Point, Series};
+use crate::low_cost::{Filled, FlowSize, scalability};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
 use crate::stats::mean;

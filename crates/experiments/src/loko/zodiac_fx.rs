@@ -2,10 +2,10 @@
 
 use wayleave_schemes::loko::{Allocation, Model, Share};
 use wayleave_topology::devices::{Case, ENTRIES, MatchType, Scenario, SoftwareSwitch};
-use wayleave_workbench::{benchmark, measure as measure_case};
 
 use super::panel;
 use crate::data::{Axis, Figure, Form, Point, Series, Table};
+use crate::low_cost::{benchmark, measure as measure_case};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
 

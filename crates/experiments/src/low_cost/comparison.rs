@@ -23,8 +23,8 @@ use wayleave_topology::devices::{Case, Scenario, SoftwareSwitch};
 use wayleave_topology::{Network, NetworkError, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::experiment::{Counted, Trial, run};
-use crate::{BenchError, benchmark};
+use crate::low_cost::experiment::{Counted, Trial, run};
+use crate::low_cost::{BenchError, benchmark};
 
 /// What flows ask for, at random between two values each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Simulated switches as black boxes (Loko, CoNEXT 2019, slides): step 1 measures one of them, and the experiments let the flows
-//! that a scheme has admitted send over a network of them.
+//! Low-cost switches, simulated, as black boxes (Loko, CoNEXT 2019, slides): step 1 measures one of them, and the experiments
+//! let the flows that a scheme has admitted send over a network of them. `wayleave benchmark` and the figures of Loko use it.
 //!
 //! A device is seen only through packets: what is sent to its ports, and what comes out when. So the same benchmark says of a
 //! model what it would say of a switch on a table.
