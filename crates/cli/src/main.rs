@@ -12,7 +12,6 @@ mod failure;
 mod import_args;
 mod inputs;
 mod interrupt;
-mod loko_args;
 mod model_args;
 mod output;
 mod program;

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{BestEffort, Comparison, Model, Residual, Shaping};
+use wayleave_schemes::registry::Defaults;
 use wayleave_units::Bytes;
 
 use crate::failure::Failure;
@@ -45,6 +46,16 @@ pub(crate) enum Base {
     Default,
     /// As Chameleon's published controller
     Published,
+}
+
+impl Base {
+    /// The defaults that go with it.
+    pub(crate) fn defaults(self) -> Defaults {
+        match self {
+            Self::Default => Defaults::Recommended,
+            Self::Published => Defaults::Published,
+        }
+    }
 }
 
 /// On or off.

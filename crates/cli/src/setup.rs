@@ -11,28 +11,23 @@ use wayleave_topology::FlowId;
 use wayleave_units::WallTime;
 
 use crate::failure::Failure;
-use crate::scheme_args::MovesName;
 use crate::session::SessionArgs;
 
 /// The network, the model and the scheme; warns of ports that contracts cannot use.
 pub(crate) fn setup(args: &SessionArgs, southbound: Southbound, timing: Timing) -> Result<Setup, Failure> {
-    let Session { network, model, scheme, .. } = args.open()?;
-    if scheme.queues().is_some() {
-        let reroute = &args.scheme.reroute;
-        if reroute.reroute && reroute.reroute_moves == MovesName::Kept {
-            let message = "--reroute-moves kept moves contracts for requests that are refused, and a controller has to know \
-                           of every move: leave it out";
-            return Err(Failure::Usage(message.to_owned()));
-        }
-    } else {
+    let Session { network, model, scheme, options, .. } = args.open()?;
+    if let Some(why) = scheme.unfit_for_a_controller() {
+        return Err(Failure::Usage(why));
+    }
+    if scheme.queues().is_none() {
         let name = scheme.name();
         let message = format!(
             "--scheme {name} reserves no queues, and a controller keeps a ledger of queues: use --scheme chameleon or silo"
         );
         return Err(Failure::Usage(message));
     }
-    let (args, of) = (args.clone(), network.clone());
-    let make = move || match args.scheme.scheme(&of, model, args.model.model) {
+    let of = network.clone();
+    let make = move || match options.scheme(&of, model) {
         Ok(scheme) => scheme,
         Err(_) => unreachable!("the same was made a moment ago"),
     };

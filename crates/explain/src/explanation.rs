@@ -14,7 +14,7 @@ use wayleave_units::{Bytes, Rate};
 
 use crate::context::{Context, routes};
 use crate::request::{Decided, RequestShape};
-use crate::schemes::{EpochShape, ServicesShape};
+use crate::schemes::GivenAway;
 use crate::shapes::{self, BindingShape, HopShape, QueueShape};
 use crate::words;
 
@@ -107,10 +107,8 @@ pub struct ExplanationShape<'a> {
     /// Whose promise would break.
     #[serde(skip_serializing_if = "Option::is_none")]
     breaks: Option<BreaksShape<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    epoch: Option<EpochShape>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    services: Option<ServicesShape<'a>>,
+    #[serde(flatten)]
+    given_away: GivenAway,
     /// All queues of the links on the route: with the request if it was admitted, without it if not.
     queues: Vec<QueueShape<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,8 +127,7 @@ impl<'a> ExplanationShape<'a> {
         Self {
             request: RequestShape::of(context, &decided),
             breaks: refusal.zip(refused).and_then(|(refusal, refused)| BreaksShape::of(context, refusal, refused)),
-            epoch: EpochShape::of(context),
-            services: ServicesShape::of(context),
+            given_away: GivenAway::of(context),
             queues: reports.map(|report| shapes::queue(context.network, &report)).collect(),
             paths: refused
                 .and_then(|refused| refused.survey.as_ref())

@@ -22,4 +22,4 @@ pub use claim::claim;
 pub use context::{Context, Names};
 pub use explanation::{Before, Explained, ExplanationShape, Refused, look_around};
 pub use request::{Decided, EventKind, RequestShape};
-pub use schemes::{EpochShape, ServicesShape};
+pub use schemes::{GivenAway, SettingsShape, ValueShape};

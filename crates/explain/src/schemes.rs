@@ -1,80 +1,140 @@
-//! What schemes without queues have given away, as JSON.
+//! What schemes say of themselves, as JSON: their settings, and what those without queues have given away.
 
-use serde::Serialize;
-use wayleave_schemes::registry::Scheme;
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use wayleave_roles::{Kind, Parameter, Value};
+use wayleave_schemes::standing::Standing;
 
 use crate::context::Context;
 
-/// What Loko has measured, allocated and given away.
-#[derive(Serialize)]
-pub struct ServicesShape<'a> {
-    rate_bps: u64,
-    processing_ns: u64,
-    buffer_bytes: u64,
-    allocated_rate_bps: u64,
-    allocated_burst_bytes: u64,
-    delay_ns: u64,
-    in_use: Vec<UseShape<'a>>,
-}
+/// A value as it stands in JSON: quantities are whole numbers of ns, bytes and bit/s, which the ends of their keys say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueShape(pub Value);
 
-#[derive(Serialize)]
-struct UseShape<'a> {
-    switch: &'a str,
-    /// Of a service a port.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    link: Option<&'a str>,
-    rate_bps: u64,
-    burst_bytes: u64,
-    flows: u32,
-}
-
-impl<'a> ServicesShape<'a> {
-    /// `None` for other schemes.
-    pub fn of(context: &Context<'a>) -> Option<Self> {
-        let Scheme::Loko(loko) = context.scheme else { return None };
-        let (model, allocation, network) = (&loko.params().model, loko.allocation(), context.network);
-        let used = loko.in_use_by_switch().map(|(switch, link, used)| UseShape {
-            switch: &network.node(switch).name,
-            link: link.map(|link| network.link(link).name.as_str()),
-            rate_bps: used.rate,
-            burst_bytes: u64::try_from(used.burst.bytes_rounded_up()).unwrap_or(u64::MAX),
-            flows: used.flows,
-        });
-        Some(Self {
-            rate_bps: model.rate.bits_per_second(),
-            processing_ns: model.processing.as_nanos(),
-            buffer_bytes: model.buffer.get(),
-            allocated_rate_bps: allocation.rate.bits_per_second(),
-            allocated_burst_bytes: allocation.burst.get(),
-            delay_ns: allocation.delay.as_nanos(),
-            in_use: used.collect(),
-        })
+impl Serialize for ValueShape {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Value::Absent => serializer.serialize_none(),
+            Value::Flag(flag) => serializer.serialize_bool(*flag),
+            Value::Count(count) => serializer.serialize_u64(*count),
+            Value::Percent(percent) | Value::Hundredths(percent) => serializer.serialize_u8(*percent),
+            Value::Number(number) => serializer.serialize_f64(*number),
+            Value::Time(time) => serializer.serialize_u64(time.as_nanos()),
+            Value::Rate(rate) => serializer.serialize_u64(rate.bits_per_second()),
+            Value::Bytes(bytes) => serializer.serialize_u64(bytes.get()),
+            Value::Word(word) => serializer.serialize_str(word),
+            Value::Text(text) => serializer.serialize_str(text),
+            Value::List(values) => {
+                let mut list = serializer.serialize_seq(Some(values.len()))?;
+                values.iter().try_for_each(|value| list.serialize_element(&Self(value.clone())))?;
+                list.end()
+            }
+            Value::ByName(values) => {
+                let mut map = serializer.serialize_map(Some(values.len()))?;
+                values.iter().try_for_each(|(name, value)| map.serialize_entry(name, &Self(value.clone())))?;
+                map.end()
+            }
+            Value::Record(values) => {
+                let mut map = serializer.serialize_map(Some(values.len()))?;
+                for (key, value) in values {
+                    map.serialize_entry(&format!("{key}{}", unit_of(value)), &Self(value.clone()))?;
+                }
+                map.end()
+            }
+            Value::Node(_) | Value::Scheme(_) => serializer.serialize_str(&self.0.to_string()),
+        }
     }
 }
 
-/// What QJump has given away of its epoch.
-#[derive(Serialize)]
-pub struct EpochShape {
-    length_ns: u64,
-    contention_ns: u64,
-    epsilon_ns: u64,
-    unit_bps: u64,
-    shares: u64,
-    shares_left: u64,
+/// What a key ends with, by its value.
+fn unit_of(value: &Value) -> &'static str {
+    match value {
+        Value::Time(_) => "_ns",
+        Value::Rate(_) => "_bps",
+        Value::Bytes(_) => "_bytes",
+        Value::Percent(_) | Value::Hundredths(_) => "_percent",
+        _ => "",
+    }
 }
 
-impl EpochShape {
-    /// `None` for other schemes.
-    pub fn of(context: &Context<'_>) -> Option<Self> {
-        let Scheme::Qjump(qjump) = context.scheme else { return None };
-        let epoch = qjump.epoch();
-        Some(Self {
-            length_ns: epoch.length().as_nanos(),
-            contention_ns: epoch.contention().as_nanos(),
-            epsilon_ns: epoch.epsilon().as_nanos(),
-            unit_bps: epoch.unit().bits_per_second(),
-            shares: qjump.shares(),
-            shares_left: qjump.shares_left(),
-        })
+/// What a key ends with, by its kind: an absent value has one as well.
+fn unit(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Time { .. } => "_ns",
+        Kind::Rate { .. } => "_bps",
+        Kind::Bytes { .. } => "_bytes",
+        Kind::Percent { .. } | Kind::Hundredths { .. } => "_percent",
+        Kind::List(kind) => unit(kind),
+        _ => "",
+    }
+}
+
+/// A scheme with its settings. What means something only with a flag stands in an object under the flag's name, which is
+/// null without it.
+#[derive(Clone, Debug)]
+pub struct SettingsShape {
+    /// The scheme.
+    pub name: &'static str,
+    /// What counts.
+    pub settings: Vec<(&'static Parameter, Value)>,
+}
+
+impl Serialize for SettingsShape {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", self.name)?;
+        for (parameter, value) in self.settings.iter().filter(|(parameter, _)| parameter.group.is_empty()) {
+            let group = Group { flag: parameter.key, settings: &self.settings };
+            let key = || format!("{}{}", parameter.key, unit(&parameter.kind));
+            match value {
+                Value::Flag(true) if group.members().next().is_some() => map.serialize_entry(parameter.key, &group)?,
+                Value::Flag(false) if group.members().next().is_some() => map.serialize_entry(parameter.key, &())?,
+                value => map.serialize_entry(&key(), &ValueShape(value.clone()))?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// The settings that mean something with a flag.
+struct Group<'a> {
+    flag: &'static str,
+    settings: &'a [(&'static Parameter, Value)],
+}
+
+impl Group<'_> {
+    fn members(&self) -> impl Iterator<Item = &(&'static Parameter, Value)> {
+        self.settings.iter().filter(|(parameter, _)| parameter.group == self.flag)
+    }
+}
+
+impl Serialize for Group<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entries = self.members().map(|(parameter, value)| {
+            (format!("{}{}", parameter.key, unit(&parameter.kind)), ValueShape(value.clone()))
+        });
+        serializer.collect_map(entries)
+    }
+}
+
+/// What a scheme without queues had to give away, and what is left of it, under the name that it goes by; nothing of
+/// other schemes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GivenAway(Option<(&'static str, Value)>);
+
+impl GivenAway {
+    /// What is left now.
+    pub fn of(context: &Context<'_>) -> Self {
+        Self(context.scheme.given_away())
+    }
+
+    /// Its name and value, for documents that are written member by member.
+    pub fn member(&self) -> Option<(&'static str, ValueShape)> {
+        self.0.as_ref().map(|(name, value)| (*name, ValueShape(value.clone())))
+    }
+}
+
+impl Serialize for GivenAway {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.member())
     }
 }

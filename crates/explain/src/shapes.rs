@@ -43,6 +43,7 @@ pub fn terms<'a>(network: &'a Network, terms: &[Term]) -> Vec<TermShape<'a>> {
             Term::Contention(delay) => ("contention", None, None, delay),
             Term::Epsilon(delay) => ("epsilon", None, None, delay),
             Term::Shaper { time, .. } => ("shaper", None, None, time),
+            Term::Own(name, time) => (name, None, None, time),
         };
         TermShape { kind, at: at.map(String::as_str), queue, delay_ns: delay.as_nanos() }
     };

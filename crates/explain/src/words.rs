@@ -1,7 +1,8 @@
 //! Sentences: why a request was refused, and what can be said against it whatever else is admitted.
 
 use wayleave_contracts::Contract;
-use wayleave_roles::{Allocated, Binding, Refusal};
+use wayleave_roles::{Binding, Refusal};
+use wayleave_schemes::registry;
 use wayleave_topology::{Element, LinkId, Network, NodeId, Route};
 
 use crate::human::Human;
@@ -78,63 +79,9 @@ pub fn refusal(network: &Network, contract: &Contract, refusal: &Refusal) -> Str
         Refusal::NoProtection { scheme } => {
             format!("{scheme} does not place disjoint routes: leave out protection, or take --scheme chameleon")
         }
-        Refusal::Allocation { switch, limit, .. } => allocation(network, *switch, limit),
-        Refusal::UnitRate { .. }
-        | Refusal::Epochs { .. }
-        | Refusal::Shares { .. }
-        | Refusal::Packet { .. }
-        | Refusal::ShortEpoch { .. } => qjump(refusal),
-    }
-}
-
-/// What a switch lacks of its allocation (Loko).
-fn allocation(network: &Network, switch: NodeId, limit: &Allocated) -> String {
-    let name = name(network, switch);
-    match limit {
-        Allocated::Rate { asked, left } => {
-            format!(
-                "switch {name} has {} left of the rate that it was allocated, and {} would be needed",
-                left.down(),
-                asked.up()
-            )
-        }
-        Allocated::Burst { asked, left } => format!(
-            "switch {name} has {} left of the burst that its buffer allows, and {} would be needed there",
-            left.down(),
-            asked.up()
-        ),
-    }
-}
-
-/// Why QJump refuses.
-fn qjump(refusal: &Refusal) -> String {
-    match refusal {
-        Refusal::UnitRate { asked, unit } => {
-            format!("one packet an epoch is {}, and {} would be needed", unit.down(), asked.up())
-        }
-        Refusal::Epochs { epochs: 1, bound, deadline } => {
-            format!("a network epoch is {}, longer than the deadline {deadline}", bound.up())
-        }
-        Refusal::Epochs { epochs, bound, deadline } => {
-            let bound = bound.up();
-            format!("a burst of {epochs} packets takes as many epochs, {bound}, longer than the deadline {deadline}")
-        }
-        Refusal::Shares { asked: 1, all, .. } => format!("all {all} shares of the epoch are taken (--qjump-n)"),
-        Refusal::Shares { asked, left, all } => {
-            format!("{asked} shares of the epoch would be needed, and {left} of {all} are left (--qjump-n)")
-        }
-        Refusal::Packet { frame, most } => {
-            format!(
-                "the contract's largest frame, {frame} on the wire, is above the largest packet, {most} (--qjump-packet, --loko-scenario)"
-            )
-        }
-        Refusal::ShortEpoch { takes, epoch } => format!(
-            "if every application sends a packet at once, it takes up to {} to get through, and an epoch is {} \
-             (a larger --qjump-n or --qjump-epsilon helps)",
-            takes.up(),
-            epoch.down()
-        ),
-        _ => String::new(),
+        Refusal::Stated { text, .. } => text.clone(),
+        // What only one scheme refuses for, it explains itself.
+        own => registry::refusal_words(network, own).unwrap_or_else(|| own.reason().code().to_owned()),
     }
 }
 
@@ -277,8 +224,10 @@ pub fn finding(network: &Network, contract: &Contract, refused: &Refusal) -> Opt
         },
         // A pinned route takes as long as it takes.
         Refusal::TooSlow { .. } if contract.route.is_some() => "deadline",
+        Refusal::Stated { field: Some(field), .. } => field,
         Refusal::Blocked { .. }
         | Refusal::TooSlow { .. }
+        | Refusal::Stated { .. }
         | Refusal::Shares { .. }
         | Refusal::ShortEpoch { .. }
         | Refusal::Allocation { .. } => {

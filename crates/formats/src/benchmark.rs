@@ -73,41 +73,7 @@ pub fn write_benchmark(table: &Table) -> String {
 /// # Errors
 /// What is no dimension, or no value of it, with what is expected.
 pub fn parse_device_scenario(text: &str) -> Result<Scenario, String> {
-    match text {
-        "whole" => return Ok(Scenario::whole()),
-        "proof-of-concept" => return Ok(Scenario::proof_of_concept()),
-        _ => {}
-    }
-    let mut scenario = Scenario::whole();
-    for part in text.split(',') {
-        let Some((name, values)) = part.split_once('=') else {
-            let expected = "proof-of-concept, whole, or DIMENSION=VALUE+VALUE,... is expected";
-            return Err(format!("{} is no part of a scenario: {expected}", quoted(part)));
-        };
-        match name {
-            "entries" => {
-                scenario.entries = several(name, values, |text| text.parse().ok().filter(|&count| count > 0), &["17"])?
-            }
-            "match" => scenario.match_types = several(name, values, MatchType::from_word, MatchType::WORDS)?,
-            "action" => scenario.actions = several(name, values, Action::from_word, Action::WORDS)?,
-            "used" => scenario.used = several(name, values, UsedEntry::from_word, UsedEntry::WORDS)?,
-            "priorities" => scenario.priorities = several(name, values, Priorities::from_word, Priorities::WORDS)?,
-            "packet" => scenario.packets = several(name, values, |text| text.parse().ok(), &["306B"])?,
-            _ => {
-                let near = did_you_mean(nearest(name, COLUMNS[..6].iter().copied()));
-                return Err(format!("{} is no dimension{near}: {} is expected", quoted(name), one_of(&COLUMNS[..6])));
-            }
-        }
-    }
-    Ok(scenario)
-}
-
-fn several<T>(name: &str, values: &str, read: impl Fn(&str) -> Option<T>, words: &[&str]) -> Result<Vec<T>, String> {
-    let one = |text: &str| {
-        let expected = if words.len() == 1 { format!("a value such as {}", words[0]) } else { one_of(words) };
-        read(text).ok_or_else(|| format!("{name} is {}: {expected} is expected", quoted(text)))
-    };
-    values.split('+').map(one).collect()
+    text.parse()
 }
 
 fn read(source: &Source, problems: &mut Problems<'_>) -> Option<Table> {

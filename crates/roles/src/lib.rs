@@ -70,6 +70,7 @@ extern crate alloc;
 mod absent;
 mod admission;
 mod broker;
+mod descriptor;
 mod flow;
 mod host;
 mod ids;
@@ -82,6 +83,7 @@ mod tunnel;
 pub use absent::Absent;
 pub use admission::{Admission, Decision, DisjointRoute, Move, Request};
 pub use broker::{Broker, BrokerAction, BrokerInput, Member, Standing};
+pub use descriptor::{Described, Descriptor, Given, Kind, Parameter, Parameters, Role, Setting, Value, Word};
 pub use flow::{Ack, Flow, FlowStart, Limit, Loss, Phase, RouteFacts};
 pub use host::{
     Arrivals, Bucket, Demand, Excess, Host, HostAction, HostInput, Limiter, Origin, PairSpec, PathUse, PathsChange,

@@ -1,6 +1,7 @@
 //! Why a request was refused, with the values that explain it.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use wayleave_topology::{Element, LinkId, NodeId, Route};
@@ -253,6 +254,15 @@ pub enum Refusal {
         /// The epoch.
         epoch: Time,
     },
+    /// What only this scheme refuses for, in its own words.
+    Stated {
+        /// The code.
+        reason: Reason,
+        /// The field of the contract that it is about, where it holds whatever else is admitted.
+        field: Option<&'static str>,
+        /// Why, in one clause.
+        text: String,
+    },
 }
 
 impl Refusal {
@@ -283,6 +293,7 @@ impl Refusal {
             Self::Blocked { binding, .. } => binding.reason(),
             Self::Copy { refusal, .. } => refusal.reason(),
             Self::NoProtection { .. } => Reason::Policy,
+            Self::Stated { reason, .. } => *reason,
         }
     }
 }

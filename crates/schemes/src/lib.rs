@@ -1,23 +1,7 @@
 //! One room per published system, each a pure state machine: time is an argument, and nothing here reads a clock.
 //!
-//! | room | system | role |
-//! |---|---|---|
-//! | [`chameleon`] | Chameleon (CoNEXT 2020): queue-level routing with rerouting | admission |
-//! | [`silo`] | Silo (SIGCOMM 2015), as Chameleon's evaluation describes it | admission |
-//! | [`qjump`] | QJump (NSDI 2015): one packet an epoch in the highest priority | admission |
-//! | [`loko`] | Loko (CoNEXT 2019): one shared service a switch, measured | admission |
-//! | [`newreno`] | NewReno (RFC 5681, 6582) | flow |
-//! | [`cubic`] | CUBIC (RFC 9438) | flow |
-//! | [`dctcp`] | DCTCP (SIGCOMM 2010, RFC 8257) | flow |
-//! | [`ecmp`] | equal-cost multi-path, per flow and per packet | path |
-//! | [`flowlet`] | flowlets (CCR 2007) with random choice (NSDI 2017) | path |
-//! | [`presto`] | Presto (SIGCOMM 2015): flowcells, and the receiver's reordering buffer | path |
-//! | [`duplicates`] | removal of copies (IEEE 802.1CB-2017), for Chameleon's disjoint routes | host |
-//! | [`elasticswitch`] | ElasticSwitch (SIGCOMM 2013): guarantees partitioned among pairs, more without congestion | host |
-//! | [`static_limits`] | fixed token buckets (Parley, 2014, sections 4 and 6.3) | host |
-//! | [`eyeq`] | EyeQ (NSDI 2013), as Parley's machine shaper: receivers tell senders their rates | host |
-//! | [`parley`] | Parley (2014): machine shaper, rack and fabric brokers | host, broker |
-//! | [`ecn`] | marks by threshold (DCTCP) and random early detection | switch |
+//! Which ones there are, `list.rs` says, one line each; what they say of themselves, their descriptors
+//! ([`wayleave_roles::Descriptor`]), and `wayleave schemes` prints it.
 //!
 //! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`costs`], what
 //! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
@@ -25,8 +9,10 @@
 //! [`registry`], those schemes by name; [`transports`], those of the packet path; [`edges`], those of
 //! the hosts' limiters; [`tune`], parameters of admission fitted to a mix of contracts.
 
+#[macro_use]
+mod list;
+
 mod book;
-pub mod chameleon;
 pub mod costs;
 pub mod cubic;
 pub mod dctcp;
@@ -35,28 +21,28 @@ pub mod ecmp;
 pub mod ecn;
 pub mod edges;
 pub mod elasticswitch;
+pub mod explanation;
 pub mod eyeq;
 pub mod flowlet;
 #[cfg(test)]
 mod fluid;
-pub mod loko;
 pub mod newreno;
 pub mod parley;
 pub mod placement;
 pub mod presto;
 pub mod protection;
-pub mod qjump;
 mod random;
 pub mod refine;
 pub mod registry;
 pub mod routing;
 mod shortest;
-pub mod silo;
 pub mod standing;
 pub mod static_limits;
 pub mod survey;
 pub mod transports;
 pub mod tune;
+
+each_scheme!(modules);
 
 use wayleave_contracts::Contract;
 use wayleave_ledger::Model;

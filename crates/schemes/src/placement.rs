@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use wayleave_contracts::Demand;
 use wayleave_ledger::{Denial, Input, Ledger, Limit, Reservation};
-use wayleave_roles::{Binding, Decision, Refusal, Request};
-use wayleave_topology::{FlowId, Hop, LinkId, Network, NodeId, NodeKind, Route};
+use wayleave_roles::{Binding, Decision, Kind, Refusal, Request};
+use wayleave_topology::{FlowId, Hop, LinkId, MAX_BUDGET, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Time};
 
 use crate::costs::{Cost, DelayCost, Scarcity};
 use crate::routing::{Denied, Detours, Found, Graph, Labels, LeastCost, LeastDelay, Query, Quiet, Rules, Weigh, larac};
 use crate::standing::{Held, Term};
+
+/// A parameter that is the delay budget of queues.
+pub const BUDGET: Kind = Kind::Time { least: Time::from_nanos(1), most: MAX_BUDGET };
 
 /// What a flow was promised beside its reservation.
 #[derive(Clone, Copy, Debug)]

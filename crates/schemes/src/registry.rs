@@ -1,89 +1,254 @@
-//! Every admission scheme by name: one line each. Who lets a person choose (the command line, the controller) asks here.
+//! The admission schemes: chosen by name, set up by what was said of their parameters, constructed in one place. Command
+//! line, controller and ledger files ask here.
 
-use wayleave_roles::{Admission, Decision, Refusal, Request};
-use wayleave_topology::{FlowId, Route};
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
 
-use crate::chameleon::Chameleon;
-use crate::loko::Loko;
+use wayleave_ledger::Model;
+use wayleave_roles::{
+    Admission, Decision, Described, Descriptor, Given, Parameter, Parameters, Refusal, Request, Value,
+};
+use wayleave_topology::devices::{Scenario, Table};
+use wayleave_topology::{FlowId, Network, Route};
+
+use crate::explanation::Section;
 use crate::placement::Placement;
-use crate::qjump::Qjump;
-use crate::silo::Silo;
-use crate::standing::{Held, Standing, Term};
+use crate::standing::{Held, SharedService, Standing, Term};
 
-/// Declares the schemes: their enum, their names, and how each call reaches the one that is meant.
-macro_rules! schemes {
-    ($($(#[$meta:meta])* $name:literal => $scheme:ident,)+) => {
-        /// An admission scheme, whichever it is.
-        pub enum Scheme {
-            $($(#[$meta])* $scheme(Box<$scheme>),)+
+/// Which defaults count where somebody says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Defaults {
+    /// What serves best.
+    #[default]
+    Recommended,
+    /// What the publication does, for comparison.
+    Published,
+}
+
+/// What an admission scheme is constructed on.
+pub struct Setup<'a> {
+    /// The network.
+    pub network: Arc<Network>,
+    /// How bytes and frames are counted.
+    pub model: Model,
+    /// Which defaults count.
+    pub defaults: Defaults,
+    /// Measurements of the switches, for schemes that need them.
+    pub benchmark: &'a Benchmark,
+}
+
+/// Gives measurements of the switches: those of a file, or, where none is named, of a simulated switch in a scenario.
+pub type Benchmark = dyn Fn(Option<&str>, &Scenario) -> Result<Table, Box<dyn Error + Send + Sync>>;
+
+/// Where nobody can measure.
+///
+/// # Errors
+/// Always.
+pub fn no_benchmark(_: Option<&str>, _: &Scenario) -> Result<Table, Box<dyn Error + Send + Sync>> {
+    Err("no measurements of the switches are at hand".into())
+}
+
+/// Why a scheme could not be constructed.
+#[derive(Debug)]
+pub enum BuildError {
+    /// Its parameters do not fit together, or not the network.
+    Invalid(String),
+    /// The switches could not be measured, or a table of measurements not be read.
+    Benchmark(Box<dyn Error + Send + Sync>),
+}
+
+impl BuildError {
+    /// What is wrong with parameters.
+    pub fn invalid(error: impl fmt::Display) -> Self {
+        Self::Invalid(error.to_string())
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(message) => f.write_str(message),
+            Self::Benchmark(error) => error.fmt(f),
         }
+    }
+}
 
-        /// The names of all schemes.
-        pub const NAMES: &[&str] = &[$($name),+];
+impl Error for BuildError {}
 
-        impl Scheme {
-            /// Its name.
-            pub fn name(&self) -> &'static str {
-                match self { $(Self::$scheme(_) => $name),+ }
-            }
+/// An admission scheme of the list.
+pub trait AdmissionScheme: Described + Standing + Sized {
+    /// With nothing admitted.
+    ///
+    /// # Errors
+    /// What does not fit.
+    fn build(setup: &Setup<'_>, params: Self::Params) -> Result<Self, BuildError>;
 
+    /// What reports say of the parameters, where defaults depend on more than the parameter.
+    fn settings(params: &Self::Params, _defaults: Defaults) -> Vec<(&'static Parameter, Value)> {
+        params.settings()
+    }
+
+    /// Why it refuses, in one clause; `None` for a refusal that other schemes have as well.
+    fn refusal_words(_network: &Network, _refusal: &Refusal) -> Option<String> {
+        None
+    }
+}
+
+/// What can be done with an admission scheme of which only the name is known.
+pub struct Entry {
+    /// What it says of itself.
+    pub descriptor: &'static Descriptor,
+    build: fn(&Given, &Setup<'_>) -> Result<Scheme, BuildError>,
+    settings: fn(&Given, Defaults) -> Result<Vec<(&'static Parameter, Value)>, BuildError>,
+    refusal_words: fn(&Network, &Refusal) -> Option<String>,
+}
+
+impl Entry {
+    /// Of a scheme, also of one that is not in the list.
+    pub const fn of<S: AdmissionScheme + Send + Sync + 'static>() -> Self {
+        Self {
+            descriptor: S::DESCRIPTOR,
+            build: |given, setup| Ok(S::build(setup, params::<S>(given)?)?.into()),
+            settings: |given, defaults| Ok(S::settings(&params::<S>(given)?, defaults)),
+            refusal_words: S::refusal_words,
         }
+    }
 
-        impl Standing for Scheme {
-            fn queues(&self) -> Option<&Placement> {
-                match self { $(Self::$scheme(scheme) => scheme.queues()),+ }
-            }
+    /// The scheme, with nothing admitted.
+    ///
+    /// # Errors
+    /// What does not fit; also a value that is not of its parameter's kind.
+    pub fn build(&self, given: &Given, setup: &Setup<'_>) -> Result<Scheme, BuildError> {
+        (self.build)(given, setup)
+    }
 
-            fn queues_mut(&mut self) -> Option<&mut Placement> {
-                match self { $(Self::$scheme(scheme) => scheme.queues_mut()),+ }
-            }
+    /// What reports say of its parameters.
+    ///
+    /// # Errors
+    /// A value that is not of its parameter's kind.
+    pub fn settings(&self, given: &Given, defaults: Defaults) -> Result<Vec<(&'static Parameter, Value)>, BuildError> {
+        (self.settings)(given, defaults)
+    }
+}
 
-            fn held(&self, flow: FlowId) -> Option<Held<'_>> {
-                match self { $(Self::$scheme(scheme) => scheme.held(flow)),+ }
-            }
+fn params<S: Described>(given: &Given) -> Result<S::Params, BuildError> {
+    let wrong = |parameter: &Parameter| {
+        BuildError::Invalid(format!(
+            "{} of {}: a {} is expected",
+            parameter.key,
+            S::DESCRIPTOR.name,
+            parameter.kind.name()
+        ))
+    };
+    S::Params::with(given).map_err(wrong)
+}
 
-            fn flows(&self) -> Vec<FlowId> {
-                match self { $(Self::$scheme(scheme) => scheme.flows()),+ }
-            }
-
-            fn terms(&self, flow: FlowId) -> Vec<Term> {
-                match self { $(Self::$scheme(scheme) => scheme.terms(flow)),+ }
-            }
-        }
-
-        impl Admission for Scheme {
-            fn admit(&mut self, request: &Request) -> Result<Decision, Refusal> {
-                match self { $(Self::$scheme(scheme) => scheme.admit(request)),+ }
-            }
-
-            fn release(&mut self, flow: FlowId) -> Option<Route> {
-                match self { $(Self::$scheme(scheme) => scheme.release(flow)),+ }
-            }
-
-            fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
-                match self { $(Self::$scheme(scheme) => scheme.change(flow, request)),+ }
-            }
-
-            fn would_admit(&mut self, request: &Request) -> bool {
-                match self { $(Self::$scheme(scheme) => scheme.would_admit(request)),+ }
-            }
-        }
-
-        $(impl From<$scheme> for Scheme {
-            fn from(scheme: $scheme) -> Self {
-                Self::$scheme(Box::new(scheme))
-            }
-        })+
+/// Writes the list of admission schemes.
+macro_rules! admission {
+    (admission { $($(#[$meta:meta])* $module:ident::$scheme:ident,)+ } $($others:tt)*) => {
+        /// All that can be chosen by name; the first is the default.
+        pub const ADMISSION: &[Entry] = &[$($(#[$meta])* Entry::of::<crate::$module::$scheme>(),)+];
     };
 }
 
-schemes! {
-    /// See [`crate::chameleon`].
-    "chameleon" => Chameleon,
-    /// See [`crate::silo`].
-    "silo" => Silo,
-    /// See [`crate::qjump`].
-    "qjump" => Qjump,
-    /// See [`crate::loko`].
-    "loko" => Loko,
+each_scheme!(admission);
+
+/// The admission scheme of a name.
+pub fn admission(name: &str) -> Option<&'static Entry> {
+    ADMISSION.iter().find(|entry| entry.descriptor.name == name)
+}
+
+/// Why a scheme refuses, in one clause, for refusals that only one scheme has.
+pub fn refusal_words(network: &Network, refusal: &Refusal) -> Option<String> {
+    ADMISSION.iter().find_map(|entry| (entry.refusal_words)(network, refusal))
+}
+
+/// An admission scheme, whichever it is: one of the list, or somebody else's. Calls are dynamic; a decision takes
+/// thousands of times as long.
+pub struct Scheme {
+    descriptor: &'static Descriptor,
+    scheme: Box<dyn Standing + Send + Sync>,
+}
+
+impl<S: Described + Standing + Send + Sync + 'static> From<S> for Scheme {
+    fn from(scheme: S) -> Self {
+        Self { descriptor: S::DESCRIPTOR, scheme: Box::new(scheme) }
+    }
+}
+
+impl Scheme {
+    /// What it says of itself.
+    pub fn descriptor(&self) -> &'static Descriptor {
+        self.descriptor
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.descriptor.name
+    }
+}
+
+impl Standing for Scheme {
+    fn queues(&self) -> Option<&Placement> {
+        self.scheme.queues()
+    }
+
+    fn queues_mut(&mut self) -> Option<&mut Placement> {
+        self.scheme.queues_mut()
+    }
+
+    fn held(&self, flow: FlowId) -> Option<Held<'_>> {
+        self.scheme.held(flow)
+    }
+
+    fn flows(&self) -> Vec<FlowId> {
+        self.scheme.flows()
+    }
+
+    fn terms(&self, flow: FlowId) -> Vec<Term> {
+        self.scheme.terms(flow)
+    }
+
+    fn term_words(&self, term: Term) -> Option<String> {
+        self.scheme.term_words(term)
+    }
+
+    fn explain_admitted(&self, request: &Request, flow: FlowId) -> Vec<Section> {
+        self.scheme.explain_admitted(request, flow)
+    }
+
+    fn explain_refused(&self, refusal: &Refusal) -> Vec<Section> {
+        self.scheme.explain_refused(refusal)
+    }
+
+    fn given_away(&self) -> Option<(&'static str, Value)> {
+        self.scheme.given_away()
+    }
+
+    fn shared_services(&self) -> Vec<SharedService> {
+        self.scheme.shared_services()
+    }
+
+    fn unfit_for_a_controller(&self) -> Option<String> {
+        self.scheme.unfit_for_a_controller()
+    }
+}
+
+impl Admission for Scheme {
+    fn admit(&mut self, request: &Request) -> Result<Decision, Refusal> {
+        self.scheme.admit(request)
+    }
+
+    fn release(&mut self, flow: FlowId) -> Option<Route> {
+        self.scheme.release(flow)
+    }
+
+    fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
+        self.scheme.change(flow, request)
+    }
+
+    fn would_admit(&mut self, request: &Request) -> bool {
+        self.scheme.would_admit(request)
+    }
 }

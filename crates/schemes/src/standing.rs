@@ -4,9 +4,11 @@
 //! break where. QJump and Loko have none. What every scheme can answer is this trait.
 
 use wayleave_contracts::Demand;
+use wayleave_roles::{Admission, Refusal, Request, Value};
 use wayleave_topology::{FlowId, Hop, LinkId, NodeId, Route};
-use wayleave_units::Time;
+use wayleave_units::{Bytes, Rate, Time};
 
+use crate::explanation::Section;
 use crate::placement::Placement;
 
 /// An admitted flow: what it holds, and what it was promised.
@@ -48,10 +50,25 @@ pub enum Term {
         /// How long they are together.
         time: Time,
     },
+    /// What only this scheme adds up, by its name in reports.
+    Own(&'static str, Time),
+}
+
+/// A switch whose ports share one service, as a scheme takes it to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedService {
+    /// The switch.
+    pub switch: NodeId,
+    /// How fast packets are served.
+    pub rate: Rate,
+    /// What every packet waits in addition.
+    pub latency: Time,
+    /// What is held before service.
+    pub buffer: Bytes,
 }
 
 /// What every admission scheme can say about what it has admitted.
-pub trait Standing {
+pub trait Standing: Admission {
     /// The ledger of queues with its searches, for schemes that have one.
     fn queues(&self) -> Option<&Placement>;
 
@@ -66,6 +83,36 @@ pub trait Standing {
 
     /// What adds up to the bound of an admitted flow, in the order of its way; nothing if there is no such flow.
     fn terms(&self, flow: FlowId) -> Vec<Term>;
+
+    /// A term in words; `None` for terms that other schemes have as well.
+    fn term_words(&self, _term: Term) -> Option<String> {
+        None
+    }
+
+    /// What an admitted flow has taken, beside its bound.
+    fn explain_admitted(&self, _request: &Request, _flow: FlowId) -> Vec<Section> {
+        Vec::new()
+    }
+
+    /// What there is to say of a refusal, beside its reason.
+    fn explain_refused(&self, _refusal: &Refusal) -> Vec<Section> {
+        Vec::new()
+    }
+
+    /// For schemes without queues: what there was to give away, and what is left of it, under a name for reports.
+    fn given_away(&self) -> Option<(&'static str, Value)> {
+        None
+    }
+
+    /// The switches that its promises take for one shared service each; all others have queues.
+    fn shared_services(&self) -> Vec<SharedService> {
+        Vec::new()
+    }
+
+    /// Why a controller cannot decide by it, as it is set up; `None` if it can.
+    fn unfit_for_a_controller(&self) -> Option<String> {
+        None
+    }
 
     /// The flows of the contract that a flow belongs to, one for each of its routes; nothing if there is no such flow.
     fn routes_of(&self, flow: FlowId) -> Vec<FlowId> {
@@ -84,7 +131,7 @@ pub trait Standing {
 
 /// For schemes whose promises are those of their ledger.
 macro_rules! stands_on_its_placement {
-    ($scheme:ty) => {
+    ($scheme:ty $(, $more:item)?) => {
         impl $crate::standing::Standing for $scheme {
             fn queues(&self) -> Option<&$crate::placement::Placement> {
                 Some(self.placement())
@@ -105,6 +152,8 @@ macro_rules! stands_on_its_placement {
             fn terms(&self, flow: wayleave_topology::FlowId) -> Vec<$crate::standing::Term> {
                 self.placement().held(flow).map_or_else(Vec::new, |held| self.placement().terms(held.route))
             }
+
+            $($more)?
         }
     };
 }

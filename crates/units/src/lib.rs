@@ -22,10 +22,12 @@
 extern crate alloc;
 
 mod amount;
+mod human;
 mod parse;
 mod wall;
 
 pub use amount::Amount;
+pub use human::Human;
 pub use parse::{ParseUnitError, ParseUnitErrorKind};
 pub use wall::{ParseWallTimeError, ParseWallTimeErrorKind, WallTime};
 

@@ -1,207 +1,137 @@
-//! Which scheme decides, with its parameters, as a value; and the same as JSON.
+//! Which scheme decides, with its parameters, as a value.
 
+use std::fmt;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use wayleave_explain::SettingsShape;
+use wayleave_formats::{InputErrors, Source, read_benchmark};
 use wayleave_ledger::Model;
-use wayleave_schemes::chameleon::{self, Chameleon, Moves, Penalised, Rerouting, Routing, Search, Sort};
-use wayleave_schemes::costs::Scarcity;
-use wayleave_schemes::loko::{self, Counting, Loko, Services, Share};
-use wayleave_schemes::qjump::{self, Qjump, Reading};
-use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::silo::{self, Silo};
+use wayleave_roles::{Descriptor, Given, Value};
+use wayleave_schemes::registry::{ADMISSION, BuildError, Defaults, Entry, Scheme, Setup, admission};
 use wayleave_topology::Network;
-use wayleave_units::Time;
+use wayleave_topology::devices::{Scenario, SoftwareSwitch, Table};
 
 use crate::error::Error;
 
-/// Which scheme decides, and with which parameters; the default is what admits most.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SchemeOptions {
-    /// Queue-level routing over delay budgets (CoNEXT 2020).
-    Chameleon(chameleon::Params),
-    /// One queue a link, one budget for all (SIGCOMM 2015).
-    Silo(silo::Params),
-    /// One packet an epoch for each of n applications, in the highest priority (NSDI 2015).
-    Qjump(qjump::Params),
-    /// Switches as one measured service each, given away by rate and burst (CoNEXT 2019).
-    Loko {
-        /// What was measured, and how it is given away.
-        params: loko::Params,
-        /// The file that the measurements come from, if it is one.
-        table: Option<String>,
-    },
+/// Which scheme decides, and what is said of its parameters; the default is what admits most.
+///
+/// ```
+/// use wayleave::SchemeOptions;
+/// let chameleon = SchemeOptions::default().with("reroute", "true")?.with("limit", "40")?;
+/// let qjump = SchemeOptions::named("qjump")?.with("applications", "16")?;
+/// assert_eq!((chameleon.descriptor().name, qjump.descriptor().name), ("chameleon", "qjump"));
+/// assert!(SchemeOptions::named("silo")?.with("budget", "soon").is_err());
+/// # Ok::<(), wayleave::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct SchemeOptions {
+    entry: &'static Entry,
+    given: Given,
+    defaults: Defaults,
 }
 
 impl Default for SchemeOptions {
     fn default() -> Self {
-        Self::Chameleon(chameleon::Params::default())
+        Self::of(&ADMISSION[0])
     }
 }
 
 impl SchemeOptions {
-    /// The scheme on a network, with nothing admitted.
+    /// A scheme with its defaults, also one that is not in the list: see [`Entry::of`].
+    pub fn of(entry: &'static Entry) -> Self {
+        Self { entry, given: Given::new(), defaults: Defaults::default() }
+    }
+
+    /// The scheme of a name, with its defaults.
     ///
     /// # Errors
-    /// If the parameters do not fit the network.
+    /// If there is none.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        let known = || ADMISSION.iter().map(|entry| entry.descriptor.name).collect::<Vec<_>>().join(", ");
+        let none = || Error::Usage(format!("there is no scheme {name}: they are {}", known()));
+        admission(name).map(Self::of).ok_or_else(none)
+    }
+
+    /// The same with everything that was given of its parameters, by their positions in the descriptor.
+    #[must_use]
+    pub fn given(self, given: Given) -> Self {
+        Self { given, ..self }
+    }
+
+    /// The same with other defaults.
+    #[must_use]
+    pub fn defaults(self, defaults: Defaults) -> Self {
+        Self { defaults, ..self }
+    }
+
+    /// The same with a parameter set, by its key and its value as files write it.
+    ///
+    /// # Errors
+    /// If there is no such parameter, or the value is not of its kind or not in its range.
+    pub fn with(mut self, key: &str, value: &str) -> Result<Self, Error> {
+        let Descriptor { name, parameters, .. } = self.entry.descriptor;
+        let Some(position) = self.entry.descriptor.position(key) else {
+            let known: Vec<&str> = parameters.iter().map(|parameter| parameter.key).collect();
+            return Err(Error::Usage(format!("{name} has no parameter {key}: they are {}", known.join(", "))));
+        };
+        let kind = &parameters[position].kind;
+        let wrong = |why: String| Error::Usage(format!("{key} of {name}: {why}"));
+        let value = kind.parse(value).map_err(wrong)?;
+        kind.check(&value).map_err(wrong)?;
+        self.given.push((position, value));
+        Ok(self)
+    }
+
+    /// What the scheme says of itself.
+    pub fn descriptor(&self) -> &'static Descriptor {
+        self.entry.descriptor
+    }
+
+    /// The scheme on a network, with nothing admitted. Where it needs measurements of switches and no file is given, a
+    /// simulated Zodiac FX is measured.
+    ///
+    /// # Errors
+    /// If the parameters do not fit the network or one another, or a file of measurements is wrong.
     pub fn scheme(&self, network: &Arc<Network>, model: Model) -> Result<Scheme, Error> {
-        let network = network.clone();
-        let scheme = match self.clone() {
-            Self::Chameleon(params) => Chameleon::new(network, model, params).map(Scheme::from),
-            Self::Silo(params) => Silo::new(network, model, params).map(Scheme::from),
-            Self::Qjump(params) => return Ok(Qjump::new(network, model, params).into()),
-            Self::Loko { params, .. } => {
-                return Loko::new(network, params).map(Scheme::from).map_err(|error| Error::Usage(error.to_string()));
-            }
+        let setup = Setup { network: network.clone(), model, defaults: self.defaults, benchmark: &benchmark };
+        self.entry.build(&self.given, &setup).map_err(failed)
+    }
+
+    /// Its name and settings, for documents.
+    ///
+    /// # Errors
+    /// If a value is not of its parameter's kind.
+    pub fn settings(&self) -> Result<SettingsShape, Error> {
+        let settings = self.entry.settings(&self.given, self.defaults).map_err(failed)?;
+        Ok(SettingsShape { name: self.entry.descriptor.name, settings })
+    }
+}
+
+impl fmt::Debug for SchemeOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = |(position, value): &(usize, Value)| {
+            (self.entry.descriptor.parameters.get(*position).map_or("?", |parameter| parameter.key), value.clone())
         };
-        scheme.map_err(|error| Error::Usage(error.to_string()))
+        let given: Vec<_> = self.given.iter().map(key).collect();
+        let name = self.entry.descriptor.name;
+        f.debug_struct("SchemeOptions").field("scheme", &name).field("given", &given).finish_non_exhaustive()
     }
 }
 
-/// In the words of the command's options.
-impl Serialize for SchemeOptions {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        SchemeShape::of(self).serialize(serializer)
+fn failed(error: BuildError) -> Error {
+    match error {
+        BuildError::Invalid(message) => Error::Usage(message),
+        BuildError::Benchmark(error) => match error.downcast::<InputErrors>() {
+            Ok(errors) => Error::Input(*errors),
+            Err(error) => Error::Internal(error.to_string()),
+        },
     }
 }
 
-/// The scheme and its parameters.
-#[derive(Serialize)]
-#[serde(tag = "name", rename_all = "lowercase")]
-enum SchemeShape {
-    Chameleon {
-        routing: &'static str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        scarcity: Option<ScarcityShape>,
-        /// `None` for the table of section 4.1.2.
-        budgets_ns: Option<Vec<u64>>,
-        host_budgets_ns: Vec<u64>,
-        reroute: Option<RerouteShape>,
-    },
-    Silo {
-        budget_ns: u64,
-    },
-    Qjump {
-        applications: u32,
-        packet_bytes: u64,
-        epsilon_ns: u64,
-        reading: &'static str,
-    },
-    Loko(LokoShape),
-}
-
-/// The cost of scarce resources.
-#[derive(Serialize)]
-struct ScarcityShape {
-    steepness: f64,
-    dormant: f64,
-    large: f64,
-}
-
-impl From<Scarcity> for ScarcityShape {
-    fn from(Scarcity { steepness, dormant, large }: Scarcity) -> Self {
-        Self { steepness, dormant, large }
-    }
-}
-
-#[derive(Serialize)]
-struct RerouteShape {
-    limit: usize,
-    sort: &'static str,
-    factor: u64,
-    avoid: &'static str,
-    search: &'static str,
-    moves: &'static str,
-    tighten: usize,
-}
-
-impl SchemeShape {
-    fn of(options: &SchemeOptions) -> Self {
-        match options {
-            SchemeOptions::Chameleon(params) => Self::chameleon(params),
-            SchemeOptions::Silo(params) => Self::Silo { budget_ns: params.budget.as_nanos() },
-            SchemeOptions::Qjump(qjump::Params { applications, packet, epsilon, reading }) => {
-                let reading = match reading {
-                    Reading::Refused => "refused",
-                    Reading::Charged => "charged",
-                    Reading::Flat => "flat",
-                };
-                let (packet_bytes, epsilon_ns) = (packet.get(), epsilon.as_nanos());
-                Self::Qjump { applications: *applications, packet_bytes, epsilon_ns, reading }
-            }
-            SchemeOptions::Loko { params, table } => Self::Loko(LokoShape::of(params, table.clone())),
-        }
-    }
-
-    fn chameleon(params: &chameleon::Params) -> Self {
-        let nanos = |times: &Vec<Time>| times.iter().copied().map(Time::as_nanos).collect();
-        let (routing, scarcity) = match params.routing {
-            Routing::Scarcity(scarcity) => ("scarcity", Some(scarcity)),
-            Routing::LeastDelay => ("least-delay", None),
-            Routing::LaracByDelay => ("larac-delay", None),
-            Routing::LaracByHops => ("larac-hops", None),
-        };
-        Self::Chameleon {
-            routing,
-            scarcity: scarcity.map(ScarcityShape::from),
-            budgets_ns: params.allocation.switch.as_ref().map(nanos),
-            host_budgets_ns: nanos(&params.allocation.host),
-            reroute: params.rerouting.map(RerouteShape::from),
-        }
-    }
-}
-
-impl From<Rerouting> for RerouteShape {
-    fn from(how: Rerouting) -> Self {
-        Self {
-            limit: how.limit,
-            sort: match how.sort {
-                Sort::SharedLinks => "shared-links",
-                Sort::SharedLinksNewest => "shared-links-newest",
-                Sort::Rate => "rate",
-                Sort::Burst => "burst",
-                Sort::Deadline => "deadline",
-                Sort::Placement => "placement",
-            },
-            factor: how.cost_factor,
-            avoid: match how.penalised {
-                Penalised::NewFlow => "new-flow",
-                Penalised::MovedFlow => "moved-flow",
-            },
-            search: match how.search {
-                Search::OneLabel => "one-label",
-                Search::LabelSetting => "label-setting",
-                Search::Larac => "larac",
-            },
-            moves: match how.moves {
-                Moves::RolledBack => "rolled-back",
-                Moves::Kept => "kept",
-            },
-            tighten: how.tighten,
-        }
-    }
-}
-
-/// What Loko was set up with.
-#[derive(Serialize)]
-struct LokoShape {
-    table: Option<String>,
-    allocation: String,
-    counting: &'static str,
-    services: &'static str,
-}
-
-impl LokoShape {
-    fn of(params: &loko::Params, table: Option<String>) -> Self {
-        Self {
-            table,
-            allocation: match params.share {
-                Share::FullRate => "full".to_owned(),
-                Share::FifthRate => "fifth".to_owned(),
-                Share::Rate(rate) => rate.to_string(),
-            },
-            counting: if params.counting == Counting::Sound { "sound" } else { "published" },
-            services: if params.services == Services::PerSwitch { "switch" } else { "port" },
-        }
+/// The measurements of a file, or what a benchmark of the simulated Zodiac FX shows.
+fn benchmark(file: Option<&str>, scenario: &Scenario) -> Result<Table, Box<dyn std::error::Error + Send + Sync>> {
+    match file {
+        Some(file) => Ok(read_benchmark(&Source::read(file)?)?),
+        None => Ok(wayleave_experiments::low_cost::benchmark(&SoftwareSwitch::ZODIAC_FX, scenario, |_| {})?),
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use wayleave_contracts::Contract;
 use wayleave_explain::words::route_name;
-use wayleave_explain::{Context, Names};
+use wayleave_explain::{Context, Names, SettingsShape};
 use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model};
 use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::placement::Placement;
@@ -31,6 +31,8 @@ pub struct Session {
     pub scheme: Scheme,
     /// What the scheme was made from.
     pub options: SchemeOptions,
+    /// The scheme's name and settings, for documents.
+    pub settings: SettingsShape,
     /// Per flow, whose it is; indices of ended flows are used again.
     names: Vec<String>,
 }
@@ -58,13 +60,9 @@ impl Session {
     /// If the scheme cannot be set up on this network.
     pub fn open(network: &Network, model: Model, options: SchemeOptions) -> Result<Self, Error> {
         let scheme = options.scheme(&network.graph, model)?;
-        Ok(Self::with_scheme(network, model, scheme, options))
-    }
-
-    /// With a scheme that was made elsewhere from `options`.
-    pub fn with_scheme(network: &Network, model: Model, scheme: Scheme, options: SchemeOptions) -> Self {
+        let settings = options.settings()?;
         let Network { name, graph } = network.clone();
-        Self { topology: name, network: graph, model, scheme, options, names: Vec::new() }
+        Ok(Self { topology: name, network: graph, model, scheme, options, settings, names: Vec::new() })
     }
 
     /// The network with its name.

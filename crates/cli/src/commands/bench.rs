@@ -10,13 +10,14 @@ use clap::{Args, Subcommand};
 
 use wayleave::bench::{Metric, admission, controller, dataplane, sharing, sim, write_lines};
 use wayleave_experiments::SHARE_CASES;
+use wayleave_schemes::chameleon::RoutingName;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::model_args::ModelArgs;
 use crate::output::out;
 use crate::program;
-use crate::scheme_args::RoutingName;
+use crate::scheme_args::words;
 
 /// Measure how long things take, as one JSON object a line
 #[derive(Subcommand, Clone, Debug)]
@@ -60,7 +61,7 @@ pub(crate) struct AdmissionArgs {
     #[arg(long, hide = true, value_name = "CASE")]
     only: Option<String>,
     /// How routes are found [default: scarcity, or least-delay with --model published]
-    #[arg(long, value_enum, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", value_parser = words::<RoutingName>(RoutingName::WORDS))]
     routing: Option<RoutingName>,
     #[command(flatten)]
     model: ModelArgs,
@@ -200,7 +201,7 @@ fn chosen(names: &[String], all: &[&'static str], usual: Vec<&'static str>) -> R
 fn run_here(args: &AdmissionArgs, name: &str) -> Result<Exit, Failure> {
     let case = admission::CASES.iter().find(|case| case.name == name);
     let case = case.ok_or_else(|| Failure::Usage(format!("there is no case \"{name}\"")))?;
-    let routing = RoutingName::or_usual(args.routing, args.model.model).routing(None);
+    let routing = RoutingName::or_usual(args.routing, args.model.model.defaults()).routing(None);
     let (scenario, model) = (args.scenario as usize, args.model.model()?);
     let setting = admission::Setting { scenario, seed: args.seed, model, routing };
     let metrics = admission::run(*case, setting).map_err(Failure::Internal)?;

@@ -14,6 +14,7 @@ use crate::inputs::check_stdin;
 use crate::interrupt;
 use crate::output::{OutputFormat, layout, out};
 use crate::progress::Progress;
+use crate::scheme_args::SCHEME_OPTIONS;
 use crate::session::SessionArgs;
 
 const EXAMPLE: &str = "\
@@ -33,10 +34,8 @@ pub(crate) struct VerifyArgs {
     #[arg(short = 'f', long = "file", value_name = "CONTRACTS", required_unless_present = "plan")]
     files: Vec<String>,
     /// A plan that `wayleave plan -o json` has printed, in place of contracts
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "scheme", "budgets", "host_budget", "silo_budget",
-        "qjump_n", "qjump_packet", "qjump_epsilon", "qjump_reading",
-        "loko_table", "loko_scenario", "loko_allocation", "loko_counting", "loko_services",
-        "routing", "reroute", "model", "residual", "max_frame", "overhead", "tags", "best_effort", "compare", "shaping"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", SCHEME_OPTIONS,
+        "model", "residual", "max_frame", "overhead", "tags", "best_effort", "compare", "shaping"])]
     plan: Option<String>,
     /// The contract that the search for worse phases is for [default: the one that came closest to its limit]
     #[arg(long, value_name = "CONTRACT")]

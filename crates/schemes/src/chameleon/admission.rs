@@ -7,7 +7,7 @@ use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, Network, Route};
 
 use super::reroute::{self, Rerouter, Room};
-use super::{Params, Routing};
+use super::{Moves, Params, Routing};
 use crate::costs::{DelayCost, HopCost};
 use crate::placement::Placement;
 use crate::protection::{self, Copies};
@@ -71,7 +71,17 @@ impl Chameleon {
     }
 }
 
-stands_on_its_placement!(Chameleon);
+stands_on_its_placement!(
+    Chameleon,
+    fn unfit_for_a_controller(&self) -> Option<String> {
+        let keeps = self.params.rerouting.is_some_and(|rerouting| rerouting.moves == Moves::Kept);
+        keeps.then(|| {
+            "--reroute-moves kept moves contracts for requests that are refused, and a controller has to know of every \
+             move: leave it out"
+                .to_owned()
+        })
+    }
+);
 
 impl Admission for Chameleon {
     fn admit(&mut self, request: &Request) -> Result<Decision, Refusal> {

@@ -47,10 +47,44 @@ mod admission;
 mod allocation;
 mod params;
 mod reroute;
+mod settings;
 
 pub use admission::Chameleon;
 pub use allocation::Allocation;
 pub use params::{Moves, Params, Penalised, Rerouting, Routing, Search, Sort};
+pub use settings::{RoutingName, Settings};
+
+use wayleave_roles::{Described, Descriptor, Parameter, Parameters, Role, Value};
+
+use crate::registry::{AdmissionScheme, BuildError, Defaults, Setup};
+
+/// What Chameleon says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "chameleon",
+    title: "Chameleon",
+    roles: &[Role::Admission],
+    summary: "Queue-level routing over delay budgets (CoNEXT 2020)",
+    citation: "A. Van Bemten, N. Đerić, A. Varasteh, S. Schmid, C. Mas-Machuca, A. Blenk, W. Kellerer, \"Chameleon: \
+               Predictable Latency and High Utilization with Queue-Aware and Adaptive Source Routing\", CoNEXT 2020",
+    guarantee: "every packet of a contract arrives before its deadline and none is lost, whatever is admitted later",
+    parameters: Settings::LIST,
+};
+
+impl Described for Chameleon {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Settings;
+}
+
+impl AdmissionScheme for Chameleon {
+    fn build(setup: &Setup<'_>, settings: Settings) -> Result<Self, BuildError> {
+        let params = settings.params(setup.defaults)?;
+        Self::new(setup.network.clone(), setup.model, params).map_err(BuildError::invalid)
+    }
+
+    fn settings(settings: &Settings, defaults: Defaults) -> Vec<(&'static Parameter, Value)> {
+        settings.settled(defaults)
+    }
+}
 
 #[cfg(test)]
 mod tests;

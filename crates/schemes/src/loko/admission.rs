@@ -4,15 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use wayleave_contracts::Demand;
-use wayleave_roles::{Admission, Allocated, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Allocated, Decision, Refusal, Request, Value};
 use wayleave_topology::{FlowId, Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use super::{Allocation, AllocationError, Model, Share};
+use super::{Allocation, AllocationError, Model, Share, explanation};
 use crate::book::{self, Book, Bookkeeper, Entry};
+use crate::explanation::Section;
 use crate::placement::Placement;
 use crate::shortest::ShortestPaths;
-use crate::standing::{Held, Standing, Term};
+use crate::standing::{Held, SharedService, Standing, Term};
 
 /// More shortest paths than these are not tried.
 const MAX_PATHS: usize = 64;
@@ -369,5 +370,30 @@ impl Standing for Loko {
 
     fn terms(&self, flow: FlowId) -> Vec<Term> {
         self.book.get(flow).map_or_else(Vec::new, |entry| self.terms_of(&entry.route).collect())
+    }
+
+    fn term_words(&self, term: Term) -> Option<String> {
+        explanation::term(&self.network, term)
+    }
+
+    fn explain_admitted(&self, _: &Request, flow: FlowId) -> Vec<Section> {
+        vec![explanation::admitted(self, flow)]
+    }
+
+    fn explain_refused(&self, refusal: &Refusal) -> Vec<Section> {
+        explanation::refused(self, refusal).into_iter().collect()
+    }
+
+    fn given_away(&self) -> Option<(&'static str, Value)> {
+        Some(("services", explanation::given_away(self)))
+    }
+
+    fn shared_services(&self) -> Vec<SharedService> {
+        let Params { model, services, .. } = self.params;
+        let service = |switch| SharedService { switch, rate: model.rate, latency: model.latency, buffer: model.buffer };
+        match services {
+            Services::PerSwitch => self.network.switches().map(service).collect(),
+            Services::PerPort => Vec::new(),
+        }
     }
 }

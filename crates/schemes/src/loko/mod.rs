@@ -39,9 +39,53 @@
 
 mod admission;
 mod allocation;
+mod explanation;
+mod settings;
 
 pub use admission::{Counting, Loko, LokoError, Params, Services, Use};
 pub use allocation::{Allocation, AllocationError, Model, Share};
+pub use settings::{DeviceScenario, Settings};
+
+use wayleave_roles::{Described, Descriptor, Parameters, Refusal, Role};
+use wayleave_topology::Network;
+
+use crate::registry::{AdmissionScheme, BuildError, Setup};
+
+/// What Loko says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "loko",
+    title: "Loko",
+    roles: &[Role::Admission],
+    summary: "Switches as one measured service each, given away by rate and burst (CoNEXT 2019)",
+    citation: "A. Van Bemten, N. Đerić, A. Varasteh, A. Blenk, S. Schmid, W. Kellerer, \"Loko: Predictable Latency in Small \
+               Networks\", CoNEXT 2019, from its slides",
+    guarantee: "every packet of a contract arrives before its deadline and none is lost, on switches whose ports share one \
+                service, as long as the network does what the measured scenario contains",
+    parameters: Settings::LIST,
+};
+
+impl Described for Loko {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Settings;
+}
+
+impl AdmissionScheme for Loko {
+    /// Steps 0 to 3.
+    fn build(setup: &Setup<'_>, settings: Settings) -> Result<Self, BuildError> {
+        let Settings { table: file, scenario, allocation, counting, services } = settings;
+        let scenario = scenario.scenario;
+        let table = (setup.benchmark)(file.as_deref(), &scenario).map_err(BuildError::Benchmark)?;
+        let missing =
+            |missing| BuildError::Invalid(format!("{}: {missing}", file.as_deref().unwrap_or("--loko-scenario")));
+        let model = Model::of(&table, &scenario).map_err(missing)?;
+        let params = Params { model, share: allocation, services, counting };
+        Self::new(setup.network.clone(), params).map_err(BuildError::invalid)
+    }
+
+    fn refusal_words(network: &Network, refusal: &Refusal) -> Option<String> {
+        explanation::refusal(network, refusal)
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use wayleave_contracts::Demand;
 use wayleave_ledger::Model;
-use wayleave_roles::{Admission, Binding, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Binding, Decision, Refusal, Request, Value};
 use wayleave_topology::{FlowId, Hop, LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{Epoch, Params, Reading};
+use super::{Epoch, Params, Reading, explanation};
 use crate::book::{self, Book, Bookkeeper, Entry};
 use crate::ecmp::PerFlow;
+use crate::explanation::Section;
 use crate::placement::Placement;
 use crate::random::mix;
 use crate::shortest::ShortestPaths;
@@ -283,6 +284,22 @@ impl Standing for Qjump {
         }
         terms.extend([Term::Contention(self.epoch.contention()), Term::Epsilon(self.epoch.epsilon())]);
         terms
+    }
+
+    fn term_words(&self, term: Term) -> Option<String> {
+        explanation::term(self, term)
+    }
+
+    fn explain_admitted(&self, request: &Request, flow: FlowId) -> Vec<Section> {
+        vec![explanation::admitted(self, request, flow)]
+    }
+
+    fn explain_refused(&self, refusal: &Refusal) -> Vec<Section> {
+        vec![explanation::refused(self, refusal)]
+    }
+
+    fn given_away(&self) -> Option<(&'static str, Value)> {
+        Some(("epoch", explanation::given_away(self)))
     }
 }
 

@@ -41,6 +41,7 @@
 
 mod admission;
 mod epoch;
+mod explanation;
 mod params;
 mod sweep;
 
@@ -48,6 +49,38 @@ pub use admission::Qjump;
 pub use epoch::{Epoch, Level};
 pub use params::{Params, Reading};
 pub use sweep::{Best, best, until_first_refusal};
+
+use wayleave_roles::{Described, Descriptor, Parameters, Refusal, Role};
+use wayleave_topology::Network;
+
+use crate::registry::{AdmissionScheme, BuildError, Setup};
+
+/// What QJump says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "qjump",
+    title: "QJump",
+    roles: &[Role::Admission],
+    summary: "One packet an epoch for each of n applications, in the highest priority (NSDI 2015)",
+    citation: "M. P. Grosvenor, M. Schwarzkopf, I. Gog, R. N. M. Watson, A. W. Moore, S. Hand, J. Crowcroft, \"Queues \
+               don't matter when you can JUMP them!\", NSDI 2015; parameters as in Chameleon (CoNEXT 2020), section 5.1.1",
+    guarantee: "a packet of a contract waits no longer than a network epoch, or an epoch for each packet of its burst",
+    parameters: Params::LIST,
+};
+
+impl Described for Qjump {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl AdmissionScheme for Qjump {
+    fn build(setup: &Setup<'_>, params: Params) -> Result<Self, BuildError> {
+        Ok(Self::new(setup.network.clone(), setup.model, params))
+    }
+
+    fn refusal_words(_: &Network, refusal: &Refusal) -> Option<String> {
+        explanation::refusal(refusal)
+    }
+}
 
 #[cfg(test)]
 mod tests;

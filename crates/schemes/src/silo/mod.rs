@@ -21,25 +21,48 @@
 use std::sync::Arc;
 
 use wayleave_ledger::{Ledger, LedgerError, Model};
-use wayleave_roles::{Admission, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Decision, Described, Descriptor, Parameters, Refusal, Request, Role, params};
 use wayleave_topology::{FlowId, Network, Route};
 use wayleave_units::Time;
 
 use crate::costs::HopCost;
-use crate::placement::Placement;
+use crate::placement::{BUDGET, Placement};
+use crate::registry::{AdmissionScheme, BuildError, Setup};
 use crate::routing::{Found, Query};
 use crate::standing::stands_on_its_placement;
 
-/// Silo's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Params {
-    /// The delay budget of every link for which the topology fixes none; 0.1 ms, the best of Chameleon's eight (section 5.1.1, footnote 2).
-    pub budget: Time,
+/// What Silo says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "silo",
+    title: "Silo",
+    roles: &[Role::Admission],
+    summary: "One queue a link, one budget for all (SIGCOMM 2015)",
+    citation: "K. Jang, J. Sherry, H. Ballani, T. Moncaster, \"Silo: Predictable Message Latency in the Cloud\", \
+               SIGCOMM 2015; as Chameleon (CoNEXT 2020), sections 2.1.2, 3.1 and 5.1, describes its admission control",
+    guarantee: "every packet of a contract arrives before its deadline: the budgets of the links on its way are never exceeded",
+    parameters: Params::LIST,
+};
+
+params! {
+    /// Silo's parameters.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Params {
+        /// Silo's delay budget of every link.
+        pub budget: Time = Time::from_micros(100), "budget", BUDGET,
+            "Chameleon, section 5.1.1: the best of its eight (footnote 2)", {
+                note: "A budget that the topology fixes for the link's queue goes first.", option: "silo-budget",
+            };
+    }
 }
 
-impl Default for Params {
-    fn default() -> Self {
-        Self { budget: Time::from_micros(100) }
+impl Described for Silo {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl AdmissionScheme for Silo {
+    fn build(setup: &Setup<'_>, params: Params) -> Result<Self, BuildError> {
+        Self::new(setup.network.clone(), setup.model, params).map_err(BuildError::invalid)
     }
 }
 

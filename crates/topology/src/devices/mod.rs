@@ -11,6 +11,7 @@
 mod dimensions;
 mod software;
 mod table;
+mod text;
 
 pub use dimensions::{Action, Case, ENTRIES, MatchType, PACKETS, Priorities, Scenario, UsedEntry};
 pub use software::SoftwareSwitch;

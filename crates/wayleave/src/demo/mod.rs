@@ -65,7 +65,7 @@ pub fn demo(options: &DemoOptions, progress: &mut dyn Progress) -> Result<Demo, 
     }
     let named = Network::build(TOPOLOGY)?;
     let network = &*named.graph;
-    let entrants = Entrant::all(options.reroute);
+    let entrants = Entrant::all(options.reroute)?;
     let requests: Vec<Contract> =
         Mix::new(network, usize::from(options.scenario), options.seed).take(options.count as usize).collect();
     let (mut done, total) = (0, (entrants.len() * requests.len()) as u64);

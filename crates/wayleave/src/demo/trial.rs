@@ -6,8 +6,6 @@ use wayleave_contracts::Contract;
 use wayleave_explain::claim;
 use wayleave_ledger::Model;
 use wayleave_recheck::check;
-use wayleave_schemes::chameleon::{Params, Rerouting};
-use wayleave_schemes::silo;
 use wayleave_topology::FlowId;
 
 use super::survey;
@@ -64,14 +62,13 @@ impl Spent {
 
 impl Entrant {
     /// Wayleave, Wayleave without rerouting, and Silo.
-    pub(super) fn all(reroute_limit: u32) -> [Self; 3] {
-        let limit = usize::try_from(reroute_limit).unwrap_or(usize::MAX);
-        let rerouting = Rerouting { limit, ..Rerouting::with_tightening() };
-        [
+    pub(super) fn all(reroute_limit: u32) -> Result<[Self; 3], Error> {
+        let limit = reroute_limit.to_string();
+        Ok([
             Self {
                 name: "Wayleave",
                 about: "chooses a queue on every link of the way; an admitted flow may be moved to make room.",
-                scheme: SchemeOptions::Chameleon(Params { rerouting: Some(rerouting), ..Params::default() }),
+                scheme: SchemeOptions::default().with("reroute", "true")?.with("limit", &limit)?,
                 // What is the default anyway is left out: people will read these.
                 options: match reroute_limit {
                     USUAL_LIMIT => "--reroute".to_owned(),
@@ -87,10 +84,10 @@ impl Entrant {
             Self {
                 name: "Silo",
                 about: "the same network with one queue for all contracts, and 0.1 ms of delay on every link.",
-                scheme: SchemeOptions::Silo(silo::Params::default()),
+                scheme: SchemeOptions::named("silo")?,
                 options: "--scheme silo".to_owned(),
             },
-        ]
+        ])
     }
 }
 

@@ -5,13 +5,12 @@ use std::io::Write;
 
 use serde::Serialize;
 use wayleave_contracts::WireOverhead;
-use wayleave_explain::{Decided, EpochShape, RequestShape, ServicesShape, shapes};
+use wayleave_explain::{Decided, GivenAway, RequestShape, SettingsShape, shapes};
 use wayleave_ledger::{BestEffort, Comparison, Model, Residual, Shaping};
 
 use super::sink::Sink;
 use super::summary::{Released, Summary};
 use crate::error::Error;
-use crate::schemes::SchemeOptions;
 use crate::session::Session;
 
 /// A document that is being written.
@@ -51,11 +50,8 @@ impl<W: Write> Document<W> {
             }
         }
         self.out.write_all(b"\n],\n")?;
-        if let Some(epoch) = EpochShape::of(&session.context()) {
-            writeln!(self.out, "\"epoch\":{},", serde_json::to_string(&epoch)?)?;
-        }
-        if let Some(services) = ServicesShape::of(&session.context()) {
-            writeln!(self.out, "\"services\":{},", serde_json::to_string(&services)?)?;
+        if let Some((name, value)) = GivenAway::of(&session.context()).member() {
+            writeln!(self.out, "\"{name}\":{},", serde_json::to_string(&value)?)?;
         }
         self.out.write_all(b"\"summary\":")?;
         serde_json::to_writer(&mut self.out, &SummaryShape::of(summary))?;
@@ -78,7 +74,7 @@ impl<W: Write> Sink for Document<W> {
 #[derive(Serialize)]
 pub(crate) struct Head<'a> {
     pub(super) wayleave: &'static str,
-    pub(super) scheme: &'a SchemeOptions,
+    pub(super) scheme: &'a SettingsShape,
     pub(super) model: ModelShape,
     pub(super) topology: TopologyShape<'a>,
 }
@@ -87,7 +83,7 @@ impl<'a> Head<'a> {
     pub(crate) fn of(session: &'a Session) -> Self {
         Self {
             wayleave: env!("CARGO_PKG_VERSION"),
-            scheme: &session.options,
+            scheme: &session.settings,
             model: ModelShape::of(&session.model),
             topology: TopologyShape::of(session),
         }

@@ -9,11 +9,11 @@ mod sink;
 mod summary;
 mod table;
 
-use serde::ser::SerializeStruct;
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 use wayleave_contracts::Contract;
-use wayleave_explain::{Decided, EpochShape, EventKind, RequestShape, ServicesShape, shapes, words};
+use wayleave_explain::{Decided, EventKind, GivenAway, RequestShape, shapes, words};
 use wayleave_ledger::Model;
 use wayleave_roles::{Decision, Refusal};
 use wayleave_units::Time;
@@ -35,7 +35,7 @@ pub use summary::{Released, Summary, Times};
 pub use table::RequestTable;
 
 /// How requests are decided. The default is sound on real networks, and admits most.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct PlanOptions {
     /// Who decides.
     pub scheme: SchemeOptions,
@@ -190,28 +190,24 @@ impl Serialize for Plan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let context = self.session.context();
         let head = Head::of(&self.session);
-        let (epoch, services) = (EpochShape::of(&context), ServicesShape::of(&context));
-        let length = 7 + usize::from(epoch.is_some()) + usize::from(services.is_some());
-        let mut plan = serializer.serialize_struct("Plan", length)?;
-        plan.serialize_field("wayleave", head.wayleave)?;
-        plan.serialize_field("scheme", head.scheme)?;
-        plan.serialize_field("model", &head.model)?;
-        plan.serialize_field("topology", &head.topology)?;
-        plan.serialize_field("requests", &self.entries.iter().map(|entry| &entry.document).collect::<Vec<_>>())?;
+        let given_away = GivenAway::of(&context);
+        let mut plan = serializer.serialize_map(None)?;
+        plan.serialize_entry("wayleave", head.wayleave)?;
+        plan.serialize_entry("scheme", head.scheme)?;
+        plan.serialize_entry("model", &head.model)?;
+        plan.serialize_entry("topology", &head.topology)?;
+        plan.serialize_entry("requests", &self.entries.iter().map(|entry| &entry.document).collect::<Vec<_>>())?;
         let reports = self.session.ledger().into_iter().flat_map(|ledger| {
             let links = self.session.network.links();
             links.flat_map(move |(link, _)| ledger.report(link))
         });
         let reports: Vec<_> = reports.collect();
         let queues: Vec<_> = reports.iter().map(|report| shapes::queue(&self.session.network, report)).collect();
-        plan.serialize_field("queues", &queues)?;
-        if let Some(epoch) = &epoch {
-            plan.serialize_field("epoch", epoch)?;
+        plan.serialize_entry("queues", &queues)?;
+        if let Some((name, value)) = given_away.member() {
+            plan.serialize_entry(name, &value)?;
         }
-        if let Some(services) = &services {
-            plan.serialize_field("services", services)?;
-        }
-        plan.serialize_field("summary", &json::SummaryShape::of(&self.outcome.summary))?;
+        plan.serialize_entry("summary", &json::SummaryShape::of(&self.outcome.summary))?;
         plan.end()
     }
 }

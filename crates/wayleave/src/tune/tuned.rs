@@ -1,8 +1,12 @@
 //! What a tuning found.
 
 use wayleave_schemes::chameleon::{Params, Routing};
+use wayleave_schemes::costs::Scarcity;
 use wayleave_schemes::tune::{Method, Objective, Verdict};
 use wayleave_units::Time;
+
+use crate::error::Error;
+use crate::schemes::SchemeOptions;
 
 /// What was found.
 pub struct Tuned {
@@ -43,6 +47,31 @@ impl Tuned {
     /// The parameters that are recommended.
     pub fn params(&self) -> Option<&Params> {
         self.verdict.summaries.get(self.verdict.choice).map(|chosen| &chosen.params)
+    }
+
+    /// The same for [`crate::plan()`].
+    ///
+    /// # Errors
+    /// None: the parameters are those of the scheme.
+    pub fn scheme(&self) -> Result<SchemeOptions, Error> {
+        let mut options = SchemeOptions::named("chameleon")?;
+        let Some(params) = self.params() else { return Ok(options) };
+        if let Some(switch) = &params.allocation.switch {
+            options = options.with("budgets", &times(switch))?;
+        }
+        options = options.with("host_budgets", &times(&params.allocation.host))?;
+        options = match params.routing {
+            Routing::LeastDelay => options.with("routing", "least-delay")?,
+            Routing::LaracByDelay => options.with("routing", "larac-delay")?,
+            Routing::LaracByHops => options.with("routing", "larac-hops")?,
+            Routing::Scarcity(Scarcity { steepness, dormant, large }) => {
+                options.with("routing", "scarcity")?.with("scarcity", &format!("{steepness},{dormant},{large}"))?
+            }
+        };
+        match params.rerouting {
+            Some(how) => options.with("reroute", "true")?.with("tighten", &how.tighten.to_string()),
+            None => Ok(options),
+        }
     }
 
     /// The same as options of the commands plan, explain and verify.

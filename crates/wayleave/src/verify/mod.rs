@@ -9,9 +9,7 @@ use std::sync::Arc;
 use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{BestEffort, Model};
 use wayleave_scenarios::SharedService;
-use wayleave_schemes::loko;
-use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::standing::{Held, Standing};
+use wayleave_schemes::standing::{self, Held, Standing};
 use wayleave_topology::{FlowId, Hop, Link, LinkId, Network, Route};
 use wayleave_units::{Bytes, Time};
 use wayleave_verify::{Attack, Background, Claim, Duplication, Effort, Fault, Promise, Protected, Report};
@@ -137,15 +135,16 @@ fn together(routes: std::ops::Range<usize>) -> Option<Protected> {
     (routes.len() > 1).then(|| Protected { routes: routes.collect(), duplication: Duplication::On })
 }
 
-/// Under Loko every switch is the shared service that was measured.
+/// Switches that the scheme takes for one shared service each (Loko).
 fn services(session: &Session) -> Vec<SharedService> {
-    let Scheme::Loko(loko) = &session.scheme else { return Vec::new() };
-    let loko::Params { model, services, .. } = loko.params();
-    if *services == loko::Services::PerPort {
-        return Vec::new();
-    }
-    let service = |switch| SharedService { switch, rate: model.rate, processing: model.latency, buffer: model.buffer };
-    session.network.switches().map(service).collect()
+    let services = session.scheme.shared_services().into_iter();
+    let shared = |service: standing::SharedService| SharedService {
+        switch: service.switch,
+        rate: service.rate,
+        processing: service.latency,
+        buffer: service.buffer,
+    };
+    services.map(shared).collect()
 }
 
 fn promise(session: &Session, flow: FlowId, held: Held<'_>, delays: &[Vec<Option<Time>>]) -> Promise {

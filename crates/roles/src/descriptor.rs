@@ -1,0 +1,760 @@
+//! How a scheme describes itself: what it is called, where it was published, what it guarantees, and what can be set.
+//!
+//! A scheme module exports one [`Descriptor`]. Options of the command line, keys of scenarios, JSON Schemas, reports and
+//! lists are derived from it, so nobody else has to know which schemes there are. What can be set is declared with
+//! [`params!`](crate::params), which makes the scheme's own structure of parameters and their descriptions in one place:
+//! the constructor gets the structure, and no text.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use wayleave_topology::NodeId;
+use wayleave_units::{Bytes, ParseUnitError, Rate, Time};
+
+/// What a scheme decides or drives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    /// Which contracts are admitted ([`Admission`](crate::Admission)).
+    Admission,
+    /// The window or rate of a flow ([`Flow`](crate::Flow)).
+    Transport,
+    /// Which path a packet takes ([`Path`](crate::Path)).
+    Path,
+    /// What a switch marks and writes ([`Switch`](crate::Switch)).
+    Switch,
+    /// The limiters of a host ([`Host`](crate::Host)).
+    Host,
+    /// Shares of racks and of the fabric ([`Broker`](crate::Broker)).
+    Broker,
+    /// What is between the transports of a division and the network ([`Tunnel`](crate::Tunnel)).
+    Tunnel,
+}
+
+impl Role {
+    /// As it is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Admission => "admission",
+            Self::Transport => "transport",
+            Self::Path => "path",
+            Self::Switch => "switch",
+            Self::Host => "host",
+            Self::Broker => "broker",
+            Self::Tunnel => "tunnel",
+        }
+    }
+}
+
+/// A scheme, described by its module.
+#[derive(Debug)]
+pub struct Descriptor {
+    /// As options and files name it; unique among the schemes of its first role.
+    pub name: &'static str,
+    /// As people write it.
+    pub title: &'static str,
+    /// The roles that it plays, the one by which it is chosen first.
+    pub roles: &'static [Role],
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub citation: &'static str,
+    /// What it guarantees, and to whom; in one sentence.
+    pub guarantee: &'static str,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+}
+
+impl Descriptor {
+    /// The position of the parameter with this key.
+    pub fn position(&self, key: &str) -> Option<usize> {
+        self.parameters.iter().position(|parameter| parameter.key == key)
+    }
+}
+
+/// Something that can be set.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// As scenario files and reports name it.
+    pub key: &'static str,
+    /// What it is, and which values it can have.
+    pub kind: Kind,
+    /// Its value where nobody says anything.
+    pub preset: fn() -> Value,
+    /// The same in words, where the value is not a constant; empty otherwise.
+    pub default: &'static str,
+    /// Where the default comes from: a table or section of the publication, a measurement, or ours.
+    pub source: &'static str,
+    /// What it is, in one sentence.
+    pub text: &'static str,
+    /// What else a reader has to know; may be empty.
+    pub note: &'static str,
+    /// The option of the command line, without dashes; empty: the scheme's name and the key.
+    pub option: &'static str,
+    /// What stands for the value in the help of the option; empty: by its kind.
+    pub value_name: &'static str,
+    /// The key of the flag without which it means nothing; empty: it always means something.
+    pub group: &'static str,
+}
+
+impl Parameter {
+    /// What most parameters have in common; a key, a kind, a source and a text are given by
+    /// [`params!`](crate::params).
+    pub const PLAIN: Self = Self {
+        key: "",
+        kind: Kind::Flag,
+        preset: || Value::Absent,
+        default: "",
+        source: "",
+        text: "",
+        note: "",
+        option: "",
+        value_name: "",
+        group: "",
+    };
+
+    /// Its sentence, without the full stop.
+    pub fn sentence(&self) -> String {
+        let joined: Vec<&str> = self.text.split_whitespace().collect();
+        let joined = joined.join(" ");
+        joined.strip_suffix('.').map(ToOwned::to_owned).unwrap_or(joined)
+    }
+
+    /// Its default in words; `None` where without a value there is none.
+    pub fn default_text(&self) -> Option<String> {
+        if !self.default.is_empty() {
+            return Some(self.default.to_owned());
+        }
+        match (self.preset)() {
+            Value::Absent | Value::Flag(_) => None,
+            Value::ByName(values) if values.is_empty() => None,
+            value => Some(value.to_string()),
+        }
+    }
+}
+
+/// A word that is a value, and what it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// The word.
+    pub word: &'static str,
+    /// What it means, in one line.
+    pub text: &'static str,
+}
+
+/// What a parameter is, and which values it can have.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A time from `least` to `most`.
+    Time {
+        /// The shortest.
+        least: Time,
+        /// The longest.
+        most: Time,
+    },
+    /// A rate of at least `least`.
+    Rate {
+        /// The lowest.
+        least: Rate,
+    },
+    /// A size from `least` to `most`.
+    Bytes {
+        /// The smallest.
+        least: Bytes,
+        /// The largest.
+        most: Bytes,
+    },
+    /// A whole number from `least` to `most`.
+    Count {
+        /// The smallest.
+        least: u64,
+        /// The largest.
+        most: u64,
+    },
+    /// A whole number of per cent from `least` to `most`.
+    Percent {
+        /// The smallest.
+        least: u8,
+        /// The largest.
+        most: u8,
+    },
+    /// A part of 1 in steps of 0.01, which is kept in per cent, from `least` to `most` of them.
+    Hundredths {
+        /// The smallest.
+        least: u8,
+        /// The largest.
+        most: u8,
+    },
+    /// A number above 0 and up to 1.
+    Fraction,
+    /// Whether or not.
+    Flag,
+    /// One of several words.
+    Word(&'static [Word]),
+    /// A form of its own.
+    Text {
+        /// Whether a text has that form, or what is expected.
+        check: fn(&str) -> Result<(), String>,
+    },
+    /// Several values, separated by commas.
+    List(&'static Kind),
+    /// A value for each name of a service.
+    ByService(&'static Kind),
+    /// The name of a host.
+    Host,
+    /// What can be set of a scheme within the scheme.
+    Scheme(&'static Descriptor),
+}
+
+impl Kind {
+    /// A time above zero.
+    pub const TIME: Self = Self::Time { least: Time::from_nanos(1), most: Time::MAX };
+    /// A rate above zero.
+    pub const RATE: Self = Self::Rate { least: Rate::from_bits_per_second(1) };
+    /// Any rate.
+    pub const ANY_RATE: Self = Self::Rate { least: Rate::ZERO };
+    /// A size above zero.
+    pub const BYTES: Self = Self::Bytes { least: Bytes::new(1), most: Bytes::MAX };
+    /// A number of things that fits 32 bits.
+    pub const COUNT: Self = Self::Count { least: 0, most: u32::MAX as u64 };
+
+    /// In words.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Time { .. } => "time",
+            Self::Rate { .. } => "rate",
+            Self::Bytes { .. } => "size",
+            Self::Count { .. } => "whole number",
+            Self::Percent { .. } => "per cent",
+            Self::Hundredths { .. } | Self::Fraction => "number",
+            Self::Flag => "yes or no",
+            Self::Word(_) => "word",
+            Self::Text { .. } => "text",
+            Self::List(_) => "list",
+            Self::ByService(_) => "value by service",
+            Self::Host => "host",
+            Self::Scheme(_) => "scheme",
+        }
+    }
+
+    /// Which values are accepted, in words; empty where the kind says it all.
+    pub fn range(&self) -> String {
+        match self {
+            Self::Time { least, most } => range(least, most, *least == Time::ZERO, *most == Time::MAX),
+            Self::Rate { least } => range(least, &"", *least == Rate::ZERO, true),
+            Self::Bytes { least, most } => range(least, most, *least == Bytes::ZERO, *most == Bytes::MAX),
+            Self::Count { least, most } => range(least, most, *least == 0, *most >= u64::from(u32::MAX)),
+            Self::Percent { least, most } => range(least, most, false, false),
+            Self::Hundredths { least, most } => {
+                range(&hundredths(*least), &hundredths(*most), false, false) + " in steps of 0.01"
+            }
+            Self::Fraction => "above 0, up to 1".to_owned(),
+            Self::Word(words) => words.iter().map(|word| word.word).collect::<Vec<_>>().join(", "),
+            Self::List(kind) | Self::ByService(kind) => match kind.range() {
+                range if range.is_empty() => kind.name().to_owned(),
+                range => format!("{} {range}", kind.name()),
+            },
+            Self::Scheme(scheme) => format!("parameters of {}", scheme.name),
+            Self::Flag | Self::Text { .. } | Self::Host => String::new(),
+        }
+    }
+
+    /// Reads a value from text, as options and files write it; its range is checked apart, by [`Kind::check`].
+    ///
+    /// # Errors
+    /// What is wrong, and what is expected.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        let unit = |error: ParseUnitError| error.to_string();
+        match self {
+            Self::Time { .. } => text.parse().map(Value::Time).map_err(unit),
+            Self::Rate { .. } => text.parse().map(Value::Rate).map_err(unit),
+            Self::Bytes { .. } => text.parse().map(Value::Bytes).map_err(unit),
+            Self::Count { .. } => whole(text).map(Value::Count),
+            Self::Percent { .. } => whole(text).map(|count| Value::Percent(u8::try_from(count).unwrap_or(u8::MAX))),
+            Self::Hundredths { .. } => {
+                let number = number(text)?;
+                let percent = number * 100.0;
+                // Rounding without the standard library; the range keeps it exact.
+                let whole = if (0.0..=100.5).contains(&percent) { (percent + 0.5) as u8 } else { u8::MAX };
+                let off = percent - f64::from(whole);
+                if whole > 100 || !(-1e-6..1e-6).contains(&off) {
+                    return Err(format!(
+                        "{number} is not accepted: a number from 0.01 to 1 in steps of 0.01 is expected"
+                    ));
+                }
+                Ok(Value::Hundredths(whole))
+            }
+            Self::Fraction => number(text).map(Value::Number),
+            Self::Flag => match text {
+                "true" => Ok(Value::Flag(true)),
+                "false" => Ok(Value::Flag(false)),
+                other => Err(format!("{} is not accepted: true or false is expected", shown(other))),
+            },
+            Self::Word(words) => match words.iter().find(|word| word.word == text) {
+                Some(word) => Ok(Value::Word(word.word)),
+                None => Err(format!("{} is unknown: {} is expected", shown(text), one_of(words))),
+            },
+            Self::Text { check } => check(text).map(|()| Value::Text(text.to_owned())),
+            Self::List(kind) => text.split(',').map(|item| kind.parse(item)).collect::<Result<_, _>>().map(Value::List),
+            Self::ByService(_) | Self::Host | Self::Scheme(_) => {
+                Err(format!("a {} is expected, which only a file can say", self.name()))
+            }
+        }
+    }
+
+    /// Whether a value is in range.
+    ///
+    /// # Errors
+    /// What is expected.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        let is_right = match (self, value) {
+            (_, Value::Absent) => true,
+            (Self::Time { least, most }, Value::Time(time)) => (least..=most).contains(&time),
+            (Self::Rate { least }, Value::Rate(rate)) => rate >= least,
+            (Self::Bytes { least, most }, Value::Bytes(bytes)) => (least..=most).contains(&bytes),
+            (Self::Count { least, most }, Value::Count(count)) => {
+                if !(least..=most).contains(&count) {
+                    return Err(format!("{count} is not in {least}..={most}"));
+                }
+                true
+            }
+            (Self::Percent { least, most }, Value::Percent(percent))
+            | (Self::Hundredths { least, most }, Value::Hundredths(percent)) => (least..=most).contains(&percent),
+            (Self::Fraction, Value::Number(number)) => *number > 0.0 && *number <= 1.0,
+            (Self::List(kind), Value::List(values)) => return values.iter().try_for_each(|value| kind.check(value)),
+            (Self::ByService(kind), Value::ByName(values)) => {
+                return values.iter().try_for_each(|(_, value)| kind.check(value));
+            }
+            _ => true,
+        };
+        if is_right { Ok(()) } else { Err(format!("{value} is not accepted: {} is expected", self.range())) }
+    }
+
+    /// Whether a value is zero where only more than that is accepted.
+    pub fn is_zero(&self, value: &Value) -> bool {
+        let is_zero = matches!(
+            value,
+            Value::Time(Time::ZERO)
+                | Value::Rate(Rate::ZERO)
+                | Value::Bytes(Bytes::ZERO)
+                | Value::Count(0)
+                | Value::Percent(0)
+                | Value::Hundredths(0)
+        );
+        is_zero && self.check(value).is_err()
+    }
+}
+
+fn range(least: &dyn fmt::Display, most: &dyn fmt::Display, has_no_least: bool, has_no_most: bool) -> String {
+    match (has_no_least, has_no_most) {
+        (true, true) => String::new(),
+        (true, false) => format!("up to {most}"),
+        (false, true) => format!("from {least}"),
+        (false, false) => format!("from {least} to {most}"),
+    }
+}
+
+fn hundredths(percent: u8) -> f64 {
+    f64::from(percent) / 100.0
+}
+
+fn whole(text: &str) -> Result<u64, String> {
+    let is_whole = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let count = Some(text).filter(|_| is_whole).and_then(|text| text.parse().ok());
+    count.ok_or_else(|| format!("{} is not accepted: a whole number such as 4 is expected", shown(text)))
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    // `inf` and `nan` would be numbers to the standard library.
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+    let number = Some(text).filter(|_| plain).and_then(|text| text.parse().ok());
+    let number = number.filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| format!("{} is no number: one such as 0.6 is expected", shown(text)))
+}
+
+/// How much of a text a message shows, in characters.
+const SHOWN: usize = 40;
+
+/// A text in a message: short, and with nothing that a terminal would act upon.
+fn shown(text: &str) -> String {
+    let visible: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    let rest = if text.chars().nth(SHOWN).is_some() { "…" } else { "" };
+    format!("\"{visible}{rest}\"")
+}
+
+fn one_of(words: &[Word]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.word.to_owned(),
+        [head @ .., last] => {
+            let head: Vec<&str> = head.iter().map(|word| word.word).collect();
+            format!("{} or {}", head.join(", "), last.word)
+        }
+    }
+}
+
+/// The value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// None.
+    Absent,
+    /// Whether or not.
+    Flag(bool),
+    /// A whole number.
+    Count(u64),
+    /// Per cent.
+    Percent(u8),
+    /// A part of 1, in per cent.
+    Hundredths(u8),
+    /// Any number.
+    Number(f64),
+    /// A time.
+    Time(Time),
+    /// A rate.
+    Rate(Rate),
+    /// A size.
+    Bytes(Bytes),
+    /// One of several words.
+    Word(&'static str),
+    /// A form of its own.
+    Text(String),
+    /// Several.
+    List(Vec<Value>),
+    /// One for each name.
+    ByName(Vec<(String, Value)>),
+    /// A node.
+    Node(NodeId),
+    /// Values that belong together, in reports.
+    Record(Vec<(&'static str, Value)>),
+    /// What was set of a scheme within the scheme.
+    Scheme(Given),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separator = |f: &mut fmt::Formatter<'_>, index| if index == 0 { Ok(()) } else { f.write_str(",") };
+        match self {
+            Self::Absent => f.write_str("none"),
+            Self::Flag(flag) => flag.fmt(f),
+            Self::Count(count) => count.fmt(f),
+            Self::Percent(percent) => percent.fmt(f),
+            Self::Hundredths(percent) => hundredths(*percent).fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Time(time) => time.fmt(f),
+            Self::Rate(rate) => rate.fmt(f),
+            Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Word(word) => f.write_str(word),
+            Self::Text(text) => f.write_str(text),
+            Self::List(values) => values.iter().enumerate().try_for_each(|(index, value)| {
+                separator(f, index)?;
+                value.fmt(f)
+            }),
+            Self::ByName(values) => values.iter().enumerate().try_for_each(|(index, (name, value))| {
+                separator(f, index)?;
+                write!(f, "{name}={value}")
+            }),
+            Self::Record(values) => values.iter().enumerate().try_for_each(|(index, (name, value))| {
+                separator(f, index)?;
+                write!(f, "{name}={value}")
+            }),
+            Self::Node(node) => write!(f, "node {}", node.index()),
+            Self::Scheme(_) => f.write_str("as given"),
+        }
+    }
+}
+
+/// A scheme that describes itself.
+pub trait Described {
+    /// What it says of itself.
+    const DESCRIPTOR: &'static Descriptor;
+
+    /// What its constructor takes.
+    type Params: Parameters;
+}
+
+/// What was said of the parameters of a scheme, by their positions in [`Descriptor::parameters`].
+pub type Given = Vec<(usize, Value)>;
+
+/// A type that a parameter can have in the scheme's own structure.
+pub trait Setting: Sized {
+    /// From a value of the parameter's kind; `None`: it is of another kind, or too large.
+    fn from_value(value: Value) -> Option<Self>;
+
+    /// As a value.
+    fn to_value(&self) -> Value;
+}
+
+/// The parameters of a scheme as its constructor takes them; [`params!`](crate::params) implements it.
+pub trait Parameters: Clone + Default {
+    /// Their descriptions.
+    const LIST: &'static [Parameter];
+
+    /// Sets one, by its position in the list; `false`: there is no such one, or it has another type.
+    fn set(&mut self, position: usize, value: Value) -> bool;
+
+    /// One, by its position in the list.
+    fn get(&self, position: usize) -> Value;
+
+    /// The defaults, with what was said.
+    ///
+    /// # Errors
+    /// The parameter whose value has another type.
+    fn with(given: &[(usize, Value)]) -> Result<Self, &'static Parameter> {
+        let mut params = Self::default();
+        for (position, value) in given {
+            if !params.set(*position, value.clone()) {
+                return Err(Self::LIST.get(*position).unwrap_or(&Parameter::PLAIN));
+            }
+        }
+        Ok(params)
+    }
+
+    /// Whether all values are in range.
+    ///
+    /// # Errors
+    /// The first parameter that is not, and its value.
+    fn check(&self) -> Result<(), (&'static Parameter, Value)> {
+        for (position, parameter) in Self::LIST.iter().enumerate() {
+            let value = self.get(position);
+            if parameter.kind.check(&value).is_err() {
+                return Err((parameter, value));
+            }
+        }
+        Ok(())
+    }
+
+    /// What reports say of them: each with its value.
+    fn settings(&self) -> Vec<(&'static Parameter, Value)> {
+        Self::LIST.iter().enumerate().map(|(position, parameter)| (parameter, self.get(position))).collect()
+    }
+}
+
+/// Quantities and numbers, which are values as they are.
+macro_rules! settings {
+    ($($type:ty: $pattern:ident($inner:ident) => $from:expr, $to:expr;)+) => {
+        $(impl Setting for $type {
+            fn from_value(value: Value) -> Option<Self> {
+                match value {
+                    Value::$pattern($inner) => $from,
+                    _ => None,
+                }
+            }
+
+            fn to_value(&self) -> Value {
+                let $inner = *self;
+                Value::$pattern($to)
+            }
+        })+
+    };
+}
+
+settings! {
+    Time: Time(time) => Some(time), time;
+    Rate: Rate(rate) => Some(rate), rate;
+    Bytes: Bytes(bytes) => Some(bytes), bytes;
+    bool: Flag(flag) => Some(flag), flag;
+    u64: Count(count) => Some(count), count;
+    u32: Count(count) => u32::try_from(count).ok(), count.into();
+    usize: Count(count) => usize::try_from(count).ok(), count as u64;
+    f64: Number(number) => Some(number), number;
+    NodeId: Node(node) => Some(node), node;
+}
+
+/// A part of a whole in per cent. Files write it as a whole number or, of kind [`Kind::Hundredths`], as a part of 1.
+impl Setting for u8 {
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Percent(percent) | Value::Hundredths(percent) => Some(percent),
+            _ => None,
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Percent(*self)
+    }
+}
+
+impl Setting for String {
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Text(text) = value { Some(text) } else { None }
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Text(self.clone())
+    }
+}
+
+impl<T: Setting> Setting for Option<T> {
+    fn from_value(value: Value) -> Option<Self> {
+        if value == Value::Absent { Some(None) } else { T::from_value(value).map(Some) }
+    }
+
+    fn to_value(&self) -> Value {
+        self.as_ref().map_or(Value::Absent, T::to_value)
+    }
+}
+
+impl<T: Setting> Setting for Vec<T> {
+    fn from_value(value: Value) -> Option<Self> {
+        let Value::List(values) = value else { return None };
+        values.into_iter().map(T::from_value).collect()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::List(self.iter().map(T::to_value).collect())
+    }
+}
+
+/// Values by the names of services.
+impl<T: Setting> Setting for Vec<(String, T)> {
+    fn from_value(value: Value) -> Option<Self> {
+        let Value::ByName(values) = value else { return None };
+        values.into_iter().map(|(name, value)| Some((name, T::from_value(value)?))).collect()
+    }
+
+    fn to_value(&self) -> Value {
+        Value::ByName(self.iter().map(|(name, value)| (name.clone(), value.to_value())).collect())
+    }
+}
+
+/// Declares the parameters of a scheme: a structure, its defaults, and the descriptions of what can be set.
+///
+/// The comment of a field is what options and schemas say of it. Behind the default stand the key, the [`Kind`] and the
+/// source of the default; braces may give more fields of [`Parameter`].
+///
+/// ```
+/// use wayleave_roles::{Kind, Parameters, Value, params};
+/// use wayleave_units::Time;
+///
+/// params! {
+///     /// What the example needs.
+///     #[derive(Clone, Debug, PartialEq)]
+///     pub struct Params {
+///         /// How often it works.
+///         pub interval: Time = Time::from_micros(200), "interval", Kind::TIME, "Table 1";
+///         /// How often it tries.
+///         pub tries: u32 = 3, "tries", Kind::Count { least: 1, most: 10 }, "ours", { value_name: "COUNT" };
+///     }
+/// }
+///
+/// let tries = &Params::LIST[1];
+/// assert_eq!((tries.sentence().as_str(), tries.source), ("How often it tries", "ours"));
+/// let given = [(1, tries.kind.parse("4").unwrap())];
+/// assert_eq!(Params::with(&given).unwrap(), Params { tries: 4, ..Params::default() });
+/// assert_eq!(tries.kind.check(&Value::Count(11)).unwrap_err(), "11 is not in 1..=10");
+/// ```
+#[macro_export]
+macro_rules! params {
+    (
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident {
+            $(
+                $(#[doc = $text:literal])+
+                pub $field:ident: $type:ty = $default:expr, $key:literal, $kind:expr, $source:literal
+                    $(, { $($more:ident: $value:expr),+ $(,)? })?;
+            )*
+        }
+    ) => {
+        $(#[$meta])*
+        $visibility struct $name {
+            $($(#[doc = $text])+ pub $field: $type,)*
+        }
+
+        impl ::core::default::Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+
+        impl $crate::Parameters for $name {
+            const LIST: &'static [$crate::Parameter] = &[$($crate::Parameter {
+                key: $key,
+                kind: $kind,
+                source: $source,
+                text: concat!($($text),+),
+                preset: || {
+                    let value: $type = $default;
+                    $crate::Setting::to_value(&value)
+                },
+                $($($more: $value,)+)?
+                ..$crate::Parameter::PLAIN
+            }),*];
+
+            fn set(&mut self, position: usize, value: $crate::Value) -> bool {
+                let mut at = 0;
+                $(
+                    if at == position {
+                        return match $crate::Setting::from_value(value) {
+                            Some(value) => {
+                                self.$field = value;
+                                true
+                            }
+                            None => false,
+                        };
+                    }
+                    at += 1;
+                )*
+                let _ = (at, value);
+                false
+            }
+
+            fn get(&self, position: usize) -> $crate::Value {
+                let mut at = 0;
+                $(
+                    if at == position {
+                        return $crate::Setting::to_value(&self.$field);
+                    }
+                    at += 1;
+                )*
+                let _ = (at, position);
+                $crate::Value::Absent
+            }
+        }
+    };
+}
+
+/// The words for the values of an enumeration, and what each means.
+///
+/// ```
+/// use wayleave_roles::{Setting, Value, words};
+///
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// enum Order {
+///     Newest,
+///     Oldest,
+/// }
+/// words! {
+///     Order {
+///         Newest = "newest", "The newest first";
+///         Oldest = "oldest", "The oldest first";
+///     }
+/// }
+/// assert_eq!(Order::from_value(Value::Word("oldest")), Some(Order::Oldest));
+/// assert_eq!(Order::WORDS[0].text, "The newest first");
+/// ```
+#[macro_export]
+macro_rules! words {
+    ($name:ident { $($variant:ident = $word:literal, $text:literal;)+ }) => {
+        impl $name {
+            /// The words for its values.
+            pub const WORDS: &'static [$crate::Word] = &[$($crate::Word { word: $word, text: $text }),+];
+        }
+
+        impl $crate::Setting for $name {
+            fn from_value(value: $crate::Value) -> Option<Self> {
+                match value {
+                    $($crate::Value::Word($word) => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+
+            fn to_value(&self) -> $crate::Value {
+                match self {
+                    $(Self::$variant => $crate::Value::Word($word),)+
+                }
+            }
+        }
+    };
+}

@@ -1,0 +1,26 @@
+//! Every scheme, one line each: its module, its type, and the role by which it is chosen.
+//!
+//! A new scheme is a folder and a line here. The line declares the module, and the enums, lists of descriptors and
+//! constructors of [`registry`](crate::registry), [`transports`](crate::transports) and [`edges`](crate::edges) are
+//! written from it.
+
+/// Calls another macro with all schemes.
+macro_rules! each_scheme {
+    ($callback:ident) => {
+        $callback! {
+            admission {
+                chameleon::Chameleon,
+                silo::Silo,
+                qjump::Qjump,
+                loko::Loko,
+            }
+        }
+    };
+}
+
+/// Declares the modules of all schemes.
+macro_rules! modules {
+    ($($role:ident { $($(#[$meta:meta])* $module:ident::$scheme:ident,)* })+) => {
+        $($($(#[$meta])* pub mod $module;)*)+
+    };
+}

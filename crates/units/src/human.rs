@@ -1,0 +1,69 @@
+//! Quantities as people read them: four digits are enough, and rounding never hides which of two is larger.
+
+use alloc::string::{String, ToString};
+
+use crate::{Bytes, Rate, Time};
+
+/// More digits than this are noise to a reader.
+const DIGITS: u32 = 4;
+
+/// A bound, or what is asked: rounded up, so that what exceeds a limit is still seen to.
+pub trait Human {
+    /// With four digits, rounded up.
+    fn up(self) -> String;
+    /// With four digits, rounded down: for what is left.
+    fn down(self) -> String;
+}
+
+/// The numbers of four digits below and above a value.
+fn bracket(value: u64) -> (u64, u64) {
+    let digits = value.checked_ilog10().map_or(1, |log| log + 1);
+    let step = 10u64.pow(digits.saturating_sub(DIGITS));
+    let down = value / step * step;
+    (down, if down == value { value } else { down.saturating_add(step) })
+}
+
+impl Human for Time {
+    fn up(self) -> String {
+        Self::from_nanos(bracket(self.as_nanos()).1).to_string()
+    }
+
+    fn down(self) -> String {
+        Self::from_nanos(bracket(self.as_nanos()).0).to_string()
+    }
+}
+
+impl Human for Rate {
+    fn up(self) -> String {
+        Self::from_bits_per_second(bracket(self.bits_per_second()).1).to_string()
+    }
+
+    fn down(self) -> String {
+        Self::from_bits_per_second(bracket(self.bits_per_second()).0).to_string()
+    }
+}
+
+impl Human for Bytes {
+    fn up(self) -> String {
+        Self::new(bracket(self.get()).1).to_string()
+    }
+
+    fn down(self) -> String {
+        Self::new(bracket(self.get()).0).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_digits_are_kept_and_the_rest_is_rounded_to_the_safe_side() {
+        let bound = Time::from_nanos(100_000_001);
+        assert_eq!((bound.up().as_str(), bound.down().as_str()), ("100.1ms", "100ms"));
+        assert_eq!(Time::from_nanos(7).up(), "7ns");
+        assert_eq!(Time::ZERO.up(), "0ns");
+        assert_eq!(Rate::from_bits_per_second(123_456_789).down(), "123.4Mbit");
+        assert_eq!(Bytes::new(97_000).up(), "97kB");
+    }
+}
