@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<Exit, Failure> {
-    let cli = Cli::parse_from(settings::layered(std::env::args_os().collect(), &Cli::command())?);
+    let cli = Cli::parse_from(settings::layered(std::env::args_os().collect(), Cli::command)?);
     match &cli.command {
         Command::Demo(args) => commands::demo::run(args),
         Command::Plan(args) => commands::plan::run(args),
@@ -65,7 +65,7 @@ fn run() -> Result<Exit, Failure> {
         Command::Serve(args) => commands::serve::run(args),
         Command::Agent(args) => commands::agent::run(args),
         Command::Broker(command) => commands::broker::run(command),
-        Command::Config(command) => commands::config::run(command, &Cli::command()),
+        Command::Config(command) => commands::config::run(command, Cli::command),
         Command::Ledger(command) => commands::ledger::run(command),
         Command::Requests(args) => commands::requests::run(args),
         Command::Tune(args) => commands::tune::run(args),

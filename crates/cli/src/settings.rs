@@ -39,7 +39,7 @@ pub(crate) struct Setting {
 }
 
 /// The command line with what stands in the environment and in the file, if it is a command that looks there.
-pub(crate) fn layered(line: Vec<OsString>, whole: &Command) -> Result<Vec<OsString>, Failure> {
+pub(crate) fn layered(line: Vec<OsString>, whole: fn() -> Command) -> Result<Vec<OsString>, Failure> {
     let mut all = line.clone();
     if let Some(given) = matches(&line, whole) {
         for setting in below(&given, whole)? {
@@ -50,7 +50,7 @@ pub(crate) fn layered(line: Vec<OsString>, whole: &Command) -> Result<Vec<OsStri
 }
 
 /// All settings of a command line of `serve`.
-pub(crate) fn all(line: Vec<OsString>, whole: &Command) -> Result<Vec<Setting>, Failure> {
+pub(crate) fn all(line: Vec<OsString>, whole: fn() -> Command) -> Result<Vec<Setting>, Failure> {
     let Some(given) = matches(&line, whole) else { return Ok(Vec::new()) };
     let mut lower = below(&given, whole)?;
     let mut settings = Vec::new();
@@ -85,8 +85,8 @@ fn spoken(arg: &Arg, given: &ArgMatches) -> (Vec<String>, Origin) {
 }
 
 /// The options of the command.
-fn options(whole: &Command) -> Vec<Arg> {
-    let mut command = whole.clone();
+fn options(whole: fn() -> Command) -> Vec<Arg> {
+    let mut command = whole();
     command.build();
     let own = command.find_subcommand(COMMAND).map(Command::get_arguments).into_iter().flatten();
     own.filter(|arg| !matches!(arg.get_id().as_str(), "help" | "version")).cloned().collect()
@@ -97,16 +97,16 @@ fn is_flag(arg: &Arg) -> bool {
 }
 
 /// The flags of the line, as far as they can be understood: what is wrong is said later, by the real parser.
-fn matches(line: &[OsString], whole: &Command) -> Option<ArgMatches> {
+fn matches(line: &[OsString], whole: fn() -> Command) -> Option<ArgMatches> {
     if line.get(1)? != COMMAND || line.iter().any(|word| word == "--help" || word == "-h") {
         return None;
     }
-    let matches = whole.clone().ignore_errors(true).try_get_matches_from(line).ok()?;
+    let matches = whole().ignore_errors(true).try_get_matches_from(line).ok()?;
     matches.subcommand_matches(COMMAND).cloned()
 }
 
 /// What stands in the environment and in the file and is not overridden.
-fn below(given: &ArgMatches, whole: &Command) -> Result<Vec<Setting>, Failure> {
+fn below(given: &ArgMatches, whole: fn() -> Command) -> Result<Vec<Setting>, Failure> {
     let options = options(whole);
     let mut settings: Vec<Setting> = Vec::new();
     let is_said = |arg: &Arg, settings: &[Setting]| {

@@ -6,9 +6,8 @@
 
 use std::io::stdout;
 
-use wayleave::{Cancel, Contracts, Error, Network, PlanOptions, Step, VerifyOptions, explain, plan, verify_watched};
-use wayleave_explain::table::Layout;
-use wayleave_verify::Effort;
+use wayleave::{Cancel, Contracts, Effort, Error, Layout, Network, PlanOptions, Step, VerifyOptions};
+use wayleave::{explain, plan, verify_watched};
 
 fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -34,7 +34,7 @@
 //!
 //! Nothing here prints, reads the environment or ends the process. What takes long tells a [`Progress`] how far it has come
 //! and ends early when a [`Cancel`] says so; how many threads work is an option, and results do not depend on it. Whatever
-//! is written for people goes to a [`std::io::Write`] in a [`Layout`](wayleave_explain::table::Layout) that the caller chooses.
+//! is written for people goes to a [`std::io::Write`] in a [`Layout`] that the caller chooses.
 
 pub mod analyze;
 pub mod bench;
@@ -78,3 +78,12 @@ pub use session::{Session, Verdict};
 pub use sim::{Batch, Choice, Planned, Sweep, SweepOptions, Threads, simulate, sweep};
 pub use tune::{Ceiling, Mix, TuneOptions, Tuned, tune};
 pub use verify::{Verified, VerifyOptions, of_session, read_plan, verify, verify_watched};
+
+// Types of other crates that options are made of.
+pub use wayleave_experiments::Effort as FigureEffort;
+pub use wayleave_explain::table::Layout;
+pub use wayleave_formats::{ImportOptions, Source};
+pub use wayleave_ledger::Model;
+pub use wayleave_scenarios::Scenario;
+pub use wayleave_schemes::tune::Objective;
+pub use wayleave_verify::{Attack, Claim, Effort, Fault};

@@ -31,7 +31,7 @@ pub(crate) struct ShowArgs {
 }
 
 /// Runs the command; `whole` is the command line.
-pub(crate) fn run(command: &ConfigCommand, whole: &Command) -> Result<Exit, Failure> {
+pub(crate) fn run(command: &ConfigCommand, whole: fn() -> Command) -> Result<Exit, Failure> {
     let ConfigCommand::Show(args) = command;
     let line = ["wayleave", "serve"].into_iter().map(str::to_owned).chain(args.flags.iter().cloned());
     let settings = settings::all(line.map(Into::into).collect(), whole)?;

@@ -42,8 +42,7 @@ pub use sweep::{Sweep, SweepOptions, TRACE_EVENTS, sweep};
 /// If the scenario cannot be run.
 ///
 /// ```
-/// use wayleave::{Cancel, Network, simulate};
-/// use wayleave_scenarios::Scenario;
+/// use wayleave::{Cancel, Network, Scenario, simulate};
 /// let network = Network::open("star:hosts=3")?;
 /// let scenario = Scenario::new("quiet", network.graph.clone(), wayleave_units::Time::from_millis(1));
 /// let result = simulate(&scenario, 1, &Cancel::default())?;

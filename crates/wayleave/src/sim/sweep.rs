@@ -63,8 +63,7 @@ pub struct Sweep {
 /// then are in the folder.
 ///
 /// ```
-/// use wayleave::{Batch, Cancel, Choice, Silent, SweepOptions, sweep};
-/// use wayleave_formats::Source;
+/// use wayleave::{Batch, Cancel, Choice, Silent, Source, SweepOptions, sweep};
 /// let text = "
 /// apiVersion: wayleave/v1
 /// kind: Scenario
