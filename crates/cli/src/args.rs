@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent, analyze, apply, bench, benchmark, broker, completions, config, delete, demo, describe, doctor, element,
-    events, explain, get, lab, ledger, login, plan, policy, provision, reproduce, requests, schema, serve, sim, status,
-    token, topology, trace, tune, verify, what_if,
+    events, explain, get, lab, ledger, login, plan, policy, provision, reproduce, requests, schema, schemes, serve,
+    sim, status, token, topology, trace, tune, verify, what_if,
 };
 use crate::exit;
 
@@ -68,6 +68,7 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArgs),
     #[command(subcommand)]
     Lab(lab::LabCommand),
+    Schemes(schemes::SchemesArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
 }

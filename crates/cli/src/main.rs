@@ -74,6 +74,7 @@ fn run() -> Result<Exit, Failure> {
         Command::Bench(command) => commands::bench::run(command),
         Command::Doctor(args) => commands::doctor::run(args),
         Command::Lab(command) => commands::lab::run(command),
+        Command::Schemes(args) => commands::schemes::run(args),
         Command::Schema(args) => commands::schema::run(args),
         Command::Reproduce(args) => commands::reproduce::run(args),
         Command::Sim(args) => commands::sim::run(args),

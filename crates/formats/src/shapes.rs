@@ -13,6 +13,10 @@ use crate::tenants as te;
 use crate::topology::{BUILDERS, DEFAULTS, LINK, NODE, QUEUE, TOPOLOGY_SPEC};
 
 fn schema(kind: &str) -> Value {
+    if kind == "scenario" {
+        // With all schemes of this build.
+        return serde_json::from_str(&crate::scenario_schema()).unwrap();
+    }
     let path = format!("{}/../../schemas/{kind}.schema.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
@@ -130,13 +134,13 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
     for (name, shape) in [
         ("topology", &sc::TOPOLOGY),
         ("ports", &sc::PORTS),
-        ("round-robin", &sc::ROUND_ROBIN),
+        ("weighted", &sc::WEIGHTED),
         ("shared-buffer", &sc::SHARED_BUFFER),
         ("red", &sc::RED),
         ("shared-service", &sc::SERVICE),
-        ("routing", &sc::ROUTING),
+        ("routing", sc::ROUTING.shape()),
         ("transport", &sc::TRANSPORT),
-        ("fixed-window", &sc::FIXED),
+        ("fixed-window", sc::CONGESTION.shape()),
         ("traffic", &sc::TRAFFIC),
         ("distribution", &sc::SIZES),
         ("token-bucket", &sc::TOKEN_BUCKET),
@@ -144,11 +148,7 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("rpc", &sc::RPC),
         ("uniform", &sc::UNIFORM),
         ("sharing", &sc::SHARING),
-        ("scheme", &sc::SCHEME),
-        ("static-limits", &sc::STATIC_LIMITS),
-        ("eyeq", &sc::EYEQ),
-        ("elasticswitch", &sc::ELASTICSWITCH),
-        ("parley", &sc::PARLEY),
+        ("scheme", sc::SCHEME.shape()),
         ("message-faults", &sc::FAULTS),
         ("sharing-event", &sc::EVENT),
         ("policy", &po::POLICY_SPEC),
@@ -159,6 +159,14 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("sweep", &sc::SWEEP),
     ] {
         assert_same_keys(&scenario, &format!("/$defs/{name}"), shape);
+    }
+}
+
+#[test]
+fn the_schema_of_scenarios_has_the_parameters_of_host_schemes() {
+    let scenario = schema("scenario");
+    for scheme in sc::SCHEME.all {
+        assert_same_keys(&scenario, &format!("/$defs/{}", scheme.name), sc::scheme_shape(scheme));
     }
 }
 

@@ -13,9 +13,9 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("sharing", Only(&["units"])),
     ("contracts", Only(&["units", "topology", "wire", "sharing"])),
     ("roles", Only(&["units", "topology"])),
-    // Policies say how hosts share.
-    ("scenarios", Only(&["units", "topology", "contracts"])),
-    ("formats", Only(&["units", "topology", "contracts", "scenarios", "calculus", "wire"])),
+    // Policies say how hosts share; schemes say what they are called and what can be set.
+    ("scenarios", Only(&["units", "topology", "contracts", "roles", "schemes"])),
+    ("formats", Only(&["units", "topology", "contracts", "scenarios", "roles", "schemes", "calculus", "wire"])),
     ("ledger", Only(&["units", "topology", "contracts", "calculus"])),
     ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "roles", "sharing", "wire"])),
     // Drives the rooms; never the ledger: what it checks comes from outside.

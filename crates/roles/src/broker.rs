@@ -30,7 +30,7 @@ pub enum Member {
 
 /// Whether a broker speaks for its group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Standing {
+pub enum Leadership {
     /// Another one does, or nobody.
     #[default]
     Follower,
@@ -44,9 +44,9 @@ pub enum Standing {
 pub enum BrokerInput<M, T> {
     /// It begins to work, as a follower. The first input, told once.
     Started,
-    /// Its standing is another than before, where the driver finds leaders. Parley's rack brokers find theirs by who is
+    /// It leads, or does not any more, where the driver finds leaders. Parley's rack brokers find theirs by who is
     /// heard, and do not need it.
-    Elected(Standing),
+    Elected(Leadership),
     /// What it divides, from now on (Parley, 3.2.2: the capacity of the rack's uplinks, taken as one link).
     Capacity {
         /// Out of its group.
@@ -82,6 +82,33 @@ pub enum BrokerAction<M, T> {
         /// What it is for.
         timer: T,
     },
+}
+
+impl<M, T> BrokerInput<M, T> {
+    /// The same input with the messages and timers of one of several schemes; `None` if they are another's.
+    pub fn narrow<N, U>(
+        self,
+        message: impl FnOnce(M) -> Option<N>,
+        timer: impl FnOnce(T) -> Option<U>,
+    ) -> Option<BrokerInput<N, U>> {
+        Some(match self {
+            Self::Started => BrokerInput::Started,
+            Self::Elected(leadership) => BrokerInput::Elected(leadership),
+            Self::Capacity { transmit, receive } => BrokerInput::Capacity { transmit, receive },
+            Self::Message { from, message: said } => BrokerInput::Message { from, message: message(said)? },
+            Self::Timer(token) => BrokerInput::Timer(timer(token)?),
+        })
+    }
+}
+
+impl<M, T> BrokerAction<M, T> {
+    /// The same action with the messages and timers of the whole; the way back from [`BrokerInput::narrow`].
+    pub fn widen<N, U>(self, message: impl FnOnce(M) -> N, timer: impl FnOnce(T) -> U) -> BrokerAction<N, U> {
+        match self {
+            Self::Send { to, message: said } => BrokerAction::Send { to, message: message(said) },
+            Self::Arm { at, timer: token } => BrokerAction::Arm { at, timer: timer(token) },
+        }
+    }
 }
 
 /// Divides among hosts. It works in milliseconds to minutes, so it may be a trait object.

@@ -109,6 +109,11 @@ pub trait Flow {
     /// (Swift: the target delay grows with the hops).
     fn on_route(&mut self, _now: Time, _route: RouteFacts) {}
 
+    /// Whether [`Self::on_route`] does anything: finding out about a route costs more than opening a flow.
+    fn hears_routes(&self) -> bool {
+        true
+    }
+
     /// The flow's pair has another weight ([`Weighted::Pair`](crate::Weighted::Pair)), in the place of
     /// [`FlowStart::weight`].
     fn on_weight(&mut self, _now: Time, _weight: u32) {}

@@ -70,10 +70,12 @@ extern crate alloc;
 mod absent;
 mod admission;
 mod broker;
+mod custom;
 mod descriptor;
 mod flow;
 mod host;
 mod ids;
+mod params;
 mod path;
 mod refusal;
 mod switch;
@@ -82,14 +84,16 @@ mod tunnel;
 
 pub use absent::Absent;
 pub use admission::{Admission, Decision, DisjointRoute, Move, Request};
-pub use broker::{Broker, BrokerAction, BrokerInput, Member, Standing};
-pub use descriptor::{Described, Descriptor, Given, Kind, Parameter, Parameters, Role, Setting, Value, Word};
+pub use broker::{Broker, BrokerAction, BrokerInput, Leadership, Member};
+pub use custom::{CustomBroker, CustomHost, CustomMessage, Plugged};
+pub use descriptor::{Described, Descriptor, Given, Kind, Parameter, Role, Value, Word};
 pub use flow::{Ack, Flow, FlowStart, Limit, Loss, Phase, RouteFacts};
 pub use host::{
     Arrivals, Bucket, Demand, Excess, Host, HostAction, HostInput, Limiter, Origin, PairSpec, PathUse, PathsChange,
     Peer, Share, Weighted,
 };
 pub use ids::{BrokerId, ClassId, Incoming, LocalFlow, Outgoing, PathIndex};
+pub use params::{Parameters, Setting, nested};
 pub use path::{Departure, Path, PathReport};
 pub use refusal::{Allocated, Binding, Reason, Refusal};
 pub use switch::{Mark, QueueState, Switch};

@@ -49,6 +49,11 @@ pub trait Path {
         self.choose(now, departure)
     }
 
+    /// Whether [`Self::on_report`] and [`Self::on_telemetry`] do anything: they are called for every acknowledgement.
+    fn hears_reports(&self) -> bool {
+        true
+    }
+
     /// What an acknowledgement told of a path.
     fn on_report(&mut self, _now: Time, _report: PathReport) {}
 

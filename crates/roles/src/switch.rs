@@ -1,12 +1,12 @@
 //! The switch role: what a port does with packets beside queueing them.
 //!
-//! One value for each port. Which packet is next, and which one a full port drops, is the port's discipline (pFabric's
+//! One value for each queue of a port. Which packet is next, and which one a full port drops, is the port's discipline (pFabric's
 //! among them) and no part of this role; so are the counters of in-band telemetry, which every port has.
 //!
 //! | system | when a packet comes | when one with telemetry leaves |
 //! |---|---|---|
 //! | DCTCP, RED | marks | |
-//! | HPCC, Clove-INT | | the port's record stays as it is |
+//! | HPCC, Clove-INT | | the record stays as the port wrote it |
 //! | uFAB-C, 3.6 and 4.2 | | adds tokens and windows of a new pair, takes off those that end, writes both sums |
 
 use wayleave_units::{Bytes, Time};
@@ -31,7 +31,7 @@ pub enum Mark {
     Congestion,
 }
 
-/// What a port does beside queueing.
+/// What one queue of a port does beside queueing.
 ///
 /// There are no timers: what a port forgets after a while (uFAB-C, 4.2: pairs without a probe for 10 s) shows only in a
 /// later probe, so it is forgotten then.

@@ -2,14 +2,14 @@
 
 use wayleave_units::{Bytes, Rate, Time};
 
-/// One port's record (HPCC, SIGCOMM 2019, section 3.1; uFAB, SIGCOMM 2022, section 3.2 adds the last two).
+/// One port's record, of the queue that the packet was in (HPCC, SIGCOMM 2019, section 3.1; uFAB, SIGCOMM 2022, section 3.2 adds the last two).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntHop {
     /// Line rate of the link.
     pub rate: Rate,
-    /// Waiting behind the packet when it left.
+    /// Waiting behind the packet in its queue when it left.
     pub queue: Bytes,
-    /// Sent by the port since the run began.
+    /// Sent from that queue since the run began, without the packet.
     pub sent: Bytes,
     /// When the packet left.
     pub at: Time,

@@ -14,22 +14,23 @@ mod sizes;
 mod traffic;
 mod validate;
 
-pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, SharedService};
+pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, SharedService};
 pub use sharing::{
-    BrokerAt, EdgeScheme, ElasticSwitch, Eyeq, FabricBrokerAt, MessageFaults, Parley, Sharing, SharingChange,
+    BrokerAt, EdgeScheme, ElasticSwitch, Eyeq, FabricBrokerAt, MessageFaults, Parley, SchemeOf, Sharing, SharingChange,
     SharingError, SharingEvent, StaticLimits,
 };
 pub use sizes::{FlowSizes, PUBLISHED, SizesError};
 pub use traffic::{
-    Arrivals, Congestion, Copies, Ends, FlowSpec, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport,
-    Workload,
+    Arrivals, Copies, Ends, FlowSpec, OnOff, Pacing, PacketKind, Phase, Reliable, Traffic, Transport, Workload,
 };
 pub use validate::{MAX_ACTORS, MAX_HOP, PortError, ScenarioError, TrafficError, WIRE_OVERHEAD};
+
+pub use wayleave_schemes::transports::{Congestion, Routing};
 
 use std::sync::Arc;
 
 use wayleave_topology::{LinkId, Network, NodeId};
-use wayleave_units::{Bytes, Time};
+use wayleave_units::Time;
 
 /// One run of the simulator, but for its seed.
 #[derive(Clone, Debug)]
@@ -75,7 +76,7 @@ impl Scenario {
             switches: PortBehaviour::default(),
             hosts: PortBehaviour::default(),
             shared_services: Vec::new(),
-            routing: Routing::Flow,
+            routing: Routing::ecmp(),
             transport: Transport::default(),
             sharing: None,
             traffic: Vec::new(),
@@ -83,25 +84,6 @@ impl Scenario {
             record: Record::default(),
         }
     }
-}
-
-/// Which packets are kept on one path: equal-cost multi-path routing per what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Routing {
-    /// Per flow (RFC 2992).
-    Flow,
-    /// Per flowlet: a packet after a gap this long may take another path (Kandula et al., CCR 2007).
-    Flowlet {
-        /// The gap.
-        gap: Time,
-    },
-    /// Per flowcell of this size, paths in turn, with a reordering buffer at the receiver (Presto, SIGCOMM 2015).
-    Flowcell {
-        /// Bytes of payload.
-        size: Bytes,
-    },
-    /// Per packet, paths drawn at random.
-    Packet,
 }
 
 /// Something that fails, or works again.
@@ -129,6 +111,9 @@ pub enum Element {
 pub enum Change {
     /// It fails; paths avoid it at once.
     Fails,
+    /// It fails, and nobody is told: what comes to it is lost, and paths go on over it until something else changes them.
+    /// When it works again, nobody is told either.
+    FailsSilently,
     /// It works again.
     Works,
 }

@@ -10,15 +10,15 @@ pub struct PortBehaviour {
     pub discipline: Discipline,
     /// What can be held.
     pub buffering: Buffering,
-    /// Congestion marks.
-    pub ecn: Option<Ecn>,
+    /// Congestion marks, by queue.
+    pub ecn: PortEcn,
     /// Whether ports write their state into packets that ask for it (in-band network telemetry).
     pub telemetry: bool,
 }
 
 impl Default for PortBehaviour {
     fn default() -> Self {
-        Self { discipline: Discipline::Fifo, buffering: Buffering::AsBuilt, ecn: None, telemetry: false }
+        Self { discipline: Discipline::Fifo, buffering: Buffering::AsBuilt, ecn: PortEcn::default(), telemetry: false }
     }
 }
 
@@ -34,9 +34,23 @@ pub enum Discipline {
         /// One per queue, each at least 1.
         weights: Vec<u32>,
     },
+    /// Some queues by strict priority, and below them deficit round robin of the others over whatever those leave.
+    StrictOverWeighted {
+        /// How many queues go first, from queue 0 on.
+        strict: u8,
+        /// One per queue below them, each at least 1.
+        weights: Vec<u32>,
+    },
     /// pFabric (SIGCOMM 2013): the earliest packet of the flow with the least left to send; a full port drops the
     /// packet whose flow has the most.
     SmallestRemainingFirst,
+}
+
+impl Discipline {
+    /// Whether all packets of a port are in one queue, whatever they ask for.
+    pub fn has_one_queue(&self) -> bool {
+        matches!(self, Self::Fifo | Self::SmallestRemainingFirst)
+    }
 }
 
 /// What a port can hold.
@@ -58,7 +72,44 @@ pub enum Buffering {
     },
 }
 
-/// When a port marks packets of transports that understand it.
+/// Congestion marks of a port: what a packet finds in its own queue decides.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PortEcn {
+    /// Every queue alike, each for itself.
+    Same(Option<Ecn>),
+    /// One entry per queue, queue 0 first.
+    PerQueue(Vec<Option<Ecn>>),
+}
+
+impl PortEcn {
+    /// When this queue marks; never beyond the end of a list.
+    pub fn of(&self, queue: usize) -> Option<Ecn> {
+        match self {
+            Self::Same(ecn) => *ecn,
+            Self::PerQueue(queues) => queues.get(queue).copied().flatten(),
+        }
+    }
+}
+
+impl Default for PortEcn {
+    fn default() -> Self {
+        Self::Same(None)
+    }
+}
+
+impl From<Option<Ecn>> for PortEcn {
+    fn from(ecn: Option<Ecn>) -> Self {
+        Self::Same(ecn)
+    }
+}
+
+impl From<Ecn> for PortEcn {
+    fn from(ecn: Ecn) -> Self {
+        Self::Same(Some(ecn))
+    }
+}
+
+/// When a queue marks packets of transports that understand it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ecn {
     /// The queue holds more than this when the packet comes (DCTCP, SIGCOMM 2010).

@@ -40,8 +40,14 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use wayleave_contracts::{Policy, PolicyLevel};
+use wayleave_roles::Value;
+pub use wayleave_schemes::edges::EdgeScheme;
+pub use wayleave_schemes::elasticswitch::Settings as ElasticSwitch;
+pub use wayleave_schemes::eyeq::Settings as Eyeq;
+pub use wayleave_schemes::parley::{FabricBrokerAt, Settings as Parley};
+pub use wayleave_schemes::static_limits::Params as StaticLimits;
 use wayleave_topology::{Network, NodeId, NodeKind};
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Bytes, Time};
 
 /// The most services of all policies together: a message has 16 bits for their numbers.
 const MAX_SERVICES: usize = u16::MAX as usize;
@@ -51,6 +57,9 @@ const MAX_SERVICES: usize = u16::MAX as usize;
 pub struct Sharing {
     /// Who sets the limiters, and how.
     pub scheme: EdgeScheme,
+    /// Other schemes for some services: several live in one host, each with the classes that are named here. All other
+    /// services, and best effort, are `scheme`'s.
+    pub also: Vec<SchemeOf>,
     /// The services of machines.
     pub machine: Policy,
     /// What the racks' uplinks carry of the services of the same names (Parley).
@@ -70,6 +79,15 @@ pub struct Sharing {
     pub events: Vec<SharingEvent>,
 }
 
+/// A scheme for some services only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeOf {
+    /// Who sets their limiters, and how.
+    pub scheme: EdgeScheme,
+    /// Which services; each at most once in all.
+    pub services: Vec<String>,
+}
+
 /// Faults of messages, at random by the seed of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MessageFaults {
@@ -79,6 +97,8 @@ pub struct MessageFaults {
     pub duplicate: f64,
     /// They are held back for a time up to this, all times alike; so they overtake one another.
     pub delay: Time,
+    /// Which part of probes is lost, beside what full queues drop.
+    pub probe_loss: f64,
 }
 
 /// Something changes.
@@ -118,6 +138,7 @@ impl Sharing {
     pub fn new(scheme: EdgeScheme, machine: Policy) -> Self {
         Self {
             scheme,
+            also: Vec::new(),
             machine,
             rack: None,
             fabric: None,
@@ -127,6 +148,22 @@ impl Sharing {
             faults: MessageFaults::default(),
             events: Vec::new(),
         }
+    }
+
+    /// All schemes, the one of best effort first.
+    pub fn schemes(&self) -> impl Iterator<Item = &EdgeScheme> {
+        std::iter::once(&self.scheme).chain(self.also.iter().map(|also| &also.scheme))
+    }
+
+    /// Which of [`Self::schemes`] a service belongs to.
+    pub fn scheme_of(&self, service: &str) -> usize {
+        let named = |also: &SchemeOf| also.services.iter().any(|name| name == service);
+        self.also.iter().position(named).map_or(0, |at| at + 1)
+    }
+
+    /// Whether a scheme has brokers for racks and for the fabric.
+    pub fn has_brokers(&self) -> bool {
+        self.schemes().any(EdgeScheme::has_brokers)
     }
 
     /// The policies that there are, the machines' first.
@@ -170,11 +207,16 @@ impl Sharing {
         if names.len() > MAX_SERVICES {
             return Err(SharingError::TooMany { services: names.len() });
         }
-        let nested = self.machine.services().iter().find(|service| service.parent.is_some());
-        if let Some(service) = nested.filter(|_| !self.scheme.has_parts()) {
-            return Err(SharingError::Nested { service: service.name.clone(), scheme: self.scheme.name() });
+        self.check_schemes()?;
+        let nested = |service: &&wayleave_contracts::Service| {
+            service.parent.is_some()
+                && self.schemes().nth(self.scheme_of(&service.name)).is_some_and(|scheme| !scheme.has_parts())
+        };
+        if let Some(service) = self.machine.services().iter().find(nested) {
+            let scheme = self.schemes().nth(self.scheme_of(&service.name)).map_or("", EdgeScheme::name);
+            return Err(SharingError::Nested { service: service.name.clone(), scheme });
         }
-        if !self.scheme.has_brokers() {
+        if !self.has_brokers() {
             let unused = [("rack", &self.rack), ("fabric", &self.fabric)].into_iter().find(|(_, p)| p.is_some());
             if let Some((key, _)) = unused {
                 return Err(SharingError::NoBrokers { key, scheme: self.scheme.name() });
@@ -186,13 +228,41 @@ impl Sharing {
         if self.idle == Time::ZERO {
             return Err(SharingError::Zero { key: "idle" });
         }
-        for (key, value) in [("loss", self.faults.loss), ("duplicate", self.faults.duplicate)] {
+        let faults = self.faults;
+        for (key, value) in [("loss", faults.loss), ("duplicate", faults.duplicate), ("probeLoss", faults.probe_loss)] {
             if !(0.0..=1.0).contains(&value) {
                 return Err(SharingError::Part { key, value: value.to_string() });
             }
         }
         self.check_events(network)?;
-        self.scheme.validate(network)
+        self.schemes().try_for_each(|scheme| check_scheme(scheme, network))
+    }
+
+    /// Other schemes are for services that there are, each for one scheme.
+    fn check_schemes(&self) -> Result<(), SharingError> {
+        let mut seen = BTreeSet::new();
+        for (index, also) in self.also.iter().enumerate() {
+            if also.services.is_empty() {
+                return Err(SharingError::NoService { index });
+            }
+            for name in &also.services {
+                if !self.machine.services().iter().any(|known| &known.name == name) {
+                    return Err(SharingError::UnknownService { index, name: name.clone() });
+                }
+                if !seen.insert(name) {
+                    return Err(SharingError::TwoSchemes { index, name: name.clone() });
+                }
+            }
+        }
+        for (place, service) in self.machine.services().iter().enumerate() {
+            let Some(parent) = self.machine.parent(place) else { continue };
+            let parent = &self.machine.services()[parent].name;
+            if self.scheme_of(&service.name) != self.scheme_of(parent) {
+                let (name, parent) = (service.name.clone(), parent.clone());
+                return Err(SharingError::SplitParent { name, parent });
+            }
+        }
+        Ok(())
     }
 
     fn check_events(&self, network: &Network) -> Result<(), SharingError> {
@@ -204,7 +274,7 @@ impl Sharing {
             }
             before = event.at;
             match &event.what {
-                SharingChange::Stops(_) | SharingChange::Starts(_) if !self.scheme.has_brokers() => {
+                SharingChange::Stops(_) | SharingChange::Starts(_) if !self.has_brokers() => {
                     return wrong(format!("scheme {} has no brokers", self.scheme.name()));
                 }
                 SharingChange::Stops(BrokerAt::Machine(host)) | SharingChange::Starts(BrokerAt::Machine(host))
@@ -213,7 +283,7 @@ impl Sharing {
                     return wrong(format!("{} is a switch: rack brokers are at hosts", network.node(*host).name));
                 }
                 SharingChange::Interval(Time::ZERO) => return wrong("an interval of 0ns measures nothing".to_owned()),
-                SharingChange::Interval(_) if !self.scheme.has_interval() => {
+                SharingChange::Interval(_) if !self.schemes().any(EdgeScheme::has_interval) => {
                     return wrong(format!("scheme {} has no interval", self.scheme.name()));
                 }
                 SharingChange::Policy(policy) => {
@@ -242,169 +312,21 @@ impl Sharing {
     }
 }
 
-/// Who sets the limiters, by the name of its room. What is `None` or empty is as the room has it by default.
-#[derive(Clone, Debug, PartialEq)]
-pub enum EdgeScheme {
-    /// Nobody: they are fixed.
-    StaticLimits(StaticLimits),
-    /// Receivers tell senders (NSDI 2013).
-    Eyeq(Eyeq),
-    /// Guarantees of hoses are divided among pairs, which take more while nothing is congested (SIGCOMM 2013).
-    ElasticSwitch(ElasticSwitch),
-    /// The same below rack brokers and a fabric broker (2014).
-    Parley(Parley),
-}
-
-/// Fixed limits (Parley, sections 4 and 6.3): the maxima of services for what they send, and one for every pair.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StaticLimits {
-    /// Of every pair of hosts and services; none if absent.
-    pub pair: Option<Rate>,
-    /// Of every bucket.
-    pub burst: Option<Bytes>,
-}
-
-/// EyeQ's parameters that differ from Parley's Table 1.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Eyeq {
-    /// T, in which arrivals are measured.
-    pub interval: Option<Time>,
-    /// Alpha of the control equation, in per cent.
-    pub alpha_percent: Option<u8>,
-    /// One message for so much that a class receives.
-    pub sample: Option<Bytes>,
-    /// How much of a line the meters share out, in per cent.
-    pub receive_percent: Option<u8>,
-    /// The burst of the limiter of a pair.
-    pub pair_burst: Option<Bytes>,
-    /// The burst of the limiter of a class.
-    pub class_burst: Option<Bytes>,
-    /// Other bursts for what single services send (Parley, section 7).
-    pub bursts: Vec<(String, Bytes)>,
-    /// The weights of services as senders; 1 for all others (Parley, 3.2.1).
-    pub sender_weights: Vec<(String, u32)>,
-}
-
-/// ElasticSwitch's parameters that differ from the room's.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ElasticSwitch {
-    /// Between two partitions of guarantees, and between two steps of rates.
-    pub period: Option<Time>,
-    /// How much of a line is never guaranteed, in per cent.
-    pub headroom_percent: Option<u8>,
-    /// The burst of the limiter of a pair.
-    pub burst: Option<Bytes>,
-}
-
-/// Parley's parameters that differ from its Table 1.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Parley {
-    /// The machine shaper's.
-    pub shaper: Eyeq,
-    /// T_rack; the other intervals and time-outs of brokers are in the same ratio to it as in Table 1.
-    pub rack_interval: Option<Time>,
-    /// T_fabric alone.
-    pub fabric_interval: Option<Time>,
-    /// What uses less in a rack is not told one by one (3.3).
-    pub heavy_in_rack: Option<Rate>,
-    /// What uses less in the fabric is not told one by one (3.3).
-    pub heavy_in_fabric: Option<Rate>,
-    /// Where the fabric broker is.
-    pub fabric_broker: FabricBrokerAt,
-}
-
-/// Where the fabric broker is. There is one if there is a fabric policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FabricBrokerAt {
-    /// Outside the network: every message to it and from it takes so long, and none is lost in queues.
-    Outside(Time),
-    /// At a host: messages are packets.
-    Host(NodeId),
-}
-
-impl Default for FabricBrokerAt {
-    /// 100 us away: next to nothing beside the 10 s between two messages of a rack.
-    fn default() -> Self {
-        Self::Outside(Time::from_micros(100))
-    }
-}
-
-impl EdgeScheme {
-    /// As it stands in files.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::StaticLimits(_) => "static-limits",
-            Self::Eyeq(_) => "eyeq",
-            Self::ElasticSwitch(_) => "elasticswitch",
-            Self::Parley(_) => "parley",
+/// Whether the parameters of a scheme are in range, and where it names hosts, hosts.
+fn check_scheme(scheme: &EdgeScheme, network: &Network) -> Result<(), SharingError> {
+    scheme.check().map_err(|(parameter, value)| match (parameter.kind.is_zero(&value), &value) {
+        (true, _) => SharingError::Zero { key: parameter.key },
+        (false, Value::Percent(percent)) => SharingError::Part { key: parameter.key, value: format!("{percent} %") },
+        (false, _) => SharingError::Part { key: parameter.key, value: value.to_string() },
+    })?;
+    for (parameter, value) in scheme.settings() {
+        if let Value::Node(node) = value
+            && network.node(node).kind != NodeKind::Host
+        {
+            return Err(SharingError::NotAHost { key: parameter.key, node: network.node(node).name.clone() });
         }
     }
-
-    /// Whether it has brokers for racks and for the fabric.
-    pub fn has_brokers(&self) -> bool {
-        matches!(self, Self::Parley(_))
-    }
-
-    /// Whether services of machines may have parts.
-    fn has_parts(&self) -> bool {
-        matches!(self, Self::Eyeq(_) | Self::Parley(_))
-    }
-
-    fn has_interval(&self) -> bool {
-        matches!(self, Self::Eyeq(_) | Self::Parley(_))
-    }
-
-    fn validate(&self, network: &Network) -> Result<(), SharingError> {
-        let above_zero = |key, is_zero: bool| if is_zero { Err(SharingError::Zero { key }) } else { Ok(()) };
-        match self {
-            Self::StaticLimits(limits) => {
-                above_zero("pair", limits.pair == Some(Rate::ZERO))?;
-                above_zero("burst", limits.burst == Some(Bytes::ZERO))
-            }
-            Self::Eyeq(eyeq) => eyeq.validate(),
-            Self::ElasticSwitch(settings) => {
-                above_zero("period", settings.period == Some(Time::ZERO))?;
-                above_zero("burst", settings.burst == Some(Bytes::ZERO))?;
-                match settings.headroom_percent.filter(|&percent| percent > 99) {
-                    Some(percent) => Err(SharingError::Part { key: "headroomPercent", value: format!("{percent} %") }),
-                    None => Ok(()),
-                }
-            }
-            Self::Parley(parley) => {
-                parley.shaper.validate()?;
-                above_zero("rackInterval", parley.rack_interval == Some(Time::ZERO))?;
-                above_zero("fabricInterval", parley.fabric_interval == Some(Time::ZERO))?;
-                match parley.fabric_broker {
-                    FabricBrokerAt::Host(host) if network.node(host).kind != NodeKind::Host => {
-                        Err(SharingError::NotAHost { key: "fabricBroker", node: network.node(host).name.clone() })
-                    }
-                    _ => Ok(()),
-                }
-            }
-        }
-    }
-}
-
-impl Eyeq {
-    fn validate(&self) -> Result<(), SharingError> {
-        let zeros = [
-            ("interval", self.interval == Some(Time::ZERO)),
-            ("sample", self.sample == Some(Bytes::ZERO)),
-            ("pairBurst", self.pair_burst == Some(Bytes::ZERO)),
-            ("classBurst", self.class_burst == Some(Bytes::ZERO)),
-            ("alpha", self.alpha_percent == Some(0)),
-            ("receivePercent", self.receive_percent == Some(0)),
-        ];
-        if let Some(&(key, _)) = zeros.iter().find(|(_, is_zero)| *is_zero) {
-            return Err(SharingError::Zero { key });
-        }
-        for (key, value) in [("alpha", self.alpha_percent), ("receivePercent", self.receive_percent)] {
-            if let Some(value) = value.filter(|&value| value > 100) {
-                return Err(SharingError::Part { key, value: format!("{value} %") });
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// What is wrong with how hosts share.
@@ -455,6 +377,39 @@ pub enum SharingError {
         /// Its key.
         key: &'static str,
     },
+    /// A further scheme without services.
+    NoService {
+        /// Which of the list.
+        index: usize,
+    },
+    /// A further scheme for a service that machines do not have.
+    UnknownService {
+        /// Which of the list.
+        index: usize,
+        /// The service.
+        name: String,
+    },
+    /// A service with two schemes.
+    TwoSchemes {
+        /// Which of the list names it again.
+        index: usize,
+        /// The service.
+        name: String,
+    },
+    /// A service that has another scheme than the one that it is part of.
+    SplitParent {
+        /// The service.
+        name: String,
+        /// What it is part of.
+        parent: String,
+    },
+    /// A scheme from outside that the driver was not given.
+    UnknownScheme {
+        /// Its name.
+        name: String,
+        /// Those that it was given.
+        known: Vec<String>,
+    },
     /// A part that is not between nothing and the whole.
     Part {
         /// Its key.
@@ -483,10 +438,16 @@ impl SharingError {
     pub fn key(&self) -> String {
         match self {
             Self::Level { key, .. } | Self::Capacity { key, .. } | Self::NoBrokers { key, .. } => (*key).to_owned(),
-            Self::Part { key: key @ ("loss" | "duplicate"), .. } => format!("faults.{key}"),
+            Self::Part { key: key @ ("loss" | "duplicate" | "probeLoss"), .. } => format!("faults.{key}"),
             Self::Zero { key: key @ "idle" } => (*key).to_owned(),
-            Self::Zero { .. } | Self::Part { .. } | Self::NotAHost { .. } => "scheme".to_owned(),
+            Self::UnknownScheme { .. } | Self::Zero { .. } | Self::Part { .. } | Self::NotAHost { .. } => {
+                "scheme".to_owned()
+            }
             Self::Nested { .. } | Self::TooMany { .. } => "machine".to_owned(),
+            Self::NoService { index } | Self::UnknownService { index, .. } | Self::TwoSchemes { index, .. } => {
+                format!("also.{index}")
+            }
+            Self::SplitParent { .. } => "also".to_owned(),
             Self::NoQueue { .. } => "queue".to_owned(),
             Self::Event { index, .. } => format!("events.{index}"),
         }
@@ -516,6 +477,19 @@ impl fmt::Display for SharingError {
             Self::NoQueue { queue, most } => {
                 write!(f, "no port has a queue {queue}: the most queues of a port are {most}, counted from 0")
             }
+            Self::UnknownScheme { name, known } if known.is_empty() => {
+                write!(f, "scheme {name} is not in this repository, and the run was given no schemes from outside")
+            }
+            Self::UnknownScheme { name, known } => {
+                write!(f, "the run was given no scheme {name}, but {}", known.join(", "))
+            }
+            Self::NoService { .. } => f.write_str("a further scheme needs the services that are its own"),
+            Self::UnknownService { name, .. } => write!(f, "machines have no service {name}"),
+            Self::TwoSchemes { name, .. } => write!(f, "service {name} has a scheme already: name each service once"),
+            Self::SplitParent { name, parent } => write!(
+                f,
+                "service {name} is part of {parent}, which has another scheme: a service and its parts need one scheme"
+            ),
             Self::Zero { key } => write!(f, "{key} is zero: it must be above zero"),
             Self::Part { key, value } => write!(f, "{key} is {value}: a part between nothing and all is expected"),
             Self::NotAHost { node, .. } => write!(f, "{node} is a switch: the fabric broker is at a host"),

@@ -1,5 +1,6 @@
 //! Who sends what to whom: pairs of hosts, and packets or reliable flows between them.
 
+use wayleave_schemes::transports::Congestion;
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -247,7 +248,7 @@ pub enum Pacing {
 impl Default for Transport {
     fn default() -> Self {
         Self {
-            congestion: Congestion::NewReno,
+            congestion: Congestion::newreno(),
             mtu: Bytes::new(1500),
             initial_window: 10,
             // 1 s in RFC 6298; datacenter practice is milliseconds (DCTCP, section 4: 10 ms).
@@ -256,17 +257,4 @@ impl Default for Transport {
             pacing: Pacing::Off,
         }
     }
-}
-
-/// Congestion control, by the name of its room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Congestion {
-    /// A window that never changes, in full packets.
-    Fixed(u32),
-    /// RFC 5681 and 6582.
-    NewReno,
-    /// RFC 9438.
-    Cubic,
-    /// SIGCOMM 2010, RFC 8257.
-    Dctcp,
 }

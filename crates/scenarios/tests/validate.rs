@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use wayleave_scenarios::{
     Arrivals, Buffering, Change, Congestion, Discipline, Ecn, Element, Ends, FlowSizes, FlowSpec, MAX_ACTORS, OnOff,
-    Outage, PacketKind, Phase, Routing, Scenario, ScenarioError, SharedService, Traffic, Transport, Workload,
+    Outage, PacketKind, Phase, PortEcn, Routing, Scenario, ScenarioError, SharedService, Traffic, Transport, Workload,
 };
+use wayleave_schemes::{flowlet, presto};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Hop, LinkSpec, NetworkBuilder, NodeId, NodeKind, PortSpec, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -94,7 +95,7 @@ fn ports_that_cannot_work_are_refused() {
         });
     }
     let red = |min, max, probability, weight| {
-        Some(Ecn::Red { min: Bytes::new(min), max: Bytes::new(max), probability, weight })
+        PortEcn::from(Ecn::Red { min: Bytes::new(min), max: Bytes::new(max), probability, weight })
     };
     assert_refused(
         "switches.ecn",
@@ -110,12 +111,43 @@ fn ports_that_cannot_work_are_refused() {
 }
 
 #[test]
+fn what_is_given_by_queue_is_given_for_every_queue() {
+    let over = |strict, weights: &[u32]| Discipline::StrictOverWeighted { strict, weights: weights.to_vec() };
+    assert_refused(
+        "switches.discipline",
+        "2 strict queues, 1 weighted, and the port of s1->h1 has 4 queues: together as many are expected",
+        |scenario| scenario.switches.discipline = over(2, &[1]),
+    );
+    assert_refused("switches.discipline", "queue 3 has a weight of 0: at least 1 is expected", |scenario| {
+        scenario.switches.discipline = over(2, &[1, 0]);
+    });
+    let marks = PortEcn::PerQueue(vec![Some(Ecn::Threshold(Bytes::new(9_000))), None]);
+    let unequal = "2 entries, and the port of s1->h1 has 4 queues: one for each is expected";
+    assert_refused("switches.ecn", unequal, |scenario| {
+        scenario.switches.discipline = Discipline::StrictPriority;
+        scenario.switches.ecn = marks.clone();
+    });
+    let single = "2 entries, and the port of s1->h1 has 1 queue: one for each is expected";
+    assert_refused("switches.ecn", single, |scenario| scenario.switches.ecn = marks.clone());
+    let share = "a probability of 0: above 0 and up to 1 is accepted";
+    assert_refused("switches.ecn", share, |scenario| {
+        let (min, max) = (Bytes::new(1), Bytes::new(2));
+        let red = Ecn::Red { min, max, probability: 0.0, weight: 1.0 };
+        scenario.switches.ecn = PortEcn::PerQueue(vec![Some(red)]);
+    });
+    let mut scenario = good();
+    scenario.switches.discipline = over(2, &[3, 1]);
+    scenario.switches.ecn = PortEcn::PerQueue(vec![None, None, marks.of(0), None]);
+    assert_eq!(scenario.validate(), Ok(()));
+}
+
+#[test]
 fn routing_without_a_value_is_refused() {
     assert_refused("routing", "flowlets need a gap above zero", |scenario| {
-        scenario.routing = Routing::Flowlet { gap: Time::ZERO };
+        scenario.routing = Routing::Flowlet(flowlet::Params { gap: Time::ZERO });
     });
     assert_refused("routing", "flowcells need a size above zero", |scenario| {
-        scenario.routing = Routing::Flowcell { size: Bytes::ZERO };
+        scenario.routing = Routing::Flowcells(presto::Spreading { size: Bytes::ZERO });
     });
 }
 
@@ -394,7 +426,7 @@ fn transports_have_windows_and_segments_that_fit() {
     let timeout = "the shortest time-out has to be above zero";
     assert_refused("transport.minTimeout", timeout, with(|transport| transport.min_timeout = Time::ZERO));
     let fixed = "a fixed window has to be above zero";
-    assert_refused("transport.congestion", fixed, with(|transport| transport.congestion = Congestion::Fixed(0)));
+    assert_refused("transport.congestion", fixed, with(|transport| transport.congestion = Congestion::fixed_window(0)));
     let large = "1.539kB on the wire, and h1->s1 carries up to 1.538kB";
     assert_refused("traffic.0.transport", large, with(|transport| transport.mtu = Bytes::new(1501)));
     // A transport that no flow uses may be anything that works.

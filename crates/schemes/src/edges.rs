@@ -1,58 +1,237 @@
 //! The schemes of the edge, one enum for each role: a driver keeps the machines and brokers of any scheme side by side,
-//! and passes their messages and timers on without looking into them.
-//!
-//! To add a room: a line in `edges!` below, and the size of its messages in [`AnyMessage::wire_bytes`]; for a broker a
-//! variant of [`AnyBroker`].
+//! and passes their messages and timers on without looking into them. The enums are written from `list.rs`, and so is
+//! that of what a scenario says: a scheme with its parameters.
 
-use std::convert::Infallible;
+use std::fmt;
 
-use wayleave_roles::{Broker, BrokerAction, BrokerInput, Host, HostAction, HostInput};
+use wayleave_contracts::Policy;
+use wayleave_roles::{
+    Broker, BrokerAction, BrokerId, BrokerInput, CustomBroker, CustomHost, CustomMessage, Described, Descriptor, Given,
+    Host, HostAction, HostInput, Incoming, Parameter, Parameters, Probe, ProbeAnswer, Value,
+};
+use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
-use crate::elasticswitch::ElasticSwitch;
-use crate::eyeq::Eyeq;
-use crate::parley::{FabricBroker, Message, Pool, RackBroker, Shaper};
-use crate::static_limits::StaticLimits;
+use crate::eyeq::Line;
+use crate::parley::{FabricBroker, Message, Pool, RackBroker, Services};
 
 /// Ethernet header and FCS (18 B), preamble and gap (20 B), IPv4 header (20 B).
-const NETWORK_HEADERS: usize = 58;
-
-/// ElasticSwitch's messages hold two rates, or a count and a flag.
-const TWO_RATES: usize = 16;
+pub const NETWORK_HEADERS: usize = 58;
 
 /// A UDP header.
-const UDP: usize = 8;
+pub const UDP: usize = 8;
 
 /// A frame of the smallest size, 64 B, with preamble and gap (IEEE 802.3).
 const SMALLEST_FRAME: usize = 84;
 
-/// Declares [`AnyEdge`] with its messages and timers, and how each call reaches the room that is meant.
+/// What a host's machine is constructed from.
+pub struct HostSetup<'a> {
+    /// Its links, at most the policy's peak.
+    pub line: Line,
+    /// The policy of machines.
+    pub policy: &'a Policy,
+    /// The numbers of services.
+    pub services: &'a Services,
+    /// Its own broker, where the scheme has brokers.
+    pub broker: BrokerId,
+    /// The hosts of its rack, itself included.
+    pub rack: &'a [NodeId],
+    /// Which policies everybody has.
+    pub epoch: u32,
+    /// Draws a time below an interval, so that machines do not march in step.
+    pub phase: &'a mut dyn FnMut(Time) -> Time,
+}
+
+/// Why there is no machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoHost(pub String);
+
+impl NoHost {
+    /// Because of this.
+    pub fn because(error: impl fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl fmt::Display for NoHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoHost {}
+
+/// A host scheme of the list.
+pub trait HostScheme: Described + Host + Sized {
+    /// Whether services of machines may have parts.
+    const HAS_PARTS: bool = false;
+    /// Whether it measures in an interval that can change.
+    const HAS_INTERVAL: bool = false;
+    /// Whether it has brokers for racks and for the fabric.
+    const HAS_BROKERS: bool = false;
+
+    /// The machine of a host.
+    ///
+    /// # Errors
+    /// What does not fit.
+    fn build(setup: &mut HostSetup<'_>, params: &Self::Params) -> Result<Self, NoHost>;
+
+    /// Another interval of measurement, where the scheme has one (Parley, Fig. 12: T).
+    fn set_interval(&mut self, _interval: Time) {}
+
+    /// Bytes of a message's packet with all headers, preamble and gap; a smallest frame is more.
+    fn wire_bytes(message: &Self::Message) -> usize;
+}
+
+/// Writes [`EdgeScheme`], and [`AnyEdge`] with its messages and timers, and how each call reaches the scheme that is meant.
 macro_rules! edges {
-    ($($(#[$meta:meta])* $room:ident,)+) => {
+    (
+        admission { $($admission:tt)* }
+        transport { $($transport:tt)* }
+        path { $($path:tt)* }
+        host { $($(#[$meta:meta])* $module:ident::$scheme:ident,)+ }
+        $($others:tt)*
+    ) => {
+        /// Who sets the limiters, as a scenario says it.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum EdgeScheme {
+            $(
+                #[doc = concat!("See [`crate::", stringify!($module), "`].")]
+                $(#[$meta])*
+                $scheme(<crate::$module::$scheme as Described>::Params),
+            )+
+            /// One that is not in this repository, by the name under which the driver was given it.
+            Custom(String),
+        }
+
+        /// All that can be chosen by name.
+        pub const HOSTS: &[&Descriptor] = &[
+            $($(#[$meta])* <crate::$module::$scheme as Described>::DESCRIPTOR,)+
+        ];
+
+        impl EdgeScheme {
+            /// As it stands in files.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as Described>::DESCRIPTOR.name,)+
+                    Self::Custom(_) => "custom",
+                }
+            }
+
+            /// The one of this name, with what was said of its parameters; `None` if there is no such one, or a value is
+            /// not of its parameter's kind.
+            pub fn of(name: &str, given: &Given) -> Option<Self> {
+                $(
+                    $(#[$meta])*
+                    if name == <crate::$module::$scheme as Described>::DESCRIPTOR.name {
+                        return Parameters::with(given).ok().map(Self::$scheme);
+                    }
+                )+
+                None
+            }
+
+            /// Its parameters with their values.
+            pub fn settings(&self) -> Vec<(&'static Parameter, Value)> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => params.settings(),)+
+                    Self::Custom(_) => Vec::new(),
+                }
+            }
+
+            /// Whether its parameters are in range.
+            ///
+            /// # Errors
+            /// The first that is not, and its value.
+            pub fn check(&self) -> Result<(), (&'static Parameter, Value)> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => params.check(),)+
+                    Self::Custom(_) => Ok(()),
+                }
+            }
+
+            /// Whether it has brokers for racks and for the fabric.
+            pub fn has_brokers(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as HostScheme>::HAS_BROKERS,)+
+                    Self::Custom(_) => false,
+                }
+            }
+
+            /// Whether services of machines may have parts.
+            pub fn has_parts(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as HostScheme>::HAS_PARTS,)+
+                    Self::Custom(_) => true,
+                }
+            }
+
+            /// Whether it measures in an interval that can change.
+            pub fn has_interval(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as HostScheme>::HAS_INTERVAL,)+
+                    Self::Custom(_) => false,
+                }
+            }
+
+            /// The machine of a host.
+            ///
+            /// # Errors
+            /// What does not fit; of a scheme that is not in this repository that its driver has to construct it.
+            pub fn host(&self, setup: &mut HostSetup<'_>) -> Result<AnyEdge, NoHost> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => {
+                        <crate::$module::$scheme as HostScheme>::build(setup, params).map(AnyEdge::$scheme)
+                    })+
+                    Self::Custom(name) => Err(NoHost(format!("{name} is not in the list"))),
+                }
+            }
+        }
+
         /// One machine's state, whichever scheme it follows.
         #[derive(Debug)]
         #[allow(clippy::large_enum_variant, reason = "all machines of one run are of one variant")]
         pub enum AnyEdge {
-            $($(#[$meta])* $room($room),)+
+            $(
+                #[doc = concat!("See [`crate::", stringify!($module), "`].")]
+                $(#[$meta])*
+                $scheme(crate::$module::$scheme),
+            )+
+            /// One that is not in this repository.
+            Custom(Box<dyn CustomHost>),
         }
 
         /// What machines and brokers write to one another.
         #[derive(Clone, Debug)]
         pub enum AnyMessage {
-            $($(#[$meta])* $room(<$room as Host>::Message),)+
+            $(
+                #[doc = concat!("See [`crate::", stringify!($module), "`].")]
+                $(#[$meta])*
+                $scheme(<crate::$module::$scheme as Host>::Message),
+            )+
+            /// Of a scheme that is not in this repository.
+            Custom(CustomMessage),
         }
 
         /// What a machine's timer is for.
         #[derive(Clone, Copy, Debug)]
         pub enum AnyTimer {
-            $($(#[$meta])* $room(<$room as Host>::Timer),)+
+            $(
+                #[doc = concat!("See [`crate::", stringify!($module), "`].")]
+                $(#[$meta])*
+                $scheme(<crate::$module::$scheme as Host>::Timer),
+            )+
+            /// Of a scheme that is not in this repository.
+            Custom(u64),
         }
 
-        $(impl From<$room> for AnyEdge {
-            fn from(edge: $room) -> Self {
-                Self::$room(edge)
+        $(
+            $(#[$meta])*
+            impl From<crate::$module::$scheme> for AnyEdge {
+                fn from(edge: crate::$module::$scheme) -> Self {
+                    Self::$scheme(edge)
+                }
             }
-        })+
+        )+
 
         impl Host for AnyEdge {
             type Message = AnyMessage;
@@ -66,106 +245,136 @@ macro_rules! edges {
                 act: &mut impl FnMut(HostAction<'_, AnyMessage, AnyTimer>),
             ) {
                 match self {
-                    $(Self::$room(room) => {
+                    $($(#[$meta])* Self::$scheme(scheme) => {
                         // What another scheme wrote is nothing to this one.
                         let input = input.narrow(
-                            |message| if let AnyMessage::$room(message) = message { Some(message) } else { None },
-                            |timer| if let AnyTimer::$room(timer) = timer { Some(timer) } else { None },
+                            |message| if let AnyMessage::$scheme(message) = message { Some(message) } else { None },
+                            |timer| if let AnyTimer::$scheme(timer) = timer { Some(timer) } else { None },
                         );
                         if let Some(input) = input {
-                            room.on(now, input, &mut |action| act(action.widen(AnyMessage::$room, AnyTimer::$room)));
+                            let act = &mut |action: HostAction<'_, _, _>| {
+                                act(action.widen(AnyMessage::$scheme, AnyTimer::$scheme));
+                            };
+                            scheme.on(now, input, act);
                         }
                     })+
+                    Self::Custom(host) => {
+                        let input = input.narrow(
+                            |message| if let AnyMessage::Custom(message) = message { Some(message) } else { None },
+                            |timer| if let AnyTimer::Custom(timer) = timer { Some(timer) } else { None },
+                        );
+                        if let Some(input) = input {
+                            let act = &mut |action: HostAction<'_, _, _>| {
+                                act(action.widen(AnyMessage::Custom, AnyTimer::Custom));
+                            };
+                            host.on(now, input, act);
+                        }
+                    }
                 }
+            }
+
+            fn answer(&mut self, now: Time, pair: Incoming, probe: &Probe) -> ProbeAnswer {
+                match self {
+                    $($(#[$meta])* Self::$scheme(scheme) => scheme.answer(now, pair, probe),)+
+                    Self::Custom(host) => host.answer(now, pair, probe),
+                }
+            }
+        }
+
+        impl AnyEdge {
+            /// Another interval of measurement, where the scheme has one (Parley, Fig. 12: T).
+            pub fn set_interval(&mut self, interval: Time) {
+                match self {
+                    $($(#[$meta])* Self::$scheme(scheme) => HostScheme::set_interval(scheme, interval),)+
+                    Self::Custom(_) => {}
+                }
+            }
+        }
+
+        impl AnyMessage {
+            /// Bytes on the wire of its packet, with headers, preamble and gap.
+            pub fn wire_bytes(&self) -> u32 {
+                let bytes = match self {
+                    $($(#[$meta])* Self::$scheme(message) => {
+                        <crate::$module::$scheme as HostScheme>::wire_bytes(message)
+                    })+
+                    Self::Custom(message) => return message.wire_bytes,
+                };
+                u32::try_from(bytes.max(SMALLEST_FRAME)).unwrap_or(u32::MAX)
             }
         }
     };
 }
 
-edges! {
-    /// See [`crate::static_limits`].
-    StaticLimits,
-    /// See [`crate::eyeq`].
-    Eyeq,
-    /// See [`crate::elasticswitch`].
-    ElasticSwitch,
-    /// See [`crate::parley`].
-    Shaper,
-}
+each_scheme!(edges);
 
-impl AnyEdge {
-    /// Another interval of measurement, where the scheme has one (Parley, Fig. 12: T).
-    pub fn set_interval(&mut self, interval: Time) {
-        match self {
-            Self::Eyeq(eyeq) => eyeq.set_interval(interval),
-            Self::Shaper(shaper) => shaper.set_interval(interval),
-            Self::StaticLimits(_) | Self::ElasticSwitch(_) => {}
-        }
-    }
-}
-
-impl AnyMessage {
-    /// Bytes on the wire of its packet, with headers, preamble and gap. Rates are in IP packets of their own (Parley,
-    /// 3.2.1), brokers write datagrams (5.2); the fabric broker's RPC (5.3) is taken for one as well.
-    pub fn wire_bytes(&self) -> u32 {
-        let bytes = match self {
-            Self::StaticLimits(never) => match *never {},
-            Self::Eyeq(feedback) => Message::Feedback(*feedback).encoded_len() + NETWORK_HEADERS,
-            Self::ElasticSwitch(_) => TWO_RATES + UDP + NETWORK_HEADERS,
-            Self::Shaper(message @ Message::Feedback(_)) => message.encoded_len() + NETWORK_HEADERS,
-            Self::Shaper(message) => message.encoded_len() + UDP + NETWORK_HEADERS,
-        };
-        u32::try_from(bytes.max(SMALLEST_FRAME)).unwrap_or(u32::MAX)
-    }
-}
-
-/// A broker of any level.
-#[derive(Debug)]
+/// A broker of any level and scheme.
 pub enum AnyBroker {
     /// See [`RackBroker`].
     Rack(Box<RackBroker>),
     /// See [`FabricBroker`].
     Fabric(Box<FabricBroker>),
+    /// Of a scheme that is not in this repository.
+    Custom(CustomBroker),
+}
+
+impl fmt::Debug for AnyBroker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rack(broker) => broker.fmt(f),
+            Self::Fabric(broker) => broker.fmt(f),
+            Self::Custom(_) => f.write_str("Custom"),
+        }
+    }
 }
 
 impl AnyBroker {
-    /// Other terms for the same services and members.
+    /// Other terms for the same services and members, where the broker divides a pool.
     pub fn set_pool(&mut self, pool: Pool) {
         match self {
             Self::Rack(broker) => broker.set_pool(pool),
             Self::Fabric(broker) => broker.set_pool(pool),
+            Self::Custom(_) => {}
         }
     }
 }
 
 impl Broker for AnyBroker {
     type Message = AnyMessage;
-    type Timer = Infallible;
+    type Timer = AnyTimer;
 
     fn on(
         &mut self,
         now: Time,
-        input: BrokerInput<AnyMessage, Infallible>,
-        act: &mut dyn FnMut(BrokerAction<AnyMessage, Infallible>),
+        input: BrokerInput<AnyMessage, AnyTimer>,
+        act: &mut dyn FnMut(BrokerAction<AnyMessage, AnyTimer>),
     ) {
-        let input = match input {
-            BrokerInput::Started => BrokerInput::Started,
-            BrokerInput::Elected(standing) => BrokerInput::Elected(standing),
-            BrokerInput::Capacity { transmit, receive } => BrokerInput::Capacity { transmit, receive },
-            BrokerInput::Message { from, message: AnyMessage::Shaper(message) } => {
-                BrokerInput::Message { from, message }
-            }
-            // What another scheme wrote is nothing to this one.
-            BrokerInput::Message { .. } => return,
-            BrokerInput::Timer(never) => match never {},
-        };
-        let act = &mut |action| match action {
-            BrokerAction::Send { to, message } => act(BrokerAction::Send { to, message: AnyMessage::Shaper(message) }),
-            BrokerAction::Arm { timer, .. } => match timer {},
-        };
+        // What another scheme wrote is not for this one.
         match self {
-            Self::Rack(broker) => broker.on(now, input, act),
-            Self::Fabric(broker) => broker.on(now, input, act),
+            Self::Custom(broker) => {
+                let input = input.narrow(
+                    |message| if let AnyMessage::Custom(message) = message { Some(message) } else { None },
+                    |timer| if let AnyTimer::Custom(timer) = timer { Some(timer) } else { None },
+                );
+                if let Some(input) = input {
+                    broker.on(now, input, &mut |action| act(action.widen(AnyMessage::Custom, AnyTimer::Custom)));
+                }
+            }
+            Self::Rack(broker) => parley(&mut **broker, now, input, act),
+            Self::Fabric(broker) => parley(&mut **broker, now, input, act),
         }
+    }
+}
+
+/// Parley's brokers write as its shapers do, and have no timers.
+fn parley(
+    broker: &mut dyn Broker<Message = Message, Timer = std::convert::Infallible>,
+    now: Time,
+    input: BrokerInput<AnyMessage, AnyTimer>,
+    act: &mut dyn FnMut(BrokerAction<AnyMessage, AnyTimer>),
+) {
+    let message = |message| if let AnyMessage::Parley(message) = message { Some(message) } else { None };
+    if let Some(input) = input.narrow(message, |_| None) {
+        broker.on(now, input, &mut |action| act(action.widen(AnyMessage::Parley, |never| match never {})));
     }
 }

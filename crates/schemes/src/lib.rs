@@ -7,29 +7,21 @@
 //! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
 //! [`refine`], the nearest request that would fit; [`standing`], what every admission scheme says about what it admitted;
 //! [`registry`], those schemes by name; [`transports`], those of the packet path; [`edges`], those of
-//! the hosts' limiters; [`tune`], parameters of admission fitted to a mix of contracts.
+//! the hosts' limiters; [`custom`], tunnels and the paths of pairs; [`tune`], parameters of admission fitted to a mix of contracts.
 
 #[macro_use]
 mod list;
 
 mod book;
 pub mod costs;
-pub mod cubic;
-pub mod dctcp;
+pub mod custom;
 pub mod duplicates;
-pub mod ecmp;
 pub mod ecn;
 pub mod edges;
-pub mod elasticswitch;
 pub mod explanation;
-pub mod eyeq;
-pub mod flowlet;
 #[cfg(test)]
 mod fluid;
-pub mod newreno;
-pub mod parley;
 pub mod placement;
-pub mod presto;
 pub mod protection;
 mod random;
 pub mod refine;
@@ -37,7 +29,6 @@ pub mod registry;
 pub mod routing;
 mod shortest;
 pub mod standing;
-pub mod static_limits;
 pub mod survey;
 pub mod transports;
 pub mod tune;

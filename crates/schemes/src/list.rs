@@ -13,6 +13,27 @@ macro_rules! each_scheme {
                 silo::Silo,
                 qjump::Qjump,
                 loko::Loko,
+                #[cfg(feature = "toys")] toy_places::ToyPlaces,
+            }
+            transport {
+                newreno::NewReno,
+                cubic::Cubic,
+                dctcp::Dctcp,
+                fixed::Fixed,
+                #[cfg(feature = "toys")] toy_window::ToyWindow,
+            }
+            path {
+                ecmp::PerFlow,
+                flowlet::Flowlet,
+                presto::Flowcells,
+                spraying::PerPacket,
+            }
+            host {
+                static_limits::StaticLimits,
+                eyeq::Eyeq,
+                elasticswitch::ElasticSwitch,
+                parley::Parley,
+                #[cfg(feature = "toys")] toy_cap::ToyCap,
             }
         }
     };

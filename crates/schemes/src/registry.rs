@@ -12,9 +12,11 @@ use wayleave_roles::{
 use wayleave_topology::devices::{Scenario, Table};
 use wayleave_topology::{FlowId, Network, Route};
 
+use crate::edges::HOSTS;
 use crate::explanation::Section;
 use crate::placement::Placement;
 use crate::standing::{Held, SharedService, Standing, Term};
+use crate::transports::{PATHS, TRANSPORTS};
 
 /// Which defaults count where somebody says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -153,6 +155,12 @@ macro_rules! admission {
 }
 
 each_scheme!(admission);
+
+/// What all schemes say of themselves, role by role.
+pub fn all() -> impl Iterator<Item = &'static Descriptor> {
+    let admission = ADMISSION.iter().map(|entry| entry.descriptor);
+    admission.chain(TRANSPORTS.iter().copied()).chain(PATHS.iter().copied()).chain(HOSTS.iter().copied())
+}
 
 /// The admission scheme of a name.
 pub fn admission(name: &str) -> Option<&'static Entry> {

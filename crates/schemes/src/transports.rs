@@ -1,211 +1,487 @@
 //! The schemes of the packet path, one enum for each role: calls are static, and the states of flows, of their paths
-//! and of ports stand side by side without boxes.
+//! and of ports stand side by side without boxes. The enums are written from `list.rs`, and so are those of what a
+//! scenario says: a scheme with its parameters.
 //!
-//! To add a room: a line in `flows!`, `paths!` or `markings!` below, and a constructor where `new` takes more than one
-//! argument.
+//! A scheme that is not in this repository is the variant `Custom` of each: a trait object, whose calls are dynamic.
+
+use std::fmt;
+use std::sync::Arc;
 
 use wayleave_roles::{
-    Ack, Departure, Flow, FlowStart, IntHop, LocalFlow, Loss, Mark, Path, PathReport, Probe, QueueState, RouteFacts,
-    Switch,
+    Ack, Departure, Described, Descriptor, Flow, FlowStart, Given, IntHop, LocalFlow, Loss, Mark, Parameter,
+    Parameters, Path, PathReport, Probe, QueueState, RouteFacts, Switch, Value,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::cubic::Cubic;
-use crate::dctcp::Dctcp;
-use crate::ecmp::{PerFlow, PerPacket};
 use crate::ecn::{Red, RedParams, Threshold};
-use crate::flowlet::Flowlet;
-use crate::newreno::NewReno;
-use crate::presto::Flowcells;
 
-/// Declares [`AnyFlow`], and how each call reaches the room that is meant.
+/// A transport of the list: congestion control of a flow.
+pub trait Transport: Described + Flow + Sized {
+    /// Whether its packets say that switches may mark them.
+    const HEARS_MARKS: bool = false;
+
+    /// A flow that begins.
+    fn begin(start: &FlowStart, params: &Self::Params) -> Self;
+}
+
+/// A path scheme of the list: how the packets of a flow are spread over paths.
+pub trait PathScheme: Described + Path + Sized {
+    /// Whether packets carry the numbers of flowcells, by which the receiver restores their order.
+    const HAS_CELLS: bool = false;
+
+    /// For a flow that begins; flows should not share a seed.
+    fn begin(params: &Self::Params, seed: u64) -> Self;
+
+    /// The flowcell of the packet whose path was chosen last; 0 where there are none.
+    #[inline]
+    fn cell(&self) -> u32 {
+        0
+    }
+}
+
+/// The state of a flow of somebody else's transport.
+pub trait CustomFlow: Flow + fmt::Debug + Send {}
+
+impl<T: Flow + fmt::Debug + Send> CustomFlow for T {}
+
+/// A transport that is not in this repository.
+pub trait CustomTransport: fmt::Debug + Send + Sync {
+    /// What it says of itself.
+    fn descriptor(&self) -> &'static Descriptor;
+
+    /// Whether its packets say that switches may mark them.
+    fn hears_marks(&self) -> bool {
+        false
+    }
+
+    /// A flow that begins.
+    fn begin(&self, start: &FlowStart) -> Box<dyn CustomFlow>;
+}
+
+/// A path scheme that is not in this repository.
+pub trait CustomPaths: fmt::Debug + Send + Sync {
+    /// What it says of itself.
+    fn descriptor(&self) -> &'static Descriptor;
+
+    /// For a flow that begins.
+    fn begin(&self, seed: u64) -> Box<dyn CustomPath>;
+}
+
+/// How one flow chooses its paths by somebody else's scheme.
+pub trait CustomPath: Path + fmt::Debug + Send {}
+
+impl<T: Path + fmt::Debug + Send> CustomPath for T {}
+
+/// Something shared; the same as another if both are one.
+macro_rules! shared {
+    ($name:ident, $scheme:ident, $what:literal) => {
+        #[doc = $what]
+        #[derive(Clone, Debug)]
+        pub struct $name(
+            /// The scheme.
+            pub Arc<dyn $scheme>,
+        );
+
+        impl PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                Arc::ptr_eq(&self.0, &other.0)
+            }
+        }
+    };
+}
+
+shared!(SharedTransport, CustomTransport, "Somebody else's transport, which all flows share.");
+shared!(SharedPaths, CustomPaths, "Somebody else's path scheme, which all flows share.");
+
+/// Writes the enum of what a scenario says: a scheme with its parameters.
+macro_rules! choice {
+    (
+        $(#[$doc:meta])* $name:ident, $custom:ident, $list:ident;
+        $($(#[$meta:meta])* $module:ident::$scheme:ident,)+
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum $name {
+            $(
+                #[doc = concat!("See [`crate::", stringify!($module), "`].")]
+                $(#[$meta])*
+                $scheme(<crate::$module::$scheme as Described>::Params),
+            )+
+            /// One that is not in this repository.
+            Custom($custom),
+        }
+
+        /// All that can be chosen by name; the first is the default.
+        pub const $list: &[&Descriptor] = &[
+            $($(#[$meta])* <crate::$module::$scheme as Described>::DESCRIPTOR,)+
+        ];
+
+        impl $name {
+            $(
+                #[doc = concat!("See [`crate::", stringify!($module), "`]; with its defaults.")]
+                $(#[$meta])*
+                pub fn $module() -> Self {
+                    Self::$scheme(Default::default())
+                }
+            )+
+
+            /// What it says of itself.
+            pub fn descriptor(&self) -> &'static Descriptor {
+                match self {
+                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as Described>::DESCRIPTOR,)+
+                    Self::Custom(custom) => custom.0.descriptor(),
+                }
+            }
+
+            /// The one of this name, with what was said of its parameters; `None` if there is no such one, or a value is
+            /// not of its parameter's kind.
+            pub fn of(name: &str, given: &Given) -> Option<Self> {
+                $(
+                    $(#[$meta])*
+                    if name == <crate::$module::$scheme as Described>::DESCRIPTOR.name {
+                        return Parameters::with(given).ok().map(Self::$scheme);
+                    }
+                )+
+                None
+            }
+
+            /// Whether its parameters are in range.
+            ///
+            /// # Errors
+            /// The first that is not, and its value.
+            pub fn check(&self) -> Result<(), (&'static Parameter, Value)> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => params.check(),)+
+                    Self::Custom(_) => Ok(()),
+                }
+            }
+        }
+    };
+}
+
+/// Writes [`AnyFlow`], and how each call reaches the scheme that is meant.
 macro_rules! flows {
-    ($($(#[$meta:meta])* $room:ident => $new:ident,)+) => {
+    (
+        admission { $($admission:tt)* }
+        transport { $($(#[$meta:meta])* $module:ident::$scheme:ident,)+ }
+        $($others:tt)*
+    ) => {
+        choice! {
+            /// Congestion control, as a scenario says it.
+            Congestion, SharedTransport, TRANSPORTS;
+            $($(#[$meta])* $module::$scheme,)+
+        }
+
+        impl Congestion {
+            /// A flow that begins.
+            pub fn flow(&self, start: &FlowStart) -> AnyFlow {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => {
+                        AnyFlow::$scheme(<crate::$module::$scheme as Transport>::begin(start, params))
+                    })+
+                    Self::Custom(custom) => AnyFlow::Custom(custom.0.begin(start)),
+                }
+            }
+
+            /// Whether its packets say that switches may mark them.
+            pub fn hears_marks(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as Transport>::HEARS_MARKS,)+
+                    Self::Custom(custom) => custom.0.hears_marks(),
+                }
+            }
+        }
+
         /// Congestion control of one flow, whichever it is.
         ///
         /// ```
         /// use wayleave_roles::{Flow, FlowStart};
-        /// use wayleave_schemes::transports::AnyFlow;
+        /// use wayleave_schemes::transports::{AnyFlow, Congestion};
         ///
         /// let start = FlowStart {
         ///     segment: 1460, initial_window: 14_600, max_window: 1_460_000, size: None, deadline: None, weight: 1,
         /// };
         /// assert_eq!(AnyFlow::dctcp(&start).window(), 14_600);
-        /// assert_eq!(AnyFlow::Fixed(30_000).window(), 30_000);
+        /// assert_eq!(Congestion::fixed_window(20).flow(&start).window(), 29_200);
         /// ```
-        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[derive(Debug)]
         pub enum AnyFlow {
-            /// A window that never changes, in bytes.
-            Fixed(u64),
-            $($(#[$meta])* $room($room),)+
+            $(
+                #[doc = concat!("See [`crate::", stringify!($module), "`].")]
+                $(#[$meta])*
+                $scheme(crate::$module::$scheme),
+            )+
+            /// Of a transport that is not in this repository.
+            Custom(Box<dyn CustomFlow>),
         }
 
         impl AnyFlow {
-            $($(#[$meta])*
-            pub fn $new(start: &FlowStart) -> Self {
-                Self::$room($room::new(start))
-            })+
+            $(
+                #[doc = concat!("See [`crate::", stringify!($module), "`]; with its defaults.")]
+                $(#[$meta])*
+                pub fn $module(start: &FlowStart) -> Self {
+                    Self::$scheme(<crate::$module::$scheme as Transport>::begin(start, &Default::default()))
+                }
+            )+
         }
 
         impl Flow for AnyFlow {
             fn on_route(&mut self, now: Time, route: RouteFacts) {
-                match self { Self::Fixed(_) => {} $(Self::$room(flow) => flow.on_route(now, route),)+ }
+                match self {
+                    $($(#[$meta])* Self::$scheme(flow) => flow.on_route(now, route),)+
+                    Self::Custom(flow) => flow.on_route(now, route),
+                }
+            }
+
+            #[inline]
+            fn hears_routes(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(flow) => flow.hears_routes(),)+
+                    Self::Custom(flow) => flow.hears_routes(),
+                }
             }
 
             fn on_weight(&mut self, now: Time, weight: u32) {
-                match self { Self::Fixed(_) => {} $(Self::$room(flow) => flow.on_weight(now, weight),)+ }
+                match self {
+                    $($(#[$meta])* Self::$scheme(flow) => flow.on_weight(now, weight),)+
+                    Self::Custom(flow) => flow.on_weight(now, weight),
+                }
             }
 
             #[inline]
             fn on_send(&mut self, now: Time, bytes: u32) {
-                match self { Self::Fixed(_) => {} $(Self::$room(flow) => flow.on_send(now, bytes),)+ }
+                match self {
+                    $($(#[$meta])* Self::$scheme(flow) => flow.on_send(now, bytes),)+
+                    Self::Custom(flow) => flow.on_send(now, bytes),
+                }
             }
 
             #[inline]
             fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
-                match self { Self::Fixed(_) => {} $(Self::$room(flow) => flow.on_ack(now, ack),)+ }
+                match self {
+                    $($(#[$meta])* Self::$scheme(flow) => flow.on_ack(now, ack),)+
+                    Self::Custom(flow) => flow.on_ack(now, ack),
+                }
             }
 
             fn on_loss(&mut self, now: Time, loss: Loss) {
-                match self { Self::Fixed(_) => {} $(Self::$room(flow) => flow.on_loss(now, loss),)+ }
+                match self {
+                    $($(#[$meta])* Self::$scheme(flow) => flow.on_loss(now, loss),)+
+                    Self::Custom(flow) => flow.on_loss(now, loss),
+                }
             }
 
             #[inline]
             fn window(&self) -> u64 {
-                match self { Self::Fixed(window) => *window, $(Self::$room(flow) => flow.window(),)+ }
+                match self {
+                    $($(#[$meta])* Self::$scheme(flow) => flow.window(),)+
+                    Self::Custom(flow) => flow.window(),
+                }
             }
 
             #[inline]
             fn pacing(&self) -> Option<Rate> {
-                match self { Self::Fixed(_) => None, $(Self::$room(flow) => flow.pacing(),)+ }
+                match self {
+                    $($(#[$meta])* Self::$scheme(flow) => flow.pacing(),)+
+                    Self::Custom(flow) => flow.pacing(),
+                }
             }
 
             #[inline]
             fn payload(&self, segment: u32) -> u32 {
-                match self { Self::Fixed(_) => segment, $(Self::$room(flow) => flow.payload(segment),)+ }
+                match self {
+                    $($(#[$meta])* Self::$scheme(flow) => flow.payload(segment),)+
+                    Self::Custom(flow) => flow.payload(segment),
+                }
             }
 
             #[inline]
             fn urgency(&self, remaining: u64) -> u64 {
-                match self { Self::Fixed(_) => remaining, $(Self::$room(flow) => flow.urgency(remaining),)+ }
+                match self {
+                    $($(#[$meta])* Self::$scheme(flow) => flow.urgency(remaining),)+
+                    Self::Custom(flow) => flow.urgency(remaining),
+                }
             }
         }
     };
 }
 
-flows! {
-    /// See [`crate::newreno`].
-    NewReno => newreno,
-    /// See [`crate::cubic`].
-    Cubic => cubic,
-    /// See [`crate::dctcp`].
-    Dctcp => dctcp,
-}
+each_scheme!(flows);
 
-/// Declares [`AnyPath`], and how each call reaches the room that is meant.
+/// Writes [`AnyPath`], and how each call reaches the scheme that is meant.
 macro_rules! paths {
-    ($($(#[$meta:meta])* $room:ident,)+) => {
-        /// How one flow chooses its paths, whichever way it is.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum AnyPath {
-            $($(#[$meta])* $room($room),)+
+    (
+        admission { $($admission:tt)* }
+        transport { $($transport:tt)* }
+        path { $($(#[$meta:meta])* $module:ident::$scheme:ident,)+ }
+        $($others:tt)*
+    ) => {
+        choice! {
+            /// Which packets are kept on one path, as a scenario says it.
+            Routing, SharedPaths, PATHS;
+            $($(#[$meta])* $module::$scheme,)+
         }
 
-        $(impl From<$room> for AnyPath {
-            fn from(path: $room) -> Self {
-                Self::$room(path)
+        impl Routing {
+            /// For a flow that begins; flows should not share a seed.
+            pub fn path(&self, seed: u64) -> AnyPath {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => {
+                        AnyPath::$scheme(<crate::$module::$scheme as PathScheme>::begin(params, seed))
+                    })+
+                    Self::Custom(custom) => AnyPath::Custom(custom.0.begin(seed)),
+                }
             }
-        })+
+
+            /// Whether receivers restore the order of packets by the numbers of flowcells.
+            pub fn has_cells(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as PathScheme>::HAS_CELLS,)+
+                    Self::Custom(_) => false,
+                }
+            }
+        }
+
+        /// How one flow chooses its paths, whichever way it is.
+        #[derive(Debug)]
+        pub enum AnyPath {
+            $(
+                #[doc = concat!("See [`crate::", stringify!($module), "`].")]
+                $(#[$meta])*
+                $scheme(crate::$module::$scheme),
+            )+
+            /// Of a path scheme that is not in this repository.
+            Custom(Box<dyn CustomPath>),
+        }
+
+        $(
+            $(#[$meta])*
+            impl From<crate::$module::$scheme> for AnyPath {
+                fn from(path: crate::$module::$scheme) -> Self {
+                    Self::$scheme(path)
+                }
+            }
+        )+
+
+        impl AnyPath {
+            /// The flowcell of the packet whose path was chosen last; 0 where there are none.
+            #[inline]
+            pub fn cell(&self) -> u32 {
+                match self {
+                    $($(#[$meta])* Self::$scheme(path) => path.cell(),)+
+                    Self::Custom(_) => 0,
+                }
+            }
+        }
 
         impl Path for AnyPath {
             #[inline]
             fn choose(&mut self, now: Time, departure: Departure) -> u32 {
-                match self { $(Self::$room(path) => path.choose(now, departure)),+ }
+                match self {
+                    $($(#[$meta])* Self::$scheme(path) => path.choose(now, departure),)+
+                    Self::Custom(path) => path.choose(now, departure),
+                }
             }
 
             #[inline]
             fn choose_for(&mut self, now: Time, flow: LocalFlow, departure: Departure) -> u32 {
-                match self { $(Self::$room(path) => path.choose_for(now, flow, departure)),+ }
+                match self {
+                    $($(#[$meta])* Self::$scheme(path) => path.choose_for(now, flow, departure),)+
+                    Self::Custom(path) => path.choose_for(now, flow, departure),
+                }
+            }
+
+            #[inline]
+            fn hears_reports(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(path) => path.hears_reports(),)+
+                    Self::Custom(path) => path.hears_reports(),
+                }
             }
 
             fn on_report(&mut self, now: Time, report: PathReport) {
-                match self { $(Self::$room(path) => path.on_report(now, report)),+ }
+                match self {
+                    $($(#[$meta])* Self::$scheme(path) => path.on_report(now, report),)+
+                    Self::Custom(path) => path.on_report(now, report),
+                }
             }
 
             fn on_telemetry(&mut self, now: Time, path: u32, hops: &[IntHop]) {
-                match self { $(Self::$room(room) => room.on_telemetry(now, path, hops)),+ }
+                match self {
+                    $($(#[$meta])* Self::$scheme(scheme) => scheme.on_telemetry(now, path, hops),)+
+                    Self::Custom(scheme) => scheme.on_telemetry(now, path, hops),
+                }
             }
 
             fn on_paths_changed(&mut self, now: Time) {
-                match self { $(Self::$room(path) => path.on_paths_changed(now)),+ }
+                match self {
+                    $($(#[$meta])* Self::$scheme(path) => path.on_paths_changed(now),)+
+                    Self::Custom(path) => path.on_paths_changed(now),
+                }
             }
         }
     };
 }
 
-paths! {
-    /// See [`crate::ecmp`].
-    PerFlow,
-    /// See [`crate::ecmp`].
-    PerPacket,
-    /// See [`crate::flowlet`].
-    Flowlet,
-    /// See [`crate::presto`].
-    Flowcells,
-}
+each_scheme!(paths);
 
-impl AnyPath {
-    /// The flowcell of the packet whose path was chosen last; 0 where there are none.
-    #[inline]
-    pub fn cell(&self) -> u32 {
-        if let Self::Flowcells(path) = self { path.cell() } else { 0 }
-    }
-}
-
-/// Declares [`AnyMarking`], and how each call reaches the room that is meant.
-macro_rules! markings {
-    ($($(#[$meta:meta])* $room:ident,)+) => {
-        /// How one port marks packets, whichever way it is.
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub enum AnyMarking {
-            /// Not at all.
+/// Declares [`AnySwitch`], and how each call reaches the scheme module that is meant.
+macro_rules! switches {
+    ($($(#[$meta:meta])* $module:ident,)+) => {
+        /// What one queue of a port does beside queueing, whichever scheme it follows.
+        #[derive(Debug)]
+        pub enum AnySwitch {
+            /// Nothing: no packet is marked, and records of telemetry stay as the port writes them.
             None,
-            $($(#[$meta])* $room($room),)+
+            $($(#[$meta])* $module($module),)+
+            /// A scheme from outside of this crate: a virtual call for each packet.
+            Custom(CustomSwitch),
         }
 
-        $(impl From<$room> for AnyMarking {
-            fn from(marking: $room) -> Self {
-                Self::$room(marking)
+        $(impl From<$module> for AnySwitch {
+            fn from(switch: $module) -> Self {
+                Self::$module(switch)
             }
         })+
 
-        impl Switch for AnyMarking {
+        impl Switch for AnySwitch {
             #[inline]
             fn on_arrival(&mut self, now: Time, queue: QueueState, bytes: u32) -> Mark {
                 match self {
                     Self::None => Mark::No,
-                    $(Self::$room(marking) => marking.on_arrival(now, queue, bytes),)+
+                    $(Self::$module(switch) => switch.on_arrival(now, queue, bytes),)+
+                    Self::Custom(switch) => switch.0.on_arrival(now, queue, bytes),
                 }
             }
 
             fn on_telemetry(&mut self, now: Time, probe: Option<&Probe>, hop: &mut IntHop) {
                 match self {
                     Self::None => {}
-                    $(Self::$room(marking) => marking.on_telemetry(now, probe, hop),)+
+                    $(Self::$module(switch) => switch.on_telemetry(now, probe, hop),)+
+                    Self::Custom(switch) => switch.0.on_telemetry(now, probe, hop),
                 }
             }
         }
     };
 }
 
-markings! {
+switches! {
     /// See [`crate::ecn`].
     Threshold,
     /// See [`crate::ecn`].
     Red,
 }
 
-impl AnyMarking {
+/// A switch role that this crate does not know.
+pub struct CustomSwitch(pub Box<dyn Switch + Send>);
+
+impl fmt::Debug for CustomSwitch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CustomSwitch")
+    }
+}
+
+impl AnySwitch {
     /// Marks packets that find more than this (DCTCP).
     pub fn threshold(threshold: Bytes) -> Self {
         Self::Threshold(Threshold(threshold))
@@ -214,6 +490,17 @@ impl AnyMarking {
     /// Random early detection: see [`RedParams`].
     pub fn red(min: Bytes, max: Bytes, probability: f64, weight: f64, rate: Rate, seed: u64) -> Self {
         Self::Red(Red::new(RedParams { min, max, probability, weight, rate }, seed))
+    }
+
+    /// A scheme from outside.
+    pub fn custom(switch: Box<dyn Switch + Send>) -> Self {
+        Self::Custom(CustomSwitch(switch))
+    }
+
+    /// Whether it has to see packets whose transports understand no marks, and records of telemetry that nobody asked
+    /// the port for. Marking schemes need neither; what a scheme from outside needs is not known.
+    pub fn sees_everything(&self) -> bool {
+        matches!(self, Self::Custom(_))
     }
 }
 
@@ -263,10 +550,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_of_a_flow_is_a_cache_line_and_that_of_a_port_too() {
+    fn the_state_of_a_flow_is_a_cache_line_and_that_of_a_queue_too() {
         // They lie in the simulator's hottest tables.
         assert_eq!(size_of::<AnyFlow>(), 64);
         assert_eq!(size_of::<AnyPath>(), 40);
-        assert!(size_of::<AnyMarking>() <= 72, "{}", size_of::<AnyMarking>());
+        assert!(size_of::<AnySwitch>() <= 72, "{}", size_of::<AnySwitch>());
     }
 }

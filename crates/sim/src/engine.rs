@@ -4,15 +4,17 @@
 //! arrivals of flows, outages), then two alarms for each flow. The order matters where events fall on the same instant: packets arrive
 //! before ports choose.
 
+use wayleave_roles::IntHop;
+
 use crate::clock::{self, Instant};
 use crate::copies::Copies;
 use crate::edge::{Edges, NO_PAIR};
 use crate::events::{Actor, HORIZON};
-use crate::fabric::{Arrival, Fabric};
-use crate::flows::{self, Flow, FlowSlot, Interface, Segment, Standing};
+use crate::fabric::{Arrival, DropCause, Dropped, Fabric, Step};
+use crate::flows::{self, Flow, FlowSlot, FlowState, Interface, Item, Segment};
 use crate::link::Port;
 use crate::outcome::Tally;
-use crate::packet::{Flags, Kind, PacketId};
+use crate::packet::{Flags, Kind, Packet, PacketId};
 use crate::processes::Process;
 use crate::router::Router;
 use crate::trace::Event;
@@ -44,9 +46,7 @@ pub(crate) struct Engine {
     /// What limits hosts, if they share.
     pub(crate) edges: Option<Box<Edges>>,
     /// Machines of the edge want something done.
-    pub(crate) has_todo: bool,
-    /// What they wanted and is not simulated.
-    pub(crate) unsupported: Option<&'static str>,
+    pub(crate) has_actions: bool,
     pub(crate) end: Instant,
     pub(crate) now: Instant,
 }
@@ -60,8 +60,6 @@ pub enum Ending {
     Stopped,
     /// More flows were open at once than the event queue can number.
     TooManyFlows,
-    /// The scheme by which hosts share asked for this, which is not simulated.
-    Unsupported(&'static str),
 }
 
 impl Engine {
@@ -73,7 +71,7 @@ impl Engine {
             for _ in 0..EVENTS_PER_LOOK {
                 let Some((now, actor)) = self.fabric.events.take().filter(|&(at, _)| at <= self.end) else {
                     self.now = self.end;
-                    return self.unsupported.map_or(Ending::Complete, Ending::Unsupported);
+                    return Ending::Complete;
                 };
                 self.now = now;
                 self.tally.events += 1;
@@ -81,7 +79,7 @@ impl Engine {
                     match self.fabric.arrive(actor, now) {
                         Arrival::OnItsWay | Arrival::Nothing => {}
                         Arrival::AtHost(id) => self.at_host(actor, id, now),
-                        Arrival::Dropped(id) => self.dropped(id),
+                        Arrival::Dropped(dropped) => self.dropped(dropped),
                     }
                 } else if actor < services {
                     self.serve(actor - links, now);
@@ -90,15 +88,12 @@ impl Engine {
                 } else {
                     self.wake(actor - processes, now);
                 }
-                if self.has_todo {
+                if self.has_actions {
                     self.carry_out(now);
                 }
             }
             if self.has_too_many_flows {
                 return Ending::TooManyFlows;
-            }
-            if let Some(what) = self.unsupported {
-                return Ending::Unsupported(what);
             }
             if !go_on(self.now) {
                 return Ending::Stopped;
@@ -119,10 +114,15 @@ impl Engine {
         let number = packet.flow;
         match packet.kind {
             Kind::Datagram => {
+                if packet.flags.has(Flags::COPIED) && self.is_known_copy(id, now) {
+                    return;
+                }
+                let packet = self.fabric.arena.get(id);
                 self.tally.delivered(number, packet, now);
                 if self.edges.is_some() {
                     let packet = *packet;
                     self.packet_arrived(&packet, now);
+                    self.fabric.telemetry.close(packet.extra.telemetry());
                 }
                 if !self.copies.is_empty() {
                     let packet = self.fabric.arena.get(id);
@@ -150,6 +150,9 @@ impl Engine {
                 self.fabric.arena.remove(id);
                 self.message_arrived(number, now);
             }
+            Kind::Probe => self.probe_arrived(id, now),
+            Kind::ProbeAnswer => self.probe_returned(id, now),
+            Kind::PairAnswer => self.pair_answered(id, now),
         }
     }
 
@@ -178,18 +181,24 @@ impl Engine {
     pub(crate) fn deliver(&mut self, id: PacketId, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot as usize];
         let packet = self.fabric.arena.get_mut(id);
-        let received = flow.receiver.on_segment(packet.sequence);
-        if received.is_duplicate {
-            self.tally.duplicate(flow.stat);
+        let is_partial = packet.flags.has(Flags::PARTIAL);
+        let received = if is_partial { flow.receiver.on_probe() } else { flow.receiver.on_segment(packet.sequence) };
+        if is_partial {
+            // Answered, and not counted: nothing of its segment came.
+        } else if received.is_duplicate {
+            // A copy that comes second is no retransmission in vain.
+            if !packet.flags.has(Flags::COPIED) {
+                self.tally.duplicate(flow.stat);
+            }
         } else {
             self.tally.payload(flow.stat, packet.size - flows::HEADERS - flows::FRAMING);
         }
-        let is_last = !received.is_duplicate && Some(received.expected) == flow.sender.segments();
+        let is_last = !received.is_duplicate && !is_partial && Some(received.expected) == flow.sender.segments();
         let back = flow.back;
         let route = self.router.start(back.paths, flow.back_path);
         flows::answer(packet, received.expected, received.block, back, route.unwrap_or(u32::MAX));
         if route.is_none() {
-            self.dropped(id);
+            self.dropped(Dropped { id, cause: DropCause::NoRoute });
         } else if let Some(dropped) = self.fabric.enter(back.first, id, now) {
             self.dropped(dropped);
         }
@@ -204,50 +213,82 @@ impl Engine {
         let packet = self.fabric.arena.get(id);
         let flow = &mut self.flows[slot as usize];
         flow.on_the_way -= 1;
-        if flow.standing != Standing::Done {
-            flow.sender.on_answer(
-                now,
-                &Answer {
-                    sequence: packet.sequence,
-                    sent: packet.sent,
-                    expected: packet.extra.expected(),
-                    block: packet.extra.block(),
-                    is_marked: packet.flags.has(Flags::MARKED),
-                    telemetry: self.fabric.telemetry.get(packet.extra.telemetry()),
-                },
-            );
+        if flow.pair != NO_PAIR {
+            self.on_pair_acknowledgement(id, slot, now);
+        } else if flow.state != FlowState::Done {
+            let hops = self.fabric.telemetry.get(packet.extra.telemetry());
+            let newly = flow.sender.on_answer(now, &answer_of(packet, hops), |_, marked, _| marked);
+            flow.report(packet, newly, hops, now);
         }
+        let packet = self.fabric.arena.get(id);
         self.fabric.telemetry.close(packet.extra.telemetry());
         self.fabric.arena.remove(id);
         self.pump(slot, now);
     }
 
-    /// A packet is lost.
+    /// An acknowledgement of a pair's flow: its tunnel says what was marked, its window gets room, and whatever spreads
+    /// the pair's packets hears of the path.
     #[cold]
-    pub(crate) fn dropped(&mut self, id: PacketId) {
+    fn on_pair_acknowledgement(&mut self, id: PacketId, slot: FlowSlot, now: Instant) {
+        let packet = *self.fabric.arena.get(id);
+        let pair = self.flows[slot as usize].pair;
+        let hops = self.fabric.telemetry.get(packet.extra.telemetry()).to_vec();
+        let mut newly = 0;
+        if self.flows[slot as usize].state != FlowState::Done {
+            let has_tunnel = self.has_tunnel(pair);
+            let answer = answer_of(&packet, &hops);
+            let sender = &mut self.flows[slot as usize].sender;
+            let account = sender.account_for(now, &answer);
+            newly = account.newly;
+            let marked = match has_tunnel && newly > 0 {
+                true => self.through_tunnel(slot, newly, account.marked, now),
+                false => account.marked,
+            };
+            self.flows[slot as usize].sender.conclude(now, &answer, account, marked);
+        }
+        self.flows[slot as usize].report(&packet, newly, &hops, now);
+        self.report_path(pair, &packet, newly, &hops, now);
+        if let Some(sent) = self.fabric.telemetry.sent(packet.extra.telemetry()) {
+            self.answered(pair, packet.path, sent, now);
+        }
+    }
+
+    /// A packet is lost in the network.
+    #[cold]
+    pub(crate) fn dropped(&mut self, Dropped { id, cause }: Dropped) {
+        if cause == DropCause::LinkDown && self.probe_failed(id, self.now) {
+            return;
+        }
+        let packet = *self.fabric.arena.get(id);
+        match packet.kind {
+            Kind::Datagram => self.packet_lost(&packet),
+            Kind::Data if self.flows[packet.flow as usize].pair != NO_PAIR => {
+                self.lost(self.flows[packet.flow as usize].pair, packet.size);
+            }
+            Kind::Probe | Kind::ProbeAnswer => self.probe_lost(),
+            Kind::Data | Kind::Ack | Kind::Message | Kind::PairAnswer => {}
+        }
+        self.discard(id);
+    }
+
+    /// A packet is no more: lost in the network, or dropped by its own host before it had a number there.
+    pub(crate) fn discard(&mut self, id: PacketId) {
         let packet = *self.fabric.arena.get(id);
         self.fabric.telemetry.close(packet.extra.telemetry());
         self.fabric.arena.remove(id);
         match packet.kind {
-            Kind::Datagram => {
-                self.tally.dropped(packet.flow, &packet);
-                self.packet_lost(&packet);
-                return;
+            // Of several copies the first counts, and the others are no loss.
+            Kind::Datagram if !packet.flags.has(Flags::COPIED) => self.tally.dropped(packet.flow, &packet),
+            Kind::Message => self.message_lost(packet.flow),
+            Kind::Data | Kind::Ack => {
+                let flow = &mut self.flows[packet.flow as usize];
+                flow.on_the_way -= 1;
+                let stat = flow.stat;
+                self.tally.dropped(stat, &packet);
+                self.leave_if_over(packet.flow);
             }
-            Kind::Message => {
-                self.message_lost(packet.flow);
-                return;
-            }
-            Kind::Data | Kind::Ack => {}
+            Kind::Datagram | Kind::Probe | Kind::ProbeAnswer | Kind::PairAnswer => {}
         }
-        let flow = &mut self.flows[packet.flow as usize];
-        flow.on_the_way -= 1;
-        let (stat, pair) = (flow.stat, flow.pair);
-        self.tally.dropped(stat, &packet);
-        if packet.kind == Kind::Data && pair != NO_PAIR {
-            self.lost(pair, packet.size);
-        }
-        self.leave_if_over(packet.flow);
     }
 
     /// A flow sends what it may, or waits for its turn.
@@ -256,18 +297,20 @@ impl Engine {
         let flow = &mut self.flows[slot as usize];
         if flow.sender.is_done() {
             // Who stands in a list leaves it when it is his turn.
-            if !matches!(flow.standing, Standing::Ready | Standing::Held) {
-                flow.standing = Standing::Done;
+            if !matches!(flow.state, FlowState::Ready | FlowState::Held) {
+                flow.state = FlowState::Done;
             }
             self.leave_if_over(slot);
             return;
         }
-        if flow.standing == Standing::Waiting {
+        if flow.state == FlowState::Waiting && flow.is_tunnelled {
+            self.fill_tunnel(slot, now);
+        } else if flow.state == FlowState::Waiting {
             let (number, class) = (flow.interface, flow.class);
             while self.can_send(slot, now) && (self.flows[slot as usize].pair == NO_PAIR || self.admit(slot, now)) {
                 if !self.has_turn(number, now) {
-                    self.flows[slot as usize].standing = Standing::Ready;
-                    self.interfaces[number as usize].push(usize::from(class), slot);
+                    self.flows[slot as usize].state = FlowState::Ready;
+                    self.join_interface(number, usize::from(class), slot);
                     self.schedule_turn(number, now);
                     break;
                 }
@@ -322,13 +365,21 @@ impl Engine {
         flow.sender.can_send(now) && self.router.count(flow.forth.paths) > 0
     }
 
-    /// Sends the next segment of a flow that can.
-    fn send(&mut self, slot: FlowSlot, now: Instant) {
+    /// A flow stands in the list of its interface.
+    #[inline]
+    fn join_interface(&mut self, number: u32, queue: usize, slot: FlowSlot) {
+        let (edges, pair) = (self.edges.as_deref(), self.flows[slot as usize].pair);
+        self.interfaces[number as usize].push(queue, slot, || edges.map_or(0, |edges| edges.class_of_pair(pair)));
+    }
+
+    /// Makes the next segment of a flow that can send, which counts as sent.
+    #[inline]
+    pub(crate) fn segment(&mut self, slot: FlowSlot, now: Instant) -> Option<PacketId> {
         let flow = &mut self.flows[slot as usize];
-        let Next::Send { sequence, bytes, is_again } = flow.sender.poll(now) else { return };
+        let Next::Send { sequence, bytes, is_again, is_partial } = flow.sender.poll(now) else { return None };
         let router = &self.router;
         let set = flow.forth.paths;
-        let segment = Segment { sequence, bytes, is_again };
+        let segment = Segment { sequence, bytes, is_again, is_partial };
         let count = router.count(set);
         let mut packet = flow.packet(slot, segment, now, count, |path| router.start(set, path).unwrap_or(0));
         if flow.wants_telemetry {
@@ -336,17 +387,52 @@ impl Engine {
             packet.flags = packet.flags.with(Flags::TELEMETRY);
         }
         flow.on_the_way += 1;
-        let (first, stat) = (flow.forth.first, flow.stat);
-        if flow.pair != NO_PAIR {
-            self.spend(slot, packet.size, now);
+        self.tally.sent(flow.stat, &packet);
+        Some(self.fabric.arena.insert(packet))
+    }
+
+    /// Sends the next segment of a flow that can.
+    fn send(&mut self, slot: FlowSlot, now: Instant) {
+        let Some(id) = self.segment(slot, now) else { return };
+        let flow = &self.flows[slot as usize];
+        let (first, pair) = (flow.forth.first, flow.pair);
+        let packet = self.fabric.arena.get(id);
+        let (size, path, is_again) = (packet.size, packet.path, packet.flags.has(Flags::AGAIN));
+        if pair != NO_PAIR {
+            if let Some(sent) = self.spend(slot, size, path, now) {
+                self.carry_sent(id, sent);
+            }
+            self.copy_packet(pair, first, id, now);
         }
-        self.tally.sent(stat, &packet);
-        let id = self.fabric.arena.insert(packet);
         let event = if is_again { Event::Retransmitted } else { Event::Sent };
         self.fabric.note(event, (first.link(), first.queue()), id, now);
         if let Some(dropped) = self.fabric.enter(first, id, now) {
             self.dropped(dropped);
         }
+    }
+
+    /// A packet comes to the interface of its host: to its port, or to the queue of its class where classes have weights
+    /// and others wait. Whether it found a place there.
+    pub(crate) fn enter_interface(&mut self, first: Step, id: PacketId, now: Instant) -> bool {
+        let number = self.interface_of[first.link() as usize];
+        let is_fair = self.interfaces.get(number as usize).is_some_and(Interface::is_fair);
+        if is_fair && !self.has_turn(number, now) {
+            let bytes = self.fabric.arena.get(id).size;
+            let (class, most) = self.class_of_packet(id);
+            let has_place = self.interfaces[number as usize].push_packet(class, Item::Packet(id, first, bytes), most);
+            if has_place {
+                self.schedule_turn(number, now);
+            }
+            return has_place;
+        }
+        if let Some(dropped) = self.fabric.enter(first, id, now) {
+            self.dropped(dropped);
+        }
+        if is_fair {
+            let interface = &mut self.interfaces[number as usize];
+            interface.turn_at = self.fabric.links[interface.link as usize].free_at;
+        }
+        true
     }
 
     /// A port is free, or it is a flow's turn there.
@@ -378,23 +464,34 @@ impl Engine {
 
     /// The next flow of a class that can send does so, and goes to the end of the line.
     fn pull(&mut self, number: u32, class: usize, by_remaining: bool, now: Instant) {
-        while let Some(slot) = self.next_ready(number, class, by_remaining) {
+        while let Some(item) = self.next_ready(number, class, by_remaining) {
+            let slot = match item {
+                Item::Flow(slot) => slot,
+                Item::Packet(id, first, _) => {
+                    if let Some(dropped) = self.fabric.enter(first, id, now) {
+                        self.dropped(dropped);
+                    }
+                    let interface = &mut self.interfaces[number as usize];
+                    interface.turn_at = self.fabric.links[interface.link as usize].free_at;
+                    return;
+                }
+            };
             let is_able = self.can_send(slot, now);
             if is_able {
                 self.send_in_turn(slot, number, now);
             }
             let pair = self.flows[slot as usize].pair;
             if is_able && self.can_send(slot, now) && (pair == NO_PAIR || self.admit(slot, now)) {
-                self.interfaces[number as usize].push(class, slot);
-            } else if self.flows[slot as usize].standing == Standing::Held {
+                self.join_interface(number, class, slot);
+            } else if self.flows[slot as usize].state == FlowState::Held {
                 self.set_alarm(slot, now);
             } else {
                 if pair != NO_PAIR {
                     self.give_back(slot);
                 }
-                self.flows[slot as usize].standing = Standing::Waiting;
+                self.flows[slot as usize].state = FlowState::Waiting;
                 if self.flows[slot as usize].sender.is_done() {
-                    self.flows[slot as usize].standing = Standing::Done;
+                    self.flows[slot as usize].state = FlowState::Done;
                     self.leave_if_over(slot);
                 } else {
                     self.set_alarm(slot, now);
@@ -406,10 +503,11 @@ impl Engine {
         }
     }
 
-    fn next_ready(&mut self, number: u32, class: usize, by_remaining: bool) -> Option<FlowSlot> {
+    fn next_ready(&mut self, number: u32, class: usize, by_remaining: bool) -> Option<Item> {
         let flows = &self.flows;
         let rank = by_remaining.then_some(|slot: FlowSlot| flows[slot as usize].sender.remaining());
-        self.interfaces[number as usize].pop(class, rank)
+        let bytes = |slot: FlowSlot| flows[slot as usize].sender.next_bytes() + flows::HEADERS + flows::FRAMING;
+        self.interfaces[number as usize].pop(class, rank, bytes)
     }
 
     /// Sets both alarms of a flow: the slow one for its time-out, which mostly moves on before it rings, and the quick
@@ -445,11 +543,15 @@ impl Engine {
             return;
         }
         flow.slow_at = NEVER;
-        if matches!(flow.standing, Standing::Done | Standing::Gone) {
+        if matches!(flow.state, FlowState::Done | FlowState::Gone) {
             return;
         }
         if flow.sender.on_timer(now) {
             self.tally.timed_out(flow.stat);
+            let pair = flow.pair;
+            if pair != NO_PAIR {
+                self.forget_in_flight(pair, now);
+            }
         }
         self.pump(slot, now);
         self.set_alarm(slot, now);
@@ -458,7 +560,7 @@ impl Engine {
     #[inline]
     fn on_quick_alarm(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot as usize];
-        if flow.quick_at != now || flow.standing == Standing::Gone {
+        if flow.quick_at != now || flow.state == FlowState::Gone {
             return;
         }
         flow.quick_at = NEVER;
@@ -467,7 +569,7 @@ impl Engine {
             buffer.on_timer(clock::to_time(now), |id| up.push(id));
             self.hand_up(up, slot, now);
         }
-        if self.flows[slot as usize].standing == Standing::Done {
+        if self.flows[slot as usize].state == FlowState::Done {
             self.set_alarm(slot, now);
             return;
         }
@@ -477,13 +579,27 @@ impl Engine {
     /// A flow whose last segment was acknowledged, and of which nothing is on the way, leaves its place to another.
     fn leave_if_over(&mut self, slot: FlowSlot) {
         let flow = &mut self.flows[slot as usize];
-        if flow.standing == Standing::Done && flow.on_the_way == 0 {
-            flow.standing = Standing::Gone;
+        if flow.state == FlowState::Done && flow.on_the_way == 0 {
+            flow.state = FlowState::Gone;
             let pair = flow.pair;
             self.vacant.push(slot);
             if pair != NO_PAIR {
-                self.leave_pair(pair);
+                self.leave_pair(pair, slot);
             }
         }
+    }
+}
+
+/// An acknowledgement as its sender sees it.
+#[inline]
+fn answer_of<'a>(packet: &Packet, hops: &'a [IntHop]) -> Answer<'a> {
+    Answer {
+        sequence: packet.sequence,
+        sent: packet.sent,
+        expected: packet.extra.expected(),
+        block: packet.extra.block(),
+        is_marked: packet.flags.has(Flags::MARKED),
+        is_partial: packet.flags.has(Flags::PARTIAL),
+        telemetry: hops,
     }
 }

@@ -7,12 +7,14 @@
 
 use std::collections::VecDeque;
 
-use wayleave_roles::{Departure, Path};
+use wayleave_roles::{Departure, IntHop, Path};
 use wayleave_schemes::presto::Reorder;
 use wayleave_schemes::transports::AnyPath;
+use wayleave_stack::FairQueues;
 
 use crate::clock::{self, Instant};
 use crate::edge::PairSlot;
+use crate::edge::paths::report;
 use crate::fabric::Step;
 use crate::packet::{Block, Extra, Flags, Kind, Packet, PacketId};
 use crate::router::PathSetId;
@@ -43,7 +45,7 @@ pub(crate) struct Flow {
     /// Which interface sends for it, and in which class.
     pub(crate) interface: u32,
     pub(crate) class: u8,
-    pub(crate) standing: Standing,
+    pub(crate) state: FlowState,
     /// The path of its acknowledgements, counted beyond their number.
     pub(crate) back_path: u32,
     /// When its alarms ring.
@@ -55,12 +57,21 @@ pub(crate) struct Flow {
     pub(crate) stat: u32,
     pub(crate) is_ecn_capable: bool,
     pub(crate) wants_telemetry: bool,
+    /// Its segments go through the tunnel of its pair.
+    pub(crate) is_tunnelled: bool,
     pub(crate) purpose: Purpose,
     /// What limits it, or [`crate::edge::NO_PAIR`].
     pub(crate) pair: PairSlot,
+    /// Its number among the flows of its pair.
+    pub(crate) local: u32,
     /// Bytes on the wire for which it has tokens: one segment, or none.
     pub(crate) granted: u32,
+    /// The path of the segment for which it has tokens, or [`OWN_PATH`].
+    pub(crate) granted_path: u16,
 }
+
+/// A flow chooses the path of its segment itself.
+pub(crate) const OWN_PATH: u16 = u16::MAX;
 
 /// One direction of a flow.
 #[derive(Clone, Copy, Debug)]
@@ -70,14 +81,14 @@ pub(crate) struct Direction {
     pub(crate) last_hop: Step,
 }
 
-/// Where a flow stands.
+/// What a flow waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum FlowState {
     /// Not in the interface's list.
     Waiting,
     /// In the list of those that can send.
     Ready,
-    /// In the line of those that wait for tokens.
+    /// In a line of its host's stack, or held back by its tunnel.
     Held,
     /// Everything was acknowledged.
     Done,
@@ -116,8 +127,8 @@ pub(crate) enum RpcStep {
 #[derive(Debug)]
 pub(crate) struct Interface {
     pub(crate) link: u32,
-    /// Per class, those that can send, in turn.
-    ready: Vec<VecDeque<FlowSlot>>,
+    /// Per queue of its port, those that can send.
+    ready: Vec<Ready>,
     /// How many those are.
     count: usize,
     /// First come, first served: the next segment may come to the port then, when the one before has left it.
@@ -126,9 +137,29 @@ pub(crate) struct Interface {
     pub(crate) is_scheduled: bool,
 }
 
+/// Who wants to send in one queue.
+#[derive(Debug)]
+enum Ready {
+    /// Flows, in turn.
+    Turns(VecDeque<FlowSlot>),
+    /// Flows and packets of classes with weights.
+    Fair(Box<FairQueues<Item>>),
+}
+
+/// What waits for an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    /// A flow, for one segment.
+    Flow(FlowSlot),
+    /// A packet, with its first step and its bytes on the wire.
+    Packet(PacketId, Step, u32),
+}
+
 impl Interface {
     pub(crate) fn new(link: u32, classes: usize) -> Self {
-        Self { link, ready: vec![VecDeque::new(); classes.max(1)], count: 0, turn_at: 0, is_scheduled: false }
+        let turns = || Ready::Turns(VecDeque::new());
+        let ready = std::iter::repeat_with(turns).take(classes.max(1)).collect();
+        Self { link, ready, count: 0, turn_at: 0, is_scheduled: false }
     }
 
     /// Nobody can send.
@@ -137,26 +168,83 @@ impl Interface {
         self.count == 0
     }
 
+    /// How many queues it has.
     pub(crate) fn classes(&self) -> usize {
         self.ready.len()
     }
 
-    /// A flow waits for its turn.
-    pub(crate) fn push(&mut self, class: usize, slot: FlowSlot) {
-        self.ready[class].push_back(slot);
+    /// Whether packets wait for their turn like flows: classes have weights.
+    #[inline]
+    pub(crate) fn is_fair(&self) -> bool {
+        matches!(self.ready[0], Ready::Fair(_))
+    }
+
+    /// A flow waits for its turn. `class`: the one that its weight belongs to.
+    pub(crate) fn push(&mut self, queue: usize, slot: FlowSlot, class: impl FnOnce() -> u32) {
+        match &mut self.ready[queue] {
+            Ready::Turns(turns) => turns.push_back(slot),
+            Ready::Fair(fair) => fair.push(class(), Item::Flow(slot)),
+        }
         self.count += 1;
     }
 
-    /// The flow whose turn it is; with a rank, the one whose rank is least.
-    pub(crate) fn pop(&mut self, class: usize, rank: Option<impl Fn(FlowSlot) -> u64>) -> Option<FlowSlot> {
-        let ready = &mut self.ready[class];
-        let at = match rank {
-            Some(rank) if ready.len() > 1 => (0..ready.len()).min_by_key(|&at| rank(ready[at]))?,
-            _ => 0,
+    /// A packet waits for the turn of its class, unless that holds more than `most` bytes then. Whether it does.
+    pub(crate) fn push_packet(&mut self, class: u32, item: Item, most: u64) -> bool {
+        let Item::Packet(_, first, bytes) = item else { return false };
+        let queue = usize::from(first.queue()).min(self.ready.len() - 1);
+        let Ready::Fair(fair) = &mut self.ready[queue] else { return false };
+        let held: u64 = fair
+            .items(class)
+            .map(|item| if let Item::Packet(_, _, bytes) = item { u64::from(*bytes) } else { 0 })
+            .sum();
+        if held + u64::from(bytes) > most {
+            return false;
+        }
+        fair.push(class, item);
+        self.count += 1;
+        true
+    }
+
+    /// What is next in a queue; of flows without weights, with a rank, the one whose rank is least. `bytes` says what a
+    /// flow would send.
+    pub(crate) fn pop(
+        &mut self,
+        queue: usize,
+        rank: Option<impl Fn(FlowSlot) -> u64>,
+        bytes: impl Fn(FlowSlot) -> u32,
+    ) -> Option<Item> {
+        let item = match &mut self.ready[queue] {
+            Ready::Turns(turns) => {
+                let at = match rank {
+                    Some(rank) if turns.len() > 1 => (0..turns.len()).min_by_key(|&at| rank(turns[at]))?,
+                    _ => 0,
+                };
+                Item::Flow(turns.remove(at)?)
+            }
+            Ready::Fair(fair) => fair.pop(|item| match *item {
+                Item::Flow(flow) => bytes(flow),
+                Item::Packet(_, _, bytes) => bytes,
+            })?,
         };
-        let slot = ready.remove(at)?;
         self.count -= 1;
-        Some(slot)
+        Some(item)
+    }
+
+    /// A class gets a weight: from now on all classes take turns by their weights. `class_of` says whose a flow is that
+    /// waits already.
+    pub(crate) fn weigh(&mut self, class: u32, weight: u32, largest: u32, class_of: impl Fn(FlowSlot) -> u32) {
+        for ready in &mut self.ready {
+            if let Ready::Turns(turns) = ready {
+                let mut fair = FairQueues::new(largest);
+                for slot in turns.drain(..) {
+                    fair.push(class_of(slot), Item::Flow(slot));
+                }
+                *ready = Ready::Fair(Box::new(fair));
+            }
+            if let Ready::Fair(fair) = ready {
+                fair.set_weight(class, weight);
+            }
+        }
     }
 }
 
@@ -166,6 +254,8 @@ pub(crate) struct Segment {
     pub(crate) sequence: u32,
     pub(crate) bytes: u32,
     pub(crate) is_again: bool,
+    /// It is a probe with this payload, and not the segment.
+    pub(crate) is_partial: bool,
 }
 
 impl Flow {
@@ -173,7 +263,7 @@ impl Flow {
     #[inline]
     pub(crate) fn quick_alarm(&self, now: Instant) -> Instant {
         let mut at = NEVER;
-        if self.standing == Standing::Waiting && self.sender.wants_to_send() {
+        if self.state == FlowState::Waiting && self.sender.wants_to_send() {
             let next = self.sender.paced_until();
             if next > now {
                 at = next;
@@ -182,6 +272,17 @@ impl Flow {
         match self.reorder.as_ref().and_then(|buffer| buffer.deadline()) {
             Some(deadline) => at.min(clock::from_time(deadline)),
             None => at,
+        }
+    }
+
+    /// Whatever chooses the flow's paths hears what an acknowledgement told of one.
+    #[inline]
+    pub(crate) fn report(&mut self, packet: &Packet, newly: u64, hops: &[IntHop], now: Instant) {
+        if self.path.hears_reports() {
+            self.path.on_report(clock::to_time(now), report(packet, newly, now));
+            if !hops.is_empty() {
+                self.path.on_telemetry(clock::to_time(now), u32::from(packet.path), hops);
+            }
         }
     }
 
@@ -196,6 +297,7 @@ impl Flow {
         route: impl FnOnce(u32) -> u32,
     ) -> Packet {
         let path = match count {
+            _ if self.granted_path != OWN_PATH => u32::from(std::mem::replace(&mut self.granted_path, OWN_PATH)),
             0 | 1 => 0,
             paths => self.path.choose(clock::to_time(now), Departure { bytes: segment.bytes, paths }),
         };
@@ -205,6 +307,9 @@ impl Flow {
         }
         if segment.is_again {
             flags = flags.with(Flags::AGAIN);
+        }
+        if segment.is_partial {
+            flags = flags.with(Flags::PARTIAL);
         }
         Packet {
             sent: now,
@@ -233,6 +338,6 @@ pub(crate) fn answer(packet: &mut Packet, expected: u32, block: Block, back: Dir
     packet.route = route;
     packet.hop = u8::MAX;
     packet.last_hop = back.last_hop.bits();
-    packet.flags = packet.flags.only(Flags::MARKED.with(Flags::AGAIN));
+    packet.flags = packet.flags.only(Flags::MARKED.with(Flags::AGAIN).with(Flags::PARTIAL));
     packet.extra = Extra::ack(expected, block, packet.extra.telemetry());
 }

@@ -1,11 +1,7 @@
 //! Flows open at their hosts.
 
 use wayleave_roles::Path;
-use wayleave_scenarios::{Congestion, Routing};
-use wayleave_schemes::ecmp::{PerFlow, PerPacket};
-use wayleave_schemes::flowlet::Flowlet;
-use wayleave_schemes::presto::Flowcells;
-use wayleave_schemes::transports::{AnyFlow, AnyPath};
+use wayleave_schemes::transports::AnyPath;
 use wayleave_topology::NodeId;
 
 use crate::build::Counting;
@@ -14,7 +10,9 @@ use crate::edge::NO_PAIR;
 use crate::engine::Engine;
 use crate::events::MAX_ACTORS;
 use crate::fabric::Step;
-use crate::flows::{ACKNOWLEDGEMENT, Direction, FRAMING, Flow, FlowSlot, HEADERS, Purpose, RpcStep, Standing};
+use crate::flows::{
+    ACKNOWLEDGEMENT, Direction, FRAMING, Flow, FlowSlot, FlowState, HEADERS, OWN_PATH, Purpose, RpcStep,
+};
 use crate::link::Target;
 use crate::packet::Kind;
 use crate::router::Attachment;
@@ -58,8 +56,8 @@ impl Engine {
             deadline: spec.deadline,
             pacing: transport.pacing,
         };
-        let control = congestion(transport.congestion, &setup);
-        let is_ecn_capable = transport.congestion == Congestion::Dctcp;
+        let control = transport.congestion.flow(&setup.flow_start());
+        let is_ecn_capable = transport.congestion.hears_marks();
         let stat = self.counted_at(purpose.traffic, from, to);
         let pair = self.pair_of(purpose.traffic, (from, to), purpose.step == RpcStep::Answer, now);
         let interface = self.interface_of[forth.first.link() as usize];
@@ -69,12 +67,12 @@ impl Engine {
             sender: Sender::new(&setup, control),
             receiver: Receiver::default(),
             path: self.path(number),
-            reorder: matches!(self.spec.routing, Routing::Flowcell { .. }).then(Box::default),
+            reorder: self.spec.routing.has_cells().then(Box::default),
             forth,
             back,
             interface,
             class: forth.first.queue().min(classes - 1),
-            standing: Standing::Waiting,
+            state: FlowState::Waiting,
             back_path: ((number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32)
                 % self.router.count(back.paths).max(1),
             slow_at: NEVER,
@@ -83,15 +81,21 @@ impl Engine {
             stat,
             is_ecn_capable: is_ecn_capable || pair != NO_PAIR,
             wants_telemetry: self.spec.telemetry,
+            is_tunnelled: self.has_tunnel(pair),
             purpose,
             pair,
+            local: 0,
             granted: 0,
+            granted_path: OWN_PATH,
         };
         match self.flows.get_mut(slot as usize) {
             Some(place) => *place = flow,
             None => self.flows.push(flow),
         }
-        self.join_pair(pair, now);
+        if pair != NO_PAIR {
+            self.join_pair(pair, slot, &setup.flow_start(), now);
+        }
+        self.tell_route(slot, now);
         if let Some(recorder) = &mut self.fabric.recorder {
             let name = &self.spec.traffic[purpose.traffic as usize].name;
             recorder.name(Kind::Data, slot, name, (from, to), setup.segment);
@@ -112,13 +116,7 @@ impl Engine {
 
     /// How a flow chooses among its paths. Every flow has its own random numbers, so that none changes another's.
     fn path(&self, number: u64) -> AnyPath {
-        let seed = self.spec.seed.rotate_left(32) ^ number;
-        match self.spec.routing {
-            Routing::Flow => AnyPath::PerFlow(PerFlow::new(seed)),
-            Routing::Flowlet { gap } => AnyPath::Flowlet(Flowlet::new(gap, seed)),
-            Routing::Flowcell { size } => AnyPath::Flowcells(Flowcells::new(size, seed)),
-            Routing::Packet => AnyPath::PerPacket(PerPacket::new(seed)),
-        }
+        self.spec.routing.path(self.spec.seed.rotate_left(32) ^ number)
     }
 
     /// How long a flow would take alone: its last packet leaves the slowest link when all have passed there.
@@ -129,7 +127,7 @@ impl Engine {
         let count = bytes.div_ceil(u64::from(segment)).max(1);
         let last = (bytes - (count - 1) * u64::from(segment)) as u32 + HEADERS + FRAMING;
         let first = if count > 1 { segment + HEADERS + FRAMING } else { last };
-        let links = self.links_along(&flow.forth);
+        let links = self.links_along(&flow.forth, 0);
         let time = |number: u32, bytes: u32| {
             let number = number as usize;
             self.fabric.links[number].transmission(bytes, || self.fabric.speeds[number])
@@ -145,6 +143,29 @@ impl Engine {
             ahead += time(number, first);
         }
         latencies + longest
+    }
+
+    /// The way of packets from one host to another in a queue; `None` if one of them has no switch.
+    pub(crate) fn direction(&mut self, from: NodeId, to: NodeId, queue: u8) -> Option<Direction> {
+        let attached = |host: NodeId| self.spec.attachments[host.index()];
+        let (source, sink) = (attached(from)?, attached(to)?);
+        Some(Direction {
+            first: Step::new(source.up.0, queue),
+            paths: self.router.paths(source.switch, sink.switch, queue, &mut self.fabric.routes),
+            last_hop: Step::new(sink.down.0, queue),
+        })
+    }
+
+    /// How long a segment of this payload and its acknowledgement take, if nothing delays them.
+    pub(crate) fn round_trip(&self, forth: &Direction, back: &Direction, payload: u32) -> Instant {
+        let one = |link: u32, bytes: u32| {
+            let state = &self.fabric.links[link as usize];
+            state.latency + state.transmission(bytes, || self.fabric.speeds[link as usize])
+        };
+        let time = |direction, bytes| -> Instant {
+            self.links_along(direction, 0).into_iter().map(|link| one(link, bytes)).sum()
+        };
+        time(forth, payload + HEADERS + FRAMING) + time(back, ACKNOWLEDGEMENT)
     }
 
     /// How many paths there are from one host to another in queue 0, and how long a full frame and a small answer take on the
@@ -166,16 +187,16 @@ impl Engine {
                 let state = &self.fabric.links[link as usize];
                 state.latency + state.transmission(bytes, || self.fabric.speeds[link as usize])
             };
-            self.links_along(direction).into_iter().map(one).sum()
+            self.links_along(direction, 0).into_iter().map(one).sum()
         };
         (self.router.count(forth.paths).max(1), time(&forth, frame) + time(&back, ACKNOWLEDGEMENT))
     }
 
-    /// The links of the first path.
-    fn links_along(&self, direction: &Direction) -> Vec<u32> {
+    /// The links of one path.
+    pub(crate) fn links_along(&self, direction: &Direction, path: u32) -> Vec<u32> {
         let mut links = Vec::new();
         let mut step = direction.first;
-        let mut at = self.router.start(direction.paths, 0).unwrap_or(u32::MAX) as usize;
+        let mut at = self.router.start(direction.paths, path).unwrap_or(u32::MAX) as usize;
         while let Some(link) = self.fabric.links.get(step.link() as usize) {
             links.push(step.link());
             match link.target() {
@@ -195,18 +216,9 @@ impl Engine {
     /// After paths have changed.
     pub(crate) fn pump_after_change(&mut self, slot: FlowSlot, now: Instant) {
         self.flows[slot as usize].path.on_paths_changed(clock::to_time(now));
-        if self.flows[slot as usize].standing == Standing::Waiting {
+        self.tell_route(slot, now);
+        if self.flows[slot as usize].state == FlowState::Waiting {
             self.pump(slot, now);
         }
-    }
-}
-
-fn congestion(congestion: Congestion, setup: &Setup) -> AnyFlow {
-    let start = setup.flow_start();
-    match congestion {
-        Congestion::Fixed(window) => AnyFlow::Fixed(u64::from(window) * u64::from(setup.segment)),
-        Congestion::NewReno => AnyFlow::newreno(&start),
-        Congestion::Cubic => AnyFlow::cubic(&start),
-        Congestion::Dctcp => AnyFlow::dctcp(&start),
     }
 }

@@ -33,6 +33,7 @@ mod build;
 mod clock;
 mod connections;
 mod copies;
+mod custom;
 mod edge;
 mod ends;
 mod engine;
@@ -44,6 +45,7 @@ mod link;
 mod outcome;
 mod packet;
 mod port;
+mod port_builder;
 mod processes;
 mod random;
 mod recorder;
@@ -56,7 +58,8 @@ mod tests;
 pub mod trace;
 mod transport;
 
-pub use edge::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome};
+pub use custom::{BrokerSetup, Custom, CustomScheme, HostPlace, SwitchFactory};
+pub use edge::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
 pub use engine::Ending;
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome};
 pub use recorder::Recording;
@@ -68,9 +71,24 @@ use wayleave_units::Time;
 ///
 /// # Errors
 /// What is wrong with the scenario; nothing was simulated then.
-pub fn run(scenario: &Scenario, seed: u64, mut go_on: impl FnMut(Time) -> bool) -> Result<Outcome, ScenarioError> {
+pub fn run(scenario: &Scenario, seed: u64, go_on: impl FnMut(Time) -> bool) -> Result<Outcome, ScenarioError> {
+    run_with(scenario, seed, &Custom::default(), go_on)
+}
+
+/// The same with schemes that are not in this repository: those that the scenario names as
+/// [`EdgeScheme::Custom`](wayleave_scenarios::EdgeScheme::Custom).
+///
+/// # Errors
+/// What is wrong with the scenario, also a name that was not given; nothing was simulated then.
+pub fn run_with(
+    scenario: &Scenario,
+    seed: u64,
+    custom: &Custom<'_>,
+    mut go_on: impl FnMut(Time) -> bool,
+) -> Result<Outcome, ScenarioError> {
     scenario.validate()?;
-    let mut engine = engine::Engine::new(scenario, seed);
+    custom.check(scenario)?;
+    let mut engine = engine::Engine::new(scenario, seed, custom);
     let ending = engine.run(|now| go_on(clock::to_time(now)));
     Ok(engine.outcome(&scenario.name, seed, ending))
 }

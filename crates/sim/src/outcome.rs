@@ -7,7 +7,7 @@ use crate::clock::{self, Instant};
 use crate::connections::Connections;
 use crate::edge::SharingOutcome;
 use crate::fabric::QueueRecord;
-use crate::flows::{Purpose, Standing};
+use crate::flows::{FlowState, Purpose};
 use crate::link::Port;
 use crate::packet::{Flags, Packet};
 use crate::recorder::Recording;
@@ -295,6 +295,9 @@ pub struct LinkOutcome {
     pub sent: Bytes,
     /// Share of its rate.
     pub utilisation: f64,
+    /// Packets that were lost on the way into it or on it while it was down and nobody was told. They are drops of their
+    /// flows, and no counter of the port has them.
+    pub lost_silently: u64,
     /// What its port holds over time, if that was recorded: exact where a packet comes, and no more than that until
     /// the next one comes. It is not reset by the warm-up.
     pub backlog: Option<Levels>,
@@ -323,7 +326,8 @@ impl crate::engine::Engine {
                 backlog.set(state.free_at, 0);
             }
             let utilisation = share(state.sent_bytes, link.rate, counted);
-            LinkOutcome { link: id, sent: Bytes::new(state.sent_bytes), utilisation, backlog }
+            let lost_silently = self.fabric.health[id.index()].lost_silently;
+            LinkOutcome { link: id, sent: Bytes::new(state.sent_bytes), utilisation, lost_silently, backlog }
         };
         let links = network.links().map(link).collect();
         let names = self.spec.traffic.iter().map(|traffic| traffic.name.clone());
@@ -356,7 +360,7 @@ impl crate::engine::Engine {
     /// Flows that are still under way, and requests that are not answered yet.
     fn note_unfinished(&mut self) {
         for flow in &self.flows {
-            let is_open = matches!(flow.standing, Standing::Waiting | Standing::Ready | Standing::Held);
+            let is_open = matches!(flow.state, FlowState::Waiting | FlowState::Ready | FlowState::Held);
             let is_complete = flow.sender.segments() == Some(flow.receiver.expected());
             let purpose = &flow.purpose;
             if is_open && !is_complete && purpose.bytes != u64::MAX && purpose.began >= self.tally.warmup {

@@ -20,6 +20,12 @@ pub(crate) enum Kind {
     Ack,
     /// What machines of the edge write to one another.
     Message,
+    /// A probe on its way to the other end of its pair.
+    Probe,
+    /// The same on its way back.
+    ProbeAnswer,
+    /// The answer of a datagram whose pair has a window.
+    PairAnswer,
 }
 
 /// Yes or no, for several things, in one byte.
@@ -37,6 +43,10 @@ impl Flags {
     pub(crate) const TAGGED: Self = Self(8);
     /// It collects telemetry.
     pub(crate) const TELEMETRY: Self = Self(16);
+    /// It asks for an answer and carries no whole segment (pFabric's probe).
+    pub(crate) const PARTIAL: Self = Self(32);
+    /// It goes over several paths of its pair at once.
+    pub(crate) const COPIED: Self = Self(64);
 
     #[inline]
     pub(crate) const fn has(self, other: Self) -> bool {
@@ -117,13 +127,13 @@ impl Extra {
         Self { words: [expected, block.start, block.end, telemetry] }
     }
 
-    /// Where the telemetry of a segment or an acknowledgement stands, or zero.
+    /// Where stands what the packet carries beside it ([`crate::telemetry`]), or zero.
     #[inline]
     pub(crate) fn telemetry(&self) -> u32 {
         self.words[3]
     }
 
-    /// The segment collects telemetry there.
+    /// The packet has this stack.
     pub(crate) fn set_telemetry(&mut self, stack: u32) {
         self.words[3] = stack;
     }

@@ -15,37 +15,46 @@ struct Queue {
     tail: PacketId,
     bytes: u32,
     limit: u32,
+    /// Sent from it since the run began, in bytes on the wire; telemetry says so, and the warm-up does not reset it.
+    sent: u64,
 }
 
-const NO_QUEUE: Queue = Queue { head: NO_PACKET, tail: NO_PACKET, bytes: 0, limit: 0 };
+const NO_QUEUE: Queue = Queue { head: NO_PACKET, tail: NO_PACKET, bytes: 0, limit: 0, sent: 0 };
 
 /// Which queue is next.
 #[derive(Clone, Debug)]
 pub(crate) enum Order {
     /// The highest that is not empty; also first come first served, with one queue.
     Strict,
-    /// Deficit round robin.
+    /// Deficit round robin, below some queues by strict priority if there are any.
     Deficit(Box<Deficit>),
     /// One queue, whose packets are chosen by what their flows have left.
     SmallestRemaining,
 }
 
-/// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): the queue whose turn it is, and what each may send.
+/// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): the queue whose turn it is, and what each may send. Queues
+/// above go first, by strict priority: what they send costs those below no credit, only time.
 #[derive(Clone, Debug)]
 pub(crate) struct Deficit {
     quantum: [u32; MAX_QUEUES],
     credit: [u32; MAX_QUEUES],
     turn: usize,
+    /// The first queue that is served by weight.
+    first: usize,
+    /// One bit for each queue above it.
+    strict: u8,
 }
 
 impl Deficit {
-    /// A weight of 1 is one largest frame, so that every turn sends at least one packet (their section 4).
-    pub(crate) fn new(weights: &[u32], largest_frame: u32) -> Self {
+    /// Below so many strict queues. A weight of 1 is one largest frame, so that every turn sends at least one packet
+    /// (their section 4).
+    pub(crate) fn new(strict: u8, weights: &[u32], largest_frame: u32) -> Self {
+        let first = usize::from(strict).min(MAX_QUEUES - 1);
         let mut quantum = [largest_frame; MAX_QUEUES];
-        for (quantum, &weight) in quantum.iter_mut().zip(weights) {
+        for (quantum, &weight) in quantum[first..].iter_mut().zip(weights) {
             *quantum = weight.max(1).saturating_mul(largest_frame);
         }
-        Self { quantum, credit: [0; MAX_QUEUES], turn: 0 }
+        Self { quantum, credit: [0; MAX_QUEUES], turn: first, first, strict: (1 << first) - 1 }
     }
 }
 
@@ -64,6 +73,35 @@ impl Pool {
     }
 }
 
+/// Which switch roles the queues of a port have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Roles {
+    /// The place of queue 0's among all; those of the other queues follow.
+    pub(crate) first: u32,
+    /// One bit for each queue that writes telemetry into packets that ask for it.
+    pub(crate) stamps: u8,
+    /// One bit for each queue whose role sees packets that cannot be marked, too.
+    pub(crate) sees_all: u8,
+}
+
+impl Roles {
+    /// The place of a queue's role.
+    #[inline]
+    pub(crate) fn place(self, queue: u8) -> usize {
+        self.first as usize + usize::from(queue)
+    }
+
+    #[inline]
+    pub(crate) fn stamps(self, queue: u8) -> bool {
+        self.stamps & (1 << queue) != 0
+    }
+
+    #[inline]
+    pub(crate) fn sees_all(self, queue: u8) -> bool {
+        self.sees_all & (1 << queue) != 0
+    }
+}
+
 /// A port with queues.
 #[derive(Clone, Debug)]
 pub(crate) struct QueuedPort {
@@ -78,19 +116,21 @@ pub(crate) struct QueuedPort {
     pub(crate) is_up: bool,
     count: u8,
     order: Order,
+    /// What its queues do beside queueing.
+    pub(crate) roles: Roles,
     /// The shared buffer, if it has none of its own.
     pub(crate) pool: Option<u32>,
 }
 
 impl QueuedPort {
     /// With a limit for each of its queues.
-    pub(crate) fn new(limits: &[u32], order: Order, pool: Option<u32>) -> Self {
+    pub(crate) fn new(limits: &[u32], order: Order, pool: Option<u32>, roles: Roles) -> Self {
         let mut queues = [NO_QUEUE; MAX_QUEUES];
         for (queue, &limit) in queues.iter_mut().zip(limits) {
             queue.limit = limit;
         }
         let count = limits.len().clamp(1, MAX_QUEUES) as u8;
-        Self { queues, waiting: 0, sending: (0, 0), is_scheduled: false, is_up: true, count, order, pool }
+        Self { queues, waiting: 0, sending: (0, 0), is_scheduled: false, is_up: true, count, order, roles, pool }
     }
 
     /// The queue that stands for the one that a packet asks for.
@@ -144,6 +184,17 @@ impl QueuedPort {
     #[inline]
     pub(crate) fn send(&mut self, queue: u8, bytes: u32) {
         self.sending = (queue, bytes);
+        self.queues[usize::from(queue)].sent += u64::from(bytes);
+    }
+
+    /// Nothing is being sent any more.
+    pub(crate) fn finish_sending(&mut self) {
+        self.sending = (0, 0);
+    }
+
+    /// Sent from a queue since the run began, in bytes on the wire.
+    pub(crate) fn sent(&self, queue: u8) -> u64 {
+        self.queues[usize::from(queue)].sent
     }
 
     /// The size of the packet that was sent last.
@@ -173,7 +224,10 @@ impl QueuedPort {
         }
         let queue = match &mut self.order {
             Order::Strict => self.waiting.trailing_zeros() as u8,
-            Order::Deficit(deficit) => deficit.choose(&self.queues[..usize::from(self.count)], arena),
+            Order::Deficit(deficit) => match self.waiting & deficit.strict {
+                0 => deficit.choose(&self.queues[..usize::from(self.count)], arena),
+                strict => strict.trailing_zeros() as u8,
+            },
             Order::SmallestRemaining => return self.pop_most_urgent(arena).map(|id| (0, id)),
         };
         let list = &mut self.queues[usize::from(queue)];
@@ -246,7 +300,7 @@ impl QueuedPort {
 }
 
 impl Deficit {
-    /// The queue whose first packet is next; at least one must hold a packet.
+    /// The queue whose first packet is next; at least one of those with a weight must hold a packet.
     fn choose(&mut self, queues: &[Queue], arena: &Arena) -> u8 {
         loop {
             let turn = self.turn;
@@ -261,7 +315,7 @@ impl Deficit {
                     }
                 }
             }
-            self.turn = (turn + 1) % queues.len();
+            self.turn = if turn + 1 == queues.len() { self.first } else { turn + 1 };
             self.credit[self.turn] = self.credit[self.turn].saturating_add(self.quantum[self.turn]);
         }
     }

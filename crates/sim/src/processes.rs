@@ -4,11 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use wayleave_scenarios::{Change, Element, FlowSpec, Outage};
-use wayleave_topology::NodeId;
+use wayleave_topology::{LinkId, NodeId};
 
 use crate::clock::{self, Instant};
 use crate::engine::Engine;
 use crate::events::{Actor, HORIZON};
+use crate::fabric::Health;
 use crate::flows::{FlowSlot, Purpose, RpcStep};
 use crate::packet::{Flags, Kind, NO_PACKET, Packet};
 use crate::random;
@@ -298,7 +299,14 @@ impl Engine {
         self.put_process(number, at);
     }
 
-    /// Something fails or works again; paths avoid or use it from now on.
+    /// A link fails, and what is on it or waits for it is lost.
+    fn lose(&mut self, link: LinkId, to: Health, now: Instant) {
+        for dropped in self.fabric.fail(link.0, to, now) {
+            self.dropped(dropped);
+        }
+    }
+
+    /// Something fails or works again; paths avoid or use it from now on, unless nobody is told.
     fn change(&mut self, outage: Outage, now: Instant) {
         let links = match outage.what {
             Element::Link(link) => vec![link],
@@ -307,16 +315,25 @@ impl Engine {
                 [network.links_from(switch), network.links_into(switch)].concat()
             }
         };
+        let mut is_known = false;
         for link in links {
-            let works = outage.change == Change::Works;
-            self.router.set_link(link, works);
-            if works {
-                self.fabric.repair(link.0, self.spec.limits[link.index()]);
-            } else {
-                for id in self.fabric.fail(link.0, now) {
-                    self.dropped(id);
+            match outage.change {
+                Change::Works => {
+                    if self.fabric.repair(link.0, self.spec.limits[link.index()]) {
+                        is_known = true;
+                        self.router.set_link(link, true);
+                    }
                 }
+                Change::Fails => {
+                    is_known = true;
+                    self.router.set_link(link, false);
+                    self.lose(link, Health::Down, now);
+                }
+                Change::FailsSilently => self.lose(link, Health::SilentlyDown, now),
             }
+        }
+        if !is_known {
+            return;
         }
         self.router.refresh(&mut self.fabric.routes);
         for process in &mut self.processes {
@@ -329,6 +346,7 @@ impl Engine {
         for slot in 0..self.flows.len() as FlowSlot {
             self.pump_after_change(slot, now);
         }
+        self.pair_paths_changed(now);
         self.capacities_changed(now);
     }
 }

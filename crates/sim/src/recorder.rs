@@ -55,7 +55,7 @@ impl Recorder {
         let flow = match packet.kind {
             Kind::Datagram => self.sources.get(packet.flow as usize),
             Kind::Data | Kind::Ack => self.places.get(packet.flow as usize),
-            Kind::Message => None,
+            Kind::Message | Kind::Probe | Kind::ProbeAnswer | Kind::PairAnswer => None,
         };
         self.ring.push(Record {
             time_ps: at,
@@ -83,7 +83,7 @@ impl Recorder {
 
 fn flags(packet: &Packet) -> trace::Flags {
     let kind = match packet.kind {
-        Kind::Datagram | Kind::Message => trace::Flags::default(),
+        Kind::Datagram | Kind::Message | Kind::Probe | Kind::ProbeAnswer | Kind::PairAnswer => trace::Flags::default(),
         Kind::Data => trace::Flags::SEGMENT,
         Kind::Ack => trace::Flags::ACK,
     };

@@ -25,12 +25,12 @@ fn every_switch_on_the_way_writes_its_state_into_a_segment() {
     // The second segment is at its receiver after 4 hops of 2,230.4 ns and 1,230.4 ns, its acknowledgement is not back.
     let mut scenario = Scenario::new("telemetry", network, Time::from_nanos(10_500));
     scenario.switches.telemetry = true;
-    scenario.transport.congestion = Congestion::Fixed(2);
+    scenario.transport.congestion = Congestion::fixed_window(2);
     let ends = Ends::Pairs(vec![(hosts[0], hosts[2])]);
     let sizes = FlowSizes::Fixed(Bytes::new(2 * 1_460));
     scenario.traffic = vec![Traffic::flows("two", ends, Arrivals::Once, sizes)];
     scenario.validate().unwrap();
-    let mut engine = Engine::new(&scenario, 1);
+    let mut engine = Engine::new(&scenario, 1, &crate::Custom::default());
     engine.run(|_| true);
     let stacks: Vec<&[IntHop]> = (1..=2).map(|stack| engine.fabric.telemetry.get(stack)).collect();
     for (segment, stack) in stacks.into_iter().enumerate() {
@@ -51,8 +51,8 @@ fn random_early_detection_marks_more_the_longer_the_queue_is() {
     let marked = |probability: f64| {
         let mut scenario = Scenario::new("red", network.clone(), Time::from_millis(20));
         let (min, max) = (Bytes::new(20_000), Bytes::new(40_000_000));
-        scenario.switches.ecn = Some(Ecn::Red { min, max, probability, weight: 1.0 });
-        scenario.transport.congestion = Congestion::Dctcp;
+        scenario.switches.ecn = Ecn::Red { min, max, probability, weight: 1.0 }.into();
+        scenario.transport.congestion = Congestion::dctcp();
         let into = |from: usize| Ends::Pairs(vec![(hosts[from], hosts[2])]);
         let sizes = FlowSizes::Fixed(Bytes::new(2_000_000));
         let flows = Traffic::flows("flows", into(0), Arrivals::Once, sizes);

@@ -25,6 +25,7 @@ pub(crate) mod provision;
 pub(crate) mod reproduce;
 pub(crate) mod requests;
 pub(crate) mod schema;
+pub(crate) mod schemes;
 pub(crate) mod serve;
 pub(crate) mod sim;
 pub(crate) mod status;

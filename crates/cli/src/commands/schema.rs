@@ -34,11 +34,15 @@ enum KindName {
 
 /// Runs the command.
 pub(crate) fn run(args: &SchemaArgs) -> Result<Exit, Failure> {
+    let scenario;
     let text = match args.kind {
         KindName::Topology => include_str!("../../../../schemas/topology.schema.json"),
         KindName::Contracts => include_str!("../../../../schemas/contracts.schema.json"),
         KindName::Events => include_str!("../../../../schemas/events.schema.json"),
-        KindName::Scenario => include_str!("../../../../schemas/scenario.schema.json"),
+        KindName::Scenario => {
+            scenario = wayleave_formats::scenario_schema();
+            &scenario
+        }
         KindName::Tenants => include_str!("../../../../schemas/tenants.schema.json"),
         KindName::Agent => include_str!("../../../../schemas/agent.schema.json"),
         KindName::Policy => include_str!("../../../../schemas/policy.schema.json"),

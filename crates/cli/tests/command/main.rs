@@ -19,6 +19,7 @@ mod schemes;
 mod serve;
 mod sim;
 mod topology;
+mod toys;
 mod tune;
 mod verify;
 

@@ -54,7 +54,7 @@ struct Seen {
 #[derive(Clone, Copy)]
 enum Job {
     Admission(&'static str, System),
-    Transport(&'static str, Congestion),
+    Transport(&'static str, fn() -> Congestion),
 }
 
 /// The systems of the paper's table that are measured, and Wayleave as it is today.
@@ -62,7 +62,7 @@ const JOBS: [Job; 5] = [
     Job::Admission("Chameleon", System::Chameleon),
     Job::Admission("Silo", System::Silo(Silo::SHAPED)),
     Job::Admission("QJump", System::Qjump(Qjump { fast: Fast::Refused, ..Qjump::FLAT })),
-    Job::Transport("DCTCP", Congestion::Dctcp),
+    Job::Transport("DCTCP", Congestion::dctcp),
     Job::Admission(WAYLEAVE, System::Wayleave),
 ];
 const WAYLEAVE: &str = "Wayleave";
@@ -71,7 +71,7 @@ const WAYLEAVE: &str = "Wayleave";
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seen = run.map(&JOBS, |job| match *job {
         Job::Admission(name, system) => admission(name, system),
-        Job::Transport(name, congestion) => transport(name, congestion),
+        Job::Transport(name, congestion) => transport(name, &congestion()),
     })?;
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut statements = Vec::new();
@@ -223,13 +223,13 @@ fn share(bytes: Bytes, rate: Rate) -> f64 {
 }
 
 /// Congestion control: alone, and beside eight other senders to the same host, with a small packet now and then.
-fn transport(name: &'static str, congestion: Congestion) -> Result<Seen, Failed> {
+fn transport(name: &'static str, congestion: &Congestion) -> Result<Seen, Failed> {
     let network = network()?;
     let hosts: Vec<NodeId> = network.hosts().collect();
     let run = |senders: &[NodeId]| {
         let mut scenario = Scenario::new(name, network.clone(), DURATION);
-        scenario.transport = Transport { congestion, ..Transport::default() };
-        scenario.switches.ecn = Some(Ecn::Threshold(THRESHOLD));
+        scenario.transport = Transport { congestion: congestion.clone(), ..Transport::default() };
+        scenario.switches.ecn = Ecn::Threshold(THRESHOLD).into();
         let pairs = Ends::Pairs(senders.iter().map(|&from| (from, hosts[0])).collect());
         let flows = Reliable { arrivals: Arrivals::Once, sizes: None, deadline: None, transport: None };
         // Nobody is a way to hear the probe alone.

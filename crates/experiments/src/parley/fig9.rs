@@ -92,7 +92,7 @@ fn queue(load: u64, seed: u64, duration: Time) -> Result<Histogram, Failed> {
     let machine = policy(&network, PolicyLevel::Machine, None, vec![service("bulk", 80, free())])?;
     let mut scenario = Scenario::new("fig. 9", network.clone(), duration);
     scenario.warmup = Time::from_millis(60_000);
-    scenario.transport = Transport { congestion: Congestion::Cubic, ..Transport::default() };
+    scenario.transport = Transport { congestion: Congestion::cubic(), ..Transport::default() };
     scenario.switches.buffering = Buffering::Unlimited;
     let pair = Rate::from_bits_per_second(LINE.bits_per_second() * load / 100 / SENDERS);
     let limits = StaticLimits { pair: Some(pair), burst: Some(BURST) };

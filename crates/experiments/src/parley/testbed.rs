@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Ecn, EdgeScheme, Ends, Eyeq, Parley, Reliable, Scenario, Sharing, Traffic,
-    Transport, Workload,
+    Arrivals, Buffering, Congestion, Ecn, EdgeScheme, Ends, Eyeq, Parley, PortEcn, Reliable, Scenario, Sharing,
+    Traffic, Transport, Workload,
 };
 use wayleave_sim::Outcome;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
@@ -116,7 +116,7 @@ impl System {
     /// of rack brokers.
     pub(super) fn share(self, run: &mut Scenario, machine: Policy, rack: Policy, interval: Time, rack_interval: Time) {
         if matches!(self, Self::Eyeq | Self::ParleyWithoutMarks) {
-            run.switches.ecn = None;
+            run.switches.ecn = PortEcn::default();
         }
         run.sharing = self.sharing(machine, rack, interval, rack_interval);
     }
@@ -137,8 +137,9 @@ impl System {
 /// A run with TCP as Linux has it, switches that mark at 80 kB, and a shared buffer.
 pub(super) fn scenario(name: &str, network: Arc<Network>, duration: Time) -> Scenario {
     let mut scenario = Scenario::new(name, network, duration);
-    scenario.transport = Transport { congestion: Congestion::Cubic, min_timeout: MIN_TIMEOUT, ..Transport::default() };
-    scenario.switches.ecn = Some(Ecn::Threshold(ECN));
+    scenario.transport =
+        Transport { congestion: Congestion::cubic(), min_timeout: MIN_TIMEOUT, ..Transport::default() };
+    scenario.switches.ecn = Ecn::Threshold(ECN).into();
     scenario.switches.buffering = Buffering::Shared { total: BUFFER, alpha: 1.0 };
     scenario
 }

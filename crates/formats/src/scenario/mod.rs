@@ -10,6 +10,8 @@ mod outages;
 mod path;
 mod ports;
 mod scalars;
+mod schema;
+mod schemes;
 mod sharing;
 mod sizes;
 mod sweep;
@@ -58,14 +60,17 @@ pub(crate) const SCENARIO_SPEC: Shape = Shape {
 pub(crate) use {
     network::TOPOLOGY,
     outages::{OUTAGE, RECORD},
-    ports::{PORTS, RED, ROUND_ROBIN, ROUTING, SERVICE, SHARED_BUFFER},
-    sharing::{ELASTICSWITCH, EVENT, EYEQ, FAULTS, PARLEY, SCHEME, SHARING, STATIC_LIMITS},
+    ports::{PORTS, RED, ROUTING, SERVICE, SHARED_BUFFER, WEIGHTED},
+    schemes::shape as scheme_shape,
+    sharing::{EVENT, FAULTS, SCHEME, SHARING},
     sizes::SIZES,
     sweep::SWEEP,
     traffic::TRAFFIC,
-    transport::{FIXED, TRANSPORT},
+    transport::{CONGESTION, TRANSPORT},
     workload::{IMPORT, LISTED_FLOW, ON_OFF, RPC, TOKEN_BUCKET, UNIFORM},
 };
+
+pub use schema::scenario_schema;
 
 /// A scenario file: one run, or those of its sweep.
 #[derive(Clone, Debug)]
@@ -219,7 +224,7 @@ fn read_spec(
         switches: switches.unwrap_or_else(PortBehaviour::default),
         hosts: hosts.unwrap_or_else(PortBehaviour::default),
         shared_services,
-        routing: routing.unwrap_or(wayleave_scenarios::Routing::Flow),
+        routing: routing.unwrap_or_else(wayleave_scenarios::Routing::ecmp),
         transport,
         sharing: sharing.flatten(),
         traffic,

@@ -4,13 +4,13 @@ use wayleave_scenarios::{Change, Element, Outage, Record};
 use wayleave_topology::Network;
 
 use super::ports::read_switch;
-use super::scalars::exactly_one;
+use super::scalars::{exactly_one, flag, refuse_beside};
 use crate::fields::{Fields, Shape};
 use crate::names::unknown_link;
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
 
-pub(crate) const OUTAGE: Shape = Shape { what: "an outage", keys: &["at", "fail", "repair"] };
+pub(crate) const OUTAGE: Shape = Shape { what: "an outage", keys: &["at", "fail", "repair", "silent"] };
 pub(crate) const RECORD: Shape = Shape { what: "a record", keys: &["series", "trace"] };
 
 /// Reads outages, and for each the item of the list that it comes from.
@@ -29,7 +29,15 @@ fn read_outage(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) 
     let fields = Fields::read(node, &OUTAGE, problems)?;
     let at = fields.require("at", problems).and_then(|node| node.quantity(problems));
     let (key, elements) = exactly_one(&fields, "an outage", &["fail", "repair"], problems)?;
-    let change = if key == "fail" { Change::Fails } else { Change::Works };
+    let is_silent = fields.get("silent").map_or(Some(false), |node| flag(node, problems));
+    if key == "repair" {
+        refuse_beside(&fields, &["silent"], key, problems);
+    }
+    let change = match (key, is_silent?) {
+        ("fail", false) => Change::Fails,
+        ("fail", true) => Change::FailsSilently,
+        _ => Change::Works,
+    };
     let items = match &elements.value {
         Value::Sequence(items) => &items[..],
         _ => std::slice::from_ref(elements),

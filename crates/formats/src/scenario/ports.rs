@@ -1,10 +1,12 @@
 //! How ports work, how packets are spread over paths, and switches with one service for all ports.
 
-use wayleave_scenarios::{Buffering, Discipline, Ecn, PortBehaviour, Routing, SharedService};
+use wayleave_scenarios::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Routing, SharedService};
+use wayleave_schemes::transports::PATHS;
 use wayleave_topology::{Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Time};
 
-use super::scalars::{exactly_one, flag, number, small, unknown_word};
+use super::scalars::{flag, number, queue, refuse_beside, small, unknown_word};
+use super::schemes::{self, Choice};
 use crate::fields::{Fields, Shape};
 use crate::names::differs_by_number_only;
 use crate::problem::{Message, ProblemKind, Problems};
@@ -13,10 +15,10 @@ use crate::words::{MAX_NAMES, did_you_mean, nearest, quoted, shortened};
 
 pub(crate) const PORTS: Shape =
     Shape { what: "the behaviour of ports", keys: &["discipline", "buffer", "ecn", "telemetry"] };
-pub(crate) const ROUND_ROBIN: Shape = Shape { what: "a discipline", keys: &["deficitRoundRobin"] };
+pub(crate) const WEIGHTED: Shape = Shape { what: "a discipline", keys: &["deficitRoundRobin", "strict", "weighted"] };
 pub(crate) const SHARED_BUFFER: Shape = Shape { what: "a buffer", keys: &["shared", "alpha"] };
 pub(crate) const RED: Shape = Shape { what: "random early detection", keys: &["min", "max", "probability", "weight"] };
-pub(crate) const ROUTING: Shape = Shape { what: "a routing", keys: &["flowlet", "flowcell"] };
+pub(crate) const ROUTING: Choice = Choice { what: "a routing", word: "routing", all: PATHS };
 pub(crate) const SERVICE: Shape = Shape { what: "a shared service", keys: &["switch", "rate", "processing", "buffer"] };
 
 const DISCIPLINES: [&str; 4] = ["fifo", "strict-priority", "smallest-remaining-first", "deficitRoundRobin"];
@@ -27,23 +29,19 @@ pub(super) fn read(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PortB
     let usual = PortBehaviour::default();
     let discipline = fields.get("discipline").map(|node| read_discipline(node, problems));
     let buffering = fields.get("buffer").map(|node| read_buffer(node, problems));
-    let ecn = fields.get("ecn").map(|node| read_ecn(node, problems));
+    let ecn = fields.get("ecn").map(|node| read_port_ecn(node, problems));
     let telemetry = fields.get("telemetry").map(|node| flag(node, problems));
     Some(PortBehaviour {
         discipline: discipline.unwrap_or(Some(usual.discipline))?,
         buffering: buffering.unwrap_or(Some(usual.buffering))?,
-        ecn: ecn.map_or(Some(None), |ecn| ecn.map(Some))?,
+        ecn: ecn.unwrap_or(Some(usual.ecn))?,
         telemetry: telemetry.unwrap_or(Some(usual.telemetry))?,
     })
 }
 
 fn read_discipline(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Discipline> {
     if let Value::Mapping(_) = node.value {
-        let fields = Fields::read(node, &ROUND_ROBIN, problems)?;
-        let weights = fields.require("deficitRoundRobin", problems)?;
-        let weights = weights.expect_list("weights, highest queue first,", problems)?;
-        let weights: Vec<Option<u32>> = weights.iter().map(|weight| small(weight, problems)).collect();
-        return Some(Discipline::DeficitRoundRobin { weights: weights.into_iter().collect::<Option<_>>()? });
+        return read_weighted(node, problems);
     }
     match node.expect_text(problems)? {
         "fifo" => Some(Discipline::Fifo),
@@ -59,6 +57,29 @@ fn read_discipline(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Disci
             None
         }
     }
+}
+
+/// By weight, all queues or those below strict ones.
+fn read_weighted(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Discipline> {
+    let fields = Fields::read(node, &WEIGHTED, problems)?;
+    if let Some(weights) = fields.get("deficitRoundRobin") {
+        refuse_beside(&fields, &["strict", "weighted"], "deficitRoundRobin", problems);
+        return read_weights(weights, problems).map(|weights| Discipline::DeficitRoundRobin { weights });
+    }
+    if fields.get("strict").is_none() && fields.get("weighted").is_none() {
+        fields.require("deficitRoundRobin", problems);
+        return None;
+    }
+    fields.require_all(["strict", "weighted"], problems);
+    let strict = fields.get("strict").and_then(|node| queue(node, problems));
+    let weights = fields.get("weighted").and_then(|node| read_weights(node, problems));
+    Some(Discipline::StrictOverWeighted { strict: strict?, weights: weights? })
+}
+
+fn read_weights(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Vec<u32>> {
+    let weights = node.expect_list("weights, highest queue first,", problems)?;
+    let weights: Vec<Option<u32>> = weights.iter().map(|weight| small(weight, problems)).collect();
+    weights.into_iter().collect()
 }
 
 fn read_buffer(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Buffering> {
@@ -82,8 +103,22 @@ fn read_buffer(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Buffering
     }
 }
 
-fn read_ecn(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Ecn> {
-    let Value::Mapping(_) = node.value else { return node.quantity(problems).map(Ecn::Threshold) };
+/// For all queues, or a list with one entry for each.
+fn read_port_ecn(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PortEcn> {
+    let Value::Sequence(items) = &node.value else { return read_ecn(node, problems).map(PortEcn::Same) };
+    let queues: Vec<Option<Option<Ecn>>> = items.iter().map(|item| read_ecn(item, problems)).collect();
+    queues.into_iter().collect::<Option<_>>().map(PortEcn::PerQueue)
+}
+
+fn read_ecn(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Option<Ecn>> {
+    match node.value {
+        Value::Mapping(_) => read_red(node, problems).map(Some),
+        _ if node.text() == Some("none") => Some(None),
+        _ => node.quantity(problems).map(|threshold| Some(Ecn::Threshold(threshold))),
+    }
+}
+
+fn read_red(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Ecn> {
     let fields = Fields::read(node, &RED, problems)?;
     fields.require_all(["min", "max", "probability"], problems);
     let min: Option<Bytes> = fields.get("min").and_then(|node| node.quantity(problems));
@@ -95,27 +130,8 @@ fn read_ecn(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Ecn> {
 
 /// Reads how packets are spread over paths.
 pub(super) fn read_routing(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Routing> {
-    if let Value::Mapping(_) = node.value {
-        let fields = Fields::read(node, &ROUTING, problems)?;
-        return match exactly_one(&fields, "a routing", ROUTING.keys, problems)? {
-            ("flowlet", gap) => Some(Routing::Flowlet { gap: gap.quantity(problems)? }),
-            (_, size) => Some(Routing::Flowcell { size: size.quantity(problems)? }),
-        };
-    }
-    match node.expect_text(problems)? {
-        "flow" => Some(Routing::Flow),
-        "packet" => Some(Routing::Packet),
-        word @ ("flowlet" | "flowcell") => {
-            let value = if word == "flowlet" { "50us" } else { "64KiB" };
-            let message = || format!("a {word} needs a value: write `{{ {word}: {value} }}`");
-            problems.report(ProblemKind::WrongType, node.span, message);
-            None
-        }
-        other => {
-            unknown_word(node, "routing", other, &["flow", "flowlet", "flowcell", "packet"], problems);
-            None
-        }
-    }
+    let (scheme, given) = schemes::read(node, &ROUTING, None, problems)?;
+    Routing::of(scheme.name, &given)
 }
 
 /// Reads shared services, and for each the item of the list that it comes from.

@@ -1,18 +1,20 @@
 //! How reliable flows are carried.
 
 use wayleave_scenarios::{Congestion, Pacing, Transport};
+use wayleave_schemes::transports::TRANSPORTS;
 
 use super::scalars::{small, unknown_word};
+use super::schemes::{self, Choice};
 use crate::fields::{Fields, Shape};
-use crate::problem::{ProblemKind, Problems};
-use crate::tree::{Node, Value};
+use crate::problem::Problems;
+use crate::tree::Node;
 
 pub(crate) const TRANSPORT: Shape =
     Shape { what: "a transport", keys: &["congestion", "mtu", "initialWindow", "minTimeout", "maxWindow", "pacing"] };
-pub(crate) const FIXED: Shape = Shape { what: "a fixed window", keys: &["fixed"] };
+pub(crate) const CONGESTION: Choice =
+    Choice { what: "a congestion control", word: "congestion control", all: TRANSPORTS };
 
 const PACING: [&str; 2] = ["off", "window"];
-const CONGESTION: [&str; 4] = ["newreno", "cubic", "dctcp", "fixed"];
 
 /// Reads a transport: a congestion control, or a mapping; what is not said is as in `usual`.
 pub(super) fn read(node: &Node<'_>, usual: &Transport, problems: &mut Problems<'_>) -> Option<Transport> {
@@ -20,7 +22,8 @@ pub(super) fn read(node: &Node<'_>, usual: &Transport, problems: &mut Problems<'
         return Some(Transport { congestion: read_congestion(node, problems)?, ..usual.clone() });
     }
     let fields = Fields::read(node, &TRANSPORT, problems)?;
-    let congestion = fields.get("congestion").map_or(Some(usual.congestion), |node| read_congestion(node, problems));
+    let congestion =
+        fields.get("congestion").map_or(Some(usual.congestion.clone()), |node| read_congestion(node, problems));
     let mtu = fields.get("mtu").map_or(Some(usual.mtu), |node| node.quantity(problems));
     let initial = fields.get("initialWindow").map_or(Some(usual.initial_window), |node| small(node, problems));
     let timeout = fields.get("minTimeout").map_or(Some(usual.min_timeout), |node| node.quantity(problems));
@@ -48,22 +51,6 @@ fn read_pacing(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Pacing> {
 }
 
 fn read_congestion(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Congestion> {
-    if let Value::Mapping(_) = node.value {
-        let fields = Fields::read(node, &FIXED, problems)?;
-        return small(fields.require("fixed", problems)?, problems).map(Congestion::Fixed);
-    }
-    match node.expect_text(problems)? {
-        "newreno" => Some(Congestion::NewReno),
-        "cubic" => Some(Congestion::Cubic),
-        "dctcp" => Some(Congestion::Dctcp),
-        "fixed" => {
-            let message = "a fixed window needs its length in packets: write `{ fixed: 10 }`";
-            problems.report(ProblemKind::WrongType, node.span, || message);
-            None
-        }
-        other => {
-            unknown_word(node, "congestion control", other, &CONGESTION, problems);
-            None
-        }
-    }
+    let (scheme, given) = schemes::read(node, &CONGESTION, None, problems)?;
+    Congestion::of(scheme.name, &given)
 }

@@ -9,6 +9,7 @@ use wayleave_scenarios::{
     FabricBrokerAt, FlowSizes, MessageFaults, OnOff, Pacing, PacketKind, Parley, Phase, Reliable, Routing, Scenario,
     SharingChange, Traffic, Transport, Workload,
 };
+use wayleave_schemes::{flowlet, presto};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -40,7 +41,10 @@ fn the_shortest_scenario_has_the_defaults_of_the_types() {
     let scenario = only(SPEC);
     let usual = Scenario::new("s", Arc::clone(&scenario.network), Time::from_millis(10));
     assert_eq!(scenario.name, "s");
-    assert_eq!((scenario.warmup, scenario.routing, &scenario.transport), (Time::ZERO, Routing::Flow, &usual.transport));
+    assert_eq!(
+        (scenario.warmup, &scenario.routing, &scenario.transport),
+        (Time::ZERO, &Routing::ecmp(), &usual.transport)
+    );
     assert_eq!((&scenario.switches, &scenario.hosts), (&usual.switches, &usual.hosts));
     assert_eq!((scenario.outages.len(), scenario.shared_services.len(), scenario.record), (0, 0, usual.record));
     let hosts: Vec<NodeId> = scenario.network.hosts().collect();
@@ -59,13 +63,13 @@ fn every_field_of_a_scenario_can_be_written() {
     assert_eq!((scenario.duration, scenario.warmup), (millis(20), millis(2)));
     assert_eq!(scenario.switches.discipline, Discipline::DeficitRoundRobin { weights: vec![8, 4, 2, 1] });
     assert_eq!(scenario.switches.buffering, Buffering::Shared { total: Bytes::new(4_000_000), alpha: 1.0 });
-    assert_eq!(scenario.switches.ecn, Some(Ecn::Threshold(Bytes::new(90_000))));
+    assert_eq!(scenario.switches.ecn, Ecn::Threshold(Bytes::new(90_000)).into());
     assert!(scenario.switches.telemetry && !scenario.hosts.telemetry);
     assert_eq!(scenario.hosts.buffering, Buffering::Unlimited);
     let service = scenario.shared_services[0];
     assert_eq!(Some(service.switch), scenario.network.find_node("core4"));
     assert_eq!((service.rate, service.processing), (Rate::from_gbit(1), Time::from_micros(1)));
-    assert_eq!(scenario.transport.congestion, Congestion::Dctcp);
+    assert_eq!(scenario.transport.congestion, Congestion::dctcp());
     assert_eq!(scenario.record.series, Some(Time::from_micros(100)));
     assert_eq!(scenario.record.trace, Some(100_000));
     assert_eq!(scenario.traffic.len(), 10);
@@ -154,7 +158,8 @@ fn a_traffic_inherits_the_transport_of_its_scenario() {
                 - { name: a, sizes: 1MB, transport: dctcp }\n    - { name: b, sizes: 1MB, transport: { maxWindow: 20 } }\n    \
                 - { name: c, sizes: 1MB, transport: { congestion: { fixed: 3 }, pacing: window } }\n    - { name: d, sizes: 1MB }\n";
     let scenario = only(spec);
-    let usual = Transport { congestion: Congestion::Cubic, min_timeout: Time::from_millis(1), ..Transport::default() };
+    let usual =
+        Transport { congestion: Congestion::cubic(), min_timeout: Time::from_millis(1), ..Transport::default() };
     let own: Vec<Option<Transport>> = scenario
         .traffic
         .iter()
@@ -164,9 +169,9 @@ fn a_traffic_inherits_the_transport_of_its_scenario() {
         })
         .collect();
     let expected = [
-        Some(Transport { congestion: Congestion::Dctcp, ..usual.clone() }),
+        Some(Transport { congestion: Congestion::dctcp(), ..usual.clone() }),
         Some(Transport { max_window: 20, ..usual.clone() }),
-        Some(Transport { congestion: Congestion::Fixed(3), pacing: Pacing::Window, ..usual }),
+        Some(Transport { congestion: Congestion::fixed_window(3), pacing: Pacing::Window, ..usual }),
         None,
     ];
     assert_eq!(own, expected);
@@ -175,17 +180,23 @@ fn a_traffic_inherits_the_transport_of_its_scenario() {
 #[test]
 fn ports_and_routing_have_short_forms() {
     let with = |text: &str| only(&SPEC.replacen("10ms", &format!("10ms\n  {text}"), 1));
-    assert_eq!(with("routing: packet").routing, Routing::Packet);
-    assert_eq!(with("routing: { flowlet: 50us }").routing, Routing::Flowlet { gap: Time::from_micros(50) });
-    assert_eq!(with("routing: { flowcell: 64KiB }").routing, Routing::Flowcell { size: Bytes::new(65_536) });
+    assert_eq!(with("routing: packet").routing, Routing::spraying());
+    assert_eq!(
+        with("routing: { flowlet: 50us }").routing,
+        Routing::Flowlet(flowlet::Params { gap: Time::from_micros(50) })
+    );
+    assert_eq!(
+        with("routing: { flowcell: 64KiB }").routing,
+        Routing::Flowcells(presto::Spreading { size: Bytes::new(65_536) })
+    );
     assert_eq!(with("switches: { buffer: 97kB }").switches.buffering, Buffering::EachQueue(Bytes::new(97_000)));
     assert_eq!(with("switches: { discipline: strict-priority }").switches.discipline, Discipline::StrictPriority);
     let smallest = with("switches: { discipline: smallest-remaining-first }").switches.discipline.clone();
     assert_eq!(smallest, Discipline::SmallestRemainingFirst);
-    let red = with("hosts: { ecn: { min: 10kB, max: 30kB, probability: 0.1 } }").hosts.ecn;
+    let red = with("hosts: { ecn: { min: 10kB, max: 30kB, probability: 0.1 } }").hosts.ecn.clone();
     let (min, max) = (Bytes::new(10_000), Bytes::new(30_000));
-    assert_eq!(red, Some(Ecn::Red { min, max, probability: 0.1, weight: 1.0 }));
-    assert_eq!(with("transport: dctcp").transport.congestion, Congestion::Dctcp);
+    assert_eq!(red, Ecn::Red { min, max, probability: 0.1, weight: 1.0 }.into());
+    assert_eq!(with("transport: dctcp").transport.congestion, Congestion::dctcp());
     let services = with("sharedServices: [ { switch: all, rate: 1Gbit, buffer: 9kB } ]").shared_services.clone();
     assert_eq!(services.len(), 1);
 }
@@ -241,7 +252,7 @@ fn a_sweep_is_every_combination_with_the_seed_changing_fastest() {
     let second = "traffic.a.sizes={ uniform: [1B, 2B] } transport=cubic".to_owned();
     assert_eq!(runs, [(first.clone(), 7), (first, 9), (second.clone(), 7), (second, 9)]);
     assert!(Arc::ptr_eq(&file.runs[0].scenario, &file.runs[1].scenario), "seeds share a scenario");
-    assert_eq!(file.runs[0].scenario.transport.congestion, Congestion::Cubic);
+    assert_eq!(file.runs[0].scenario.transport.congestion, Congestion::cubic());
     let Workload::Flows(reliable) = &file.runs[3].scenario.traffic[0].workload else { panic!() };
     assert_eq!(reliable.sizes, Some(FlowSizes::Uniform(Bytes::new(1), Bytes::new(2))));
 }
@@ -262,7 +273,7 @@ fn a_path_finds_names_with_dots_and_adds_keys_that_are_not_there() {
     let spec = SPEC.replacen("10ms", sweep, 1).replace("{ name: a,", "{ name: a, sizes: 1B }, { name: a.b,");
     let scenario = &read(&spec).unwrap_or_else(|errors| panic!("{errors}")).runs[0].scenario;
     assert_eq!(scenario.traffic.iter().map(|traffic| traffic.queue).collect::<Vec<_>>(), [0, 2]);
-    assert_eq!(scenario.hosts.ecn, Some(Ecn::Threshold(Bytes::new(9000))));
+    assert_eq!(scenario.hosts.ecn, Ecn::Threshold(Bytes::new(9000)).into());
 }
 
 #[test]
@@ -330,7 +341,7 @@ fn sharing_is_read_as_it_stands() {
     assert!(sharing.fabric.is_none());
     assert_eq!((sharing.idle, sharing.packet_queue), (Time::from_millis(7), Bytes::new(9_000)));
     assert_eq!(sharing.queue, 1);
-    let faults = MessageFaults { loss: 0.1, duplicate: 0.2, delay: Time::from_millis(3) };
+    let faults = MessageFaults { loss: 0.1, duplicate: 0.2, delay: Time::from_millis(3), ..MessageFaults::default() };
     assert_eq!(sharing.faults, faults);
     let changes: Vec<_> = sharing.events.iter().map(|event| (event.at, &event.what)).collect();
     assert_eq!(changes[0], (Time::from_millis(1), &SharingChange::Stops(BrokerAt::Machine(host("h1")))));

@@ -1,8 +1,8 @@
 //! Parley (2014): machine shaper, a rack broker on every machine (5.2), a fabric broker (5.3).
 
 use wayleave_roles::{
-    Absent, Broker, BrokerAction, BrokerId, BrokerInput, Bucket, ClassId, Excess, Host, HostAction, HostInput, Limiter,
-    Member, Origin, Peer, Share, Standing,
+    Absent, Broker, BrokerAction, BrokerId, BrokerInput, Bucket, ClassId, Excess, Host, HostAction, HostInput,
+    Leadership, Limiter, Member, Origin, Peer, Share,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -115,7 +115,7 @@ struct Rack {
     other: BrokerId,
     uplink: Rate,
     limit: Option<Rate>,
-    standing: Standing,
+    leadership: Leadership,
     sent: Bytes,
     heard: u32,
 }
@@ -127,7 +127,7 @@ impl Rack {
             other: BrokerId(1 - index),
             uplink: Rate::ZERO,
             limit: None,
-            standing: Standing::Follower,
+            leadership: Leadership::Follower,
             sent: Bytes::ZERO,
             heard: 0,
         }
@@ -148,9 +148,9 @@ impl Broker for Rack {
 
     fn on(&mut self, now: Time, input: BrokerInput<Message, Timer>, act: &mut dyn FnMut(BrokerAction<Message, Timer>)) {
         match input {
-            BrokerInput::Elected(standing) => {
-                self.standing = standing;
-                if standing == Standing::Leader {
+            BrokerInput::Elected(leadership) => {
+                self.leadership = leadership;
+                if leadership == Leadership::Leader {
                     act(BrokerAction::Arm { at: now + Time::from_millis(10_000), timer: Timer::Fabric });
                 }
             }
@@ -170,7 +170,7 @@ impl Broker for Rack {
                 let timer = Timer::FabricSilent { heard: self.heard };
                 act(BrokerAction::Arm { at: now + Time::from_millis(50_000), timer });
             }
-            BrokerInput::Timer(Timer::Fabric) if self.standing == Standing::Leader => {
+            BrokerInput::Timer(Timer::Fabric) if self.leadership == Leadership::Leader => {
                 let message = Message::RackUsage { class: CLASS, sent: self.sent };
                 act(BrokerAction::Send { to: Member::Broker(BrokerId(2)), message });
             }
@@ -214,7 +214,7 @@ fn limits_come_from_the_receiver_the_rack_and_the_fabric_and_go_when_a_broker_is
         let uplinks = BrokerInput::Capacity { transmit: Rate::from_gbit(8), receive: Rate::from_gbit(8) };
         stack.tell_broker(rack, uplinks);
     }
-    stack.tell_broker(BrokerId(0), BrokerInput::Elected(Standing::Leader));
+    stack.tell_broker(BrokerId(0), BrokerInput::Elected(Leadership::Leader));
     assert_eq!(stack.log(), ["Sender: root limiter 9Gbit, 250kB, Waits", "Receiver: root limiter 9Gbit, 250kB, Waits"]);
     stack.carry().unwrap();
     let log = stack.log();

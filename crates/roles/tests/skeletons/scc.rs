@@ -2,8 +2,8 @@
 
 use wayleave_roles::{
     Absent, Broker, BrokerAction, BrokerId, BrokerInput, Bucket, Entry, Excess, Flow, FlowStart, Host, HostAction,
-    HostInput, Incoming, Limiter, LocalFlow, Mark, Member, Origin, Outgoing, Peer, QueueState, Slot, Standing, Switch,
-    Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn, Weighted,
+    HostInput, Incoming, Leadership, Limiter, LocalFlow, Mark, Member, Origin, Outgoing, Peer, QueueState, Slot,
+    Switch, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn, Weighted,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -93,7 +93,7 @@ impl Host for Underlay {
 /// The division tracker; the other tunnel of its division has weight 100.
 #[derive(Default)]
 struct Tracker {
-    standing: Standing,
+    leadership: Leadership,
     sum: u64,
 }
 
@@ -103,12 +103,12 @@ impl Broker for Tracker {
 
     fn on(&mut self, now: Time, input: BrokerInput<Message, Timer>, act: &mut dyn FnMut(BrokerAction<Message, Timer>)) {
         match input {
-            BrokerInput::Elected(standing) => {
-                self.standing = standing;
+            BrokerInput::Elected(leadership) => {
+                self.leadership = leadership;
                 act(BrokerAction::Arm { at: now + Time::from_micros(100), timer: Timer::Scale });
             }
             BrokerInput::Message { message: Message::Reference { weight }, .. } => self.sum = weight + 100,
-            BrokerInput::Timer(Timer::Scale) if self.standing == Standing::Leader => {
+            BrokerInput::Timer(Timer::Scale) if self.leadership == Leadership::Leader => {
                 let message = Message::Scale { share: 300, sum: self.sum };
                 act(BrokerAction::Send { to: Member::Host(NodeId(0)), message });
             }
@@ -185,7 +185,7 @@ fn stack<F: Flow>(flow: F) -> Stack<F, Private, Underlay, Absent, Threshold, Abs
     stack.brokers = vec![Box::new(Tracker::default())];
     stack.queued = [Bytes::new(60_000); 2];
     stack.open();
-    stack.tell_broker(BrokerId(0), BrokerInput::Elected(Standing::Leader));
+    stack.tell_broker(BrokerId(0), BrokerInput::Elected(Leadership::Leader));
     assert_eq!(stack.log(), ["Sender: pair limiter 1Gbit, 15kB, Waits"]);
     stack
 }

@@ -25,10 +25,19 @@ pub enum ScenarioError {
         /// `series` or `trace`.
         key: &'static str,
     },
-    /// Flowlets without a gap, or flowcells without a size.
+    /// A parameter of a path scheme that is zero, such as the gap of flowlets.
     EmptyRouting {
         /// Which.
         what: &'static str,
+    },
+    /// A parameter of a path scheme that is out of range.
+    Routing {
+        /// Its key.
+        parameter: &'static str,
+        /// Its value.
+        value: String,
+        /// What is accepted.
+        range: String,
     },
     /// A packet takes longer over a link than [`MAX_HOP`].
     SlowLink {
@@ -96,14 +105,25 @@ pub enum ScenarioError {
 /// How ports cannot work.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PortError {
-    /// Not one weight for each queue.
+    /// Not one weight for each queue that is served by weight.
     Weights {
         /// A link whose port has another number of queues.
         link: String,
         /// How many.
         queues: usize,
+        /// How many of them go before all weights.
+        strict: usize,
         /// How many weights there are.
         weights: usize,
+    },
+    /// A list of marks with not one entry for each queue.
+    Marks {
+        /// A link whose port has another number of queues.
+        link: String,
+        /// How many.
+        queues: usize,
+        /// How many entries there are.
+        marks: usize,
     },
     /// A queue of weight zero would never be served.
     ZeroWeight {
@@ -214,6 +234,15 @@ pub enum TrafficError {
         /// What it is.
         what: &'static str,
     },
+    /// A parameter of congestion control that is out of range.
+    Congestion {
+        /// Its key.
+        parameter: &'static str,
+        /// Its value.
+        value: String,
+        /// What is accepted.
+        range: String,
+    },
     /// A burst that lets no frame through.
     Burst {
         /// The burst.
@@ -280,7 +309,7 @@ impl ScenarioError {
             Self::NoDuration => "duration".to_owned(),
             Self::Warmup { .. } => "warmup".to_owned(),
             Self::EmptyRecord { key } => format!("record.{key}"),
-            Self::EmptyRouting { .. } => "routing".to_owned(),
+            Self::EmptyRouting { .. } | Self::Routing { .. } => "routing".to_owned(),
             Self::SlowLink { .. } | Self::TooLarge { .. } => "topology".to_owned(),
             Self::Port { of, error } => {
                 format!("{}.{}", if *of == NodeKind::Switch { "switches" } else { "hosts" }, error.key())
@@ -303,7 +332,7 @@ impl PortError {
         match self {
             Self::Weights { .. } | Self::ZeroWeight { .. } => "discipline",
             Self::NoBuffer | Self::Alpha(_) => "buffer",
-            Self::RedOrder { .. } | Self::RedShare { .. } => "ecn",
+            Self::Marks { .. } | Self::RedOrder { .. } | Self::RedShare { .. } => "ecn",
         }
     }
 }
@@ -313,6 +342,7 @@ impl TrafficError {
         match self {
             Self::NoName | Self::TakenName => "name",
             Self::Flow { error, .. } => error.key(),
+            Self::Congestion { .. } => "congestion",
             Self::NotAHost { key, .. } | Self::Zero { key, .. } | Self::ToItself { key, .. } => key,
             Self::Frame { key, .. } | Self::Sizes { key, .. } | Self::Arrivals { key, .. } => key,
             Self::Service { key, .. } => key,
@@ -342,6 +372,7 @@ impl fmt::Display for ScenarioError {
             }
             Self::EmptyRecord { key } => write!(f, "a {key} of zero records nothing: leave it out, or above zero"),
             Self::EmptyRouting { what } => write!(f, "{what} above zero"),
+            Self::Routing { parameter, value, range } => write!(f, "{parameter} is {value}: {range} is accepted"),
             Self::SlowLink { link, takes } => {
                 write!(f, "a packet takes {takes} over {link}: up to {MAX_HOP} is simulated")
             }
@@ -368,12 +399,17 @@ impl fmt::Display for ScenarioError {
 impl fmt::Display for PortError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Weights { link, queues, weights } => {
-                let plural = if *weights == 1 { "" } else { "s" };
-                write!(
-                    f,
-                    "{weights} weight{plural}, and the port of {link} has {queues} queues: one for each is expected"
-                )
+            Self::Weights { link, queues, strict, weights } => {
+                match strict {
+                    0 => write!(f, "{weights} weight{}", plural(*weights))?,
+                    _ => write!(f, "{strict} strict queue{}, {weights} weighted", plural(*strict))?,
+                }
+                let each = if *strict == 0 { "one for each is expected" } else { "together as many are expected" };
+                write!(f, ", and the port of {link} has {queues} queue{}: {each}", plural(*queues))
+            }
+            Self::Marks { link, queues, marks } => {
+                let (entries, of) = (if *marks == 1 { "entry" } else { "entries" }, plural(*queues));
+                write!(f, "{marks} {entries}, and the port of {link} has {queues} queue{of}: one for each is expected")
             }
             Self::ZeroWeight { queue } => write!(f, "queue {queue} has a weight of 0: at least 1 is expected"),
             Self::NoBuffer => write!(f, "a buffer of 0B holds no packet"),
@@ -417,6 +453,9 @@ impl fmt::Display for TrafficError {
                 "copies go beside a fixed route, of packets that nobody acknowledges: give a route, or leave out the copies"
             ),
             Self::Zero { what, .. } => write!(f, "{what} has to be above zero"),
+            Self::Congestion { parameter, value, range } => {
+                write!(f, "{parameter} is {value}: {range} is accepted")
+            }
             Self::Burst { burst, frame } => {
                 write!(f, "a burst of {burst} lets no frame of {frame} through")
             }
@@ -442,6 +481,10 @@ impl fmt::Display for TrafficError {
             }
         }
     }
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 impl std::error::Error for ScenarioError {}

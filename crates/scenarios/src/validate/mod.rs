@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use wayleave_topology::{LinkId, NodeKind};
 use wayleave_units::{Bytes, Time};
 
-use crate::{Element, Routing, Scenario};
+use crate::{Element, Scenario};
 
 pub use error::{PortError, ScenarioError, TrafficError};
 use reach::Reach;
@@ -81,13 +81,14 @@ impl Scenario {
     }
 
     fn check_routing(&self) -> Result<(), ScenarioError> {
-        match self.routing {
-            Routing::Flowlet { gap: Time::ZERO } => Err(ScenarioError::EmptyRouting { what: "flowlets need a gap" }),
-            Routing::Flowcell { size: Bytes::ZERO } => {
-                Err(ScenarioError::EmptyRouting { what: "flowcells need a size" })
-            }
-            _ => Ok(()),
-        }
+        self.routing.check().map_err(|(parameter, value)| match parameter.kind.is_zero(&value) {
+            true => ScenarioError::EmptyRouting { what: parameter.noun() },
+            false => ScenarioError::Routing {
+                parameter: parameter.key,
+                value: value.to_string(),
+                range: parameter.kind.range(),
+            },
+        })
     }
 
     /// Every hop of a packet is one event, which must not lie too far ahead.

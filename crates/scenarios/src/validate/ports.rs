@@ -4,12 +4,14 @@ use wayleave_topology::{Network, NodeKind};
 use wayleave_units::Bytes;
 
 use super::PortError;
-use crate::{Buffering, Discipline, Ecn, PortBehaviour};
+use crate::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn};
 
 /// Checks the ports of switches or hosts.
 pub(super) fn check(ports: &PortBehaviour, of: NodeKind, network: &Network) -> Result<(), PortError> {
-    if let Discipline::DeficitRoundRobin { weights } = &ports.discipline {
-        check_weights(weights, of, network)?;
+    match &ports.discipline {
+        Discipline::DeficitRoundRobin { weights } => check_weights(0, weights, of, network)?,
+        Discipline::StrictOverWeighted { strict, weights } => check_weights(*strict, weights, of, network)?,
+        Discipline::Fifo | Discipline::StrictPriority | Discipline::SmallestRemainingFirst => {}
     }
     match ports.buffering {
         Buffering::EachQueue(Bytes::ZERO) | Buffering::Shared { total: Bytes::ZERO, .. } => {
@@ -18,28 +20,48 @@ pub(super) fn check(ports: &PortBehaviour, of: NodeKind, network: &Network) -> R
         Buffering::Shared { alpha, .. } if !(alpha > 0.0 && alpha.is_finite()) => return Err(PortError::Alpha(alpha)),
         Buffering::AsBuilt | Buffering::EachQueue(_) | Buffering::Unlimited | Buffering::Shared { .. } => {}
     }
-    if let Some(Ecn::Red { min, max, probability, weight }) = ports.ecn {
-        if min >= max {
-            return Err(PortError::RedOrder { min, max });
-        }
-        for (key, value) in [("probability", probability), ("weight", weight)] {
-            if !(value > 0.0 && value <= 1.0) {
-                return Err(PortError::RedShare { key, value });
+    match &ports.ecn {
+        PortEcn::Same(ecn) => check_ecn(*ecn),
+        PortEcn::PerQueue(queues) => {
+            let is_single = ports.discipline.has_one_queue();
+            let marks = queues.len();
+            if let Some((link, queues)) = other_than(marks, is_single, of, network) {
+                return Err(PortError::Marks { link, queues, marks });
             }
+            queues.iter().try_for_each(|&ecn| check_ecn(ecn))
+        }
+    }
+}
+
+fn check_ecn(ecn: Option<Ecn>) -> Result<(), PortError> {
+    let Some(Ecn::Red { min, max, probability, weight }) = ecn else { return Ok(()) };
+    if min >= max {
+        return Err(PortError::RedOrder { min, max });
+    }
+    for (key, value) in [("probability", probability), ("weight", weight)] {
+        if !(value > 0.0 && value <= 1.0) {
+            return Err(PortError::RedShare { key, value });
         }
     }
     Ok(())
 }
 
-fn check_weights(weights: &[u32], of: NodeKind, network: &Network) -> Result<(), PortError> {
+/// Every queue below the strict ones has a weight.
+fn check_weights(strict: u8, weights: &[u32], of: NodeKind, network: &Network) -> Result<(), PortError> {
+    let strict = usize::from(strict);
     if let Some(queue) = weights.iter().position(|&weight| weight == 0) {
-        return Err(PortError::ZeroWeight { queue });
+        return Err(PortError::ZeroWeight { queue: strict + queue });
     }
-    for (id, link) in network.links().filter(|(_, link)| network.node(link.from).kind == of) {
-        let queues = network.queues(id).len();
-        if queues != weights.len() {
-            return Err(PortError::Weights { link: link.name.clone(), queues, weights: weights.len() });
-        }
+    match other_than(strict + weights.len(), false, of, network) {
+        None => Ok(()),
+        Some((link, queues)) => Err(PortError::Weights { link, queues, strict, weights: weights.len() }),
     }
-    Ok(())
+}
+
+/// The first port of such a node that has another number of queues than this, with that number.
+fn other_than(count: usize, is_single: bool, of: NodeKind, network: &Network) -> Option<(String, usize)> {
+    network.links().filter(|(_, link)| network.node(link.from).kind == of).find_map(|(id, link)| {
+        let queues = if is_single { 1 } else { network.queues(id).len() };
+        (queues != count).then(|| (link.name.clone(), queues))
+    })
 }

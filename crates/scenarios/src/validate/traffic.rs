@@ -7,9 +7,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::reach::Reach;
 use super::{MAX_TAGS, TrafficError, WIRE_OVERHEAD};
-use crate::{
-    Arrivals, Congestion, Ends, FlowSpec, OnOff, PacketKind, Reliable, Scenario, Sharing, Traffic, Transport, Workload,
-};
+use crate::{Arrivals, Ends, FlowSpec, OnOff, PacketKind, Reliable, Scenario, Sharing, Traffic, Transport, Workload};
 
 /// The most load that is offered: ten times what the links can carry drowns everything that is to be seen.
 const MAX_LOAD: f64 = 10.0;
@@ -65,10 +63,14 @@ pub(super) fn check_transport(transport: &Transport) -> Result<(), TrafficError>
     if transport.min_timeout == Time::ZERO {
         return zero("minTimeout", "the shortest time-out");
     }
-    if transport.congestion == Congestion::Fixed(0) {
-        return zero("congestion", "a fixed window");
-    }
-    Ok(())
+    transport.congestion.check().map_err(|(parameter, value)| match parameter.kind.is_zero(&value) {
+        true => TrafficError::Zero { key: "congestion", what: parameter.noun() },
+        false => TrafficError::Congestion {
+            parameter: parameter.key,
+            value: value.to_string(),
+            range: parameter.kind.range(),
+        },
+    })
 }
 
 fn check_queue(queue: u8, scenario: &Scenario) -> Result<(), TrafficError> {

@@ -31,8 +31,10 @@
 
 mod curve;
 
-use wayleave_roles::{Ack, Flow, FlowStart, Loss};
+use wayleave_roles::{Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, Role, params};
 use wayleave_units::Time;
+
+use crate::transports::Transport;
 
 pub use curve::{BETA, Curve, SCALE};
 
@@ -46,6 +48,23 @@ const STEEPEST: f64 = 1.5;
 
 /// No threshold is lower, in segments (4.6; RFC 5681, equation 4).
 const LEAST_THRESHOLD: f64 = 2.0;
+
+/// What CUBIC says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "cubic",
+    title: "CUBIC",
+    roles: &[Role::Transport],
+    summary: "Growth by a cubic function of the time since the last loss",
+    citation: "L. Xu and others, \"CUBIC for Fast and Long-Distance Networks\", RFC 9438 (2023)",
+    guarantee: "nothing to a flow; shares that depend less on round trips than NewReno's",
+    parameters: Params::LIST,
+};
+
+params! {
+    /// CUBIC's parameters: its texts fix all of them.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Params {}
+}
 
 /// Congestion control of one flow by CUBIC.
 ///
@@ -210,7 +229,23 @@ impl Cubic {
     }
 }
 
+impl Described for Cubic {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl Transport for Cubic {
+    fn begin(start: &FlowStart, _: &Params) -> Self {
+        Self::new(start)
+    }
+}
+
 impl Flow for Cubic {
+    #[inline]
+    fn hears_routes(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         self.outstanding = saturate(ack.sent.saturating_sub(ack.acknowledged));

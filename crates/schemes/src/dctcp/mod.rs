@@ -29,10 +29,11 @@
 //! - Alpha is a whole number of 2^-30; the average stops within 2^-26 of where a real number would go.
 //! - A window that is less than one segment is not used (RFC 8257 does not either).
 
-use wayleave_roles::{Ack, Flow, FlowStart, Loss, Phase};
+use wayleave_roles::{Ack, Described, Descriptor, Flow, FlowStart, Loss, Parameters, Phase, Role, params};
 use wayleave_units::Time;
 
 use crate::newreno::{NewReno, may_grow, saturate};
+use crate::transports::Transport;
 
 /// g as a power of two: 1/16 (SIGCOMM 2010, section 3.4; RFC 8257, section 4.2).
 pub const GAIN_SHIFT: u32 = 4;
@@ -45,6 +46,23 @@ const ONE: u32 = 1 << ALPHA_SHIFT;
 
 /// A loss has shrunk the window; no flow is that long.
 const LOST: u64 = u64::MAX;
+
+/// What DCTCP says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "dctcp",
+    title: "DCTCP",
+    roles: &[Role::Transport],
+    summary: "The window shrinks by as much as there are congestion marks",
+    citation: "M. Alizadeh and others, \"Data Center TCP (DCTCP)\", SIGCOMM 2010; S. Bensley and others, RFC 8257 (2017)",
+    guarantee: "nothing to a flow; queues of about the marking threshold where all senders follow it",
+    parameters: Params::LIST,
+};
+
+params! {
+    /// DCTCP's parameters: its texts fix all of them.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Params {}
+}
 
 /// Congestion control of one flow by DCTCP.
 ///
@@ -130,7 +148,25 @@ fn average(alpha: u32, marked: u32, acknowledged: u32) -> u32 {
     (i64::from(alpha) + step).clamp(0, i64::from(ONE)) as u32
 }
 
+impl Described for Dctcp {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl Transport for Dctcp {
+    const HEARS_MARKS: bool = true;
+
+    fn begin(start: &FlowStart, _: &Params) -> Self {
+        Self::new(start)
+    }
+}
+
 impl Flow for Dctcp {
+    #[inline]
+    fn hears_routes(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>) {
         self.base.hear(ack);

@@ -1,23 +1,39 @@
-//! Equal-cost multi-path: paths are drawn by a hash of the flow, or anew for every packet.
+//! Equal-cost multi-path: the path of a flow is drawn by a hash.
 //!
-//! C. Hopps, "Analysis of an Equal-Cost Multi-Path Algorithm", RFC 2992 (2000), for flows; A. Dixit, P. Prakash, Y. C. Hu,
-//! R. R. Kompella, "On the Impact of Packet PerPacketing in Data Center Networks", INFOCOM 2013, for packets.
+//! C. Hopps, "Analysis of an Equal-Cost Multi-Path Algorithm", RFC 2992 (2000).
 //!
 //! A flow's hash picks one of as many equal regions of the hash's range as there are paths; its packets stay in order,
-//! and large flows may meet on one path while another is empty. PerPacketing evens the load out and reorders packets.
+//! and large flows may meet on one path while another is empty.
 //!
 //! | text | here |
 //! |---|---|
 //! | RFC 2992, section 2: hash-threshold | [`PerFlow`] |
-//! | INFOCOM 2013: each packet to a random path | [`PerPacket`] |
 //!
 //! Deviations: RFC 2992 leaves the hash open (it proposes a CRC-16 of the header); here it is a mix of 64 bits of a
 //! flow's identity, of which the driver says what belongs to it. Choices are made at the sender for the whole way.
 
-use wayleave_roles::{Departure, Path};
+use wayleave_roles::{Departure, Described, Descriptor, Parameters, Path, Role, params};
 use wayleave_units::Time;
 
-use crate::random::{SplitMix, mix, share};
+use crate::random::{mix, share};
+use crate::transports::PathScheme;
+
+/// What ECMP says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "flow",
+    title: "ECMP",
+    roles: &[Role::Path],
+    summary: "One of the equal-cost paths for each flow, by a hash",
+    citation: "C. Hopps, \"Analysis of an Equal-Cost Multi-Path Algorithm\", RFC 2992 (2000)",
+    guarantee: "a flow's packets arrive in order; nothing of load",
+    parameters: Params::LIST,
+};
+
+params! {
+    /// ECMP has no parameters.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Params {}
+}
 
 /// One path per flow, by a hash.
 ///
@@ -50,30 +66,26 @@ impl PerFlow {
     }
 }
 
+impl Described for PerFlow {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl PathScheme for PerFlow {
+    fn begin(_: &Params, seed: u64) -> Self {
+        Self::new(seed)
+    }
+}
+
 impl Path for PerFlow {
+    #[inline]
+    fn hears_reports(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn choose(&mut self, _now: Time, departure: Departure) -> u32 {
         self.path(departure.paths)
-    }
-}
-
-/// A random path for every packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PerPacket {
-    random: SplitMix,
-}
-
-impl PerPacket {
-    /// Draws from this seed; flows should not share one.
-    pub fn new(seed: u64) -> Self {
-        Self { random: SplitMix::new(mix(seed)) }
-    }
-}
-
-impl Path for PerPacket {
-    #[inline]
-    fn choose(&mut self, _now: Time, departure: Departure) -> u32 {
-        self.random.below(departure.paths)
     }
 }
 
@@ -82,10 +94,6 @@ mod tests {
     use super::*;
 
     const FLOWS: u64 = 60_000;
-
-    fn of(paths: u32) -> Departure {
-        Departure { bytes: 1460, paths }
-    }
 
     #[test]
     fn every_path_gets_its_share_of_flows() {
@@ -115,19 +123,5 @@ mod tests {
             assert_eq!(PerFlow { hash }.path(2), path, "{hash:x}");
             assert_eq!(PerFlow { hash }.path(1), 0, "{hash:x}");
         }
-    }
-
-    #[test]
-    fn packets_are_sprayed_evenly_and_as_the_seed_says() {
-        let mut spray = PerPacket::new(7);
-        let mut again = spray;
-        let mut counts = [0_u32; 4];
-        for _ in 0..40_000 {
-            let path = spray.choose(Time::ZERO, of(4));
-            assert_eq!(again.choose(Time::ZERO, of(4)), path);
-            counts[path as usize] += 1;
-        }
-        assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 450), "{counts:?}");
-        assert_ne!(PerPacket::new(8), PerPacket::new(7));
     }
 }

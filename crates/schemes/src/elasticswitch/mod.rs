@@ -36,17 +36,51 @@ mod guarantee;
 mod params;
 mod partition;
 mod rate;
+mod settings;
 
 use std::collections::BTreeMap;
 
 use wayleave_roles::{
-    Arrivals, Bucket, ClassId, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing, Peer, Share,
+    Arrivals, Bucket, ClassId, Described, Descriptor, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin,
+    Outgoing, Parameters, Peer, Role, Share,
 };
 use wayleave_sharing::DemandEstimator;
 use wayleave_units::{Rate, Time};
 
 pub use params::Params;
 use rate::RateAllocation;
+pub use settings::Settings;
+
+use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost, UDP};
+
+/// Messages hold two rates, or a count and a flag.
+const TWO_RATES: usize = 16;
+
+/// What ElasticSwitch says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "elasticswitch",
+    title: "ElasticSwitch",
+    roles: &[Role::Host],
+    summary: "Guarantees divided among pairs, which take more while nothing is congested",
+    citation: "L. Popa and others, \"ElasticSwitch: Practical Work-Conserving Bandwidth Guarantees for Cloud Computing\", SIGCOMM 2013, from memory",
+    guarantee: "a pair that wants it gets its part of both ends' minima; more where nothing is congested",
+    parameters: Settings::LIST,
+};
+
+impl Described for ElasticSwitch {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Settings;
+}
+
+impl HostScheme for ElasticSwitch {
+    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
+        Ok(Self::new(setup.line.transmit, settings.params()))
+    }
+
+    fn wire_bytes(_: &Message) -> usize {
+        TWO_RATES + UDP + NETWORK_HEADERS
+    }
+}
 
 /// What both ends of a pair tell each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,12 +49,16 @@ mod interval;
 mod meter;
 mod pairs;
 mod params;
+mod settings;
 mod side;
 
 use std::collections::BTreeMap;
 
 use wayleave_contracts::Direction;
-use wayleave_roles::{Bucket, ClassId, Demand, Excess, Host, HostAction, HostInput, Limiter, Origin, Outgoing, Share};
+use wayleave_roles::{
+    Bucket, ClassId, Demand, Described, Descriptor, Excess, Host, HostAction, HostInput, Limiter, Origin, Outgoing,
+    Parameters, Role, Share,
+};
 use wayleave_sharing::TreeError;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -62,7 +66,44 @@ pub use class::Metered;
 use class::{Activity, Class, Receive, Receiving, Sending, Transmit, Waiting, Wish};
 pub use meter::RateMeter;
 pub use params::{Line, MeterParams, Params, Staleness};
+pub use settings::Settings;
 use side::{Side, least, terms};
+
+use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost};
+
+/// What EyeQ says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "eyeq",
+    title: "EyeQ",
+    roles: &[Role::Host],
+    summary: "EyeQ's machine shaper; what is absent is as in Parley's Table 1",
+    citation: "V. Jeyakumar and others, \"EyeQ: Practical Network Performance Isolation at the Edge\", NSDI 2013, as Parley (2014), sections 3.2.1 and 5.1, describes it",
+    guarantee: "minimum and maximum of services at the lines of their machines, while nothing else is congested",
+    parameters: Settings::LIST,
+};
+
+impl Described for Eyeq {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Settings;
+}
+
+impl HostScheme for Eyeq {
+    const HAS_PARTS: bool = true;
+    const HAS_INTERVAL: bool = true;
+
+    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
+        Self::new(setup.line, settings.params(setup)).map_err(NoHost::because)
+    }
+
+    fn set_interval(&mut self, interval: Time) {
+        Self::set_interval(self, interval);
+    }
+
+    /// Rates are in IP packets of their own (Parley, 3.2.1).
+    fn wire_bytes(feedback: &Feedback) -> usize {
+        crate::parley::Message::Feedback(*feedback).encoded_len() + NETWORK_HEADERS
+    }
+}
 
 /// What a receiver tells a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,10 +16,33 @@
 //! Deviations: LetFlow finds gaps in the switch, with a table of hashed flows whose collisions and ageing make gaps up
 //! to twice as long; here it is the sender, exactly, and for the whole way.
 
-use wayleave_roles::{Departure, Path};
+use wayleave_roles::{Departure, Described, Descriptor, Kind, Parameters, Path, Role, params};
 use wayleave_units::Time;
 
 use crate::random::{SplitMix, mix};
+use crate::transports::PathScheme;
+
+/// What flowlet switching says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "flowlet",
+    title: "flowlets",
+    roles: &[Role::Path],
+    summary: "A random path for each burst of packets after a gap",
+    citation: "S. Kandula, D. Katabi, S. Sinha, A. Berger, \"Dynamic Load Balancing Without Packet Reordering\", CCR 37(2), 2007; E. Vanini, R. Pan, M. Alizadeh, P. Taheri, T. Edsall, \"Let It Flow: Resilient Asymmetric Load Balancing with Flowlet Switching\", NSDI 2017",
+    guarantee: "packets arrive in order if the gap is longer than the difference of the paths' delays",
+    parameters: Params::LIST,
+};
+
+params! {
+    /// What a flowlet is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Params {
+        /// A packet after a gap this long may take another path.
+        pub gap: Time = Time::from_micros(500), "gap", Kind::TIME, "none: it has to be given", {
+            example: "50us", noun: "flowlets need a gap",
+        };
+    }
+}
 
 /// A random path for each flowlet of one flow.
 ///
@@ -49,7 +72,23 @@ impl Flowlet {
     }
 }
 
+impl Described for Flowlet {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl PathScheme for Flowlet {
+    fn begin(params: &Params, seed: u64) -> Self {
+        Self::new(params.gap, seed)
+    }
+}
+
 impl Path for Flowlet {
+    #[inline]
+    fn hears_reports(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn choose(&mut self, now: Time, departure: Departure) -> u32 {
         let is_close = now.saturating_sub(self.last) < self.gap;

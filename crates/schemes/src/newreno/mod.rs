@@ -29,8 +29,10 @@
 //! - It does not listen to congestion marks: its packets do not say that it would (RFC 3168).
 //! - No window is above 1 GiB, whatever the transport allows: [`MAX_WINDOW`].
 
-use wayleave_roles::{Ack, Flow, FlowStart, Limit, Loss, Phase};
+use wayleave_roles::{Ack, Described, Descriptor, Flow, FlowStart, Limit, Loss, Parameters, Phase, Role, params};
 use wayleave_units::Time;
+
+use crate::transports::Transport;
 
 /// No window of TCP is larger, in bytes (RFC 7323, section 2.3: 2^30). So amounts within a window take 4 B each.
 pub const MAX_WINDOW: u64 = 1 << 30;
@@ -44,6 +46,23 @@ const RESTART_LIMIT: u32 = 1;
 
 /// No threshold is lower, in segments (RFC 5681, equation 4).
 const LEAST_THRESHOLD: u32 = 2;
+
+/// What NewReno says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "newreno",
+    title: "NewReno",
+    roles: &[Role::Transport],
+    summary: "Additive increase, multiplicative decrease by losses",
+    citation: "M. Allman, V. Paxson, E. Blanton, \"TCP Congestion Control\", RFC 5681 (2009); T. Henderson and others, \"The NewReno Modification to TCP's Fast Recovery Algorithm\", RFC 6582 (2012)",
+    guarantee: "nothing to a flow; in the long run equal windows for flows of equal round trips",
+    parameters: Params::LIST,
+};
+
+params! {
+    /// NewReno's parameters: its texts fix all of them.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Params {}
+}
 
 /// Congestion control of one flow by NewReno.
 ///
@@ -173,7 +192,23 @@ impl NewReno {
     }
 }
 
+impl Described for NewReno {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl Transport for NewReno {
+    fn begin(start: &FlowStart, _: &Params) -> Self {
+        Self::new(start)
+    }
+}
+
 impl Flow for NewReno {
+    #[inline]
+    fn hears_routes(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>) {
         self.hear(ack);

@@ -61,6 +61,7 @@ mod params;
 mod pool;
 mod rack;
 mod services;
+mod settings;
 mod shaper;
 
 pub use fabric::FabricBroker;
@@ -70,7 +71,56 @@ pub use params::Params;
 pub use pool::{Pool, PoolError};
 pub use rack::{RackBroker, RackPlace};
 pub use services::{Policies, Services, TooManyServices};
+pub use settings::{FabricBrokerAt, Settings};
 pub use shaper::{Shaper, ShaperPlace, Timer};
+
+use wayleave_roles::{Described, Descriptor, Parameters, Role};
+use wayleave_units::Time;
+
+use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost, UDP};
+
+/// What Parley says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "parley",
+    title: "Parley",
+    roles: &[Role::Host, Role::Broker],
+    summary: "Parley: shapers, rack brokers and the fabric broker",
+    citation: "V. Jeyakumar, A. Kabbani, J. C. Mogul, A. Vahdat, \"Flexible Network Bandwidth and Latency Provisioning in the Datacenter\", 2014",
+    guarantee: "minimum, maximum and weight of services at machines, racks and the fabric, a round of brokers after demands change",
+    parameters: Settings::LIST,
+};
+
+/// The scheme by its name: what a machine has of it.
+pub type Parley = Shaper;
+
+impl Described for Shaper {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Settings;
+}
+
+impl HostScheme for Shaper {
+    const HAS_PARTS: bool = true;
+    const HAS_INTERVAL: bool = true;
+    const HAS_BROKERS: bool = true;
+
+    fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
+        let params = settings.params();
+        let phase = (setup.phase)(params.rack_interval);
+        let place = ShaperPlace { broker: setup.broker, rack: setup.rack.to_vec(), epoch: setup.epoch, phase };
+        Self::new(setup.line, settings.shaper.params(setup), params, place).map_err(NoHost::because)
+    }
+
+    fn set_interval(&mut self, interval: Time) {
+        Self::set_interval(self, interval);
+    }
+
+    /// Rates are in IP packets of their own (3.2.1), brokers write datagrams (5.2); the fabric broker's RPC (5.3) is taken
+    /// for one as well.
+    fn wire_bytes(message: &Message) -> usize {
+        let transport = if matches!(message, Message::Feedback(_)) { 0 } else { UDP };
+        message.encoded_len() + transport + NETWORK_HEADERS
+    }
+}
 
 #[cfg(test)]
 mod tests;

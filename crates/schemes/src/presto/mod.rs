@@ -32,21 +32,45 @@
 
 mod reorder;
 
-use wayleave_roles::{Departure, Path};
+use wayleave_roles::{Departure, Described, Descriptor, Kind, Parameters, Path, Role, params};
 use wayleave_units::{Bytes, Time};
 
 pub use reorder::{Params, Reorder};
 
 use crate::ecmp::PerFlow;
+use crate::transports::PathScheme;
 
 /// Payload of a flowcell, in bytes (section 3.1: 64 kB, the maximum of TCP segmentation offload).
 pub const FLOWCELL: Bytes = Bytes::new(65_536);
+
+/// What Presto says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "flowcell",
+    title: "Presto",
+    roles: &[Role::Path],
+    summary: "Flowcells of a fixed size over all paths in turn, and order restored at the receiver",
+    citation: "K. He, E. Rozner, K. Agarwal, W. Felter, J. Carter, A. Akella, \"Presto: Edge-based Load Balancing for Fast Datacenter Networks\", SIGCOMM 2015",
+    guarantee: "an even load on equal paths to within a flowcell; transports see the order in which packets were sent, but for losses",
+    parameters: Spreading::LIST,
+};
+
+params! {
+    /// What a flowcell is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Spreading {
+        /// Bytes of payload on one path.
+        pub size: Bytes = FLOWCELL, "size", Kind::BYTES, "section 3.1", {
+            example: "64KiB", noun: "flowcells need a size",
+        };
+    }
+}
 
 /// Cuts one flow into flowcells, and gives them to paths in turn.
 ///
 /// ```
 /// use wayleave_roles::{Departure, Path};
 /// use wayleave_schemes::presto::{FLOWCELL, Flowcells};
+/// use wayleave_schemes::transports::PathScheme;
 /// use wayleave_units::Time;
 ///
 /// let mut flowcells = Flowcells::new(FLOWCELL, 42);
@@ -75,12 +99,6 @@ impl Flowcells {
         Self { size: size.get(), filled: 0, cell: 0, first: PerFlow::new(identity), path: None }
     }
 
-    /// The flowcell of the packet whose path was chosen last; the first is 0.
-    #[inline]
-    pub fn cell(&self) -> u32 {
-        self.cell
-    }
-
     fn begin(&mut self, path: u32, bytes: u64) -> u32 {
         self.cell = self.cell.wrapping_add(1);
         self.filled = bytes;
@@ -88,7 +106,30 @@ impl Flowcells {
     }
 }
 
+impl Described for Flowcells {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Spreading;
+}
+
+impl PathScheme for Flowcells {
+    const HAS_CELLS: bool = true;
+
+    #[inline]
+    fn cell(&self) -> u32 {
+        self.cell
+    }
+
+    fn begin(params: &Spreading, seed: u64) -> Self {
+        Self::new(params.size, seed)
+    }
+}
+
 impl Path for Flowcells {
+    #[inline]
+    fn hears_reports(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn choose(&mut self, _now: Time, departure: Departure) -> u32 {
         let bytes = u64::from(departure.bytes);

@@ -20,10 +20,38 @@ mod tests;
 
 use std::convert::Infallible;
 
-use wayleave_roles::{Bucket, Excess, Host, HostAction, HostInput, Limiter};
+use wayleave_roles::{Bucket, Described, Descriptor, Excess, Host, HostAction, HostInput, Limiter, Parameters, Role};
 use wayleave_units::{Rate, Time};
 
 pub use params::Params;
+
+use crate::edges::{HostScheme, HostSetup, NoHost};
+
+/// What fixed limits says of itself.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    name: "static-limits",
+    title: "fixed limits",
+    roles: &[Role::Host],
+    summary: "Limits that never change: the maxima of services for what they send, and one for every pair",
+    citation: "V. Jeyakumar and others, \"Flexible Network Bandwidth and Latency Provisioning in the Datacenter\" (Parley, 2014), sections 4 and 6.3",
+    guarantee: "nobody sends more than its maximum; what one service does not use, no other gets",
+    parameters: Params::LIST,
+};
+
+impl Described for StaticLimits {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    type Params = Params;
+}
+
+impl HostScheme for StaticLimits {
+    fn build(_: &mut HostSetup<'_>, params: &Params) -> Result<Self, NoHost> {
+        Ok(Self::new(*params))
+    }
+
+    fn wire_bytes(never: &Infallible) -> usize {
+        match *never {}
+    }
+}
 
 /// One machine.
 ///
@@ -54,7 +82,7 @@ impl StaticLimits {
     }
 
     fn bucket(&self, rate: Rate) -> Bucket {
-        Bucket { rate, burst: self.params.burst, excess: Excess::Waits }
+        Bucket { rate, burst: self.params.burst(), excess: Excess::Waits }
     }
 }
 

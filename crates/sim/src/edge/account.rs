@@ -2,6 +2,7 @@
 
 use wayleave_scenarios::Scenario;
 use wayleave_schemes::parley::Services;
+use wayleave_stack::TunnelCounts;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate};
 
@@ -31,6 +32,8 @@ pub(super) struct Account {
     /// Per rack and class: what crosses the links to other switches.
     crossing: Vec<Counts>,
     messages: MessageCounts,
+    probes: MessageCounts,
+    tunnels: Vec<TunnelOutcome>,
     interval: Option<Instant>,
 }
 
@@ -53,6 +56,24 @@ pub struct SharingOutcome {
     /// What machines and brokers wrote to others.
     /// Between a machine and its own broker nothing is counted.
     pub messages: MessageCounts,
+    /// Probes as they left; an answer that was lost counts as lost with them.
+    pub probes: MessageCounts,
+    /// What tunnels carried, in the order in which their pairs were forgotten; the last are those that were open at the
+    /// end. Counted from the start of the run.
+    pub tunnels: Vec<TunnelOutcome>,
+}
+
+/// What a tunnel carried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TunnelOutcome {
+    /// Its sending host.
+    pub from: NodeId,
+    /// Its receiving host.
+    pub to: NodeId,
+    /// The service at its sender; `None` is best effort.
+    pub service: Option<String>,
+    /// Bytes that came in, went out, were dropped and are held.
+    pub counts: TunnelCounts,
 }
 
 impl SharingOutcome {
@@ -148,6 +169,8 @@ impl Account {
             racks,
             names,
             messages: MessageCounts::default(),
+            probes: MessageCounts::default(),
+            tunnels: Vec::new(),
             interval: scenario.record.series.map(clock::from_time),
         }
     }
@@ -212,12 +235,28 @@ impl Account {
         self.messages.lost += 1;
     }
 
+    /// A probe is sent, or lost where it would have been.
+    pub(super) fn probe(&mut self, bytes: u32, is_lost: bool) {
+        self.probes.sent += 1;
+        self.probes.lost += u64::from(is_lost);
+        self.probes.bytes += Bytes::new(u64::from(bytes));
+    }
+
+    pub(super) fn probe_lost(&mut self) {
+        self.probes.lost += 1;
+    }
+
+    pub(super) fn tunnel(&mut self, tunnel: TunnelOutcome) {
+        self.tunnels.push(tunnel);
+    }
+
     /// The warm-up is over. Series keep what they have.
     fn forget(&mut self) {
         for counts in self.machines.iter_mut().chain(&mut self.crossing) {
             (counts.sent, counts.received, counts.drops) = (0, 0, 0);
         }
         self.messages = MessageCounts::default();
+        self.probes = MessageCounts::default();
     }
 
     fn outcome(self) -> SharingOutcome {
@@ -238,7 +277,12 @@ impl Account {
         }
         let services = self.names.into_iter().zip(machines.into_iter().zip(crossing));
         let services = services.map(|(name, (machines, racks))| ServiceShare { name, machines, racks });
-        SharingOutcome { services: services.collect(), messages: self.messages }
+        SharingOutcome {
+            services: services.collect(),
+            messages: self.messages,
+            probes: self.probes,
+            tunnels: self.tunnels,
+        }
     }
 }
 
@@ -258,6 +302,8 @@ impl Engine {
 
     /// How hosts shared, at the end.
     pub(crate) fn sharing_outcome(&mut self) -> Option<SharingOutcome> {
-        self.edges.take().map(|edges| edges.account.outcome())
+        let mut edges = self.edges.take()?;
+        edges.count_open_tunnels();
+        Some(edges.account.outcome())
     }
 }

@@ -1,53 +1,98 @@
-//! Brokers of racks and of the fabric, and what changes on the way.
+//! Brokers of racks, of the fabric and of schemes from outside, and what changes on the way.
 
 use wayleave_contracts::{ContentionPoint, Direction, PolicyLevel};
-use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
+use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Leadership, Member};
 use wayleave_scenarios::{BrokerAt, EdgeScheme, FabricBrokerAt, Scenario, Sharing, SharingChange};
-use wayleave_schemes::edges::{AnyBroker, AnyMessage};
-use wayleave_schemes::parley::{FabricBroker, Pool, RackBroker, RackPlace, Services};
+use wayleave_schemes::edges::{AnyBroker, AnyMessage, AnyTimer};
+use wayleave_schemes::parley::{FabricBroker, Pool, RackBroker, RackPlace};
 use wayleave_topology::{Network, NodeId};
+use wayleave_units::Time;
 
-use super::machine::Todo;
+use super::machine::Action;
 use super::roles::{self, EPOCH};
-use super::{EdgeId, Edges, NO_EDGE, time};
-use crate::clock::Instant;
+use super::{EdgeId, Edges, NO_EDGE, Wake, time};
+use crate::clock::{self, Instant};
+use crate::custom::Custom;
 use crate::engine::Engine;
 
-/// All brokers: those of racks have the numbers of their machines' edges, the fabric broker has the next one.
+/// All brokers. Those of Parley's racks have the numbers of their machines' edges, its fabric broker has the next one;
+/// those of further schemes follow, scheme by scheme.
 #[derive(Debug, Default)]
 pub(super) struct Brokers {
     all: Vec<Seat>,
+    /// The number of each scheme's first broker.
+    first: Vec<u32>,
 }
 
 /// Where a broker is, and the broker while it lives.
 #[derive(Debug)]
 struct Seat {
-    point: ContentionPoint,
+    /// Its scheme.
+    scheme: u8,
+    /// What it divides, if it hears of capacities.
+    point: Option<ContentionPoint>,
     /// Its machine.
     host: Option<NodeId>,
     broker: Option<AnyBroker>,
+    /// Whether it is told that it leads.
+    leads: bool,
     /// How often it was started.
     starts: u64,
 }
 
 impl Brokers {
-    /// One at every machine that belongs to a rack, and one for the fabric if it has a policy.
-    pub(super) fn new(scenario: &Scenario, sharing: &Sharing, _: &Services, nodes: &[NodeId]) -> Self {
-        let EdgeScheme::Parley(settings) = &sharing.scheme else { return Self::default() };
+    /// Those of all schemes. Parley has one at every machine that belongs to a rack, and one for the fabric if it has a
+    /// policy.
+    pub(super) fn new(scenario: &Scenario, sharing: &Sharing, custom: &Custom<'_>, nodes: &[NodeId]) -> Self {
+        let mut brokers = Self::default();
+        for (scheme, kind) in sharing.schemes().enumerate() {
+            brokers.first.push(brokers.all.len() as u32);
+            match kind {
+                EdgeScheme::Parley(settings) if scheme == 0 => {
+                    brokers.add_parley(scenario, sharing, settings.fabric_broker, nodes);
+                }
+                EdgeScheme::Custom(name) => {
+                    let setups = custom.schemes.get(name).map(|scheme| scheme.brokers(&scenario.network));
+                    let seat = |setup: crate::custom::BrokerSetup| Seat {
+                        scheme: scheme as u8,
+                        point: None,
+                        host: setup.host,
+                        broker: Some(AnyBroker::Custom(setup.broker)),
+                        leads: setup.leads,
+                        starts: 0,
+                    };
+                    brokers.all.extend(setups.unwrap_or_default().into_iter().map(seat));
+                }
+                _ => {}
+            }
+        }
+        brokers
+    }
+
+    fn add_parley(&mut self, scenario: &Scenario, sharing: &Sharing, fabric: FabricBrokerAt, nodes: &[NodeId]) {
         let network = &scenario.network;
         let rack = |node: NodeId| network.switches().find(|&switch| ContentionPoint::Rack(switch).holds(network, node));
-        let seat = |point, host| Seat { point, host, broker: None, starts: 0 };
+        let seat = |point, host| Seat { scheme: 0, point: Some(point), host, broker: None, leads: false, starts: 0 };
         let at =
             |&node: &NodeId| seat(rack(node).map_or(ContentionPoint::Machine(node), ContentionPoint::Rack), Some(node));
-        let mut all: Vec<Seat> = nodes.iter().map(at).collect();
+        self.all.extend(nodes.iter().map(at));
         if sharing.fabric.is_some() {
-            let host = match settings.fabric_broker {
+            let host = match fabric {
                 FabricBrokerAt::Host(host) => Some(host),
                 FabricBrokerAt::Outside(_) => None,
             };
-            all.push(seat(ContentionPoint::Fabric, host));
+            self.all.push(seat(ContentionPoint::Fabric, host));
         }
-        Self { all }
+    }
+
+    /// The number of a scheme's first broker.
+    pub(super) fn first(&self, scheme: usize) -> BrokerId {
+        BrokerId(self.first.get(scheme).copied().unwrap_or(0))
+    }
+
+    /// The scheme of a broker.
+    pub(super) fn scheme(&self, broker: BrokerId) -> Option<u8> {
+        self.all.get(broker.index()).map(|seat| seat.scheme)
     }
 
     /// Where a broker is; `None`: it is outside of the network, or there is no such broker.
@@ -74,12 +119,13 @@ impl Edges {
     /// A new broker.
     fn broker(&self, network: &Network, number: usize) -> Option<AnyBroker> {
         let EdgeScheme::Parley(settings) = &self.sharing.scheme else { return None };
-        let params = roles::parley_params(settings);
+        let params = settings.params();
         let seat = &self.brokers.all[number];
         // Above all numbers that it can have used before.
         let serial = seat.starts << 40;
-        let pool = self.pool(network, seat.point)?;
-        let ContentionPoint::Rack(rack) = seat.point else {
+        let point = seat.point?;
+        let pool = self.pool(network, point)?;
+        let ContentionPoint::Rack(rack) = point else {
             return Some(AnyBroker::Fabric(Box::new(FabricBroker::new(params, EPOCH, serial, pool))));
         };
         let edge_of = |&member: &NodeId| BrokerId(self.of_node[member.index()]);
@@ -110,29 +156,47 @@ impl Engine {
         let Some(edges) = self.edges.as_deref_mut() else { return };
         let Some(seat) = edges.brokers.all.get_mut(number) else { return };
         seat.starts += 1;
-        let broker = edges.broker(&network, number);
-        edges.brokers.all[number].broker = broker;
+        let leads = seat.leads;
+        // Whoever gave a scheme from outside gave its brokers once.
+        if seat.point.is_some() {
+            let broker = edges.broker(&network, number);
+            edges.brokers.all[number].broker = broker;
+        }
         self.tell_broker(BrokerId(number as u32), BrokerInput::Started, now);
+        if leads {
+            self.tell_broker(BrokerId(number as u32), BrokerInput::Elected(Leadership::Leader), now);
+        }
         if now > 0 {
             self.tell_capacity(number, now);
         }
     }
 
     /// Something happens at a broker, if it lives.
-    pub(super) fn tell_broker(
-        &mut self,
-        to: BrokerId,
-        input: BrokerInput<AnyMessage, std::convert::Infallible>,
-        now: Instant,
-    ) {
+    pub(super) fn tell_broker(&mut self, to: BrokerId, input: BrokerInput<AnyMessage, AnyTimer>, now: Instant) {
         let Some(edges) = self.edges.as_deref_mut() else { return };
-        let Edges { brokers, todo, .. } = edges;
+        let Edges { brokers, actions, .. } = edges;
         let Some(broker) = brokers.all.get_mut(to.index()).and_then(|seat| seat.broker.as_mut()) else { return };
         broker.on(time(now), input, &mut |action| match action {
-            BrokerAction::Send { to: member, message } => todo.push_back(Todo::Broker(to, member, message)),
-            BrokerAction::Arm { timer, .. } => match timer {},
+            BrokerAction::Send { to: member, message } => actions.push_back(Action::Broker(to, member, message)),
+            BrokerAction::Arm { at, timer } => actions.push_back(Action::ArmBroker(to, at, timer)),
         });
-        self.has_todo |= !todo.is_empty();
+        self.has_actions |= !actions.is_empty();
+    }
+
+    /// A broker arms a timer.
+    pub(super) fn arm_broker(&mut self, broker: BrokerId, at: Time, timer: AnyTimer, now: Instant) {
+        let Some(edges) = self.edges.as_deref_mut() else { return };
+        let scheme = edges.brokers.scheme(broker).unwrap_or(0);
+        let place = edges.keep_timer(scheme, timer);
+        self.arm(clock::from_time(at).max(now), Wake::BrokerTimer(broker.0, place));
+    }
+
+    pub(super) fn on_broker_timer(&mut self, broker: u32, place: u32, now: Instant) {
+        let Some(edges) = self.edges.as_deref_mut() else { return };
+        let (_, timer) = edges.timers[place as usize];
+        edges.free_timers.push(place);
+        self.tell_broker(BrokerId(broker), BrokerInput::Timer(timer), now);
+        self.carry_out(now);
     }
 
     /// A broker writes to somebody.
@@ -159,9 +223,9 @@ impl Engine {
 
     fn tell_capacity(&mut self, number: usize, now: Instant) {
         let Some(edges) = self.edges.as_deref() else { return };
-        let Some(seat) = edges.brokers.all.get(number) else { return };
+        let Some(point) = edges.brokers.all.get(number).and_then(|seat| seat.point) else { return };
         let capacity =
-            |direction| roles::capacity(&self.spec.network, seat.point, direction, |link| self.router.is_up(link));
+            |direction| roles::capacity(&self.spec.network, point, direction, |link| self.router.is_up(link));
         let (transmit, receive) = (capacity(Direction::Transmit), capacity(Direction::Receive));
         self.tell_broker(BrokerId(number as u32), BrokerInput::Capacity { transmit, receive }, now);
     }
@@ -182,8 +246,8 @@ impl Engine {
                 }
             }
             SharingChange::Interval(interval) => {
-                for host in &mut edges.hosts {
-                    host.role.set_interval(interval);
+                for role in edges.hosts.iter_mut().flat_map(|host| &mut host.roles) {
+                    role.set_interval(interval);
                 }
             }
             SharingChange::Policy(policy) => {
@@ -209,7 +273,8 @@ impl Engine {
         let network = self.spec.network.clone();
         let Some(edges) = self.edges.as_deref_mut() else { return };
         for number in 0..edges.brokers.all.len() {
-            let pool = edges.pool(&network, edges.brokers.all[number].point);
+            let point = edges.brokers.all[number].point;
+            let pool = point.and_then(|point| edges.pool(&network, point));
             if let (Some(broker), Some(pool)) = (&mut edges.brokers.all[number].broker, pool) {
                 broker.set_pool(pool);
             }

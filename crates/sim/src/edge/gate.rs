@@ -1,121 +1,144 @@
-//! Tokens are taken; flows and packets that find none wait, and are let go one after the other.
+//! Flows and packets pass the stack of their host, or wait there until it lets them go.
 //!
-//! Tokens are taken when a flow or a packet is let go, one segment at a time: what a flow was granted and does not send goes
-//! back. So nothing that waits behind the interface can be overtaken in the buckets.
+//! Tokens and room in windows are taken when a flow or a packet is let go, one segment at a time: what a flow was granted
+//! and does not send goes back. So nothing that waits behind the interface can be overtaken in the buckets.
 
-use super::bucket::TokenBucket;
-use super::{Edges, NO_PAIR, PairSlot, Wake};
-use crate::clock::Instant;
+use wayleave_roles::{ClassId, Departure, LocalFlow, Path, PathIndex};
+use wayleave_stack::{ClassStep, Flows, Step as StackStep, Verdict, Waiting};
+
+use super::{EdgeId, NO_PAIR, PairSlot, Stack, Wake};
+use crate::clock::{self, Instant};
 use crate::engine::Engine;
 use crate::fabric::Step;
-use crate::flows::{FRAMING, FlowSlot, HEADERS, Standing};
-use crate::packet::{Flags, PacketId};
+use crate::flows::{self, FRAMING, Flow, FlowSlot, FlowState, HEADERS};
+use crate::packet::{Arena, Flags, Kind, PacketId};
+use crate::router::Router;
 use crate::trace::Event;
-use crate::transport::NEVER;
 
-/// Who waits for tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Waiter {
-    /// A flow, for one segment.
-    Flow(FlowSlot),
-    /// A packet that nobody acknowledges, and where it goes first.
-    Packet(PacketId, Step),
+/// How long a window waits for answers before what is in flight counts as lost, in ps: the shortest retransmission
+/// time-out that is usual in datacenters (DCTCP, SIGCOMM 2010, section 4: 10 ms).
+const SILENCE: Instant = 10_000_000_000;
+
+/// What a host's stack asks of flows.
+pub(super) struct Sending<'a> {
+    flows: &'a mut [Flow],
+    arena: &'a Arena,
+    router: &'a Router,
+    now: Instant,
 }
 
-/// Where a pair stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PairStanding {
-    /// Nobody waits.
-    Free,
-    /// It waits for its own tokens.
-    OwnTokens,
-    /// It waits in the line of its class.
-    InLine,
-    /// Its first in line is being let go.
-    Served,
-}
-
-impl Edges {
-    /// Whether there are tokens for so many bytes of a pair, at once and before nobody else; takes them.
-    fn take(&mut self, slot: PairSlot, bytes: u32, now: Instant) -> bool {
-        let pair = &mut self.pairs[slot as usize];
-        let place = &mut self.places[pair.from_place as usize];
-        let lacks =
-            |bucket: &mut Option<TokenBucket>| bucket.as_mut().is_some_and(|bucket| bucket.ready_at(bytes, now) > now);
-        if lacks(&mut pair.bucket) || lacks(&mut place.bucket) {
-            return false;
-        }
-        for bucket in [&mut pair.bucket, &mut place.bucket].into_iter().flatten() {
-            bucket.take(bytes, now);
-        }
-        true
+impl Flows<FlowSlot, (PacketId, Step)> for Sending<'_> {
+    fn next_bytes(&self, flow: FlowSlot) -> Option<u32> {
+        let flow = &self.flows[flow as usize];
+        let can_send = flow.sender.can_send(self.now) && self.router.count(flow.forth.paths) > 0;
+        can_send.then(|| flow.sender.next_bytes() + HEADERS + FRAMING)
     }
 
-    /// Tokens that were not used.
-    fn put_back(&mut self, slot: PairSlot, bytes: u32) {
-        let pair = &mut self.pairs[slot as usize];
-        let place = &mut self.places[pair.from_place as usize];
-        for bucket in [&mut pair.bucket, &mut place.bucket].into_iter().flatten() {
-            bucket.put_back(bytes);
-        }
+    fn choose(&mut self, what: Waiting<FlowSlot, (PacketId, Step)>, departure: Departure) -> u32 {
+        let flow = match what {
+            Waiting::Flow(flow) => flow,
+            Waiting::Packet((id, _), _) => match self.arena.get(id) {
+                packet if packet.kind == Kind::Data => packet.flow,
+                // A source keeps to one path.
+                packet => return packet.flow % departure.paths.max(1),
+            },
+        };
+        self.flows[flow as usize].path.choose(clock::to_time(self.now), departure)
     }
 
-    /// Nobody waits before one who comes now.
-    fn is_free(&self, slot: PairSlot) -> bool {
-        let pair = &self.pairs[slot as usize];
-        pair.standing == PairStanding::Free && self.places[pair.from_place as usize].line.is_empty()
+    fn local(&self, what: Waiting<FlowSlot, (PacketId, Step)>) -> LocalFlow {
+        let flow = match what {
+            Waiting::Flow(flow) => flow,
+            Waiting::Packet((id, _), _) => match self.arena.get(id) {
+                packet if packet.kind == Kind::Data => packet.flow,
+                // The sources of a pair count as one flow.
+                _ => return LocalFlow(0),
+            },
+        };
+        LocalFlow(self.flows[flow as usize].local)
     }
 }
 
 impl Engine {
-    /// Whether a flow that can send has the tokens of its next segment. If not, it stands in line until it has.
+    /// The stack of a pair's host, its number there, and what the stack asks.
+    pub(super) fn stack_of(&mut self, slot: PairSlot, now: Instant) -> Option<(&mut Stack, u32, Sending<'_>)> {
+        let Self { edges, flows, fabric, router, .. } = self;
+        let edges = edges.as_deref_mut()?;
+        let pair = edges.pairs.get(slot as usize)?;
+        let stack = &mut edges.hosts[pair.sender as usize].stack;
+        Some((stack, pair.outgoing.0, Sending { flows, arena: &fabric.arena, router, now }))
+    }
+
+    /// Whether a flow that can send may send its next segment. If not, it stands in line until it may.
     pub(crate) fn admit(&mut self, flow: FlowSlot, now: Instant) -> bool {
         let (slot, granted) = (self.flows[flow as usize].pair, self.flows[flow as usize].granted);
         if slot == NO_PAIR || granted > 0 {
             return true;
         }
-        let bytes = self.next_bytes(flow);
-        let Some(edges) = self.edges.as_deref_mut() else { return true };
-        if edges.is_free(slot) && edges.take(slot, bytes, now) {
-            self.flows[flow as usize].granted = bytes;
-            return true;
+        loop {
+            let bytes = self.next_bytes(flow);
+            let Some((stack, pair, mut sending)) = self.stack_of(slot, now) else { return true };
+            match stack.admit(pair, Waiting::Flow(flow), bytes, now, &mut sending) {
+                Verdict::Go(path) => {
+                    self.grant(flow, bytes, path);
+                    return true;
+                }
+                Verdict::Drop => {
+                    self.drop_segment(flow, now);
+                    if !self.can_send(flow, now) {
+                        return false;
+                    }
+                }
+                Verdict::Wait => {
+                    self.flows[flow as usize].state = FlowState::Held;
+                    self.wait(slot, Waiting::Flow(flow), now);
+                    return false;
+                }
+            }
         }
-        self.flows[flow as usize].standing = Standing::Held;
-        self.wait(slot, Waiter::Flow(flow), now);
-        false
+    }
+
+    fn grant(&mut self, flow: FlowSlot, bytes: u32, path: Option<PathIndex>) {
+        let flow = &mut self.flows[flow as usize];
+        (flow.granted, flow.granted_path) = (bytes, path.map_or(flows::OWN_PATH, |path| path.0 as u16));
     }
 
     /// On the wire.
-    fn next_bytes(&self, flow: FlowSlot) -> u32 {
+    pub(super) fn next_bytes(&self, flow: FlowSlot) -> u32 {
         self.flows[flow as usize].sender.next_bytes() + HEADERS + FRAMING
     }
 
-    /// A segment of a flow leaves: what it was granted beyond that goes back.
+    /// A segment of a flow leaves: what it was granted beyond that goes back. What its answer has to bring back.
     #[cold]
-    pub(crate) fn spend(&mut self, flow: FlowSlot, bytes: u32, now: Instant) {
+    pub(crate) fn spend(&mut self, flow: FlowSlot, bytes: u32, path: u8, now: Instant) -> Option<u64> {
         let flow = &mut self.flows[flow as usize];
         let (slot, granted) = (flow.pair, std::mem::take(&mut flow.granted));
-        if let Some(edges) = self.edges.as_deref_mut()
-            && granted > bytes
+        if granted > bytes
+            && let Some((stack, pair, _)) = self.stack_of(slot, now)
         {
-            edges.put_back(slot, granted - bytes);
+            stack.put_back(pair, granted, bytes);
         }
-        self.left(slot, bytes, now);
+        self.left(slot, bytes, granted, path, now)
     }
 
     /// A flow that was granted a segment cannot send it any more.
     #[cold]
     pub(crate) fn give_back(&mut self, flow: FlowSlot) {
+        let now = self.now;
         let flow = &mut self.flows[flow as usize];
+        let path = std::mem::replace(&mut flow.granted_path, flows::OWN_PATH);
         let (slot, granted) = (flow.pair, std::mem::take(&mut flow.granted));
-        if let Some(edges) = self.edges.as_deref_mut()
-            && granted > 0
-        {
-            edges.put_back(slot, granted);
+        if granted == 0 {
+            return;
+        }
+        let Some((stack, pair, _)) = self.stack_of(slot, now) else { return };
+        stack.put_back(pair, granted, 0);
+        if path != flows::OWN_PATH && stack.release(pair, PathIndex(u32::from(path)), granted) {
+            self.run_pair(slot, now);
         }
     }
 
-    /// A source's packet leaves, or waits for tokens, or is dropped because too many wait. `stat`: of its source.
+    /// A source's packet leaves, or waits, or is dropped because too many wait. `stat`: of its source.
     pub(crate) fn gate_packet(&mut self, stat: u32, first: Step, id: PacketId, now: Instant) {
         let slot = self.source_pair(stat, now);
         if slot == NO_PAIR {
@@ -125,216 +148,269 @@ impl Engine {
         let packet = self.fabric.arena.get_mut(id);
         packet.flags = packet.flags.with(Flags::ECN_CAPABLE);
         let bytes = packet.size;
+        if self.has_tunnel(slot) {
+            self.packet_to_tunnel(slot, stat, first, id, now);
+            return;
+        }
+        let Some((stack, pair, mut sending)) = self.stack_of(slot, now) else { return };
+        match stack.admit(pair, Waiting::Packet((id, first), bytes), bytes, now, &mut sending) {
+            Verdict::Go(path) => {
+                self.let_packet_go(slot, (id, first), bytes, path, now);
+                return;
+            }
+            Verdict::Drop => {
+                self.limited(slot, first, id);
+                return;
+            }
+            Verdict::Wait => {}
+        }
         let Some(edges) = self.edges.as_deref_mut() else { return };
-        if edges.is_free(slot) && edges.take(slot, bytes, now) {
-            self.left(slot, bytes, now);
-            self.note_demand(slot, now);
-            self.put_out(first, id, now);
+        let pair = &edges.pairs[slot as usize];
+        let queued = edges.hosts[pair.sender as usize].stack.queued(pair.outgoing.0);
+        if queued + u64::from(bytes) > edges.sharing.packet_queue.get() {
+            self.limited(slot, first, id);
             return;
         }
-        let pair = &mut edges.pairs[slot as usize];
-        if pair.queued + u64::from(bytes) > edges.sharing.packet_queue.get() {
-            edges.account.limited(pair.from_place);
-            let reason = crate::recorder::FULL;
-            self.fabric.note(reason, (first.link(), first.queue()), id, now);
-            self.dropped(id);
-            return;
-        }
-        pair.queued += u64::from(bytes);
-        self.wait(slot, Waiter::Packet(id, first), now);
+        self.wait(slot, Waiting::Packet((id, first), bytes), now);
         self.note_demand(slot, now);
     }
 
-    /// A packet comes to the port of its host.
-    fn put_out(&mut self, first: Step, id: PacketId, now: Instant) {
-        self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
-        if let Some(dropped) = self.fabric.enter(first, id, now) {
-            self.dropped(dropped);
-        }
-    }
-
-    /// Somebody stands in line.
-    fn wait(&mut self, slot: PairSlot, waiter: Waiter, now: Instant) {
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let pair = &mut edges.pairs[slot as usize];
-        pair.waiting.push_back(waiter);
-        if pair.standing == PairStanding::Free {
-            self.line_up(slot, now);
-        }
-    }
-
-    /// A pair for which somebody waits, and which stands nowhere, lets them go as far as there are tokens, and stands where it
-    /// has to wait for more.
-    fn line_up(&mut self, slot: PairSlot, now: Instant) {
-        loop {
-            let Some(bytes) = self.next_waiting(slot, now) else {
-                self.stand(slot, PairStanding::Free);
-                return;
-            };
-            if self.waits_for_own(slot, bytes, now) {
-                return;
-            }
-            let Some(edges) = self.edges.as_deref_mut() else { return };
-            let place = edges.pairs[slot as usize].from_place;
-            if !edges.places[place as usize].line.is_empty() || !edges.take(slot, bytes, now) {
-                edges.pairs[slot as usize].standing = PairStanding::InLine;
-                edges.places[place as usize].line.push_back(slot);
-                self.arm_line(place, now);
-                return;
-            }
-            self.let_go(slot, bytes, now);
-        }
-    }
-
-    fn stand(&mut self, slot: PairSlot, standing: PairStanding) {
+    /// A packet is dropped at its own host: too many wait, or a limiter drops.
+    pub(super) fn limited(&mut self, slot: PairSlot, first: Step, id: PacketId) {
         if let Some(edges) = self.edges.as_deref_mut() {
-            edges.pairs[slot as usize].standing = standing;
+            edges.account.limited(edges.pairs[slot as usize].from_place);
+        }
+        self.fabric.note(crate::recorder::FULL, (first.link(), first.queue()), id, self.now);
+        self.discard(id);
+    }
+
+    /// A limiter drops a segment of a flow.
+    fn drop_segment(&mut self, flow: FlowSlot, now: Instant) {
+        let (slot, first) = (self.flows[flow as usize].pair, self.flows[flow as usize].forth.first);
+        if let Some(id) = self.segment(flow, now) {
+            self.limited(slot, first, id);
         }
     }
 
-    /// What the first of a pair's line needs. Flows that cannot send any more leave the line.
-    fn next_waiting(&mut self, slot: PairSlot, now: Instant) -> Option<u32> {
+    /// A packet comes to the interface of its host.
+    pub(super) fn put_out(&mut self, first: Step, id: PacketId, now: Instant) {
+        self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
+        if self.enter_interface(first, id, now) {
+            return;
+        }
+        let slot = self.pair_of_packet(id);
+        match slot {
+            NO_PAIR => self.discard(id),
+            slot => self.limited(slot, first, id),
+        }
+    }
+
+    /// Something stands in line.
+    fn wait(&mut self, slot: PairSlot, what: Waiting<FlowSlot, (PacketId, Step)>, now: Instant) {
+        let Some((stack, pair, _)) = self.stack_of(slot, now) else { return };
+        if stack.wait(pair, what) {
+            self.run_pair(slot, now);
+        }
+    }
+
+    /// A pair that stands nowhere lets go what may leave, and stands where the rest has to wait.
+    pub(super) fn run_pair(&mut self, slot: PairSlot, now: Instant) {
         loop {
-            let waiter = *self.edges.as_deref()?.pairs[slot as usize].waiting.front()?;
-            match waiter {
-                Waiter::Packet(id, _) => return Some(self.fabric.arena.get(id).size),
-                Waiter::Flow(flow) if self.can_send(flow, now) => return Some(self.next_bytes(flow)),
-                Waiter::Flow(flow) => {
-                    self.edges.as_deref_mut()?.pairs[slot as usize].waiting.pop_front();
-                    self.flows[flow as usize].standing = Standing::Waiting;
-                    // Over, or waiting for acknowledgements.
-                    self.pump(flow, now);
+            let Some((stack, pair, mut sending)) = self.stack_of(slot, now) else { return };
+            let step = stack.advance(pair, now, &mut sending);
+            self.after_stack(slot, now);
+            match step {
+                StackStep::Go(what, bytes, path) => self.let_go(slot, what, bytes, path, now),
+                StackStep::Drop(what, _) => self.drop_waiting(slot, what, now),
+                StackStep::PairWaits(at) => {
+                    self.arm(at, Wake::Pair(slot));
+                    return;
+                }
+                StackStep::ClassWaits(class, at) => {
+                    let Some(edges) = self.edges.as_deref() else { return };
+                    let edge = edges.pairs[slot as usize].sender;
+                    self.arm(at, Wake::Class(edge, class.0));
+                    return;
+                }
+                StackStep::Rests => {
+                    self.watch_window(slot, now);
+                    return;
                 }
             }
         }
     }
 
-    /// Whether a pair's own bucket lacks tokens; a wake is armed then.
-    fn waits_for_own(&mut self, slot: PairSlot, bytes: u32, now: Instant) -> bool {
-        let Some(edges) = self.edges.as_deref_mut() else { return false };
-        let pair = &mut edges.pairs[slot as usize];
-        let at = pair.bucket.as_mut().map_or(now, |bucket| bucket.ready_at(bytes, now));
-        if at <= now {
-            return false;
+    /// Flows that the stack has sent away, and those of which a tunnel takes another packet.
+    fn after_stack(&mut self, slot: PairSlot, now: Instant) {
+        loop {
+            let Some((stack, ..)) = self.stack_of(slot, now) else { return };
+            if !stack.has_gone() && !stack.has_offers() {
+                return;
+            }
+            let (gone, offers) = (stack.take_gone(), stack.take_offers());
+            for flow in gone.into_iter().chain(offers) {
+                self.flows[flow as usize].state = FlowState::Waiting;
+                // Over, or waiting for acknowledgements.
+                self.pump(flow, now);
+            }
         }
-        pair.standing = PairStanding::OwnTokens;
-        pair.wake_at = at;
-        self.arm(at, Wake::Pair(slot));
-        true
     }
 
     /// The first of a pair's line, whose tokens were taken, goes.
-    fn let_go(&mut self, slot: PairSlot, bytes: u32, now: Instant) {
-        self.stand(slot, PairStanding::Served);
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let pair = &mut edges.pairs[slot as usize];
-        match pair.waiting.pop_front() {
-            Some(Waiter::Flow(flow)) => {
-                let state = &mut self.flows[flow as usize];
-                (state.granted, state.standing) = (bytes, Standing::Waiting);
+    fn let_go(
+        &mut self,
+        slot: PairSlot,
+        what: Waiting<FlowSlot, (PacketId, Step)>,
+        bytes: u32,
+        path: Option<PathIndex>,
+        now: Instant,
+    ) {
+        match what {
+            Waiting::Flow(flow) => {
+                self.grant(flow, bytes, path);
+                self.flows[flow as usize].state = FlowState::Waiting;
                 self.pump(flow, now);
             }
-            Some(Waiter::Packet(id, first)) => {
-                pair.queued -= u64::from(bytes);
-                self.left(slot, bytes, now);
-                self.note_demand(slot, now);
-                self.put_out(first, id, now);
-            }
-            None => {}
+            Waiting::Packet(packet, _) => self.let_packet_go(slot, packet, bytes, path, now),
         }
     }
 
-    /// Arms the wake of a class whose first pair lacks tokens.
-    fn arm_line(&mut self, place: u32, now: Instant) {
-        let Some(edges) = self.edges.as_deref() else { return };
-        let state = &edges.places[place as usize];
-        if state.wake_at != NEVER {
-            return;
+    /// A packet for which there are tokens leaves its host.
+    fn let_packet_go(
+        &mut self,
+        slot: PairSlot,
+        (id, first): (PacketId, Step),
+        bytes: u32,
+        path: Option<PathIndex>,
+        now: Instant,
+    ) {
+        if let Some(path) = path {
+            self.take_path(slot, id, path);
         }
-        let Some(&first) = state.line.front() else { return };
-        let bytes = self.next_waiting(first, now).unwrap_or(0);
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let state = &mut edges.places[place as usize];
-        // A pair whose flow has gone is found at once.
-        let at = state.bucket.as_mut().map_or(now, |bucket| bucket.ready_at(bytes, now));
-        state.wake_at = at;
-        self.arm(at, Wake::Line(place));
+        let taken = self.fabric.arena.get(id).path;
+        if let Some(sent) = self.left(slot, bytes, bytes, taken, now) {
+            self.carry_sent(id, sent);
+        }
+        self.note_demand(slot, now);
+        self.copy_packet(slot, first, id, now);
+        self.put_out(first, id, now);
+    }
+
+    fn drop_waiting(&mut self, slot: PairSlot, what: Waiting<FlowSlot, (PacketId, Step)>, now: Instant) {
+        match what {
+            Waiting::Flow(flow) => {
+                self.flows[flow as usize].state = FlowState::Waiting;
+                self.drop_segment(flow, now);
+                self.pump(flow, now);
+            }
+            Waiting::Packet((id, first), _) => {
+                self.limited(slot, first, id);
+                self.note_demand(slot, now);
+            }
+        }
     }
 
     /// The pairs of a class that wait for its tokens go in turn, one segment or packet each.
-    fn serve_line(&mut self, place: u32, now: Instant) {
+    fn run_class(&mut self, edge: EdgeId, class: u32, now: Instant) {
         loop {
-            let Some(&slot) = self.edges.as_deref().and_then(|edges| edges.places[place as usize].line.front()) else {
-                return;
+            let Self { edges, flows, fabric, router, .. } = self;
+            let Some(host) = edges.as_deref_mut().and_then(|edges| edges.hosts.get_mut(edge as usize)) else { return };
+            let mut sending = Sending { flows, arena: &fabric.arena, router, now };
+            let step = host.stack.serve(ClassId(class), now, &mut sending);
+            let slot = match step {
+                ClassStep::Go(pair, ..) | ClassStep::Drop(pair, ..) | ClassStep::PairWaits(pair, _) => {
+                    host.outgoing[pair as usize]
+                }
+                ClassStep::Waits(_) | ClassStep::Rests => {
+                    let any = host.outgoing.iter().copied().find(|&slot| slot != NO_PAIR).unwrap_or(NO_PAIR);
+                    self.after_stack(any, now);
+                    if let ClassStep::Waits(at) = step {
+                        self.arm(at, Wake::Class(edge, class));
+                    }
+                    return;
+                }
             };
-            let bytes = self.next_waiting(slot, now);
-            let Some(edges) = self.edges.as_deref_mut() else { return };
-            let state = &mut edges.places[place as usize];
-            if let Some(bytes) = bytes
-                && state.bucket.as_mut().is_some_and(|bucket| bucket.ready_at(bytes, now) > now)
-            {
-                self.arm_line(place, now);
-                return;
+            self.after_stack(slot, now);
+            match step {
+                ClassStep::Go(_, what, bytes, path) => self.let_go(slot, what, bytes, path, now),
+                ClassStep::Drop(_, what, _) => self.drop_waiting(slot, what, now),
+                ClassStep::PairWaits(_, at) => {
+                    self.arm(at, Wake::Pair(slot));
+                    continue;
+                }
+                ClassStep::Waits(_) | ClassStep::Rests => return,
             }
-            state.line.pop_front();
-            edges.pairs[slot as usize].standing = PairStanding::Free;
-            let Some(bytes) = bytes else { continue };
-            if self.waits_for_own(slot, bytes, now) {
-                continue;
-            }
-            let Some(edges) = self.edges.as_deref_mut() else { return };
-            edges.take(slot, bytes, now);
-            self.let_go(slot, bytes, now);
-            self.queue_up(slot, place, now);
-        }
-    }
-
-    /// A pair that had its turn goes to the end of its class' line, if somebody waits there and it has tokens of its own.
-    fn queue_up(&mut self, slot: PairSlot, place: u32, now: Instant) {
-        self.stand(slot, PairStanding::Free);
-        let Some(bytes) = self.next_waiting(slot, now) else { return };
-        if !self.waits_for_own(slot, bytes, now) {
-            self.stand(slot, PairStanding::InLine);
-            if let Some(edges) = self.edges.as_deref_mut() {
-                edges.places[place as usize].line.push_back(slot);
+            let Some((stack, pair, mut sending)) = self.stack_of(slot, now) else { return };
+            let at = stack.queue_up(pair, now, &mut sending);
+            self.after_stack(slot, now);
+            match at {
+                Some(at) => self.arm(at, Wake::Pair(slot)),
+                None => self.watch_window(slot, now),
             }
         }
     }
 
     pub(super) fn on_pair_wake(&mut self, slot: PairSlot, at: Instant, now: Instant) {
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let pair = &mut edges.pairs[slot as usize];
-        if pair.wake_at == at && pair.standing == PairStanding::OwnTokens {
-            pair.wake_at = NEVER;
-            pair.standing = PairStanding::Free;
-            self.line_up(slot, now);
+        let Some((stack, pair, _)) = self.stack_of(slot, now) else { return };
+        if stack.on_pair_wake(pair, at) {
+            self.run_pair(slot, now);
         }
     }
 
-    pub(super) fn on_line_wake(&mut self, place: u32, at: Instant, now: Instant) {
+    pub(super) fn on_class_wake(&mut self, edge: EdgeId, class: u32, at: Instant, now: Instant) {
         let Some(edges) = self.edges.as_deref_mut() else { return };
-        let state = &mut edges.places[place as usize];
-        if state.wake_at == at {
-            state.wake_at = NEVER;
-            self.serve_line(place, now);
-        }
-    }
-
-    /// A pair's bucket is another: who waits for its tokens waits anew.
-    pub(super) fn pair_changed(&mut self, slot: PairSlot, now: Instant) {
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let pair = &mut edges.pairs[slot as usize];
-        if pair.standing == PairStanding::OwnTokens {
-            pair.wake_at = NEVER;
-            pair.standing = PairStanding::Free;
-            self.line_up(slot, now);
+        if edges.hosts[edge as usize].stack.on_class_wake(ClassId(class), at) {
+            self.run_class(edge, class, now);
         }
     }
 
     /// A class' bucket is another.
-    pub(super) fn class_changed(&mut self, place: u32, now: Instant) {
+    pub(super) fn class_changed(&mut self, edge: EdgeId, class: u32, now: Instant) {
+        self.run_class(edge, class, now);
+    }
+
+    /// A packet was answered, which brought back what its pair had sent on its path.
+    #[cold]
+    pub(crate) fn answered(&mut self, slot: PairSlot, path: u8, sent: u64, now: Instant) {
+        let Some((stack, pair, _)) = self.stack_of(slot, now) else { return };
+        if stack.answered(pair, PathIndex(u32::from(path)), sent, now) {
+            self.run_pair(slot, now);
+        }
+    }
+
+    /// A transport of a pair found by its time-out that what is in flight will not be answered.
+    #[cold]
+    pub(crate) fn forget_in_flight(&mut self, slot: PairSlot, now: Instant) {
+        let Some((stack, pair, _)) = self.stack_of(slot, now) else { return };
+        if stack.forget_in_flight(pair) {
+            self.run_pair(slot, now);
+        }
+    }
+
+    /// A pair that a window holds back is looked at again, in case its answers are lost.
+    fn watch_window(&mut self, slot: PairSlot, now: Instant) {
+        let Some((stack, pair, _)) = self.stack_of(slot, now) else { return };
+        let Some(since) = stack.waits_for_answers(pair) else { return };
         let Some(edges) = self.edges.as_deref_mut() else { return };
-        edges.places[place as usize].wake_at = NEVER;
-        self.serve_line(place, now);
+        let pair = &mut edges.pairs[slot as usize];
+        if !std::mem::replace(&mut pair.is_watched, true) {
+            let epoch = pair.epoch;
+            self.arm(since.saturating_add(SILENCE).max(now), Wake::Silence(slot, epoch));
+        }
+    }
+
+    pub(super) fn on_silence(&mut self, slot: PairSlot, epoch: u32, now: Instant) {
+        let Some(edges) = self.edges.as_deref_mut() else { return };
+        let pair = &mut edges.pairs[slot as usize];
+        if pair.epoch != epoch {
+            return;
+        }
+        pair.is_watched = false;
+        let Some((stack, pair, _)) = self.stack_of(slot, now) else { return };
+        match stack.waits_for_answers(pair) {
+            Some(since) if since.saturating_add(SILENCE) <= now => self.forget_in_flight(slot, now),
+            Some(_) => self.watch_window(slot, now),
+            None => {}
+        }
     }
 }

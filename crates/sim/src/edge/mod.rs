@@ -1,43 +1,49 @@
-//! The edge: at every host that has a service, a machine of the scheme, the limiters that it sets, and who waits for
-//! their tokens.
+//! The edge: at every host that has a service, a machine of each scheme, and what it sets carried out by the
+//! [stack](wayleave_stack).
 //!
 //! A pair is what one service of one host sends to one service of another. It opens with its first flow or packet, and
-//! is forgotten when nothing was sent for a while. Hosts pull ([`crate::flows`]), so a limiter holds a flow back before
-//! a segment is made: a flow whose pair or class lacks tokens stands in line, and one wake at the time when the tokens
-//! suffice lets the first of the line go. Flows of a pair take turns, as do the pairs of a class.
+//! is forgotten when nothing was sent for a while. Hosts pull ([`crate::flows`]), so a limiter or a window holds a flow
+//! back before a segment is made, unless its pair has a tunnel: tunnels hold packets.
 //!
 //! | module | what |
 //! |---|---|
-//! | `bucket` | token buckets, exact to the bit and picosecond |
 //! | `pairs` | pairs open, are found, and are forgotten |
-//! | `gate` | tokens are taken, flows and packets wait and are let go |
+//! | `gate` | flows and packets pass the stack of their host, or wait there |
+//! | `tunnels` | segments enter tunnels, acknowledgements pass them, decision slots |
 //! | `machine` | what machines hear, and what they want done |
-//! | `mail` | messages travel as packets |
-//! | `brokers` | those of racks and of the fabric, and what changes on the way |
+//! | `paths` | paths of packets, copies, and what comes back of them |
+//! | `probes` | probes and answers travel as packets |
+//! | `messages` | so do messages |
+//! | `brokers` | those of racks, of the fabric and of other schemes, and what changes on the way |
 //! | `roles` | a machine or a broker of a scheme, from a scenario |
 //! | `account` | what is counted |
 //!
-//! What is simulated of an edge, and what is not:
+//! What is simulated of an edge, and how:
 //! - Acknowledgements are neither limited nor metered: 84 B for every full segment, 5 % of the other direction.
 //! - All packets of a pair are ECN capable, and the machine that receives them hears of their marks. Congestion control
-//!   that does not know marks (NewReno, CUBIC) never sees them; DCTCP does.
+//!   that does not know marks (NewReno, CUBIC) never sees them; DCTCP does. A tunnel replaces what transports hear of
+//!   marks by what it says itself.
 //! - A packet that was lost anywhere is told as lost with the next one of its pair that arrives, as a gap in numbers
-//!   would show it.
-//! - A machine hears of a pair that it receives from when its first packet arrives.
-//! - A pair wants to send while a flow of it is open or a packet of it waits for tokens ([`HostInput::Demand`]).
-//! - Windows, weights, paths, probes and buckets that drop are not carried out: a scheme that asks for one ends the run
-//!   ([`crate::Ending::Unsupported`]).
+//!   would show it. What a tunnel or a limiter drops never had a number.
+//! - A machine hears of a pair that it receives from when its first packet or probe arrives.
+//! - A pair wants to send while a flow of it is open or a packet of it waits ([`HostInput::Demand`]).
+//! - Where a window counts, acknowledgements bring back what the pair had sent; packets that nobody acknowledges are
+//!   answered by a frame of the smallest size. A window whose last packets were lost opens again when a transport of the
+//!   pair times out, and at the latest when nothing was sent or answered for 10 ms.
+//! - Ports write telemetry where the scenario says so; probes collect it on the way there and carry it back.
 //! - Messages between a machine and its own rack broker take no time. All others are packets, and those of the fabric
 //!   broker where it is at a host; they may be lost in full queues.
 
 mod account;
 mod brokers;
-mod bucket;
 mod gate;
 mod machine;
-mod mail;
+mod messages;
 mod pairs;
+pub(crate) mod paths;
+mod probes;
 mod roles;
+mod tunnels;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -46,26 +52,36 @@ use rand::rngs::ChaCha8Rng;
 use wayleave_contracts::Direction;
 use wayleave_roles::{ClassId, HostInput, Share};
 use wayleave_scenarios::{Scenario, Sharing};
+use wayleave_schemes::custom::{AnyPairPath, AnyTunnel};
+use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::edges::{AnyEdge, AnyTimer};
 use wayleave_schemes::parley::Services;
+use wayleave_stack::HostStack;
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
 use crate::clock::{self, Instant};
+use crate::custom::Custom;
 use crate::engine::Engine;
 use crate::events::HORIZON;
+use crate::fabric::Step;
+use crate::flows::FlowSlot;
+use crate::packet::PacketId;
 use crate::processes::Process;
 use crate::random;
 use crate::transport::NEVER;
 
-pub use account::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome};
+pub use account::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
 
 use account::Account;
 use brokers::Brokers;
-use bucket::TokenBucket;
-use machine::Todo;
-use mail::Mail;
+use machine::Action;
+use messages::Messages;
 use pairs::{Pair, PairKey, SourcePair};
+use roles::Scheme;
+
+/// The stack of a host: flows by their places, packets with their first step.
+type Stack = HostStack<FlowSlot, (PacketId, Step), AnyTunnel, AnyPairPath>;
 
 /// A pair's place; used again when the pair is forgotten.
 pub(crate) type PairSlot = u32;
@@ -91,8 +107,11 @@ pub(crate) struct Edges {
     /// The classes by number; the first one is best effort.
     services: Services,
     classes: u32,
-    /// Per edge and class.
-    places: Vec<Place>,
+    /// Per class, the number of its scheme.
+    scheme_of: Vec<u8>,
+    schemes: Vec<Scheme>,
+    /// Per edge and class: whether the class is at the host.
+    is_here: Vec<bool>,
     pairs: Vec<Pair>,
     vacant: Vec<PairSlot>,
     known: HashMap<PairKey, PairSlot>,
@@ -101,17 +120,19 @@ pub(crate) struct Edges {
     /// By the statistics of a packet source.
     sources: Vec<Option<SourcePair>>,
     /// What machines and brokers want done, in order.
-    todo: VecDeque<Todo>,
+    actions: VecDeque<Action>,
     wakes: BinaryHeap<Reverse<(Instant, u64, Wake)>>,
     armed: u64,
     /// When the event of the next wake stands; zero while wakes are dealt with.
     wakes_at: Instant,
     /// The number of their process.
     process: usize,
-    /// Timers that are armed, and free places among them.
-    timers: Vec<AnyTimer>,
+    /// Timers that are armed, with the number of their scheme, and free places among them.
+    timers: Vec<(u8, AnyTimer)>,
     free_timers: Vec<u32>,
-    mail: Mail,
+    messages: Messages,
+    /// What removes duplicates of sources whose packets are copied, by their statistics.
+    filters: HashMap<u32, Filter>,
     brokers: Brokers,
     account: Account,
     sharing: Box<Sharing>,
@@ -123,7 +144,9 @@ pub(crate) struct Edges {
 #[derive(Debug)]
 struct Edge {
     node: NodeId,
-    role: AnyEdge,
+    /// One for each scheme.
+    roles: Vec<AnyEdge>,
+    stack: Stack,
     /// By [`wayleave_roles::Outgoing`].
     outgoing: Vec<PairSlot>,
     free_outgoing: Vec<u32>,
@@ -132,39 +155,32 @@ struct Edge {
     free_incoming: Vec<u32>,
 }
 
-/// A class at a host.
-#[derive(Debug)]
-struct Place {
-    /// Whether the class is at the host.
-    is_here: bool,
-    /// The root limiter.
-    bucket: Option<TokenBucket>,
-    /// Pairs that have their own tokens and wait for those of the class, in turn.
-    line: VecDeque<PairSlot>,
-    /// When the line is looked at.
-    wake_at: Instant,
-}
-
 /// What happens at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Wake {
-    /// A pair has the tokens for its first in line.
+    /// What a pair waits for is there.
     Pair(PairSlot),
-    /// A class has.
-    Line(u32),
+    /// What a class waits for is there, by its edge and number.
+    Class(EdgeId, u32),
     /// A machine's timer, by its place.
     Timer(EdgeId, u32),
     /// Whether a pair is still in use.
     Idle(PairSlot, u32),
     /// A message that was held back.
-    Letter(u32),
+    Message(u32),
     /// Something changes, by its place in the scenario.
     Event(u32),
+    /// A broker's timer, by its place.
+    BrokerTimer(u32, u32),
+    /// A decision slot of a pair's tunnel begins.
+    Slot(PairSlot, u32),
+    /// Whether a window waits for answers that will not come.
+    Silence(PairSlot, u32),
 }
 
 impl Engine {
     /// The edges of a scenario whose hosts share. Before its traffic is added.
-    pub(crate) fn add_edges(&mut self, scenario: &Scenario) {
+    pub(crate) fn add_edges(&mut self, scenario: &Scenario, custom: &Custom<'_>) {
         let Some(sharing) = &scenario.sharing else { return };
         // A scenario that was validated has not too many.
         let Ok(services) = Services::new(roles::policies(sharing)) else { return };
@@ -176,52 +192,57 @@ impl Engine {
         let is_here = |class: ClassId, node| services.name(class).is_none_or(|name| sharing.is_at(name, node));
         // Where there are brokers they count every machine of a rack.
         let has_edge = |node: &NodeId| {
-            sharing.scheme.has_brokers()
-                || services.classes().any(|class| class != Services::OTHER && is_here(class, *node))
+            sharing.has_brokers() || services.classes().any(|class| class != Services::OTHER && is_here(class, *node))
         };
         let nodes: Vec<NodeId> = nodes.into_iter().filter(has_edge).collect();
+        let scheme_of = |class| services.name(class).map_or(0, |name| sharing.scheme_of(name)) as u8;
+        let scheme_of: Vec<u8> = services.classes().map(scheme_of).collect();
+        let brokers = Brokers::new(scenario, sharing, custom, &nodes);
+        let schemes: Vec<Scheme> =
+            sharing.schemes().enumerate().map(|(at, kind)| Scheme::new(kind, custom, brokers.first(at))).collect();
         let mut of_node = vec![NO_EDGE; network.nodes().len()];
         let mut hosts = Vec::new();
-        let mut places = Vec::new();
+        let mut here = Vec::new();
         for &node in &nodes {
             of_node[node.index()] = hosts.len() as EdgeId;
+            let edge = hosts.len() as EdgeId;
+            let role = |scheme| roles::edge(scenario, sharing, &services, scheme, (node, edge), &mut rng);
             hosts.push(Edge {
                 node,
-                role: roles::edge(scenario, sharing, &services, node, hosts.len() as EdgeId, &mut rng),
+                roles: schemes.iter().map(role).collect(),
+                stack: Stack::new(classes as usize),
                 outgoing: Vec::new(),
                 free_outgoing: Vec::new(),
                 incoming: Vec::new(),
                 free_incoming: Vec::new(),
             });
-            places.extend(services.classes().map(|class| Place {
-                is_here: is_here(class, node),
-                bucket: None,
-                line: VecDeque::new(),
-                wake_at: NEVER,
-            }));
+            here.extend(services.classes().map(|class| is_here(class, node)));
         }
         let switch_of = |node: NodeId| self.spec.attachments[node.index()].map(|attachment| attachment.switch);
         self.edges = Some(Box::new(Edges {
             account: Account::new(scenario, &services, &nodes, switch_of),
-            brokers: Brokers::new(scenario, sharing, &services, &nodes),
+            brokers,
             hosts,
             of_node,
             services,
             classes,
-            places,
+            scheme_of,
+            schemes,
+            is_here: here,
             pairs: Vec::new(),
             vacant: Vec::new(),
             known: HashMap::new(),
             opened: 0,
             sources: Vec::new(),
-            todo: VecDeque::new(),
+            actions: VecDeque::new(),
             wakes: BinaryHeap::new(),
             armed: 0,
             wakes_at: NEVER,
             process: self.processes.len(),
             timers: Vec::new(),
             free_timers: Vec::new(),
-            mail: Mail::default(),
+            messages: Messages::default(),
+            filters: HashMap::new(),
             sharing: Box::new(sharing.clone()),
             rng,
         }));
@@ -240,7 +261,9 @@ impl Engine {
         let Some(edges) = self.edges.as_deref() else { return };
         let events: Vec<Time> = edges.sharing.events.iter().map(|event| event.at).collect();
         for edge in 0..edges.hosts.len() as EdgeId {
-            self.tell(edge, HostInput::Started, 0);
+            for scheme in 0..self.edges.as_deref().map_or(0, |edges| edges.schemes.len()) {
+                self.tell(edge, scheme as u8, HostInput::Started, 0);
+            }
             self.tell_terms(edge, 0);
         }
         self.start_brokers();
@@ -266,11 +289,10 @@ impl Engine {
             let place = edges.services.name(class).and_then(named);
             HostInput::ClassSet { class, transmit: share(place, &transmit), receive: share(place, &receive) }
         };
-        let here =
-            edges.services.classes().filter(|class| edges.places[(edge * edges.classes + class.0) as usize].is_here);
-        let inputs: Vec<_> = here.map(of).collect();
-        for input in inputs {
-            self.tell(edge, input, now);
+        let here = edges.services.classes().filter(|class| edges.is_here[(edge * edges.classes + class.0) as usize]);
+        let inputs: Vec<_> = here.map(|class| (edges.scheme_of[class.index()], of(class))).collect();
+        for (scheme, input) in inputs {
+            self.tell(edge, scheme, input, now);
         }
     }
 
@@ -323,11 +345,14 @@ impl Engine {
     fn on_wake(&mut self, at: Instant, what: Wake, now: Instant) {
         match what {
             Wake::Pair(pair) => self.on_pair_wake(pair, at, now),
-            Wake::Line(place) => self.on_line_wake(place, at, now),
+            Wake::Class(edge, class) => self.on_class_wake(edge, class, at, now),
             Wake::Timer(edge, timer) => self.on_timer(edge, timer, now),
             Wake::Idle(pair, epoch) => self.on_idle_wake(pair, epoch, now),
-            Wake::Letter(letter) => self.send_letter(letter, now),
+            Wake::Message(message) => self.send_held(message, now),
             Wake::Event(event) => self.on_event(event as usize, now),
+            Wake::BrokerTimer(broker, timer) => self.on_broker_timer(broker, timer, now),
+            Wake::Slot(pair, epoch) => self.on_slot(pair, epoch, now),
+            Wake::Silence(pair, epoch) => self.on_silence(pair, epoch, now),
         }
     }
 }

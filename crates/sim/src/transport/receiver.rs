@@ -37,6 +37,11 @@ impl Receiver {
         self.on_unusual(sequence)
     }
 
+    /// A probe that carries no whole segment comes: it is answered, and nothing else.
+    pub(crate) fn on_probe(&self) -> Received {
+        Received { is_duplicate: false, expected: self.expected, block: Block::default() }
+    }
+
     fn on_unusual(&mut self, sequence: u32) -> Received {
         let Some(at) = sequence.checked_sub(self.expected) else {
             return Received { is_duplicate: true, expected: self.expected, block: Block::default() };

@@ -1,6 +1,6 @@
 //! The sending half: what to send next, what was acknowledged, what was lost.
 
-use wayleave_roles::{Ack, Flow, FlowStart, IntHop, Limit, Loss, Phase};
+use wayleave_roles::{Ack, Flow, FlowStart, IntHop, Limit, Loss, Phase, RouteFacts};
 use wayleave_scenarios::Pacing;
 use wayleave_schemes::transports::AnyFlow;
 use wayleave_units::Time;
@@ -61,6 +61,8 @@ pub(crate) struct Answer<'a> {
     pub(crate) block: Block,
     /// Whether the segment was marked.
     pub(crate) is_marked: bool,
+    /// Whether it answers a probe of the sender, which carried no whole segment.
+    pub(crate) is_partial: bool,
     pub(crate) telemetry: &'a [IntHop],
 }
 
@@ -68,7 +70,7 @@ pub(crate) struct Answer<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// It sends this segment with so much payload, for the first time or again.
-    Send { sequence: u32, bytes: u32, is_again: bool },
+    Send { sequence: u32, bytes: u32, is_again: bool, is_partial: bool },
     /// It may not send before.
     At(Instant),
     /// It waits for acknowledgements, or has nothing to send.
@@ -112,8 +114,21 @@ pub(crate) struct Sender {
     min_timeout: Instant,
     backoff: u32,
     pacing: Pacing,
+    /// A probe of less than a segment is out: nothing else is sent before its answer, or the time-out.
+    is_probing: bool,
     /// Only while something arrives out of order.
     scoreboard: Option<Box<Scoreboard>>,
+}
+
+/// What an acknowledgement told a sender, between being accounted for and being told to congestion control.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Account {
+    /// Payload newly acknowledged.
+    pub(crate) newly: u64,
+    /// Of that, marked by the network.
+    pub(crate) marked: u64,
+    limit: Limit,
+    round_trip: Instant,
 }
 
 /// No time-out is pending.
@@ -146,6 +161,7 @@ impl Sender {
             min_timeout: clock::from_time(setup.min_timeout),
             backoff: 0,
             pacing: setup.pacing,
+            is_probing: false,
             scoreboard: None,
         }
     }
@@ -198,7 +214,7 @@ impl Sender {
     #[inline]
     fn has_window(&self) -> bool {
         let after = (u64::from(self.in_flight) + 1) * u64::from(self.segment);
-        after <= self.control.window() || self.in_flight == 0
+        (after <= self.control.window() || self.in_flight == 0) && !self.is_probing
     }
 
     fn has_to_send(&self) -> bool {
@@ -213,6 +229,10 @@ impl Sender {
         }
         if self.pace_at > now {
             return Next::At(self.pace_at);
+        }
+        let payload = self.control.payload(self.segment);
+        if payload < self.segment {
+            return self.probe(now, payload.max(1));
         }
         let again = self.scoreboard.as_mut().and_then(|board| board.send_again());
         let (sequence, is_again) = match again {
@@ -230,7 +250,32 @@ impl Sender {
             self.timeout_at = now + self.timeout();
         }
         self.control.on_send(clock::to_time(now), bytes);
-        Next::Send { sequence, bytes, is_again }
+        Next::Send { sequence, bytes, is_again, is_partial: false }
+    }
+
+    /// Sends a part of the first segment that is missing, to learn whether anything gets through (pFabric, SIGCOMM 2013,
+    /// section 4.3). The segment itself counts as not sent.
+    #[cold]
+    fn probe(&mut self, now: Instant, payload: u32) -> Next {
+        self.is_probing = true;
+        self.timeout_at = now + self.timeout();
+        self.control.on_send(clock::to_time(now), payload);
+        Next::Send { sequence: self.unacknowledged, bytes: payload, is_again: true, is_partial: true }
+    }
+
+    /// Its pair has another weight.
+    pub(crate) fn set_weight(&mut self, now: Instant, weight: u32) {
+        self.control.on_weight(clock::to_time(now), weight);
+    }
+
+    /// Its packets take this route from now on.
+    pub(crate) fn set_route(&mut self, now: Instant, route: RouteFacts) {
+        self.control.on_route(clock::to_time(now), route);
+    }
+
+    /// Whether congestion control has to hear of routes.
+    pub(crate) fn hears_routes(&self) -> bool {
+        self.control.hears_routes()
     }
 
     /// Payload of what [`Self::poll`] sends next, or more: what is sent again counts as a full segment.
@@ -275,12 +320,34 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement.
+    /// An acknowledgement. `remark` is told how much payload is newly acknowledged, how much of it the network marked, and
+    /// what is left, and says how much counts as marked. Returns what is newly acknowledged.
     #[inline]
-    pub(crate) fn on_answer(&mut self, now: Instant, answer: &Answer<'_>) {
+    pub(crate) fn on_answer(
+        &mut self,
+        now: Instant,
+        answer: &Answer<'_>,
+        remark: impl FnOnce(u64, u64, u64) -> u64,
+    ) -> u64 {
+        let account = self.account_for(now, answer);
+        if account.newly > 0 || answer.is_partial {
+            let marked = remark(account.newly, account.marked, self.remaining());
+            self.conclude(now, answer, account, marked);
+        }
+        account.newly
+    }
+
+    /// The first half of an acknowledgement: what it says about segments and losses. [`Self::conclude`] follows.
+    #[inline]
+    pub(crate) fn account_for(&mut self, now: Instant, answer: &Answer<'_>) -> Account {
         let limit = if self.has_window() { Limit::Application } else { Limit::Window };
         let round_trip = now - answer.sent;
         self.sample(round_trip);
+        if answer.is_partial {
+            self.is_probing = false;
+            self.timeout_at = NEVER;
+            return Account { newly: 0, marked: 0, limit, round_trip };
+        }
         let change = self.account(answer);
         self.in_flight -= change.left_flight.min(self.in_flight);
         if change.newly_lost > 0 && self.repair == Repair::None {
@@ -293,26 +360,34 @@ impl Sender {
         {
             self.repair = Repair::None;
         }
-        if change.newly == 0 {
+        if change.newly > 0 {
+            self.backoff = 0;
+            // Without anything in flight there is nothing to wait for (RFC 6298, 5.2); the next segment sets it anew.
+            self.timeout_at = if self.in_flight == 0 { NEVER } else { now + self.timeout() };
+        }
+        let newly = u64::from(change.newly) * u64::from(self.segment);
+        Account { newly, marked: if answer.is_marked { newly } else { 0 }, limit, round_trip }
+    }
+
+    /// The second half: congestion control hears of what is new, `marked` of it with a mark.
+    #[inline]
+    pub(crate) fn conclude(&mut self, now: Instant, answer: &Answer<'_>, account: Account, marked: u64) {
+        if account.newly == 0 && !answer.is_partial {
             return;
         }
-        self.backoff = 0;
-        // Without anything in flight there is nothing to wait for (RFC 6298, 5.2); the next segment sets it anew.
-        self.timeout_at = if self.in_flight == 0 { NEVER } else { now + self.timeout() };
         let segment = u64::from(self.segment);
-        let newly = u64::from(change.newly) * segment;
         self.control.on_ack(
             clock::to_time(now),
             &Ack {
-                newly,
-                marked: if answer.is_marked { newly } else { 0 },
+                newly: account.newly,
+                marked,
                 acknowledged: u64::from(self.unacknowledged) * segment,
                 sent: u64::from(self.next) * segment,
                 in_flight: u64::from(self.in_flight) * segment,
                 remaining: (self.segments != ENDLESS).then(|| self.remaining()),
-                round_trip: Some(clock::to_time(round_trip)),
+                round_trip: Some(clock::to_time(account.round_trip)),
                 host_delay: None,
-                limit,
+                limit: account.limit,
                 phase: if matches!(self.repair, Repair::Fast { .. }) { Phase::Recovery } else { Phase::Open },
                 telemetry: answer.telemetry,
             },
@@ -369,6 +444,7 @@ impl Sender {
         let board = self.scoreboard.get_or_insert_with(|| Box::new(Scoreboard::new(self.unacknowledged)));
         board.lose_all(self.next);
         self.in_flight = 0;
+        self.is_probing = false;
         self.repair = Repair::Timeout { until: self.next };
         self.control.on_loss(clock::to_time(now), Loss::Timeout { in_flight });
         self.backoff += 1;

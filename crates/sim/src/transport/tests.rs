@@ -8,6 +8,7 @@ use crate::clock::Instant;
 use crate::packet::Block;
 use crate::random;
 use wayleave_scenarios::Pacing;
+use wayleave_schemes::fixed::Fixed;
 use wayleave_schemes::transports::AnyFlow;
 use wayleave_units::Time;
 
@@ -26,11 +27,11 @@ fn setup(size: u64, window: u32) -> Setup {
 }
 
 fn sender(size: u64, window: u32) -> Sender {
-    Sender::new(&setup(size, window), AnyFlow::Fixed(u64::from(window) * u64::from(SEGMENT)))
+    Sender::new(&setup(size, window), AnyFlow::Fixed(Fixed(u64::from(window) * u64::from(SEGMENT))))
 }
 
 fn answer(sequence: u32, expected: u32, block: Block) -> Answer<'static> {
-    Answer { sequence, sent: 0, expected, block, is_marked: false, telemetry: &[] }
+    Answer { sequence, sent: 0, expected, block, is_marked: false, is_partial: false, telemetry: &[] }
 }
 
 fn send_all(sender: &mut Sender, now: Instant) -> Vec<u32> {
@@ -46,16 +47,16 @@ fn the_third_later_segment_tells_of_a_loss_and_only_that_is_sent_again() {
     let mut sender = sender(20_000, 6);
     assert_eq!(send_all(&mut sender, 0), [0, 1, 2, 3, 4, 5]);
     // Segment 1 is missing.
-    sender.on_answer(10, &answer(0, 1, Block::default()));
+    sender.on_answer(10, &answer(0, 1, Block::default()), |_, marked, _| marked);
     assert_eq!(send_all(&mut sender, 10), [6]);
     for (sequence, sent) in [(2, 7), (3, 8)] {
-        sender.on_answer(11, &answer(sequence, 1, Block { start: 2, end: sequence + 1 }));
+        sender.on_answer(11, &answer(sequence, 1, Block { start: 2, end: sequence + 1 }), |_, marked, _| marked);
         assert_eq!(send_all(&mut sender, 11), [sent]);
     }
-    sender.on_answer(12, &answer(4, 1, Block { start: 2, end: 5 }));
+    sender.on_answer(12, &answer(4, 1, Block { start: 2, end: 5 }), |_, marked, _| marked);
     // One has arrived and one is lost: room for the lost one and another.
     assert_eq!(send_all(&mut sender, 12), [1, 9]);
-    sender.on_answer(13, &answer(5, 1, Block { start: 2, end: 6 }));
+    sender.on_answer(13, &answer(5, 1, Block { start: 2, end: 6 }), |_, marked, _| marked);
     assert_eq!(send_all(&mut sender, 13), [10]);
 }
 
@@ -63,7 +64,7 @@ fn the_third_later_segment_tells_of_a_loss_and_only_that_is_sent_again() {
 fn the_time_out_sends_everything_again_that_has_not_arrived() {
     let mut sender = sender(5_000, 5);
     assert_eq!(send_all(&mut sender, 0), [0, 1, 2, 3, 4]);
-    sender.on_answer(10, &answer(3, 0, Block { start: 3, end: 4 }));
+    sender.on_answer(10, &answer(3, 0, Block { start: 3, end: 4 }), |_, marked, _| marked);
     let strikes = sender.timeout_at();
     assert!(!sender.on_timer(strikes - 1));
     assert!(sender.on_timer(strikes));
@@ -87,10 +88,10 @@ fn the_last_segment_carries_what_is_left_of_the_size() {
 #[test]
 fn pacing_spreads_a_window_over_four_fifths_of_the_round_trip() {
     let setup = Setup { pacing: Pacing::Window, ..setup(100_000, 10) };
-    let mut sender = Sender::new(&setup, AnyFlow::Fixed(10 * u64::from(SEGMENT)));
+    let mut sender = Sender::new(&setup, AnyFlow::Fixed(Fixed(10 * u64::from(SEGMENT))));
     assert_eq!(send_all(&mut sender, 0).len(), 10, "nothing is known of the round trip yet");
     let now = 100_000_000;
-    sender.on_answer(now, &answer(0, 10, Block::default()));
+    sender.on_answer(now, &answer(0, 10, Block::default()), |_, marked, _| marked);
     assert_eq!(send_all(&mut sender, now), [10]);
     assert_eq!(sender.poll(now), Next::At(now + 8_000_000));
     assert_eq!(send_all(&mut sender, now + 7_999_999), []);
@@ -147,7 +148,11 @@ fn transfer(seed: u64, segments: u32, window: u32, loss: f64) -> u64 {
             }
         } else if now == next_back {
             let Some((_, (sequence, sent, expected, block))) = back.pop_first() else { continue };
-            sender.on_answer(now, &Answer { sequence, sent, expected, block, is_marked: false, telemetry: &[] });
+            sender.on_answer(
+                now,
+                &Answer { sequence, sent, expected, block, is_marked: false, is_partial: false, telemetry: &[] },
+                |_, marked, _| marked,
+            );
         } else {
             assert!(sender.on_timer(now));
         }

@@ -3,6 +3,7 @@
 use wayleave_scenarios::{
     Buffering, Change, Congestion, Discipline, Element, Ends, Outage, PacketKind, Routing, Scenario, Traffic, Transport,
 };
+use wayleave_schemes::{flowlet, presto};
 use wayleave_sim::Outcome;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_topology::{LinkId, NodeId};
@@ -29,12 +30,12 @@ fn short_timeouts(congestion: Congestion) -> Transport {
 fn incast_into_a_tiny_buffer_completes() {
     let star = star(&[Rate::from_gbit(10); 33], 1_000);
     let pairs: Vec<(NodeId, NodeId)> = star.hosts[..32].iter().map(|&from| (from, star.hosts[32])).collect();
-    let all = [Congestion::NewReno, Congestion::Cubic, Congestion::Dctcp, Congestion::Fixed(30)];
+    let all = [Congestion::newreno(), Congestion::cubic(), Congestion::dctcp(), Congestion::fixed_window(30)];
     for congestion in all {
         for discipline in [Discipline::Fifo, Discipline::StrictPriority] {
             let mut scenario = Scenario::new("incast", star.network.clone(), Time::from_millis(5_000));
             scenario.switches = ports(discipline, Buffering::EachQueue(Bytes::new(5 * 1_538)));
-            scenario.transport = short_timeouts(congestion);
+            scenario.transport = short_timeouts(congestion.clone());
             scenario.traffic = vec![once("incast", &pairs, 100_000)];
             let outcome = run(&scenario, 1);
             let again: u64 = outcome.flows.iter().map(|flow| flow.again).sum();
@@ -51,7 +52,7 @@ fn losses_of_acknowledgements_do_no_harm() {
     let (a, b, c) = (star.hosts[0], star.hosts[1], star.hosts[2]);
     let mut scenario = Scenario::new("acks", star.network.clone(), Time::from_millis(1_000));
     scenario.switches = ports(Discipline::Fifo, Buffering::EachQueue(Bytes::new(6_000)));
-    scenario.transport = short_timeouts(Congestion::Fixed(20));
+    scenario.transport = short_timeouts(Congestion::fixed_window(20));
     let flood = PacketKind::Poisson { rate: Rate::from_gbit(9) };
     let mut flood = Traffic::packets("flood", Ends::Pairs(vec![(c, a)]), flood, Bytes::new(1_500));
     flood.stop = Some(Time::from_millis(20));
@@ -78,16 +79,17 @@ fn flows_whose_packets_overtake_each_other_arrive_whole() {
     let network = std::sync::Arc::new(build::leaf_spine(&spec).unwrap());
     let hosts: Vec<NodeId> = network.hosts().collect();
     let pairs: Vec<(NodeId, NodeId)> = (0..8).map(|index| (hosts[index], hosts[8 + index])).collect();
-    let cell = Routing::Flowcell { size: Bytes::new(16_000) };
-    let gap = Routing::Flowlet { gap: Time::from_micros(5) };
-    let all = [Congestion::NewReno, Congestion::Dctcp, Congestion::Fixed(64)];
-    for (routing, congestion) in
-        [Routing::Packet, cell, gap].iter().flat_map(|routing| all.map(|room| (*routing, room)))
+    let cell = Routing::Flowcells(presto::Spreading { size: Bytes::new(16_000) });
+    let gap = Routing::Flowlet(flowlet::Params { gap: Time::from_micros(5) });
+    let all = [Congestion::newreno(), Congestion::dctcp(), Congestion::fixed_window(64)];
+    for (routing, congestion) in [Routing::spraying(), cell, gap]
+        .iter()
+        .flat_map(|routing| all.clone().map(|control| (routing.clone(), control)))
     {
         let mut scenario = Scenario::new("spray", network.clone(), Time::from_millis(2_000));
-        scenario.routing = routing;
+        scenario.routing = routing.clone();
         scenario.switches = ports(Discipline::Fifo, Buffering::EachQueue(Bytes::new(30_000)));
-        scenario.transport = short_timeouts(congestion);
+        scenario.transport = short_timeouts(congestion.clone());
         scenario.traffic = vec![once("spray", &pairs, 2_000_000)];
         let outcome = run(&scenario, 1);
         assert!(outcome.flows.iter().any(|flow| flow.drops > 0), "{congestion:?}, {routing:?}: nothing is lost");
@@ -101,11 +103,11 @@ fn flows_whose_packets_overtake_each_other_arrive_whole() {
 fn flows_finish_after_their_only_link_is_repaired() {
     let star = star(&[Rate::from_gbit(1), Rate::from_gbit(1)], 5_000);
     for discipline in [Discipline::Fifo, Discipline::StrictPriority] {
-        for congestion in [Congestion::NewReno, Congestion::Dctcp, Congestion::Fixed(50)] {
+        for congestion in [Congestion::newreno(), Congestion::dctcp(), Congestion::fixed_window(50)] {
             let mut scenario = Scenario::new("outages", star.network.clone(), Time::from_millis(3_000));
             scenario.switches = ports(discipline.clone(), Buffering::Unlimited);
             scenario.hosts = ports(discipline.clone(), Buffering::Unlimited);
-            scenario.transport = short_timeouts(congestion);
+            scenario.transport = short_timeouts(congestion.clone());
             scenario.traffic = vec![listed("f", &[(0, star.hosts[0], star.hosts[1], 3_000_000)])];
             for round in 0..3 {
                 for (at, change) in [(3 + 9 * round, Change::Fails), (7 + 9 * round, Change::Works)] {
@@ -130,7 +132,7 @@ fn flows_change_over_to_the_spine_that_is_left() {
     let hosts: Vec<NodeId> = network.hosts().collect();
     let pairs: Vec<(NodeId, NodeId)> = (0..8).map(|index| (hosts[index], hosts[8 + index])).collect();
     let mut scenario = Scenario::new("spine", network.clone(), Time::from_millis(1_000));
-    scenario.transport = short_timeouts(Congestion::Dctcp);
+    scenario.transport = short_timeouts(Congestion::dctcp());
     scenario.traffic = vec![once("f", &pairs, 5_000_000)];
     let spine = network.find_node("spine1").unwrap();
     scenario.outages = vec![Outage { at: Time::from_millis(2), what: Element::Switch(spine), change: Change::Fails }];
@@ -158,7 +160,7 @@ fn a_longer_way_is_used_while_the_short_one_is_down() {
     cables.join(hosts[0], switches[0], rate, 1_000);
     cables.join(hosts[1], switches[1], rate, 1_000);
     let mut scenario = Scenario::new("triangle", cables.build(), Time::from_millis(60));
-    scenario.transport = short_timeouts(Congestion::Fixed(20));
+    scenario.transport = short_timeouts(Congestion::fixed_window(20));
     scenario.traffic = vec![listed("f", &[(0, hosts[0], hosts[1], 3_000_000)])];
     for (at, change) in [(5, Change::Fails), (15, Change::Works)] {
         for link in [direct.0, direct.1] {

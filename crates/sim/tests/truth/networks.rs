@@ -138,7 +138,7 @@ pub(crate) fn once(name: &str, pairs: &[(NodeId, NodeId)], bytes: u64) -> Traffi
 
 /// A window of so many full packets, for ever.
 pub(crate) fn fixed_window(packets: u32) -> Transport {
-    Transport { congestion: Congestion::Fixed(packets), initial_window: packets, ..Transport::default() }
+    Transport { congestion: Congestion::fixed_window(packets), initial_window: packets, ..Transport::default() }
 }
 
 /// Ports with this order of service and this buffer for each queue.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use wayleave_scenarios::{Arrivals, Buffering, Discipline, Ends, FlowSizes, Routing, Scenario, Traffic};
+use wayleave_schemes::{flowlet, presto};
 use wayleave_sim::Outcome;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{LinkId, Network, NodeId};
@@ -41,7 +42,7 @@ fn flows_between_pods_use_every_core_link() {
     let (network, hosts) = fat_tree();
     let all = Ends::AllToAll(hosts.clone(), hosts);
     let sizes = FlowSizes::Fixed(Bytes::new(10_000));
-    let outcome = run(&scenario(Routing::Flow, vec![Traffic::flows("all", all, Arrivals::Once, sizes)]), 1);
+    let outcome = run(&scenario(Routing::ecmp(), vec![Traffic::flows("all", all, Arrivals::Once, sizes)]), 1);
     let cores = into_cores(&network, &outcome);
     assert_eq!((cores.len(), finished(&outcome, 0)), (16, 240));
     assert!(cores.iter().all(|&bytes| bytes > 0), "{cores:?}");
@@ -56,7 +57,7 @@ fn a_permutation_spreads_over_the_cores() {
     for seed in 0..10 {
         let sizes = FlowSizes::Fixed(Bytes::new(1_000_000));
         let traffic = Traffic::flows("p", Ends::Permutation(hosts.clone()), Arrivals::Once, sizes);
-        let outcome = run(&scenario(Routing::Flow, vec![traffic]), seed);
+        let outcome = run(&scenario(Routing::ecmp(), vec![traffic]), seed);
         assert_eq!(finished(&outcome, 0), 16, "seed {seed}");
         // Data is 1 MB a flow; acknowledgements are 5 % of it.
         let busy = into_cores(&network, &outcome).iter().filter(|&&bytes| bytes > 500_000).count();
@@ -73,8 +74,8 @@ fn a_permutation_spreads_over_the_cores() {
 fn a_flow_stays_on_one_path() {
     let (network, hosts) = fat_tree();
     let gap = Time::from_millis(1);
-    for routing in [Routing::Flow, Routing::Flowlet { gap }] {
-        let outcome = run(&scenario(routing, vec![listed("f", &[(0, hosts[0], hosts[15], 3_000_000)])]), 1);
+    for routing in [Routing::ecmp(), Routing::Flowlet(flowlet::Params { gap })] {
+        let outcome = run(&scenario(routing.clone(), vec![listed("f", &[(0, hosts[0], hosts[15], 3_000_000)])]), 1);
         let data = into_cores(&network, &outcome).into_iter().filter(|&bytes| bytes > 1_000_000).count();
         assert_eq!((data, flow(&outcome, 0).again, finished(&outcome, 0)), (1, 0, 1), "{routing:?}");
     }
@@ -85,7 +86,7 @@ fn a_flow_stays_on_one_path() {
 fn flows_of_one_pair_take_different_paths() {
     let (network, hosts) = fat_tree();
     let flows: Vec<_> = (0..40).map(|index| (index * 200_000, hosts[0], hosts[15], 100_000)).collect();
-    let outcome = run(&scenario(Routing::Flow, vec![listed("f", &flows)]), 1);
+    let outcome = run(&scenario(Routing::ecmp(), vec![listed("f", &flows)]), 1);
     // 4.2 MB of data; acknowledgements are 0.23 MB.
     let data = into_cores(&network, &outcome).into_iter().filter(|&bytes| bytes > 300_000).count();
     assert_eq!((data, finished(&outcome, 0)), (4, 40));
@@ -96,7 +97,7 @@ fn flows_of_one_pair_take_different_paths() {
 #[test]
 fn a_path_for_each_packet_balances_the_cores() {
     let (network, hosts) = fat_tree();
-    let mut scenario = scenario(Routing::Packet, vec![listed("f", &[(0, hosts[0], hosts[15], 8_000 * 1_460)])]);
+    let mut scenario = scenario(Routing::spraying(), vec![listed("f", &[(0, hosts[0], hosts[15], 8_000 * 1_460)])]);
     scenario.transport = fixed_window(20);
     let outcome = run(&scenario, 1);
     let pod = network.node(hosts[0]).name.clone();
@@ -119,7 +120,7 @@ fn flowcells_use_all_paths_and_arrive_in_order() {
     let (network, hosts) = fat_tree();
     let size = Bytes::new(64 * 1024);
     let flows = [(0, hosts[0], hosts[15], 6_000_000), (0, hosts[1], hosts[14], 6_000_000)];
-    let outcome = run(&scenario(Routing::Flowcell { size }, vec![listed("f", &flows)]), 1);
+    let outcome = run(&scenario(Routing::Flowcells(presto::Spreading { size }), vec![listed("f", &flows)]), 1);
     let data: Vec<u64> = into_cores(&network, &outcome).into_iter().filter(|&bytes| bytes > 500_000).collect();
     assert_eq!((data.len(), finished(&outcome, 0)), (4, 2));
     let mean = data.iter().sum::<u64>() as f64 / 4.0;

@@ -17,8 +17,8 @@ fn mixture() -> Scenario {
     let mut scenario = Scenario::new("mixture", network, Time::from_millis(4));
     scenario.warmup = Time::from_millis(1);
     scenario.switches = ports(Discipline::StrictPriority, Buffering::EachQueue(Bytes::new(60_000)));
-    scenario.switches.ecn = Some(Ecn::Threshold(Bytes::new(30_000)));
-    scenario.transport = Transport { congestion: Congestion::Dctcp, ..Transport::default() };
+    scenario.switches.ecn = Ecn::Threshold(Bytes::new(30_000)).into();
+    scenario.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
     let everybody = || Ends::AllToAll(hosts.clone(), hosts.clone());
     let sizes = FlowSizes::published("web-search").unwrap();
     let poisson = PacketKind::Poisson { rate: Rate::from_mbit(30) };

@@ -85,7 +85,7 @@ fn a_transport_that_knows_no_marks_is_not_changed_by_them() {
     let packets = |ecn: Option<Ecn>| {
         let star = star(&[LINE; 3], 1_000);
         let mut scenario = Scenario::new("marks", star.network.clone(), Time::from_millis(20));
-        scenario.switches.ecn = ecn;
+        scenario.switches.ecn = ecn.into();
         let machine = services(&star.network, &[("a", None)]);
         scenario.sharing = Some(Sharing::new(EdgeScheme::StaticLimits(StaticLimits::default()), machine));
         let flow = |name: &str, from: usize| {
@@ -255,7 +255,7 @@ fn under_elasticswitch_guarantees_hold_and_the_rest_is_used() {
     let mut scenario = Scenario::new("elastic", star.network.clone(), Time::from_millis(1_500));
     scenario.warmup = Time::from_millis(750);
     scenario.switches = ports(Discipline::Fifo, Buffering::EachQueue(Bytes::new(500_000)));
-    scenario.switches.ecn = Some(Ecn::Threshold(Bytes::new(80_000)));
+    scenario.switches.ecn = Ecn::Threshold(Bytes::new(80_000)).into();
     scenario.sharing = Some(Sharing::new(EdgeScheme::ElasticSwitch(ElasticSwitch::default()), machine));
     // One of a against four of b, into one host.
     scenario.traffic = (1..6)

@@ -38,7 +38,6 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
             wayleave_sim::Ending::Complete => Ending::Complete,
             wayleave_sim::Ending::Stopped => Ending::Stopped,
             wayleave_sim::Ending::TooManyFlows => Ending::TooManyFlows,
-            wayleave_sim::Ending::Unsupported(_) => Ending::Unsupported,
         },
         duration_ns: scenario.duration.as_nanos(),
         simulated_ns: outcome.simulated.as_nanos(),

@@ -1,14 +1,26 @@
 //! Token buckets in exact integers: tokens are bits times 10^-12, so that a whole number of them comes in every
 //! picosecond.
 
-use wayleave_roles::Bucket;
+use wayleave_roles::{Bucket, Excess};
 
-use crate::clock::{Instant, PS_PER_SECOND};
-use crate::transport::NEVER;
+use crate::clock::{Instant, NEVER, PS_PER_SECOND};
 
-/// One bucket.
+/// A token bucket in wire bytes ([`Bucket`]), with its tokens.
+///
+/// ```
+/// use wayleave_roles::{Bucket, Excess};
+/// use wayleave_stack::TokenBucket;
+/// use wayleave_units::{Bytes, Rate};
+///
+/// // 8 Gbit/s: a byte a nanosecond. The burst is there at once, the next 1,000 B take 1 us.
+/// let bucket = Bucket { rate: Rate::from_gbit(8), burst: Bytes::new(1_538), excess: Excess::Waits };
+/// let mut tokens = TokenBucket::new(bucket, 1_538, 0);
+/// assert_eq!(tokens.ready_at(1_538, 0), 0);
+/// tokens.take(1_538, 0);
+/// assert_eq!(tokens.ready_at(1_000, 0), 1_000_000);
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct TokenBucket {
+pub struct TokenBucket {
     /// In bit/s, which are tokens per ps.
     rate: u64,
     /// The most tokens that it holds.
@@ -16,6 +28,7 @@ pub(crate) struct TokenBucket {
     tokens: u128,
     /// Since when tokens have not been added.
     at: Instant,
+    excess: Excess,
 }
 
 /// Bytes in tokens.
@@ -25,17 +38,29 @@ fn tokens(bytes: u64) -> u128 {
 
 impl TokenBucket {
     /// A full one. A burst below one frame would let nothing through, so it holds at least `frame` bytes in the end.
-    pub(crate) fn new(bucket: Bucket, frame: u32, now: Instant) -> Self {
+    pub fn new(bucket: Bucket, frame: u32, now: Instant) -> Self {
         let depth = tokens(bucket.burst.get().max(u64::from(frame)));
-        Self { rate: bucket.rate.bits_per_second(), depth, tokens: tokens(bucket.burst.get()), at: now }
+        Self {
+            rate: bucket.rate.bits_per_second(),
+            depth,
+            tokens: tokens(bucket.burst.get()),
+            at: now,
+            excess: bucket.excess,
+        }
     }
 
     /// It gets another rate and another depth, and keeps its tokens, up to this.
-    pub(crate) fn replace(&mut self, bucket: Bucket, frame: u32, now: Instant) {
+    pub fn replace(&mut self, bucket: Bucket, frame: u32, now: Instant) {
         self.refill(now);
+        self.excess = bucket.excess;
         self.rate = bucket.rate.bits_per_second();
         self.depth = tokens(bucket.burst.get().max(u64::from(frame)));
         self.tokens = self.tokens.min(self.depth);
+    }
+
+    /// What happens to a packet that finds too few tokens.
+    pub fn excess(&self) -> Excess {
+        self.excess
     }
 
     fn refill(&mut self, now: Instant) {
@@ -45,7 +70,7 @@ impl TokenBucket {
     }
 
     /// When there are tokens for so many bytes: now, or later, or [`NEVER`].
-    pub(crate) fn ready_at(&mut self, bytes: u32, now: Instant) -> Instant {
+    pub fn ready_at(&mut self, bytes: u32, now: Instant) -> Instant {
         self.refill(now);
         let lacks = tokens(u64::from(bytes)).min(self.depth).saturating_sub(self.tokens);
         match lacks {
@@ -56,20 +81,19 @@ impl TokenBucket {
     }
 
     /// Takes the tokens of so many bytes, which are there.
-    pub(crate) fn take(&mut self, bytes: u32, now: Instant) {
+    pub fn take(&mut self, bytes: u32, now: Instant) {
         self.refill(now);
         self.tokens = self.tokens.saturating_sub(tokens(u64::from(bytes)));
     }
 
     /// Puts tokens back that were taken and not used.
-    pub(crate) fn put_back(&mut self, bytes: u32) {
+    pub fn put_back(&mut self, bytes: u32) {
         self.tokens = (self.tokens + tokens(u64::from(bytes))).min(self.depth);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use wayleave_roles::Excess;
     use wayleave_units::{Bytes, Rate};
 
     use super::*;

@@ -8,44 +8,44 @@ use wayleave_topology::NodeId;
 use super::{EdgeId, Edges, NO_PAIR, PairSlot, Wake};
 use crate::clock::{self, Instant};
 use crate::engine::Engine;
-use crate::fabric::Step;
+use crate::fabric::{DropCause, Dropped, Step};
 use crate::packet::{Kind, Packet};
 use crate::random;
 
-/// Messages on their way.
+/// Messages under way.
 #[derive(Debug, Default)]
-pub(super) struct Mail {
-    letters: Vec<Option<Letter>>,
+pub(super) struct Messages {
+    pending: Vec<Option<Message>>,
     free: Vec<u32>,
     sent: u64,
 }
 
 /// One message.
 #[derive(Clone, Debug)]
-struct Letter {
-    way: Way,
-    to: Address,
-    message: AnyMessage,
+struct Message {
+    way: Transit,
+    to: Recipient,
+    body: AnyMessage,
 }
 
-/// Over which way it comes.
+/// How a message travels.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum Transit {
     /// As a packet from one host to another.
     Network(NodeId, NodeId),
     /// Beside the network.
     Outside,
 }
 
-/// Whom it is for.
+/// Whom a message is for.
 #[derive(Clone, Copy, Debug)]
-enum Address {
+enum Recipient {
     /// The sending end of a pair, from the receiving one.
     Sender(PairSlot, u32),
     /// The receiving end, from the sending one.
     Receiver(PairSlot, u32),
-    /// A machine, from a broker.
-    Machine(EdgeId, BrokerId),
+    /// A machine of a scheme, from a broker.
+    Machine(EdgeId, u8, BrokerId),
     /// A broker.
     Broker(BrokerId, Member),
 }
@@ -67,9 +67,9 @@ impl Engine {
         // The pair is being forgotten.
         let Some(slot) = slot else { return };
         let pair = &edges.pairs[slot as usize];
-        let way = Way::Network(host.node, if is_back { pair.key.0 } else { pair.key.1 });
-        let to = if is_back { Address::Sender(slot, pair.epoch) } else { Address::Receiver(slot, pair.epoch) };
-        self.post(Letter { way, to, message }, now);
+        let way = Transit::Network(host.node, if is_back { pair.key.0 } else { pair.key.1 });
+        let to = if is_back { Recipient::Sender(slot, pair.epoch) } else { Recipient::Receiver(slot, pair.epoch) };
+        self.post(Message { way, to, body: message }, now);
     }
 
     /// Somebody writes to a broker.
@@ -83,22 +83,23 @@ impl Engine {
             Member::Broker(broker) => edges.brokers.host(broker),
         };
         let way = way(host, edges.brokers.host(to));
-        self.hand_over(Letter { way, to: Address::Broker(to, from), message }, now);
+        self.hand_over(Message { way, to: Recipient::Broker(to, from), body: message }, now);
     }
 
-    /// A broker writes to a machine.
+    /// A broker writes to a machine of its scheme.
     pub(super) fn send_to_machine(&mut self, from: BrokerId, to: EdgeId, message: AnyMessage, now: Instant) {
         let Some(edges) = self.edges.as_deref() else { return };
         let way = way(edges.brokers.host(from), Some(edges.hosts[to as usize].node));
-        self.hand_over(Letter { way, to: Address::Machine(to, from), message }, now);
+        let Some(scheme) = edges.brokers.scheme(from) else { return };
+        self.hand_over(Message { way, to: Recipient::Machine(to, scheme, from), body: message }, now);
     }
 
     /// A message of a broker is on its way: at once within a machine, otherwise with the faults of the scenario.
-    fn hand_over(&mut self, letter: Letter, now: Instant) {
-        if let Way::Network(from, to) = letter.way
+    fn hand_over(&mut self, message: Message, now: Instant) {
+        if let Transit::Network(from, to) = message.way
             && from == to
         {
-            self.read_letter(letter, now);
+            self.deliver_message(message, now);
             return;
         }
         let Some(edges) = self.edges.as_deref_mut() else { return };
@@ -108,50 +109,50 @@ impl Engine {
             let Some(edges) = self.edges.as_deref_mut() else { return };
             let is_lost = random::unit(&mut edges.rng) < faults.loss;
             let mut delay = (random::unit(&mut edges.rng) * clock::from_time(faults.delay) as f64) as Instant;
-            if let (Way::Outside, EdgeScheme::Parley(settings)) = (letter.way, &edges.sharing.scheme)
+            if let (Transit::Outside, EdgeScheme::Parley(settings)) = (message.way, &edges.sharing.scheme)
                 && let FabricBrokerAt::Outside(away) = settings.fabric_broker
             {
                 delay += clock::from_time(away);
             }
             if is_lost {
-                edges.account.message(letter.message.wire_bytes());
+                edges.account.message(message.body.wire_bytes());
                 edges.account.message_lost();
             } else if delay == 0 {
-                self.post(letter.clone(), now);
+                self.post(message.clone(), now);
             } else {
-                let number = edges.mail.keep(letter.clone());
-                self.arm(now.saturating_add(delay), Wake::Letter(number));
+                let number = edges.messages.keep(message.clone());
+                self.arm(now.saturating_add(delay), Wake::Message(number));
             }
         }
     }
 
     /// A message that was held back goes on.
-    pub(super) fn send_letter(&mut self, number: u32, now: Instant) {
+    pub(super) fn send_held(&mut self, number: u32, now: Instant) {
         let Some(edges) = self.edges.as_deref_mut() else { return };
-        let Some(letter) = edges.mail.take(number) else { return };
-        match letter.way {
-            Way::Network(..) => self.post(letter, now),
-            Way::Outside => {
-                edges.account.message(letter.message.wire_bytes());
-                self.read_letter(letter, now);
+        let Some(message) = edges.messages.take(number) else { return };
+        match message.way {
+            Transit::Network(..) => self.post(message, now),
+            Transit::Outside => {
+                edges.account.message(message.body.wire_bytes());
+                self.deliver_message(message, now);
                 self.carry_out(now);
             }
         }
     }
 
     /// A message leaves its host as a packet.
-    fn post(&mut self, letter: Letter, now: Instant) {
-        let Way::Network(from, to) = letter.way else { return };
+    fn post(&mut self, message: Message, now: Instant) {
+        let Transit::Network(from, to) = message.way else { return };
         let attached = |node: NodeId| self.spec.attachments[node.index()];
         let (Some(source), Some(sink)) = (attached(from), attached(to)) else { return };
         let Some(edges) = self.edges.as_deref_mut() else { return };
-        let bytes = letter.message.wire_bytes();
+        let bytes = message.body.wire_bytes();
         let queue = edges.sharing.queue;
         edges.account.message(bytes);
-        edges.mail.sent += 1;
+        edges.messages.sent += 1;
         // Spread over paths, without random numbers.
-        let spread = (edges.mail.sent.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32;
-        let number = edges.mail.keep(letter);
+        let spread = (edges.messages.sent.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32;
+        let number = edges.messages.keep(message);
         let paths = self.router.paths(source.switch, sink.switch, queue, &mut self.fabric.routes);
         let route = self.router.start(paths, spread % self.router.count(paths).max(1));
         let packet = Packet {
@@ -167,7 +168,7 @@ impl Engine {
         };
         let id = self.fabric.arena.insert(packet);
         if route.is_none() {
-            self.dropped(id);
+            self.dropped(Dropped { id, cause: DropCause::NoRoute });
         } else if let Some(dropped) = self.fabric.enter(Step::new(source.up.0, queue), id, now) {
             self.dropped(dropped);
         }
@@ -176,38 +177,38 @@ impl Engine {
     /// A message arrives.
     #[cold]
     pub(crate) fn message_arrived(&mut self, number: u32, now: Instant) {
-        if let Some(letter) = self.edges.as_deref_mut().and_then(|edges| edges.mail.take(number)) {
-            self.read_letter(letter, now);
+        if let Some(message) = self.edges.as_deref_mut().and_then(|edges| edges.messages.take(number)) {
+            self.deliver_message(message, now);
         }
     }
 
     /// Whom a message is for hears it.
-    fn read_letter(&mut self, letter: Letter, now: Instant) {
-        let Letter { to, message, .. } = letter;
+    fn deliver_message(&mut self, message: Message, now: Instant) {
+        let Message { to, body: message, .. } = message;
         let Some(edges) = self.edges.as_deref() else { return };
         match to {
-            Address::Sender(slot, epoch) => {
+            Recipient::Sender(slot, epoch) => {
                 let Some(pair) = edges.open_pair(slot, epoch) else { return };
                 let from = Origin::Receiver(pair.outgoing);
-                self.tell(pair.sender, HostInput::Message { from, message }, now);
+                self.tell(pair.sender, pair.scheme, HostInput::Message { from, message }, now);
             }
-            Address::Receiver(slot, epoch) => {
+            Recipient::Receiver(slot, epoch) => {
                 let Some(pair) = edges.open_pair(slot, epoch) else { return };
-                let edge = pair.receiver;
+                let (edge, scheme) = (pair.receiver, pair.scheme);
                 let Some(incoming) = self.incoming(slot, now) else { return };
-                self.tell(edge, HostInput::Message { from: Origin::Sender(incoming), message }, now);
+                self.tell(edge, scheme, HostInput::Message { from: Origin::Sender(incoming), message }, now);
             }
-            Address::Machine(edge, from) => {
-                self.tell(edge, HostInput::Message { from: Origin::Broker(from), message }, now);
+            Recipient::Machine(edge, scheme, from) => {
+                self.tell(edge, scheme, HostInput::Message { from: Origin::Broker(from), message }, now);
             }
-            Address::Broker(broker, from) => self.tell_broker(broker, BrokerInput::Message { from, message }, now),
+            Recipient::Broker(broker, from) => self.tell_broker(broker, BrokerInput::Message { from, message }, now),
         }
     }
 
     /// A message is lost.
     pub(crate) fn message_lost(&mut self, number: u32) {
         if let Some(edges) = self.edges.as_deref_mut() {
-            edges.mail.take(number);
+            edges.messages.take(number);
             edges.account.message_lost();
         }
     }
@@ -215,29 +216,29 @@ impl Engine {
 
 impl Edges {
     /// A pair, unless it was forgotten meanwhile.
-    fn open_pair(&self, slot: PairSlot, epoch: u32) -> Option<&super::pairs::Pair> {
+    pub(super) fn open_pair(&self, slot: PairSlot, epoch: u32) -> Option<&super::pairs::Pair> {
         self.pairs.get(slot as usize).filter(|pair| pair.epoch == epoch)
     }
 }
 
-impl Mail {
-    fn keep(&mut self, letter: Letter) -> u32 {
+impl Messages {
+    fn keep(&mut self, message: Message) -> u32 {
         if let Some(number) = self.free.pop() {
-            self.letters[number as usize] = Some(letter);
+            self.pending[number as usize] = Some(message);
             return number;
         }
-        self.letters.push(Some(letter));
-        self.letters.len() as u32 - 1
+        self.pending.push(Some(message));
+        self.pending.len() as u32 - 1
     }
 
-    fn take(&mut self, number: u32) -> Option<Letter> {
-        let letter = self.letters.get_mut(number as usize)?.take()?;
+    fn take(&mut self, number: u32) -> Option<Message> {
+        let message = self.pending.get_mut(number as usize)?.take()?;
         self.free.push(number);
-        Some(letter)
+        Some(message)
     }
 }
 
 /// Who is at no host is outside of the network.
-fn way(from: Option<NodeId>, to: Option<NodeId>) -> Way {
-    from.zip(to).map_or(Way::Outside, |(from, to)| Way::Network(from, to))
+fn way(from: Option<NodeId>, to: Option<NodeId>) -> Transit {
+    from.zip(to).map_or(Transit::Outside, |(from, to)| Transit::Network(from, to))
 }

@@ -1,18 +1,27 @@
 //! Links, ports and the packets on them: how a packet gets from one node to the next.
+//!
+//! Here are the routes, first-come-first-served ports and what is counted; `queued` has ports that hold their packets,
+//! `failures` links that fail, and what becomes of the packets there.
 
-use wayleave_roles::{IntHop, Mark, QueueState, Switch};
-use wayleave_schemes::transports::AnyMarking;
+mod failures;
+mod queued;
+#[cfg(test)]
+mod tests;
+
+use wayleave_schemes::transports::AnySwitch;
 use wayleave_units::{Bytes, Rate};
 
 use crate::clock::{self, Instant, LineSpeed};
 use crate::events::EventQueue;
 use crate::link::{Found, Link, NO_LIMIT, Port, Target};
-use crate::packet::{Arena, Flags, NO_PACKET, PacketId};
+use crate::packet::{Arena, Flags, PacketId};
 use crate::port::{Pool, QueuedPort};
-use crate::recorder::{self, Recorder};
+use crate::recorder::Recorder;
 use crate::stats::{Histogram, Levels};
 use crate::telemetry::TelemetryArena;
-use crate::trace::{DropReason, Event};
+use crate::trace::Event;
+
+pub(crate) use failures::{DropCause, Dropped, Health, LinkHealth};
 
 /// A step of a route: a link, and a queue of the port that it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +83,7 @@ pub(crate) enum Arrival {
     /// In the next port.
     OnItsWay,
     /// In the next port, where this one was dropped.
-    Dropped(PacketId),
+    Dropped(Dropped),
     /// There was none: the event is out of date.
     Nothing,
 }
@@ -88,8 +97,10 @@ pub(crate) struct Fabric {
     /// Per link.
     pub(crate) rates: Vec<Rate>,
     pub(crate) ports: Vec<QueuedPort>,
-    /// Per queued port: its marking and whether it writes telemetry.
-    pub(crate) marking: Vec<(AnyMarking, bool)>,
+    /// What the queues of queued ports do beside queueing; each port knows where its own begin.
+    pub(crate) switches: Vec<AnySwitch>,
+    /// Per link.
+    pub(crate) health: Vec<LinkHealth>,
     pub(crate) pools: Vec<Pool>,
     pub(crate) arena: Arena,
     pub(crate) events: EventQueue,
@@ -173,7 +184,7 @@ impl Fabric {
 
     /// A packet comes to a port. Returns the packet that was dropped, this one or another, if one was.
     #[inline]
-    pub(crate) fn enter(&mut self, step: Step, id: PacketId, now: Instant) -> Option<PacketId> {
+    pub(crate) fn enter(&mut self, step: Step, id: PacketId, now: Instant) -> Option<Dropped> {
         let link = step.link();
         match self.links[link as usize].port() {
             Port::Fifo => self.enter_fifo(link, id, now),
@@ -182,7 +193,7 @@ impl Fabric {
     }
 
     #[inline]
-    fn enter_fifo(&mut self, link: u32, id: PacketId, now: Instant) -> Option<PacketId> {
+    fn enter_fifo(&mut self, link: u32, id: PacketId, now: Instant) -> Option<Dropped> {
         let state = &mut self.links[link as usize];
         let size = self.arena.get(id).size;
         match state.look(size, self.largest, now, &self.arena) {
@@ -206,11 +217,7 @@ impl Fabric {
                     }
                 }
             }
-            Found::Full => {
-                self.records[link as usize * self.stride].drops += 1;
-                self.note(recorder::FULL, (link, 0), id, now);
-                return Some(id);
-            }
+            Found::Full => return Some(self.refuse(link, 0, id, now)),
         }
         self.note(Event::Enqueued, (link, 0), id, now);
         self.level(link, size, now);
@@ -260,186 +267,6 @@ impl Fabric {
         let record = &mut self.records[link as usize * self.stride];
         let count = u64::from(std::mem::take(&mut state.immediate));
         record.wait.record_many(0, count);
-    }
-
-    fn enter_queued(&mut self, link: u32, number: u32, asked: u8, id: PacketId, now: Instant) -> Option<PacketId> {
-        let state = &self.links[link as usize];
-        let is_sending = state.free_at > now;
-        let port = &mut self.ports[number as usize];
-        let queue = port.queue(asked);
-        let size = self.arena.get(id).size;
-        let mut held = port.held(queue, is_sending);
-        let pool = port.pool.map(|pool| &self.pools[pool as usize]);
-        let mut evicted = None;
-        if !port.has_room(queue, size, held, pool) {
-            evicted = Some(id);
-            let urgency = self.arena.get(id).urgency();
-            if port.is_by_remaining()
-                && port.is_up
-                && let Some(worst) = port.least_urgent(urgency, &self.arena)
-                && self.arena.get(worst).size >= size
-            {
-                port.remove(worst, &mut self.arena);
-                let freed = self.arena.get(worst).size;
-                held -= freed;
-                if let Some(pool) = port.pool {
-                    let pool = &mut self.pools[pool as usize];
-                    pool.used = pool.used.saturating_sub(u64::from(freed));
-                }
-                evicted = Some(worst);
-            }
-            self.records[link as usize * self.stride + usize::from(queue)].drops += 1;
-            let reason = if evicted == Some(id) { recorder::FULL } else { Event::Dropped(DropReason::PushedOut) };
-            self.note(reason, (link, queue), evicted.unwrap_or(id), now);
-            if evicted == Some(id) {
-                return evicted;
-            }
-        }
-        self.accept(link, number, queue, id, held, now);
-        evicted
-    }
-
-    /// A packet for which there is room.
-    fn accept(&mut self, link: u32, port: u32, queue: u8, id: PacketId, held: u32, now: Instant) {
-        let free_at = self.links[link as usize].free_at;
-        let is_sending = free_at > now;
-        let record = link as usize * self.stride + usize::from(queue);
-        let packet = self.arena.get_mut(id);
-        let size = packet.size;
-        packet.due = now;
-        packet.next = NO_PACKET;
-        if packet.flags.has(Flags::ECN_CAPABLE) {
-            let idle_since = (!is_sending && held == 0).then(|| clock::to_time(free_at));
-            let found = QueueState { queued: Bytes::new(u64::from(held)), idle_since };
-            if self.marking[port as usize].0.on_arrival(clock::to_time(now), found, size) == Mark::Congestion {
-                packet.flags = packet.flags.with(Flags::MARKED);
-                self.records[record].marks += 1;
-            }
-        }
-        self.note(Event::Enqueued, (link, queue), id, now);
-        self.level(link, size, now);
-        let state = &mut self.ports[port as usize];
-        if let Some(pool) = state.pool {
-            self.pools[pool as usize].used += u64::from(size);
-        }
-        if !is_sending && state.is_empty() && !state.is_scheduled {
-            self.records[record].immediate += 1;
-            self.send(link, port, queue, id, now);
-            return;
-        }
-        state.push(queue, id, size, &mut self.arena);
-        self.records[record].peak = self.records[record].peak.max(held + size);
-        self.count(Sample { record: record as u32, kind: SampleKind::Found, value: u64::from(held) });
-        self.schedule_service(link, now);
-    }
-
-    /// Puts the event of a port that is busy and has more to send.
-    #[inline]
-    pub(crate) fn schedule_service(&mut self, link: u32, now: Instant) {
-        let actor = self.service_actor(link);
-        let state = &self.links[link as usize];
-        let Port::Queued(port) = state.port() else { return };
-        let port = &mut self.ports[port as usize];
-        if !port.is_scheduled {
-            port.is_scheduled = true;
-            self.events.put(state.free_at.max(now), actor);
-        }
-    }
-
-    /// The event of a port that is free again: it sends the next packet.
-    pub(crate) fn serve(&mut self, link: u32, now: Instant) {
-        let Port::Queued(number) = self.links[link as usize].port() else { return };
-        let port = &mut self.ports[number as usize];
-        port.is_scheduled = false;
-        if let Some(pool) = port.pool {
-            let pool = &mut self.pools[pool as usize];
-            pool.used = pool.used.saturating_sub(u64::from(port.last_sent()));
-            port.send(0, 0);
-        }
-        if let Some((queue, id)) = port.pop(&mut self.arena) {
-            let waited = now - self.arena.get(id).due;
-            let record = (link as usize * self.stride + usize::from(queue)) as u32;
-            self.count(Sample { record, kind: SampleKind::Wait { own: 0 }, value: waited });
-            self.send(link, number, queue, id, now);
-        }
-    }
-
-    /// An idle port sends a packet.
-    fn send(&mut self, link: u32, number: u32, queue: u8, id: PacketId, now: Instant) {
-        let packet = self.arena.get(id);
-        let (size, asks) = (packet.size, packet.flags.has(Flags::TELEMETRY));
-        let port = &mut self.ports[number as usize];
-        port.send(queue, size);
-        let has_more = !port.is_empty() || port.pool.is_some();
-        if asks && self.marking[number as usize].1 {
-            self.stamp(link, number, queue, id, now);
-        }
-        let state = &mut self.links[link as usize];
-        let speeds = &self.speeds;
-        let transmission = state.transmission(size, || speeds[link as usize]);
-        state.sent_bytes += u64::from(size);
-        let was_empty = state.append(id, transmission, now, &mut self.arena);
-        let departs = state.free_at;
-        self.hops += 1;
-        self.note(Event::Departed, (link, queue), id, departs);
-        if was_empty {
-            let due = self.arena.get(id).due;
-            self.events.put(due, link);
-        }
-        if has_more {
-            self.schedule_service(link, now);
-        }
-    }
-
-    /// The port writes its state into a packet that leaves.
-    fn stamp(&mut self, link: u32, number: u32, queue: u8, id: PacketId, now: Instant) {
-        let queued = self.ports[number as usize].held(queue, false);
-        let hop = IntHop {
-            rate: self.rates[link as usize],
-            queue: Bytes::new(u64::from(queued)),
-            sent: Bytes::new(self.links[link as usize].sent_bytes),
-            at: clock::to_time(now),
-            ..IntHop::default()
-        };
-        self.telemetry.push(self.arena.get(id).extra.telemetry(), hop);
-    }
-
-    /// A link fails: what is on it and what waits for it is lost.
-    pub(crate) fn fail(&mut self, link: u32, now: Instant) -> Vec<PacketId> {
-        let state = &mut self.links[link as usize];
-        let mut gone = Vec::new();
-        state.clear(now, &self.arena, |id| gone.push(id));
-        match state.port() {
-            Port::Fifo => state.limit = 0,
-            Port::Queued(number) => {
-                let port = &mut self.ports[number as usize];
-                port.is_up = false;
-                let sending = port.last_sent();
-                let mut freed = if port.is_scheduled { u64::from(sending) } else { 0 };
-                while let Some((_, id)) = port.pop(&mut self.arena) {
-                    freed += u64::from(self.arena.get(id).size);
-                    gone.push(id);
-                }
-                port.send(0, 0);
-                if let Some(pool) = port.pool {
-                    let pool = &mut self.pools[pool as usize];
-                    pool.used = pool.used.saturating_sub(freed);
-                }
-            }
-        }
-        for &id in &gone {
-            self.note(Event::Lost, (link, 0), id, now);
-        }
-        gone
-    }
-
-    /// A link works again.
-    pub(crate) fn repair(&mut self, link: u32, limit: u32) {
-        let state = &mut self.links[link as usize];
-        match state.port() {
-            Port::Fifo => state.limit = limit,
-            Port::Queued(number) => self.ports[number as usize].is_up = true,
-        }
     }
 
     /// A packet comes to a port: what it holds then, if that is recorded.
@@ -495,6 +322,7 @@ impl Fabric {
         for link in &mut self.links {
             (link.sent_bytes, link.immediate) = (0, 0);
         }
+        self.health.iter_mut().for_each(|health| health.lost_silently = 0);
     }
 
     /// Bytes of memory of what grows with traffic.

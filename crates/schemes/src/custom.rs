@@ -1,0 +1,125 @@
+//! Tunnels and pairs' paths, one enum for each role. The only ones yet are those of schemes that are not in this repository.
+
+use std::fmt;
+
+use wayleave_roles::{
+    Departure, Entry, FlowStart, IntHop, LocalFlow, Path, PathReport, Slot, Tunnel, TunnelAck, TunnelPacket,
+    TunnelQueue, Turn,
+};
+use wayleave_units::{Rate, Time};
+
+/// The tunnel of a pair, whichever scheme it belongs to.
+pub enum AnyTunnel {
+    /// Of a scheme that is not in this repository.
+    Custom(Box<dyn Tunnel + Send>),
+}
+
+impl fmt::Debug for AnyTunnel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Custom(_) => f.write_str("Custom"),
+        }
+    }
+}
+
+impl Tunnel for AnyTunnel {
+    fn on_open(&mut self, now: Time, flow: LocalFlow, start: &FlowStart) {
+        match self {
+            Self::Custom(tunnel) => tunnel.on_open(now, flow, start),
+        }
+    }
+
+    fn on_close(&mut self, now: Time, flow: LocalFlow) {
+        match self {
+            Self::Custom(tunnel) => tunnel.on_close(now, flow),
+        }
+    }
+
+    fn on_arrival(&mut self, now: Time, packet: TunnelPacket, queue: TunnelQueue) -> Entry {
+        match self {
+            Self::Custom(tunnel) => tunnel.on_arrival(now, packet, queue),
+        }
+    }
+
+    fn next(&mut self, now: Time) -> Turn {
+        match self {
+            Self::Custom(tunnel) => tunnel.next(now),
+        }
+    }
+
+    fn on_departure(&mut self, now: Time, packet: TunnelPacket) {
+        match self {
+            Self::Custom(tunnel) => tunnel.on_departure(now, packet),
+        }
+    }
+
+    fn on_ack(&mut self, now: Time, flow: LocalFlow, ack: TunnelAck, queue: TunnelQueue) -> u64 {
+        match self {
+            Self::Custom(tunnel) => tunnel.on_ack(now, flow, ack, queue),
+        }
+    }
+
+    fn on_slot(&mut self, now: Time) -> Option<Slot> {
+        match self {
+            Self::Custom(tunnel) => tunnel.on_slot(now),
+        }
+    }
+
+    fn on_rate(&mut self, now: Time, rate: Option<Rate>) {
+        match self {
+            Self::Custom(tunnel) => tunnel.on_rate(now, rate),
+        }
+    }
+
+    fn on_weight(&mut self, now: Time, weight: u32) {
+        match self {
+            Self::Custom(tunnel) => tunnel.on_weight(now, weight),
+        }
+    }
+}
+
+/// What spreads a pair's packets over its paths, where the flows do not choose for themselves.
+pub enum AnyPairPath {
+    /// Of a scheme that is not in this repository.
+    Custom(Box<dyn Path + Send>),
+}
+
+impl fmt::Debug for AnyPairPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Custom(_) => f.write_str("Custom"),
+        }
+    }
+}
+
+impl Path for AnyPairPath {
+    fn choose(&mut self, now: Time, departure: Departure) -> u32 {
+        match self {
+            Self::Custom(path) => path.choose(now, departure),
+        }
+    }
+
+    fn choose_for(&mut self, now: Time, flow: LocalFlow, departure: Departure) -> u32 {
+        match self {
+            Self::Custom(path) => path.choose_for(now, flow, departure),
+        }
+    }
+
+    fn on_report(&mut self, now: Time, report: PathReport) {
+        match self {
+            Self::Custom(path) => path.on_report(now, report),
+        }
+    }
+
+    fn on_telemetry(&mut self, now: Time, path: u32, hops: &[IntHop]) {
+        match self {
+            Self::Custom(role) => role.on_telemetry(now, path, hops),
+        }
+    }
+
+    fn on_paths_changed(&mut self, now: Time) {
+        match self {
+            Self::Custom(path) => path.on_paths_changed(now),
+        }
+    }
+}

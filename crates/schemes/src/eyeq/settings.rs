@@ -1,0 +1,78 @@
+//! What a scenario can say of EyeQ.
+
+use wayleave_roles::{ClassId, Kind, Parameters, Setting, Value, nested, params};
+use wayleave_units::{Bytes, Time};
+
+use super::{MeterParams, Params};
+use crate::edges::HostSetup;
+
+/// A size, also of nothing.
+const SIZE: Kind = Kind::Bytes { least: Bytes::ZERO, most: Bytes::MAX };
+
+params! {
+    /// What is said of EyeQ. What is `None` or empty is as in [`Params`].
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Settings {
+        /// T, in which arrivals are measured.
+        pub interval: Option<Time> = None, "interval", Kind::TIME, "Parley, Table 1: T", { default: "200us" };
+        /// Of the control equation, in steps of 0.01.
+        pub alpha_percent: Option<u8> = None, "alpha", Kind::Hundredths { least: 1, most: 100 },
+            "Parley, Table 1: alpha", { default: "0.5" };
+        /// One message for so much that a class receives.
+        pub sample: Option<Bytes> = None, "sample", Kind::BYTES, "Parley, 3.2.1", { default: "10kB" };
+        /// How much of a line the meters share out.
+        pub receive_percent: Option<u8> = None, "receivePercent", Kind::Percent { least: 1, most: 100 },
+            "EyeQ's released program: 9 of 10 Gbit/s", { default: "90" };
+        /// Of the limiter of a pair.
+        pub pair_burst: Option<Bytes> = None, "pairBurst", Kind::BYTES, "Parley, 4: the limiters of Fig. 9",
+            { default: "64kB" };
+        /// Of the limiter of a class.
+        pub class_burst: Option<Bytes> = None, "classBurst", Kind::BYTES, "as of a pair; Parley, 7, says when more",
+            { default: "64kB" };
+        /// Other bursts for what single services send.
+        pub bursts: Vec<(String, Bytes)> = Vec::new(), "bursts", Kind::ByService(&SIZE), "Parley, section 7";
+        /// The weights of services as senders.
+        pub sender_weights: Vec<(String, u32)> = Vec::new(), "senderWeights", Kind::ByService(&Kind::COUNT),
+            "Parley, 3.2.1: w_sender", { default: "1" };
+    }
+}
+
+impl Settings {
+    /// The parameters of a machine with these services.
+    pub(crate) fn params(&self, setup: &HostSetup<'_>) -> Params {
+        let usual = Params::default();
+        let (policy, services) = (setup.policy, setup.services);
+        let class = |service: usize| services.class_at(policy, Some(service));
+        let parent = |service: usize| Some((class(service), class(policy.parent(service)?)));
+        Params {
+            meter: MeterParams {
+                alpha_percent: self.alpha_percent.unwrap_or(usual.meter.alpha_percent),
+                ..usual.meter
+            },
+            interval: self.interval.unwrap_or(usual.interval),
+            sample: self.sample.unwrap_or(usual.sample),
+            receive_percent: self.receive_percent.unwrap_or(usual.receive_percent),
+            pair_burst: self.pair_burst.unwrap_or(usual.pair_burst),
+            class_burst: self.class_burst.unwrap_or(usual.class_burst),
+            class_bursts: named(&self.bursts, setup),
+            sender_weights: named(&self.sender_weights, setup),
+            parents: (0..policy.services().len()).filter_map(parent).collect(),
+            ..usual
+        }
+    }
+}
+
+fn named<T: Copy>(list: &[(String, T)], setup: &HostSetup<'_>) -> Vec<(ClassId, T)> {
+    list.iter().filter_map(|(name, value)| Some((setup.services.class(name)?, *value))).collect()
+}
+
+/// Within a scheme that has it for a machine shaper.
+impl Setting for Settings {
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Scheme(given) = value { Self::with(&given).ok() } else { None }
+    }
+
+    fn to_value(&self) -> Value {
+        nested(self)
+    }
+}

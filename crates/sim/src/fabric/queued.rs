@@ -1,0 +1,167 @@
+//! Ports that hold their packets until they send them: several queues, another order, a shared buffer, telemetry.
+
+use wayleave_roles::{IntHop, Mark, QueueState, Switch};
+use wayleave_units::Bytes;
+
+use super::{DropCause, Dropped, Fabric, Sample, SampleKind};
+use crate::clock::{self, Instant};
+use crate::link::Port;
+use crate::packet::{Flags, NO_PACKET, PacketId};
+use crate::trace::{DropReason, Event};
+
+impl Fabric {
+    pub(super) fn enter_queued(
+        &mut self,
+        link: u32,
+        number: u32,
+        asked: u8,
+        id: PacketId,
+        now: Instant,
+    ) -> Option<Dropped> {
+        let state = &self.links[link as usize];
+        let is_sending = state.free_at > now;
+        let port = &mut self.ports[number as usize];
+        let queue = port.queue(asked);
+        let size = self.arena.get(id).size;
+        let mut held = port.held(queue, is_sending);
+        let pool = port.pool.map(|pool| &self.pools[pool as usize]);
+        let mut evicted = None;
+        if !port.has_room(queue, size, held, pool) {
+            let urgency = self.arena.get(id).urgency();
+            if port.is_by_remaining()
+                && port.is_up
+                && let Some(worst) = port.least_urgent(urgency, &self.arena)
+                && self.arena.get(worst).size >= size
+            {
+                port.remove(worst, &mut self.arena);
+                let freed = self.arena.get(worst).size;
+                held -= freed;
+                if let Some(pool) = port.pool {
+                    let pool = &mut self.pools[pool as usize];
+                    pool.used = pool.used.saturating_sub(u64::from(freed));
+                }
+                evicted = Some(Dropped { id: worst, cause: DropCause::PushedOut });
+                self.records[link as usize * self.stride + usize::from(queue)].drops += 1;
+                self.note(Event::Dropped(DropReason::PushedOut), (link, queue), worst, now);
+            } else {
+                return Some(self.refuse(link, queue, id, now));
+            }
+        }
+        self.accept(link, number, queue, id, held, now);
+        evicted
+    }
+
+    /// A packet for which there is room.
+    fn accept(&mut self, link: u32, port: u32, queue: u8, id: PacketId, held: u32, now: Instant) {
+        let free_at = self.links[link as usize].free_at;
+        let is_sending = free_at > now;
+        let record = link as usize * self.stride + usize::from(queue);
+        let packet = self.arena.get_mut(id);
+        let size = packet.size;
+        packet.due = now;
+        packet.next = NO_PACKET;
+        let is_capable = packet.flags.has(Flags::ECN_CAPABLE);
+        let roles = self.ports[port as usize].roles;
+        if is_capable || roles.sees_all(queue) {
+            let idle_since = (!is_sending && held == 0).then(|| clock::to_time(free_at));
+            let found = QueueState { queued: Bytes::new(u64::from(held)), idle_since };
+            let mark = self.switches[roles.place(queue)].on_arrival(clock::to_time(now), found, size);
+            if is_capable && mark == Mark::Congestion {
+                packet.flags = packet.flags.with(Flags::MARKED);
+                self.records[record].marks += 1;
+            }
+        }
+        self.note(Event::Enqueued, (link, queue), id, now);
+        self.level(link, size, now);
+        let state = &mut self.ports[port as usize];
+        if let Some(pool) = state.pool {
+            self.pools[pool as usize].used += u64::from(size);
+        }
+        if !is_sending && state.is_empty() && !state.is_scheduled {
+            self.records[record].immediate += 1;
+            self.send(link, port, queue, id, now);
+            return;
+        }
+        state.push(queue, id, size, &mut self.arena);
+        self.records[record].peak = self.records[record].peak.max(held + size);
+        self.count(Sample { record: record as u32, kind: SampleKind::Found, value: u64::from(held) });
+        self.schedule_service(link, now);
+    }
+
+    /// Puts the event of a port that is busy and has more to send.
+    #[inline]
+    pub(crate) fn schedule_service(&mut self, link: u32, now: Instant) {
+        let actor = self.service_actor(link);
+        let state = &self.links[link as usize];
+        let Port::Queued(port) = state.port() else { return };
+        let port = &mut self.ports[port as usize];
+        if !port.is_scheduled {
+            port.is_scheduled = true;
+            self.events.put(state.free_at.max(now), actor);
+        }
+    }
+
+    /// The event of a port that is free again: it sends the next packet.
+    pub(crate) fn serve(&mut self, link: u32, now: Instant) {
+        let Port::Queued(number) = self.links[link as usize].port() else { return };
+        let port = &mut self.ports[number as usize];
+        port.is_scheduled = false;
+        if let Some(pool) = port.pool {
+            let pool = &mut self.pools[pool as usize];
+            pool.used = pool.used.saturating_sub(u64::from(port.last_sent()));
+            port.finish_sending();
+        }
+        if let Some((queue, id)) = port.pop(&mut self.arena) {
+            let waited = now - self.arena.get(id).due;
+            let record = (link as usize * self.stride + usize::from(queue)) as u32;
+            self.count(Sample { record, kind: SampleKind::Wait { own: 0 }, value: waited });
+            self.send(link, number, queue, id, now);
+        }
+    }
+
+    /// An idle port sends a packet.
+    fn send(&mut self, link: u32, number: u32, queue: u8, id: PacketId, now: Instant) {
+        let packet = self.arena.get(id);
+        let (size, asks) = (packet.size, packet.flags.has(Flags::TELEMETRY));
+        let port = &mut self.ports[number as usize];
+        let has_more = !port.is_empty() || port.pool.is_some();
+        if asks && port.roles.stamps(queue) {
+            self.stamp(link, number, queue, id, now);
+        }
+        self.ports[number as usize].send(queue, size);
+        let state = &mut self.links[link as usize];
+        let speeds = &self.speeds;
+        let transmission = state.transmission(size, || speeds[link as usize]);
+        state.sent_bytes += u64::from(size);
+        let was_empty = state.append(id, transmission, now, &mut self.arena);
+        let departs = state.free_at;
+        self.hops += 1;
+        self.note(Event::Departed, (link, queue), id, departs);
+        if was_empty {
+            let due = self.arena.get(id).due;
+            self.events.put(due, link);
+        }
+        if has_more {
+            self.schedule_service(link, now);
+        }
+    }
+
+    /// A queue writes its state into a packet that leaves it, and its switch role may write more.
+    fn stamp(&mut self, link: u32, number: u32, queue: u8, id: PacketId, now: Instant) {
+        let stack = self.arena.get(id).extra.telemetry();
+        let port = &self.ports[number as usize];
+        let probe = self.telemetry.probe(stack);
+        let at = clock::to_time(now);
+        let mut hop = IntHop {
+            rate: self.rates[link as usize],
+            queue: Bytes::new(u64::from(port.held(queue, false))),
+            sent: Bytes::new(port.sent(queue)),
+            at,
+            windows: probe.map_or(Bytes::ZERO, |(_, windows)| windows),
+            ..IntHop::default()
+        };
+        let header = probe.as_ref().map(|(header, _)| header);
+        self.switches[port.roles.place(queue)].on_telemetry(at, header, &mut hop);
+        self.telemetry.push(stack, hop);
+    }
+}

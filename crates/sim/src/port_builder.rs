@@ -1,0 +1,161 @@
+//! From the behaviour of ports in a scenario to the ports of all links.
+
+use std::collections::HashMap;
+
+use wayleave_scenarios::{Buffering, Discipline, Ecn, PortBehaviour, Scenario};
+use wayleave_schemes::transports::AnySwitch;
+use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::clock::{self, LineSpeed};
+use crate::custom::Custom;
+use crate::fabric::limit;
+use crate::link::{Link, NO_LIMIT, Port, Target};
+use crate::port::{Deficit, Order, Pool, QueuedPort, Roles};
+
+/// A frame's overhead beside its layer-3 packet: Ethernet, preamble, gap (38 B), and six tags.
+const FRAME_OVERHEAD: u64 = 38 + 24;
+
+/// Makes the ports of all links.
+pub(crate) struct PortsBuilder<'a> {
+    scenario: &'a Scenario,
+    custom: &'a Custom<'a>,
+    pub(crate) ports: Vec<QueuedPort>,
+    pub(crate) switches: Vec<AnySwitch>,
+    pub(crate) pools: Vec<Pool>,
+    /// Per node: its pool.
+    pool_of: HashMap<NodeId, u32>,
+    /// Queues that are counted for each link.
+    pub(crate) stride: usize,
+}
+
+impl<'a> PortsBuilder<'a> {
+    pub(crate) fn new(scenario: &'a Scenario, custom: &'a Custom<'a>) -> Self {
+        let queues = |behaviour: &PortBehaviour| match behaviour.discipline.has_one_queue() {
+            true => 1,
+            false => crate::port::MAX_QUEUES,
+        };
+        let stride = queues(&scenario.switches).max(queues(&scenario.hosts));
+        let (ports, switches, pools) = (Vec::new(), Vec::new(), Vec::new());
+        Self { scenario, custom, ports, switches, pools, pool_of: HashMap::new(), stride }
+    }
+
+    pub(crate) fn link(&mut self, id: LinkId) -> Link {
+        let network = &self.scenario.network;
+        let link = network.link(id);
+        let behaviour = match network.node(link.from).kind {
+            NodeKind::Host => &self.scenario.hosts,
+            NodeKind::Switch => &self.scenario.switches,
+        };
+        let to = network.node(link.to);
+        let (target, mut inside) = match to.kind {
+            NodeKind::Host => (Target::Host, Time::ZERO),
+            NodeKind::Switch => (Target::Switch, to.processing + to.jitter),
+        };
+        // What a sending host adds to every packet (its tagger) is the same before its port and behind it.
+        let from = network.node(link.from);
+        if from.kind == NodeKind::Host {
+            inside += from.processing + from.jitter;
+        }
+        let latency = clock::from_time(link.propagation + inside);
+        let speed = LineSpeed::new(link.rate);
+        let limits = limits(network, id, behaviour);
+        let custom: Vec<_> = (0..limits.len() as u8).map(|queue| self.custom.switch(id, queue)).collect();
+        let ecn = behaviour.ecn.of(0);
+        let is_plain = behaviour.discipline == Discipline::Fifo
+            && !matches!(behaviour.buffering, Buffering::Shared { .. })
+            && !matches!(ecn, Some(Ecn::Red { .. }))
+            && !behaviour.telemetry
+            && custom.iter().all(Option::is_none);
+        if is_plain {
+            let mut plain = Link::new(speed, latency, target, Port::Fifo, limits[0]);
+            if let Some(Ecn::Threshold(threshold)) = ecn {
+                plain.mark_above = limit(Some(threshold));
+            }
+            return plain;
+        }
+        let roles = self.roles(id, behaviour, custom);
+        let port = self.port(id, behaviour, &limits, roles);
+        Link::new(speed, latency, target, Port::Queued(port), NO_LIMIT)
+    }
+
+    /// What the queues of a port do beside queueing: what was given for them, otherwise the marks of the scenario.
+    fn roles(&mut self, id: LinkId, behaviour: &PortBehaviour, custom: Vec<Option<AnySwitch>>) -> Roles {
+        let mut roles = Roles { first: self.switches.len() as u32, ..Roles::default() };
+        let rate = self.scenario.network.link(id).rate;
+        for (queue, custom) in custom.into_iter().enumerate() {
+            // Every queue draws its own marks.
+            let port = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(id.0) + 1);
+            let seed = port ^ (queue as u64) << 56;
+            let switch = custom.unwrap_or_else(|| marking(behaviour.ecn.of(queue), rate, seed));
+            if behaviour.telemetry || switch.sees_everything() {
+                roles.stamps |= 1 << queue;
+            }
+            if switch.sees_everything() {
+                roles.sees_all |= 1 << queue;
+            }
+            self.switches.push(switch);
+        }
+        roles
+    }
+
+    fn port(&mut self, id: LinkId, behaviour: &PortBehaviour, limits: &[u32], roles: Roles) -> u32 {
+        let network = &self.scenario.network;
+        let link = network.link(id);
+        let deficit = |strict: u8, weights: &[u32]| {
+            let frame = u32::try_from(link.mtu.get() + FRAME_OVERHEAD).unwrap_or(u32::MAX);
+            Order::Deficit(Box::new(Deficit::new(strict, weights, frame)))
+        };
+        let order = match &behaviour.discipline {
+            Discipline::Fifo | Discipline::StrictPriority => Order::Strict,
+            Discipline::DeficitRoundRobin { weights } => deficit(0, weights),
+            Discipline::StrictOverWeighted { strict, weights } => deficit(*strict, weights),
+            Discipline::SmallestRemainingFirst => Order::SmallestRemaining,
+        };
+        let pool = match behaviour.buffering {
+            Buffering::Shared { total, alpha } => Some(self.pool(link.from, total, alpha)),
+            _ => None,
+        };
+        self.ports.push(QueuedPort::new(limits, order, pool, roles));
+        (self.ports.len() - 1) as u32
+    }
+
+    fn pool(&mut self, node: NodeId, total: Bytes, alpha: f64) -> u32 {
+        let pools = &mut self.pools;
+        *self.pool_of.entry(node).or_insert_with(|| {
+            pools.push(Pool { total: total.get(), used: 0, alpha });
+            (pools.len() - 1) as u32
+        })
+    }
+}
+
+/// The largest frame that any link carries.
+pub(crate) fn largest(network: &Network) -> u32 {
+    let mtu = network.links().map(|(_, link)| link.mtu.get()).max().unwrap_or(0);
+    u32::try_from(mtu + FRAME_OVERHEAD).unwrap_or(u32::MAX)
+}
+
+/// What each queue of a port may hold; one queue for all has what all have.
+fn limits(network: &Network, id: LinkId, behaviour: &PortBehaviour) -> Vec<u32> {
+    let built = network.queues(id);
+    let is_single = behaviour.discipline.has_one_queue();
+    match behaviour.buffering {
+        Buffering::AsBuilt if is_single => {
+            let total = built.iter().fold(0_u64, |sum, queue| sum.saturating_add(queue.buffer.get()));
+            vec![u32::try_from(total).unwrap_or(NO_LIMIT)]
+        }
+        Buffering::AsBuilt => built.iter().map(|queue| limit(Some(queue.buffer))).collect(),
+        Buffering::EachQueue(bytes) => vec![limit(Some(bytes)); if is_single { 1 } else { built.len() }],
+        Buffering::Unlimited | Buffering::Shared { .. } => {
+            vec![NO_LIMIT; if is_single { 1 } else { built.len() }]
+        }
+    }
+}
+
+fn marking(ecn: Option<Ecn>, rate: Rate, seed: u64) -> AnySwitch {
+    match ecn {
+        None => AnySwitch::None,
+        Some(Ecn::Threshold(threshold)) => AnySwitch::threshold(threshold),
+        Some(Ecn::Red { min, max, probability, weight }) => AnySwitch::red(min, max, probability, weight, rate, seed),
+    }
+}

@@ -1,0 +1,188 @@
+//! How much of a pair may be in flight on one path ([`HostAction::SetWindow`](wayleave_roles::HostAction::SetWindow)).
+//!
+//! Every packet carries how much the pair had sent on the path with it; whoever receives it sends that number back. What
+//! comes back says that all before it has left the path too, arrived or lost: packets of one path stay in order. So a
+//! loss takes no room once a later packet is answered. Where nothing later is answered, because the last packets of a
+//! window were lost, the driver calls [`Window::forget`] when its transport times out.
+
+use crate::clock::Instant;
+
+/// The window of one pair on one path, in wire bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    /// `None`: no limit.
+    limit: Option<u64>,
+    /// Sent since the pair opened.
+    sent: u64,
+    /// Of that, known to have left the path.
+    answered: u64,
+    /// Let go, and not sent yet.
+    reserved: u64,
+    /// A window below one packet pauses until then.
+    next_at: Instant,
+    /// When something was last sent or answered.
+    active_at: Instant,
+}
+
+/// Whether a window lets a packet through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// It does.
+    Open,
+    /// Not before this time, if nothing else changes.
+    Until(Instant),
+    /// Not before something is answered, or the window is another.
+    Closed,
+}
+
+impl Window {
+    /// Another limit; `None` lifts it.
+    pub fn set(&mut self, limit: Option<u64>) {
+        // A larger window shortens the pause that a smaller one began.
+        if limit > self.limit || limit.is_none() {
+            self.next_at = 0;
+        }
+        self.limit = limit;
+    }
+
+    /// The limit.
+    pub fn limit(&self) -> Option<u64> {
+        self.limit
+    }
+
+    /// Sent or let go, and not known to have left the path.
+    pub fn in_flight(&self) -> u64 {
+        self.reserved + self.sent - self.answered
+    }
+
+    /// When something was last sent or answered.
+    pub fn active_at(&self) -> Instant {
+        self.active_at
+    }
+
+    /// Whether a packet may leave now. A window below one packet means one packet every `bytes / window` round trips.
+    pub fn room(&self, bytes: u32, now: Instant) -> Room {
+        let bytes = u64::from(bytes);
+        match self.limit {
+            None => Room::Open,
+            Some(0) => Room::Closed,
+            Some(limit) if limit < bytes => match self.in_flight() {
+                0 if self.next_at <= now => Room::Open,
+                0 => Room::Until(self.next_at),
+                _ => Room::Closed,
+            },
+            Some(limit) if self.in_flight() + bytes <= limit => Room::Open,
+            Some(_) => Room::Closed,
+        }
+    }
+
+    /// A packet was let go; it counts until it is sent.
+    pub fn reserve(&mut self, bytes: u32) {
+        self.reserved += u64::from(bytes);
+    }
+
+    /// What was let go will not be sent.
+    pub fn release(&mut self, bytes: u32) {
+        self.reserved = self.reserved.saturating_sub(u64::from(bytes));
+    }
+
+    /// A packet leaves for which `reserved` bytes had been let go. Returns what its answer has to bring back.
+    pub fn send(&mut self, bytes: u32, reserved: u32, round_trip: Instant, now: Instant) -> u64 {
+        self.release(reserved);
+        self.sent += u64::from(bytes);
+        self.active_at = now;
+        if let Some(limit) = self.limit
+            && limit < u64::from(bytes)
+            && limit > 0
+        {
+            let pause = u128::from(round_trip) * u128::from(bytes) / u128::from(limit);
+            self.next_at = now.saturating_add(u64::try_from(pause).unwrap_or(u64::MAX));
+        }
+        self.sent
+    }
+
+    /// A packet was answered; whether something became free. Answers that come twice or late change nothing.
+    pub fn answer(&mut self, sent: u64, now: Instant) -> bool {
+        self.active_at = now;
+        let sent = sent.min(self.sent);
+        let is_new = sent > self.answered;
+        self.answered = self.answered.max(sent);
+        is_new
+    }
+
+    /// Nothing that is in flight will be answered any more; whether something became free.
+    pub fn forget(&mut self) -> bool {
+        let is_new = self.answered < self.sent;
+        self.answered = self.sent;
+        is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUND_TRIP: Instant = 24_000_000;
+
+    fn window(limit: u64) -> Window {
+        let mut window = Window::default();
+        window.set(Some(limit));
+        window
+    }
+
+    #[test]
+    fn a_window_lets_through_what_fits_beside_what_is_in_flight() {
+        let mut window = window(3_000);
+        assert_eq!(window.room(1_500, 0), Room::Open);
+        window.reserve(1_500);
+        assert_eq!(window.room(1_501, 0), Room::Closed, "what was let go counts before it is sent");
+        assert_eq!(window.send(1_400, 1_500, ROUND_TRIP, 0), 1_400);
+        assert_eq!((window.in_flight(), window.room(1_600, 0)), (1_400, Room::Open));
+        assert!(window.answer(1_400, 5));
+        assert_eq!(window.in_flight(), 0);
+    }
+
+    #[test]
+    fn an_answer_frees_what_was_lost_before_it() {
+        let mut window = window(3_000);
+        let [_, second] = [(); 2].map(|()| window.send(1_500, 0, ROUND_TRIP, 0));
+        assert_eq!(window.room(1, 0), Room::Closed);
+        assert!(window.answer(second, 1));
+        assert_eq!(window.in_flight(), 0);
+        assert!(!window.answer(1_500, 2), "the answer that was overtaken frees nothing twice");
+        assert!(!window.answer(1_000_000, 3), "nor does one of a packet that was never sent");
+        assert_eq!(window.in_flight(), 0);
+    }
+
+    #[test]
+    fn a_window_whose_last_packets_were_lost_opens_when_it_is_told_to_forget_them() {
+        let mut window = window(1_500);
+        window.send(1_500, 0, ROUND_TRIP, 0);
+        assert_eq!(window.room(1_500, u64::MAX), Room::Closed);
+        assert!(window.forget());
+        assert_eq!(window.room(1_500, 0), Room::Open);
+        assert!(!window.forget());
+    }
+
+    /// A quarter of a packet is one packet in four round trips.
+    #[test]
+    fn a_window_below_a_packet_is_a_pause() {
+        let mut window = window(375);
+        assert_eq!(window.room(1_500, 0), Room::Open);
+        let sent = window.send(1_500, 0, ROUND_TRIP, 0);
+        assert_eq!(window.room(1_500, 10), Room::Closed, "one at a time");
+        window.answer(sent, ROUND_TRIP);
+        assert_eq!(window.room(1_500, ROUND_TRIP), Room::Until(4 * ROUND_TRIP));
+        assert_eq!(window.room(1_500, 4 * ROUND_TRIP), Room::Open);
+        window.set(Some(750));
+        assert_eq!(window.room(1_500, ROUND_TRIP), Room::Open, "a larger one ends the pause");
+    }
+
+    #[test]
+    fn a_window_of_zero_holds_everything_back_and_none_nothing() {
+        let mut window = window(0);
+        assert_eq!(window.room(1, u64::MAX), Room::Closed);
+        window.set(None);
+        assert_eq!(window.room(u32::MAX, 0), Room::Open);
+    }
+}
