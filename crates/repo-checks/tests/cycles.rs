@@ -253,7 +253,9 @@ impl Crate {
         let mut modules: BTreeMap<Module, Parsed> = all.map(|(path, text)| (module_of(path), parse(text))).collect();
         let for_tests: Vec<Module> = modules
             .iter()
-            .flat_map(|(module, parsed)| parsed.tests.iter().map(|name| [&module[..], &[name.clone()]].concat()))
+            .flat_map(|(module, parsed)| {
+                parsed.tests.iter().map(|name| [&module[..], std::slice::from_ref(name)].concat())
+            })
             .collect();
         modules.retain(|module, _| !for_tests.iter().any(|test| module.starts_with(test)));
         Self { modules }
@@ -324,7 +326,7 @@ fn walk(
     cycles: &mut Vec<String>,
 ) {
     if let Some(start) = way.iter().position(|other| other == module) {
-        let names = way[start..].iter().chain([module]).map(|module| shown(module));
+        let names = way[start..].iter().chain([module]).map(shown);
         cycles.push(names.collect::<Vec<_>>().join(" -> "));
         return;
     }

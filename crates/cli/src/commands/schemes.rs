@@ -8,7 +8,6 @@ use wayleave_explain::words::nearest;
 use wayleave_roles::{Descriptor, Parameter, Role};
 use wayleave_schemes::registry;
 
-
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::output::{OutputFormat, out};

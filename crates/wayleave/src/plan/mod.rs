@@ -112,7 +112,7 @@ pub enum What {
     /// It was asked for.
     Decided {
         /// Its terms.
-        contract: Contract,
+        contract: Box<Contract>,
         /// Its route, queues and bound; or what stood in its way.
         decision: Result<Decision, Refusal>,
         /// For a refusal: the reason as a sentence.
@@ -148,7 +148,7 @@ impl Sink for Entries {
         let reason = decision.as_ref().err().map(|refusal| words::refusal(&session.network, contract, refusal));
         // Who owns which flow is known now; indices of ended flows are used again.
         let document = to_raw_value(&RequestShape::of(&session.context(), decided))?;
-        let what = What::Decided { contract: contract.clone(), decision: decision.clone(), reason, event };
+        let what = What::Decided { contract: Box::new(contract.clone()), decision: decision.clone(), reason, event };
         self.0.push(Entry { name: contract.name.clone(), what, document });
         Ok(())
     }
