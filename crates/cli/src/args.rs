@@ -1,6 +1,6 @@
-//! The command line: commands, and what several of them share.
+//! The command line: all commands.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent, analyze, apply, bench, benchmark, broker, completions, config, delete, demo, describe, doctor, element,
@@ -71,14 +71,4 @@ pub(crate) enum Command {
     Schemes(schemes::SchemesArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
-}
-
-/// How data is printed.
-#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum OutputFormat {
-    /// For people
-    #[default]
-    Table,
-    /// For programs
-    Json,
 }

@@ -1,8 +1,10 @@
-//! Why a command stopped before its end.
+//! Why a command stopped before its end, and the code that it ends with.
 
 use std::fmt;
 use std::io;
 
+use wayleave::Error;
+use wayleave::remote::Trouble;
 use wayleave_formats::{InputErrors, Problem};
 
 use crate::exit::Exit;
@@ -52,18 +54,47 @@ impl fmt::Display for Failure {
     }
 }
 
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Input(errors) => Self::Input(errors),
+            Error::Problems(problems) => Self::Problems(problems),
+            Error::Located(message) => Self::Located(message),
+            Error::Usage(message) => Self::Usage(message),
+            Error::Internal(message) => Self::Internal(message),
+            Error::Write(error) => error.into(),
+            other => Self::Internal(other.to_string()),
+        }
+    }
+}
+
 impl From<InputErrors> for Failure {
     fn from(errors: InputErrors) -> Self {
         Self::Input(errors)
     }
 }
 
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        Error::from(trouble).into()
+    }
+}
+
 impl From<wayleave_client::Error> for Failure {
     fn from(error: wayleave_client::Error) -> Self {
-        match error {
-            wayleave_client::Error::Usage(message) => Self::Usage(message),
-            wayleave_client::Error::Failed(message) => Self::Internal(message),
-        }
+        Error::from(error).into()
+    }
+}
+
+impl From<wayleave_lab::LabError> for Failure {
+    fn from(error: wayleave_lab::LabError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Error::from(error).into()
     }
 }
 
@@ -72,16 +103,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedPipe,
-            _ => Self::Internal(format!("the output could not be written: {error}")),
-        }
-    }
-}
-
-impl From<serde_json::Error> for Failure {
-    fn from(error: serde_json::Error) -> Self {
-        match error.io_error_kind() {
-            Some(kind) => io::Error::from(kind).into(),
-            None => Self::Internal(format!("the output could not be composed: {error}")),
+            _ => Self::Internal(Error::Write(error).to_string()),
         }
     }
 }

@@ -1,15 +1,10 @@
 //! Networks by the name of a file or a builder, and what a person adds to the files of other tools.
 
-use std::path::Path;
-
 use clap::{Args, ValueEnum};
-use wayleave_formats::{
-    DelayUnit, HostRule, ImportOptions, Imported, MAX_HOSTS_PER_NODE, RateUnit, Source, Topology, parse_builder,
-    read_network,
-};
+use wayleave::{Named, Network};
+use wayleave_formats::{DelayUnit, HostRule, ImportOptions, MAX_HOSTS_PER_NODE, RateUnit, Source};
 use wayleave_units::{Rate, Time};
 
-use crate::commands::topology::is_builder;
 use crate::failure::Failure;
 
 /// What files of other tools do not say. Topologies of Wayleave and builders say all of it themselves.
@@ -75,28 +70,23 @@ enum HostsName {
 impl ImportArgs {
     /// A topology file if there is one of that name, otherwise what a builder makes of the text. What was assumed for a
     /// file of another tool goes to the standard error.
-    pub(crate) fn topology(&self, text: &str) -> Result<Topology, Failure> {
-        if text == "-" || Path::new(text).exists() {
-            let source = Source::read(text)?;
-            let Imported { topology, is_foreign, remarks } = read_network(&source, &self.options()?)?;
-            if !is_foreign {
-                self.refuse(&format!("{} is a topology of Wayleave, which says", source.name()))?;
+    pub(crate) fn network(&self, text: &str) -> Result<Network, Failure> {
+        match Named::of(text)? {
+            Named::File => {
+                let source = Source::read(text)?;
+                let (network, origin) = Network::import(&source, &self.options()?)?;
+                if !origin.is_foreign {
+                    self.refuse(&format!("{} is a topology of Wayleave, which says", source.name()))?;
+                }
+                origin.remarks.iter().for_each(|remark| eprintln!("{remark}"));
+                Ok(network)
             }
-            remarks.iter().for_each(|remark| eprintln!("{remark}"));
-            return Ok(topology);
+            Named::Builder => {
+                let network = Network::build(text)?;
+                self.refuse("a builder says")?;
+                Ok(network)
+            }
         }
-        if !text.contains(':') && !is_builder(text) {
-            let missing = Source::read(text).err().map(|errors| errors.to_string());
-            let missing = missing.unwrap_or_else(|| format!("{text}: there is no such file"));
-            let hint = "and it is no builder either: a builder has a colon, such as fat-tree:k=4,queues=8";
-            return Err(Failure::Located(format!("{missing}, {hint} (`wayleave topology list` names them)")));
-        }
-        let topology = parse_builder(text).map_err(|errors| {
-            let where_from = format!("there is no file \"{text}\", so it was read as a builder");
-            Failure::Located(format!("{errors}\n  hint: {where_from}; `wayleave topology list` names them"))
-        })?;
-        self.refuse("a builder says")?;
-        Ok(topology)
     }
 
     fn options(&self) -> Result<ImportOptions, Failure> {

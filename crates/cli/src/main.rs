@@ -1,38 +1,30 @@
-//! The command `wayleave`: reads inputs, asks the schemes, prints what they say.
+//! The command `wayleave`: reads the command line, calls the library `wayleave`, prints what it says.
 //!
 //! Data goes to the standard output, everything else to the standard error; how a command ended is its exit code
-//! ([`exit`]). What commands share: [`import_args`] and [`inputs`] read networks and contracts, [`session`] sets up a scheme and decides,
-//! [`client`] asks controllers,
-//! [`replay`] goes through lists and events, [`sim`] runs scenarios, [`output`] prints.
+//! ([`exit`]). What commands share: [`import_args`] and [`inputs`] name networks, [`session`] adds scheme and model,
+//! [`client`] says where a controller is, [`output`] and [`progress`] know the terminal, [`interrupt`] listens to Ctrl-C.
 
 mod args;
-mod bench;
 mod client;
 mod commands;
-mod diagnostics;
 mod exit;
 mod failure;
 mod import_args;
 mod inputs;
-mod lab;
+mod interrupt;
 mod model_args;
 mod output;
+mod program;
 mod progress;
 mod recheck;
-mod replay;
-mod report;
-mod reproduce;
 mod scheme_args;
 mod session;
 mod settings;
 mod setup;
-mod sim;
-mod tune;
-mod verify;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command};
 use exit::Exit;
@@ -50,7 +42,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<Exit, Failure> {
-    let cli = Cli::parse_from(settings::layered(std::env::args_os().collect())?);
+    let cli = Cli::parse_from(settings::layered(std::env::args_os().collect(), Cli::command)?);
     match &cli.command {
         Command::Demo(args) => commands::demo::run(args),
         Command::Plan(args) => commands::plan::run(args),
@@ -73,7 +65,7 @@ fn run() -> Result<Exit, Failure> {
         Command::Serve(args) => commands::serve::run(args),
         Command::Agent(args) => commands::agent::run(args),
         Command::Broker(command) => commands::broker::run(command),
-        Command::Config(command) => commands::config::run(command),
+        Command::Config(command) => commands::config::run(command, Cli::command),
         Command::Ledger(command) => commands::ledger::run(command),
         Command::Requests(args) => commands::requests::run(args),
         Command::Tune(args) => commands::tune::run(args),
@@ -87,6 +79,6 @@ fn run() -> Result<Exit, Failure> {
         Command::Reproduce(args) => commands::reproduce::run(args),
         Command::Sim(args) => commands::sim::run(args),
         Command::Trace(command) => commands::trace::run(command),
-        Command::Completions(args) => commands::completions::run(args),
+        Command::Completions(args) => commands::completions::run(args, Cli::command()),
     }
 }

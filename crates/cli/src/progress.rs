@@ -1,13 +1,19 @@
 //! Progress on the standard error, from the second second on: position, rate, estimate.
+//!
+//! [`Progress`] shows lists; [`figures`], [`runs`] and [`tuning`] show what these have in other units.
+
+pub(crate) mod figures;
+pub(crate) mod runs;
+mod show;
+pub(crate) mod tuning;
 
 use std::fmt;
-use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use wayleave::Step;
 
-/// Nothing is shown of what takes no longer.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+use show::{PATIENCE, Show};
 
 /// How far a long list has come.
 pub(crate) struct Progress {
@@ -19,75 +25,16 @@ pub(crate) struct Progress {
     show: Show,
 }
 
-/// How it is shown.
-pub(crate) enum Show {
-    /// It is not.
-    Never,
-    /// A bar that is drawn over and over, once there is one.
-    Bar(Option<ProgressBar>),
-    /// A line a second, for logs.
-    Lines,
-}
-
-impl Show {
-    /// As the standard error takes it; `is_forced` shows it where no terminal is.
-    pub(crate) fn choose(is_forced: bool) -> Self {
-        match (stderr().is_terminal(), is_forced) {
-            (true, _) => Self::Bar(None),
-            (false, true) => Self::Lines,
-            (false, false) => Self::Never,
-        }
-    }
-}
-
-impl Show {
-    /// Shows a share (0 to 1) with what is said about it; when to show the next.
-    pub(crate) fn draw(&mut self, share: f64, text: String, now: Instant) -> Instant {
-        match self {
-            Self::Never => now,
-            Self::Bar(bar) => {
-                let bar = bar.get_or_insert_with(bar_of_parts);
-                bar.set_position((share * PARTS as f64) as u64);
-                bar.set_message(text);
-                now + PATIENCE / 10
-            }
-            Self::Lines => {
-                eprintln!("{text}");
-                now + PATIENCE
-            }
-        }
-    }
-}
-
-/// Steps of a bar that shows a share.
-const PARTS: u64 = 1_000;
-
-fn bar_of_parts() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(PARTS), ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}") {
-        bar.set_style(style);
-    }
-    bar
-}
-
-impl Drop for Show {
-    fn drop(&mut self) {
-        if let Self::Bar(Some(bar)) = self {
-            bar.finish_and_clear();
-        }
-    }
-}
-
 impl Progress {
-    /// Of a list of `total` items; `is_forced` shows it where no terminal is.
-    pub(crate) fn new(total: usize, is_forced: bool) -> Self {
+    /// Of a list that begins now; `is_forced` shows it where no terminal is.
+    pub(crate) fn new(is_forced: bool) -> Self {
         let started = Instant::now();
-        Self { total: total as u64, done: 0, started, next: started + PATIENCE, show: Show::choose(is_forced) }
+        Self { total: 0, done: 0, started, next: started + PATIENCE, show: Show::choose(is_forced) }
     }
 
-    /// One more is done.
-    pub(crate) fn step(&mut self) {
-        self.done += 1;
+    /// So many of so many are done.
+    fn items(&mut self, done: u64, total: u64) {
+        (self.done, self.total) = (done, total);
         // A look at the clock for every few items is enough.
         if matches!(self.show, Show::Never) || !self.done.is_multiple_of(16) {
             return;
@@ -113,6 +60,14 @@ impl Progress {
                 eprintln!("{} of {}, {rate:.0}/s, about {left} left", self.done, self.total);
                 self.next = now + PATIENCE;
             }
+        }
+    }
+}
+
+impl wayleave::Progress for Progress {
+    fn step(&mut self, step: Step<'_>) {
+        if let Step::Items { done, total } = step {
+            self.items(done, total);
         }
     }
 }

@@ -1,18 +1,12 @@
 //! The options that choose an admission scheme and set it up, shared by the commands that decide contracts. They are
 //! those that the schemes of the registry describe.
 
-use std::sync::Arc;
-
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches};
-use wayleave_explain::SettingsShape;
-use wayleave_formats::{InputErrors, Source, read_benchmark};
-use wayleave_ledger::Model;
+use wayleave::SchemeOptions;
 use wayleave_roles::{Descriptor, Given, Kind, Parameter, Setting, Value, Word};
-use wayleave_schemes::registry::{self, ADMISSION, BuildError, Entry, Scheme, Setup};
-use wayleave_topology::Network;
-use wayleave_topology::devices::{self, SoftwareSwitch, Table};
+use wayleave_schemes::registry::{self, ADMISSION, Entry};
 
 use crate::failure::Failure;
 use crate::model_args::Base;
@@ -187,44 +181,11 @@ fn value(parameter: &Parameter, id: &str, matches: &ArgMatches) -> Option<Value>
 }
 
 impl SchemeArgs {
-    /// The scheme, with nothing admitted.
-    pub(crate) fn scheme(&self, network: &Arc<Network>, model: Model, base: Base) -> Result<Scheme, Failure> {
+    /// The scheme with what was given of it, and the defaults of a base.
+    pub(crate) fn options(&self, base: Base) -> Result<SchemeOptions, Failure> {
         if let Some((option, owner)) = &self.stray {
             return Err(Failure::Usage(format!("--{option} is an option of --scheme {owner}")));
         }
-        let setup = Setup { network: network.clone(), model, defaults: base.defaults(), benchmark: &benchmark };
-        self.entry()?.build(&self.given, &setup).map_err(failure)
-    }
-
-    /// Its name and settings, for documents.
-    pub(crate) fn settings(&self, base: Base) -> Result<SettingsShape, Failure> {
-        let settings = self.entry()?.settings(&self.given, base.defaults()).map_err(failure)?;
-        Ok(SettingsShape { name: self.scheme.name, settings })
-    }
-
-    fn entry(&self) -> Result<&'static Entry, Failure> {
-        registry::admission(self.scheme.name)
-            .ok_or_else(|| Failure::Internal(format!("there is no scheme {}", self.scheme.name)))
-    }
-}
-
-fn failure(error: BuildError) -> Failure {
-    match error {
-        BuildError::Invalid(message) => Failure::Usage(message),
-        BuildError::Benchmark(error) => match error.downcast::<InputErrors>() {
-            Ok(errors) => Failure::Input(*errors),
-            Err(error) => Failure::Internal(error.to_string()),
-        },
-    }
-}
-
-/// The measurements of a file, or what a benchmark of the simulated Zodiac FX shows.
-fn benchmark(
-    file: Option<&str>,
-    scenario: &devices::Scenario,
-) -> Result<Table, Box<dyn std::error::Error + Send + Sync>> {
-    match file {
-        Some(file) => Ok(read_benchmark(&Source::read(file)?)?),
-        None => Ok(wayleave_experiments::low_cost::benchmark(&SoftwareSwitch::ZODIAC_FX, scenario, |_| {})?),
+        Ok(SchemeOptions::named(self.scheme.name)?.given(self.given.clone()).defaults(base.defaults()))
     }
 }

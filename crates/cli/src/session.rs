@@ -1,24 +1,10 @@
-//! One network, one model, one scheme, and contracts that are decided one after another: what `plan` and `explain`
-//! share.
-
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+//! The options that say on which network, by which scheme and in which model contracts are decided.
 
 use clap::Args;
-use wayleave_contracts::Contract;
-use wayleave_explain::words::route_name;
-use wayleave_explain::{Context, Names};
-use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model};
-use wayleave_roles::{Admission, Decision, Refusal, Request};
-use wayleave_schemes::placement::Placement;
-use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::standing::Standing;
-use wayleave_topology::{FlowId, Network, NodeKind};
-use wayleave_units::{Amount, Rate};
+use wayleave::Session;
 
 use crate::failure::Failure;
 use crate::inputs::NetworkArgs;
-use crate::model_args::Base;
 use crate::model_args::ModelArgs;
 use crate::scheme_args::SchemeArgs;
 
@@ -33,145 +19,14 @@ pub(crate) struct SessionArgs {
     pub(crate) model: ModelArgs,
 }
 
-/// A network with what is admitted on it.
-pub(crate) struct Session {
-    /// What the topology is called.
-    pub(crate) topology: String,
-    pub(crate) network: Arc<Network>,
-    pub(crate) model: Model,
-    /// What the model was made from.
-    pub(crate) base: Base,
-    pub(crate) scheme: Scheme,
-    /// Per flow, whose it is; indices of ended flows are used again.
-    names: Vec<String>,
-}
-
-/// What became of a request.
-pub(crate) struct Verdict {
-    pub(crate) request: Request,
-    pub(crate) decision: Result<Decision, Refusal>,
-    /// What the scheme took for it.
-    pub(crate) time: Duration,
-}
-
-impl Names for Session {
-    fn name_of(&self, flow: FlowId) -> &str {
-        self.name_of(flow)
-    }
-}
-
-impl Session {
+impl SessionArgs {
     /// With nothing admitted; warns of ports that contracts cannot use.
-    pub(crate) fn open(args: &SessionArgs) -> Result<Self, Failure> {
-        let model = args.model.model()?;
-        let (topology, network) = args.network.read()?;
-        let scheme = args.scheme.scheme(&network, model, args.model.model)?;
-        let session = Self { topology, network, model, base: args.model.model, scheme, names: Vec::new() };
-        session.warn_of_useless_ports();
-        session.warn_of_slow_ports();
+    pub(crate) fn open(&self) -> Result<Session, Failure> {
+        let model = self.model.model()?;
+        let network = self.network.read()?;
+        let options = self.scheme.options(self.model.model)?;
+        let session = Session::open(&network, model, options)?;
+        session.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
         Ok(session)
-    }
-
-    /// What is reserved queue by queue, in schemes that do so.
-    pub(crate) fn ledger(&self) -> Option<&Ledger> {
-        self.scheme.queues().map(Placement::ledger)
-    }
-
-    /// What the scheme is asked for a contract.
-    pub(crate) fn request(&self, contract: &Contract) -> Request {
-        wayleave_schemes::request(contract, &self.model)
-    }
-
-    /// Admits or refuses a contract.
-    pub(crate) fn admit(&mut self, contract: &Contract) -> Verdict {
-        let request = self.request(contract);
-        let start = Instant::now();
-        let decision = self.scheme.admit(&request);
-        let time = start.elapsed();
-        self.remember(contract, &decision);
-        Verdict { request, decision, time }
-    }
-
-    /// Gives an admitted flow the terms of a contract, or leaves it with its own; `None` if there is no such flow.
-    pub(crate) fn change(&mut self, flow: FlowId, contract: &Contract) -> Option<Verdict> {
-        let request = self.request(contract);
-        let start = Instant::now();
-        let decision = self.scheme.change(flow, &request)?;
-        let time = start.elapsed();
-        self.remember(contract, &decision);
-        Some(Verdict { request, decision, time })
-    }
-
-    fn remember(&mut self, contract: &Contract, decision: &Result<Decision, Refusal>) {
-        let Ok(decision) = decision else { return };
-        for flow in std::iter::once(decision.flow).chain(decision.copies.iter().map(|copy| copy.flow)) {
-            let index = flow.index();
-            if self.names.len() <= index {
-                self.names.resize(index + 1, String::new());
-            }
-            self.names[index].clone_from(&contract.name);
-        }
-    }
-
-    /// The contract that an admitted flow belongs to.
-    pub(crate) fn name_of(&self, flow: FlowId) -> &str {
-        self.names.get(flow.index()).map_or("", String::as_str)
-    }
-
-    /// What answers are about.
-    pub(crate) fn context(&self) -> Context<'_> {
-        Context { network: &self.network, model: &self.model, scheme: &self.scheme, names: self }
-    }
-
-    /// The contract that an admitted flow belongs to, with the number of the route if it is a further one.
-    pub(crate) fn route_name(&self, flow: FlowId) -> String {
-        let routes = self.scheme.routes_of(flow);
-        route_name(self.name_of(flow), routes.iter().position(|&one| one == flow).unwrap_or(0))
-    }
-
-    /// The contracts that are admitted, each by its flows: one for each of its routes.
-    pub(crate) fn admitted(&self) -> impl Iterator<Item = Vec<FlowId>> {
-        let flows = self.scheme.flows().into_iter().map(|flow| (flow, self.scheme.routes_of(flow)));
-        flows.filter(|(flow, routes)| routes.first() == Some(flow)).map(|(_, routes)| routes)
-    }
-
-    /// A port without a queue for contracts is mostly an oversight: best effort has taken its only one.
-    fn warn_of_useless_ports(&self) {
-        let Some(ledger) = self.ledger() else { return };
-        let useless = |kind| {
-            let mut links = self.network.links();
-            links.find(|&(id, link)| self.network.node(link.from).kind == kind && ledger.budgets(id).len() == 0)
-        };
-        let Some((id, link)) = useless(NodeKind::Switch).or_else(|| useless(NodeKind::Host)) else { return };
-        let taken = self.model.best_effort == BestEffort::LowestQueue && self.network.queues(id).len() == 1;
-        let what_to_do = if taken {
-            "its only queue is kept for traffic without a contract: give the port more queues, or add --best-effort off"
-        } else {
-            "none of its queues has a delay budget: give it one in the topology, or with --budgets or --host-budget"
-        };
-        eprintln!("warning: contracts cannot use {}: {what_to_do}", link.name);
-    }
-
-    /// A budget is a time, and frames take longer on slow links: there the highest queue may be out of reach for every
-    /// contract, also in an empty network.
-    fn warn_of_slow_ports(&self) {
-        let Some(ledger) = self.ledger() else { return };
-        let smallest = (Rate::from_bits_per_second(1), Amount::from_nanobits(0));
-        let out_of_reach = |id| {
-            ledger.budgets(id).next()?;
-            ledger.denial(id, 0, Input::LOCAL, smallest.0, smallest.1)
-        };
-        let mut slow = self.network.links().filter_map(|(id, link)| Some((link, out_of_reach(id)?)));
-        let Some((link, Denial { limit: Limit::Delay { bound, budget }, .. })) = slow.next() else { return };
-        let others = match slow.count() {
-            0 => String::new(),
-            1 => " and of one more port".to_owned(),
-            count => format!(" and of {count} more ports"),
-        };
-        eprintln!(
-            "warning: contracts cannot use the highest queue of {}{others}: with nothing else in it a packet may take \
-             {bound} there, longer than the budget of {budget} (slow links need larger budgets: --budgets)",
-            link.name
-        );
     }
 }

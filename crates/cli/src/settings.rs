@@ -8,10 +8,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use toml::Value;
 
-use crate::args::Cli;
 use crate::failure::Failure;
 
 /// The command whose options are settings.
@@ -40,10 +39,10 @@ pub(crate) struct Setting {
 }
 
 /// The command line with what stands in the environment and in the file, if it is a command that looks there.
-pub(crate) fn layered(line: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+pub(crate) fn layered(line: Vec<OsString>, whole: fn() -> Command) -> Result<Vec<OsString>, Failure> {
     let mut all = line.clone();
-    if let Some(given) = matches(&line) {
-        for setting in below(&given)? {
+    if let Some(given) = matches(&line, whole) {
+        for setting in below(&given, whole)? {
             all.extend(setting.arguments());
         }
     }
@@ -51,11 +50,11 @@ pub(crate) fn layered(line: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
 }
 
 /// All settings of a command line of `serve`.
-pub(crate) fn all(line: Vec<OsString>) -> Result<Vec<Setting>, Failure> {
-    let Some(given) = matches(&line) else { return Ok(Vec::new()) };
-    let mut lower = below(&given)?;
+pub(crate) fn all(line: Vec<OsString>, whole: fn() -> Command) -> Result<Vec<Setting>, Failure> {
+    let Some(given) = matches(&line, whole) else { return Ok(Vec::new()) };
+    let mut lower = below(&given, whole)?;
     let mut settings = Vec::new();
-    for arg in options() {
+    for arg in options(whole) {
         let Some(name) = arg.get_long().map(str::to_owned) else { continue };
         let is_flag = is_flag(&arg);
         let setting = match lower.iter().position(|setting| setting.name == name) {
@@ -86,8 +85,8 @@ fn spoken(arg: &Arg, given: &ArgMatches) -> (Vec<String>, Origin) {
 }
 
 /// The options of the command.
-fn options() -> Vec<Arg> {
-    let mut command = Cli::command();
+fn options(whole: fn() -> Command) -> Vec<Arg> {
+    let mut command = whole();
     command.build();
     let own = command.find_subcommand(COMMAND).map(Command::get_arguments).into_iter().flatten();
     own.filter(|arg| !matches!(arg.get_id().as_str(), "help" | "version")).cloned().collect()
@@ -98,17 +97,17 @@ fn is_flag(arg: &Arg) -> bool {
 }
 
 /// The flags of the line, as far as they can be understood: what is wrong is said later, by the real parser.
-fn matches(line: &[OsString]) -> Option<ArgMatches> {
+fn matches(line: &[OsString], whole: fn() -> Command) -> Option<ArgMatches> {
     if line.get(1)? != COMMAND || line.iter().any(|word| word == "--help" || word == "-h") {
         return None;
     }
-    let matches = Cli::command().ignore_errors(true).try_get_matches_from(line).ok()?;
+    let matches = whole().ignore_errors(true).try_get_matches_from(line).ok()?;
     matches.subcommand_matches(COMMAND).cloned()
 }
 
 /// What stands in the environment and in the file and is not overridden.
-fn below(given: &ArgMatches) -> Result<Vec<Setting>, Failure> {
-    let options = options();
+fn below(given: &ArgMatches, whole: fn() -> Command) -> Result<Vec<Setting>, Failure> {
+    let options = options(whole);
     let mut settings: Vec<Setting> = Vec::new();
     let is_said = |arg: &Arg, settings: &[Setting]| {
         given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)

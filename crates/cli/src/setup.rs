@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use wayleave::Session;
 use wayleave_controller::{Controller, Kind, Setup, Southbound, Timing};
 use wayleave_explain::{Context, Names};
 use wayleave_schemes::standing::Standing;
@@ -10,11 +11,11 @@ use wayleave_topology::FlowId;
 use wayleave_units::WallTime;
 
 use crate::failure::Failure;
-use crate::session::{Session, SessionArgs};
+use crate::session::SessionArgs;
 
 /// The network, the model and the scheme; warns of ports that contracts cannot use.
 pub(crate) fn setup(args: &SessionArgs, southbound: Southbound, timing: Timing) -> Result<Setup, Failure> {
-    let Session { network, model, scheme, .. } = Session::open(args)?;
+    let Session { network, model, scheme, options, .. } = args.open()?;
     if let Some(why) = scheme.unfit_for_a_controller() {
         return Err(Failure::Usage(why));
     }
@@ -25,8 +26,8 @@ pub(crate) fn setup(args: &SessionArgs, southbound: Southbound, timing: Timing) 
         );
         return Err(Failure::Usage(message));
     }
-    let (args, of) = (args.clone(), network.clone());
-    let make = move || match args.scheme.scheme(&of, model, args.model.model) {
+    let of = network.clone();
+    let make = move || match options.scheme(&of, model) {
         Ok(scheme) => scheme,
         Err(_) => unreachable!("the same was made a moment ago"),
     };

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ureq::http;
+use wayleave::Error;
+use wayleave::remote::{Ask, OnEvent, Told, Wire};
 use wayleave_controller::{Southbound, Timing};
 use wayleave_formats::write_topology;
 use wayleave_server::disk::{Disk, File, Memory};
 use wayleave_server::{Limits, Options};
 
-use super::wire::{Ask, OnEvent, Told, Wire};
 use crate::failure::Failure;
 use crate::session::SessionArgs;
 use crate::setup::setup;
@@ -54,7 +55,7 @@ pub(crate) fn options(disk: Box<dyn Disk>, session: &SessionArgs, limits: Limits
 }
 
 impl Wire for Local {
-    fn ask(&self, ask: &Ask) -> Result<Told, Failure> {
+    fn ask(&self, ask: &Ask) -> Result<Told, Error> {
         let mut request =
             http::Request::builder().method(ask.method.name()).uri(&ask.path).header("accept", ask.accept);
         if let Some(body) = &ask.body {
@@ -62,15 +63,15 @@ impl Wire for Local {
         }
         let body = ask.body.as_ref().map(|body| body.text.clone().into_bytes()).unwrap_or_default();
         let request = request.body(body);
-        let request = request.map_err(|error| Failure::Internal(format!("{} is no path: {error}", ask.path)))?;
+        let request = request.map_err(|error| Error::Internal(format!("{} is no path: {error}", ask.path)))?;
         let response = self.controller.ask(request);
         let seconds = |value: &http::HeaderValue| value.to_str().ok()?.parse().ok().map(Duration::from_secs);
         let retry_after = response.headers().get("retry-after").and_then(seconds);
         Ok(Told { status: response.status().as_u16(), body: response.into_body().to_vec(), retry_after })
     }
 
-    fn watch(&self, _after: Option<u64>, _on_event: &mut OnEvent<'_>) -> Result<(), Failure> {
-        Err(Failure::Usage(
+    fn watch(&self, _after: Option<u64>, _on_event: &mut OnEvent<'_>) -> Result<(), Error> {
+        Err(Error::Usage(
             "nothing happens in a ledger file while nobody serves it: there is nothing to watch".to_owned(),
         ))
     }

@@ -21,8 +21,3 @@ pub(crate) fn ask() -> Result<String, Failure> {
         .map_err(|error| Failure::Internal(format!("the token could not be read: {error}")))?;
     Ok(token_in(&typed, "what was typed")?)
 }
-
-/// A key that no other request has: 128 random bits.
-pub(crate) fn key() -> Result<String, Failure> {
-    Ok(wayleave_client::key()?)
-}

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use wayleave::remote::Service;
 use wayleave_client::Address;
 
 use super::contexts::{self, Context, Contexts};
-use super::http::Http;
 use super::local::Local;
 use super::secret;
-use super::service::Service;
 use super::setup::SetupArgs;
 use crate::failure::Failure;
 
@@ -117,7 +116,7 @@ pub(crate) fn of_context(context: &Context) -> Result<Service, Failure> {
 
 /// A server that nobody had to name; whose names are meant, if that is known.
 pub(crate) fn of_address(address: Address, tenant: Option<String>) -> Result<Service, Failure> {
-    Ok(Service::new(Box::new(Http::new(address)?), tenant))
+    Ok(Service::http(address, tenant)?)
 }
 
 impl Target {

@@ -1,20 +1,21 @@
 //! `wayleave analyze`: bounds over a whole network, one analysis beside the other.
 
-mod admitted;
-mod print;
-mod report;
+use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave_calculus::network::{Multiplexing, Options, Packetizer, PortNetwork, Shaping};
-use wayleave_explain::words;
-use wayleave_formats::{Source, read_port_network};
+use wayleave::analyze::{Report, Subject};
+use wayleave::{Contracts, Step};
+use wayleave_calculus::network::{Multiplexing, Options, Packetizer, Shaping};
+use wayleave_explain::human::count;
+use wayleave_formats::Source;
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::check_stdin;
 use crate::model_args::Switch;
+use crate::output::{layout, out};
+use crate::progress::Progress;
 use crate::session::SessionArgs;
-use report::{Extra, Report};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -78,13 +79,12 @@ pub(crate) enum Analysis {
 impl Analysis {
     const ALL: [Self; 4] = [Self::Tfa, Self::Sfa, Self::Pmoo, Self::Lp];
 
-    /// As it stands in JSON and, in capitals, in tables.
-    pub(crate) const fn name(self) -> &'static str {
+    fn analysis(self) -> wayleave::analyze::Analysis {
         match self {
-            Self::Tfa => "tfa",
-            Self::Sfa => "sfa",
-            Self::Pmoo => "pmoo",
-            Self::Lp => "lp",
+            Self::Tfa => wayleave::analyze::Analysis::Tfa,
+            Self::Sfa => wayleave::analyze::Analysis::Sfa,
+            Self::Pmoo => wayleave::analyze::Analysis::Pmoo,
+            Self::Lp => wayleave::analyze::Analysis::Lp,
         }
     }
 }
@@ -108,42 +108,46 @@ enum Format {
     Json,
 }
 
-/// What is analysed.
-pub(crate) struct Subject {
-    pub(crate) name: String,
-    pub(crate) network: PortNetwork,
-    pub(crate) options: Options,
-    /// Of admitted contracts, by flow; `None` for a file.
-    pub(crate) extras: Option<Vec<Extra>>,
-}
-
 /// Runs the command.
 pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     let inputs = args.file.iter().chain(&args.files);
     check_stdin(inputs.chain([&args.session.network.topology]).map(String::as_str))?;
     let mut subject = match &args.file {
-        Some(file) => from_file(file)?,
-        None => admitted::subject(&args.session, &args.files, args.progress)?,
+        Some(file) => Subject::parse(&Source::read(file)?, file)?,
+        None => args.admitted()?,
     };
     args.set(&mut subject.options);
-    let report = Report::of(&subject, &args.analyses, &args.chosen(&subject.network)?, args.all);
+    let analyses: Vec<_> = args.analyses.iter().copied().map(Analysis::analysis).collect();
+    let report = Report::of(&subject, &analyses, &subject.flows(&args.flows)?, args.all);
+    let mut out = out();
     match args.output {
-        Format::Table => print::table(&subject, &report, false)?,
-        Format::Wide => print::table(&subject, &report, true)?,
-        Format::Json => print::json(&subject, &report)?,
+        Format::Table => subject.write_text(&report, &mut out, layout(), false)?,
+        Format::Wide => subject.write_text(&report, &mut out, layout(), true)?,
+        Format::Json => subject.write_json(&report, &mut out)?,
     }
+    out.flush()?;
     Ok(Exit::Fine)
 }
 
-fn from_file(file: &str) -> Result<Subject, Failure> {
-    let read = read_port_network(&Source::read(file)?)?;
-    if read.network.flows().is_empty() {
-        return Err(Failure::Located(format!("{file}: there are no flows in it: nothing can be late")));
-    }
-    Ok(Subject { name: read.name, network: read.network, options: read.options, extras: None })
-}
-
 impl AnalyzeArgs {
+    /// What is admitted of contracts.
+    fn admitted(&self) -> Result<Subject, Failure> {
+        let mut session = self.session.open()?;
+        let contracts = Contracts::read(&self.files, &session.to_network())?;
+        let (mut refused, total) = (0, contracts.len() as u64);
+        let mut progress = Progress::new(self.progress);
+        for (done, (_, contract)) in (1..).zip(contracts.iter()) {
+            refused += usize::from(session.admit(contract).decision.is_err());
+            wayleave::Progress::step(&mut progress, Step::Items { done, total });
+        }
+        drop(progress);
+        if refused > 0 {
+            let of = count(contracts.len(), "contract");
+            eprintln!("refused of {of}: {refused} (`wayleave plan` says why); what was admitted is analysed");
+        }
+        Ok(Subject::admitted(&session)?)
+    }
+
     fn set(&self, options: &mut Options) {
         match self.session.model.shaping {
             Some(Switch::On) => options.shaping = Shaping::On,
@@ -160,29 +164,5 @@ impl AnalyzeArgs {
             Some(Order::Arbitrary) => options.multiplexing = Multiplexing::Arbitrary,
             None => {}
         }
-    }
-
-    /// The flows that are asked for; all of them if none is named.
-    fn chosen(&self, network: &PortNetwork) -> Result<Vec<usize>, Failure> {
-        let flows = network.flows();
-        if self.flows.is_empty() {
-            return Ok((0..flows.len()).collect());
-        }
-        let is_named = |flow: &str, name: &str| {
-            flow.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(admitted::ROUTE))
-        };
-        let mut chosen = Vec::new();
-        for name in &self.flows {
-            let before = chosen.len();
-            chosen.extend((0..flows.len()).filter(|&flow| is_named(&flows[flow].name, name)));
-            if chosen.len() == before {
-                let near = words::nearest(name, flows.iter().map(|flow| flow.name.as_str()));
-                let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
-                let count = wayleave_explain::human::count(flows.len(), "flow");
-                let message = format!("there is no flow \"{name}\" among the {count} that are analysed{near}");
-                return Err(Failure::Usage(message));
-            }
-        }
-        Ok(chosen)
     }
 }

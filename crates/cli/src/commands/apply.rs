@@ -1,5 +1,6 @@
 //! `wayleave apply`: files of tenants, VMs and contracts become what a controller has, as far as it can promise it.
 
+mod item;
 mod tenants;
 
 use std::io::Write;
@@ -7,19 +8,18 @@ use std::io::Write;
 use clap::Args;
 use comfy_table::{Cell, Color};
 use serde::Serialize;
+use wayleave::remote::{Document, Method};
 use wayleave_api::contract::State;
-use wayleave_api::decision::{Applied, ApplyReport, Outcome};
+use wayleave_api::decision::{ApplyReport, Outcome};
 use wayleave_formats::{Kind, Source, kind_of};
 
-use crate::args::OutputFormat;
 use crate::client::show::{coloured, short, state, time, word, write_rows};
-use crate::client::specs::Document;
-use crate::client::wire::Method;
 use crate::client::{Service, Target, show};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::check_stdin;
-use crate::output::out;
+use crate::output::{OutputFormat, out};
+use item::Item;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -52,15 +52,6 @@ pub(crate) struct ApplyArgs {
     output: OutputFormat,
     #[command(flatten)]
     target: Target,
-}
-
-/// What became of one object.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Item {
-    /// `contract`, `tenant` or `vm`.
-    pub(crate) kind: &'static str,
-    #[serde(flatten)]
-    pub(crate) applied: Applied,
 }
 
 /// Everything that came of it.

@@ -3,18 +3,20 @@
 //! Every case runs in a process of its own, so that its memory is its own.
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use clap::{Args, Subcommand};
 
+use wayleave::bench::{Metric, admission, controller, dataplane, sharing, sim, write_lines};
 use wayleave_experiments::SHARE_CASES;
 use wayleave_schemes::chameleon::RoutingName;
 
-use crate::bench::{Metric, admission, controller, dataplane, print, sharing, sim};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::model_args::ModelArgs;
 use crate::output::out;
+use crate::program;
 use crate::scheme_args::words;
 
 /// Measure how long things take, as one JSON object a line
@@ -101,7 +103,7 @@ pub(crate) fn run(command: &BenchCommand) -> Result<Exit, Failure> {
             let measure = |name: &str| sharing::run(*named(SHARE_CASES, |case| case.name, name)?, *seed);
             run_cases(cases, "sharing", &SHARE_CASES.iter().map(|case| case.name).collect::<Vec<_>>(), measure)
         }
-        BenchCommand::Controller(cases) => run_cases(cases, "controller", controller::CASES, controller::run),
+        BenchCommand::Controller(cases) => run_cases(cases, "controller", controller::CASES, run_controller),
         BenchCommand::Dataplane(cases) => run_cases(cases, "dataplane", dataplane::CASES, dataplane::run),
     }
 }
@@ -117,6 +119,38 @@ fn run_admission(args: &AdmissionArgs) -> Result<Exit, Failure> {
     }
     let usual = names.iter().copied().filter(|name| !name.starts_with("k16-")).collect();
     chosen(&args.cases, &names, usual)?.into_iter().try_for_each(run_apart)?;
+    Ok(Exit::Fine)
+}
+
+/// Runs a case of the controller in a folder of its own, which is gone afterwards.
+fn run_controller(case: &str) -> Result<Vec<Metric>, String> {
+    let program = program::file().map_err(|failure| failure.to_string())?;
+    let folder = Folder::new()?;
+    controller::run(case, &program, &folder.0)
+}
+
+/// A folder that is removed in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Self, String> {
+        let path = std::env::temp_dir().join(format!("wayleave-bench-{}", std::process::id()));
+        std::fs::create_dir(&path).map_err(|error| format!("{} cannot be created: {error}", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left of it is the system's to clean.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn print(bench: &str, case: &str, metrics: &[Metric]) -> Result<Exit, Failure> {
+    let mut out = out();
+    write_lines(&mut out, bench, case, metrics)?;
+    out.flush()?;
     Ok(Exit::Fine)
 }
 
@@ -136,8 +170,7 @@ fn run_cases(
     }
     if let Some(name) = &args.only {
         let metrics = measure(name).map_err(Failure::Internal)?;
-        print(group, name, &metrics).map_err(Failure::Internal)?;
-        return Ok(Exit::Fine);
+        return print(group, name, &metrics);
     }
     chosen(&args.cases, names, names.to_vec())?.into_iter().try_for_each(run_apart)?;
     Ok(Exit::Fine)
@@ -172,8 +205,7 @@ fn run_here(args: &AdmissionArgs, name: &str) -> Result<Exit, Failure> {
     let (scenario, model) = (args.scenario as usize, args.model.model()?);
     let setting = admission::Setting { scenario, seed: args.seed, model, routing };
     let metrics = admission::run(*case, setting).map_err(Failure::Internal)?;
-    print("admission", name, &metrics).map_err(Failure::Internal)?;
-    Ok(Exit::Fine)
+    print("admission", name, &metrics)
 }
 
 /// Runs a case in a process of its own and hands its lines on.

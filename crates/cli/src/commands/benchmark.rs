@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
+use wayleave::Step;
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::write_table;
 use wayleave_formats::{parse_device_scenario, write_benchmark};
@@ -12,7 +13,7 @@ use wayleave_topology::devices::{Case, Scenario, SoftwareSwitch, Table, Worst};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::out;
-use crate::output::table::plain_table;
+use crate::output::plain_table;
 use crate::progress::Progress;
 
 const EXAMPLE: &str = "\
@@ -50,9 +51,12 @@ enum Form {
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchmarkArgs) -> Result<Exit, Failure> {
-    let mut progress = Progress::new(args.scenario.cases().count(), args.progress);
-    let table =
-        wayleave_experiments::low_cost::benchmark(&SoftwareSwitch::ZODIAC_FX, &args.scenario, |_| progress.step());
+    let mut progress = Progress::new(args.progress);
+    let (mut done, total) = (0, args.scenario.cases().count() as u64);
+    let table = wayleave_experiments::low_cost::benchmark(&SoftwareSwitch::ZODIAC_FX, &args.scenario, |_| {
+        done += 1;
+        wayleave::Progress::step(&mut progress, Step::Items { done, total });
+    });
     drop(progress);
     let table = table.map_err(|error| Failure::Usage(error.to_string()))?;
     match args.output {

@@ -119,7 +119,7 @@ impl CommonArgs {
     /// Network and policies, as all brokers see them.
     fn setup(&self, params: Params) -> Result<Setup, Failure> {
         check_stdin(self.files.iter().map(String::as_str).chain([self.network.topology.as_str()]))?;
-        let (_, network) = self.network.read()?;
+        let network = self.network.read()?.graph;
         let mut policies = Vec::new();
         for file in &self.files {
             let read = read_policy(&Source::read(file)?, &network)?;

@@ -2,10 +2,9 @@
 
 use std::io::Write;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::args::Cli;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::out;
@@ -22,10 +21,10 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Runs the command.
-pub(crate) fn run(args: &CompletionsArgs) -> Result<Exit, Failure> {
+/// Runs the command; `whole` is the command line.
+pub(crate) fn run(args: &CompletionsArgs, mut whole: Command) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "wayleave", &mut script);
+    clap_complete::generate(args.shell, &mut whole, "wayleave", &mut script);
     let mut out = out();
     out.write_all(&script)?;
     out.flush()?;

@@ -1,6 +1,6 @@
 //! `wayleave config`: which settings of `serve` count, and where they come from.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Command, Subcommand};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -30,10 +30,11 @@ pub(crate) struct ShowArgs {
     flags: Vec<String>,
 }
 
-pub(crate) fn run(command: &ConfigCommand) -> Result<Exit, Failure> {
+/// Runs the command; `whole` is the command line.
+pub(crate) fn run(command: &ConfigCommand, whole: fn() -> Command) -> Result<Exit, Failure> {
     let ConfigCommand::Show(args) = command;
     let line = ["wayleave", "serve"].into_iter().map(str::to_owned).chain(args.flags.iter().cloned());
-    let settings = settings::all(line.map(Into::into).collect())?;
+    let settings = settings::all(line.map(Into::into).collect(), whole)?;
     let mut out = out();
     for setting in settings {
         setting.write(&mut out, args.origin)?;

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
+use wayleave::remote::{Names, did_you_mean};
 use wayleave_api::contract::Contract;
 
-use crate::client::names::{Names, did_you_mean};
 use crate::client::show::short;
 use crate::client::{Service, Target, encode};
 use crate::exit::{self, Exit};
@@ -106,7 +106,7 @@ impl DeleteArgs {
             Ok(()) if self.kind == Kind::Contract => Ok(self.what_is_held(service, &path)),
             Ok(()) => Ok("deleted".to_owned()),
             Err(trouble) if self.if_there && trouble.is_not_found() => Ok("is not there".to_owned()),
-            Err(trouble) => Err(did_you_mean(service, trouble, self.kind.what(), name, names)),
+            Err(trouble) => Err(did_you_mean(service, trouble, self.kind.what(), name, names).into()),
         }
     }
 

@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
+use wayleave::remote::{Names, did_you_mean};
 use wayleave_api::contract::{Contract, State};
 use wayleave_api::network::{Host, Link, Node};
 use wayleave_api::tenant::{Tenant, Vm};
 use wayleave_explain::human;
 
-use crate::client::names::{Names, did_you_mean};
 use crate::client::show::lists::{Row, percent, rows};
 use crate::client::show::{limit, rate, route, short, time, word, write_fields, write_rows};
 use crate::client::{Service, Target, encode};
@@ -77,7 +77,7 @@ fn find<T: serde::de::DeserializeOwned>(
     names: Names,
 ) -> Result<T, Failure> {
     let found = service.get::<T>(&format!("{path}/{}", encode(name)));
-    found.map_err(|trouble| did_you_mean(service, trouble, what, name, names))
+    found.map_err(|trouble| did_you_mean(service, trouble, what, name, names).into())
 }
 
 fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {

@@ -8,11 +8,9 @@ use wayleave_dataplane::doctor::{Check, Finding, Need, can_run, examine};
 use wayleave_explain::human::count;
 use wayleave_explain::table::write_table;
 
-use crate::args::OutputFormat;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::out;
-use crate::output::table::plain_table;
+use crate::output::{OutputFormat, out, plain_table};
 
 const EXAMPLE: &str = "\
 Examples:

@@ -3,15 +3,13 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
+use wayleave::remote::{Method, Names, did_you_mean};
 use wayleave_api::network::{Consequences, ElementState, UpDown};
 
-use crate::args::OutputFormat;
-use crate::client::names::{Names, did_you_mean};
-use crate::client::wire::Method;
 use crate::client::{Target, encode, show};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use crate::output::out;
+use crate::output::{OutputFormat, out};
 
 const DOWN: &str = "\
 Examples:

@@ -5,12 +5,11 @@ use std::io::Write;
 use clap::Args;
 use wayleave_api::event::Event;
 
-use crate::args::OutputFormat;
 use crate::client::show::short;
 use crate::client::{Service, Target};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use crate::output::out;
+use crate::output::{OutputFormat, out};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -71,7 +70,7 @@ pub(crate) fn past(service: &Service, after: Option<u64>) -> Result<Vec<Event>, 
 }
 
 impl EventsArgs {
-    fn print(&self, event: &Event) -> Result<(), Failure> {
+    fn print(&self, event: &Event) -> Result<(), wayleave::Error> {
         let mut out = out();
         match self.output {
             OutputFormat::Json => serde_json::to_writer(&mut out, event)?,

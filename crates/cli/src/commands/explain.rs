@@ -3,21 +3,16 @@
 use std::io::Write;
 
 use clap::Args;
+use wayleave::remote::{Names, did_you_mean};
+use wayleave::{Contracts, explain_in};
 use wayleave_api::decision::{Decision, Verdict};
-use wayleave_contracts::Contract;
-use wayleave_explain::{Before, Explained, human, look_around, text, words};
-use wayleave_roles::Refusal;
 
-use crate::args::OutputFormat;
-use crate::client::names::{Names, did_you_mean};
 use crate::client::{Service, Target, encode};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use crate::inputs::{Lists, Place, check_stdin};
-use crate::output::plan::Summary;
-use crate::output::{explain_json, out, table};
+use crate::inputs::check_stdin;
+use crate::output::{OutputFormat, layout, out};
 use crate::progress::Progress;
-use crate::session::Session;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -54,27 +49,23 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     }
     let session_args = args.target.setup.session("explain -f")?;
     check_stdin(args.files.iter().chain([&session_args.network.topology]).map(String::as_str))?;
-    let mut session = Session::open(&session_args)?;
-    let lists = Lists::read(&args.files, &session.network)?;
-    let (place, contract) = find(&lists, &args.name)?;
-    let before = decide_those_before(&mut session, &lists, &args.name, args.progress);
-    let verdict = session.admit(contract);
-    let (request, decision) = (&verdict.request, &verdict.decision);
-    let refusal = decision.as_ref().err();
-    let refused = refusal.map(|refusal| look_around(&mut session.scheme, &session.model, contract, request, refusal));
-    let before = Some(Before { admitted: before.admitted, refused: before.refused });
-    let explained = Explained { contract, request, decision, before, refused: refused.as_ref() };
+    let session = session_args.open()?;
+    let network = session.to_network();
+    let contracts = Contracts::read(&args.files, &network)?;
+    let explanation = explain_in(session, &contracts, &args.name, &mut Progress::new(args.progress))?;
+    let mut out = out();
     match args.output {
-        OutputFormat::Table => {
-            let mut out = out();
-            text::write(&mut out, &session.context(), &explained, table::layout())?;
-            out.flush()?;
+        OutputFormat::Table => explanation.write_text(&mut out, layout())?,
+        OutputFormat::Json => {
+            serde_json::to_writer_pretty(&mut out, &explanation)?;
+            writeln!(out)?;
         }
-        OutputFormat::Json => explain_json::print(&session, &session_args.scheme, &explained)?,
     }
-    let Err(refusal) = &verdict.decision else { return Ok(Exit::Fine) };
-    locate(&session, &lists, place, contract, refusal);
-    Ok(Exit::Refused)
+    out.flush()?;
+    if let Some(finding) = &explanation.finding {
+        eprintln!("{finding}");
+    }
+    Ok(if explanation.is_admitted() { Exit::Fine } else { Exit::Refused })
 }
 
 /// Asks a controller: a contract that is there, or else the last decision that refused it.
@@ -91,7 +82,8 @@ fn ask(args: &ExplainArgs) -> Result<Exit, Failure> {
         Err(trouble) => {
             let refused = if trouble.is_not_found() { last_refusal(&service, &id)? } else { None };
             let Some(number) = refused else {
-                return Err(did_you_mean(&service, trouble, "contract", &args.name, Names::OfTenants("/v1/contracts")));
+                let names = Names::OfTenants("/v1/contracts");
+                return Err(did_you_mean(&service, trouble, "contract", &args.name, names).into());
             };
             (service.text(&format!("/v1/decisions/{number}/explanation"), accept)?, Exit::Refused)
         }
@@ -115,32 +107,4 @@ fn last_refusal(service: &Service, id: &str) -> Result<Option<u64>, Failure> {
     let wanted = |contract: &str| contract == id || contract.strip_prefix("default:") == Some(id);
     let last = decisions.into_iter().find(|decision| wanted(&decision.contract));
     Ok(last.filter(|decision| decision.verdict == Verdict::Refused).map(|decision| decision.number))
-}
-
-/// The contract of this name.
-fn find<'a>(lists: &'a Lists, name: &str) -> Result<(Place, &'a Contract), Failure> {
-    lists.iter().find(|(_, contract)| contract.name == name).ok_or_else(|| {
-        let near = words::nearest(name, lists.iter().map(|(_, contract)| contract.name.as_str()));
-        let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
-        let count = human::count(lists.len(), "contract");
-        Failure::Usage(format!("there is no contract \"{name}\" among the {count} that were read{near}"))
-    })
-}
-
-fn decide_those_before(session: &mut Session, lists: &Lists, name: &str, is_forced: bool) -> Summary {
-    let before = || lists.iter().map(|(_, contract)| contract).take_while(|contract| contract.name != name);
-    let mut progress = Progress::new(before().count(), is_forced);
-    let mut summary = Summary::default();
-    for contract in before() {
-        summary.count(&session.admit(contract));
-        progress.step();
-    }
-    summary
-}
-
-/// What can be said against the contract whatever else is admitted, at its place in the file.
-fn locate(session: &Session, lists: &Lists, place: Place, contract: &Contract, refusal: &Refusal) {
-    if let Some((field, message)) = words::finding(&session.network, contract, refusal) {
-        eprintln!("{}", lists.finding(place, field, &message));
-    }
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use wayleave::remote::{Names, did_you_mean};
 use wayleave_api::contract::Contract;
 use wayleave_api::decision::Decision;
 use wayleave_api::network::{Host, Link, Node, Queue, Topology, UpDown};
@@ -12,13 +13,11 @@ use wayleave_api::tenant::{Tenant, Token, Vm};
 use wayleave_formats::{Source, read_topology};
 use wayleave_topology::NodeKind;
 
-use crate::args::OutputFormat;
-use crate::client::names::{Names, did_you_mean};
 use crate::client::show::lists::{NodeLine, Row, rows};
 use crate::client::{Service, Target, encode, show};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use crate::output::out;
+use crate::output::{OutputFormat, out};
 
 const EXAMPLE: &str = "\
 Examples:

@@ -1,21 +1,19 @@
 //! `wayleave plan`: what would be admitted, where, with which bound; what would move.
 
-use clap::{Args, ValueEnum};
+use std::io::Write;
 
-use crate::args::OutputFormat;
-use crate::diagnostics::Diagnostics;
+use clap::{Args, ValueEnum};
+use wayleave::{Asked, Cancel, Contracts, Document, Findings, Hold, Outcome, RequestTable, Session, Summary};
+use wayleave::{decide, read_event_file};
+
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use crate::inputs::{Lists, check_stdin, events};
+use crate::inputs::check_stdin;
 use crate::model_args::Base;
-use crate::output::json::Document;
-use crate::output::out;
-use crate::output::plan::{Summary, Writer};
-use crate::output::table::RequestTable;
+use crate::output::{OutputFormat, layout, out};
 use crate::progress::Progress;
 use crate::recheck::{self, recheck};
-use crate::replay::{self, Hold, Replay};
-use crate::session::{Session, SessionArgs};
+use crate::session::SessionArgs;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -65,38 +63,56 @@ enum HoldName {
 pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
     let inputs = args.files.iter().chain(&args.events).chain([&args.session.network.topology]);
     check_stdin(inputs.map(String::as_str))?;
-    let mut session = Session::open(&args.session)?;
+    let mut session = args.session.open()?;
     args.check_recheck(&session)?;
-    let mut diagnostics = Diagnostics::default();
-    let summary = match &args.events {
+    let network = session.to_network();
+    let outcome = match &args.events {
         None => {
-            let lists = Lists::read(&args.files, &session.network)?;
-            let progress = Progress::new(lists.len(), args.progress);
-            let mut writer = args.writer(&session)?;
-            let summary = replay::lists(&mut session, &lists, &mut writer, progress, &mut diagnostics)?;
-            writer.end(&session, &summary)?;
-            summary
+            let contracts = Contracts::read(&args.files, &network)?;
+            args.decide(&mut session, Asked::Contracts(&contracts))?
         }
         Some(file) => {
-            let events = events(file, &session.network)?;
-            let progress = Progress::new(events.events().len(), args.progress);
-            let mut writer = args.writer(&session)?;
-            let replay = Replay::new(&mut session, args.hold());
-            let summary = replay.run(&events, &mut writer, progress, &mut diagnostics)?;
-            writer.end(&session, &summary)?;
-            summary
+            let events = read_event_file(file, &network)?;
+            args.decide(&mut session, Asked::Events(&events, args.hold()))?
         }
     };
-    diagnostics.print();
-    Ok(args.exit(&session, &summary))
+    print(&outcome.findings);
+    Ok(args.exit(&session, &outcome.summary))
+}
+
+/// What can be said against requests whatever else is admitted, on the standard error.
+fn print(findings: &Findings) {
+    for (index, problem) in findings.problems().iter().enumerate() {
+        eprintln!("{}{problem}", if index == 0 { "" } else { "\n" });
+    }
+    if findings.more() > 0 {
+        eprintln!("\nand {} more requests that can never be met", findings.more());
+    }
 }
 
 impl PlanArgs {
-    fn writer(&self, session: &Session) -> Result<Writer, Failure> {
-        Ok(match self.output {
-            OutputFormat::Json => Writer::Json(Document::begin(out(), session, &self.session.scheme)?),
-            OutputFormat::Table => Writer::Table(RequestTable::new(self.all, self.events.is_some())),
-        })
+    /// Decides, and prints: as JSON while decisions fall, as a table in the end.
+    fn decide(&self, session: &mut Session, asked: Asked<'_>) -> Result<Outcome, Failure> {
+        let mut progress = Progress::new(self.progress);
+        let cancel = Cancel::default();
+        let mut out = out();
+        match self.output {
+            OutputFormat::Json => {
+                let mut document = Document::begin(out, session)?;
+                let outcome = decide(session, asked, &mut document, &mut progress, &cancel)?;
+                drop(progress);
+                document.end(session, &outcome.summary)?;
+                Ok(outcome)
+            }
+            OutputFormat::Table => {
+                let mut table = RequestTable::new(layout(), self.all, self.events.is_some());
+                let outcome = decide(session, asked, &mut table, &mut progress, &cancel)?;
+                drop(progress);
+                table.write(&mut out, session, &outcome.summary)?;
+                out.flush()?;
+                Ok(outcome)
+            }
+        }
     }
 
     /// Nothing is decided before it is said that nothing could be checked afterwards.

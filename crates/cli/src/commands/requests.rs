@@ -51,7 +51,7 @@ enum ListFormat {
 
 /// Runs the command.
 pub(crate) fn run(args: &RequestsArgs) -> Result<Exit, Failure> {
-    let network = args.import.topology(&args.topology)?.network;
+    let network = args.import.network(&args.topology)?.graph;
     if network.hosts().count() < 2 {
         return Err(Failure::Usage("contracts join two hosts, and the network has fewer".into()));
     }

@@ -8,10 +8,9 @@ use wayleave_explain::words::nearest;
 use wayleave_roles::{Descriptor, Parameter, Role};
 use wayleave_schemes::registry;
 
-use crate::args::OutputFormat;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use crate::output::out;
+use crate::output::{OutputFormat, out};
 use crate::scheme_args::option_name;
 
 const EXAMPLE: &str = "\

@@ -10,14 +10,13 @@ use wayleave_api::status::{About, Status};
 use wayleave_api::tenant::Role;
 use wayleave_explain::human::count;
 
-use crate::args::OutputFormat;
 use crate::client::show::lists::{Row, rows};
 use crate::client::show::{write_fields, write_rows};
 use crate::client::{Service, Target, show};
 use crate::commands::login::who;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use crate::output::out;
+use crate::output::{OutputFormat, out};
 
 const EXAMPLE: &str = "\
 Examples:

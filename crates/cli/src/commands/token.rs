@@ -4,11 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use wayleave::remote::{Method, Names, did_you_mean};
 use wayleave_api::tenant::{NewToken, Role, TokenSpec};
 
 use crate::client::contexts::write_private;
-use crate::client::names::{Names, did_you_mean};
-use crate::client::wire::Method;
 use crate::client::{Target, encode};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;

@@ -4,46 +4,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use wayleave_explain::human::count;
+use wayleave::{BUILDERS, COMMON_KEYS};
 use wayleave_explain::table::write_table;
-use wayleave_formats::{GraphFormat, Topology, write_graph, write_topology};
-use wayleave_topology::Network;
+use wayleave_formats::{GraphFormat, write_graph, write_topology};
 use wayleave_topology::builders::testbeds;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::import_args::ImportArgs;
 use crate::inputs;
-use crate::output::table::plain_table;
-use crate::output::{out, topology};
-
-/// A builder, for people.
-struct Builder {
-    name: &'static str,
-    /// Its own keys, with what they are if they are not given.
-    keys: &'static str,
-    what: &'static str,
-}
-
-/// What `formats::parse_builder` reads; testbeds are `testbed:NAME`.
-const BUILDERS: &[Builder] = &[
-    Builder {
-        name: "fat-tree",
-        keys: "k=4, hosts=k/2 (under each edge switch), aggregationRate, coreRate",
-        what: "k pods of edge and aggregation switches, and (k/2)^2 cores",
-    },
-    Builder {
-        name: "leaf-spine",
-        keys: "leaves=4, spines=2, hosts=4 (under each leaf), parallel=1, uplinkRate",
-        what: "every leaf joined to every spine",
-    },
-    Builder { name: "line", keys: "switches=4, hosts=1 (under each switch)", what: "switches in a line" },
-    Builder { name: "ring", keys: "switches=4, hosts=1 (under each switch)", what: "switches in a ring" },
-    Builder { name: "star", keys: "hosts", what: "hosts around one switch" },
-];
-
-/// What every builder but a testbed takes as well.
-const COMMON_KEYS: &str = "rate, delay, mtu, queues, buffer, budgets, hostQueues, hostBuffer, hostBudgets";
+use crate::output::{layout, out, plain_table};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -151,11 +121,6 @@ impl NetworkFormat {
     }
 }
 
-/// Whether a text without a colon is the bare name of a builder.
-pub(crate) fn is_builder(text: &str) -> bool {
-    BUILDERS.iter().any(|builder| builder.name == text)
-}
-
 /// Runs the command.
 pub(crate) fn run(command: &TopologyCommand) -> Result<Exit, Failure> {
     match command {
@@ -167,12 +132,12 @@ pub(crate) fn run(command: &TopologyCommand) -> Result<Exit, Failure> {
 }
 
 fn show(args: &ShowArgs) -> Result<Exit, Failure> {
-    let Topology { name, network } = args.import.topology(&args.topology)?;
+    let network = args.import.network(&args.topology)?;
     let mut out = out();
     match args.output {
-        TopologyFormat::Table => topology::table(&mut out, &name, &network)?,
-        TopologyFormat::Json => topology::json(&mut out, &name, &network)?,
-        TopologyFormat::Yaml => out.write_all(write_topology(&network, &name).as_bytes())?,
+        TopologyFormat::Table => network.write_text(&mut out, layout())?,
+        TopologyFormat::Json => network.write_json(&mut out)?,
+        TopologyFormat::Yaml => out.write_all(write_topology(&network.graph, &network.name).as_bytes())?,
     }
     out.flush()?;
     Ok(Exit::Fine)
@@ -184,8 +149,8 @@ fn validate(args: &ValidateArgs) -> Result<Exit, Failure> {
     let mut exit = Exit::Fine;
     let mut out = out();
     for file in &args.files {
-        match args.import.topology(file) {
-            Ok(Topology { name, network }) => writeln!(out, "ok: {file} is {}", summary(&name, &network))?,
+        match args.import.network(file) {
+            Ok(network) => writeln!(out, "ok: {file} is {}", network.summary())?,
             Err(failure) => {
                 out.flush()?;
                 eprintln!("{failure}");
@@ -198,7 +163,7 @@ fn validate(args: &ValidateArgs) -> Result<Exit, Failure> {
 }
 
 fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
-    let Topology { name, network } = args.import.topology(&args.topology)?;
+    let network = args.import.network(&args.topology)?;
     let by_ending = || args.out.as_deref().map_or(NetworkFormat::Wayleave, NetworkFormat::of_ending);
     let graph = match args.to.unwrap_or_else(by_ending) {
         NetworkFormat::Wayleave => None,
@@ -207,8 +172,8 @@ fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
         NetworkFormat::GraphMl => Some(GraphFormat::GraphMl),
     };
     let (text, left_out) = match graph {
-        None => (write_topology(&network, &name), Vec::new()),
-        Some(format) => write_graph(&network, &name, format),
+        None => (write_topology(&network.graph, &network.name), Vec::new()),
+        Some(format) => write_graph(&network.graph, &network.name, format),
     };
     left_out.iter().for_each(|remark| eprintln!("{remark}"));
     match &args.out {
@@ -220,17 +185,10 @@ fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
         Some(path) => {
             let written = std::fs::write(path, text);
             written.map_err(|error| Failure::Internal(format!("{} cannot be written: {error}", path.display())))?;
-            eprintln!("{}: written to {}", summary(&name, &network), path.display());
+            eprintln!("{}: written to {}", network.summary(), path.display());
         }
     }
     Ok(Exit::Fine)
-}
-
-/// `fat-tree: 16 hosts, 20 switches, 96 directed links`.
-pub(crate) fn summary(name: &str, network: &Network) -> String {
-    let hosts = count(network.hosts().count(), "host");
-    let switches = count(network.switches().count(), "switch");
-    format!("{name}: {hosts}, {switches}, {}", count(network.links().len(), "directed link"))
 }
 
 fn list() -> Result<Exit, Failure> {

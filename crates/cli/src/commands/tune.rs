@@ -1,28 +1,19 @@
 //! `wayleave tune`: budgets, queues, costs and rerouting fitted to a mix of contracts, judged on seeds that have not
 //! fitted them.
 
-use std::sync::Arc;
+use std::io::Write;
+use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
-use num_traits::ToPrimitive;
-use rand::SeedableRng;
-use rand::rngs::ChaCha8Rng;
-use rand::seq::SliceRandom;
-use wayleave_calculus::lp::{CapacityLink, Demand, admitted_upper_bound};
-use wayleave_contracts::{Contract, Mix};
-use wayleave_ledger::Model;
-use wayleave_roles::Request;
-use wayleave_schemes::tune::bound::Cuts;
-use wayleave_schemes::tune::{Effort, Objective, Sample, climb, judge, methods};
-use wayleave_topology::Network;
-use wayleave_units::Rate;
+use wayleave::{Contracts, Mix, Network, TuneOptions, tune};
+use wayleave_schemes::tune::Objective;
 
-use crate::args::OutputFormat;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::inputs::{Lists, NetworkArgs};
+use crate::inputs::NetworkArgs;
 use crate::model_args::ModelArgs;
-use crate::tune::{Ceiling, Report, json, table};
+use crate::output::{OutputFormat, layout, out};
+use crate::progress::tuning::Progress;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -85,112 +76,56 @@ enum ObjectiveName {
     Rate,
 }
 
-/// Longer lists are not drawn: a refusal that comes later is not waited for.
-const MOST_REQUESTS: usize = 2_000_000;
-
 /// Runs the command.
 pub(crate) fn run(args: &TuneArgs) -> Result<Exit, Failure> {
-    let (name, network) = args.network.read()?;
-    if network.hosts().count() < 2 {
+    let network = args.network.read()?;
+    if network.graph.hosts().count() < 2 {
         return Err(Failure::Usage("contracts join two hosts, and the network has fewer".into()));
     }
-    let model = args.model.model()?;
+    let options = args.options()?;
     let own = own_contracts(args, &network)?;
-    let sample = |seed: u64| draw(args, &network, model, own.as_deref(), seed);
-    let train: Vec<Sample> = (args.seed..args.seed + args.train).map(sample).collect();
-    let judging: Vec<Sample> = (args.seed + args.train..args.seed + args.train + args.judge).map(sample).collect();
-    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let threads = args.threads.map_or_else(cores, |threads| threads as usize);
-    let list = args.list as usize;
-    let effort = Effort { candidates: args.candidates as usize, threads, list };
-    let objective = args.objective.objective();
-    let fits = |error: wayleave_ledger::LedgerError| Failure::Usage(error.to_string());
-    let mut progress = crate::tune::Steps::new(args.candidates);
-    let tried = climb(&train, objective, effort, |at, method| progress.candidate(at, method)).map_err(fits)?;
-    let mut candidates: Vec<_> = methods().map(|(name, params)| (name.to_owned(), params)).into();
-    if let Some(best) = tried.first().filter(|best| candidates.iter().all(|(_, params)| *params != best.params)) {
-        candidates.push(("tuned".to_owned(), best.params.clone()));
-    }
-    let params = candidates.iter().map(|(_, params)| params);
-    let first = Sample::cut_to(&judging[..1], params, list, threads).map_err(fits)?;
-    let ceiling = first.first().and_then(|sample| ceiling(&network, sample));
-    let verdict =
-        judge(&judging, candidates, objective, (list, threads), |name| progress.judging(name)).map_err(fits)?;
+    let mix = own.as_ref().map_or(Mix::Scenario(args.scenario as usize), Mix::Contracts);
+    let mut progress = Progress::new(args.candidates);
+    let mut tuned = tune(&network, mix, &options, &mut progress)?;
     drop(progress);
-    let bounds = judging.iter().map(|sample| {
-        let requests = sample.requests.iter().map(|(request, _)| request.clone());
-        Cuts::new(&network).until_refusal(requests)
-    });
-    let report = Report {
-        topology: name,
-        mix: if args.files.is_empty() { format!("scenario {}", args.scenario) } else { args.files.join(", ") },
-        objective,
-        seeds: [(args.seed, args.train), (args.seed + args.train, args.judge)],
-        list,
-        bounds: bounds.collect(),
-        ceiling,
-        tried,
-        verdict,
-        has_categories: judging.iter().any(|sample| sample.requests.iter().any(|(_, category)| category.is_some())),
-    };
-    match args.output {
-        OutputFormat::Table => table::print(&report)?,
-        OutputFormat::Json => json::print(&report)?,
+    if own.is_some() {
+        tuned.mix = args.files.join(", ");
     }
+    let mut out = out();
+    match args.output {
+        OutputFormat::Table => tuned.write_text(&mut out, layout())?,
+        OutputFormat::Json => tuned.write_json(&mut out)?,
+    }
+    out.flush()?;
     Ok(Exit::Fine)
 }
 
-fn own_contracts(args: &TuneArgs, network: &Network) -> Result<Option<Vec<Contract>>, Failure> {
+fn own_contracts(args: &TuneArgs, network: &Network) -> Result<Option<Contracts>, Failure> {
     if args.files.is_empty() {
         return Ok(None);
     }
-    let contracts: Vec<Contract> =
-        Lists::read(&args.files, network)?.iter().map(|(_, contract)| contract.clone()).collect();
+    let contracts = Contracts::read(&args.files, network)?;
     if contracts.is_empty() {
         return Err(Failure::Usage(format!("there are no contracts in {}", args.files.join(", "))));
     }
     Ok(Some(contracts))
 }
 
-/// One list, as long as a seed's first refusal and the judges need.
-fn draw(args: &TuneArgs, network: &Arc<Network>, model: Model, own: Option<&[Contract]>, seed: u64) -> Sample {
-    match own {
-        Some(contracts) => {
-            let mut contracts = contracts.to_vec();
-            contracts.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
-            Sample::new(network.clone(), model, contracts.into_iter())
-        }
-        None => {
-            let mix = || Mix::new(network, args.scenario as usize, seed);
-            let ask = |contract: Contract| wayleave_schemes::request(&contract, &model);
-            let most = Cuts::new(network).until_refusal(mix().map(ask).take(MOST_REQUESTS)).unwrap_or(MOST_REQUESTS);
-            let length = (most + 1).saturating_mul(args.list as usize).min(MOST_REQUESTS);
-            Sample::new(network.clone(), model, mix().take(length))
-        }
+impl TuneArgs {
+    fn options(&self) -> Result<TuneOptions, Failure> {
+        let usual = TuneOptions::default();
+        let threads = self.threads.and_then(|threads| NonZeroUsize::new(threads as usize));
+        Ok(TuneOptions {
+            objective: self.objective.objective(),
+            train: self.train,
+            judge: self.judge,
+            seed: self.seed,
+            candidates: self.candidates as usize,
+            list: self.list as usize,
+            threads: threads.unwrap_or(usual.threads),
+            model: self.model.model()?,
+        })
     }
-}
-
-/// What link rates let in of a list at most, with any split of any flow over any routes; `None` where the linear program
-/// would be too large.
-fn ceiling(network: &Network, sample: &Sample) -> Option<Ceiling> {
-    let capacity = |(_, link): (_, &wayleave_topology::Link)| CapacityLink {
-        from: link.from.index(),
-        to: link.to.index(),
-        capacity: link.rate,
-    };
-    let links: Vec<CapacityLink> = network.links().map(capacity).collect();
-    let most = |weigh: fn(Rate) -> u64| {
-        let demand = |(request, _): &(Request, _)| Demand {
-            source: request.from.index(),
-            sink: request.to.index(),
-            rate: request.rate,
-            weight: weigh(request.rate),
-        };
-        let demands: Vec<Demand> = sample.requests.iter().map(demand).collect();
-        admitted_upper_bound(network.nodes().count(), &links, &demands).ok()?.weight.to_f64()
-    };
-    let (flows, rate) = (most(|_| 1)?, most(|rate| rate.bits_per_second())?);
-    Some(Ceiling { offered: sample.requests.len(), flows, rate })
 }
 
 impl ObjectiveName {

@@ -1,20 +1,21 @@
 //! `wayleave verify`: an admitted set under the worst traffic that its contracts allow, packet by packet.
 
-use clap::{Args, ValueEnum};
-use wayleave_explain::human::count;
-use wayleave_topology::Network;
-use wayleave_verify::{Attack, Claim, Effort, Fault, Report, replay, verify};
+use std::io::Write;
 
-use crate::args::OutputFormat;
+use clap::{Args, ValueEnum};
+use wayleave::{Contracts, Network, Verified, VerifyOptions, of_session, read_plan, verify_watched};
+use wayleave_explain::human::count;
+use wayleave_formats::Source;
+use wayleave_verify::{Attack, Claim, Effort, Fault};
+
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use crate::inputs::{Lists, check_stdin};
-use crate::output::verify::{Verified, json, table};
+use crate::inputs::check_stdin;
+use crate::interrupt;
+use crate::output::{OutputFormat, layout, out};
 use crate::progress::Progress;
 use crate::scheme_args::SCHEME_OPTIONS;
-use crate::session::{Session, SessionArgs};
-use crate::sim::interrupt;
-use crate::verify::{of_session, read_plan};
+use crate::session::SessionArgs;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -105,64 +106,53 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let inputs = args.files.iter().chain(&args.plan).chain([&args.session.network.topology]);
     check_stdin(inputs.map(String::as_str))?;
     let (topology, claim) = args.claim()?;
-    let (effort, chosen) = (args.effort(), args.chosen(&claim)?);
-    interrupt::listen()?;
-    let mut progress = None;
-    let step = |_, total: u64| {
-        let total = usize::try_from(total).unwrap_or(usize::MAX);
-        progress.get_or_insert_with(|| Progress::new(total, args.progress)).step();
-        !interrupt::is_stopped()
-    };
-    let report = match &args.replay {
-        Some(attack) => replay(&claim, &effort, attack),
-        None => verify(&claim, &effort, chosen, step),
-    };
-    let report = report.map_err(|error| Failure::Usage(error.to_string()))?;
-    drop(progress);
-    let verified = Verified {
-        topology: &topology,
-        claim: &claim,
-        report: &report,
-        effort,
-        chosen,
-        fault: args.fault.map(word),
+    let options = VerifyOptions {
+        effort: args.effort(),
+        flow: args.flow.clone(),
+        replay: args.replay.clone(),
+        fault: args.fault.map(FaultName::fault),
         command: command_line(),
     };
+    let cancel = interrupt::listen()?;
+    let verified = verify_watched(&claim, &options, &mut Progress::new(args.progress), &cancel)?;
+    let mut out = out();
     match args.output {
-        OutputFormat::Json => json(&verified)?,
-        OutputFormat::Table => table(&verified, args.all)?,
+        OutputFormat::Json => verified.write_json(&mut out, &topology)?,
+        OutputFormat::Table => verified.write_text(&mut out, layout(), args.all)?,
     }
-    Ok(judge(&claim, &report, &verified))
+    out.flush()?;
+    Ok(judge(&verified, cancel.is_cancelled()))
+}
+
+impl FaultName {
+    fn fault(self) -> Fault {
+        match self {
+            Self::BudgetHalved => Fault::BudgetHalved,
+            Self::ShaperOff => Fault::ShaperOff,
+            Self::BuffersGone => Fault::BuffersGone,
+            Self::DuplicationOff => Fault::DuplicationOff,
+        }
+    }
 }
 
 impl VerifyArgs {
     /// What the topology is called, and what is put to the test.
     fn claim(&self) -> Result<(String, Claim), Failure> {
-        let (topology, claim) = match &self.plan {
-            Some(file) => {
-                let (topology, network) = self.session.network.read()?;
-                (topology, read_plan(file, &network)?)
-            }
-            None => {
-                let mut session = Session::open(&self.session)?;
-                let lists = Lists::read(&self.files, &session.network)?;
-                let total = lists.len();
-                let refused = lists.iter().filter(|(_, contract)| session.admit(contract).decision.is_err()).count();
-                if refused > 0 {
-                    eprintln!("{refused} of {} refused: nothing was promised to them", count(total, "contract"));
-                }
-                (session.topology.clone(), of_session(&session))
-            }
-        };
-        let broken = match self.fault {
-            None => return Ok((topology, claim)),
-            Some(FaultName::BudgetHalved) => claim.broken_by(Fault::BudgetHalved),
-            Some(FaultName::ShaperOff) => claim.broken_by(Fault::ShaperOff),
-            Some(FaultName::BuffersGone) => claim.broken_by(Fault::BuffersGone),
-            Some(FaultName::DuplicationOff) => claim.broken_by(Fault::DuplicationOff),
-        };
-        let broken = broken.map_err(|error| Failure::Internal(format!("the network cannot be rebuilt: {error}")))?;
-        Ok((topology, broken))
+        if let Some(file) = &self.plan {
+            let Network { name, graph } = self.session.network.read()?;
+            // Messages call the plan what the command line calls it.
+            let source = Source::new(file, Source::read(file)?.text());
+            return Ok((name, read_plan(&source, &graph)?));
+        }
+        let mut session = self.session.open()?;
+        let network = session.to_network();
+        let contracts = Contracts::read(&self.files, &network)?;
+        let total = contracts.len();
+        let refused = contracts.iter().filter(|(_, contract)| session.admit(contract).decision.is_err()).count();
+        if refused > 0 {
+            eprintln!("{refused} of {} refused: nothing was promised to them", count(total, "contract"));
+        }
+        Ok((network.name, of_session(&session)))
     }
 
     fn effort(&self) -> Effort {
@@ -173,27 +163,11 @@ impl VerifyArgs {
         };
         Effort { seed: self.seed, cuts: self.cut.unwrap_or(usual.cuts), ..usual }
     }
-
-    /// The number of the contract that was asked for.
-    fn chosen(&self, claim: &Claim) -> Result<Option<usize>, Failure> {
-        let Some(name) = &self.flow else { return Ok(None) };
-        let mut promises = claim.promises.iter();
-        if let Some(number) = promises.position(|promise| promise.name == *name) {
-            return Ok(Some(number));
-        }
-        let names = claim.promises.iter().map(|promise| promise.name.as_str());
-        let hint = wayleave_explain::words::nearest(name, names).map(|near| format!("; did you mean \"{near}\"?"));
-        Err(Failure::Usage(format!("no contract \"{name}\" is admitted{}", hint.unwrap_or_default())))
-    }
-}
-
-/// What an option's value is called.
-fn word(value: impl ValueEnum) -> String {
-    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// Says on the standard error what did not hold, each with the command that shows it again.
-fn judge(claim: &Claim, report: &Report, verified: &Verified<'_>) -> Exit {
+fn judge(verified: &Verified, is_stopped: bool) -> Exit {
+    let Verified { claim, report, .. } = verified;
     for violation in report.violations.iter().take(SHOWN) {
         let name = &claim.promises[violation.promise].name;
         eprintln!("broken promise to {name}: {}", violation.breach);
@@ -204,7 +178,7 @@ fn judge(claim: &Claim, report: &Report, verified: &Verified<'_>) -> Exit {
     }
     match report.is_sound() {
         false => Exit::Unsound,
-        true if interrupt::is_stopped() => Exit::Stopped,
+        true if is_stopped => Exit::Stopped,
         true => Exit::Fine,
     }
 }
@@ -226,23 +200,4 @@ fn command_line() -> Vec<String> {
         }
     }
     kept
-}
-
-/// A short name for a network with all its promises: FNV-1a (Fowler, Noll, Vo; draft-eastlake-fnv) over their text.
-pub(crate) fn fingerprint(claim: &Claim) -> String {
-    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0100_0000_01b3;
-    let network: &Network = &claim.network;
-    let mut hash = OFFSET;
-    let mut add = |text: String| {
-        for byte in text.bytes().chain([b'\n']) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(PRIME);
-        }
-    };
-    network.nodes().for_each(|(_, node)| add(format!("{node:?}")));
-    network.links().for_each(|(id, link)| add(format!("{link:?} {:?}", network.queues(id))));
-    add(format!("{:?}", claim.background));
-    claim.promises.iter().for_each(|promise| add(format!("{promise:?}")));
-    claim.protected.iter().for_each(|protected| add(format!("{protected:?}")));
-    format!("{hash:016x}")
 }

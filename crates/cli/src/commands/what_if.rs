@@ -3,19 +3,17 @@
 use std::io::Write;
 
 use clap::Args;
+use wayleave::remote::{Document, Method, read_specs};
 use wayleave_api::decision::ApplyReport;
 use wayleave_api::what_if::{Prospect, Question};
 use wayleave_explain::human::count;
 use wayleave_formats::Source;
 
-use crate::args::OutputFormat;
-use crate::client::specs::{self, Document};
-use crate::client::wire::Method;
 use crate::client::{Service, Target, show};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::check_stdin;
-use crate::output::out;
+use crate::output::{OutputFormat, out};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -103,7 +101,7 @@ impl WhatIfArgs {
         };
         let mut apply = Vec::new();
         for file in &self.apply {
-            apply.extend(specs::read(&Source::read(file)?)?);
+            apply.extend(read_specs(&Source::read(file)?)?);
         }
         Ok(Question {
             fail: bare(&self.fail),

@@ -99,6 +99,33 @@ const ARROWS: &[(&str, Allowed)] = &[
             "dataplane",
         ]),
     ),
+    // What the command does, as a library: everything but the processes of agents, brokers and servers.
+    (
+        "wayleave",
+        Only(&[
+            "units",
+            "topology",
+            "contracts",
+            "ledger",
+            "roles",
+            "schemes",
+            "formats",
+            "explain",
+            "recheck",
+            "scenarios",
+            "sim",
+            "verify",
+            "experiments",
+            "dataplane",
+            "calculus",
+            "controller",
+            "store",
+            "lab",
+            "sharing",
+            "api",
+            "client",
+        ]),
+    ),
     ("cli", Any),
     ("repo-checks", Only(&[])),
 ];
@@ -112,6 +139,13 @@ enum Allowed {
 }
 
 const PREFIX: &str = "wayleave-";
+/// The library, which is called like the command.
+const FACADE: &str = "wayleave";
+
+/// A crate of this workspace by its short name.
+fn short(package: &str) -> Option<&str> {
+    if package == FACADE { Some(FACADE) } else { package.strip_prefix(PREFIX) }
+}
 
 /// A crate as its manifest describes it; names are without the prefix that all crates share.
 struct Manifest {
@@ -127,7 +161,7 @@ impl Manifest {
         let manifest: toml::Table = text.parse().map_err(|error| format!("is no TOML: {error}"))?;
         let package = manifest.get("package").and_then(toml::Value::as_table).ok_or("has no [package]")?;
         let name = package.get("name").and_then(toml::Value::as_str).ok_or("has no package name")?;
-        let name = name.strip_prefix(PREFIX).ok_or_else(|| format!("names a package {name}, not {PREFIX}..."))?;
+        let name = short(name).ok_or_else(|| format!("names a package {name}, not {PREFIX}..."))?;
         let targets = manifest.get("target").and_then(toml::Value::as_table);
         let tables = || targets.into_iter().flat_map(toml::Table::values).filter_map(toml::Value::as_table);
         let all = |key: &str| {
@@ -143,7 +177,7 @@ impl Manifest {
 fn internal(dependencies: &toml::Table) -> impl Iterator<Item = String> {
     dependencies.iter().filter_map(|(key, value)| {
         let package = value.get("package").and_then(toml::Value::as_str).unwrap_or(key);
-        package.strip_prefix(PREFIX).map(str::to_owned)
+        short(package).map(str::to_owned)
     })
 }
 

@@ -3,6 +3,8 @@
 pub(crate) mod changes;
 pub(crate) mod lists;
 
+pub(crate) use wayleave::remote::word;
+
 use std::io::Write;
 
 use comfy_table::{Cell, Color};
@@ -14,7 +16,7 @@ use wayleave_explain::table::write_table;
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::failure::Failure;
-use crate::output::table::plain_table;
+use crate::output::plain_table;
 use crate::output::{is_colourful, out};
 
 /// Prints a document for programs.
@@ -75,11 +77,6 @@ pub(crate) fn rate(bits_per_second: u64) -> String {
 
 pub(crate) fn bytes(bytes: u64) -> String {
     Bytes::new(bytes).up()
-}
-
-/// As it stands in JSON.
-pub(crate) fn word(value: &impl Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 /// A word in the colour of how good it is.

@@ -1,13 +1,13 @@
 //! Tenants and VMs of a file, one after another.
 
+use wayleave::remote::Method;
 use wayleave_api::decision::{Applied, Outcome};
 use wayleave_api::problem::{Code, Problem};
 use wayleave_api::tenant::{self, Placement, Strategy, TenantSpec, VmSpec};
 use wayleave_contracts::{Quota, Vm, VmPlacement};
 use wayleave_formats::{Source, read_tenants};
 
-use super::Item;
-use crate::client::wire::Method;
+use super::item::Item;
 use crate::client::{Service, Trouble, encode};
 use crate::failure::Failure;
 

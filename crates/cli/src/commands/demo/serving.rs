@@ -4,28 +4,34 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
+use wayleave::remote::{Document, Method};
+use wayleave::{DEMO_TOPOLOGY, DemoOptions};
 use wayleave_api::decision::{ApplyReport, Outcome};
 use wayleave_contracts::{Contract, Mix};
 use wayleave_formats::{Source, parse_builder, write_contracts};
 use wayleave_server::LogFormat;
 use wayleave_server::disk::File;
 
-use super::trial::Options;
-use super::{DemoArgs, TOPOLOGY};
 use crate::client::Service;
 use crate::client::local::{Local, options};
-use crate::client::specs::Document;
-use crate::client::wire::Method;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::SessionArgs;
 
-/// Fills a ledger and serves it.
-pub(super) fn run(args: &DemoArgs) -> Result<Exit, Failure> {
+/// The options of a session, read as they would be from the command line.
+#[derive(Parser)]
+#[command(no_binary_name = true)]
+struct Options {
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Fills a ledger and serves it; without a file, one that is gone in the end.
+pub(super) fn run(demo: &DemoOptions, ledger: Option<&Path>) -> Result<Exit, Failure> {
     let temporary = Temporary::new()?;
-    let ledger = args.ledger.clone().unwrap_or_else(|| temporary.0.join("demo.db"));
-    let session = Options::parse_from(["-t", TOPOLOGY]).session;
-    let report = fill(args, &ledger, &session)?;
+    let ledger = ledger.map_or_else(|| temporary.0.join("demo.db"), Path::to_owned);
+    let session = Options::parse_from(["-t", DEMO_TOPOLOGY]).session;
+    let report = fill(demo, &ledger, &session)?;
     let admitted = report.items.iter().find(|item| item.outcome != Outcome::Refused);
     let example = admitted.map_or("NAME", |item| item.id.as_str());
     let mut token = ledger.clone().into_os_string();
@@ -52,10 +58,10 @@ pub(super) fn run(args: &DemoArgs) -> Result<Exit, Failure> {
 }
 
 /// Applies the requests; those that a ledger has already stay as they are.
-fn fill(args: &DemoArgs, ledger: &Path, session: &SessionArgs) -> Result<ApplyReport, Failure> {
-    let network = parse_builder(TOPOLOGY)?.network;
-    let mix = Mix::new(&network, usize::from(args.scenario), args.seed);
-    let requests: Vec<Contract> = mix.take(args.count as usize).collect();
+fn fill(demo: &DemoOptions, ledger: &Path, session: &SessionArgs) -> Result<ApplyReport, Failure> {
+    let network = parse_builder(DEMO_TOPOLOGY)?.network;
+    let mix = Mix::new(&network, usize::from(demo.scenario), demo.seed);
+    let requests: Vec<Contract> = mix.take(demo.count as usize).collect();
     let document = Document::of(&Source::new("demo", write_contracts(&requests, &network, "demo")))?;
     let service = Service::new(Box::new(Local::open(Some(ledger), session)?), None);
     let (_, report) =

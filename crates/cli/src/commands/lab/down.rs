@@ -6,7 +6,7 @@ use clap::Args;
 use wayleave_explain::human::count;
 use wayleave_lab::{LabName, Labs};
 
-use super::{USUAL, parse_name};
+use super::name::{USUAL, parse_name};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::output::out;

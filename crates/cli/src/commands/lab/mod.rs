@@ -1,12 +1,12 @@
 //! `wayleave lab`: a whole network on this machine.
 
 mod down;
+mod name;
 mod run;
 mod status;
 mod up;
 
 use clap::Subcommand;
-use wayleave_lab::LabName;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -40,11 +40,4 @@ pub(crate) fn run(command: &LabCommand) -> Result<Exit, Failure> {
         LabCommand::Status(args) => status::run(args),
         LabCommand::Down(args) => down::run(args),
     }
-}
-
-/// What a lab is called that nobody names.
-const USUAL: &str = "lab";
-
-fn parse_name(text: &str) -> Result<LabName, String> {
-    LabName::new(text).map_err(|error| error.to_string())
 }

@@ -5,6 +5,7 @@ mod print;
 use std::time::Duration;
 
 use clap::Args;
+use wayleave::lab::LabController;
 use wayleave_contracts::Order;
 use wayleave_formats::{Addressed, Places, Source, read_orders};
 use wayleave_lab::run::{Action, Cut, DEFAULT_TENANT, FIRST_PORT, Promised, RunOptions, matched, run as run_contracts};
@@ -12,11 +13,10 @@ use wayleave_lab::{LabName, LabPlan, Labs};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
-use super::{USUAL, parse_name};
-use crate::args::OutputFormat;
+use super::name::{USUAL, parse_name};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use crate::lab::LabController;
+use crate::output::OutputFormat;
 
 const EXAMPLE: &str = "\
 Examples:

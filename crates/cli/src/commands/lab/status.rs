@@ -8,12 +8,10 @@ use wayleave_explain::human::count;
 use wayleave_explain::table::write_table;
 use wayleave_lab::{LabName, Labs, Stage, Status};
 
-use super::parse_name;
-use crate::args::OutputFormat;
+use super::name::parse_name;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use crate::output::out;
-use crate::output::table::plain_table;
+use crate::output::{OutputFormat, out, plain_table};
 
 const EXAMPLE: &str = "\
 Examples:

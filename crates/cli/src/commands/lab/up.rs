@@ -4,17 +4,18 @@ use std::io::Write;
 use std::time::Instant;
 
 use clap::Args;
+use wayleave::Network;
+use wayleave::lab::{LabController, begin_control};
 use wayleave_explain::human::count;
-use wayleave_formats::Topology;
 use wayleave_lab::{EndpointSpec, LabName, Labs, UpOptions, scaled};
 use wayleave_units::Rate;
 
-use super::{USUAL, parse_name};
+use super::name::{USUAL, parse_name};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::import_args::ImportArgs;
-use crate::lab::{LabController, begin_control};
 use crate::output::out;
+use crate::program;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -55,8 +56,8 @@ fn parse_endpoint(text: &str) -> Result<EndpointSpec, String> {
 
 /// Runs the command.
 pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
-    let Topology { name: topology, network } = args.import.topology(&args.topology)?;
-    let network = scaled(&network, args.scale_rate).map_err(|error| Failure::Usage(error.to_string()))?;
+    let (Network { name: topology, graph }, program) = (args.import.network(&args.topology)?, program::file()?);
+    let network = scaled(&graph, args.scale_rate).map_err(|error| Failure::Usage(error.to_string()))?;
     let (labs, start) = (Labs::default(), Instant::now());
     let options =
         UpOptions { name: args.name.clone(), topology: &topology, network: &network, endpoints: &args.endpoints };
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
         None
     } else {
         // Half a lab is of no use, and the first error says more than what may go wrong in taking it away.
-        Some(begin_control(&lab).inspect_err(|_| drop(labs.down(&args.name)))?)
+        Some(begin_control(&lab, &program).inspect_err(|_| drop(labs.down(&args.name)))?)
     };
     let mut out = out();
     let plan = lab.plan();

@@ -10,7 +10,7 @@ use wayleave_units::{Rate, Time};
 use wayleave_wire::broker::{RateList, ServiceRates, Subject};
 
 use super::*;
-use rack::{Racks, SECOND, gbit, mbit, network, policy, service};
+use self::rack::{Racks, SECOND, gbit, mbit, network, policy, service};
 
 /// The text's examples share out all that the links can carry.
 const EXACT: Params = Params { uplink_percent: 100, ..Params::PUBLISHED };

@@ -12,7 +12,7 @@ use wayleave_units::Time;
 
 use crate::failure::Failure;
 use crate::output::out;
-use crate::output::table::plain_table;
+use crate::output::plain_table;
 
 /// One line about something that was done.
 pub(super) fn action(action: &Action) -> String {

@@ -1,0 +1,13 @@
+//! What became of one object of a file.
+
+use serde::Serialize;
+use wayleave_api::decision::Applied;
+
+/// What became of one object.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Item {
+    /// `contract`, `tenant` or `vm`.
+    pub(crate) kind: &'static str,
+    #[serde(flatten)]
+    pub(crate) applied: Applied,
+}

@@ -1,0 +1,38 @@
+//! Plans contracts on a network, says why the first one is refused, and tries to break every promise packet by packet.
+//!
+//! ```sh
+//! cargo run --example plan_and_verify -p wayleave -- fat-tree:k=4 800
+//! ```
+
+use std::io::stdout;
+
+use wayleave::{Cancel, Contracts, Effort, Error, Layout, Network, PlanOptions, Step, VerifyOptions};
+use wayleave::{explain, plan, verify_watched};
+
+fn main() -> Result<(), Error> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let topology = arguments.first().map_or("fat-tree:k=4", String::as_str);
+    let count = arguments.get(1).and_then(|count| count.parse().ok()).unwrap_or(800);
+
+    let network = Network::open(topology)?;
+    let contracts = Contracts::drawn(&network, 8, 1, count)?;
+    let options = PlanOptions::default();
+    let plan = plan(&network, &contracts, &options)?;
+    println!("{}: {} admitted, {} refused", network.summary(), plan.admitted().count(), plan.refused().count());
+    if let Some((name, reason)) = plan.refused().next() {
+        println!("\n{name}: {reason}\n");
+        explain(&network, &contracts, name, &options)?.write_text(&mut stdout(), Layout::default())?;
+    }
+
+    let mut progress = |step: Step<'_>| {
+        if let Step::Items { done, total } = step
+            && done == total
+        {
+            println!("{total} attacks");
+        }
+    };
+    let options = VerifyOptions { effort: Effort::QUICK, ..VerifyOptions::default() };
+    let verified = verify_watched(&plan.claim(), &options, &mut progress, &Cancel::default())?;
+    println!("every promise held: {}", verified.is_sound());
+    verified.write_text(&mut stdout(), Layout::default(), false)
+}

@@ -1,0 +1,102 @@
+//! Admitted contracts as an output-port network: every queue that holds flows is a server.
+//!
+//! Its service curve is what the ledger's report gives for the queue: the line minus the traffic of the queues above it
+//! and a blocking packet. That traffic has bursts that have grown by budgets, not by delays; since every budget holds,
+//! the curve is valid, and it is what admission promised with. Queues are FIFO, but what priorities leave over is no
+//! strict service curve, so that analyses of arbitrary multiplexing do not apply.
+
+use std::collections::HashMap;
+
+use num_traits::Zero;
+use wayleave_calculus::network::{Flow, Options, PortNetwork, Server, Shaping};
+use wayleave_calculus::rational::{from_amount, from_rate, from_time};
+use wayleave_calculus::{ArrivalCurve, Rational, TokenBucket};
+use wayleave_ledger::Shaping as Lines;
+use wayleave_schemes::placement::Placement;
+use wayleave_schemes::standing::{Standing, Term};
+use wayleave_topology::Route;
+use wayleave_units::Amount;
+
+use super::subject::{Extra, ROUTE, Subject};
+use crate::error::Error;
+use crate::session::Session;
+
+impl Subject {
+    /// What a session has admitted: every queue that holds flows is a server with what the queues above it leave.
+    ///
+    /// # Errors
+    /// If its scheme keeps no queues, or nothing was admitted.
+    pub fn admitted(session: &Session) -> Result<Self, Error> {
+        subject(session)
+    }
+}
+
+fn subject(session: &Session) -> Result<Subject, Error> {
+    let shaping = match session.model.shaping {
+        Lines::InputLinks => Shaping::On,
+        _ => Shaping::Off,
+    };
+    let Some(placement) = session.scheme.queues() else {
+        let scheme = session.scheme.name();
+        return Err(Error::Usage(format!(
+            "{scheme} keeps no queues that could be analysed: --scheme chameleon or silo does"
+        )));
+    };
+    let network = network(session, placement)?;
+    let flows = placement.ledger().flows();
+    let extras = flows.map(|(_, reservation)| extra(placement, &reservation.route)).collect();
+    let options = Options { shaping, ..Options::default() };
+    Ok(Subject { name: session.topology.clone(), network, options, extras: Some(extras) })
+}
+
+fn network(session: &Session, placement: &Placement) -> Result<PortNetwork, Error> {
+    let ledger = placement.ledger();
+    let mut servers = Vec::new();
+    let mut index = HashMap::new();
+    for (id, link) in session.network.links() {
+        for report in ledger.report(id).into_iter().filter(|report| report.flows > 0) {
+            index.insert((id, report.queue), servers.len());
+            let burst = from_amount(Amount::from(ledger.largest_frame(id)));
+            servers.push(Server {
+                name: format!("{} q{}", link.name, report.queue),
+                service: report.service,
+                line: Some(TokenBucket { rate: from_rate(link.rate), burst }),
+                port: Some(id.index()),
+            });
+        }
+    }
+    // A protected contract has a flow for each of its routes.
+    let mut routes: HashMap<&str, usize> = HashMap::new();
+    let flows = ledger.flows().map(|(id, reservation)| {
+        let number = routes.entry(session.name_of(id)).or_default();
+        *number += 1;
+        let name = match *number {
+            1 => session.name_of(id).to_owned(),
+            number => format!("{}{ROUTE}{number})", session.name_of(id)),
+        };
+        let hops = &reservation.route.hops;
+        let path = hops.iter().filter_map(|hop| index.get(&(hop.link, hop.queue)).copied()).collect();
+        let demand = &reservation.demand;
+        Flow::unicast(&name, ArrivalCurve::token_bucket(demand.rate, demand.burst), path)
+    });
+    let flows: Vec<Flow> = flows.collect();
+    if flows.is_empty() {
+        return Err(Error::Usage("no contract was admitted, so that there is nothing to analyse".to_owned()));
+    }
+    PortNetwork::new(servers, flows)
+        .map_err(|error| Error::Internal(format!("the admitted contracts are no output-port network: {error}")))
+}
+
+/// What is not in the curves of queues.
+fn extra(placement: &Placement, route: &Route) -> Extra {
+    let mut extra = Extra { budgets: Rational::zero(), constants: Rational::zero() };
+    for term in placement.terms(route) {
+        match term {
+            Term::Queue(_, budget) => extra.budgets += from_time(budget),
+            Term::Processing(_, time) | Term::Propagation(_, time) => extra.constants += from_time(time),
+            // Of schemes without queues.
+            _ => {}
+        }
+    }
+    extra
+}

@@ -1,0 +1,72 @@
+//! What is analysed: an output-port network.
+
+use wayleave_calculus::Rational;
+use wayleave_calculus::network::{Options, PortNetwork};
+use wayleave_explain::words;
+use wayleave_formats::{Source, read_port_network};
+
+use crate::error::Error;
+
+/// What stands between the name of a contract and the number of its route, from the second on.
+pub(super) const ROUTE: &str = " (route ";
+
+/// What an admitted contract has beside what is analysed, in ns.
+pub struct Extra {
+    /// The budgets of its queues: what admission counts with.
+    pub budgets: Rational,
+    /// Propagation and constant processing: the same for every analysis.
+    pub constants: Rational,
+}
+
+/// What is analysed.
+pub struct Subject {
+    /// What it is called.
+    pub name: String,
+    /// Servers with service curves, and flows with arrival curves and paths.
+    pub network: PortNetwork,
+    /// What is assumed of servers.
+    pub options: Options,
+    /// Of admitted contracts, by flow; `None` for a file.
+    pub extras: Option<Vec<Extra>>,
+}
+
+impl Subject {
+    /// An output-port network in Saihu's JSON.
+    ///
+    /// # Errors
+    /// If something is wrong with the text, or there are no flows in it. `file` begins the message about the latter.
+    pub fn parse(source: &Source, file: &str) -> Result<Self, Error> {
+        let read = read_port_network(source)?;
+        if read.network.flows().is_empty() {
+            return Err(Error::Located(format!("{file}: there are no flows in it: nothing can be late")));
+        }
+        Ok(Self { name: read.name, network: read.network, options: read.options, extras: None })
+    }
+
+    /// The flows of these names, or all of them if none is named; a protected contract has one for each route.
+    ///
+    /// # Errors
+    /// If there is no flow of a name; the nearest one is in the message.
+    pub fn flows(&self, names: &[String]) -> Result<Vec<usize>, Error> {
+        let flows = self.network.flows();
+        if names.is_empty() {
+            return Ok((0..flows.len()).collect());
+        }
+        let is_named = |flow: &str, name: &str| {
+            flow.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(ROUTE))
+        };
+        let mut chosen = Vec::new();
+        for name in names {
+            let before = chosen.len();
+            chosen.extend((0..flows.len()).filter(|&flow| is_named(&flows[flow].name, name)));
+            if chosen.len() == before {
+                let near = words::nearest(name, flows.iter().map(|flow| flow.name.as_str()));
+                let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
+                let count = wayleave_explain::human::count(flows.len(), "flow");
+                let message = format!("there is no flow \"{name}\" among the {count} that are analysed{near}");
+                return Err(Error::Usage(message));
+            }
+        }
+        Ok(chosen)
+    }
+}

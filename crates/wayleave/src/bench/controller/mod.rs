@@ -1,0 +1,25 @@
+//! A controller: how many requests a second it answers, and how soon it is back.
+
+mod load;
+mod network;
+mod restart;
+mod server;
+
+use std::path::Path;
+
+use super::Metric;
+
+/// The cases.
+pub const CASES: &[&str] = &["64-clients", "restart-100k"];
+
+/// Runs one case, with the ledger in a folder that is there already. `program` is the command wayleave, which serves.
+///
+/// # Errors
+/// If the server cannot be started or does not answer, or there is no such case.
+pub fn run(case: &str, program: &Path, folder: &Path) -> Result<Vec<Metric>, String> {
+    match case {
+        "64-clients" => load::run(program, folder),
+        "restart-100k" => restart::run(program, folder),
+        other => Err(format!("there is no case \"{other}\"")),
+    }
+}

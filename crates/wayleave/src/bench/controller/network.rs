@@ -1,0 +1,38 @@
+//! The network of the controller, and the contracts that are asked for.
+
+use std::sync::Arc;
+
+use wayleave_controller::{Setup, Southbound, Timing};
+use wayleave_formats::parse_builder;
+use wayleave_ledger::Model;
+use wayleave_schemes::chameleon::{Chameleon, Params};
+
+/// The network: hosts enough that all contracts fit.
+pub(super) const TOPOLOGY: &str = "fat-tree:k=16";
+const HOSTS: usize = 1_024;
+
+/// The ends of the how-manieth contract: all hosts send, and all receive.
+pub(super) fn contract(number: usize) -> (usize, usize) {
+    let (from, round) = (number % HOSTS, number / HOSTS);
+    // Steps without a common divisor with the number of hosts, so that no round repeats another.
+    let to = (from + 1 + 37 * round) % HOSTS;
+    (from, if to == from { (to + 1) % HOSTS } else { to })
+}
+
+/// A controller's network with Wayleave's own model and scheme, and nobody to tell.
+pub(super) fn setup(builder: &str) -> Result<Setup, String> {
+    let network = Arc::new(parse_builder(builder).map_err(|error| error.to_string())?.network);
+    Chameleon::new(network.clone(), Model::default(), Params::default()).map_err(|error| error.to_string())?;
+    let of = network.clone();
+    let scheme = move || match Chameleon::new(of.clone(), Model::default(), Params::default()) {
+        Ok(scheme) => scheme.into(),
+        Err(_) => unreachable!("the same was made a moment ago"),
+    };
+    Ok(Setup {
+        network,
+        model: Model::default(),
+        scheme: Arc::new(scheme),
+        southbound: Southbound::Assumed,
+        timing: Timing::default(),
+    })
+}

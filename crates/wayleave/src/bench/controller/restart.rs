@@ -1,0 +1,114 @@
+//! Case `restart-100k`: a ledger with 100,000 contracts is written, and a controller begins with it.
+//!
+//! `seconds` is what an operator waits: from the start of the process until it answers. The others are parts of it.
+
+use std::path::Path;
+use std::time::Instant;
+
+use wayleave_contracts::{Accounting, Contract, Order};
+use wayleave_controller::{Check, Command, Controller, Kind, Mode, Now, Reply, Setup, Standing};
+use wayleave_store::{Options, Record, SqliteStore, Store};
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::{Bytes, Rate, Time, WallTime};
+
+use super::network::{TOPOLOGY, contract, setup};
+use super::server::{Server, runtime};
+use crate::bench::{Metric, peak_rss_mb};
+
+/// How many contracts.
+const CONTRACTS: usize = 100_000;
+
+/// How many are put on disk together while the ledger is filled.
+const GROUP: usize = 1_000;
+
+/// Fills a ledger, then opens it and begins.
+pub(super) fn run(program: &Path, directory: &Path) -> Result<Vec<Metric>, String> {
+    let path = directory.join("ledger.db");
+    // 1,024 hosts with about 100 small contracts each.
+    let setup = setup(TOPOLOGY)?;
+    let filled = fill(&setup, &path)?;
+    let bytes: u64 = std::fs::read_dir(directory)
+        .and_then(|files| files.map(|file| Ok(file?.metadata()?.len())).sum())
+        .map_err(|error| format!("the ledger cannot be measured: {error}"))?;
+
+    let start = Instant::now();
+    let (store, records) = SqliteStore::open(&path, &Options::default()).map_err(|error| error.to_string())?;
+    let opened = start.elapsed();
+    let wall = WallTime::from_nanos(0);
+    let controller = Controller::load(&setup, wall, readable(&records)?).map_err(|error| error.to_string())?;
+    let loaded = start.elapsed();
+    let found = controller.grants().count();
+    store.close().map_err(|error| error.to_string())?;
+    if found != filled {
+        return Err(format!("{filled} contracts were put on disk, and {found} came back"));
+    }
+    let start = Instant::now();
+    let server = Server::start(program, directory)?;
+    let ready = runtime()?.block_on(server.ready());
+    ready.map_err(|error| format!("{error}{}", server.last_words()))?;
+    let seconds = start.elapsed();
+    Ok(vec![
+        Metric::new("contracts", found as f64, "contracts"),
+        Metric::new("seconds", seconds.as_secs_f64(), "s"),
+        Metric::new("load_seconds", loaded.as_secs_f64(), "s"),
+        Metric::new("open_seconds", opened.as_secs_f64(), "s"),
+        Metric::new("bytes_per_contract", bytes as f64 / found as f64, "B"),
+        Metric::new("rss_mb", peak_rss_mb().unwrap_or(f64::NAN), "MB"),
+    ])
+}
+
+fn readable(records: &[Record]) -> Result<Vec<(Kind, &str, &str)>, String> {
+    let one = |record: &'_ Record| Kind::of(&record.kind).ok_or_else(|| format!("a record of kind {}", record.kind));
+    records.iter().map(|record| Ok((one(record)?, record.key.as_str(), &*record.body))).collect()
+}
+
+/// Admits contracts between hosts that follow one another in a fixed pattern; how many there are in the end.
+fn fill(setup: &Setup, path: &Path) -> Result<usize, String> {
+    let now = Now { steady: Time::ZERO, wall: WallTime::from_nanos(0) };
+    let (mut store, _) = SqliteStore::open(path, &Options::default()).map_err(|error| error.to_string())?;
+    let mut controller = Controller::load(setup, now.wall, []).map_err(|error| error.to_string())?;
+    let hosts: Vec<NodeId> = setup.network.hosts().collect();
+    let mut admitted = 0;
+    for group in 0..CONTRACTS / GROUP {
+        let orders =
+            (group * GROUP..(group + 1) * GROUP).map(|number| (order(&setup.network, &hosts, number), Check::None));
+        let command = Command::Apply { orders: orders.collect(), mode: Mode::Each, standing: Standing::ForGood };
+        let Ok(Reply::Each(applied)) = controller.handle(now, command) else {
+            return Err("the controller does not answer each".to_owned());
+        };
+        admitted += applied.iter().filter(|one| one.result.is_ok()).count();
+        let changes: Vec<_> = controller.take_output().changes.into_iter().map(stored).collect();
+        store.commit(&changes).map_err(|error| error.to_string())?;
+    }
+    store.close().map_err(|error| error.to_string())?;
+    if admitted == CONTRACTS { Ok(admitted) } else { Err(format!("only {admitted} of {CONTRACTS} contracts fit")) }
+}
+
+fn stored(change: wayleave_controller::Change) -> wayleave_store::Change {
+    match change.body {
+        Some(body) => wayleave_store::Change::Put(Record::new(change.kind.name(), change.key, body)),
+        None => wayleave_store::Change::delete(change.kind.name(), change.key),
+    }
+}
+
+/// A small contract.
+fn order(network: &Network, hosts: &[NodeId], number: usize) -> Order {
+    let (from, to) = contract(number);
+    let (from, to) = (hosts[from], hosts[to]);
+    let terms = Contract {
+        name: format!("sensor-{number}"),
+        tenant: None,
+        from,
+        to,
+        rate: Rate::from_bits_per_second(100_000),
+        burst: Bytes::new(200),
+        deadline: Time::from_millis(50),
+        accounting: Accounting::Wire,
+        max_frame: None,
+        route: None,
+        protection: 1,
+    };
+    let name = |node| network.node(node).name.as_str();
+    let (from, to) = (name(from), name(to));
+    Order::plain(terms, from, to)
+}

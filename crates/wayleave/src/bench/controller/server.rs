@@ -1,0 +1,146 @@
+//! A controller in a process of its own, and clients of it that do no more than they must.
+
+use std::io::{Error, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::network::TOPOLOGY;
+
+/// How long the server may take until it is ready.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What clients run on: one thread.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| format!("no clients can be run: {error}"))
+}
+
+/// A controller in a process of its own.
+pub(super) struct Server {
+    child: Child,
+    address: SocketAddr,
+    token: String,
+    log: std::path::PathBuf,
+}
+
+impl Server {
+    /// Over the ledger of a directory.
+    pub(super) fn start(program: &Path, directory: &Path) -> Result<Self, String> {
+        let wrong = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
+        // Free a moment ago, and hardly taken meanwhile.
+        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|socket| socket.local_addr());
+        let address = address.map_err(|error| wrong("no port is free", &error))?;
+        let (token_file, log) = (directory.join("token"), directory.join("log"));
+        let token = format!("wl_{:064x}", std::process::id());
+        std::fs::write(&token_file, &token).map_err(|error| wrong("the token cannot be written", &error))?;
+        private(&token_file).map_err(|error| wrong("the token cannot be kept private", &error))?;
+        let stderr = std::fs::File::create(&log).map_err(|error| wrong("the log cannot be written", &error))?;
+        let child = Command::new(program)
+            .args(["serve", "--topology", TOPOLOGY, "--listen", &address.to_string(), "--log-level", "warn"])
+            .args(["--requests-per-second", "1000000"])
+            .arg("--ledger")
+            .arg(directory.join("ledger.db"))
+            .arg("--operator-token-file")
+            .arg(&token_file)
+            .stdout(Stdio::null())
+            .stderr(stderr)
+            .spawn();
+        let child = child.map_err(|error| wrong("the server cannot be started", &error))?;
+        Ok(Self { child, address, token, log })
+    }
+
+    /// Returns once it answers.
+    pub(super) async fn ready(&self) -> std::io::Result<()> {
+        let started = Instant::now();
+        loop {
+            if let Ok(mut client) = Client::connect(self).await
+                && matches!(client.ask("GET", "/readyz", "").await, Ok(200))
+            {
+                return Ok(());
+            }
+            if started.elapsed() > PATIENCE {
+                return Err(Error::new(ErrorKind::TimedOut, "the server does not get ready"));
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// What it said before something went wrong.
+    pub(super) fn last_words(&self) -> String {
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let last: Vec<&str> = log.lines().rev().take(3).collect();
+        last.into_iter().rev().fold(String::new(), |words, line| words + "\n  " + line)
+    }
+}
+
+#[cfg(unix)]
+fn private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+}
+
+#[cfg(not(unix))]
+fn private(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A connection that is kept. It reads no more of an answer than it needs to find its end: the server is measured, not a client.
+pub(super) struct Client {
+    stream: TcpStream,
+    token: String,
+    buffer: Vec<u8>,
+}
+
+impl Client {
+    pub(super) async fn connect(server: &Server) -> std::io::Result<Self> {
+        let stream = TcpStream::connect(server.address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, token: server.token.clone(), buffer: Vec::with_capacity(8192) })
+    }
+
+    /// The status of the answer.
+    pub(super) async fn ask(&mut self, method: &str, path: &str, body: &str) -> std::io::Result<u16> {
+        let (token, length) = (&self.token, body.len());
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        );
+        self.stream.write_all(request.as_bytes()).await?;
+        self.buffer.clear();
+        loop {
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                return Err(Error::new(ErrorKind::UnexpectedEof, "the server closed the connection"));
+            }
+            let Some(end) = self.buffer.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
+            let head = String::from_utf8_lossy(&self.buffer[..end]);
+            let body = length_of(&head).ok_or_else(|| Error::other("an answer without Content-Length"))?;
+            if self.buffer.len() >= end + 4 + body {
+                let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+                return status.ok_or_else(|| Error::other("an answer without a status"));
+            }
+        }
+    }
+}
+
+/// What an answer says of its length; none is needed where there is no body.
+fn length_of(head: &str) -> Option<usize> {
+    let has_none = head.split(' ').nth(1).is_some_and(|status| status == "204" || status == "304");
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+    });
+    length.or(has_none.then_some(0))
+}

@@ -1,0 +1,149 @@
+//! Packet-hops per CPU-second, with all statistics on.
+//!
+//! A packet-hop is one transmission of a data packet or an acknowledgement over one link.
+
+use std::sync::Arc;
+
+use wayleave_scenarios::{
+    Arrivals, Buffering, Congestion, Discipline, Ecn, Ends, PacketKind, PortBehaviour, Reliable, Scenario, Traffic,
+    Transport, Workload,
+};
+use wayleave_topology::builders::{Cabling, FatTree, build};
+use wayleave_topology::{Network, NodeId, PortSpec};
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::{Metric, cpu_seconds, peak_rss_mb};
+
+/// One run.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// As it is called on the command line.
+    pub name: &'static str,
+    network: Shape,
+    load: Load,
+    duration: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    FatTree(u64),
+    Star(u64),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Load {
+    /// A permutation of constant-rate flows.
+    ConstantRate,
+    /// The same in every one of eight strict priorities.
+    Priorities,
+    /// A permutation of endless DCTCP flows.
+    Dctcp,
+    /// Endless DCTCP flows of all others to one host.
+    DctcpIncast,
+}
+
+/// Long enough for a second or more each.
+pub const CASES: &[Case] = &[
+    case("k4-cbr", Shape::FatTree(4), Load::ConstantRate, 1_000),
+    case("k4-dctcp", Shape::FatTree(4), Load::Dctcp, 500),
+    case("k8-dctcp", Shape::FatTree(8), Load::Dctcp, 60),
+    case("k16-dctcp", Shape::FatTree(16), Load::Dctcp, 10),
+    case("incast64-dctcp", Shape::Star(65), Load::DctcpIncast, 10_000),
+    case("k4-8queues", Shape::FatTree(4), Load::Priorities, 500),
+];
+
+const fn case(name: &'static str, network: Shape, load: Load, milliseconds: u64) -> Case {
+    Case { name, network, load, duration: Time::from_millis(milliseconds) }
+}
+
+/// Runs a case.
+///
+/// # Errors
+/// If the machine or the case does not allow it, with why.
+pub fn run(case: Case, seed: u64) -> Result<Vec<Metric>, String> {
+    let scenario = scenario(case)?;
+    let before = cpu_seconds();
+    let outcome = wayleave_sim::run(&scenario, seed, |_| true).map_err(|error| error.to_string())?;
+    let seconds = cpu_seconds() - before;
+    let drops: u64 = outcome.flows.iter().map(|flow| flow.drops).sum();
+    let delivered: f64 = outcome.flows.iter().map(|flow| flow.delivered_bytes.get() as f64).sum();
+    Ok(vec![
+        Metric::new("hops_per_cpu_s", outcome.hops as f64 / seconds, "hops/s"),
+        Metric::new("events_per_hop", outcome.events as f64 / outcome.hops as f64, "events"),
+        Metric::new("hops", outcome.hops as f64, "hops"),
+        Metric::new("cpu_s", seconds, "s"),
+        Metric::new("bytes_per_packet", outcome.packet_memory as f64 / outcome.peak_packets as f64, "B"),
+        Metric::new("drops", drops as f64, "packets"),
+        Metric::new("goodput_gbit", delivered * 8.0 / case.duration.as_nanos() as f64, "Gbit/s"),
+        Metric::new("rss_mb", peak_rss_mb().unwrap_or(f64::NAN), "MB"),
+    ])
+}
+
+/// 10 Gbit/s and 1 us everywhere; one queue of 1 MB, marks above 65 full packets (DCTCP, section 3.4).
+fn scenario(case: Case) -> Result<Scenario, String> {
+    // Eight queues of 97 kB as in Chameleon, section 5.1.1.
+    let (queues, buffer) = if matches!(case.load, Load::Priorities) { (8, 97_000) } else { (1, 1_000_000) };
+    let ports = PortSpec::uniform(queues, Bytes::new(buffer));
+    let host_port = PortSpec::uniform(queues, Bytes::MAX);
+    let cabling = Cabling {
+        rate: Rate::from_gbit(10),
+        propagation: Time::from_micros(1),
+        switch_port: ports,
+        host_port,
+        ..Cabling::default()
+    };
+    let network = match case.network {
+        Shape::FatTree(k) => build::fat_tree(&FatTree { k, cabling, ..FatTree::default() }),
+        Shape::Star(hosts) => build::star(hosts, cabling),
+    };
+    let network = Arc::new(network.map_err(|error| error.to_string())?);
+    let mut scenario = Scenario::new(case.name, network.clone(), case.duration);
+    scenario.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
+    scenario.switches.ecn = Ecn::Threshold(Bytes::new(65 * 1538)).into();
+    if matches!(case.load, Load::Priorities) {
+        let strict = PortBehaviour { discipline: Discipline::StrictPriority, ..PortBehaviour::default() };
+        scenario.switches = strict.clone();
+        scenario.hosts = PortBehaviour { buffering: Buffering::Unlimited, ..strict };
+    }
+    scenario.traffic = traffic(case.load, &network);
+    Ok(scenario)
+}
+
+fn traffic(load: Load, network: &Network) -> Vec<Traffic> {
+    let hosts: Vec<NodeId> = network.hosts().collect();
+    let constant = |queue: u8, rate: Rate| Traffic {
+        name: format!("cbr-{queue}"),
+        ends: Ends::Permutation(hosts.clone()).into(),
+        workload: Workload::Packets { kind: PacketKind::ConstantRate { rate }, frame: Bytes::new(1538) },
+        service: None,
+        to_service: None,
+        queue: Some(queue),
+        start: Time::ZERO,
+        stop: None,
+        active: None,
+        route: None,
+        copies: None,
+    };
+    let endless = |ends: Ends| Traffic {
+        name: "bulk".to_owned(),
+        ends: ends.into(),
+        workload: Workload::Flows(Reliable::new(Arrivals::Once, None)),
+        service: None,
+        to_service: None,
+        queue: Some(0),
+        start: Time::ZERO,
+        stop: None,
+        active: None,
+        route: None,
+        copies: None,
+    };
+    match load {
+        Load::ConstantRate => vec![constant(0, Rate::from_gbit(9))],
+        Load::Priorities => (0..8).map(|queue| constant(queue, Rate::from_mbit(1_125))).collect(),
+        Load::Dctcp => vec![endless(Ends::Permutation(hosts))],
+        Load::DctcpIncast => {
+            let to = hosts[0];
+            vec![endless(Ends::Pairs(hosts[1..].iter().map(|&from| (from, to)).collect()))]
+        }
+    }
+}

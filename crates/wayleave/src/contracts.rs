@@ -1,0 +1,130 @@
+//! What is asked for: lists of contracts, and events.
+
+use std::collections::HashMap;
+
+use wayleave_contracts::{Contract, Mix};
+use wayleave_explain::{human, words};
+use wayleave_formats::{
+    ContractList, EventList, InputErrors, Problem, Source, read_contracts, read_events, write_contracts,
+};
+
+use crate::error::Error;
+use crate::findings::MAX_FINDINGS;
+use crate::network::Network;
+
+/// Contracts from one text or several, in order, with no name twice.
+#[derive(Clone, Debug)]
+pub struct Contracts {
+    lists: Vec<ContractList>,
+}
+
+/// Which contract of [`Contracts`]: the list, and the index in it.
+pub type Place = (usize, usize);
+
+impl Contracts {
+    /// Reads files in YAML, JSON or CSV; `-` is the standard input.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or something in it is wrong, or one name stands in two of them.
+    pub fn read(files: &[String], network: &Network) -> Result<Self, Error> {
+        Self::of(files.iter().map(Source::read), network)
+    }
+
+    /// The same of texts from memory: CSV if the name of a text ends in `.csv`.
+    ///
+    /// # Errors
+    /// If something in them is wrong, or one name stands in two of them.
+    pub fn parse(sources: &[Source], network: &Network) -> Result<Self, Error> {
+        Self::of(sources.iter().cloned().map(Ok), network)
+    }
+
+    fn of(sources: impl Iterator<Item = Result<Source, InputErrors>>, network: &Network) -> Result<Self, Error> {
+        let lists = sources.map(|source| Ok(read_contracts(&source?, &network.graph)?));
+        let contracts = Self { lists: lists.collect::<Result<_, Error>>()? };
+        contracts.check_names()?;
+        Ok(contracts)
+    }
+
+    /// So many random contracts in a mix of Chameleon's evaluation (CoNEXT 2020, Table 2: scenarios 1 to 8); the same seed
+    /// gives the same ones.
+    ///
+    /// # Errors
+    /// If the network has fewer than two hosts, or there is no such scenario.
+    pub fn drawn(network: &Network, scenario: usize, seed: u64, count: usize) -> Result<Self, Error> {
+        if network.graph.hosts().count() < 2 {
+            return Err(Error::Usage("contracts join two hosts, and the network has fewer".into()));
+        }
+        if !(1..=8).contains(&scenario) {
+            return Err(Error::Usage(format!("there is no scenario {scenario}: they are 1 to 8")));
+        }
+        let name = format!("scenario-{scenario}-seed-{seed}");
+        let contracts: Vec<Contract> = Mix::new(&network.graph, scenario, seed).take(count).collect();
+        Self::parse(&[Source::new(&name, write_contracts(&contracts, &network.graph, &name))], network)
+    }
+
+    /// One file's own duplicates are found when it is read; these are those of different files.
+    fn check_names(&self) -> Result<(), Error> {
+        let mut seen: HashMap<&str, Place> = HashMap::new();
+        let mut problems = Vec::new();
+        for (place, contract) in self.iter().filter(|_| self.lists.len() > 1) {
+            let Some(&(list, index)) = seen.get(contract.name.as_str()) else {
+                seen.insert(&contract.name, place);
+                continue;
+            };
+            if problems.len() < MAX_FINDINGS {
+                let first = &self.lists[list];
+                let at = format!("{}:{}", first.source().name(), first.locate(index, "name").line);
+                problems.push(self.finding(place, "name", &format!("the name is taken: the first stands at {at}")));
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { Err(Error::Problems(problems)) }
+    }
+
+    /// Every contract with its place.
+    pub fn iter(&self) -> impl Iterator<Item = (Place, &Contract)> {
+        self.lists.iter().enumerate().flat_map(|(list, contracts)| {
+            contracts.contracts().iter().enumerate().map(move |(index, contract)| ((list, index), contract))
+        })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.lists.iter().map(|list| list.contracts().len()).sum()
+    }
+
+    /// What the texts are called, in their order.
+    pub fn sources(&self) -> Vec<&str> {
+        self.lists.iter().map(|list| list.source().name()).collect()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The contract of a name, with its place.
+    ///
+    /// # Errors
+    /// If there is none; the nearest name is in the message.
+    pub fn find(&self, name: &str) -> Result<(Place, &Contract), Error> {
+        self.iter().find(|(_, contract)| contract.name == name).ok_or_else(|| {
+            let near = words::nearest(name, self.iter().map(|(_, contract)| contract.name.as_str()));
+            let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
+            let count = human::count(self.len(), "contract");
+            Error::Usage(format!("there is no contract \"{name}\" among the {count} that were read{near}"))
+        })
+    }
+
+    /// Something that was found out about a contract after it was read.
+    pub fn finding(&self, (list, index): Place, field: &str, message: &str) -> Problem {
+        self.lists[list].finding(index, field, message)
+    }
+}
+
+/// Reads a file of events: contracts that come, change and go at given times.
+///
+/// # Errors
+/// If it cannot be read, or something in it is wrong.
+pub fn read_event_file(file: &str, network: &Network) -> Result<EventList, Error> {
+    Ok(read_events(&Source::read(file)?, &network.graph)?)
+}

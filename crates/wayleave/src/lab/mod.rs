@@ -1,0 +1,40 @@
+//! Labs with a controller and agents, in which figures of real packets are measured.
+
+mod controller;
+mod laboratory;
+
+use std::path::Path;
+
+use wayleave_lab::{Lab, LabError};
+
+use crate::error::Error;
+
+pub use controller::LabController;
+pub use laboratory::Namespaces;
+
+/// Starts the controller and the agents of a lab; answers where the controller is. `program` is the command wayleave.
+///
+/// # Errors
+/// If they do not start.
+pub fn begin_control(lab: &Lab, program: &Path) -> Result<String, LabError> {
+    let control = lab.start_controller(program, &[])?;
+    lab.register(program, &control.server)?;
+    lab.start_agents(program, &control.server)?;
+    Ok(control.server)
+}
+
+impl From<LabError> for Error {
+    fn from(error: LabError) -> Self {
+        match error {
+            LabError::Name(_)
+            | LabError::Exists { .. }
+            | LabError::Unknown { .. }
+            | LabError::NoHost { .. }
+            | LabError::Endpoint { .. }
+            | LabError::Controller(_)
+            | LabError::TooLarge { .. }
+            | LabError::Plan(_) => Self::Usage(error.to_string()),
+            _ => Self::Internal(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What the command `wayleave` does, as a library: plan, explain, verify, simulate, reproduce, tune, report.
+//!
+//! ```
+//! use wayleave::{Contracts, Network, PlanOptions, VerifyOptions, plan, verify};
+//! # fn main() -> Result<(), wayleave::Error> {
+//! let network = Network::open("fat-tree:k=4")?;
+//! let contracts = Contracts::drawn(&network, 8, 1, 40)?;
+//! let plan = plan(&network, &contracts, &PlanOptions::default())?;
+//! for (name, decision) in plan.admitted() {
+//!     println!("{name} arrives within {}", decision.bound);
+//! }
+//! let verified = verify(&plan.claim(), &VerifyOptions::default())?;
+//! assert!(verified.is_sound());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | to | call | what comes of it |
+//! |---|---|---|
+//! | load a network | [`Network::open`], [`Network::parse`], [`Network::new`] | [`Network`] |
+//! | read contracts | [`Contracts::read`], [`Contracts::parse`], [`Contracts::drawn`] | [`Contracts`] |
+//! | decide them | [`plan()`], [`plan_watched`], [`decide`] | [`Plan`]: decisions, bounds, refusals with reasons |
+//! | say why | [`explain()`] | [`Explanation`] |
+//! | derive every bound again | [`Plan::recheck`], [`recheck()`] | a report of the independent calculator |
+//! | try to break promises | [`verify()`], [`verify_watched`] | [`Verified`]: the worst delay seen of each |
+//! | simulate | [`simulate`], [`sweep()`](sim::sweep) | [`sim::result::RunResult`], [`Sweep`] |
+//! | fit budgets and costs | [`tune()`] | [`Tuned`] |
+//! | measure figures again | [`reproduce()`] | [`Reproduced`] |
+//! | bound delays of a whole network | [`analyze::Subject`] | [`analyze::Report`] |
+//! | share bandwidth | [`policy::shares`] | [`policy::Shared`] |
+//! | size a service | [`provision::Question::answer`] | [`provision::Answer`] |
+//! | compare with Silo | [`demo()`] | [`Demo`]: text, a picture, a page |
+//! | ask a controller | [`remote::Service`] | the objects of its interface |
+//!
+//! Nothing here prints, reads the environment or ends the process. What takes long tells a [`Progress`] how far it has come
+//! and ends early when a [`Cancel`] says so; how many threads work is an option, and results do not depend on it. Whatever
+//! is written for people goes to a [`std::io::Write`] in a [`Layout`] that the caller chooses.
+
+pub mod analyze;
+pub mod bench;
+mod contracts;
+mod demo;
+mod error;
+mod explain;
+mod findings;
+pub mod lab;
+mod network;
+mod network_text;
+mod plan;
+pub mod policy;
+mod progress;
+pub mod provision;
+mod recheck;
+pub mod remote;
+mod report;
+mod reproduce;
+mod schemes;
+mod session;
+pub mod sim;
+mod tune;
+mod verify;
+
+pub use contracts::{Contracts, Place, read_event_file};
+pub use demo::{Demo, DemoOptions, Paint, TOPOLOGY as DEMO_TOPOLOGY, USUAL_LIMIT as DEMO_REROUTE, demo};
+pub use error::Error;
+pub use explain::{Explanation, explain, explain_in};
+pub use findings::Findings;
+pub use network::{BUILDERS, Builder, COMMON_KEYS, Named, Network, Origin};
+pub use plan::{
+    Asked, Document, Entry, Hold, Outcome, Plan, PlanOptions, Released, RequestTable, Sink, Summary, Times, What,
+    decide, plan, plan_watched,
+};
+pub use progress::{Cancel, Progress, Silent, Step};
+pub use recheck::recheck;
+pub use reproduce::{Measured, ReproduceOptions, Reproduced, figures, png_hint, reproduce};
+pub use schemes::SchemeOptions;
+pub use session::{Session, Verdict};
+pub use sim::{Batch, Choice, Planned, Sweep, SweepOptions, Threads, simulate, sweep};
+pub use tune::{Ceiling, Mix, TuneOptions, Tuned, tune};
+pub use verify::{Verified, VerifyOptions, of_session, read_plan, verify, verify_watched};
+
+// Types of other crates that options are made of.
+pub use wayleave_experiments::Effort as FigureEffort;
+pub use wayleave_explain::table::Layout;
+pub use wayleave_formats::{ImportOptions, Source};
+pub use wayleave_ledger::Model;
+pub use wayleave_scenarios::Scenario;
+pub use wayleave_schemes::tune::Objective;
+pub use wayleave_verify::{Attack, Claim, Effort, Fault};

@@ -1,0 +1,209 @@
+//! `plan -o json`: one document, written as it comes, one request or queue a line, so that no plan needs a tree in
+//! memory.
+
+use std::io::Write;
+
+use serde::Serialize;
+use wayleave_contracts::WireOverhead;
+use wayleave_explain::{Decided, GivenAway, RequestShape, SettingsShape, shapes};
+use wayleave_ledger::{BestEffort, Comparison, Model, Residual, Shaping};
+
+use super::sink::Sink;
+use super::summary::{Released, Summary};
+use crate::error::Error;
+use crate::session::Session;
+
+/// A document that is being written.
+pub struct Document<W> {
+    out: W,
+    is_first: bool,
+}
+
+impl<W: Write> Document<W> {
+    /// Writes everything up to the first request.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn begin(mut out: W, session: &Session) -> Result<Self, Error> {
+        let head = serde_json::to_string(&Head::of(session))?;
+        // The document goes on where the head's own object would end.
+        write!(out, "{},\n\"requests\":[", head.strip_suffix('}').unwrap_or(&head))?;
+        Ok(Self { out, is_first: true })
+    }
+
+    fn item(&mut self, item: &impl Serialize) -> Result<(), Error> {
+        self.out.write_all(if self.is_first { b"\n" } else { b",\n" })?;
+        self.is_first = false;
+        Ok(serde_json::to_writer(&mut self.out, item)?)
+    }
+
+    /// Writes every queue, and the summary.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn end(mut self, session: &Session, summary: &Summary) -> Result<(), Error> {
+        self.out.write_all(b"\n],\n\"queues\":[")?;
+        self.is_first = true;
+        for (link, _) in session.network.links() {
+            for report in session.ledger().map_or_else(Vec::new, |ledger| ledger.report(link)) {
+                self.item(&shapes::queue(&session.network, &report))?;
+            }
+        }
+        self.out.write_all(b"\n],\n")?;
+        if let Some((name, value)) = GivenAway::of(&session.context()).member() {
+            writeln!(self.out, "\"{name}\":{},", serde_json::to_string(&value)?)?;
+        }
+        self.out.write_all(b"\"summary\":")?;
+        serde_json::to_writer(&mut self.out, &SummaryShape::of(summary))?;
+        self.out.write_all(b"}\n")?;
+        Ok(self.out.flush()?)
+    }
+}
+
+impl<W: Write> Sink for Document<W> {
+    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+        self.item(&RequestShape::of(&session.context(), decided))
+    }
+
+    fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
+        self.item(&ReleaseShape::of(released))
+    }
+}
+
+/// What documents begin with.
+#[derive(Serialize)]
+pub(crate) struct Head<'a> {
+    pub(super) wayleave: &'static str,
+    pub(super) scheme: &'a SettingsShape,
+    pub(super) model: ModelShape,
+    pub(super) topology: TopologyShape<'a>,
+}
+
+impl<'a> Head<'a> {
+    pub(crate) fn of(session: &'a Session) -> Self {
+        Self {
+            wayleave: env!("CARGO_PKG_VERSION"),
+            scheme: &session.settings,
+            model: ModelShape::of(&session.model),
+            topology: TopologyShape::of(session),
+        }
+    }
+}
+
+/// What the model counts.
+#[derive(Serialize)]
+pub(super) struct ModelShape {
+    residual: &'static str,
+    /// `None`: each link's MTU and the overhead.
+    max_frame_bytes: Option<u64>,
+    overhead: bool,
+    tags: Option<u32>,
+    best_effort: bool,
+    compare: &'static str,
+    shaping: bool,
+}
+
+impl ModelShape {
+    /// In the words of the options.
+    fn of(model: &Model) -> Self {
+        let tags = match model.overhead {
+            WireOverhead::Counted { tags } => Some(tags),
+            WireOverhead::Ignored => None,
+        };
+        Self {
+            residual: match model.residual {
+                Residual::Full => "full",
+                Residual::FirstSlope => "first-slope",
+            },
+            max_frame_bytes: model.max_frame.map(|frame| frame.get()),
+            overhead: tags.is_some(),
+            tags,
+            best_effort: model.best_effort == BestEffort::LowestQueue,
+            compare: match model.comparison {
+                Comparison::Strict => "strict",
+                Comparison::NonStrict => "non-strict",
+            },
+            shaping: model.shaping == Shaping::InputLinks,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct TopologyShape<'a> {
+    name: &'a str,
+    hosts: usize,
+    switches: usize,
+    /// Directed: two for a cable.
+    links: usize,
+}
+
+impl<'a> TopologyShape<'a> {
+    fn of(session: &'a Session) -> Self {
+        let network = &session.network;
+        Self {
+            name: &session.topology,
+            hosts: network.hosts().count(),
+            switches: network.switches().count(),
+            links: network.links().len(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct ReleaseShape<'a> {
+    name: &'a str,
+    event: &'static str,
+    at_ns: u64,
+    decision: &'static str,
+    /// Until then its packets may be in flight, and what it had reserved is not given away.
+    held_until_ns: Option<u64>,
+}
+
+impl<'a> ReleaseShape<'a> {
+    pub(super) fn of(released: &Released<'a>) -> Self {
+        Self {
+            name: released.name,
+            event: "release",
+            at_ns: released.at.as_nanos(),
+            decision: if released.held_until.is_some() { "released" } else { "not-admitted" },
+            held_until_ns: released.held_until.map(|time| time.as_nanos()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct SummaryShape<'a> {
+    admitted: u64,
+    refused: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    released: Option<u64>,
+    by_reason: &'a std::collections::BTreeMap<&'static str, u64>,
+    moved: u64,
+    decision_us: DecisionTimes,
+}
+
+#[derive(Serialize)]
+struct DecisionTimes {
+    mean: Option<f64>,
+    p50: Option<f64>,
+    p99: Option<f64>,
+}
+
+impl<'a> SummaryShape<'a> {
+    pub(super) fn of(summary: &'a Summary) -> Self {
+        let times = summary.times();
+        let micros = |nanos: u64| nanos as f64 / 1e3;
+        Self {
+            admitted: summary.admitted,
+            refused: summary.refused,
+            released: summary.released,
+            by_reason: &summary.by_reason,
+            moved: summary.moved,
+            decision_us: DecisionTimes {
+                mean: times.map(|times| micros(times.mean)),
+                p50: times.map(|times| micros(times.p50)),
+                p99: times.map(|times| micros(times.p99)),
+            },
+        }
+    }
+}

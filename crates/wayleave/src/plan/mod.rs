@@ -1,0 +1,213 @@
+//! What would be admitted, where, with which bound; what would move; what is refused, and why.
+//!
+//! [`plan`] decides a list and keeps every decision in a [`Plan`]. [`decide`] hands each decision on as it falls, to a
+//! [`Sink`], and keeps none of them: lists of millions need no memory for what was said about them.
+
+mod json;
+mod replay;
+mod sink;
+mod summary;
+mod table;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
+use wayleave_contracts::Contract;
+use wayleave_explain::{Decided, EventKind, GivenAway, RequestShape, shapes, words};
+use wayleave_ledger::Model;
+use wayleave_roles::{Decision, Refusal};
+use wayleave_units::Time;
+use wayleave_verify::Claim;
+
+use crate::contracts::Contracts;
+use crate::error::Error;
+use crate::network::Network;
+use crate::progress::{Cancel, Progress, Silent};
+use crate::schemes::SchemeOptions;
+use crate::session::Session;
+use crate::verify::of_session;
+use sink::Watch;
+
+pub use json::Document;
+pub(crate) use json::Head;
+pub use sink::{Asked, Hold, Outcome, Sink};
+pub use summary::{Released, Summary, Times};
+pub use table::RequestTable;
+
+/// How requests are decided. The default is sound on real networks, and admits most.
+#[derive(Clone, Debug, Default)]
+pub struct PlanOptions {
+    /// Who decides.
+    pub scheme: SchemeOptions,
+    /// What the network model counts.
+    pub model: Model,
+}
+
+/// Decides what is asked for, in its order, and hands on every decision.
+///
+/// # Errors
+/// Only what the sink returns.
+pub fn decide(
+    session: &mut Session,
+    asked: Asked<'_>,
+    sink: &mut dyn Sink,
+    progress: &mut dyn Progress,
+    cancel: &Cancel,
+) -> Result<Outcome, Error> {
+    let mut watch = Watch { progress, cancel };
+    match asked {
+        Asked::Contracts(contracts) => replay::contracts(session, contracts, sink, &mut watch),
+        Asked::Events(events, hold) => replay::Replay::new(session, hold).run(events, sink, &mut watch),
+    }
+}
+
+/// Decides contracts one after another, in their order.
+///
+/// # Errors
+/// If the scheme cannot be set up on this network. A refusal is no error: it stands in the plan.
+pub fn plan(network: &Network, contracts: &Contracts, options: &PlanOptions) -> Result<Plan, Error> {
+    plan_watched(network, Asked::Contracts(contracts), options, &mut Silent, &Cancel::default())
+}
+
+/// The same of contracts or of events, for somebody who wants to know how far it has come, or to stop it.
+///
+/// # Errors
+/// If the scheme cannot be set up on this network.
+pub fn plan_watched(
+    network: &Network,
+    asked: Asked<'_>,
+    options: &PlanOptions,
+    progress: &mut dyn Progress,
+    cancel: &Cancel,
+) -> Result<Plan, Error> {
+    let mut session = Session::open(network, options.model, options.scheme.clone())?;
+    let mut entries = Entries(Vec::new());
+    let outcome = decide(&mut session, asked, &mut entries, progress, cancel)?;
+    Ok(Plan { session, entries: entries.0, outcome })
+}
+
+/// A list of requests with what became of each. Serialised, it is the document that `wayleave plan -o json` prints.
+pub struct Plan {
+    /// Everything that is admitted in the end, and what can be asked about it.
+    pub session: Session,
+    /// Every request and every end of a contract, in their order.
+    pub entries: Vec<Entry>,
+    /// Counts and findings.
+    pub outcome: Outcome,
+}
+
+/// A request that was decided, or the end of a contract.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The contract's name.
+    pub name: String,
+    /// What happened.
+    pub what: What,
+    document: Box<RawValue>,
+}
+
+/// What happened to a contract.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// It was asked for.
+    Decided {
+        /// Its terms.
+        contract: Box<Contract>,
+        /// Its route, queues and bound; or what stood in its way.
+        decision: Result<Decision, Refusal>,
+        /// For a refusal: the reason as a sentence.
+        reason: Option<String>,
+        /// Among events, which and when.
+        event: Option<(EventKind, Time)>,
+    },
+    /// It ended.
+    Released {
+        /// When.
+        at: Time,
+        /// When what it had reserved is free; `None` if it had reserved nothing.
+        held_until: Option<Time>,
+    },
+}
+
+impl Entry {
+    /// The decision; `None` for the end of a contract.
+    pub fn decision(&self) -> Option<&Result<Decision, Refusal>> {
+        match &self.what {
+            What::Decided { decision, .. } => Some(decision),
+            What::Released { .. } => None,
+        }
+    }
+}
+
+/// Keeps everything.
+struct Entries(Vec<Entry>);
+
+impl Sink for Entries {
+    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+        let Decided { contract, decision, event, .. } = *decided;
+        let reason = decision.as_ref().err().map(|refusal| words::refusal(&session.network, contract, refusal));
+        // Who owns which flow is known now; indices of ended flows are used again.
+        let document = to_raw_value(&RequestShape::of(&session.context(), decided))?;
+        let what = What::Decided { contract: Box::new(contract.clone()), decision: decision.clone(), reason, event };
+        self.0.push(Entry { name: contract.name.clone(), what, document });
+        Ok(())
+    }
+
+    fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
+        let document = to_raw_value(&json::ReleaseShape::of(released))?;
+        let what = What::Released { at: released.at, held_until: released.held_until };
+        self.0.push(Entry { name: released.name.to_owned(), what, document });
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// What was admitted, in the order of the requests.
+    pub fn admitted(&self) -> impl Iterator<Item = (&str, &Decision)> {
+        self.entries.iter().filter_map(|entry| Some((entry.name.as_str(), entry.decision()?.as_ref().ok()?)))
+    }
+
+    /// What was refused, with the reason as a sentence.
+    pub fn refused(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.entries.iter().filter_map(|entry| match &entry.what {
+            What::Decided { reason: Some(reason), .. } => Some((entry.name.as_str(), reason.as_str())),
+            _ => None,
+        })
+    }
+
+    /// Everything that is promised when the plan ends, for [`crate::verify()`].
+    pub fn claim(&self) -> Claim {
+        of_session(&self.session)
+    }
+
+    /// Derives every promise again with an independent calculator; `None` for schemes that reserve no queues.
+    pub fn recheck(&self) -> Option<wayleave_recheck::Report> {
+        crate::recheck(&self.session.context())
+    }
+}
+
+impl Serialize for Plan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let context = self.session.context();
+        let head = Head::of(&self.session);
+        let given_away = GivenAway::of(&context);
+        let mut plan = serializer.serialize_map(None)?;
+        plan.serialize_entry("wayleave", head.wayleave)?;
+        plan.serialize_entry("scheme", head.scheme)?;
+        plan.serialize_entry("model", &head.model)?;
+        plan.serialize_entry("topology", &head.topology)?;
+        plan.serialize_entry("requests", &self.entries.iter().map(|entry| &entry.document).collect::<Vec<_>>())?;
+        let reports = self.session.ledger().into_iter().flat_map(|ledger| {
+            let links = self.session.network.links();
+            links.flat_map(move |(link, _)| ledger.report(link))
+        });
+        let reports: Vec<_> = reports.collect();
+        let queues: Vec<_> = reports.iter().map(|report| shapes::queue(&self.session.network, report)).collect();
+        plan.serialize_entry("queues", &queues)?;
+        if let Some((name, value)) = given_away.member() {
+            plan.serialize_entry(name, &value)?;
+        }
+        plan.serialize_entry("summary", &json::SummaryShape::of(&self.outcome.summary))?;
+        plan.end()
+    }
+}

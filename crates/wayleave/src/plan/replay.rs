@@ -1,0 +1,157 @@
+//! Deciding what the input asks for, in its order: a list of contracts, or events with their times.
+
+use std::collections::{BTreeSet, HashMap};
+
+use wayleave_contracts::{Action, Contract};
+use wayleave_explain::{Decided, EventKind, words};
+use wayleave_formats::EventList;
+use wayleave_roles::Admission;
+use wayleave_schemes::standing::Standing;
+use wayleave_topology::FlowId;
+use wayleave_units::Time;
+
+use super::sink::{Hold, Outcome, Sink, Watch};
+use super::summary::{Released, Summary};
+use crate::contracts::Contracts;
+use crate::error::Error;
+use crate::findings::Findings;
+use crate::session::{Session, Verdict};
+
+/// Decides every contract of the lists.
+pub(super) fn contracts(
+    session: &mut Session,
+    contracts: &Contracts,
+    sink: &mut dyn Sink,
+    watch: &mut Watch<'_>,
+) -> Result<Outcome, Error> {
+    let (mut summary, mut findings) = (Summary::default(), Findings::default());
+    let total = contracts.len();
+    for (number, (place, contract)) in (1..).zip(contracts.iter()) {
+        if watch.is_cancelled() {
+            return Ok(Outcome { summary, findings, is_complete: false });
+        }
+        let verdict = session.admit(contract);
+        summary.count(&verdict);
+        if let Some((field, message)) = finding(session, contract, &verdict) {
+            findings.add(|| contracts.finding(place, field, &message));
+        }
+        decided(session, sink, contract, &verdict, None, false)?;
+        watch.items(number, total);
+    }
+    Ok(Outcome { summary, findings, is_complete: true })
+}
+
+/// What can be said against a refused contract whatever else is admitted.
+fn finding(session: &Session, contract: &Contract, verdict: &Verdict) -> Option<(&'static str, String)> {
+    words::finding(&session.network, contract, verdict.decision.as_ref().err()?)
+}
+
+fn decided(
+    session: &Session,
+    sink: &mut dyn Sink,
+    contract: &Contract,
+    verdict: &Verdict,
+    event: Option<(EventKind, Time)>,
+    keeps_old_terms: bool,
+) -> Result<(), Error> {
+    sink.decided(session, &Decided { contract, decision: &verdict.decision, event, keeps_old_terms })
+}
+
+/// Contracts that come, change and go.
+pub(super) struct Replay<'a> {
+    session: &'a mut Session,
+    hold: Hold,
+    /// Who is admitted.
+    standing: HashMap<&'a str, FlowId>,
+    /// Ended flows that are still held, by the time at which they are freed.
+    due: BTreeSet<(Time, FlowId)>,
+    /// Until then packets may be in flight on routes that were left by moves and changes, and are free already.
+    settled_at: Time,
+}
+
+impl<'a> Replay<'a> {
+    pub(super) fn new(session: &'a mut Session, hold: Hold) -> Self {
+        Self { session, hold, standing: HashMap::new(), due: BTreeSet::new(), settled_at: Time::ZERO }
+    }
+
+    /// Goes through all events; what is due by the time of the last one is freed.
+    pub(super) fn run(
+        mut self,
+        events: &'a EventList,
+        sink: &mut dyn Sink,
+        watch: &mut Watch<'_>,
+    ) -> Result<Outcome, Error> {
+        let (mut summary, mut findings) = (Summary::of_events(), Findings::default());
+        let total = events.events().len();
+        for (index, event) in events.events().iter().enumerate() {
+            if watch.is_cancelled() {
+                return Ok(Outcome { summary, findings, is_complete: false });
+            }
+            self.free(event.at);
+            let (contract, kind) = match &event.action {
+                Action::Release(name) => {
+                    let released = self.release(name, event.at);
+                    summary.count_release(&released);
+                    sink.released(&released)?;
+                    continue;
+                }
+                Action::Add(contract) => (contract, EventKind::Add),
+                Action::Change(contract) => (contract, EventKind::Change),
+            };
+            let (verdict, had_terms) = self.place(contract, event.at);
+            summary.count(&verdict);
+            if let Some((field, message)) = finding(self.session, contract, &verdict) {
+                findings.add(|| events.finding(index, field, &message));
+            }
+            decided(self.session, sink, contract, &verdict, Some((kind, event.at)), had_terms)?;
+            watch.items(index + 1, total);
+        }
+        if let Some(last) = events.events().last() {
+            self.free(last.at);
+        }
+        Ok(Outcome { summary, findings, is_complete: true })
+    }
+
+    /// Frees what is due.
+    fn free(&mut self, now: Time) {
+        while let Some(&(due, flow)) = self.due.first().filter(|(due, _)| *due <= now) {
+            self.due.remove(&(due, flow));
+            self.session.scheme.release(flow);
+        }
+    }
+
+    fn release(&mut self, name: &'a str, now: Time) -> Released<'a> {
+        let held_until = self.standing.remove(name).map(|flow| {
+            let due = now + self.in_flight(flow);
+            self.due.insert((due, flow));
+            due
+        });
+        self.free(now);
+        Released { name, at: now, held_until }
+    }
+
+    /// How long packets of a flow can be in flight, as far as that is waited for.
+    fn in_flight(&self, flow: FlowId) -> Time {
+        let held = self.session.scheme.held(flow).filter(|_| self.hold == Hold::Bound);
+        held.map_or(Time::ZERO, |held| held.bound)
+    }
+
+    /// Admits a contract, or gives it new terms if it is there; and whether it had terms before. A change of a
+    /// contract that was refused asks for it anew.
+    fn place(&mut self, contract: &'a Contract, now: Time) -> (Verdict, bool) {
+        let old = self.standing.get(contract.name.as_str()).copied();
+        let old_in_flight = old.map_or(Time::ZERO, |flow| self.in_flight(flow));
+        let changed = old.and_then(|flow| self.session.change(flow, contract));
+        let mut verdict = changed.unwrap_or_else(|| self.session.admit(contract));
+        if let Ok(decision) = &mut verdict.decision {
+            self.standing.insert(&contract.name, decision.flow);
+            if self.hold == Hold::Bound {
+                // The scheme speaks of the moves for this request; earlier ones may not have settled either.
+                let earlier = self.settled_at.saturating_sub(now);
+                self.settled_at = self.settled_at.max(now + decision.activate_after.max(old_in_flight));
+                decision.activate_after = decision.activate_after.max(earlier);
+            }
+        }
+        (verdict, old.is_some())
+    }
+}

@@ -1,0 +1,83 @@
+//! What became of a list of requests, in figures.
+
+use std::collections::BTreeMap;
+
+use wayleave_units::Time;
+
+use crate::session::Verdict;
+
+/// A contract that ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Released<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// When it ended.
+    pub at: Time,
+    /// When what it had reserved is free; `None` if it had reserved nothing.
+    pub held_until: Option<Time>,
+}
+
+/// Sums over all requests.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Contracts that were admitted.
+    pub admitted: u64,
+    /// Contracts that were refused.
+    pub refused: u64,
+    /// `None` where nothing can be released.
+    pub released: Option<u64>,
+    /// Refusals by their code.
+    pub by_reason: BTreeMap<&'static str, u64>,
+    /// How often an admitted flow was moved.
+    pub moved: u64,
+    /// ns, per decision.
+    durations: Vec<u64>,
+}
+
+/// How long decisions took, ns.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// Of all.
+    pub mean: u64,
+    /// The median.
+    pub p50: u64,
+    /// Not exceeded by 99 %.
+    pub p99: u64,
+}
+
+impl Summary {
+    /// Of events: contracts can be released.
+    pub(super) fn of_events() -> Self {
+        Self { released: Some(0), ..Self::default() }
+    }
+
+    /// Counts the end of a contract that was admitted.
+    pub(super) fn count_release(&mut self, released: &Released<'_>) {
+        *self.released.get_or_insert(0) += u64::from(released.held_until.is_some());
+    }
+
+    /// Counts one more verdict.
+    pub fn count(&mut self, verdict: &Verdict) {
+        match &verdict.decision {
+            Ok(decision) => {
+                self.admitted += 1;
+                self.moved += decision.moved.len() as u64;
+            }
+            Err(refusal) => {
+                self.refused += 1;
+                *self.by_reason.entry(refusal.reason().code()).or_default() += 1;
+            }
+        }
+        self.durations.push(u64::try_from(verdict.time.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// How long decisions took; `None` if there was none.
+    pub fn times(&self) -> Option<Times> {
+        let mut sorted = self.durations.clone();
+        sorted.sort_unstable();
+        let percentile = |hundredths: usize| sorted.get((sorted.len() * hundredths).div_ceil(100).checked_sub(1)?);
+        let sum: u128 = sorted.iter().map(|&nanos| u128::from(nanos)).sum();
+        let mean = u64::try_from(sum / sorted.len().max(1) as u128).unwrap_or(u64::MAX);
+        Some(Times { mean, p50: *percentile(50)?, p99: *percentile(99)? })
+    }
+}

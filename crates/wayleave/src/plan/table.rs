@@ -1,0 +1,219 @@
+//! `plan` for people: a table of the first requests, and a line that sums up all.
+
+use std::io::Write;
+
+use comfy_table::{Cell, Color};
+use wayleave_explain::human::{Human, count};
+use wayleave_explain::table::{Layout, plain_table, write_table};
+use wayleave_explain::{Decided, EventKind, words};
+use wayleave_schemes::standing::Standing;
+use wayleave_topology::{FlowId, Route};
+use wayleave_units::Time;
+
+use super::sink::Sink;
+use super::summary::{Released, Summary};
+use crate::error::Error;
+use crate::session::Session;
+
+/// How many requests are shown unless all are asked for.
+const SHOWN: usize = 40;
+/// How many refusals are shown however late they come: they are what people look for.
+const REFUSALS_SHOWN: usize = 20;
+
+/// A table of requests that is being filled.
+pub struct RequestTable {
+    layout: Layout,
+    show_all: bool,
+    rows: Vec<Row>,
+    refusals: usize,
+    /// Rows that there was no room for.
+    more: usize,
+    has_events: bool,
+}
+
+struct Row {
+    event: String,
+    name: String,
+    ends: String,
+    decision: &'static str,
+    bound: String,
+    detail: Detail,
+}
+
+enum Detail {
+    Text(String),
+    /// Where a flow was placed: it may have been moved since.
+    Route(FlowId, Route),
+}
+
+impl RequestTable {
+    /// An empty table; without `show_all` it keeps the first 40 requests and the first 20 refusals.
+    pub fn new(layout: Layout, show_all: bool, has_events: bool) -> Self {
+        Self { layout, show_all, rows: Vec::new(), refusals: 0, more: 0, has_events }
+    }
+
+    /// Adds a request, if there is room.
+    fn request(&mut self, session: &Session, decided: &Decided<'_>) {
+        if !self.has_room(decided.decision.is_err()) {
+            return;
+        }
+        let (contract, network) = (decided.contract, &*session.network);
+        let deadline = contract.deadline;
+        let (decision, bound, detail) = match decided.decision {
+            Ok(decision) => {
+                let detail = match decision.copies.as_slice() {
+                    [] => Detail::Route(decision.flow, decision.route.clone()),
+                    // Disjoint routes are not moved.
+                    copies => {
+                        let routes = std::iter::once(&decision.route).chain(copies.iter().map(|copy| &copy.route));
+                        Detail::Text(routes.map(|one| route(session, one)).collect::<Vec<_>>().join("\n"))
+                    }
+                };
+                ("admitted", decision.bound.up(), detail)
+            }
+            Err(refusal) => {
+                let sentence = words::refusal(network, contract, refusal);
+                let detail = Detail::Text(sentence + decided.afterwards());
+                (refusal.reason().code(), "-".to_owned(), detail)
+            }
+        };
+        let event = decided.event.map_or_else(String::new, |(kind, at)| {
+            format!("{at} {}", if kind == EventKind::Add { "add" } else { "change" })
+        });
+        let (from, to) = (words::name(network, contract.from), words::name(network, contract.to));
+        let (name, ends) = (shortened(&contract.name), format!("{} -> {}", shortened(from), shortened(to)));
+        let bound = format!("{bound} / {}", deadline.down());
+        self.rows.push(Row { event, name, ends, decision, bound, detail });
+    }
+
+    /// Adds the end of a contract, if there is room.
+    fn release(&mut self, released: &Released<'_>) {
+        if !self.has_room(false) {
+            return;
+        }
+        let text = match released.held_until {
+            Some(until) if until > released.at => format!("held until {until}, when its last packets have arrived"),
+            Some(_) => "free at once".to_owned(),
+            None => "it had not been admitted".to_owned(),
+        };
+        self.rows.push(Row {
+            event: format!("{} release", released.at),
+            name: shortened(released.name),
+            ends: String::new(),
+            decision: "released",
+            bound: String::new(),
+            detail: Detail::Text(text),
+        });
+    }
+
+    fn has_room(&mut self, is_refusal: bool) -> bool {
+        let has_room = self.show_all || self.rows.len() < SHOWN || (is_refusal && self.refusals < REFUSALS_SHOWN);
+        self.refusals += usize::from(is_refusal && has_room);
+        self.more += usize::from(!has_room);
+        has_room
+    }
+
+    /// Writes it, and a line that sums up.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(self, out: &mut impl Write, session: &Session, summary: &Summary) -> Result<(), Error> {
+        if !self.rows.is_empty() {
+            let mut headings = vec!["request", "from -> to", "decision", "bound / deadline", "route or reason"];
+            if self.has_events {
+                headings.insert(0, "event");
+            }
+            let mut table = plain_table(&headings, self.layout);
+            for row in &self.rows {
+                let mut cells = vec![Cell::new(&row.name), Cell::new(&row.ends), decision(row.decision, self.layout)];
+                if self.has_events {
+                    cells.insert(0, Cell::new(&row.event));
+                }
+                cells.extend([Cell::new(&row.bound), Cell::new(self.detail(session, &row.detail))]);
+                table.add_row(cells);
+            }
+            write_table(out, &mut table)?;
+        }
+        if self.more > 0 {
+            writeln!(out, "... and {} more (--all shows them, -o json has everything)", self.more)?;
+        }
+        writeln!(out, "{}{}", if self.rows.is_empty() { "" } else { "\n" }, sum_up(summary))?;
+        Ok(out.flush()?)
+    }
+
+    /// A flow's present route, if it is there still.
+    fn detail(&self, session: &Session, detail: &Detail) -> String {
+        match detail {
+            Detail::Text(text) => text.clone(),
+            // Indices of ended flows are used again, so the present route is known only where nothing ends.
+            Detail::Route(_, placed) if self.has_events => route(session, placed),
+            Detail::Route(flow, placed) => {
+                let now = session.scheme.held(*flow).map_or(placed, |held| held.route);
+                let moved = if now == placed { "" } else { " (moved since)" };
+                route(session, now) + moved
+            }
+        }
+    }
+}
+
+impl Sink for RequestTable {
+    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+        self.request(session, decided);
+        Ok(())
+    }
+
+    fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
+        self.release(released);
+        Ok(())
+    }
+}
+
+/// A name that leaves room for other columns.
+fn shortened(name: &str) -> String {
+    const SHOWN: usize = 32;
+    let mut shown: String = name.chars().take(SHOWN).collect();
+    if name.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// A route that is broken into lines only before a link.
+fn route(session: &Session, route: &Route) -> String {
+    words::route(&session.network, route).replace("]- ", "]-\u{a0}")
+}
+
+fn decision(text: &str, layout: Layout) -> Cell {
+    let colour = match text {
+        "admitted" => Color::Green,
+        "released" => return Cell::new(text),
+        _ => Color::Red,
+    };
+    if layout.bold { Cell::new(text).fg(colour) } else { Cell::new(text) }
+}
+
+/// `312 admitted, 88 refused (LATENCY 60, RATE 28)`, and on a line of its own
+/// `2.1us a decision on average, 99 % within 8us`.
+fn sum_up(summary: &Summary) -> String {
+    let mut text = format!("{} admitted, {} refused", summary.admitted, summary.refused);
+    let reasons: Vec<String> = summary.by_reason.iter().map(|(code, count)| format!("{code} {count}")).collect();
+    if !reasons.is_empty() {
+        text += &format!(" ({})", reasons.join(", "));
+    }
+    if let Some(released) = summary.released {
+        text += &format!(", {released} released");
+    }
+    if summary.moved > 0 {
+        let moves = count(usize::try_from(summary.moved).unwrap_or(usize::MAX), "move");
+        text += &format!("; {moves} of admitted flows");
+    }
+    if let Some(times) = summary.times() {
+        let [mean, p99] = [times.mean, times.p99].map(|nanos| Time::from_nanos(nanos.next_multiple_of(10)).up());
+        text += &format!("\n{mean} a decision");
+        // Of a few decisions the slowest is no percentile.
+        if summary.admitted + summary.refused >= 100 {
+            text += &format!(" on average, 99 % within {p99}");
+        }
+    }
+    text
+}

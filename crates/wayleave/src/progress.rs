@@ -1,0 +1,129 @@
+//! How far an operation has come, and how to end it early: values, not a terminal and not a signal.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What an operation says while it is under way.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Step<'a> {
+    /// So many contracts, attacks or cases of so many are done.
+    Items {
+        /// Those that are done.
+        done: u64,
+        /// All of them.
+        total: u64,
+    },
+    /// How far the runs of a sweep have come; said several times a second, also while no run ends.
+    Runs {
+        /// Simulated time of all runs together, in ns.
+        simulated_ns: u128,
+        /// What it will be in the end.
+        total_ns: u128,
+        /// Runs that have ended.
+        finished: usize,
+        /// All runs that are to be done.
+        runs: usize,
+    },
+    /// So many runs of a sweep were complete in its folder, and are not done again.
+    Resumed {
+        /// Those that were there.
+        there: usize,
+        /// All runs.
+        runs: usize,
+    },
+    /// How far the figure that is under way has come.
+    Figure {
+        /// Its position among the figures that were asked for, from 0.
+        index: usize,
+        /// Jobs that are done, of those that are under way together.
+        done: usize,
+        /// All of these.
+        total: usize,
+    },
+    /// A figure was left out, and why.
+    LeftOut {
+        /// Its name.
+        figure: &'a str,
+        /// What this machine lacks.
+        why: &'a str,
+    },
+    /// A candidate of a tuning was tried.
+    Candidate {
+        /// Its number, from 1.
+        number: usize,
+        /// What it reached, in the unit of the objective.
+        value: f64,
+    },
+    /// A method is being judged on seeds that have not fitted it.
+    Judging {
+        /// Its name.
+        method: &'a str,
+    },
+    /// A file is of no use and is written anew.
+    Unreadable {
+        /// The file.
+        file: &'a Path,
+        /// What is done again for it.
+        again: &'a str,
+    },
+    /// Fewer runs than processors go on at once, for want of memory; the text says how much each takes.
+    FewerThreads(&'a str),
+}
+
+/// Who is told how far an operation has come. Every function that takes `FnMut(Step)` is one.
+pub trait Progress: Send {
+    /// Takes a step. It is called by whichever thread has come so far, never by two at once.
+    fn step(&mut self, step: Step<'_>);
+}
+
+impl<F: FnMut(Step<'_>) + Send> Progress for F {
+    fn step(&mut self, step: Step<'_>) {
+        self(step);
+    }
+}
+
+/// Nobody is told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn step(&mut self, _: Step<'_>) {}
+}
+
+/// Ends operations early. Clones share one state; what was found until then is kept and marked as partial.
+///
+/// ```
+/// let cancel = wayleave::Cancel::default();
+/// let elsewhere = cancel.clone();
+/// std::thread::spawn(move || elsewhere.cancel()).join().map_err(|_| "the thread")?;
+/// assert!(cancel.is_cancelled());
+/// # Ok::<(), &'static str>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks operations that have this value to end.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// The same; whether somebody had asked before.
+    pub fn cancel_again(&self) -> bool {
+        self.0.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether somebody has asked.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl fmt::Debug for Cancel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cancel").field(&self.is_cancelled()).finish()
+    }
+}

@@ -1,0 +1,243 @@
+//! From flow sizes and load to the bandwidth or the peak load that keeps completion times, and back.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+use wayleave_explain::table::{Layout, plain_table, write_table};
+use wayleave_scenarios::FlowSizes;
+use wayleave_scenarios::provision::{Bound, Burst, Load, Markov, Percentile, Simulated};
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::error::Error;
+
+/// Until rate control has converged, a line brings all it can: 15 iterations (Parley, 6.3) of 200 us (Table 1).
+pub const CONVERGES: Time = Time::from_micros(15 * 200);
+
+/// What is assumed of arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assumption {
+    /// Poisson arrivals, exponential sizes, first come first served: closed form.
+    Mm1,
+    /// Poisson arrivals, sizes as given, first come first served: simulated.
+    Mg1,
+    /// No assumption but a limit on bursts: a bound for every flow (Parley, equation 2).
+    Bound,
+}
+
+/// What is given of three: the bandwidth, the load, the completion time. What is missing is computed.
+#[derive(Clone, Copy, Debug)]
+pub enum Question {
+    /// How long flows take.
+    Time {
+        /// What the service is guaranteed; above zero.
+        bandwidth: Rate,
+        /// The share of it that is in use.
+        load: Load,
+    },
+    /// How much load leaves enough time.
+    Load {
+        /// What the service is guaranteed; above zero.
+        bandwidth: Rate,
+        /// How long flows may take.
+        within: Time,
+    },
+    /// Which bandwidth is needed.
+    Bandwidth {
+        /// What all flows bring together.
+        offered: Rate,
+        /// How long flows may take.
+        within: Time,
+    },
+}
+
+/// Which flows there are, and for how many of them the answer is to hold.
+#[derive(Clone, Debug)]
+pub struct Flows {
+    /// How long they are.
+    pub sizes: FlowSizes,
+    /// What the sizes are called, such as `sizes of web-search`.
+    pub called: String,
+    /// The longest flow, for [`Assumption::Bound`]; without it, the longest that the distribution draws.
+    pub longest: Option<Bytes>,
+    /// How many of 100 flows are to complete in time; a bound holds for all.
+    pub percentile: Percentile,
+    /// Of the random numbers of [`Assumption::Mg1`].
+    pub seed: u64,
+    /// How much may come at once, for [`Assumption::Bound`].
+    pub burst: Burst,
+}
+
+/// What comes out; `None` if there is no such value.
+#[derive(Clone, Copy, Debug)]
+pub enum Found {
+    /// How long flows take.
+    Time {
+        /// The completion time.
+        within: Time,
+        /// Of a simulation: what it is at most, with 95 % confidence.
+        at_most: Option<Time>,
+    },
+    /// The peak load.
+    Load(Option<Load>),
+    /// The least bandwidth.
+    Bandwidth(Option<Rate>),
+}
+
+/// An answer under one assumption.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Which.
+    pub assumption: Assumption,
+    /// The same in words.
+    pub assumes: String,
+    /// What comes out.
+    pub found: Found,
+}
+
+impl Question {
+    /// Answers it under an assumption.
+    pub fn answer(self, assumption: Assumption, flows: &Flows) -> Answer {
+        let percentile = flows.percentile;
+        match assumption {
+            Assumption::Mm1 => {
+                let mean = Bytes::new(flows.sizes.mean().ceil() as u64);
+                let service = Markov { mean, percentile };
+                let found = match self {
+                    Self::Time { bandwidth, load } => {
+                        Found::Time { within: service.completion(bandwidth, load), at_most: None }
+                    }
+                    Self::Load { bandwidth, within } => Found::Load(service.peak_load(bandwidth, within)),
+                    Self::Bandwidth { offered, within } => Found::Bandwidth(service.bandwidth(offered, within)),
+                };
+                let assumes = format!("Poisson arrivals, exponential sizes of mean {mean}, in order");
+                Answer { assumption, assumes, found }
+            }
+            Assumption::Mg1 => {
+                let service = Simulated { sizes: &flows.sizes, percentile, seed: flows.seed };
+                let found = match self {
+                    Self::Time { bandwidth, load } => {
+                        let estimate = service.completion(bandwidth, load);
+                        Found::Time { within: estimate.within, at_most: Some(estimate.at_most) }
+                    }
+                    Self::Load { bandwidth, within } => Found::Load(service.peak_load(bandwidth, within)),
+                    Self::Bandwidth { offered, within } => Found::Bandwidth(service.bandwidth(offered, within)),
+                };
+                let assumes = format!("Poisson arrivals, {}, in order", flows.called);
+                Answer { assumption, assumes, found }
+            }
+            Assumption::Bound => self.bound(flows),
+        }
+    }
+
+    fn bound(self, flows: &Flows) -> Answer {
+        let burst = flows.burst;
+        // Just below 1: the largest that can be drawn.
+        let size = flows.longest.unwrap_or_else(|| Bytes::new(flows.sizes.quantile(1.0 - f64::EPSILON)));
+        let service = Bound { burst, size };
+        let found = match self {
+            Self::Time { bandwidth, load } => {
+                Found::Time { within: service.completion(bandwidth, load), at_most: None }
+            }
+            Self::Load { bandwidth, within } => Found::Load(service.peak_load(bandwidth, within)),
+            Self::Bandwidth { offered, within } => Found::Bandwidth(service.bandwidth(offered, within)),
+        };
+        let burst = match burst {
+            Burst::Size(burst) => format!("bursts up to {burst}"),
+            Burst::Convergence(time) => format!("bursts up to {time} of line rate"),
+        };
+        let assumes = format!("{burst}, flows up to {size}, any order");
+        Answer { assumption: Assumption::Bound, assumes, found }
+    }
+
+    fn describe(self) -> String {
+        match self {
+            Self::Time { bandwidth, load } => format!("Flows of a service with {bandwidth} under a load of {load}:"),
+            Self::Load { bandwidth, within } => {
+                format!("The most load of a service with {bandwidth} whose flows complete within {within}:")
+            }
+            Self::Bandwidth { offered, within } => {
+                format!("The least bandwidth for {offered} of flows that complete within {within}:")
+            }
+        }
+    }
+
+    /// Writes answers for people.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write_text(
+        self,
+        answers: &[Answer],
+        percentile: Percentile,
+        out: &mut impl Write,
+        layout: Layout,
+    ) -> Result<(), Error> {
+        writeln!(out, "{}\n", self.describe())?;
+        let headings: &[&str] = match self {
+            Self::Time { .. } => &["model", "flows", "assumes", "within", "with 95% confidence"],
+            Self::Load { .. } => &["model", "flows", "assumes", "peak load"],
+            Self::Bandwidth { .. } => &["model", "flows", "assumes", "bandwidth"],
+        };
+        let mut table = plain_table(headings, layout);
+        for answer in answers {
+            let is_bound = answer.assumption == Assumption::Bound;
+            let flows = if is_bound { "all".to_owned() } else { percentile.to_string() };
+            let mut cells = vec![answer.assumption.name().to_owned(), flows, answer.assumes.clone()];
+            cells.extend(answer.found.cells());
+            table.add_row(cells);
+        }
+        Ok(write_table(out, &mut table)?)
+    }
+}
+
+impl Assumption {
+    /// As it stands in tables and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mm1 => "mm1",
+            Self::Mg1 => "mg1",
+            Self::Bound => "bound",
+        }
+    }
+}
+
+impl Found {
+    /// Whether there is such a value.
+    pub fn is_possible(&self) -> bool {
+        !matches!(self, Self::Load(None) | Self::Bandwidth(None))
+    }
+
+    /// For people, rounded towards safety: times up to a microsecond, loads down to 0.01 %, rates up to 1 kbit/s.
+    fn cells(&self) -> Vec<String> {
+        let time = |time: Time| Time::from_nanos(time.as_nanos().div_ceil(1_000).saturating_mul(1_000)).to_string();
+        let load =
+            |load: Load| Load::from_billionths(load.billionths() / 100_000 * 100_000).unwrap_or(load).to_string();
+        let rate = |rate: Rate| {
+            let rounded = rate.bits_per_second().div_ceil(1_000).saturating_mul(1_000);
+            Rate::from_bits_per_second(rounded).to_string()
+        };
+        match self {
+            Self::Time { within, at_most } => vec![time(*within), at_most.map_or(String::new(), time)],
+            Self::Load(found) => vec![found.map_or("none: slower without load".to_owned(), load)],
+            Self::Bandwidth(found) => vec![found.map_or("none keeps this time".to_owned(), rate)],
+        }
+    }
+}
+
+impl Answer {
+    /// For programs.
+    pub fn json(&self) -> Value {
+        let mut row = json!({ "model": self.assumption.name(), "assumes": self.assumes });
+        match &self.found {
+            Found::Time { within, at_most } => {
+                row["withinNs"] = within.as_nanos().into();
+                if let Some(at_most) = at_most {
+                    row["atMostNs"] = at_most.as_nanos().into();
+                }
+            }
+            Found::Load(load) => row["peakLoad"] = load.map(Load::get).into(),
+            Found::Bandwidth(rate) => row["bandwidthBitsPerSecond"] = rate.map(Rate::bits_per_second).into(),
+        }
+        row
+    }
+}

@@ -1,0 +1,44 @@
+//! What a ledger promises, put before the independent calculator.
+
+use wayleave_explain::{Context, claim};
+use wayleave_recheck::{Report, check};
+
+/// Derives every promise again from the definitions; `None` for schemes that reserve no queues.
+pub fn recheck(context: &Context<'_>) -> Option<Report> {
+    Some(check(&claim(context)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use wayleave_ledger::Model;
+    use wayleave_roles::Request;
+    use wayleave_schemes::routing::Query;
+    use wayleave_schemes::standing::Standing;
+    use wayleave_units::{Bytes, Rate, Time};
+
+    use super::*;
+    use crate::{Network, SchemeOptions, Session};
+
+    #[test]
+    fn a_promise_that_was_given_without_asking_is_found_broken() {
+        let network = Network::open("star:hosts=2").unwrap();
+        let mut session = Session::open(&network, Model::default(), SchemeOptions::default()).unwrap();
+        assert!(recheck(&session.context()).unwrap().is_sound());
+        let node = |name| session.network.find_node(name).unwrap();
+        let request = Request {
+            from: node("h1"),
+            to: node("h2"),
+            rate: Rate::from_mbit(1),
+            burst: Bytes::new(1000),
+            deadline: Time::from_millis(1),
+            max_frame: None,
+            route: None,
+            protection: 1,
+        };
+        let placement = session.scheme.queues_mut().unwrap();
+        let found = placement.least_delay(&Query::of(&request)).unwrap();
+        // 96 us at 1 Gbit/s, beyond the budget together with the two frames that can be in the way.
+        placement.reserve(&Request { burst: Bytes::new(62_000), ..request }, found);
+        assert!(!recheck(&session.context()).unwrap().is_sound());
+    }
+}

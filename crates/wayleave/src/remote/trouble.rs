@@ -1,0 +1,107 @@
+//! Why a question was not answered, as sentences that say what to do.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use wayleave_api::problem::{Code, FieldError, Problem};
+use wayleave_formats::Source;
+
+use crate::error::Error;
+
+/// Why a question was not answered.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The controller says why.
+    Problem(Box<Problem>, Option<Duration>),
+    /// It was not reached, or something else went wrong.
+    Failed(Error),
+}
+
+impl Trouble {
+    /// What the controller has said.
+    pub fn problem(&self) -> Option<&Problem> {
+        match self {
+            Self::Problem(problem, _) => Some(problem),
+            Self::Failed(_) => None,
+        }
+    }
+
+    /// Whether there is no such thing.
+    pub fn is_not_found(&self) -> bool {
+        self.problem().is_some_and(|problem| problem.code == Code::NotFound)
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(failure: Error) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<Trouble> for Error {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Problem(problem, retry_after) => of_problem(&problem, retry_after),
+            Trouble::Failed(failure) => failure,
+        }
+    }
+}
+
+/// What an answer says that is none.
+pub(super) fn of(status: u16, body: &[u8], retry_after: Option<Duration>) -> Trouble {
+    match serde_json::from_slice::<Problem>(body) {
+        Ok(problem) => Trouble::Problem(Box::new(problem), retry_after),
+        Err(_) => Trouble::Failed(Error::Internal(format!(
+            "this is no answer of a Wayleave server (status {status}): is the address right, and is there a proxy between?"
+        ))),
+    }
+}
+
+fn of_problem(problem: &Problem, retry_after: Option<Duration>) -> Error {
+    let detail = &problem.detail;
+    match problem.code {
+        Code::Unauthorized => Error::Usage(format!(
+            "{detail}\n  `wayleave login` saves a token; --token-file and WAYLEAVE_TOKEN_FILE name a file that has one"
+        )),
+        Code::Forbidden => Error::Usage(format!(
+            "{detail}\n  `wayleave status` says as whom you ask; another --context may be allowed to"
+        )),
+        Code::PreconditionFailed => Error::Usage(format!("{detail}\n  somebody has changed it meanwhile")),
+        Code::RateLimited => {
+            let when = retry_after.map_or("later".to_owned(), |wait| format!("in {} s", wait.as_secs().max(1)));
+            Error::Internal(format!("{detail}\n  too many requests with this token: ask again {when}"))
+        }
+        Code::TimedOut | Code::Internal | Code::Unavailable => Error::Internal(detail.clone()),
+        _ => Error::Usage(detail.clone()),
+    }
+}
+
+/// A connection that failed.
+pub(super) fn connection(place: &str, error: &ureq::Error) -> Error {
+    const WHERE: &str = "--server, WAYLEAVE_SERVER or `wayleave login` say where the server is";
+    wayleave_client::connection(place, error, WHERE).into()
+}
+
+/// An answer that cannot be read.
+pub(super) fn unreadable(place: &str, error: &serde_json::Error) -> Error {
+    let version = env!("CARGO_PKG_VERSION");
+    Error::Internal(format!(
+        "the answer of {place} cannot be read ({error}): its version may be another than {version}, which this is"
+    ))
+}
+
+/// Everything that a controller has found in a file, at its places; `None` if it has found nothing there.
+pub(super) fn in_file(problem: &Problem, source: &Source) -> Option<String> {
+    let found: Vec<&FieldError> = problem.errors.iter().filter(|error| error.line.is_some()).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let mut text = String::new();
+    for (index, error) in found.into_iter().enumerate() {
+        let (line, column) = (error.line.unwrap_or(1), error.column.unwrap_or(1));
+        let gap = if index == 0 { "" } else { "\n\n" };
+        // Writing to a string does not fail.
+        let _ = write!(text, "{gap}{}", source.finding_at(line, column, &error.detail));
+    }
+    Some(text)
+}

@@ -1,0 +1,240 @@
+//! Figures of publications, measured again: data files, pictures, a page, and what the texts say beside what came out.
+//!
+//! | module | what |
+//! |---|---|
+//! | `values` | numbers as they are read |
+//! | `terminal` | tables for people |
+//! | `document`, `csv` | JSON and CSV |
+//! | `picture`, `grid`, `png` | the panels and tables of a figure in one picture |
+//! | `page` | `index.html`: all figures, with what the texts say |
+
+mod csv;
+mod document;
+mod grid;
+mod measured;
+mod page;
+mod picture;
+mod png;
+mod terminal;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use wayleave_experiments::{CATALOGUE, Effort, Entry, Failed, Laboratory, Run, find};
+use wayleave_explain::table::Layout;
+use wayleave_explain::words::nearest;
+
+use crate::error::Error;
+use crate::progress::{Cancel, Progress, Step};
+use crate::sim::store::write_whole;
+
+pub use measured::Measured;
+
+/// How figures are measured.
+pub struct ReproduceOptions {
+    /// As in the papers, or a tenth of the runs on smaller networks.
+    pub effort: Effort,
+    /// So many runs of everything, with the seeds from 1 on, whatever the papers have.
+    pub seeds: Option<NonZeroUsize>,
+    /// How many runs go on at once; only measured times depend on it.
+    pub threads: NonZeroUsize,
+    /// Where data, pictures and the page are written; nowhere without it.
+    pub folder: Option<PathBuf>,
+    /// Who sets up networks for real packets; figures that need them are left out otherwise.
+    pub laboratory: Option<Box<dyn Laboratory>>,
+}
+
+impl Default for ReproduceOptions {
+    /// A tenth of the runs, on all processors, written nowhere.
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Self { effort: Effort::Quick, seeds: None, threads, folder: None, laboratory: None }
+    }
+}
+
+/// What came of it.
+pub struct Reproduced {
+    /// The figures, in the order in which they were asked for.
+    pub figures: Vec<Measured>,
+    /// How many were left out, because this machine lacks what they need.
+    pub left_out: usize,
+    /// Whether somebody has stopped it.
+    pub is_stopped: bool,
+}
+
+/// The figures that are meant, each once; `all` is all of them.
+///
+/// # Errors
+/// If there is no figure of a name; the nearest one is in the message.
+pub fn figures(names: &[String]) -> Result<Vec<&'static Entry>, Error> {
+    let mut chosen: Vec<&'static Entry> = Vec::new();
+    for name in names {
+        let named: Vec<&'static Entry> = match (name.as_str(), find(name)) {
+            ("all", _) => CATALOGUE.iter().collect(),
+            (_, Some(entry)) => vec![entry],
+            (_, None) => return Err(unknown(name)),
+        };
+        for entry in named {
+            if chosen.iter().all(|known| known.id != entry.id) {
+                chosen.push(entry);
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+fn unknown(name: &str) -> Error {
+    let names = CATALOGUE.iter().map(|entry| entry.id).chain(["all", "list"]);
+    let hint = nearest(name, names).map(|near| format!("; did you mean {near}?"));
+    Error::Usage(format!(
+        "there is no figure {name}{}\n  hint: wayleave reproduce list prints the names of all figures",
+        hint.unwrap_or_default()
+    ))
+}
+
+/// Measures figures one after another; the files of each are written as soon as it is there. [`Reproduced::write_page`] adds
+/// the page of all.
+///
+/// # Errors
+/// If a figure cannot be measured, nothing can, or a file cannot be written.
+///
+/// ```
+/// use wayleave::{Cancel, ReproduceOptions, Silent, figures, reproduce};
+/// let chosen = figures(&["sec2-examples".to_owned()])?;
+/// let done = reproduce(&chosen, ReproduceOptions::default(), Silent, &Cancel::default())?;
+/// assert!(done.figures[0].figure.statements.len() >= 6);
+/// # Ok::<(), wayleave::Error>(())
+/// ```
+pub fn reproduce(
+    chosen: &[&'static Entry],
+    options: ReproduceOptions,
+    progress: impl Progress + 'static,
+    cancel: &Cancel,
+) -> Result<Reproduced, Error> {
+    let ReproduceOptions { effort, seeds, threads, folder, laboratory } = options;
+    if let Some(folder) = &folder {
+        let made = fs::create_dir_all(folder);
+        made.map_err(|error| Error::Internal(format!("{} cannot be made: {error}", folder.display())))?;
+    }
+    let shared = std::sync::Arc::new(Mutex::new((0, progress)));
+    let run = Run::new(effort).with_runs(seeds).with_threads(threads);
+    let run = match laboratory {
+        Some(laboratory) => run.with_laboratory(laboratory),
+        None => run,
+    };
+    let (told, stop) = (shared.clone(), cancel.clone());
+    let run = run.watched(Box::new(move |done, total| {
+        let (index, progress) = &mut *told.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.step(Step::Figure { index: *index, done, total });
+        !stop.is_cancelled()
+    }));
+    let command = |figures: &str| command(figures, effort, seeds);
+    let mut reproduced = Reproduced { figures: Vec::new(), left_out: 0, is_stopped: false };
+    for (at, entry) in chosen.iter().enumerate() {
+        shared.lock().unwrap_or_else(PoisonError::into_inner).0 = at;
+        match (entry.measure)(&run) {
+            Ok(figure) => {
+                let effort = if effort == Effort::Quick { "quick" } else { "full" };
+                let measured = Measured { entry, figure, effort, command: command(entry.id) };
+                if let Some(folder) = &folder {
+                    measured.write(folder)?;
+                }
+                reproduced.figures.push(measured);
+            }
+            Err(Failed::Stopped) => {
+                reproduced.is_stopped = true;
+                break;
+            }
+            Err(Failed::LeftOut(why)) => {
+                let step = Step::LeftOut { figure: entry.id, why: &why };
+                shared.lock().unwrap_or_else(PoisonError::into_inner).1.step(step);
+                reproduced.left_out += 1;
+            }
+            Err(Failed::Broken(why)) => return Err(Error::Internal(format!("{}: {why}", entry.id))),
+        }
+    }
+    if reproduced.figures.is_empty() && reproduced.left_out > 0 {
+        return Err(Error::Internal("nothing was measured".to_owned()));
+    }
+    Ok(reproduced)
+}
+
+/// The command that measures figures as this does.
+fn command(figures: &str, effort: Effort, seeds: Option<NonZeroUsize>) -> String {
+    let quick = if effort == Effort::Quick { " --quick" } else { "" };
+    let seeds = seeds.map_or_else(String::new, |seeds| format!(" --seeds {seeds}"));
+    format!("wayleave reproduce {figures}{quick}{seeds}")
+}
+
+impl ReproduceOptions {
+    /// The command that measures these figures with these options.
+    pub fn command(&self, figures: &str) -> String {
+        command(figures, self.effort, self.seeds)
+    }
+}
+
+impl Reproduced {
+    /// Writes the page of all figures into a folder where their files are: `index.html`. `command` is what does the same.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_page(&self, folder: &Path, command: &str) -> Result<PathBuf, Error> {
+        let path = folder.join("index.html");
+        write_whole(&path, page::render(&self.figures, command).as_bytes())?;
+        Ok(path)
+    }
+
+    /// Writes a list of the figures' documents in JSON.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_json(&self, out: &mut impl Write) -> Result<(), Error> {
+        let documents: Vec<String> = self.figures.iter().map(document::of).collect::<Result<_, _>>()?;
+        Ok(writeln!(out, "[{}]", documents.join(",\n"))?)
+    }
+}
+
+/// What a build without the feature `png` says about pictures.
+pub const fn png_hint() -> Option<&'static str> {
+    if png::IS_BUILT_IN { None } else { Some(png::HINT) }
+}
+
+impl Measured {
+    /// Writes the measured values for people, and what the text says beside them.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+        terminal::write(out, self, layout)
+    }
+
+    /// Writes JSON, CSV and SVG into a folder, and a PNG with the feature `png`.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), Error> {
+        let id = self.entry.id;
+        let write = |name: String, bytes: &[u8]| write_whole(&folder.join(name), bytes);
+        write(format!("{id}.json"), document::of(self)?.as_bytes())?;
+        if !self.figure.panels.is_empty() {
+            write(format!("{id}.csv"), csv::runs(&self.figure).as_bytes())?;
+            write(format!("{id}-summary.csv"), csv::summaries(&self.figure).as_bytes())?;
+        }
+        for table in &self.figure.tables {
+            write(format!("{id}-{}.csv", table.name), csv::table(table).as_bytes())?;
+        }
+        let svg = picture::draw(self);
+        write(format!("{id}.svg"), svg.as_bytes())?;
+        match png::of(&svg).map_err(Error::Internal)? {
+            Some(pixels) => write(format!("{id}.png"), &pixels),
+            None => Ok(()),
+        }
+    }
+}

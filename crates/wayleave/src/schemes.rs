@@ -1,0 +1,137 @@
+//! Which scheme decides, with its parameters, as a value.
+
+use std::fmt;
+use std::sync::Arc;
+
+use wayleave_explain::SettingsShape;
+use wayleave_formats::{InputErrors, Source, read_benchmark};
+use wayleave_ledger::Model;
+use wayleave_roles::{Descriptor, Given, Value};
+use wayleave_schemes::registry::{ADMISSION, BuildError, Defaults, Entry, Scheme, Setup, admission};
+use wayleave_topology::Network;
+use wayleave_topology::devices::{Scenario, SoftwareSwitch, Table};
+
+use crate::error::Error;
+
+/// Which scheme decides, and what is said of its parameters; the default is what admits most.
+///
+/// ```
+/// use wayleave::SchemeOptions;
+/// let chameleon = SchemeOptions::default().with("reroute", "true")?.with("limit", "40")?;
+/// let qjump = SchemeOptions::named("qjump")?.with("applications", "16")?;
+/// assert_eq!((chameleon.descriptor().name, qjump.descriptor().name), ("chameleon", "qjump"));
+/// assert!(SchemeOptions::named("silo")?.with("budget", "soon").is_err());
+/// # Ok::<(), wayleave::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct SchemeOptions {
+    entry: &'static Entry,
+    given: Given,
+    defaults: Defaults,
+}
+
+impl Default for SchemeOptions {
+    fn default() -> Self {
+        Self::of(&ADMISSION[0])
+    }
+}
+
+impl SchemeOptions {
+    /// A scheme with its defaults, also one that is not in the list: see [`Entry::of`].
+    pub fn of(entry: &'static Entry) -> Self {
+        Self { entry, given: Given::new(), defaults: Defaults::default() }
+    }
+
+    /// The scheme of a name, with its defaults.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        let known = || ADMISSION.iter().map(|entry| entry.descriptor.name).collect::<Vec<_>>().join(", ");
+        let none = || Error::Usage(format!("there is no scheme {name}: they are {}", known()));
+        admission(name).map(Self::of).ok_or_else(none)
+    }
+
+    /// The same with everything that was given of its parameters, by their positions in the descriptor.
+    #[must_use]
+    pub fn given(self, given: Given) -> Self {
+        Self { given, ..self }
+    }
+
+    /// The same with other defaults.
+    #[must_use]
+    pub fn defaults(self, defaults: Defaults) -> Self {
+        Self { defaults, ..self }
+    }
+
+    /// The same with a parameter set, by its key and its value as files write it.
+    ///
+    /// # Errors
+    /// If there is no such parameter, or the value is not of its kind or not in its range.
+    pub fn with(mut self, key: &str, value: &str) -> Result<Self, Error> {
+        let Descriptor { name, parameters, .. } = self.entry.descriptor;
+        let Some(position) = self.entry.descriptor.position(key) else {
+            let known: Vec<&str> = parameters.iter().map(|parameter| parameter.key).collect();
+            return Err(Error::Usage(format!("{name} has no parameter {key}: they are {}", known.join(", "))));
+        };
+        let kind = &parameters[position].kind;
+        let wrong = |why: String| Error::Usage(format!("{key} of {name}: {why}"));
+        let value = kind.parse(value).map_err(wrong)?;
+        kind.check(&value).map_err(wrong)?;
+        self.given.push((position, value));
+        Ok(self)
+    }
+
+    /// What the scheme says of itself.
+    pub fn descriptor(&self) -> &'static Descriptor {
+        self.entry.descriptor
+    }
+
+    /// The scheme on a network, with nothing admitted. Where it needs measurements of switches and no file is given, a
+    /// simulated Zodiac FX is measured.
+    ///
+    /// # Errors
+    /// If the parameters do not fit the network or one another, or a file of measurements is wrong.
+    pub fn scheme(&self, network: &Arc<Network>, model: Model) -> Result<Scheme, Error> {
+        let setup = Setup { network: network.clone(), model, defaults: self.defaults, benchmark: &benchmark };
+        self.entry.build(&self.given, &setup).map_err(failed)
+    }
+
+    /// Its name and settings, for documents.
+    ///
+    /// # Errors
+    /// If a value is not of its parameter's kind.
+    pub fn settings(&self) -> Result<SettingsShape, Error> {
+        let settings = self.entry.settings(&self.given, self.defaults).map_err(failed)?;
+        Ok(SettingsShape { name: self.entry.descriptor.name, settings })
+    }
+}
+
+impl fmt::Debug for SchemeOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = |(position, value): &(usize, Value)| {
+            (self.entry.descriptor.parameters.get(*position).map_or("?", |parameter| parameter.key), value.clone())
+        };
+        let given: Vec<_> = self.given.iter().map(key).collect();
+        let name = self.entry.descriptor.name;
+        f.debug_struct("SchemeOptions").field("scheme", &name).field("given", &given).finish_non_exhaustive()
+    }
+}
+
+fn failed(error: BuildError) -> Error {
+    match error {
+        BuildError::Invalid(message) => Error::Usage(message),
+        BuildError::Benchmark(error) => match error.downcast::<InputErrors>() {
+            Ok(errors) => Error::Input(*errors),
+            Err(error) => Error::Internal(error.to_string()),
+        },
+    }
+}
+
+/// The measurements of a file, or what a benchmark of the simulated Zodiac FX shows.
+fn benchmark(file: Option<&str>, scenario: &Scenario) -> Result<Table, Box<dyn std::error::Error + Send + Sync>> {
+    match file {
+        Some(file) => Ok(read_benchmark(&Source::read(file)?)?),
+        None => Ok(wayleave_experiments::low_cost::benchmark(&SoftwareSwitch::ZODIAC_FX, scenario, |_| {})?),
+    }
+}

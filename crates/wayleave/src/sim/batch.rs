@@ -1,0 +1,212 @@
+//! Which runs there are: those of a scenario file, or the ones of them that were asked for.
+
+use std::sync::Arc;
+
+use wayleave_formats::{Run, ScenarioFile, Source, beside, read_scenario};
+use wayleave_scenarios::Scenario;
+use wayleave_sim::trace::fnv1a;
+
+use super::result::{Ending, Parameter, RunResult};
+use crate::error::Error;
+
+/// The runs of a scenario file.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// The name of the scenario.
+    pub name: String,
+    /// The file, as it was named.
+    pub file: String,
+    /// The file and those that it names.
+    pub sources: Vec<Source>,
+    /// At least one, in the order of the sweep.
+    pub runs: Vec<Planned>,
+    /// Of the texts of all sources.
+    pub hash: u64,
+}
+
+/// A run to be done.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// What the sweep gives it.
+    pub parameters: Vec<Parameter>,
+    /// Of its random numbers.
+    pub seed: u64,
+    /// What is simulated.
+    pub scenario: Arc<Scenario>,
+    /// The command that runs it alone.
+    pub replay: String,
+}
+
+/// Which runs of a file are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// This seed instead of those of the file.
+    pub seed: Option<u64>,
+    /// Only the runs in which these parameters have these values, as they are written.
+    pub only: Vec<Parameter>,
+}
+
+impl Batch {
+    /// Reads a scenario and chooses its runs.
+    ///
+    /// # Errors
+    /// If the file or one that it names is wrong, or a choice leaves no run.
+    pub fn read(file: &str, choice: &Choice) -> Result<Self, Error> {
+        Self::parse(&Source::read(file)?, file, choice)
+    }
+
+    /// The same of a text from memory; `file` is what the commands call it that run its runs again.
+    ///
+    /// # Errors
+    /// If the text or a file that it names is wrong, or a choice leaves no run.
+    pub fn parse(source: &Source, file: &str, choice: &Choice) -> Result<Self, Error> {
+        let ScenarioFile { name, runs, sources } = read_scenario(source, &|name| beside(source, name))?;
+        let runs = chosen(runs, choice)?;
+        let planned = |run: Run| {
+            let parameters = parameters(&run);
+            let replay = replay(file, &parameters, run.seed);
+            Planned { parameters, seed: run.seed, scenario: run.scenario, replay }
+        };
+        let runs = runs.into_iter().map(planned).collect();
+        Ok(Self { name, file: file.to_owned(), hash: hash(&sources), sources, runs })
+    }
+
+    /// The hash of the input as results carry it.
+    pub fn input_hash(&self) -> String {
+        format!("{:016x}", self.hash)
+    }
+
+    /// Whether there are several runs.
+    pub fn is_sweep(&self) -> bool {
+        self.runs.len() > 1
+    }
+
+    /// Lets the last packet events of every run be recorded, so many of each; `None` records none.
+    pub fn record(&mut self, events: impl Fn(&Scenario) -> Option<u64>) {
+        for run in &mut self.runs {
+            let trace = events(&run.scenario);
+            let mut scenario = Scenario::clone(&run.scenario);
+            scenario.record.trace = trace;
+            run.scenario = Arc::new(scenario);
+        }
+    }
+
+    /// Whether a result is that of a run, by this version, and running it again would lead to no other.
+    pub fn has_result(&self, planned: &Planned, result: &RunResult) -> bool {
+        result.wayleave == env!("CARGO_PKG_VERSION")
+            && result.input_hash == self.input_hash()
+            && result.parameters == planned.parameters
+            && result.seed == planned.seed
+            && result.ending != Ending::Stopped
+    }
+}
+
+impl Planned {
+    /// What tells it from the other runs of its file: `seed 3, traffic.web.load = 0.8`.
+    pub fn title(&self) -> String {
+        let parameters = self.parameters.iter().map(|parameter| format!("{} = {}", parameter.path, parameter.value));
+        std::iter::once(format!("seed {}", self.seed)).chain(parameters).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The name of its file: the same for the same parameters and seed, whatever other runs there are.
+    pub fn file_name(&self) -> String {
+        let mut bytes = Vec::new();
+        for text in self.parameters.iter().flat_map(|parameter| [&parameter.path, &parameter.value]) {
+            bytes.extend((text.len() as u64).to_le_bytes());
+            bytes.extend(text.as_bytes());
+        }
+        let parameters = if bytes.is_empty() { String::new() } else { format!("-{:016x}", fnv1a(&bytes)) };
+        format!("seed-{}{parameters}.json", self.seed)
+    }
+}
+
+fn parameters(run: &Run) -> Vec<Parameter> {
+    let parameter = |(path, value): &(String, String)| Parameter { path: path.clone(), value: value.clone() };
+    run.labels.iter().map(parameter).collect()
+}
+
+/// The runs that a choice leaves.
+fn chosen(runs: Vec<Run>, choice: &Choice) -> Result<Vec<Run>, Error> {
+    for wanted in &choice.only {
+        check(&runs, wanted)?;
+    }
+    let is_wanted = |run: &Run| choice.only.iter().all(|wanted| parameters(run).contains(wanted));
+    let mut left: Vec<Run> = runs.into_iter().filter(is_wanted).collect();
+    if let Some(seed) = choice.seed {
+        left.dedup_by(|one, other| one.labels == other.labels);
+        left.iter_mut().for_each(|run| run.seed = seed);
+    }
+    if left.is_empty() {
+        return Err(Error::Usage("no run of the sweep has all of these values at once".into()));
+    }
+    Ok(left)
+}
+
+/// That some run has this value; what there is instead.
+fn check(runs: &[Run], wanted: &Parameter) -> Result<(), Error> {
+    let mut paths: Vec<String> = Vec::new();
+    let mut values: Vec<String> = Vec::new();
+    for Parameter { path, value } in runs.iter().flat_map(parameters) {
+        if path == wanted.path && !values.contains(&value) {
+            values.push(value);
+        }
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    let Parameter { path, value } = wanted;
+    let wrong = match (paths.is_empty(), values.is_empty()) {
+        (true, _) => "--only chooses runs of a sweep, and this scenario varies nothing".to_owned(),
+        (_, true) => format!("this sweep does not vary \"{path}\": it varies {}", paths.join(", ")),
+        _ if values.contains(value) => return Ok(()),
+        _ => format!("no run has {path} = {value}: its values are {}", values.join(", ")),
+    };
+    Err(Error::Usage(wrong))
+}
+
+/// The command that runs one run alone.
+fn replay(file: &str, parameters: &[Parameter], seed: u64) -> String {
+    let mut command = format!("wayleave sim {}", quoted(file));
+    for Parameter { path, value } in parameters {
+        command += &format!(" --only {}", quoted(&format!("{path}={value}")));
+    }
+    command + &format!(" --seed {seed}")
+}
+
+/// A word of a command line as a shell reads it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-./=:,+@%".contains(character);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// FNV-1a of all texts, each with its length, so that no text can pass into the next.
+fn hash(sources: &[Source]) -> u64 {
+    let mut bytes = Vec::new();
+    for source in sources {
+        bytes.extend((source.text().len() as u64).to_le_bytes());
+        bytes.extend(source.text().as_bytes());
+    }
+    fnv1a(&bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_reaches_a_shell_as_it_is() {
+        let words = ["a.yaml", "my file.yaml", "it's", "", "traffic.web.load=0.8"];
+        let expected = ["a.yaml", "'my file.yaml'", "'it'\\''s'", "''", "traffic.web.load=0.8"];
+        assert_eq!(words.map(quoted), expected);
+    }
+
+    #[test]
+    fn moving_text_from_one_source_to_another_changes_the_hash() {
+        let of = |texts: [&str; 2]| hash(&texts.map(|text| Source::new("x", text)));
+        assert_ne!(of(["ab", "c"]), of(["a", "bc"]));
+        assert_eq!(of(["ab", "c"]), of(["ab", "c"]));
+    }
+}

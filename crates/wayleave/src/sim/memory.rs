@@ -1,0 +1,98 @@
+//! Whether the machine has the memory that the runs take.
+
+use std::fs;
+use std::num::NonZeroUsize;
+
+use wayleave_explain::human::Human;
+use wayleave_units::Bytes;
+
+use super::batch::Batch;
+use crate::error::Error;
+use crate::progress::{Progress, Step};
+
+/// How many runs may go on at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// So many, or an error if the memory does not suffice for them.
+    Given(NonZeroUsize),
+    /// So many at most, and fewer if the memory does not suffice.
+    AtMost(NonZeroUsize),
+}
+
+impl Default for Threads {
+    /// As many as there are processors.
+    fn default() -> Self {
+        Self::AtMost(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+    }
+}
+
+/// How many of the batch's runs fit into the memory at once; whether they are fewer than wanted is said to `progress`.
+pub(super) fn threads(batch: &Batch, wanted: Threads, progress: &mut dyn Progress) -> Result<usize, Error> {
+    let mut estimates: Vec<u64> = batch.runs.iter().map(|run| run.scenario.memory_estimate()).collect();
+    estimates.sort_unstable_by(|one, other| other.cmp(one));
+    let (Threads::Given(threads) | Threads::AtMost(threads)) = wanted;
+    let threads = threads.get().clamp(1, estimates.len());
+    let Some(available) = available() else { return Ok(threads) };
+    let fitting = fitting(&estimates[..threads], available);
+    if fitting == threads {
+        return Ok(threads);
+    }
+    let has = format!("and {} are available", Bytes::new(available).down());
+    let largest = Bytes::new(estimates[0]).up();
+    if fitting == 0 {
+        return Err(Error::Usage(format!(
+            "not enough memory: a run of {} takes about {largest}, {has}\n  hint: {LESS}",
+            batch.file
+        )));
+    }
+    match wanted {
+        Threads::Given(_) => Err(Error::Usage(format!(
+            "not enough memory: a run of {} takes about {largest}, {threads} at once are too many, {has}\n  hint: use \
+             --threads {fitting}",
+            batch.file
+        ))),
+        Threads::AtMost(_) => {
+            let text = format!("{fitting} instead of {threads} runs at once: each takes about {largest}, {has}");
+            progress.step(Step::FewerThreads(&text));
+            Ok(fitting)
+        }
+    }
+}
+
+const LESS: &str = "record fewer events (record.trace), no series (record.series), or simulate fewer hosts, pairs or \
+                    requests at once";
+
+/// How many of the first so many fit together.
+fn fitting(estimates: &[u64], available: u64) -> usize {
+    let mut sum: u64 = 0;
+    estimates
+        .iter()
+        .take_while(|&&estimate| {
+            sum = sum.saturating_add(estimate);
+            sum <= available
+        })
+        .count()
+}
+
+/// What the machine can give, in bytes, and what a container leaves of it; `None` where nothing tells.
+fn available() -> Option<u64> {
+    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+        Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
+    });
+    let number = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
+    let container = number("memory.max").zip(number("memory.current")).map(|(most, now)| most.saturating_sub(now));
+    machine.into_iter().chain(container).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_fit_as_long_as_their_sum_does() {
+        assert_eq!(fitting(&[5, 5, 5], 14), 2);
+        assert_eq!(fitting(&[5, 5, 5], 15), 3);
+        assert_eq!(fitting(&[u64::MAX, u64::MAX], 4), 0);
+    }
+}

@@ -1,0 +1,75 @@
+//! Scenarios, packet by packet: one run, or every run of a sweep, on several threads, stopped and resumed.
+//!
+//! A scenario file becomes a [`Batch`] of runs. [`sweep`] runs them; what a run found out becomes a [`result::RunResult`],
+//! whose JSON depends on nothing but the input, the seed and the version. With a folder, each result is in a file of its own
+//! as soon as it is there, so that a sweep can be stopped and resumed. Everything that is shown (tables, the report) is a
+//! function of these results.
+//!
+//! | module | what |
+//! |---|---|
+//! | `batch` | runs, the hash of their input, the command that replays each |
+//! | `memory` | what the machine has, against what the runs need |
+//! | `runner`, `sweep` | threads, cancellation, resuming, traces |
+//! | [`result`], `convert` | what is kept of a run |
+//! | `store` | files that are whole or not there, and the document of all runs |
+//! | `measure`, `summary`, `text` | figures, tables and words for people |
+
+mod batch;
+pub(crate) mod convert;
+pub(crate) mod measure;
+mod memory;
+pub mod result;
+mod runner;
+pub(crate) mod store;
+pub(crate) mod summary;
+mod sweep;
+pub(crate) mod text;
+
+use std::sync::Arc;
+
+use wayleave_scenarios::Scenario;
+
+use crate::error::Error;
+use crate::progress::Cancel;
+
+pub use batch::{Batch, Choice, Planned, quoted};
+pub use memory::Threads;
+pub use sweep::{Sweep, SweepOptions, TRACE_EVENTS, sweep};
+
+/// Simulates a scenario that a program has made.
+///
+/// # Errors
+/// If the scenario cannot be run.
+///
+/// ```
+/// use std::sync::Arc;
+/// use wayleave::{Cancel, Network, Scenario, simulate};
+/// use wayleave_scenarios::{Ends, PacketKind, Traffic, Workload};
+/// use wayleave_units::{Bytes, Rate, Time};
+/// let network = Network::open("star:hosts=3")?;
+/// let mut scenario = Scenario::new("one way", Arc::clone(&network.graph), Time::from_millis(1));
+/// let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(100) };
+/// scenario.traffic.push(Traffic {
+///     name: "steady".into(),
+///     ends: Ends::Permutation(network.graph.hosts().collect()),
+///     workload: Workload::Packets { kind, frame: Bytes::new(1000) },
+///     service: None,
+///     to_service: None,
+///     queue: 0,
+///     start: Time::ZERO,
+///     stop: None,
+///     route: None,
+///     copies: None,
+/// });
+/// let result = simulate(&scenario, 1, &Cancel::default())?;
+/// assert!(result.is_complete() && result.hops > 0);
+/// # Ok::<(), wayleave::Error>(())
+/// ```
+pub fn simulate(scenario: &Scenario, seed: u64, cancel: &Cancel) -> Result<result::RunResult, Error> {
+    let outcome = wayleave_sim::run(scenario, seed, |_| !cancel.is_cancelled())
+        .map_err(|error| Error::Internal(format!("{} cannot be run: {error}", scenario.name)))?;
+    let planned = Planned { parameters: Vec::new(), seed, scenario: Arc::new(scenario.clone()), replay: String::new() };
+    let runs = vec![planned.clone()];
+    let batch = Batch { name: scenario.name.clone(), file: String::new(), sources: Vec::new(), runs, hash: 0 };
+    Ok(convert::run_result(&batch, &planned, &outcome))
+}

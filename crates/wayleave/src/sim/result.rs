@@ -1,0 +1,412 @@
+//! What is kept of a run, and what `wayleave sim -o json` prints of it: plain values that are written and read again.
+//!
+//! Nothing in it depends on the machine, on the number of threads or on when it ran. Times are in the unit that ends
+//! their name; a distribution in ps or bytes has buckets of 1/16 of an octave, so percentiles are too high by less than
+//! 6.25 % and never too low, while minimum, mean and maximum are exact.
+
+use serde::{Deserialize, Serialize};
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// The version that ran it.
+    pub wayleave: String,
+    /// The name of its scenario.
+    pub scenario: String,
+    /// What the sweep gave it.
+    pub parameters: Vec<Parameter>,
+    /// Of its random numbers.
+    pub seed: u64,
+    /// FNV-1a of the scenario file and of every file that it names, in hexadecimal digits.
+    pub input_hash: String,
+    /// The command that runs it again.
+    pub replay: String,
+    /// Whether it came to its end.
+    pub ending: Ending,
+    /// How long it was to be simulated.
+    pub duration_ns: u64,
+    /// How far it came.
+    pub simulated_ns: u64,
+    /// Of that, what is counted.
+    pub counted_ns: u64,
+    /// Hosts of its network.
+    pub hosts: u64,
+    /// Switches of its network.
+    pub switches: u64,
+    /// Packets put on links.
+    pub hops: u64,
+    /// Events that were dealt with.
+    pub events: u64,
+    /// The most packets that there were at once.
+    pub peak_packets: u64,
+    /// By kind of traffic.
+    pub traffic: Vec<TrafficResult>,
+    /// Flows that are there for the whole run.
+    pub flows: Vec<FlowResult>,
+    /// Flows beyond those listed.
+    pub flows_left_out: u64,
+    /// Every queue that something passed.
+    pub queues: Vec<QueueResult>,
+    /// Every link.
+    pub links: Vec<LinkResult>,
+    /// How hosts shared, if they did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<SharingResult>,
+}
+
+/// How hosts shared among services.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SharingResult {
+    /// Best effort, and then services in the order of their names.
+    pub services: Vec<ServiceResult>,
+    /// Packets that machines and brokers wrote to others.
+    pub messages: u64,
+    /// Of these, lost in the network.
+    pub messages_lost: u64,
+    /// On the wire of their first link.
+    pub message_bytes: u64,
+}
+
+/// What a service got.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServiceResult {
+    /// Its name.
+    pub name: String,
+    /// At machines that it sent from or received at.
+    pub machines: Vec<ShareResult>,
+    /// At the links between racks and other switches that it crossed.
+    pub racks: Vec<ShareResult>,
+}
+
+/// At one place. Bytes are those on the wire of hosts' links.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShareResult {
+    /// The host, or the rack's switch.
+    pub node: String,
+    /// What was sent from there after the warm-up.
+    pub sent_bytes: u64,
+    /// What arrived there after the warm-up.
+    pub received_bytes: u64,
+    /// Packets that found too many waiting for tokens.
+    #[serde(default)]
+    pub drops: u64,
+    /// What was sent, over time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transmit: Option<SeriesResult>,
+    /// What arrived, over time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive: Option<SeriesResult>,
+    /// What a guarantee to transmit missed, at machines where there is one, if the scenario records series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transmit_shortfall: Option<ShortfallResult>,
+    /// The same of a guarantee to receive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_shortfall: Option<ShortfallResult>,
+}
+
+/// What a guarantee missed while there was demand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShortfallResult {
+    /// In each interval the guarantee or the demand, whichever is less, after the warm-up.
+    pub owed_bytes: u64,
+    /// Of that, what was not given.
+    pub missed_bytes: u64,
+    /// What was missed, over time.
+    pub missed: SeriesResult,
+}
+
+/// What a sweep varies, and what it is in a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// The path into `spec`.
+    pub path: String,
+    /// As it is written.
+    pub value: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// Its time was over.
+    Complete,
+    /// Somebody stopped it: its figures are those of the time until then.
+    Stopped,
+    /// More flows were open at once than the simulator numbers: more is offered than the network can carry.
+    TooManyFlows,
+    /// The scheme by which hosts share asked for something that is not simulated.
+    Unsupported,
+}
+
+/// What packets can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrafficKind {
+    /// Nobody acknowledges them.
+    Packets,
+    /// Segments of reliable flows.
+    Flows,
+}
+
+/// One kind of traffic.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrafficResult {
+    /// Its name.
+    pub name: String,
+    /// What it sends.
+    pub kind: TrafficKind,
+    /// Packets sent, on the wire of the first link.
+    pub sent: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Packets that arrived, on the wire of the last link.
+    pub delivered: u64,
+    /// Their bytes.
+    pub delivered_bytes: u64,
+    /// Payload that arrived for the first time (flows).
+    pub payload_bytes: u64,
+    /// Payload of flows, or bytes on the wire of packets, for each second that is counted.
+    pub goodput_bps: u64,
+    /// Packets lost.
+    pub drops: u64,
+    /// Packets that arrived with a congestion mark.
+    pub marked: u64,
+    /// Segments sent again.
+    pub again: u64,
+    /// Segments that arrived twice.
+    pub duplicates: u64,
+    /// Retransmission time-outs.
+    pub timeouts: u64,
+    /// Of packets, from their release to the last bit at the receiver.
+    pub delay_ps: Option<Distribution>,
+    /// Flows or requests that began, also before the end of the warm-up.
+    pub begun: u64,
+    /// Those that began after the warm-up and were completed.
+    pub finished: u64,
+    /// How long they took.
+    pub completion_ps: Option<Distribution>,
+    /// The same over what each would have needed alone in the network, in thousandths.
+    pub slowdown_thousandths: Option<Distribution>,
+    /// By decade of their size.
+    pub sizes: Vec<SizeResult>,
+    /// Flows that kept their deadline.
+    pub deadlines_met: u64,
+    /// Flows that did not.
+    pub deadlines_missed: u64,
+    /// Bytes on the wire that arrived, over time, if the scenario records series.
+    pub throughput: Option<SeriesResult>,
+    /// Of segments and their acknowledgements, as senders see them (flows), if the scenario records series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip_ps: Option<Distribution>,
+    /// The same over time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<TimesResult>,
+}
+
+/// The finished flows of some sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeResult {
+    /// They are larger than this.
+    pub above_bytes: u64,
+    /// And at most so large.
+    pub most_bytes: u64,
+    /// How many.
+    pub finished: u64,
+    /// How long they took.
+    pub completion_ps: Option<Distribution>,
+    /// The same over what each would have needed alone, in thousandths.
+    pub slowdown_thousandths: Option<Distribution>,
+}
+
+/// An amount over time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesResult {
+    /// The length of an interval; the last one may be shorter.
+    pub interval_ps: u64,
+    /// The amount in each.
+    pub bytes: Vec<u64>,
+}
+
+/// Times, interval by interval; zero where nothing came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimesResult {
+    /// The length of an interval; the last one may be shorter.
+    pub interval_ps: u64,
+    /// How many came in each.
+    pub count: Vec<u64>,
+    /// Their means, rounded.
+    pub mean_ps: Vec<u64>,
+    /// Their medians.
+    pub p50_ps: Vec<u64>,
+    /// Not exceeded by 99 % in each.
+    pub p99_ps: Vec<u64>,
+    /// The maximum in each.
+    pub max_ps: Vec<u64>,
+}
+
+/// One flow that is there for the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowResult {
+    /// The name of its traffic.
+    pub traffic: String,
+    /// Its sender: a host, or a virtual machine.
+    pub from: String,
+    /// Its receiver, likewise.
+    pub to: String,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets that arrived.
+    pub delivered: u64,
+    /// Payload that arrived for the first time (flows), in bytes.
+    pub payload_bytes: u64,
+    /// Packets lost.
+    pub drops: u64,
+    /// Packets that arrived with a congestion mark.
+    pub marked: u64,
+    /// Segments sent again.
+    pub again: u64,
+    /// The number of the packet that took longest, from 0.
+    pub slowest: u32,
+    /// Of its packets.
+    pub delay_ps: Option<Distribution>,
+}
+
+/// One queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QueueResult {
+    /// The link that its port sends on.
+    pub link: String,
+    /// 0 is the highest.
+    pub queue: u8,
+    /// The most that it held, with the packet that came.
+    pub peak_bytes: u64,
+    /// Packets that found no room.
+    pub drops: u64,
+    /// Packets that were marked.
+    pub marks: u64,
+    /// From coming to being sent; with points for the queues with the longest waits.
+    pub wait_ps: Option<Distribution>,
+    /// Bytes that packets found there.
+    pub found_bytes: Option<Distribution>,
+}
+
+/// Where a link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    /// From a host into the network.
+    FromHosts,
+    /// Between switches.
+    BetweenSwitches,
+    /// From the network to a host.
+    ToHosts,
+}
+
+/// One link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkResult {
+    /// Its name.
+    pub link: String,
+    /// Where it is.
+    pub tier: Tier,
+    /// Its rate.
+    pub rate_bps: u64,
+    /// Put on it.
+    pub sent_bytes: u64,
+    /// Share of its rate, from 0 to 1.
+    pub utilisation: f64,
+    /// Packets that failures of which nobody was told cost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost_silently: u64,
+    /// What waits for it, over time, if the scenario records series; of the links with the highest maximum.
+    pub backlog: Option<LevelsResult>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// A level over time, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LevelsResult {
+    /// The length of an interval; the last one may be shorter.
+    pub interval_ps: u64,
+    /// The time-weighted mean in each, rounded.
+    pub mean_bytes: Vec<u64>,
+    /// The maximum in each.
+    pub most_bytes: Vec<u64>,
+}
+
+/// How values are distributed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// How many there are.
+    pub count: u64,
+    /// Exact.
+    pub mean: f64,
+    /// Exact.
+    pub min: u64,
+    /// The median.
+    pub p50: u64,
+    /// Not exceeded by 90 %.
+    pub p90: u64,
+    /// Not exceeded by 99 %.
+    pub p99: u64,
+    /// Not exceeded by 99.9 %.
+    pub p99_9: u64,
+    /// Exact.
+    pub max: u64,
+    /// Values, each with the part of all that do not exceed it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cdf: Vec<(u64, f64)>,
+}
+
+impl RunResult {
+    /// Whether it came to its end.
+    pub fn is_complete(&self) -> bool {
+        self.ending == Ending::Complete
+    }
+
+    /// What a table of many runs needs of it; the rest stays in its file.
+    pub fn condensed(mut self) -> Self {
+        self.flows.clear();
+        self.queues.sort_by_key(|queue| std::cmp::Reverse(queue.peak_bytes));
+        self.queues.truncate(1);
+        self.links.clear();
+        self.sharing = None;
+        for traffic in &mut self.traffic {
+            traffic.sizes.clear();
+            traffic.throughput = None;
+            traffic.round_trips = None;
+            let distributions = [
+                &mut traffic.delay_ps,
+                &mut traffic.completion_ps,
+                &mut traffic.slowdown_thousandths,
+                &mut traffic.round_trip_ps,
+            ];
+            distributions.into_iter().flatten().for_each(|distribution| distribution.cdf = Vec::new());
+        }
+        self
+    }
+}
+
+impl Tier {
+    /// All, in the order of a packet's way.
+    pub const ALL: [Self; 3] = [Self::FromHosts, Self::BetweenSwitches, Self::ToHosts];
+
+    /// In words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FromHosts => "from hosts",
+            Self::BetweenSwitches => "between switches",
+            Self::ToHosts => "to hosts",
+        }
+    }
+}
+
+impl TrafficResult {
+    /// What people ask for first: completion times where flows came to an end, otherwise packet delays.
+    pub fn times(&self) -> Option<&Distribution> {
+        self.completion_ps.as_ref().or(self.delay_ps.as_ref())
+    }
+}

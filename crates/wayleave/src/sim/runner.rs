@@ -1,0 +1,129 @@
+//! Runs on all cores. Each is the work of one thread and shares nothing with the others, so results do not depend on how
+//! many threads there are.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use rayon::ThreadPoolBuilder;
+use wayleave_sim::{Recording, run};
+
+use super::batch::Batch;
+use super::convert;
+use super::result::RunResult;
+use crate::error::Error;
+use crate::progress::{Cancel, Progress, Step};
+
+/// How often progress is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How far each run has come: told by the threads that run them, read by the one that shows it.
+#[derive(Debug)]
+struct Clocks {
+    /// Simulated ns and duration of each run.
+    runs: Vec<(AtomicU64, u64)>,
+}
+
+impl Clocks {
+    /// Of runs with these durations in ns.
+    fn new(durations: impl IntoIterator<Item = u64>) -> Self {
+        Self { runs: durations.into_iter().map(|duration| (AtomicU64::new(0), duration)).collect() }
+    }
+
+    /// A run has come so far.
+    fn set(&self, run: usize, simulated_ns: u64) {
+        self.runs[run].0.store(simulated_ns, Ordering::Relaxed);
+    }
+
+    /// Simulated ns, and how many there will be, of all runs.
+    fn sum(&self) -> (u128, u128) {
+        self.runs.iter().fold((0, 0), |(done, all), (clock, duration)| {
+            (done + u128::from(clock.load(Ordering::Relaxed).min(*duration)), all + u128::from(*duration))
+        })
+    }
+}
+
+/// A run that has ended.
+pub(crate) struct Ended {
+    /// Its index in the batch.
+    pub(crate) index: usize,
+    /// What it found out.
+    pub(crate) result: RunResult,
+    /// Its last packet events, if they were recorded.
+    pub(crate) recording: Option<Recording>,
+}
+
+/// Runs those runs of a batch whose indices are given, and hands each to `ended` as soon as it has ended, in any order.
+/// When somebody stops them, runs under way end early, and others do not begin. An error of `ended` stops them too.
+pub(super) fn run_all(
+    batch: &Batch,
+    indices: &[usize],
+    threads: usize,
+    progress: &mut dyn Progress,
+    cancel: &Cancel,
+    mut ended: impl FnMut(Ended) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let clocks = Clocks::new(indices.iter().map(|&index| batch.runs[index].scenario.duration.as_nanos()));
+    let has_failed = AtomicBool::new(false);
+    // An error ends these runs, and nothing else that the caller may cancel.
+    let is_stopped = || cancel.is_cancelled() || has_failed.load(Ordering::Relaxed);
+    let pool = ThreadPoolBuilder::new().num_threads(threads.min(indices.len()).max(1)).build();
+    let pool = pool.map_err(|error| Error::Internal(format!("threads cannot be started: {error}")))?;
+    let (sender, receiver) = mpsc::channel();
+    // This thread looks at progress meanwhile.
+    pool.in_place_scope_fifo(|scope| {
+        for (at, &index) in indices.iter().enumerate() {
+            let (sender, clocks, is_stopped) = (sender.clone(), &clocks, &is_stopped);
+            scope.spawn_fifo(move |_| {
+                if !is_stopped() {
+                    // Nobody listens any more after a panic in the thread that does, which ends all of this.
+                    let _ = sender.send(run_one(batch, index, is_stopped, |now_ns| clocks.set(at, now_ns)));
+                }
+            });
+        }
+        drop(sender);
+        let (mut finished, mut failure) = (0, None);
+        loop {
+            match receiver.recv_timeout(LOOK) {
+                Ok(result) => {
+                    finished += 1;
+                    if let Err(error) = result.and_then(&mut ended) {
+                        has_failed.store(true, Ordering::Relaxed);
+                        failure.get_or_insert(error);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            let (simulated_ns, total_ns) = clocks.sum();
+            progress.step(Step::Runs { simulated_ns, total_ns, finished, runs: indices.len() });
+        }
+        failure.map_or(Ok(()), Err)
+    })
+}
+
+fn run_one(batch: &Batch, index: usize, is_stopped: &impl Fn() -> bool, clock: impl Fn(u64)) -> Result<Ended, Error> {
+    let planned = &batch.runs[index];
+    let go_on = |now: wayleave_units::Time| {
+        clock(now.as_nanos());
+        !is_stopped()
+    };
+    let mut outcome = run(&planned.scenario, planned.seed, go_on)
+        .map_err(|error| Error::Internal(format!("{} cannot be run: {error}", batch.file)))?;
+    clock(planned.scenario.duration.as_nanos());
+    let recording = outcome.recording.take();
+    Ok(Ended { index, result: convert::run_result(batch, planned, &outcome), recording })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_never_run_beyond_the_end() {
+        let clocks = Clocks::new([100, 300]);
+        clocks.set(0, 170);
+        clocks.set(1, 60);
+        assert_eq!(clocks.sum(), (160, 400));
+    }
+}

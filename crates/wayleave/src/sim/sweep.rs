@@ -1,0 +1,252 @@
+//! All runs of a batch: those that are there already, those that are done now, and what is made of them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use wayleave_explain::table::Layout;
+use wayleave_sim::Recording;
+use wayleave_sim::trace::{self, pcap};
+
+use super::batch::Batch;
+use super::memory::{self, Threads};
+use super::result::{Ending, RunResult};
+use super::runner::{Ended, run_all};
+use super::store::Store;
+use super::{summary, text};
+use crate::error::Error;
+use crate::progress::{Cancel, Progress, Step};
+use crate::report::sim::page;
+
+/// How many packet events a trace keeps if the scenario does not say: 32 MB.
+pub const TRACE_EVENTS: u64 = 1_000_000;
+
+/// How a batch is run, and what is written.
+#[derive(Clone, Debug, Default)]
+pub struct SweepOptions {
+    /// Where the report and the JSON of every run are written; nowhere without it.
+    pub folder: Option<PathBuf>,
+    /// How many runs go on at once. Results do not depend on it.
+    pub threads: Threads,
+    /// Whether runs that are complete in the folder are kept, and only the others done.
+    pub resume: bool,
+    /// Where the last packet events of the run are written. Only for batches of one run.
+    pub trace: Option<PathBuf>,
+    /// The same as a capture for Wireshark and tcpdump.
+    pub pcap: Option<PathBuf>,
+    /// The command that does the same, for the report.
+    pub command: String,
+}
+
+/// What came of a batch.
+#[derive(Debug)]
+pub struct Sweep {
+    /// What was run.
+    pub batch: Batch,
+    /// Run by run, in the order of the batch; `None` for those that were not begun. Those of a batch of several runs hold
+    /// their main figures only: their files and the document have the rest.
+    pub runs: Vec<Option<RunResult>>,
+    /// Packet-hops of the runs that were done now.
+    pub hops: u64,
+    /// How long these took.
+    pub elapsed: Duration,
+    /// The report, if there is a folder.
+    pub report: Option<PathBuf>,
+    store: Store,
+}
+
+/// Runs a batch, and writes results and a report into a folder if there is one. When it is cancelled, runs under way end
+/// early, others do not begin, and what was found until then is kept.
+///
+/// # Errors
+/// If the memory does not suffice, a file cannot be written, or a scenario cannot be run. The runs that are complete by
+/// then are in the folder.
+///
+/// ```
+/// use wayleave::{Batch, Cancel, Choice, Silent, Source, SweepOptions, sweep};
+/// let text = "
+/// apiVersion: wayleave/v1
+/// kind: Scenario
+/// metadata: { name: two-loads }
+/// spec:
+///   topology: star:hosts=4
+///   duration: 2ms
+///   traffic: [{ name: web, load: 0.3, sizes: web-search }]
+///   sweep: { vary: { traffic.web.load: [0.2, 0.4] } }
+/// ";
+/// let batch = Batch::parse(&Source::new("two.yaml", text), "two.yaml", &Choice::default())?;
+/// let sweep = sweep(batch, &SweepOptions::default(), &mut Silent, &Cancel::default())?;
+/// assert_eq!((sweep.complete(), sweep.is_partial()), (2, false));
+/// # Ok::<(), wayleave::Error>(())
+/// ```
+pub fn sweep(
+    batch: Batch,
+    options: &SweepOptions,
+    progress: &mut dyn Progress,
+    cancel: &Cancel,
+) -> Result<Sweep, Error> {
+    let mut batch = batch;
+    prepare_traces(&mut batch, options)?;
+    let threads = memory::threads(&batch, options.threads, progress)?;
+    let store = Store::new(options.folder.as_deref(), batch.runs.len())?;
+    let runs = batch.runs.iter().map(|_| None).collect();
+    let mut sweep = Sweep { batch, runs, hops: 0, elapsed: Duration::ZERO, report: None, store };
+    let todo: Vec<usize> = (0..sweep.runs.len()).filter(|&index| !sweep.resume(index, options, progress)).collect();
+    if options.resume {
+        let runs = sweep.runs.len();
+        progress.step(Step::Resumed { there: runs - todo.len(), runs });
+    }
+    let started = Instant::now();
+    // The batch is read by the threads while results are added.
+    let batch = sweep.batch.clone();
+    run_all(&batch, &todo, threads, progress, cancel, |ended| sweep.add(ended, options))?;
+    sweep.elapsed = started.elapsed();
+    sweep.report = match &options.folder {
+        Some(_) => sweep.store.write("report.html", &sweep.page(&options.command))?,
+        None => None,
+    };
+    Ok(sweep)
+}
+
+/// Lets packet events be recorded if somebody wants them, and only then: they cost time and memory.
+fn prepare_traces(batch: &mut Batch, options: &SweepOptions) -> Result<(), Error> {
+    let files: Vec<&PathBuf> = options.trace.iter().chain(&options.pcap).collect();
+    if !files.is_empty() && batch.is_sweep() {
+        let runs = batch.runs.len();
+        let message = format!("a trace is that of one run, and there are {runs}: choose with --only and --seed");
+        return Err(Error::Usage(message));
+    }
+    files.iter().try_for_each(|file| check_place(file))?;
+    if files.is_empty() && batch.runs.iter().all(|run| run.scenario.record.trace.is_none()) {
+        return Ok(());
+    }
+    let is_wanted = !files.is_empty();
+    batch.record(|scenario| is_wanted.then(|| scenario.record.trace.unwrap_or(TRACE_EVENTS)));
+    Ok(())
+}
+
+/// That a file can be written there, as far as that is known before the run.
+fn check_place(path: &Path) -> Result<(), Error> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let wrong = match (folder.is_dir(), path.metadata().is_ok_and(|known| !known.is_file())) {
+        (false, _) => format!("there is no directory {}", folder.display()),
+        (true, true) => "it is there, and is no regular file".to_owned(),
+        (true, false) => return Ok(()),
+    };
+    Err(Error::Usage(format!("{} cannot be written: {wrong}", path.display())))
+}
+
+impl Sweep {
+    /// Takes a run that is complete already, if that is wanted. A run whose trace is wanted has to be done.
+    fn resume(&mut self, index: usize, options: &SweepOptions, progress: &mut dyn Progress) -> bool {
+        if !options.resume || options.trace.is_some() || options.pcap.is_some() {
+            return false;
+        }
+        self.runs[index] = self.store.resume(&self.batch, index, progress).map(|result| self.condensed(result));
+        self.runs[index].is_some()
+    }
+
+    /// A sweep of thousands of runs holds their main figures only; their files have the rest.
+    fn condensed(&self, result: RunResult) -> RunResult {
+        if self.batch.is_sweep() { result.condensed() } else { result }
+    }
+
+    fn add(&mut self, ended: Ended, options: &SweepOptions) -> Result<(), Error> {
+        let Ended { index, result, recording } = ended;
+        self.store.keep(&self.batch, index, &result)?;
+        self.hops += result.hops;
+        self.runs[index] = Some(self.condensed(result));
+        recording.map_or(Ok(()), |recording| self.write_traces(index, &recording, options))
+    }
+
+    fn write_traces(&self, index: usize, recording: &Recording, options: &SweepOptions) -> Result<(), Error> {
+        let planned = &self.batch.runs[index];
+        let program = env!("CARGO_PKG_VERSION");
+        let header = recording.header(&planned.scenario.network, program, planned.seed, self.batch.hash);
+        if let Some(path) = &options.trace {
+            let written = trace::write(path, &header, recording.ring());
+            written.map_err(|error| Error::Internal(error.to_string()))?;
+        }
+        if let Some(path) = &options.pcap {
+            let records = recording.ring().iter().map(|record| Ok(*record));
+            let written = pcap::write(path, &header, records, &pcap::Capture::default());
+            written.map_err(|error| Error::Internal(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// The results that are there, in the order of the batch.
+    pub fn results(&self) -> Vec<RunResult> {
+        self.runs.iter().flatten().cloned().collect()
+    }
+
+    /// How many runs came to their end.
+    pub fn complete(&self) -> usize {
+        self.runs.iter().flatten().filter(|run| run.is_complete()).count()
+    }
+
+    /// Whether some did not.
+    pub fn is_partial(&self) -> bool {
+        self.complete() < self.batch.runs.len()
+    }
+
+    /// Where results and the report are.
+    pub fn folder(&self) -> Option<&Path> {
+        self.store.folder()
+    }
+
+    /// The report: one page of HTML with everything in it. `command` is what does the same again.
+    pub fn page(&self, command: &str) -> String {
+        page::render(&self.batch, &self.results(), command)
+    }
+
+    /// Writes one document of JSON with all runs that have ended.
+    ///
+    /// # Errors
+    /// If it cannot be written, or a file of a run is gone.
+    pub fn write_json(&self, out: &mut impl Write) -> Result<(), Error> {
+        self.store.document(out, &self.batch, self.is_partial())
+    }
+
+    /// Writes the main figures for people.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+        let there = self.results();
+        match (there.as_slice(), self.batch.is_sweep()) {
+            ([run], false) => summary::write_run(out, run, layout),
+            (runs, _) => summary::write_sweep(out, &self.batch.name, runs, layout),
+        }
+    }
+
+    /// `1,234 packet-hops in 0.2s, 6,170 a second`; `None` if nothing was done now.
+    pub fn speed(&self) -> Option<String> {
+        let seconds = self.elapsed.as_secs_f64();
+        let speed = text::count((self.hops as f64 / seconds.max(1e-9)) as u64);
+        (self.hops > 0).then(|| format!("{} packet-hops in {seconds:.1}s, {speed} a second", text::count(self.hops)))
+    }
+
+    /// Whether a run ended for another reason than its time or a cancellation.
+    ///
+    /// # Errors
+    /// The first reason, with what to do.
+    pub fn check(&self) -> Result<(), Error> {
+        let there = || self.runs.iter().flatten();
+        if let Some(run) = there().find(|run| run.ending == Ending::TooManyFlows) {
+            let when = text::time(run.simulated_ns.saturating_mul(1_000));
+            return Err(Error::Usage(format!(
+                "too many flows were open at once at {when} of the run with seed {}: it offers more than its network can \
+                 carry, and its results end there\n  hint: offer less (load, perSecond), or simulate a shorter time",
+                run.seed
+            )));
+        }
+        if let Some(run) = there().find(|run| run.ending == Ending::Unsupported) {
+            return Err(Error::Usage(format!(
+                "the scheme by which hosts share asks for something that is not simulated; the run with seed {} ends there",
+                run.seed
+            )));
+        }
+        Ok(())
+    }
+}

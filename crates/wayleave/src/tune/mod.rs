@@ -1,0 +1,186 @@
+//! Budgets, queues, costs and rerouting fitted to a mix of contracts, judged on seeds that have not fitted them.
+
+mod json;
+mod table;
+mod tuned;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use num_traits::ToPrimitive;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use rand::seq::SliceRandom;
+use wayleave_calculus::lp::{CapacityLink, Demand, admitted_upper_bound};
+use wayleave_contracts::{Contract, Mix as Drawn};
+use wayleave_ledger::{LedgerError, Model};
+use wayleave_roles::Request;
+use wayleave_schemes::tune::bound::Cuts;
+use wayleave_schemes::tune::{Effort, Method, Objective, Sample, climb, judge, methods};
+use wayleave_units::Rate;
+
+use crate::contracts::Contracts;
+use crate::error::Error;
+use crate::network::Network;
+use crate::progress::{Progress, Step};
+
+pub use tuned::{Ceiling, Tuned};
+
+/// Longer lists are not drawn: a refusal that comes later is not waited for.
+const MOST_REQUESTS: usize = 2_000_000;
+
+/// Which contracts are to be admitted.
+#[derive(Clone, Copy, Debug)]
+pub enum Mix<'a> {
+    /// One of the eight scenarios of Chameleon's Table 2, from 1.
+    Scenario(usize),
+    /// These, in an order that each seed shuffles.
+    Contracts(&'a Contracts),
+}
+
+/// How much is tried.
+#[derive(Clone, Copy, Debug)]
+pub struct TuneOptions {
+    /// What is to be large.
+    pub objective: Objective,
+    /// How many seeds train; at least 1.
+    pub train: u64,
+    /// How many seeds judge; at least 1.
+    pub judge: u64,
+    /// The first training seed; those that judge follow the last one.
+    pub seed: u64,
+    /// How many candidates are tried at most.
+    pub candidates: usize,
+    /// How many times the list until the first refusal is offered when a method is judged.
+    pub list: usize,
+    /// How many candidates are tried at once. Results do not depend on it.
+    pub threads: NonZeroUsize,
+    /// What the network model counts.
+    pub model: Model,
+}
+
+impl Default for TuneOptions {
+    fn default() -> Self {
+        Self {
+            objective: Objective::UntilRefusal,
+            train: 4,
+            judge: 10,
+            seed: 1,
+            candidates: 60,
+            list: 5,
+            threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            model: Model::default(),
+        }
+    }
+}
+
+/// Candidates are filled with request lists until one is refused, and changed step by step as long as that admits more.
+/// Other seeds judge what was found beside the paper's method, with and without rerouting.
+///
+/// # Errors
+/// If the network has fewer than two hosts, there is no such scenario, a count is zero, or queues do not fit the model.
+///
+/// ```
+/// use wayleave::{Mix, Network, Silent, TuneOptions, tune};
+/// let network = Network::open("leaf-spine:leaves=2,spines=1,hosts=2,queues=4")?;
+/// let options = TuneOptions { train: 1, judge: 2, candidates: 2, ..TuneOptions::default() };
+/// let tuned = tune(&network, Mix::Scenario(8), &options, &mut Silent)?;
+/// assert!(tuned.options().is_some_and(|options| options.contains("--host-budget")));
+/// # Ok::<(), wayleave::Error>(())
+/// ```
+pub fn tune(
+    network: &Network,
+    mix: Mix<'_>,
+    options: &TuneOptions,
+    progress: &mut dyn Progress,
+) -> Result<Tuned, Error> {
+    let &TuneOptions { objective, train, judge: judging, seed, candidates, list, threads, model } = options;
+    let graph = &network.graph;
+    if graph.hosts().count() < 2 {
+        return Err(Error::Usage("contracts join two hosts, and the network has fewer".into()));
+    }
+    if train == 0 || judging == 0 || list == 0 {
+        return Err(Error::Usage("at least one seed trains, one judges, and the list is offered once".into()));
+    }
+    if let Mix::Scenario(scenario) = mix
+        && !(1..=8).contains(&scenario)
+    {
+        return Err(Error::Usage(format!("there is no scenario {scenario}: they are 1 to 8")));
+    }
+    let sample = |seed: u64| draw(graph, mix, model, list, seed);
+    let training: Vec<Sample> = (seed..seed + train).map(sample).collect();
+    let judges: Vec<Sample> = (seed + train..seed + train + judging).map(sample).collect();
+    let effort = Effort { candidates, threads: threads.get(), list };
+    let fits = |error: LedgerError| Error::Usage(error.to_string());
+    let tell = |number: usize, method: &Method| progress.step(Step::Candidate { number, value: method.value });
+    let tried = climb(&training, objective, effort, tell).map_err(fits)?;
+    let mut candidates: Vec<_> = methods().map(|(name, params)| (name.to_owned(), params)).into();
+    if let Some(best) = tried.first().filter(|best| candidates.iter().all(|(_, params)| *params != best.params)) {
+        candidates.push(("tuned".to_owned(), best.params.clone()));
+    }
+    let params = candidates.iter().map(|(_, params)| params);
+    let first = Sample::cut_to(&judges[..1], params, list, threads.get()).map_err(fits)?;
+    let ceiling = first.first().and_then(|sample| ceiling(graph, sample));
+    let tell = |method: &str| progress.step(Step::Judging { method });
+    let verdict = judge(&judges, candidates, objective, (list, threads.get()), tell).map_err(fits)?;
+    let bounds = judges.iter().map(|sample| {
+        let requests = sample.requests.iter().map(|(request, _)| request.clone());
+        Cuts::new(graph).until_refusal(requests)
+    });
+    Ok(Tuned {
+        topology: network.name.clone(),
+        mix: match mix {
+            Mix::Scenario(scenario) => format!("scenario {scenario}"),
+            Mix::Contracts(contracts) => contracts.sources().join(", "),
+        },
+        objective,
+        seeds: [(seed, train), (seed + train, judging)],
+        list,
+        bounds: bounds.collect(),
+        ceiling,
+        tried,
+        verdict,
+        has_categories: judges.iter().any(|sample| sample.requests.iter().any(|(_, category)| category.is_some())),
+    })
+}
+
+/// One list, as long as a seed's first refusal and the judges need.
+fn draw(network: &Arc<wayleave_topology::Network>, mix: Mix<'_>, model: Model, list: usize, seed: u64) -> Sample {
+    match mix {
+        Mix::Contracts(contracts) => {
+            let mut contracts: Vec<Contract> = contracts.iter().map(|(_, contract)| contract.clone()).collect();
+            contracts.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+            Sample::new(network.clone(), model, contracts.into_iter())
+        }
+        Mix::Scenario(scenario) => {
+            let mix = || Drawn::new(network, scenario, seed);
+            let ask = |contract: Contract| wayleave_schemes::request(&contract, &model);
+            let most = Cuts::new(network).until_refusal(mix().map(ask).take(MOST_REQUESTS)).unwrap_or(MOST_REQUESTS);
+            let length = (most + 1).saturating_mul(list).min(MOST_REQUESTS);
+            Sample::new(network.clone(), model, mix().take(length))
+        }
+    }
+}
+
+/// What link rates let in of a list at most, with any split of any flow over any routes; `None` where the linear program
+/// would be too large.
+fn ceiling(network: &wayleave_topology::Network, sample: &Sample) -> Option<Ceiling> {
+    let capacity = |(_, link): (_, &wayleave_topology::Link)| CapacityLink {
+        from: link.from.index(),
+        to: link.to.index(),
+        capacity: link.rate,
+    };
+    let links: Vec<CapacityLink> = network.links().map(capacity).collect();
+    let most = |weigh: fn(Rate) -> u64| {
+        let demand = |(request, _): &(Request, _)| Demand {
+            source: request.from.index(),
+            sink: request.to.index(),
+            rate: request.rate,
+            weight: weigh(request.rate),
+        };
+        let demands: Vec<Demand> = sample.requests.iter().map(demand).collect();
+        admitted_upper_bound(network.nodes().count(), &links, &demands).ok()?.weight.to_f64()
+    };
+    let (flows, rate) = (most(|_| 1)?, most(|rate| rate.bits_per_second())?);
+    Some(Ceiling { offered: sample.requests.len(), flows, rate })
+}

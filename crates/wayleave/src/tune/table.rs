@@ -1,0 +1,85 @@
+//! `tune` for people.
+
+use std::io::Write;
+
+use wayleave_contracts::Category;
+use wayleave_explain::table::{Layout, plain_table, write_table};
+use wayleave_schemes::tune::Objective;
+
+use super::tuned::{Ceiling, Tuned, options};
+use crate::error::Error;
+
+impl Tuned {
+    /// Writes it for people.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_text(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+        write(self, out, layout)
+    }
+}
+
+fn write(report: &Tuned, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+    let [(first, trained), (judging, judged)] = report.seeds;
+    writeln!(out, "{} on {}: {}", report.mix, report.topology, what(report.objective))?;
+    writeln!(
+        out,
+        "{} candidates on seeds {first} to {}, judged on seeds {judging} to {} (means, 95 % confidence)\n",
+        report.tried.len(),
+        first + trained - 1,
+        judging + judged - 1,
+    )?;
+    let mut head = vec!["method", "until refusal", "of a long list", "its Gbit/s"];
+    if report.has_categories {
+        head.extend(Category::ALL.map(Category::short));
+    }
+    let mut table = plain_table(&head, layout);
+    for (at, summary) in report.verdict.summaries.iter().enumerate() {
+        let mark = if at == report.verdict.choice { " *" } else { "" };
+        let flows = |(mean, margin): (f64, f64)| format!("{mean:.0} ± {margin:.0}");
+        let until =
+            if summary.was_refused { flows(summary.until_refusal) } else { format!("all {:.0}", summary.flows.0) };
+        let rate = format!("{:.2} ± {:.2}", summary.rate.0 / 1e9, summary.rate.1 / 1e9);
+        let mut row = vec![format!("{}{mark}", summary.name), until, flows(summary.flows), rate];
+        if report.has_categories {
+            row.extend(summary.shares.map(|share| format!("{:.1} %", share * 100.0)));
+        }
+        table.add_row(row);
+    }
+    write_table(out, &mut table)?;
+    writeln!(
+        out,
+        "\nthe long list is the same for all: {} times what the best of them admits until its first refusal",
+        report.list
+    )?;
+    let known: Vec<usize> = report.bounds.iter().copied().flatten().collect();
+    if !known.is_empty() {
+        let mean = known.iter().sum::<usize>() as f64 / known.len() as f64;
+        writeln!(out, "no method can admit more until the first refusal than {mean:.0}: link rates alone")?;
+    }
+    if let Some(Ceiling { offered, flows, rate }) = report.ceiling {
+        writeln!(
+            out,
+            "nor of the {offered} requests of seed {judging} more than {:.0}, or {:.2} Gbit/s: the same as a linear program",
+            flows.floor(),
+            rate / 1e9
+        )?;
+    }
+    let chosen = report.verdict.summaries.get(report.verdict.choice);
+    if let Some(chosen) = chosen {
+        writeln!(
+            out,
+            "\n* recommended, with these options of plan, explain and verify:\n  {}",
+            options(&chosen.params)
+        )?;
+    }
+    Ok(())
+}
+
+fn what(objective: Objective) -> &'static str {
+    match objective {
+        Objective::UntilRefusal => "flows until the first refusal",
+        Objective::Flows => "flows of a long list",
+        Objective::Rate => "bit rate of a long list",
+    }
+}

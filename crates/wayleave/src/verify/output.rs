@@ -1,0 +1,370 @@
+//! `verify` for people and programs: the worst that was seen of every promise.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use comfy_table::{Cell, Color};
+use serde::Serialize;
+use wayleave_explain::human::{Human, count};
+use wayleave_explain::table::{Layout, plain_table, write_table};
+use wayleave_topology::Network;
+use wayleave_units::Time;
+use wayleave_verify::{Attack, Claim, Fault};
+
+use super::Verified;
+use crate::error::Error;
+
+/// How many contracts are shown unless all are asked for.
+const SHOWN: usize = 40;
+
+impl Verified {
+    /// Writes a table of the promises, those that came closest to their limits first, and what sums it up; without
+    /// `show_all` only the first 40.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_text(&self, out: &mut impl Write, layout: Layout, show_all: bool) -> Result<(), Error> {
+        table(self, out, layout, show_all)
+    }
+
+    /// Writes one document of JSON, contracts in the order in which they were admitted.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_json(&self, out: &mut impl Write, topology: &str) -> Result<(), Error> {
+        json(self, out, topology)
+    }
+
+    /// Whether every promise held.
+    pub fn is_sound(&self) -> bool {
+        self.report.is_sound()
+    }
+
+    /// The command that makes an attack again.
+    pub fn replay(&self, attack: &Attack) -> String {
+        let mut words: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
+        words.push(format!("--replay {attack}"));
+        words.join(" ")
+    }
+
+    /// The numbers of the promises: the one that was named, then those that came closest to their limits.
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.claim.promises.len()).collect();
+        let share = |number| self.report.share(&self.claim, number);
+        order.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
+        // False comes before true, and the sort is stable.
+        order.sort_by_key(|&number| Some(number) != self.chosen);
+        // Of several routes the one that comes first stands for the contract.
+        let mut shown = BTreeSet::new();
+        order.retain(|&number| self.protected(number).is_none_or(|group| shown.insert(group)));
+        order
+    }
+
+    /// The protected contract that a promise is a route of.
+    fn protected(&self, number: usize) -> Option<usize> {
+        self.claim.protected.iter().position(|protected| protected.routes.contains(&number))
+    }
+
+    /// How many contracts there are.
+    fn contracts(&self) -> usize {
+        let further: usize = self.claim.protected.iter().map(|protected| protected.routes.len() - 1).sum();
+        self.claim.promises.len() - further
+    }
+
+    /// How many cuts were tried of protected contracts, and what they cost others.
+    fn cuts(&self) -> Option<String> {
+        let tried: Vec<_> = self.report.protected.iter().filter(|finding| finding.cuts > 0).collect();
+        let cuts: u64 = tried.iter().map(|finding| finding.cuts).sum();
+        if tried.is_empty() {
+            return None;
+        }
+        let lost: u64 = tried.iter().map(|finding| finding.lost).sum();
+        let lost = if lost == 0 { "no packet lost".to_owned() } else { count(lost as usize, "packet") + " lost" };
+        let protected = count(tried.len(), "protected contract");
+        let mut text = format!("{protected}, cut {} while packets were on the way: {lost}", count_times(cuts));
+        let others = self.report.unprotected_losses;
+        if others > 0 {
+            let others = count(others as usize, "packet");
+            text += &format!(" ({others} of contracts without protection lost with what failed, as is to be expected)");
+        }
+        Some(text)
+    }
+
+    fn shares(&self) -> (f64, f64) {
+        let shares: Vec<f64> = self.order().into_iter().map(|number| self.report.share(&self.claim, number)).collect();
+        let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+        (mean, shares.into_iter().fold(0.0, f64::max))
+    }
+}
+
+/// `once`, `2 times`.
+fn count_times(number: u64) -> String {
+    if number == 1 { "once".to_owned() } else { format!("{number} times") }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=:,./@+%".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// What is left of a bound, in percent; below zero if it is exceeded.
+fn margin(bound: Time, delay_ps: u64) -> f64 {
+    let bound = bound.as_nanos().max(1) as f64 * 1e3;
+    100.0 * (bound - delay_ps as f64) / bound
+}
+
+fn table(verified: &Verified, out: &mut impl Write, layout: Layout, show_all: bool) -> Result<(), Error> {
+    let Verified { claim, report, .. } = verified;
+    let shown = if show_all { usize::MAX } else { SHOWN };
+    let order = verified.order();
+    if !order.is_empty() {
+        let mut headings = vec!["contract", "bound", "worst seen", "margin", "calculus", "seen of it", "drops", "by"];
+        if !claim.protected.is_empty() {
+            headings.insert(7, "cuts");
+        }
+        let mut table = plain_table(&headings, layout);
+        for &number in order.iter().take(shown) {
+            table.add_row(row(verified, number, layout));
+        }
+        write_table(out, &mut table)?;
+    }
+    if let Some(more) = order.len().checked_sub(shown).filter(|&more| more > 0) {
+        writeln!(out, "... and {more} that stayed further below (--all shows them, -o json has everything)")?;
+    }
+    let packets: u64 = report.findings.iter().map(|finding| finding.packets).sum();
+    let runs = count(usize::try_from(report.runs).unwrap_or(usize::MAX), "run");
+    writeln!(
+        out,
+        "{}{}, {runs}, {packets} of their packets: {}",
+        if order.is_empty() { "" } else { "\n" },
+        count(verified.contracts(), "contract"),
+        match report.violations.len() {
+            0 => "every promise held".to_owned(),
+            broken => count(broken, "broken promise"),
+        }
+    )?;
+    if !order.is_empty() {
+        let (mean, most) = verified.shares();
+        let limit = match claim.promises.iter().any(|promise| promise.today.is_some()) {
+            true => "the calculus says for this set",
+            false => "was promised",
+        };
+        writeln!(
+            out,
+            "the worst delays seen are {:.0} % of what {limit} on average, {:.1} % at most",
+            100.0 * mean,
+            100.0 * most
+        )?;
+    }
+    if let Some(cuts) = verified.cuts() {
+        writeln!(out, "{cuts}")?;
+    }
+    Ok(())
+}
+
+fn row(verified: &Verified, number: usize, layout: Layout) -> Vec<Cell> {
+    let (promise, finding) = (&verified.claim.promises[number], &verified.report.findings[number]);
+    let left = margin(promise.bound, finding.delay_ps);
+    let margin = Cell::new(format!("{left:.1} %"));
+    let is_late = finding.delay_ps > promise.bound.as_nanos() * 1_000;
+    let seen = finding.attack.is_some();
+    let mut cells = vec![
+        Cell::new(shortened(&promise.name)),
+        Cell::new(promise.bound.up()),
+        Cell::new(if seen { finding.delay().up() } else { "nothing".to_owned() }),
+        if is_late && layout.bold { margin.fg(Color::Red) } else { margin },
+        Cell::new(promise.today.map_or_else(|| "-".to_owned(), Human::up)),
+        Cell::new(format!("{:.1} %", 100.0 * verified.report.share(&verified.claim, number))),
+        Cell::new(finding.drops),
+        Cell::new(finding.attack.as_ref().map_or_else(String::new, pattern)),
+    ];
+    if !verified.claim.protected.is_empty() {
+        let protected = verified.protected(number).map(|group| verified.report.protected[group].cuts.to_string());
+        cells.insert(7, Cell::new(protected.unwrap_or_else(|| "-".to_owned())));
+    }
+    cells
+}
+
+/// An attack without its shifts, which -o json has.
+fn pattern(attack: &Attack) -> String {
+    let text = attack.to_string();
+    let mut parts = text.splitn(3, ',');
+    let (pattern, seed) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    format!("{pattern},{seed}{}", if parts.next().is_some() { " searched" } else { "" })
+}
+
+/// A name that leaves room for other columns.
+fn shortened(name: &str) -> String {
+    const LONGEST: usize = 20;
+    let mut shown: String = name.chars().take(LONGEST).collect();
+    if name.chars().nth(LONGEST).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[derive(Serialize)]
+struct Shape<'a> {
+    wayleave: &'static str,
+    topology: &'a str,
+    /// Of the network and all promises.
+    input_hash: String,
+    effort: EffortShape,
+    /// What was broken on purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broken: Option<&'a str>,
+    contracts: Vec<ContractShape<'a>>,
+    violations: Vec<ViolationShape<'a>>,
+    summary: SummaryShape,
+}
+
+#[derive(Serialize)]
+struct EffortShape {
+    seed: u64,
+    seeds: u32,
+    victims: usize,
+    rounds: u32,
+    searched: usize,
+    /// Of each protected contract; `None` is all.
+    cuts: Option<u32>,
+    packet_hops: u64,
+}
+
+#[derive(Serialize)]
+struct ContractShape<'a> {
+    name: &'a str,
+    bound_ns: u64,
+    /// What the calculus says for the present set.
+    today_ns: Option<u64>,
+    /// `None` if no packet of it arrived.
+    worst_ps: Option<u64>,
+    margin_percent: f64,
+    packets: u64,
+    drops: u64,
+    attack: Option<String>,
+    /// Of a protected contract; on each of its routes the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protected: Option<ProtectedShape>,
+}
+
+#[derive(Serialize)]
+struct ProtectedShape {
+    /// The number of its routes.
+    routes: usize,
+    /// Runs in which some of them were cut, and some were left.
+    cuts: u64,
+    /// Packets in these of which no copy arrived.
+    lost: u64,
+}
+
+#[derive(Serialize)]
+struct ViolationShape<'a> {
+    name: &'a str,
+    message: String,
+    attack: String,
+    replay: String,
+}
+
+#[derive(Serialize)]
+struct SummaryShape {
+    contracts: usize,
+    runs: u64,
+    packet_hops: u64,
+    violations: usize,
+    mean_share_of_calculus: f64,
+    most_share_of_calculus: f64,
+    /// Packets lost where nothing was promised: what failed was the only route.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unprotected_losses: Option<u64>,
+}
+
+fn json(verified: &Verified, out: &mut impl Write, topology: &str) -> Result<(), Error> {
+    let Verified { claim, report, effort, .. } = verified;
+    let protected = |number: usize| {
+        let group = verified.protected(number)?;
+        let finding = report.protected[group];
+        let routes = claim.protected[group].routes.len();
+        Some(ProtectedShape { routes, cuts: finding.cuts, lost: finding.lost })
+    };
+    let promises = claim.promises.iter().zip(&report.findings).enumerate();
+    let contracts = promises.map(|(number, (promise, finding))| ContractShape {
+        name: &promise.name,
+        bound_ns: promise.bound.as_nanos(),
+        today_ns: promise.today.map(|today| today.as_nanos()),
+        worst_ps: finding.attack.as_ref().map(|_| finding.delay_ps),
+        margin_percent: margin(promise.bound, finding.delay_ps),
+        packets: finding.packets,
+        drops: finding.drops,
+        attack: finding.attack.as_ref().map(ToString::to_string),
+        protected: protected(number),
+    });
+    let violations = report.violations.iter().map(|violation| ViolationShape {
+        name: &claim.promises[violation.promise].name,
+        message: violation.breach.to_string(),
+        attack: violation.attack.to_string(),
+        replay: verified.replay(&violation.attack),
+    });
+    let (mean, most) = verified.shares();
+    let shape = Shape {
+        wayleave: env!("CARGO_PKG_VERSION"),
+        topology,
+        input_hash: fingerprint(claim),
+        effort: EffortShape {
+            seed: effort.seed,
+            seeds: effort.seeds,
+            victims: effort.victims.min(claim.promises.len()),
+            rounds: effort.rounds,
+            searched: effort.searched,
+            cuts: Some(effort.cuts).filter(|&cuts| cuts < u32::MAX),
+            packet_hops: effort.packet_hops,
+        },
+        broken: verified.fault.map(name_of),
+        contracts: contracts.collect(),
+        violations: violations.collect(),
+        summary: SummaryShape {
+            contracts: verified.contracts(),
+            runs: report.runs,
+            packet_hops: report.packet_hops,
+            violations: report.violations.len(),
+            mean_share_of_calculus: mean,
+            most_share_of_calculus: most,
+            unprotected_losses: Some(report.unprotected_losses).filter(|_| !claim.protected.is_empty()),
+        },
+    };
+    serde_json::to_writer(&mut *out, &shape)?;
+    Ok(writeln!(out)?)
+}
+
+/// What an option of the command calls a fault.
+fn name_of(fault: Fault) -> &'static str {
+    match fault {
+        Fault::BudgetHalved => "budget-halved",
+        Fault::ShaperOff => "shaper-off",
+        Fault::BuffersGone => "buffers-gone",
+        Fault::DuplicationOff => "duplication-off",
+    }
+}
+
+/// A short name for a network with all its promises: FNV-1a (Fowler, Noll, Vo; draft-eastlake-fnv) over their text.
+fn fingerprint(claim: &Claim) -> String {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let network: &Network = &claim.network;
+    let mut hash = OFFSET;
+    let mut add = |text: String| {
+        for byte in text.bytes().chain([b'\n']) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(PRIME);
+        }
+    };
+    network.nodes().for_each(|(_, node)| add(format!("{node:?}")));
+    network.links().for_each(|(id, link)| add(format!("{link:?} {:?}", network.queues(id))));
+    add(format!("{:?}", claim.background));
+    claim.promises.iter().for_each(|promise| add(format!("{promise:?}")));
+    claim.protected.iter().for_each(|protected| add(format!("{protected:?}")));
+    format!("{hash:016x}")
+}

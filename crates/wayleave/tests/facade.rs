@@ -1,0 +1,207 @@
+//! The library as a program uses it: no terminal, no command.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test helper that fails should say where")]
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use wayleave::{
+    Asked, Batch, Cancel, Choice, Contracts, Document, Effort, Error, Fault, Hold, Network, Plan, PlanOptions,
+    SchemeOptions, Session, Silent, Source, Step, SweepOptions, Threads, VerifyOptions, What, decide, explain, plan,
+    plan_watched, read_plan, sweep, verify,
+};
+use wayleave_formats::read_events;
+
+const SWEEP: &str = "
+apiVersion: wayleave/v1
+kind: Scenario
+metadata: { name: loads }
+spec:
+  topology: star:hosts=4
+  duration: 2ms
+  traffic: [{ name: web, load: 0.3, sizes: web-search }]
+  sweep: { seeds: [1, 2], vary: { traffic.web.load: [0.2, 0.4] } }
+";
+
+fn fat_tree(count: usize) -> (Network, Contracts) {
+    let network = Network::open("fat-tree:k=4").unwrap();
+    let contracts = Contracts::drawn(&network, 8, 1, count).unwrap();
+    (network, contracts)
+}
+
+/// What `wayleave plan -o json` prints.
+fn printed(network: &Network, asked: Asked<'_>, options: &PlanOptions) -> Value {
+    let mut session = Session::open(network, options.model, options.scheme.clone()).unwrap();
+    let mut text = Vec::new();
+    let mut document = Document::begin(&mut text, &session).unwrap();
+    let outcome = decide(&mut session, asked, &mut document, &mut Silent, &Cancel::default()).unwrap();
+    document.end(&session, &outcome.summary).unwrap();
+    serde_json::from_slice(&text).unwrap()
+}
+
+/// Through text, as what is printed: a number that is read may be another than the one that was written, by its last bit.
+fn serialised(plan: &Plan) -> Value {
+    serde_json::from_str(&serde_json::to_string(plan).unwrap()).unwrap()
+}
+
+/// Without how long decisions took.
+fn timeless(mut plan: Value) -> Value {
+    plan["summary"]["decision_us"] = Value::Null;
+    plan
+}
+
+#[test]
+fn a_plan_serialises_to_what_the_command_prints() {
+    let (network, contracts) = fat_tree(700);
+    let mut refused = 0;
+    for scheme in ["chameleon", "silo", "qjump"] {
+        let scheme = SchemeOptions::named(scheme).unwrap();
+        let options = PlanOptions { scheme, ..PlanOptions::default() };
+        let plan = plan(&network, &contracts, &options).unwrap();
+        assert!(plan.admitted().count() > 0);
+        refused += plan.refused().count();
+        let printed = printed(&network, Asked::Contracts(&contracts), &options);
+        assert!(timeless(serialised(&plan)) == timeless(printed), "{:?}", options.scheme);
+    }
+    assert!(refused > 0, "no refusal was compared");
+}
+
+#[test]
+fn events_are_planned_in_their_order() {
+    let network = Network::open("star:hosts=3").unwrap();
+    let text = "
+apiVersion: wayleave/v1
+kind: Events
+spec:
+  events:
+    - { at: 0s, add: { name: a, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 2ms } }
+    - { at: 0s, add: { name: b, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 1us } }
+    - { at: 1s, release: a }
+    - { at: 2s, release: b }
+";
+    let events = read_events(&Source::new("events.yaml", text), &network.graph).unwrap();
+    let (options, asked) = (PlanOptions::default(), Asked::Events(&events, Hold::Bound));
+    let plan = plan_watched(&network, asked, &options, &mut Silent, &Cancel::default()).unwrap();
+    let held = |entry: &wayleave::Entry| match entry.what {
+        What::Released { held_until, .. } => held_until,
+        What::Decided { .. } => panic!("{} was not released", entry.name),
+    };
+    assert!(plan.entries[0].decision().unwrap().is_ok());
+    let reasons: Vec<_> = plan.refused().collect();
+    assert!(matches!(reasons[..], [("b", reason)] if !reason.is_empty()), "{reasons:?}");
+    assert!(held(&plan.entries[2]).is_some() && held(&plan.entries[3]).is_none());
+    assert_eq!(timeless(serialised(&plan)), timeless(printed(&network, asked, &options)));
+}
+
+#[test]
+fn what_a_plan_promises_is_the_same_from_memory_and_from_its_document() {
+    let (network, contracts) = fat_tree(40);
+    let plan = plan(&network, &contracts, &PlanOptions::default()).unwrap();
+    let text = serde_json::to_string(&plan).unwrap();
+    let read = read_plan(&Source::new("plan.json", text), &network.graph).unwrap();
+    assert_eq!(read.promises, plan.claim().promises);
+    assert!(plan.recheck().unwrap().is_sound());
+}
+
+#[test]
+fn a_fault_breaks_a_promise_and_its_attack_breaks_it_again() {
+    let network = Network::open("star:hosts=5").unwrap();
+    let row = |host: u8| format!("c{host},h{host},h5,5Mbit,20kB,20ms\n");
+    let rows: String = (1..5).map(row).collect();
+    let source = Source::new("c.csv", format!("name,from,to,rate,burst,deadline\n{rows}"));
+    let contracts = Contracts::parse(&[source], &network).unwrap();
+    let scheme = SchemeOptions::default().with("budgets", "2ms,4ms").unwrap().with("host_budgets", "2ms").unwrap();
+    let plan = plan(&network, &contracts, &PlanOptions { scheme, ..PlanOptions::default() }).unwrap();
+    assert_eq!(plan.admitted().count(), 4);
+    let claim = plan.claim();
+    let options = VerifyOptions { effort: Effort::QUICK, ..VerifyOptions::default() };
+    assert!(verify(&claim, &options).unwrap().is_sound());
+    let broken = VerifyOptions { fault: Some(Fault::ShaperOff), ..options };
+    let verified = verify(&claim, &broken).unwrap();
+    let attack = verified.report.violations.first().unwrap().attack.clone();
+    assert_eq!(verified.replay(&attack), format!("wayleave verify --replay {attack}"));
+    assert!(!verify(&claim, &VerifyOptions { replay: Some(attack), ..broken }).unwrap().is_sound());
+}
+
+#[test]
+fn progress_counts_every_contract_and_a_cancelled_plan_is_not_complete() {
+    let (network, contracts) = fat_tree(30);
+    let (cancel, mut last) = (Cancel::default(), 0);
+    let mut stop_at_ten = |step: Step<'_>| {
+        if let Step::Items { done, total } = step {
+            assert_eq!((done, total), (last + 1, 30));
+            last = done;
+            if done == 10 {
+                cancel.cancel();
+            }
+        }
+    };
+    let asked = Asked::Contracts(&contracts);
+    let plan = plan_watched(&network, asked, &PlanOptions::default(), &mut stop_at_ten, &cancel).unwrap();
+    assert_eq!((plan.entries.len(), plan.outcome.is_complete), (10, false));
+}
+
+#[test]
+fn what_is_wrong_with_a_text_has_a_place() {
+    let network = Network::open("star:hosts=3").unwrap();
+    let source = Source::new("c.csv", "name,from,to,rate,burst,deadline\na,h1,hx,1Mbit,300B,2ms\n");
+    let error = Contracts::parse(&[source], &network).unwrap_err();
+    assert!(error.is_input());
+    let location = error.problems()[0].location().unwrap();
+    assert_eq!(location.line, 2);
+    let (_, contracts) = fat_tree(1);
+    let error = explain(&network, &contracts, "nobody", &PlanOptions::default()).map(|_| ()).unwrap_err();
+    assert!(matches!(&error, Error::Usage(message) if message.contains("nobody")), "{error}");
+}
+
+/// A folder that is gone in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("wayleave-facade-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_sweep_is_stopped_resumed_and_the_same_on_any_number_of_threads() {
+    let batch = || Batch::parse(&Source::new("loads.yaml", SWEEP), "loads.yaml", &Choice::default()).unwrap();
+    let folder = Folder::new("sweep");
+    let options = |threads: usize| SweepOptions {
+        folder: Some(folder.0.clone()),
+        threads: Threads::Given(NonZeroUsize::new(threads).unwrap()),
+        resume: true,
+        ..SweepOptions::default()
+    };
+    let run = |threads: usize, cancel: &Cancel| {
+        let mut there = None;
+        let mut watch = |step: Step<'_>| {
+            if let Step::Resumed { there: known, .. } = step {
+                there = Some(known);
+            }
+        };
+        let sweep = sweep(batch(), &options(threads), &mut watch, cancel).unwrap();
+        (sweep, there)
+    };
+    let stopped = Cancel::default();
+    stopped.cancel();
+    let (partial, there) = run(2, &stopped);
+    assert_eq!((partial.complete(), partial.is_partial(), there), (0, true, Some(0)));
+    let (whole, there) = run(2, &Cancel::default());
+    assert_eq!((whole.complete(), whole.is_partial(), there), (4, false, Some(0)));
+    let (again, there) = run(1, &Cancel::default());
+    assert_eq!((again.results(), there, again.hops), (whole.results(), Some(4), 0));
+    let alone = SweepOptions { threads: options(1).threads, ..SweepOptions::default() };
+    let alone = sweep(batch(), &alone, &mut Silent, &Cancel::default()).unwrap();
+    assert_eq!(alone.results(), whole.results());
+    assert!(folder.0.join("report.html").is_file());
+}
