@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use wayleave_contracts::Named;
-use wayleave_controller::DEFAULT_TENANT;
+use wayleave_protocol::DEFAULT_TENANT;
 
 /// The endpoints of a host.
 #[derive(Clone, Debug)]

@@ -27,7 +27,7 @@ use wayleave_wire::mac_of;
 
 /// Names the configuration for a test that is an agent.
 const CONFIG: &str = "WAYLEAVE_TEST_AGENT";
-/// What a packet of 500 B costs: headers of UDP, IP and Ethernet, what is around a frame, one tag.
+/// What a packet of 500 B costs: headers of UDP, IP and Ethernet, what is environment a frame, one tag.
 const WIRE: u64 = 500 + 8 + 20 + 14 + 24 + 4;
 const BURST: u64 = 3000;
 const RATE: u64 = 1_000_000;

@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_topology::{NodeId, NodeKind};
+use wayleave_units::{Bytes, Time};
 
 use crate::command::{Fault, Outcome, Reply};
 use crate::controller::{Controller, Dirty};
 use crate::event::EventKind;
 use crate::grant::{Told, Violation};
-use crate::message::{Measured, Operation, Rule, Work};
 use crate::timers::Due;
+use wayleave_protocol::agent::{Measured, Operation, Rule, Work};
+use wayleave_protocol::contract::{Hop, Match};
 
 /// The serial number under which a switch is told to set itself up.
 const SET_UP: u64 = 0;
@@ -100,7 +102,8 @@ impl Controller {
     fn operation(&self, serial: u64) -> Option<Operation> {
         let grant = self.grants.get(&serial)?;
         let told = grant.sender.told.filter(|_| grant.sender.is_waited_for())?;
-        let work = if told.runs { Work::Install(Box::new(self.rule(grant, told.version)?)) } else { Work::Remove };
+        let work =
+            if told.runs { Work::Install { rule: Box::new(self.rule(grant, told.version)?) } } else { Work::Remove };
         Some(Operation { serial, version: told.version, work })
     }
 
@@ -112,22 +115,26 @@ impl Controller {
         let (demand, routes, bound) = match left.min_by_key(|leaving| leaving.until) {
             Some(leaving) => {
                 let reservations = &leaving.place.reservations;
-                let routes = reservations.iter().map(|one| one.route.clone()).collect();
+                let routes = reservations.iter().map(|one| Hop::named(&self.network, &one.route)).collect();
                 (reservations.first()?.demand, routes, leaving.drain)
             }
             None => {
                 let demand = self.book.placement().held(grant.flow?)?.demand;
-                (demand, self.routes(grant).into_iter().map(|(_, route)| route).collect(), grant.bound)
+                let routes = self.routes(grant);
+                let routes = routes.iter().map(|(_, route)| Hop::named(&self.network, route)).collect();
+                (demand, routes, grant.bound)
             }
         };
         Some(Rule {
-            id: grant.id.clone(),
+            id: grant.id.to_string(),
             from: order.from.clone(),
             to: order.to.clone(),
-            matching: order.matching,
-            demand,
+            matching: order.matching.map(Match::from),
+            rate_bps: demand.rate.bits_per_second(),
+            burst_bytes: demand.burst.get(),
+            max_frame_bytes: demand.max_frame.map(Bytes::get),
             routes,
-            bound,
+            bound_ns: bound.as_nanos(),
         })
     }
 
@@ -183,10 +190,10 @@ impl Controller {
             let Some(grant) = self.grants.get_mut(&one.serial).filter(|grant| grant.order.contract.to == node) else {
                 continue;
             };
-            let before =
-                grant.violation.unwrap_or(Violation { at: now.wall, packets: 0, worst: wayleave_units::Time::ZERO });
+            let before = grant.violation.unwrap_or(Violation { at: now.wall, packets: 0, worst: Time::ZERO });
             let packets = before.packets.saturating_add(one.late);
-            grant.violation = Some(Violation { at: now.wall, packets, worst: before.worst.max(one.worst) });
+            grant.violation =
+                Some(Violation { at: now.wall, packets, worst: before.worst.max(Time::from_nanos(one.worst_ns)) });
             self.timers.at(now.steady + self.timing.heal_after, Due::Healed(one.serial));
             self.mark(Dirty::Contract(one.serial));
             self.announce(one.serial);

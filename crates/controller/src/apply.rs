@@ -15,9 +15,10 @@ use crate::command::{Applied, Check, Fault, Mode, Outcome, Standing};
 use crate::controller::Controller;
 use crate::decision::{Decided, DecisionRecord};
 use crate::event::EventKind;
-use crate::grant::{Grant, Sender, State};
-use crate::id::{DEFAULT_TENANT, Id};
+use crate::grant::{Grant, Sender};
 use crate::leaving::Room;
+use wayleave_protocol::contract::State;
+use wayleave_protocol::{DEFAULT_TENANT, Id};
 
 /// A contract that is decided and not booked.
 struct Draft {

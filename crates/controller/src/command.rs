@@ -5,10 +5,10 @@ use std::fmt;
 use wayleave_contracts::{Order, Quota};
 use wayleave_wire::Mac;
 
-use crate::id::Id;
-use crate::message::Measured;
 use crate::tokens::Role;
 use crate::vms::VmWish;
+use wayleave_protocol::Id;
+use wayleave_protocol::agent::Measured;
 
 /// What is asked. Who may ask it is the driver's to know; what belongs to whom is in the command.
 #[derive(Clone, Debug)]

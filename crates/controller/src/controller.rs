@@ -19,7 +19,6 @@ use crate::decision::{DecisionRecord, Decisions};
 use crate::down::Down;
 use crate::event::{Event, EventKind};
 use crate::grant::Grant;
-use crate::id::Id;
 use crate::leaving::Leavings;
 use crate::load::LoadError;
 use crate::macs;
@@ -30,6 +29,7 @@ use crate::tenants::TenantState;
 use crate::timers::{Due, Timers};
 use crate::tokens::Token;
 use crate::vms::VmState;
+use wayleave_protocol::Id;
 
 /// What a controller is made of.
 #[derive(Clone)]

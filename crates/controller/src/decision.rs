@@ -6,7 +6,7 @@ use wayleave_contracts::Order;
 use wayleave_roles::{Refusal, Request};
 use wayleave_units::{Time, WallTime};
 
-use crate::id::Id;
+use wayleave_protocol::Id;
 
 /// How many decisions are remembered. They are for people who ask soon; what was admitted is explained from the contract.
 const MEMORY: usize = 10_000;

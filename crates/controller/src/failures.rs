@@ -18,9 +18,9 @@ use crate::decision::Decided;
 use crate::down::Down;
 use crate::event::EventKind;
 use crate::grant::{Grant, Trouble};
-use crate::id::Id;
 use crate::leaving::Room;
 use crate::timers::Due;
+use wayleave_protocol::Id;
 
 /// A contract that lost its routes.
 struct Homeless {

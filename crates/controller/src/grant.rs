@@ -4,7 +4,8 @@ use wayleave_contracts::Order;
 use wayleave_topology::{FlowId, NodeId};
 use wayleave_units::{Time, WallTime};
 
-use crate::id::Id;
+use wayleave_protocol::Id;
+use wayleave_protocol::contract::State;
 
 /// An admitted contract.
 #[derive(Clone, Debug)]
@@ -34,41 +35,6 @@ pub struct Grant {
     /// It was deleted.
     pub(crate) is_ended: bool,
     pub(crate) sender: Sender,
-}
-
-/// Where an admitted contract stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
-    /// Admitted by proof, but its packets may not be sent yet: others have to move first, or its time has not come.
-    Pending,
-    /// Its sender is being told; without agents, this is as far as a contract gets.
-    Admitted,
-    /// Its sender keeps to it.
-    Enforced,
-    /// It is not kept: something failed, or the sender does not answer.
-    Degraded,
-    /// A packet came too late.
-    Violated,
-    /// Deleted; what it had is held until its last packets have left.
-    Released,
-}
-
-impl State {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Pending, Self::Admitted, Self::Enforced, Self::Degraded, Self::Violated, Self::Released];
-
-    /// As it appears in interfaces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Admitted => "admitted",
-            Self::Enforced => "enforced",
-            Self::Degraded => "degraded",
-            Self::Violated => "violated",
-            Self::Released => "released",
-        }
-    }
 }
 
 /// Why a contract is not kept.

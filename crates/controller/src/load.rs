@@ -15,8 +15,7 @@ use crate::book::Place;
 use crate::command::ElementName;
 use crate::controller::{Controller, Counters, Dirty, Setup};
 use crate::down::Down;
-use crate::grant::{Grant, State};
-use crate::id::{DEFAULT_TENANT, Id};
+use crate::grant::Grant;
 use crate::leaving::{Leaving, Phase};
 use crate::macs;
 use crate::memory::Remembered;
@@ -28,6 +27,8 @@ use crate::tenants::TenantState;
 use crate::timers::Due;
 use crate::tokens::Token;
 use crate::vms::VmState;
+use wayleave_protocol::contract::State;
+use wayleave_protocol::{DEFAULT_TENANT, Id};
 
 /// Why no controller can be made of some records.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use wayleave_wire::{Mac, mac_of};
 
-use crate::id::Id;
+use wayleave_protocol::Id;
 
 /// Of a VM.
 pub(crate) fn of(id: &Id) -> Mac {

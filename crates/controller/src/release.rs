@@ -2,8 +2,8 @@
 
 use crate::command::{Applied, Check, Fault, Outcome, Reply};
 use crate::controller::{Controller, Dirty};
-use crate::id::Id;
 use crate::leaving::{Leaving, Phase};
+use wayleave_protocol::Id;
 
 impl Controller {
     pub(crate) fn delete(&mut self, ids: Vec<(Id, Check)>) -> Vec<Applied> {

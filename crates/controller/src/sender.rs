@@ -18,9 +18,10 @@ use wayleave_topology::{NodeKind, Route};
 use crate::book::Place;
 use crate::controller::{Controller, Dirty, Southbound};
 use crate::event::EventKind;
-use crate::grant::{State, Told, Trouble};
+use crate::grant::{Told, Trouble};
 use crate::leaving::{Leaving, Phase};
 use crate::timers::Due;
+use wayleave_protocol::contract::State;
 
 impl Controller {
     /// Whether senders say what they have done.

@@ -5,9 +5,9 @@ use wayleave_contracts::{Named, Quota};
 use crate::command::{Check, Fault, Outcome, Reply};
 use crate::controller::{Controller, Dirty};
 use crate::event::EventKind;
-use crate::id::DEFAULT_TENANT;
 use crate::quota::Usage;
 use crate::tokens::Role;
+use wayleave_protocol::DEFAULT_TENANT;
 
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use wayleave_wire::Mac;
 use crate::command::{Check, Fault, Outcome, Reply};
 use crate::controller::{Controller, Dirty, wrong_name};
 use crate::event::EventKind;
-use crate::id::Id;
 use crate::macs;
+use wayleave_protocol::Id;
 
 /// A VM.
 #[derive(Clone, Debug, PartialEq, Eq)]

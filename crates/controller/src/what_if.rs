@@ -15,9 +15,9 @@ use wayleave_topology::{NodeId, Route};
 use crate::clock::Now;
 use crate::command::{Applied, Check, Command, ElementName, Fault, Mode, Reply, Standing};
 use crate::controller::Controller;
-use crate::grant::State;
-use crate::id::Id;
 use crate::vms::VmWish;
+use wayleave_protocol::Id;
+use wayleave_protocol::contract::State;
 
 /// What is asked; the steps are taken in this order.
 #[derive(Clone, Debug, Default)]

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use wayleave_api::problem::{Code, FieldError, MEDIA_TYPE, Problem};
 use wayleave_controller::{Fault, QuotaShort};
 use wayleave_formats::InputErrors;
+use wayleave_protocol::problem::{Code, FieldError, MEDIA_TYPE, Problem};
 
 /// What is answered.
 #[derive(Clone, Debug)]

@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use wayleave_api::problem::Code;
 use wayleave_controller::{Change, Command, Controller, Fault, Kind, Now, Output, Reply, Setup};
+use wayleave_protocol::problem::Code;
 use wayleave_store::{Record, Store};
 use wayleave_units::Time;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use wayleave_api::problem::Code;
 use wayleave_controller::{Controller, Kind, Setup, Southbound};
+use wayleave_protocol::problem::Code;
 use wayleave_units::WallTime;
 
 use crate::answer::{Outcome, problem};

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
-use wayleave_api::problem::{Code, Problem};
 use wayleave_controller::{Command, Role, Setup};
+use wayleave_protocol::problem::{Code, Problem};
 
 use crate::answer::{Answer, problem};
 use crate::disk::Disk;

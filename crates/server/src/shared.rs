@@ -5,8 +5,8 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot, watch};
-use wayleave_api::problem::{Code, Problem};
 use wayleave_controller::{Controller, Setup};
+use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::answer::{Outcome, not_found, problem};

@@ -19,4 +19,4 @@ pub(crate) mod wire;
 pub(crate) use service::Service;
 pub(crate) use target::Target;
 pub(crate) use trouble::Trouble;
-pub(crate) use wayleave_client::encode;
+pub(crate) use wayleave_protocol::client::encode;

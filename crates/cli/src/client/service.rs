@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wayleave_api::List;
+use wayleave_protocol::List;
 
 use super::encode;
 use super::secret;

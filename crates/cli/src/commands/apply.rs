@@ -7,9 +7,9 @@ use std::io::Write;
 use clap::Args;
 use comfy_table::{Cell, Color};
 use serde::Serialize;
-use wayleave_api::contract::State;
-use wayleave_api::decision::{Applied, ApplyReport, Outcome};
 use wayleave_formats::{Kind, Source, kind_of};
+use wayleave_protocol::contract::State;
+use wayleave_protocol::decision::{Applied, ApplyReport, Outcome};
 
 use crate::args::OutputFormat;
 use crate::client::show::{coloured, short, state, time, word, write_rows};

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave_api::contract::Contract;
+use wayleave_protocol::contract::Contract;
 
 use crate::client::names::{Names, did_you_mean};
 use crate::client::show::short;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave_api::network::{Consequences, ElementState, UpDown};
+use wayleave_protocol::network::{Consequences, ElementState, UpDown};
 
 use crate::args::OutputFormat;
 use crate::client::names::{Names, did_you_mean};

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use clap::Args;
-use wayleave_api::decision::{Decision, Verdict};
 use wayleave_contracts::Contract;
 use wayleave_explain::{Before, Explained, human, look_around, text, words};
+use wayleave_protocol::decision::{Decision, Verdict};
 use wayleave_roles::Refusal;
 
 use crate::args::OutputFormat;

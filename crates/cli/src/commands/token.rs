@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use wayleave_api::tenant::{NewToken, Role, TokenSpec};
+use wayleave_protocol::tenant::{NewToken, Role, TokenSpec};
 
 use crate::client::contexts::write_private;
 use crate::client::names::{Names, did_you_mean};

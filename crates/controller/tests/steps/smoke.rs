@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Accounting, Contract, Order};
 use wayleave_controller::{
-    Applied, Check, Command, Controller, ElementName, Fault, Id, Kind, Mode, Now, Operation, Outcome, Reply, Setup,
-    Southbound, Standing, State, Timing, Work,
+    Applied, Check, Command, Controller, ElementName, Fault, Id, Kind, Mode, Now, Outcome, Reply, Setup, Southbound,
+    Standing, State, Timing,
 };
 use wayleave_ledger::Model;
+use wayleave_protocol::agent::{Operation, Work};
 use wayleave_schemes::chameleon::{Chameleon, Params};
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{Hop, Network, Route};
@@ -60,7 +61,7 @@ fn reload(controller: &Controller, setup: &Setup) -> Controller {
 }
 
 fn installs(operations: &[Operation]) -> Vec<(u64, u64)> {
-    let installs = operations.iter().filter(|one| matches!(one.work, Work::Install(_)));
+    let installs = operations.iter().filter(|one| matches!(one.work, Work::Install { .. }));
     installs.map(|one| (one.serial, one.version)).collect()
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wayleave_controller::{Controller, Kind, Operation, Setup, State, Trouble};
+use wayleave_controller::{Controller, Kind, Setup, State, Trouble};
+use wayleave_protocol::agent::Operation;
 use wayleave_schemes::standing::Standing as _;
 use wayleave_units::WallTime;
 

@@ -1,8 +1,8 @@
 //! What happens in the world.
 
+use wayleave_agent::machine::{Answer, Request};
 use wayleave_contracts::Order;
 use wayleave_controller::{Applied, Check, Command, ElementName, Fault, Mode, Reply, Standing};
-use wayleave_southbound::{Answer, Request};
 
 /// Something that happens at its time.
 #[derive(Clone)]

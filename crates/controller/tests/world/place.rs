@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
+use wayleave_agent::machine::Pace;
 use wayleave_controller::{Setup, Southbound, Timing};
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params, Rerouting};
-use wayleave_southbound::Pace;
 use wayleave_topology::builders::{Cabling, FatTree, LeafSpine, build};
 use wayleave_units::Time;
 

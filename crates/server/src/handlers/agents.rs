@@ -4,17 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use wayleave_api::agent::{Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec};
-use wayleave_api::problem::Problem;
-use wayleave_controller::{Command, ElementName, Fault, Id, Measured, Reply, Role};
+use wayleave_controller::{Command, ElementName, Fault, Id, Reply, Role};
+use wayleave_protocol::agent::{Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec};
+use wayleave_protocol::problem::Problem;
 use wayleave_topology::Network;
-use wayleave_units::Time;
 
 use crate::answer::{Answer, Outcome, fault, not_found};
 use crate::engine::Desk;
 use crate::http::call::Call;
 use crate::http::condition::is_known;
-use crate::render;
 use crate::shared::Shared;
 use crate::view::VmObject;
 
@@ -107,11 +105,10 @@ async fn look(shared: &Arc<Shared>, name: String, asked: Option<u64>, is_over: b
         let Some(epoch) = current.filter(|&epoch| asked.is_none_or(|asked| asked == epoch)) else {
             return Err(fault(Fault::StaleEpoch { current }));
         };
-        let outbox = controller.outbox(&name);
-        if outbox.is_empty() && !is_over {
+        let operations = controller.outbox(&name);
+        if operations.is_empty() && !is_over {
             return Ok(Answer::nothing());
         }
-        let operations = outbox.iter().map(|one| render::operation(controller.network(), one)).collect();
         Ok(Answer::json(200, &Messages { epoch, generation: controller.generation(), operations }))
     };
     shared.submit(None, work).await
@@ -130,13 +127,6 @@ pub(crate) async fn confirm(shared: Arc<Shared>, call: Call) -> Outcome {
 pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
     let node = node(&shared, &call)?;
     let Reports { epoch, measured, without_carrier } = call.json()?;
-    let one = |one: wayleave_api::agent::Measured| Measured {
-        serial: one.serial,
-        packets: one.packets,
-        late: one.late,
-        worst: Time::from_nanos(one.worst_ns),
-    };
-    let measured = measured.into_iter().map(one).collect();
     let work = move |desk: &mut Desk<'_>| {
         if let Some(without_carrier) = without_carrier {
             desk.handle(Command::See { node: node.clone(), epoch, without_carrier }).map_err(fault)?;

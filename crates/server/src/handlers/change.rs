@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use wayleave_api::problem::{Code, Problem};
 use wayleave_controller::{Command, Controller, Fault, Now, Outcome as Became, Reply};
+use wayleave_protocol::problem::{Code, Problem};
 use wayleave_units::Time;
 
 use crate::answer::{Answer, Outcome, fault, problem};

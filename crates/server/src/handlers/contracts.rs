@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use wayleave_api::decision::{Applied, ApplyReport, Outcome as Became};
-use wayleave_api::problem::{Code, Problem};
 use wayleave_contracts::Order;
 use wayleave_controller::{
     self as controller, Check, Command, Controller, Fault, Id, Mode, Outcome as Done, Reply, Role, Standing,
 };
 use wayleave_formats::{Addressed, Places, Source, read_order, read_orders};
+use wayleave_protocol::decision::{Applied, ApplyReport, Outcome as Became};
+use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::NodeId;
 
 use crate::access::sees;
@@ -227,7 +227,7 @@ fn item(controller: &Controller, applied: controller::Applied, standing: Standin
     let role = &Role::Operator;
     let controller::Applied { id, result, decision } = applied;
     let grant = controller.grant(&id).filter(|_| standing == Standing::ForGood && result.is_ok());
-    let (state, bound_ns) = grant.map(|grant| (render::state(grant.state), grant.bound.as_nanos())).unzip();
+    let (state, bound_ns) = grant.map(|grant| (grant.state, grant.bound.as_nanos())).unzip();
     let (outcome, error) = match result {
         Ok(done) => (became(done), None),
         Err(Fault::Refused { decision, reason }) => {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use wayleave_api::problem::Problem;
 use wayleave_controller::{DecisionRecord, Role};
+use wayleave_protocol::problem::Problem;
 
 use crate::access::sees;
 use crate::answer::{Answer, Outcome, not_found};

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::header::ACCEPT;
 use tokio::sync::{SemaphorePermit, mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
-use wayleave_api::problem::{Code, Problem};
+use wayleave_protocol::problem::{Code, Problem};
 
 use crate::answer::{invalid, problem};
 use crate::http::call::Call;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wayleave_api::status::{About, Ledger, Status};
-use wayleave_api::tenant::Role as RoleName;
 use wayleave_controller::{Role, State};
+use wayleave_protocol::status::{About, Ledger, Status};
+use wayleave_protocol::tenant::Role as RoleName;
 
 use crate::answer::{Answer, Outcome};
 use crate::http::call::Call;

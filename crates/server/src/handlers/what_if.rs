@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use wayleave_api::problem::Problem;
-use wayleave_api::what_if::{Broken, Moved, Placed, Prospect, Question};
 use wayleave_controller::{self as controller, Controller, ElementName, Fault, Grant, Id, Now, Role, Trouble};
 use wayleave_formats::{Addressed, Places, Source, read_order};
+use wayleave_protocol::problem::Problem;
+use wayleave_protocol::what_if::{Broken, Moved, Placed, Prospect, Question};
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
@@ -41,7 +41,7 @@ fn read(controller: &Controller, question: &Question) -> Result<controller::Ques
     let id = |text: &String| {
         Id::parse(text, controller::DEFAULT_TENANT).map_err(|error| invalid("delete", error.to_string()))
     };
-    let order = |(at, spec): (usize, &wayleave_api::contract::ContractSpec)| {
+    let order = |(at, spec): (usize, &wayleave_protocol::contract::ContractSpec)| {
         let text = serde_json::to_string(spec).unwrap_or_default();
         let source = Source::new("contract", text);
         let places = Forked(controller);

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::HeaderMap;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
-use wayleave_api::problem::{Code, FieldError, Problem};
 use wayleave_controller::{DEFAULT_TENANT, Id, Role};
+use wayleave_protocol::problem::{Code, FieldError, Problem};
 
 use crate::access::{sees, tenant_of};
 use crate::answer::{invalid, not_found};

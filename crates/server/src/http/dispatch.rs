@@ -19,8 +19,8 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use subtle::ConstantTimeEq;
-use wayleave_api::problem::{Code, Problem};
 use wayleave_controller::Role;
+use wayleave_protocol::problem::{Code, Problem};
 
 use crate::access::Access;
 use crate::answer::{Answer, invalid, problem};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::ComponentsBuilder;
-use wayleave_api::{agent, contract, decision, event, network, problem, status, tenant, what_if};
+use wayleave_protocol::{agent, contract, decision, event, network, problem, status, tenant, what_if};
 
 use crate::access::Access;
 use crate::http::route::{BodyDoc, Gives, Param, ParamKind, Row, Shown};

@@ -1,6 +1,6 @@
 //! The query of an address: what nobody reads is an error.
 
-use wayleave_api::problem::{Code, FieldError, Problem};
+use wayleave_protocol::problem::{Code, FieldError, Problem};
 
 use crate::http::route::{Param, ParamKind};
 

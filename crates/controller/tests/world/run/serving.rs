@@ -1,8 +1,9 @@
 //! The server's part: requests are carried out, put on disk together, and then answered; unless it ends meanwhile.
 
+use wayleave_agent::machine::{Agent, Answer, Ask, Request};
 use wayleave_contracts::Order;
-use wayleave_controller::{Check, Command, ElementName, Fault, Kind, Measured, Mode, Now, Reply, Standing};
-use wayleave_southbound::{Agent, Answer, Ask, Request};
+use wayleave_controller::{Check, Command, ElementName, Fault, Kind, Mode, Now, Reply, Standing};
+use wayleave_protocol::agent::Measured;
 use wayleave_units::Time;
 
 use super::World;
@@ -62,7 +63,7 @@ impl World {
             What::Late { node, serial } => {
                 let epoch = self.nodes.get(&node).and_then(|node| node.agent.as_ref()?.epoch());
                 let Some(epoch) = epoch else { return Ok(None) };
-                let measured = Measured { serial, packets: 9, late: 1, worst: Time::from_millis(50) };
+                let measured = Measured { serial, packets: 9, late: 1, worst_ns: 50_000_000 };
                 Command::Measure { node, epoch, measured: vec![measured] }
             }
             What::Other(Command::Forget { id }) => {

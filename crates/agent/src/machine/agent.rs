@@ -13,10 +13,10 @@
 
 use std::collections::BTreeMap;
 
-use wayleave_controller::{Operation, Work};
+use wayleave_protocol::agent::{Operation, Work};
 use wayleave_units::Time;
 
-use crate::driver::{Driver, NotDone};
+use super::driver::{Driver, NotDone};
 
 /// How often an agent asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,7 +284,7 @@ impl<D: Driver> Agent<D> {
         let (serial, version) = (operation.serial, operation.version);
         let result = match &operation.work {
             Work::SetUp => self.driver.set_up(now, version),
-            Work::Install(rule) => self.driver.install(now, serial, version, rule),
+            Work::Install { rule } => self.driver.install(now, serial, version, rule),
             Work::Remove => self.driver.remove(now, serial, version),
         };
         let is_done = result.is_ok();

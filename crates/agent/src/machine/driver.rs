@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wayleave_controller::Rule;
+use wayleave_protocol::agent::Rule;
 use wayleave_units::Time;
 
 /// A host's or a switch's data plane.

@@ -1,9 +1,9 @@
 //! The recorder passes the suite, and drivers that are broken in each way do not.
 
-use wayleave_controller::Rule;
-use wayleave_southbound::suite::{Observe, check};
-use wayleave_southbound::{Driver, NotDone, Recorder};
-use wayleave_topology::Route;
+use wayleave_agent::machine::suite::{Observe, check};
+use wayleave_agent::machine::{Driver, NotDone, Recorder};
+use wayleave_protocol::agent::Rule;
+use wayleave_protocol::contract::Hop;
 use wayleave_units::Time;
 
 /// How a recorder is broken.
@@ -65,7 +65,7 @@ impl Driver for Broken {
 }
 
 impl Observe for Broken {
-    fn in_force(&mut self, serial: u64) -> Option<Vec<Route>> {
+    fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>> {
         self.inner.in_force(serial)
     }
 

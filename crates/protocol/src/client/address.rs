@@ -9,7 +9,7 @@ use ureq::http;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::typestate::AgentScope;
 
-use crate::error::Error;
+use super::error::Error;
 
 /// How long a connection may take to be made.
 pub const CONNECT: Duration = Duration::from_secs(10);

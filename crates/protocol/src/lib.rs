@@ -1,4 +1,5 @@
-//! The words of the REST interface `/v1`: what server and clients send one another, and what the OpenAPI document says of it.
+//! What the controller, the agents of nodes and clients send one another: the documents of the REST interface `/v1`, as the OpenAPI
+//! document describes them.
 //!
 //! Nothing here decides anything. Quantities are texts as in files (`"10Mbit"`, `"500us"`), and numbers where a program reckons with them;
 //! those have their unit at the end of their name (`boundNs`). What is absent is not there, never `null`.
@@ -11,19 +12,25 @@
 //! | [`decision`] | what was decided, and lists of what was done |
 //! | [`event`] | what watchers hear |
 //! | [`what_if`] | questions, and what would be |
-//! | [`agent`] | what nodes and the controller say to one another |
+//! | [`agent`] | the messages between the controller and the agents of nodes |
 //! | [`status`] | how things stand as a whole |
 //! | [`problem`] | why something was not done (RFC 9457) |
+//! | `client` | how a controller is reached over HTTP (feature `client`) |
 
 pub mod agent;
+#[cfg(feature = "client")]
+pub mod client;
 pub mod contract;
 pub mod decision;
 pub mod event;
+mod id;
 pub mod network;
 pub mod problem;
 pub mod status;
 pub mod tenant;
 pub mod what_if;
+
+pub use id::{DEFAULT_TENANT, Id};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -38,5 +45,5 @@ pub struct List<T> {
     pub next: Option<String>,
 }
 
-/// Where an explanation stands is free-form here: its keys are those of `wayleave explain -o json`.
+/// The answer of `/explanation`: its keys are those of `wayleave explain -o json`, and no schema restricts them.
 pub type Explanation = serde_json::Value;

@@ -1,16 +1,16 @@
-//! What a node knows of the others: the network, what is down, where VMs are.
+//! The environment of a node, as its controller describes it: the network, what is down, where VMs are.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use wayleave_api::agent::Neighbours;
-use wayleave_controller::Id;
+use wayleave_protocol::Id;
+use wayleave_protocol::agent::Neighbours;
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 use wayleave_wire::{Mac, mac_of};
 
 /// A VM, or a host's own interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The host that it is on.
     pub host: NodeId,
     /// The address of its interface.
@@ -19,10 +19,10 @@ pub struct Place {
 
 /// The network as an agent sees it.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct Environment {
     network: Arc<Network>,
     /// VMs by their names, and hosts' own interfaces as `host:NAME`.
-    places: BTreeMap<String, Place>,
+    locations: BTreeMap<String, Location>,
     on: HashMap<NodeId, Vec<String>>,
     down: HashSet<LinkId>,
 }
@@ -32,8 +32,8 @@ pub fn own(host: &str) -> String {
     format!("host:{host}")
 }
 
-impl Surroundings {
-    /// With nobody but the hosts, and everything up.
+impl Environment {
+    /// Without VMs, and with everything up.
     pub fn new(network: Arc<Network>) -> Self {
         let empty = Neighbours::default();
         Self::of(network, &empty)
@@ -41,26 +41,26 @@ impl Surroundings {
 
     /// As the controller has told. What the network does not know is left out: it will be told again with the network that has it.
     pub fn of(network: Arc<Network>, told: &Neighbours) -> Self {
-        let own_place = |host: NodeId| {
+        let own_location = |host: NodeId| {
             let name = own(&network.node(host).name);
             let mac = mac_of(&name);
-            (name, Place { host, mac })
+            (name, Location { host, mac })
         };
-        let mut places: BTreeMap<String, Place> = network.hosts().map(own_place).collect();
+        let mut locations: BTreeMap<String, Location> = network.hosts().map(own_location).collect();
         for vm in &told.vms {
             if let (Some(host), Ok(mac)) = (network.find_node(&vm.host), vm.mac.parse()) {
-                places.insert(vm.id.clone(), Place { host, mac });
+                locations.insert(vm.id.clone(), Location { host, mac });
             }
         }
         let mut on: HashMap<NodeId, Vec<String>> = HashMap::new();
-        for (name, place) in &places {
-            on.entry(place.host).or_default().push(name.clone());
+        for (name, location) in &locations {
+            on.entry(location.host).or_default().push(name.clone());
         }
         let mut down: HashSet<LinkId> = told.down_links.iter().filter_map(|name| network.find_link(name)).collect();
         for node in told.down_nodes.iter().filter_map(|name| network.find_node(name)) {
             down.extend(network.links_from(node).iter().chain(network.links_into(node)));
         }
-        Self { network, places, on, down }
+        Self { network, locations, on, down }
     }
 
     /// The network.
@@ -79,29 +79,29 @@ impl Surroundings {
     }
 
     /// A VM (`tenant:name`) or a host's own interface (`host:name`).
-    pub fn place(&self, name: &str) -> Option<Place> {
-        self.places.get(name).copied()
+    pub fn location(&self, name: &str) -> Option<Location> {
+        self.locations.get(name).copied()
     }
 
-    /// Everybody, by name.
-    pub fn places(&self) -> impl Iterator<Item = (&str, Place)> {
-        self.places.iter().map(|(name, place)| (name.as_str(), *place))
+    /// All VMs and hosts' own interfaces, by name.
+    pub fn locations(&self) -> impl Iterator<Item = (&str, Location)> {
+        self.locations.iter().map(|(name, location)| (name.as_str(), *location))
     }
 
     /// The end of a contract: a VM of the tenant; or a host, which stands for the tenant's VMs on it and for the host's own
-    /// interface. Empty if there is nobody of that name.
+    /// interface. Empty if nothing has that name.
     ///
     /// A VM comes before a host of the same name, as the controller reads it.
-    pub fn end(&self, tenant: &str, name: &str) -> Vec<(String, Place)> {
+    pub fn end(&self, tenant: &str, name: &str) -> Vec<(String, Location)> {
         let vm = Id::new(tenant, name).to_string();
-        if let Some(place) = self.place(&vm) {
-            return vec![(vm, place)];
+        if let Some(location) = self.location(&vm) {
+            return vec![(vm, location)];
         }
         let host = self.network.find_node(name).filter(|&node| self.network.node(node).kind == NodeKind::Host);
         let Some(host) = host else { return Vec::new() };
         let own = own(name);
         let is_tenants = |id: &&String| **id == own || id.split_once(':').is_some_and(|(owner, _)| owner == tenant);
         let here = self.on.get(&host).into_iter().flatten().filter(is_tenants);
-        here.filter_map(|id| Some((id.clone(), self.place(id)?))).collect()
+        here.filter_map(|id| Some((id.clone(), self.location(id)?))).collect()
     }
 }

@@ -3,18 +3,18 @@
 //! The suite sees only what [`Driver`] shows, and what an [`Observe`] tells of the node behind it: which route packets of a contract
 //! would take now.
 
-use wayleave_contracts::Demand;
-use wayleave_controller::{Id, Rule};
-use wayleave_topology::{Hop, LinkId, Route};
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_protocol::Id;
+use wayleave_protocol::agent::Rule;
+use wayleave_protocol::contract::Hop;
+use wayleave_units::Time;
 
-use crate::driver::{Driver, NotDone};
-use crate::recorder::{Recorder, Trouble};
+use super::driver::{Driver, NotDone};
+use super::recorder::{Recorder, Trouble};
 
 /// A driver under test.
 pub trait Observe: Driver + Sized {
-    /// The routes that packets of the contract take now; `None` if nothing is sent.
-    fn in_force(&mut self, serial: u64) -> Option<Vec<Route>>;
+    /// The routes that packets of the contract take now, by the names of links as in [`link`]; `None` if nothing is sent.
+    fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>>;
 
     /// The agent ends and comes again, and the node goes on.
     fn restart(self) -> Self;
@@ -42,16 +42,23 @@ pub struct Broken {
     pub seen: String,
 }
 
-/// A rule over some route; different numbers, different routes.
+/// The name of the link of this number: those of the sending host h1 to switches s1, s2 and s3 count from 0.
+pub fn link(number: u32) -> String {
+    format!("h1->s{}", number + 1)
+}
+
+/// A rule over the link of this number; different numbers have different routes.
 pub fn rule(number: u32) -> Rule {
     Rule {
-        id: Id::new("default", "suite"),
+        id: Id::new("default", "suite").to_string(),
         from: "h1".to_owned(),
         to: "h2".to_owned(),
         matching: None,
-        demand: Demand { rate: Rate::from_mbit(1), burst: Bytes::new(1_000), max_frame: None },
-        routes: vec![Route { hops: vec![Hop { link: LinkId(number), queue: 0 }] }],
-        bound: Time::from_millis(1),
+        rate_bps: 1_000_000,
+        burst_bytes: 1_000,
+        max_frame_bytes: None,
+        routes: vec![vec![Hop { link: link(number), queue: 0 }]],
+        bound_ns: 1_000_000,
     }
 }
 
@@ -198,7 +205,7 @@ fn is_not_set_up_after_a_reboot<D: Observe>(mut node: D) -> Result<(), String> {
 }
 
 impl Observe for Recorder {
-    fn in_force(&mut self, serial: u64) -> Option<Vec<Route>> {
+    fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>> {
         self.rules().get(&serial).map(|(_, rule)| rule.routes.clone())
     }
 

@@ -1,8 +1,8 @@
 //! The agent, message by message.
 
-use wayleave_controller::{Operation, Work};
-use wayleave_southbound::suite::rule;
-use wayleave_southbound::{Agent, Answer, Ask, Did, Driver, Pace, Recorder, Request, Trouble};
+use wayleave_agent::machine::suite::rule;
+use wayleave_agent::machine::{Agent, Answer, Ask, Did, Driver, Pace, Recorder, Request, Trouble};
+use wayleave_protocol::agent::{Operation, Work};
 use wayleave_units::Time;
 
 fn ms(ms: u64) -> Time {
@@ -10,7 +10,7 @@ fn ms(ms: u64) -> Time {
 }
 
 fn install(serial: u64, version: u64) -> Operation {
-    Operation { serial, version, work: Work::Install(Box::new(rule(version as u32))) }
+    Operation { serial, version, work: Work::Install { rule: Box::new(rule(version as u32)) } }
 }
 
 fn remove(serial: u64, version: u64) -> Operation {

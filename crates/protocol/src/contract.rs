@@ -1,13 +1,16 @@
 //! A contract as it stands in a file, with what has become of it.
 
+use std::num::NonZeroU16;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use wayleave_topology::Network;
 
 /// A contract as it is asked for; the same keys as in a file of `kind: Contracts`.
 ///
 /// ```
 /// let body = r#"{"from": "web-1", "to": "db-1", "rate": "10Mbit", "burst": "3000B", "deadline": "5ms"}"#;
-/// let contract: wayleave_api::contract::ContractSpec = serde_json::from_str(body)?;
+/// let contract: wayleave_protocol::contract::ContractSpec = serde_json::from_str(body)?;
 /// assert_eq!(contract.rate, "10Mbit");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -91,6 +94,46 @@ pub enum Protocol {
     Number(u8),
 }
 
+impl From<wayleave_contracts::Match> for Match {
+    fn from(matching: wayleave_contracts::Match) -> Self {
+        Self {
+            protocol: matching.protocol.map(Protocol::from),
+            source_address: matching.source_address.map(|address| address.to_string()),
+            source_port: matching.source_port.map(NonZeroU16::get),
+            destination_address: matching.destination_address.map(|address| address.to_string()),
+            destination_port: matching.destination_port.map(NonZeroU16::get),
+        }
+    }
+}
+
+impl TryFrom<&Match> for wayleave_contracts::Match {
+    /// What cannot be read.
+    type Error = String;
+
+    fn try_from(document: &Match) -> Result<Self, String> {
+        let address = |text: &String| text.parse().map_err(|_| format!("{text} is no address"));
+        let protocol = |protocol: &Protocol| match protocol {
+            Protocol::Number(number) => Ok(wayleave_contracts::Protocol::new(*number)),
+            Protocol::Name(name) => name.parse().map_err(|_| format!("{name} is no protocol")),
+        };
+        Ok(Self {
+            protocol: document.protocol.as_ref().map(protocol).transpose()?,
+            source_address: document.source_address.as_ref().map(address).transpose()?,
+            source_port: document.source_port.and_then(NonZeroU16::new),
+            destination_address: document.destination_address.as_ref().map(address).transpose()?,
+            destination_port: document.destination_port.and_then(NonZeroU16::new),
+        })
+    }
+}
+
+impl From<wayleave_contracts::Protocol> for Protocol {
+    /// By its name, if it has one.
+    fn from(protocol: wayleave_contracts::Protocol) -> Self {
+        let named = wayleave_contracts::Protocol::NAMED.iter().find(|(_, known)| *known == protocol);
+        named.map_or(Self::Number(protocol.number()), |(name, _)| Self::Name((*name).to_owned()))
+    }
+}
+
 /// A contract that is there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Contract {
@@ -103,7 +146,7 @@ pub struct Contract {
     pub status: ContractStatus,
 }
 
-/// Where an admitted contract stands.
+/// The state of an admitted contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -121,11 +164,29 @@ pub enum State {
     Released,
 }
 
+impl State {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Pending, Self::Admitted, Self::Enforced, Self::Degraded, Self::Violated, Self::Released];
+
+    /// As it appears in interfaces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Admitted => "admitted",
+            Self::Enforced => "enforced",
+            Self::Degraded => "degraded",
+            Self::Violated => "violated",
+            Self::Released => "released",
+        }
+    }
+}
+
 /// What has become of a contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContractStatus {
-    /// Where it stands.
+    /// The state.
     pub state: State,
     /// A stable code, for `degraded` and `violated`: `FAILURE`, `UNCONFIRMED`, `LATE_PACKETS`; for `pending`: `WAITS`, `NOT_STARTED`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -187,6 +248,25 @@ pub struct Hop {
     pub link: String,
     /// The queue in front of it, 0 first.
     pub queue: u8,
+}
+
+impl Hop {
+    /// A route with the names of links.
+    pub fn named(network: &Network, route: &wayleave_topology::Route) -> Vec<Self> {
+        route.hops.iter().map(|hop| Self { link: network.link(hop.link).name.clone(), queue: hop.queue }).collect()
+    }
+
+    /// The route that some hops describe.
+    ///
+    /// # Errors
+    /// The name of a link that the network does not have.
+    pub fn route(network: &Network, hops: &[Self]) -> Result<wayleave_topology::Route, String> {
+        let find = |hop: &Self| match network.find_link(&hop.link) {
+            Some(link) => Ok(wayleave_topology::Hop { link, queue: hop.queue }),
+            None => Err(hop.link.clone()),
+        };
+        Ok(wayleave_topology::Route { hops: hops.iter().map(find).collect::<Result<_, _>>()? })
+    }
 }
 
 /// Packets that came too late.

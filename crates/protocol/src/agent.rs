@@ -1,14 +1,19 @@
-//! What nodes and the controller say to one another.
+//! The messages between the controller and the agents of nodes.
 //!
-//! A node begins a session with what is installed, asks for operations, carries them out, confirms them. Operations may come twice,
-//! late, or in another order: of each serial number the highest version counts.
+//! An agent begins a session and says what is installed, asks for operations, carries them out and confirms them. An operation names a
+//! contract by its serial number, which is never used again, and has a version that only grows. An agent keeps the highest version of
+//! each serial number, so operations may be repeated, delayed or reordered. It accepts only operations of the session that it began
+//! last: after a restart of either side there is a new one.
+//!
+//! The controller makes these messages, the server sends them unchanged, agents keep the rules on disk and resolve names when they
+//! install them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::contract::{Hop, Match};
 
-/// A node begins to listen.
+/// The agent of a node begins a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionSpec {
@@ -57,9 +62,10 @@ pub struct Operation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum Work {
-    /// A switch: forward by tag and serve its queues by strict priority.
+    /// A switch: forward by tag and serve its queues by strict priority. Once, at its start.
     SetUp,
-    /// A host: tag and shape as this rule says, in place of any rule of the contract.
+    /// A host: tag and shape as this rule says, in place of any rule of the contract, between one packet and the next. The bucket keeps
+    /// its level.
     Install {
         /// The rule.
         rule: Box<Rule>,
@@ -145,7 +151,7 @@ pub struct Reports {
 }
 
 /// What arrived of a contract since the last report.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Measured {
     /// The contract.

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::error::Error;
+use super::error::Error;
 
 /// More than any token has.
 const LONGEST: u64 = 4096;

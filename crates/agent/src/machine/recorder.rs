@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use wayleave_controller::Rule;
+use wayleave_protocol::agent::Rule;
 use wayleave_units::Time;
 
-use crate::driver::{Driver, NotDone};
+use super::driver::{Driver, NotDone};
 
 /// A node that does nothing but remember what it was told.
 #[derive(Clone, Debug, Default)]

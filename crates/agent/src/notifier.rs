@@ -1,4 +1,4 @@
-//! The two threads of a node that speak to the controller, and what they remember of it.
+//! The two threads of a node that send requests to the controller, and what they keep of its answers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use wayleave_api::agent::Neighbours;
-use wayleave_client::Error;
+use crate::machine::{Answer, Ask};
 use wayleave_formats::{Source, read_topology};
-use wayleave_southbound::{Answer, Ask};
+use wayleave_protocol::agent::Neighbours;
+use wayleave_protocol::client::Error;
 use wayleave_topology::Network;
 
-use crate::surroundings::Surroundings;
+use crate::environment::Environment;
 use crate::talk::{Talk, Told};
-use crate::worker::{Event, Tell};
+use crate::worker::{Event, Notice};
 
 /// How often it is asked where VMs are.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Asks what there is to do, and waits for it; each request is a number and a session.
-pub(crate) fn ask(talk: &Talk, requests: &Receiver<(u64, u64)>, events: &Sender<Event>) {
+pub(crate) fn poll(talk: &Talk, requests: &Receiver<(u64, u64)>, events: &Sender<Event>) {
     let mut pause = FIRST_PAUSE;
     while let Ok((number, epoch)) = requests.recv() {
         let told = talk.messages(epoch).ok();
@@ -40,11 +40,11 @@ pub(crate) fn ask(talk: &Talk, requests: &Receiver<(u64, u64)>, events: &Sender<
     }
 }
 
-/// Tells what is done, and finds out where VMs are.
-pub(crate) struct Teller {
+/// Sends what the worker reports, and asks where VMs are.
+pub(crate) struct Notifier {
     talk: Talk,
     events: Sender<Event>,
-    inbox: Receiver<Tell>,
+    inbox: Receiver<Notice>,
     known: Known,
     tag: Option<String>,
     trouble: Option<Error>,
@@ -61,18 +61,18 @@ pub(crate) struct Known {
 
 impl Known {
     /// What was told before, if anything.
-    pub(crate) fn read(folder: &Path) -> (Self, Option<Arc<Surroundings>>) {
+    pub(crate) fn read(folder: &Path) -> (Self, Option<Arc<Environment>>) {
         let mut known = Self { folder: folder.to_owned(), document: String::new(), network: None, generation: 0 };
         let topology = fs::read_to_string(known.topology_file()).ok();
         let neighbours = fs::read_to_string(known.neighbours_file()).ok();
         let neighbours = neighbours.and_then(|text| serde_json::from_str::<Neighbours>(&text).ok());
-        let around = topology.zip(neighbours).and_then(|(document, neighbours)| {
+        let environment = topology.zip(neighbours).and_then(|(document, neighbours)| {
             let network = network(&document).ok()?;
             known.document = document;
             known.network = Some(network.clone());
-            Some(Arc::new(Surroundings::of(network, &neighbours)))
+            Some(Arc::new(Environment::of(network, &neighbours)))
         });
-        (known, around)
+        (known, environment)
     }
 
     fn topology_file(&self) -> PathBuf {
@@ -97,13 +97,13 @@ fn network(document: &str) -> Result<Arc<Network>, String> {
     topology.map(|topology| Arc::new(topology.network)).map_err(|errors| errors.to_string())
 }
 
-impl Teller {
+impl Notifier {
     /// Of a node; `known` is what was told before.
-    pub(crate) fn new(talk: Talk, events: Sender<Event>, inbox: Receiver<Tell>, known: Known) -> Self {
+    pub(crate) fn new(talk: Talk, events: Sender<Event>, inbox: Receiver<Notice>, known: Known) -> Self {
         Self { talk, events, inbox, known, tag: None, trouble: None }
     }
 
-    /// Until nobody listens any more.
+    /// Until the worker has ended.
     pub(crate) fn run(mut self) {
         let (mut pause, mut look_at) = (FIRST_PAUSE, Instant::now());
         loop {
@@ -154,21 +154,22 @@ impl Teller {
         if let Ok(text) = serde_json::to_string(&neighbours) {
             Known::write(&self.known.neighbours_file(), &text);
         }
-        let around = Arc::new(Surroundings::of(network, &neighbours));
-        let event = if is_other { Event::OtherNetwork(around) } else { Event::Around(around) };
+        let environment = Arc::new(Environment::of(network, &neighbours));
+        let event = if is_other { Event::OtherNetwork(environment) } else { Event::Environment(environment) };
         self.tag = Some(tag);
-        // Nobody listens any more: the inbox says so, too.
+        // That the receiver is gone shows at the inbox, too.
         let _ = self.events.send(event);
         Ok(())
     }
 
     /// Tells everything that waits. Of several requests for a session only the last counts: it says what is installed now.
-    fn tell(&mut self, first: Tell) -> Result<(), Error> {
+    fn tell(&mut self, first: Notice) -> Result<(), Error> {
         let mut all = vec![first];
         while let Ok(more) = self.inbox.try_recv() {
             all.push(more);
         }
-        let begins = |tell: &Tell| matches!(tell, Tell::Request(request) if matches!(request.ask, Ask::Begin { .. }));
+        let begins =
+            |tell: &Notice| matches!(tell, Notice::Request(request) if matches!(request.ask, Ask::Begin { .. }));
         let last = all.iter().rposition(begins);
         let mut result = Ok(());
         for (at, tell) in all.into_iter().enumerate() {
@@ -180,17 +181,17 @@ impl Teller {
         result
     }
 
-    fn tell_one(&mut self, tell: Tell) -> Result<(), Error> {
+    fn tell_one(&mut self, tell: Notice) -> Result<(), Error> {
         let request = match tell {
-            Tell::Report(epoch, measured) => return self.talk.report(epoch, measured).map(|_| ()),
-            Tell::See(sight) => {
+            Notice::Report(epoch, measured) => return self.talk.report(epoch, measured).map(|_| ()),
+            Notice::See(sight) => {
                 let links = sight.without_carrier.iter().cloned().collect();
                 if let Told::Done(()) = self.talk.see(sight.epoch, links)? {
                     let _ = self.events.send(Event::Seen(sight));
                 }
                 return Ok(());
             }
-            Tell::Request(request) => request,
+            Notice::Request(request) => request,
         };
         let answer = match request.ask {
             Ask::Begin { after, installed } => match self.talk.begin(after, installed)? {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use wayleave_contracts::{NameError, Named};
 
-/// Whose what belongs to nobody else is.
+/// The tenant of contracts and VMs that name none. It always exists.
 pub const DEFAULT_TENANT: &str = "default";
 
 /// A contract or a VM of a tenant.
