@@ -88,7 +88,7 @@ impl Environment {
         self.locations.iter().map(|(name, location)| (name.as_str(), *location))
     }
 
-    /// The end of a contract: a VM of the tenant; or a host, which stands for the tenant's VMs on it and for the host's own
+    /// The end of a contract: a VM of the tenant; or a host, which means the tenant's VMs on it and for the host's own
     /// interface. Empty if nothing has that name.
     ///
     /// A VM comes before a host of the same name, as the controller reads it.

@@ -268,7 +268,7 @@ impl<P: Plane> Node for HostDriver<P> {
         let mut reports = Vec::new();
         for one in &all {
             let before = self.told.get(&one.serial).copied().unwrap_or_default();
-            // Counts that are smaller than before have begun anew.
+            // Counters that are smaller than before were reset.
             let (packets, late) = if one.packets < before.0 { (0, 0) } else { before };
             if one.packets > packets {
                 reports.push(Measured {

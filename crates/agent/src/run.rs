@@ -35,7 +35,7 @@ pub struct Agents {
     nodes: Vec<(Sender<Event>, JoinHandle<()>)>,
 }
 
-/// A node before its loop: nobody else drives it.
+/// A node before its loop: no other process drives it.
 pub(crate) struct Owned {
     pub(crate) options: NodeOptions,
     pub(crate) settings: Settings,
@@ -72,7 +72,7 @@ impl Agents {
     }
 }
 
-/// Makes sure that nobody else drives these nodes, and that it can be done at all.
+/// Makes sure that no other process drives these nodes, and that this one has the rights to.
 pub(crate) fn own(nodes: Vec<NodeOptions>, settings: &Settings) -> Result<Vec<Owned>, String> {
     let enters = nodes.iter().any(|node| node.netns.is_some());
     if let Some(missing) = rights::missing(enters) {

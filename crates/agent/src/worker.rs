@@ -44,7 +44,7 @@ pub enum Event {
     Answered(u64, Answer),
     /// VMs moved, or something failed or was repaired.
     Environment(Arc<Environment>),
-    /// The controller has another network: everything is found out anew.
+    /// The controller has another network: everything is found out again.
     OtherNetwork(Arc<Environment>),
     /// Something has happened to an interface.
     Interfaces,

@@ -80,7 +80,7 @@ fn a_carrier_that_goes_and_comes_is_told_until_it_is_known() {
     let first = sight(&told, &events, 1);
     assert_eq!(first, CarrierState { epoch: 1, without_carrier: links(&[]) });
     events.send(Event::Seen(first)).unwrap();
-    // What goes is told at once, and again as long as nobody has heard it.
+    // A lost carrier is reported at once, and again until the controller has it.
     there.lock().unwrap().as_mut().unwrap().remove("up2");
     events.send(Event::Interfaces).unwrap();
     let gone = CarrierState { epoch: 1, without_carrier: links(&["s1->h1"]) };

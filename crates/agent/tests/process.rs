@@ -137,20 +137,20 @@ fn agent(config: &Path) -> Ends {
 }
 
 /// h1 with its own interface, whose other end is in a namespace with a name that goes with the value.
-struct Place {
+struct Site {
     apart: Apart,
     name: String,
     folder: PathBuf,
 }
 
-impl Drop for Place {
+impl Drop for Site {
     fn drop(&mut self) {
         let _ = Namespace::delete([self.name.as_str()]);
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-impl Place {
+impl Site {
     fn new() -> Option<Self> {
         let name = format!("wlagent-{}", std::process::id());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&name);
@@ -222,7 +222,7 @@ impl Place {
 
 #[test]
 fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_gone() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = Site::new() else { return };
     let controller = Controller::start(&place.folder, 0);
     let config = place.configuration(controller.port);
     let contract = json!({

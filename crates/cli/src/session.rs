@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use wayleave_contracts::Contract;
-use wayleave_explain::words::route_name;
+use wayleave_explain::sentences::route_name;
 use wayleave_explain::{Context, Names};
 use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model};
 use wayleave_roles::{Admission, Decision, Refusal, Request};

@@ -1,4 +1,4 @@
-//! Real packets through a lab: forwarded by their tags, measured, and late when nobody shapes.
+//! Real packets through a lab: forwarded by their tags, measured, and late without shaping.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 

@@ -31,7 +31,7 @@ pub struct SessionSpec {
 pub struct Session {
     /// Its number.
     pub epoch: u64,
-    /// How often the controller was started. Another one means: begin anew.
+    /// How often the controller was started. If it changes, begin a new session.
     pub generation: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A contract as it stands in a file, with what has become of it.
+//! A contract as in a file, with what has become of it.
 
 use std::num::NonZeroU16;
 

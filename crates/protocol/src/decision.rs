@@ -33,7 +33,7 @@ pub struct Decision {
     /// No packet takes longer, if it was admitted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bound_ns: Option<u64>,
-    /// The contracts that were moved to make room.
+    /// The contracts that were moved to admit it.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub moved: Vec<String>,
     /// The stable code of a refusal: `NO_PATH`, `RATE`, `LATENCY`, `BUFFER`, `QUOTA`, `POLICY`.

@@ -14,7 +14,7 @@ pub struct Problem {
     /// A stable name of the sort of problem: `urn:wayleave:problem:` and its code in lower case.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The sort of problem in a few words.
+    /// A short text for the sort of problem.
     pub title: String,
     /// The status code.
     pub status: u16,
@@ -73,7 +73,7 @@ macro_rules! codes {
                 match self { $(Self::$name => $status),* }
             }
 
-            /// In a few words.
+            /// A short text.
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$name => $title),* }
             }

@@ -35,7 +35,7 @@ pub struct Prospect {
     pub degraded: Vec<Broken>,
     /// Contracts that would be kept again.
     pub restored: Vec<Moved>,
-    /// Contracts that would be admitted, anew or with other terms.
+    /// Contracts that would be admitted: new ones, and those with other terms.
     pub admitted: Vec<Moved>,
     /// Contracts that would be refused.
     pub refused: Vec<Broken>,

@@ -1,4 +1,4 @@
-//! What the controller knows, in the words of the interface.
+//! From the controller's types to the documents of the interface.
 
 use wayleave_contracts::{Accounting, Order, Priority};
 use wayleave_controller::{self as controller, Controller, Decided, DecisionRecord, Grant, Trouble};
@@ -79,7 +79,7 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant) -> Contract {
     Contract { id: grant.id.to_string(), spec, status }
 }
 
-/// Why a contract is in its state: a stable code, and words.
+/// Why a contract is in its state: a stable code, and a message.
 fn reason(grant: &Grant) -> (Option<&'static str>, Option<String>) {
     match grant.state {
         controller::State::Degraded => match &grant.trouble {
@@ -97,14 +97,14 @@ fn reason(grant: &Grant) -> (Option<&'static str>, Option<String>) {
             None => (None, None),
         },
         controller::State::Violated => {
-            let words = grant
+            let message = grant
                 .violation
                 .map(|late| format!("{} packets came too late, the slowest after {}", late.packets, late.worst));
-            (Some("LATE_PACKETS"), words)
+            (Some("LATE_PACKETS"), message)
         }
         controller::State::Pending if grant.waits_for() > 0 => {
-            let words = format!("{} routes that were left have to be empty first", grant.waits_for());
-            (Some("WAITS"), Some(words))
+            let message = format!("{} routes that were left have to be empty first", grant.waits_for());
+            (Some("WAITS"), Some(message))
         }
         controller::State::Pending => {
             let starts = grant.order.starts.map(|starts| format!("it starts at {starts}"));
@@ -162,8 +162,8 @@ pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &contro
     let (verdict, bound_ns, moved, message) = match &record.decided {
         Decided::Admitted { bound, moved } => (Verdict::Admitted, Some(bound.as_nanos()), &moved[..], None),
         Decided::Refused(refusal) => {
-            let words = wayleave_explain::words::refusal(network, &record.order.contract, refusal);
-            (Verdict::Refused, None, &[][..], Some(wayleave_explain::words::sentence(&words)))
+            let clause = wayleave_explain::sentences::refusal(network, &record.order.contract, refusal);
+            (Verdict::Refused, None, &[][..], Some(wayleave_explain::sentences::sentence(&clause)))
         }
         Decided::Quota(short) => (Verdict::Refused, None, &[][..], Some(quota_short(short))),
     };

@@ -45,7 +45,7 @@ pub enum Did {
 pub enum Trouble {
     /// Nothing is done; trying again may help.
     Fails,
-    /// It is done, and nobody learns that: slow, or the answer is lost.
+    /// It is done, and that is not reported: slow, or the answer is lost.
     DoneUnheard,
     /// Nothing is done, ever.
     Impossible,

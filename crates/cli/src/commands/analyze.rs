@@ -6,7 +6,7 @@ mod report;
 
 use clap::{Args, ValueEnum};
 use wayleave_calculus::network::{Multiplexing, Options, Packetizer, PortNetwork, Shaping};
-use wayleave_explain::words;
+use wayleave_explain::sentences;
 use wayleave_formats::{Source, read_port_network};
 
 use crate::exit::{self, Exit};
@@ -176,7 +176,7 @@ impl AnalyzeArgs {
             let before = chosen.len();
             chosen.extend((0..flows.len()).filter(|&flow| is_named(&flows[flow].name, name)));
             if chosen.len() == before {
-                let near = words::nearest(name, flows.iter().map(|flow| flow.name.as_str()));
+                let near = sentences::nearest(name, flows.iter().map(|flow| flow.name.as_str()));
                 let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
                 let count = wayleave_explain::human::count(flows.len(), "flow");
                 let message = format!("there is no flow \"{name}\" among the {count} that are analysed{near}");

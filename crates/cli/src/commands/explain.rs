@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use wayleave_contracts::Contract;
-use wayleave_explain::{Before, Explained, human, look_around, text, words};
+use wayleave_explain::{Before, Explained, human, look_around, sentences, text};
 use wayleave_protocol::decision::{Decision, Verdict};
 use wayleave_roles::Refusal;
 
@@ -120,7 +120,7 @@ fn last_refusal(service: &Service, id: &str) -> Result<Option<u64>, Failure> {
 /// The contract of this name.
 fn find<'a>(lists: &'a Lists, name: &str) -> Result<(Place, &'a Contract), Failure> {
     lists.iter().find(|(_, contract)| contract.name == name).ok_or_else(|| {
-        let near = words::nearest(name, lists.iter().map(|(_, contract)| contract.name.as_str()));
+        let near = sentences::nearest(name, lists.iter().map(|(_, contract)| contract.name.as_str()));
         let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
         let count = human::count(lists.len(), "contract");
         Failure::Usage(format!("there is no contract \"{name}\" among the {count} that were read{near}"))
@@ -140,7 +140,7 @@ fn decide_those_before(session: &mut Session, lists: &Lists, name: &str, is_forc
 
 /// What can be said against the contract whatever else is admitted, at its place in the file.
 fn locate(session: &Session, lists: &Lists, place: Place, contract: &Contract, refusal: &Refusal) {
-    if let Some((field, message)) = words::finding(&session.network, contract, refusal) {
+    if let Some((field, message)) = sentences::finding(&session.network, contract, refusal) {
         eprintln!("{}", lists.finding(place, field, &message));
     }
 }

@@ -11,8 +11,8 @@ use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
 use wayleave_experiments::{CATALOGUE, Effort, Entry, Failed, Run, find};
 use wayleave_explain::human;
+use wayleave_explain::sentences::nearest;
 use wayleave_explain::table::write_table;
-use wayleave_explain::words::nearest;
 
 use crate::args::OutputFormat;
 use crate::exit::{self, Exit};

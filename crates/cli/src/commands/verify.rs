@@ -183,7 +183,7 @@ impl VerifyArgs {
             return Ok(Some(number));
         }
         let names = claim.promises.iter().map(|promise| promise.name.as_str());
-        let hint = wayleave_explain::words::nearest(name, names).map(|near| format!("; did you mean \"{near}\"?"));
+        let hint = wayleave_explain::sentences::nearest(name, names).map(|near| format!("; did you mean \"{near}\"?"));
         Err(Failure::Usage(format!("no contract \"{name}\" is admitted{}", hint.unwrap_or_default())))
     }
 }

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write, stdout};
 use comfy_table::{Cell, Color, Table};
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{self, Layout, USUAL_WIDTH};
-use wayleave_explain::{Decided, EventKind, words};
+use wayleave_explain::{Decided, EventKind, sentences};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
@@ -71,7 +71,7 @@ impl RequestTable {
                 ("admitted", decision.bound.up(), detail)
             }
             Err(refusal) => {
-                let sentence = words::refusal(network, contract, refusal);
+                let sentence = sentences::refusal(network, contract, refusal);
                 let detail = Detail::Text(sentence + decided.afterwards());
                 (refusal.reason().code(), "-".to_owned(), detail)
             }
@@ -79,7 +79,7 @@ impl RequestTable {
         let event = decided.event.map_or_else(String::new, |(kind, at)| {
             format!("{at} {}", if kind == EventKind::Add { "add" } else { "change" })
         });
-        let (from, to) = (words::name(network, contract.from), words::name(network, contract.to));
+        let (from, to) = (sentences::name(network, contract.from), sentences::name(network, contract.to));
         let (name, ends) = (shortened(&contract.name), format!("{} -> {}", shortened(from), shortened(to)));
         let bound = format!("{bound} / {}", deadline.down());
         self.rows.push(Row { event, name, ends, decision, bound, detail });
@@ -165,7 +165,7 @@ fn shortened(name: &str) -> String {
 
 /// A route that is broken into lines only before a link.
 fn route(session: &Session, route: &Route) -> String {
-    words::route(&session.network, route).replace("]- ", "]-\u{a0}")
+    sentences::route(&session.network, route).replace("]- ", "]-\u{a0}")
 }
 
 fn decision(text: &str) -> Cell {

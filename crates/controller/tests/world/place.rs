@@ -59,7 +59,7 @@ pub(crate) struct Weather {
     pub(crate) calendar_jumps: bool,
     /// How often agents ask: often, since histories are short.
     pub(crate) pace: Pace,
-    /// Whether many small contracts meet at one host: those in a hurry need the fast queues there, and others have to make room.
+    /// Whether many small contracts meet at one host: those in a hurry need the fast queues there, and others have to move.
     pub(crate) is_crowd: bool,
     /// How many things clients do.
     pub(crate) wishes: u64,

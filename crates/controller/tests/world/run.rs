@@ -48,7 +48,7 @@ pub(crate) struct World {
     pub(crate) is_calm: bool,
     pub(crate) wire: Wire,
     now: Time,
-    /// When this controller was loaded, and the how-manieth it is.
+    /// When this controller was loaded, and how many were loaded before it.
     born: Time,
     life: u64,
     store: Store,

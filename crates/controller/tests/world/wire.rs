@@ -2,7 +2,7 @@
 //!
 //! What has to hold at every moment is that all of it together is admissible. Why that is the right set: a queue keeps its budget if the
 //! token buckets of all routes through it, with bursts grown by the budgets before, pass its check. So it is enough to look at the
-//! routes on which packets can be at that moment, whoever reserved what:
+//! routes on which packets can be at that moment, whatever is reserved for whom:
 //! - a rule that is installed sends over each of its routes, with its whole bucket on each;
 //! - a rule that was replaced or removed may have packets under way for as long as its bound says, and not longer, provided that the
 //!   promise has held so far, which is what was checked at every moment before.
@@ -12,7 +12,7 @@
 //! through, if one is the larger in rate and burst: in front of those hops all of them have waited in the same queues. Behind, both
 //! routes count in full. The very same route with the same bucket counts once, in whatever versions it is installed.
 //!
-//! Links that are down carry packets here all the same. That too is more than can happen, and covers the operator who takes
+//! Links that are down carry packets here all the same. That too is more than can happen, and covers an operator that takes
 //! a working link out of service.
 //!
 //! A host that is declared down although it sends is the one thing that a controller cannot know. Until that host has begun a session
@@ -38,7 +38,7 @@ pub(crate) struct Flow {
     pub(crate) burst: u64,
     /// Hops at its beginning where another flow stands for its packets.
     pub(crate) covered: usize,
-    /// The how-manieth that is the same in all of that.
+    /// Counts flows that are equal in all of that, from 0.
     pub(crate) copy: u64,
 }
 

@@ -12,16 +12,16 @@ use wayleave_units::{Rate, Time};
 
 use super::Page;
 use crate::human::{Human, count};
+use crate::sentences;
 use crate::table::{write_table, write_wrapped};
-use crate::words;
 
-/// A term in words, and its time.
+/// The name of a term, and its time.
 pub(super) fn term(page: &Page<'_>, term: Term) -> (String, Time) {
     let network = page.context.network;
     match term {
         Term::Processing(node, time) => (format!("processing in {}", network.node(node).name), time),
         Term::Propagation(link, time) => (format!("propagation on {}", network.link(link).name), time),
-        Term::Queue(hop, time) => (words::queue(network, hop.link, hop.queue), time),
+        Term::Queue(hop, time) => (sentences::queue(network, hop.link, hop.queue), time),
         Term::Service(node, time) => {
             (format!("service of {}, with all that it accepts", network.node(node).name), time)
         }

@@ -75,7 +75,7 @@ pub(crate) async fn tokens(shared: Arc<Shared>, call: Call) -> Outcome {
     Ok(page.of(items.map(|(name, (token, _))| (name, token.json.clone()))))
 }
 
-/// How many of a list that stands in the order of the topology come before the page.
+/// How many items of a list in the order of the topology come before the page.
 fn skip<T>(page: &Page, find: impl Fn(&str) -> Option<T>, number: impl Fn(T) -> u32) -> Result<u32, Box<Problem>> {
     match &page.after {
         None => Ok(0),

@@ -11,9 +11,9 @@ use wayleave_units::Time;
 
 use crate::answer::{Answer, Outcome, fault, input_errors, invalid, not_found};
 use crate::http::call::Call;
-use crate::imagine::wall;
 use crate::render;
 use crate::shared::Shared;
+use crate::trial::wall;
 
 /// VMs as the controller that is asked has them.
 struct Forked<'a>(&'a Controller);
@@ -33,7 +33,7 @@ pub(crate) async fn ask(shared: Arc<Shared>, call: Call) -> Outcome {
         let prospect = controller.ask(now, question).map_err(fault)?;
         Ok(Answer::json(200, &shape(controller, prospect)))
     };
-    shared.imagine(asks).await
+    shared.try_out(asks).await
 }
 
 fn read(controller: &Controller, question: &Question) -> Result<controller::Question, Box<Problem>> {
@@ -50,7 +50,7 @@ fn read(controller: &Controller, question: &Question) -> Result<controller::Ques
             let mut problem = input_errors(&errors);
             problem.detail =
                 format!("apply, contract {}: {}", at + 1, problem.errors.first().map_or("", |one| &one.detail));
-            // Their places are those of a text that nobody has written.
+            // Lines and columns would be those of a text that the client has not written.
             problem.errors.iter_mut().for_each(|error| (error.line, error.column) = (None, None));
             problem
         })?;

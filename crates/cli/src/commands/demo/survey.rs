@@ -69,7 +69,7 @@ pub(super) fn ask(network: &Network, index: usize, contract: &Contract) -> Ask {
 /// What stood in the way of a request, after "but".
 pub(super) fn obstacle(session: &Session, contract: &Contract, refusal: &Refusal) -> String {
     let Refusal::Blocked { binding, .. } = refusal else {
-        return wayleave_explain::words::refusal(&session.network, contract, refusal);
+        return wayleave_explain::sentences::refusal(&session.network, contract, refusal);
     };
     let (link, queue) = (&session.network.link(binding.link()).name, binding.queue());
     let broken = match *binding {

@@ -11,7 +11,7 @@ use crate::answer::{Outcome, problem};
 use crate::shared::Shared;
 
 /// Makes it of what is on disk, and asks it.
-pub(crate) fn imagine(shared: &Shared, question: impl FnOnce(&mut Controller) -> Outcome) -> Outcome {
+pub(crate) fn try_out(shared: &Shared, question: impl FnOnce(&mut Controller) -> Outcome) -> Outcome {
     let records: Vec<(Kind, String, Arc<str>)> = {
         let tables = shared.view.read();
         tables.records.iter().map(|((kind, key), body)| (*kind, key.clone(), body.clone())).collect()

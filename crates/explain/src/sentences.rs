@@ -138,7 +138,7 @@ fn qjump(refusal: &Refusal) -> String {
     }
 }
 
-/// What stands in the way of one of several disjoint routes.
+/// What blocks one of several disjoint routes.
 fn copy_refusal(network: &Network, contract: &Contract, refused: &Refusal) -> String {
     match refused {
         Refusal::Deadline { fastest, deadline } => {

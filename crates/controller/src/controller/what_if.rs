@@ -1,8 +1,8 @@
 //! What would be if something failed, came back, were asked for, ended or emptied.
 //!
-//! The question is put to a controller that was made for it (`Controller::load` with [`Southbound::Assumed`]), which is thrown away
-//! afterwards: it does what is asked, and what is different then is the answer. Between two steps so much time passes that every
-//! route that was left is empty, since a person who asks means the state after it all.
+//! The question is put to a controller that was made for it (`Controller::load` with [`Southbound::Assumed`]) and is thrown away
+//! afterwards: it does what is asked, and what is different then is the answer. Between two steps time passes until no release is
+//! pending, since the answer is about the state after all of it.
 //!
 //! [`Southbound::Assumed`]: crate::Southbound::Assumed
 
@@ -10,52 +10,18 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::Order;
-use wayleave_topology::{NodeId, Route};
-
-use crate::clock::Now;
-use crate::command::{Applied, Check, Command, ElementName, Fault, Mode, Reply, Standing};
-use crate::controller::Controller;
-use crate::vms::VmWish;
 use wayleave_protocol::Id;
 use wayleave_protocol::contract::State;
+use wayleave_topology::{NodeId, Route};
 
-/// What is asked; the steps are taken in this order.
-#[derive(Clone, Debug, Default)]
-pub struct Question {
-    /// What fails.
-    pub fail: Vec<ElementName>,
-    /// What is up again.
-    pub restore: Vec<ElementName>,
-    /// Which contracts end.
-    pub delete: Vec<Id>,
-    /// Which contracts are created, or get other terms.
-    pub apply: Vec<Order>,
-    /// From which hosts all VMs go elsewhere, by fit, with their contracts.
-    pub drain: Vec<String>,
-}
+use super::Controller;
+use crate::clock::Now;
+use crate::command::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Reply, VmWish, id_of};
+use crate::question::{Prospect, Question};
 
-/// What would be.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Prospect {
-    /// Contracts that would go another way.
-    pub rerouted: Vec<Id>,
-    /// Contracts that would be kept no longer.
-    pub degraded: Vec<Id>,
-    /// Contracts that would be kept again.
-    pub restored: Vec<Id>,
-    /// Contracts that would be admitted: new ones, and those with other terms.
-    pub admitted: Vec<Id>,
-    /// Contracts that would be refused.
-    pub refused: Vec<(Id, Fault)>,
-    /// Contracts that would be ended.
-    pub deleted: Vec<Id>,
-    /// VMs that would be elsewhere: from where, and to where if any host is left.
-    pub placed: Vec<(Id, NodeId, Option<NodeId>)>,
-}
-
-/// How a contract stands.
+/// What is compared of a contract.
 #[derive(PartialEq, Eq)]
-struct Place {
+struct Snapshot {
     is_degraded: bool,
     routes: Vec<Route>,
 }
@@ -66,7 +32,7 @@ impl Controller {
     /// # Errors
     /// If something is asked about that is not there.
     pub fn ask(&mut self, now: Now, question: Question) -> Result<Prospect, Fault> {
-        let before = self.places();
+        let before = self.snapshots();
         let mut prospect = Prospect::default();
         for element in question.fail {
             self.step(now, Command::SetElement { element, down: Some("what if".to_owned()) })?;
@@ -87,23 +53,23 @@ impl Controller {
         Ok(prospect)
     }
 
-    /// One step, and time until nothing is on its way out any more.
+    /// One step, and time until no release is pending.
     fn step(&mut self, now: Now, command: Command) -> Result<Reply, Fault> {
-        let reply = self.handle(Now { steady: self.now.steady, ..now }, command)?;
-        while self.leavings.iter().next().is_some() {
+        let reply = self.handle(Now { steady: self.enforcement().now().steady, ..now }, command)?;
+        while self.enforcement().releases().iter().next().is_some() {
             let Some(due) = self.due().0 else { break };
             self.tick(Now { steady: due, ..now });
         }
         Ok(reply)
     }
 
-    fn places(&self) -> BTreeMap<Id, Place> {
+    fn snapshots(&self) -> BTreeMap<Id, Snapshot> {
         let there = self.grants().filter(|grant| !grant.is_ended());
         let place = |grant| self.routes(grant).into_iter().map(|(_, route)| route).collect();
         there
             .map(|grant| {
                 let is_degraded = grant.state == State::Degraded;
-                (grant.id.clone(), Place { is_degraded, routes: place(grant) })
+                (grant.id.clone(), Snapshot { is_degraded, routes: place(grant) })
             })
             .collect()
     }
@@ -116,8 +82,8 @@ impl Controller {
         is_asked: bool,
     ) -> Result<(), Fault> {
         for order in orders {
-            let (mode, standing) = (Mode::Each, Standing::ForGood);
-            let reply = self.step(now, Command::Apply { orders: vec![(order, Check::None)], mode, standing })?;
+            let (mode, effect) = (Mode::Each, Effect::Commit);
+            let reply = self.step(now, Command::Apply { orders: vec![(order, Check::None)], mode, effect })?;
             let Reply::Each(applied) = reply else { continue };
             for Applied { id, result, .. } in applied {
                 match result {
@@ -145,7 +111,7 @@ impl Controller {
         // Those of higher priority find their places first.
         orders.sort_by_key(|order| Reverse(order.priority));
         for order in &orders {
-            let ids = vec![(crate::apply::id_of(order), Check::None)];
+            let ids = vec![(id_of(order), Check::None)];
             self.step(now, Command::Delete { ids })?;
         }
         for (id, _) in &vms {
@@ -162,7 +128,7 @@ impl Controller {
             prospect.placed.push((id, from, to));
         }
         for order in &mut orders {
-            let id = crate::apply::id_of(order);
+            let id = id_of(order);
             for (name, end) in [(&order.from, &mut order.contract.from), (&order.to, &mut order.contract.to)] {
                 if let Some(node) = self.end_of(&id, name) {
                     *end = node;
@@ -177,8 +143,8 @@ impl Controller {
         node.ok_or_else(|| Fault::NotFound { what: "host", name: name.to_owned() })
     }
 
-    fn compare(&self, before: &BTreeMap<Id, Place>, prospect: &mut Prospect) {
-        for (id, after) in self.places() {
+    fn compare(&self, before: &BTreeMap<Id, Snapshot>, prospect: &mut Prospect) {
+        for (id, after) in self.snapshots() {
             let Some(old) = before.get(&id).filter(|old| **old != after) else { continue };
             match (old.is_degraded, after.is_degraded) {
                 (false, true) => prospect.degraded.push(id),

@@ -77,7 +77,7 @@ pub(crate) async fn readyz(shared: Arc<Shared>, _call: Call) -> Outcome {
     let health = shared.view.read().health.clone();
     match health {
         Health::Ready => Ok(Answer::of(200, TEXT, "ok\n")),
-        // Without a token nobody is told of paths and errors.
+        // Paths and errors are shown only with a token.
         Health::Broken(_) => {
             Ok(Answer::of(503, TEXT, "the ledger cannot be written; /v1/status and the log say why\n"))
         }
