@@ -37,7 +37,6 @@ mod benchmark;
 mod columns;
 mod containerlab;
 mod contracts;
-mod diagnostic;
 mod document;
 mod events;
 mod excerpt;
@@ -64,6 +63,8 @@ mod syntax;
 mod tenants;
 mod topology;
 mod tree;
+#[cfg(test)]
+mod tree_tests;
 mod words;
 mod write;
 
@@ -73,7 +74,6 @@ pub use contracts::{
     Addressed, ContractField, ContractList, Listed, OrderList, Places, Written, WrittenList, read_contracts,
     read_order, read_orders, read_written,
 };
-pub use diagnostic::Report;
 pub use document::{API_VERSION, Kind, kind_of};
 pub use events::{EventList, read_events};
 pub use graph::{

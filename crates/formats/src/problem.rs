@@ -51,8 +51,7 @@ pub enum ProblemKind {
 
 /// One thing that is wrong, and where.
 ///
-/// `Display` gives `file:line:column: message`, the source line with a caret, the context and the hint;
-/// [`Report`](crate::Report) is the same for `miette`.
+/// `Display` gives `file:line:column: message`, the source line with a caret, the context and the hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     kind: ProblemKind,

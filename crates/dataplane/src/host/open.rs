@@ -48,9 +48,9 @@ impl Host {
         let shared = settings.measure.as_deref().unwrap_or(folder);
         fs::create_dir_all(shared).map_err(|error| Error::at("making", shared, error))?;
         let pins = Pins::open(folder, object, |loader| {
-            loader.map_pin_path(shared);
+            loader.default_map_pin_directory(shared);
             for map in ["rules", "buckets"] {
-                loader.set_max_entries(map, settings.contracts.max(1));
+                loader.map_max_entries(map, settings.contracts.max(1));
             }
         })?;
         let mut host = Self::over(folder.to_owned(), pins, owner)?;

@@ -110,16 +110,16 @@ fn a_long_name_is_shortened_and_control_characters_are_escaped() {
 }
 
 #[test]
-fn miette_gets_the_same_place_hint_and_text() {
-    use miette::Diagnostic;
+fn a_problem_tells_its_message_place_context_and_hint_apart() {
     let errors = one(&with("h2", "h77")).unwrap_err();
-    let reports: Vec<_> = errors.reports().collect();
-    assert_eq!(reports[0].to_string(), "there is no node \"h77\"");
-    let label = reports[0].labels().unwrap().next().unwrap();
-    assert_eq!((label.len(), label.label()), (3, Some("in contract \"a\"")));
-    let contents = reports[0].source_code().unwrap().read_span(label.inner(), 0, 0).unwrap();
-    assert_eq!((contents.name(), contents.line(), contents.column()), (Some("contracts.yaml"), 4, 31));
-    assert!(reports[0].help().unwrap().to_string().contains("9 hosts"));
+    let problem = &errors.problems()[0];
+    assert_eq!(problem.message(), "there is no node \"h77\"");
+    let location = problem.location().unwrap();
+    assert_eq!((location.line, location.column), (5, 32));
+    assert_eq!(&problem.source_text().text()[location.bytes.clone()], "h77");
+    assert_eq!(problem.source_text().name(), "contracts.yaml");
+    assert_eq!(problem.context(), Some("contract \"a\""));
+    assert!(problem.hint().unwrap().contains("9 hosts"));
 }
 
 // --- Values ------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ fn validator(kind: &str) -> jsonschema::Validator {
 
 fn example(name: &str) -> Value {
     let text = std::fs::read_to_string(format!("{}/examples/{name}.yaml", folder())).unwrap();
-    serde_saphyr::from_str(&text).unwrap()
+    serde_norway::from_str(&text).unwrap()
 }
 
 #[test]

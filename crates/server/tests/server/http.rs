@@ -1,6 +1,5 @@
 //! What is not as it should be is answered in words, wherever it happens.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -9,6 +8,9 @@ use wayleave_server::Limits;
 use wayleave_server::disk::Memory;
 
 use crate::common::{Scratch, World, contract, options};
+
+/// What ends a body in chunks (RFC 9112, section 7.1).
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 #[test]
 fn wrong_requests_are_problems() {
@@ -68,16 +70,58 @@ fn a_huge_body_is_refused_before_it_is_read() {
     let world = World::new();
     let body = vec![b' '; (1 << 20) + 1];
     world.client.send("PUT", "/v1/contracts/a", &[], &body).is_problem(413, "TOO_LARGE");
-    // Without its length said in advance.
-    let mut stream = world.client.begin("PUT", "/v1/contracts/a", &[("transfer-encoding", "chunked"), ("x", "y")], b"");
-    for _ in 0..300 {
-        let mut piece = b"2000\r\n".to_vec();
-        piece.extend(vec![b' '; 0x2000]);
-        piece.extend(b"\r\n");
-        if stream.write_all(&piece).is_err() {
-            break;
+    world.client.get("/v1/contracts/a").is_problem(404, "NOT_FOUND");
+}
+
+#[test]
+fn a_body_in_chunks_arrives_whole() {
+    let world = World::new();
+    let text = contract("h1", "h16", "10Mbit").to_string();
+    let body = text.as_bytes();
+    let many: Vec<&[u8]> = body.chunks(1).collect();
+    let (front, back) = body.split_at(body.len() / 2);
+    for (name, chunks) in [("one", vec![body]), ("two", vec![front, back]), ("many", many)] {
+        let path = format!("/v1/contracts/{name}");
+        world.client.send_chunks(&path, &chunks, LAST_CHUNK).is(201);
+        let known = world.client.get(&path).is(200).json();
+        for (key, value) in [("from", "h1"), ("to", "h16"), ("rate", "10Mbit"), ("burst", "3kB"), ("deadline", "5ms")] {
+            assert_eq!(known[key], value, "in chunks: {name}");
         }
     }
+}
+
+#[test]
+fn a_body_in_chunks_is_accepted_up_to_the_limit_and_refused_beyond() {
+    let world = World::new();
+    let limit = Limits::default().body_bytes;
+    let mut body = contract("h1", "h16", "10Mbit").to_string().into_bytes();
+    body.resize(limit, b' ');
+    let chunks: Vec<&[u8]> = body.chunks(0x2000).collect();
+    world.client.send_chunks("/v1/contracts/a", &chunks, LAST_CHUNK).is(201);
+
+    let mut more = chunks.clone();
+    more.push(b" ");
+    // With its end, and without: the answer does not wait for an end that never comes.
+    for end in [LAST_CHUNK, b""] {
+        let refused = world.client.send_chunks("/v1/contracts/b", &more, end).is_problem(413, "TOO_LARGE");
+        assert!(refused["detail"].as_str().unwrap().contains(&limit.to_string()), "{refused}");
+    }
+    // Far too long, so that the client still sends when it is refused.
+    let endless = vec![chunks[1]; 1000];
+    world.client.send_chunks("/v1/contracts/b", &endless, b"").is_problem(413, "TOO_LARGE");
+    world.client.get("/v1/contracts/b").is_problem(404, "NOT_FOUND");
+    world.client.get("/v1/contracts/a").is(200);
+}
+
+#[test]
+fn chunks_that_are_none_are_a_problem_and_do_nothing() {
+    let world = World::new();
+    let text = contract("h1", "h16", "10Mbit").to_string();
+    let (front, back) = text.as_bytes().split_at(text.len() / 2);
+    for end in [&b"no size\r\n"[..], b"-1\r\n", b"fffffffffffffffff\r\n"] {
+        world.client.send_chunks("/v1/contracts/a", &[front, back], end).is_problem(400, "INVALID");
+    }
+    world.client.get("/v1/contracts/a").is_problem(404, "NOT_FOUND");
 }
 
 #[test]

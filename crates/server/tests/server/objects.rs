@@ -83,7 +83,10 @@ fn what_is_down_moves_contracts_and_comes_back() {
     let status = client.get("/v1/contracts/a").json()["status"].clone();
     assert_eq!((&status["state"], &status["reason"]), (&json!("degraded"), &json!("FAILURE")), "{status}");
     assert!(status["message"].as_str().unwrap().contains(uplink), "{status}");
-    client.get("/v1/contracts?state=degraded").is(200);
+    let listed = client.get("/v1/contracts?state=degraded").is(200).json();
+    let ids: Vec<_> = listed["items"].as_array().unwrap().iter().map(|item| &item["id"]).collect();
+    assert_eq!(ids, ["default:a"], "{listed}");
+    assert_eq!(client.get("/v1/contracts?state=admitted").is(200).json()["items"], json!([]));
     let whole = client.get("/v1/status").json();
     assert_eq!((&whole["contracts"]["degraded"], &whole["down"]), (&json!(1), &json!(2)), "{whole}");
     assert_eq!(client.put(&state(uplink), &json!({ "state": "up" })).is(200).json()["restored"], json!(["default:a"]));
