@@ -4,7 +4,6 @@ use wayleave_agent::machine::{Agent, Answer, Ask, Request};
 use wayleave_contracts::Order;
 use wayleave_controller::{Check, Command, Effect, ElementName, Fault, Kind, Mode, Now, Reply};
 use wayleave_protocol::agent::Measured;
-use wayleave_units::Time;
 
 use super::World;
 use crate::checks::{self, Store};
