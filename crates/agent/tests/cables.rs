@@ -13,7 +13,6 @@ use wayleave_agent::machine::{Answer, Ask, Driver, NotDone};
 use wayleave_agent::worker::{Cables, CarrierState, Event, Notice, Worker};
 use wayleave_protocol::agent::Measured;
 use wayleave_protocol::agent::Rule;
-use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::Time;
 
 /// A node that does nothing.
@@ -62,7 +61,6 @@ fn sight(told: &Receiver<Notice>, events: &Sender<Event>, epoch: u64) -> Carrier
 
 #[test]
 fn a_carrier_that_goes_and_comes_is_told_until_it_is_known() {
-    let network = Arc::new(build::star(2, Cabling::default()).unwrap());
     let (events, heard) = channel();
     let (notifier, told) = channel();
     let (poller, _asked) = sync_channel(1);
