@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use wayleave_topology::{LinkId, NodeId, NodeKind};
 
-use crate::surroundings::Surroundings;
+use crate::environment::Environment;
 
 /// Routes to one destination, at most; the sender chooses by flow.
 pub const MOST_ROUTES: usize = 4;
@@ -14,7 +14,7 @@ pub const MOST_ROUTES: usize = 4;
 /// The shortest routes from a host to all others, over what is up.
 #[derive(Debug)]
 pub struct Routes<'a> {
-    around: &'a Surroundings,
+    environment: &'a Environment,
     from: NodeId,
     /// Per node: hops from the host.
     hops: Vec<Option<u32>>,
@@ -22,8 +22,8 @@ pub struct Routes<'a> {
 
 impl<'a> Routes<'a> {
     /// From this host.
-    pub fn from(around: &'a Surroundings, from: NodeId) -> Self {
-        let network = around.network();
+    pub fn from(environment: &'a Environment, from: NodeId) -> Self {
+        let network = environment.network();
         let mut hops = vec![None; network.nodes().len()];
         hops[from.index()] = Some(0);
         let mut queue = VecDeque::from([from]);
@@ -33,7 +33,7 @@ impl<'a> Routes<'a> {
             if node != from && network.node(node).kind == NodeKind::Host {
                 continue;
             }
-            for &link in network.links_from(node).iter().filter(|&&link| around.is_up(link)) {
+            for &link in network.links_from(node).iter().filter(|&&link| environment.is_up(link)) {
                 let to = network.link(link).to;
                 if hops[to.index()].is_none() {
                     hops[to.index()] = next;
@@ -41,7 +41,7 @@ impl<'a> Routes<'a> {
                 }
             }
         }
-        Self { around, from, hops }
+        Self { environment, from, hops }
     }
 
     /// Up to [`MOST_ROUTES`] shortest ones to this host; none if nothing leads there. Different pairs of hosts prefer different ones, and
@@ -61,10 +61,10 @@ impl<'a> Routes<'a> {
             found.push(behind.iter().rev().copied().collect());
             return;
         }
-        let network = self.around.network();
+        let network = self.environment.network();
         let is_nearer = |&link: &LinkId| {
             let from = self.hops[network.link(link).from.index()];
-            from.map(|hops| hops + 1) == self.hops[node.index()] && self.around.is_up(link)
+            from.map(|hops| hops + 1) == self.hops[node.index()] && self.environment.is_up(link)
         };
         // A host that is no end of the route is farther away than any switch behind it, except the sender itself.
         let is_way = |&link: &LinkId| {
@@ -98,27 +98,27 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
-    use wayleave_api::agent::Neighbours;
+    use wayleave_protocol::agent::Neighbours;
     use wayleave_topology::builders::{FatTree, build};
 
     use super::*;
 
-    fn fat_tree(down_nodes: &[&str]) -> Surroundings {
+    fn fat_tree(down_nodes: &[&str]) -> Environment {
         let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
         let down_nodes = down_nodes.iter().map(|name| (*name).to_owned()).collect();
-        Surroundings::of(network, &Neighbours { down_nodes, ..Neighbours::default() })
+        Environment::of(network, &Neighbours { down_nodes, ..Neighbours::default() })
     }
 
-    fn hosts(around: &Surroundings) -> Vec<NodeId> {
-        around.network().hosts().collect()
+    fn hosts(environment: &Environment) -> Vec<NodeId> {
+        environment.network().hosts().collect()
     }
 
     #[test]
     fn every_pair_of_hosts_has_its_shortest_routes() {
-        let around = fat_tree(&[]);
-        let hosts = hosts(&around);
+        let environment = fat_tree(&[]);
+        let hosts = hosts(&environment);
         for &from in &hosts {
-            let routes = Routes::from(&around, from);
+            let routes = Routes::from(&environment, from);
             for &to in hosts.iter().filter(|&&to| to != from) {
                 let found = routes.to(to);
                 let different: BTreeSet<&Vec<LinkId>> = found.iter().collect();
@@ -137,8 +137,8 @@ mod tests {
                     assert_eq!(route.len(), hops);
                     let mut at = from;
                     for link in route {
-                        assert_eq!(around.network().link(link).from, at);
-                        at = around.network().link(link).to;
+                        assert_eq!(environment.network().link(link).from, at);
+                        at = environment.network().link(link).to;
                     }
                     assert_eq!(at, to);
                 }
@@ -148,13 +148,13 @@ mod tests {
 
     #[test]
     fn what_is_down_is_gone_round_or_leaves_no_route() {
-        let around = fat_tree(&["core1", "core2"]);
-        let hosts = hosts(&around);
+        let environment = fat_tree(&["core1", "core2"]);
+        let hosts = hosts(&environment);
         let (first, last) = (hosts[0], *hosts.last().unwrap());
-        let found = Routes::from(&around, first).to(last);
+        let found = Routes::from(&environment, first).to(last);
         assert_eq!(found.len(), 2);
-        let cores = |name: &str| around.network().find_node(name).unwrap();
-        let through = |link: &LinkId| [cores("core1"), cores("core2")].contains(&around.network().link(*link).to);
+        let cores = |name: &str| environment.network().find_node(name).unwrap();
+        let through = |link: &LinkId| [cores("core1"), cores("core2")].contains(&environment.network().link(*link).to);
         assert!(!found.iter().flatten().any(through));
         let cut = fat_tree(&["core1", "core2", "core3", "core4"]);
         assert_eq!(Routes::from(&cut, first).to(last), Vec::<Vec<LinkId>>::new());
@@ -163,9 +163,9 @@ mod tests {
 
     #[test]
     fn pairs_are_spread_over_equal_routes() {
-        let around = fat_tree(&[]);
-        let hosts = hosts(&around);
-        let firsts = hosts[..8].iter().map(|&from| Routes::from(&around, from).to(hosts[15])[0][2]);
+        let environment = fat_tree(&[]);
+        let hosts = hosts(&environment);
+        let firsts = hosts[..8].iter().map(|&from| Routes::from(&environment, from).to(hosts[15])[0][2]);
         assert!(firsts.collect::<BTreeSet<_>>().len() > 2);
     }
 }

@@ -65,7 +65,7 @@ fn name(index: u32) -> Option<String> {
     nix::net::if_::if_indextoname(index).ok()?.into_string().ok()
 }
 
-/// Detaches the program of an interface, and the place of programs if nobody else has one there. There may be none.
+/// Detaches the program of an interface, and the place of programs if no other program is there. There may be none.
 fn detach(interface: &str) {
     let tc = |arguments: &[&str]| output(&Namespace::here(), "tc", arguments);
     let _ = tc(&["filter", "del", "dev", interface, "ingress", "pref", "1", "handle", "1", "bpf"]);

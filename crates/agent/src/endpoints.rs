@@ -1,7 +1,7 @@
-//! Which interfaces belong to whom: what the configuration says, and what was said since.
+//! Which interface belongs to which endpoint: what the configuration says, and what was said since.
 //!
 //! Endpoints come and go with VMs. `wayleave agent endpoint add` puts a file into a folder of the node, `remove` takes it out; the agent
-//! looks there twice a second. So nothing is lost when no agent runs, and whoever starts VMs needs no connection to it.
+//! looks there twice a second. So nothing is lost when no agent runs, and the program that starts VMs needs no connection to it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use wayleave_contracts::Named;
-use wayleave_controller::DEFAULT_TENANT;
+use wayleave_protocol::DEFAULT_TENANT;
 
 /// The endpoints of a host.
 #[derive(Clone, Debug)]

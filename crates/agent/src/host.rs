@@ -3,29 +3,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use wayleave_api::agent::Measured;
-use wayleave_controller::Rule;
+use crate::machine::{Driver, NotDone};
 use wayleave_dataplane::host::{HostPath, HostRule};
-use wayleave_southbound::{Driver, NotDone};
+use wayleave_protocol::agent::Measured;
+use wayleave_protocol::agent::Rule;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Time;
 use wayleave_wire::Mac;
 
 use crate::best_effort::Routes;
 use crate::endpoints::Declared;
+use crate::environment::Environment;
 use crate::memo::Memo;
 use crate::node::Node;
 use crate::plane::Plane;
-use crate::resolve::{Here, best_effort, resolve};
-use crate::surroundings::Surroundings;
-use crate::words;
+use crate::resolve::{Here, Readable, best_effort, resolve};
 
 /// The driver of a host.
 #[derive(Debug)]
 pub struct HostDriver<P> {
     plane: P,
     host: NodeId,
-    around: Arc<Surroundings>,
+    environment: Arc<Environment>,
     memo: Memo,
     /// Interfaces by the names of links, as configured.
     links: BTreeMap<LinkId, String>,
@@ -59,7 +58,7 @@ impl<P: Plane> HostDriver<P> {
     pub fn open(
         mut plane: P,
         host: NodeId,
-        around: Arc<Surroundings>,
+        environment: Arc<Environment>,
         memo: Memo,
         links: BTreeMap<LinkId, String>,
         declared: Declared,
@@ -68,9 +67,11 @@ impl<P: Plane> HostDriver<P> {
         let mut rules = BTreeMap::new();
         for (serial, version) in plane.installed()? {
             let rule = remembered.get(&(serial, version));
-            match rule.map(|rule| words::rule_of(around.network(), rule)) {
-                Some(Ok(rule)) => drop(rules.insert(serial, Installed { version, rule, resolved: None })),
-                _ => {
+            match rule.filter(|rule| Readable::of(rule, environment.network()).is_ok()) {
+                Some(rule) => {
+                    rules.insert(serial, Installed { version, rule: rule.clone(), resolved: None });
+                }
+                None => {
                     tracing::warn!(
                         serial,
                         version,
@@ -86,7 +87,7 @@ impl<P: Plane> HostDriver<P> {
         let mut driver = Self {
             plane,
             host,
-            around,
+            environment,
             memo,
             links,
             declared,
@@ -137,7 +138,7 @@ impl<P: Plane> HostDriver<P> {
             }
             self.is_moved = true;
             self.here.uplinks.remove(&link);
-            let name = self.around.network().link(link).name.clone();
+            let name = self.environment.network().link(link).name.clone();
             let Some(index) = index else {
                 tracing::warn!(link = name, interface, "the interface is not there: what goes by it waits");
                 continue;
@@ -153,9 +154,9 @@ impl<P: Plane> HostDriver<P> {
     fn refresh_endpoints(&mut self, troubles: &mut BTreeSet<String>) {
         let mut wanted: BTreeMap<String, (String, u32, Mac)> = BTreeMap::new();
         for (name, interface) in self.declared.all() {
-            let place = self.around.place(&name).filter(|place| place.host == self.host);
-            if let (Some(place), Some(index)) = (place, self.plane.index(&interface)) {
-                wanted.insert(name, (interface, index, place.mac));
+            let location = self.environment.location(&name).filter(|location| location.host == self.host);
+            if let (Some(location), Some(index)) = (location, self.plane.index(&interface)) {
+                wanted.insert(name, (interface, index, location.mac));
             }
         }
         let keep: BTreeMap<u32, Mac> = wanted.values().map(|(_, index, mac)| (*index, *mac)).collect();
@@ -187,12 +188,12 @@ impl<P: Plane> HostDriver<P> {
         let serials: Vec<u64> = self.rules.keys().copied().collect();
         for serial in serials {
             let Some(installed) = self.rules.get(&serial) else { continue };
-            // Who is not there now sends nothing; the rule waits for him.
-            let Ok(resolved) = resolve(&installed.rule, &self.around, self.host, &self.here) else { continue };
+            // An endpoint that is not there sends nothing; the rule is kept until the endpoint is back.
+            let Ok(resolved) = resolve(&installed.rule, &self.environment, self.host, &self.here) else { continue };
             if installed.resolved.as_ref() == Some(&resolved) {
                 continue;
             }
-            let (version, id) = (installed.version, installed.rule.id.to_string());
+            let (version, id) = (installed.version, installed.rule.id.clone());
             let done = self.plane.install(serial, version, &resolved);
             if self.note(troubles, &format!("contract {id}"), done)
                 && let Some(installed) = self.rules.get_mut(&serial)
@@ -227,17 +228,17 @@ impl<P: Plane> HostDriver<P> {
 
     /// Where packets go that no contract covers, by address.
     fn best_effort(&self) -> BTreeMap<Mac, Vec<HostPath>> {
-        let (network, around) = (self.around.network(), &*self.around);
-        let routes = Routes::from(around, self.host);
+        let (network, environment) = (self.environment.network(), &*self.environment);
+        let routes = Routes::from(environment, self.host);
         let mut by_host: BTreeMap<NodeId, Vec<HostPath>> = BTreeMap::new();
         let mut ways = BTreeMap::new();
-        for (_, place) in around.places().filter(|(_, place)| place.host != self.host) {
-            let to = by_host.entry(place.host).or_insert_with(|| {
-                let routes = routes.to(place.host);
+        for (_, location) in environment.locations().filter(|(_, location)| location.host != self.host) {
+            let to = by_host.entry(location.host).or_insert_with(|| {
+                let routes = routes.to(location.host);
                 routes.iter().filter_map(|links| best_effort(network, links, &self.here)).collect()
             });
             if !to.is_empty() {
-                ways.insert(place.mac, to.clone());
+                ways.insert(location.mac, to.clone());
             }
         }
         ways
@@ -256,8 +257,8 @@ impl<P: Plane> Node for HostDriver<P> {
         self.troubles = troubles;
     }
 
-    fn look_around(&mut self, around: Arc<Surroundings>) {
-        self.around = around;
+    fn set_environment(&mut self, environment: Arc<Environment>) {
+        self.environment = environment;
         self.is_moved = true;
         self.refresh();
     }
@@ -267,7 +268,7 @@ impl<P: Plane> Node for HostDriver<P> {
         let mut reports = Vec::new();
         for one in &all {
             let before = self.told.get(&one.serial).copied().unwrap_or_default();
-            // Counts that are smaller than before have begun anew.
+            // Counters that are smaller than before were reset.
             let (packets, late) = if one.packets < before.0 { (0, 0) } else { before };
             if one.packets > packets {
                 reports.push(Measured {
@@ -292,13 +293,14 @@ impl<P: Plane> Driver for HostDriver<P> {
     }
 
     fn install(&mut self, _now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
-        let resolved = resolve(rule, &self.around, self.host, &self.here)?;
-        let text = words::words_of(self.around.network(), rule);
+        Readable::of(rule, self.environment.network())
+            .inspect_err(|error| tracing::warn!(serial, version, "a rule cannot be read: {error}"))?;
+        let resolved = resolve(rule, &self.environment, self.host, &self.here)?;
         let remember = |error: std::io::Error| NotDone::Later(format!("a rule cannot be remembered: {error}"));
-        self.memo.write(serial, version, &text).map_err(remember)?;
+        self.memo.write(serial, version, rule).map_err(remember)?;
         self.plane.install(serial, version, &resolved).map_err(NotDone::Later)?;
         self.rules.insert(serial, Installed { version, rule: rule.clone(), resolved: Some(resolved) });
-        // An old text that stays does no harm: nothing of its version is installed.
+        // An old file that stays does no harm: nothing of its version is installed.
         let _ = self.memo.forget(serial, Some(version));
         tracing::info!(contract = %rule.id, serial, version, "installed");
         Ok(())

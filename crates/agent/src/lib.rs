@@ -1,14 +1,15 @@
 //! Agents: what the controller decides, carried out on hosts and switches.
 //!
 //! Chameleon (CoNEXT 2020), section 3.5: agents on the hosts tag and shape what VMs send, as the controller tells them. The conversation
-//! with the controller is [`wayleave_southbound::Agent`], without a socket or a clock; here are the clock, the socket and the node.
+//! with the controller is [`machine::Agent`], without a socket or a clock; here are the clock, the socket and the node.
 //!
 //! | module | what |
 //! |---|---|
+//! | [`machine`] | the agent as a pure state machine, what every driver has to do, and the suite that checks it |
 //! | [`run`] | the agents of a process: their threads, locks and ends |
 //! | [`talk`] | requests to the controller over HTTP |
 //! | [`worker`] | the loop of a node |
-//! | [`surroundings`] | the network, what is down, where VMs are |
+//! | [`environment`] | the network, what is down, where VMs are |
 //! | [`resolve`] | from the names of a rule to interfaces, addresses and tags |
 //! | [`best_effort`] | routes of packets that no contract covers |
 //! | [`host`], [`switch`] | what drives a node, over [`plane`] and `dataplane::switch` |
@@ -17,25 +18,25 @@
 //! | [`down`] | taking everything away |
 //! | [`memo`] | what has to be known after a restart |
 //!
-//! What is installed is in the kernel, and stays there when the agent ends, is killed, or hears nothing of the controller.
+//! What is installed is in the kernel, and stays there when the agent ends, is killed, or does not reach the controller.
 
 pub mod best_effort;
 pub mod down;
 pub mod endpoints;
+pub mod environment;
 pub mod host;
 pub mod linux;
+pub mod machine;
 pub mod memo;
 mod node;
+mod notifier;
 mod options;
 pub mod plane;
 pub mod resolve;
 mod rights;
 pub mod run;
-pub mod surroundings;
 pub mod switch;
 pub mod talk;
-mod teller;
-pub mod words;
 pub mod worker;
 
 pub use node::Node;

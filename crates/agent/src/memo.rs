@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use wayleave_api::agent::Rule;
+use wayleave_protocol::agent::Rule;
 
 /// The folder with the rules of a node.
 #[derive(Debug)]

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use wayleave_api::agent::Measured;
-use wayleave_southbound::Driver;
+use crate::machine::Driver;
+use wayleave_protocol::agent::Measured;
 
-use crate::surroundings::Surroundings;
+use crate::environment::Environment;
 
 /// A host or a switch.
 pub trait Node: Driver {
     /// Interfaces may have come or gone.
     fn refresh(&mut self);
 
-    /// VMs, or what is down, are others now.
-    fn look_around(&mut self, around: Arc<Surroundings>);
+    /// VMs moved, or something failed or was repaired.
+    fn set_environment(&mut self, environment: Arc<Environment>);
 
     /// What arrived since the last time.
     fn reports(&mut self) -> Vec<Measured>;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use wayleave_client::{Address, Error, encode, read_token, url};
 use wayleave_dataplane::host::{Settings, Unmatched};
 use wayleave_formats::{AgentFile, AgentNode, UnmatchedPackets};
+use wayleave_protocol::client::{Address, Error, encode, read_token, url};
 
 /// The folder that all agents of a kernel share to measure delays; no node's folder is called so.
 const DELAYS: &str = "+delays";

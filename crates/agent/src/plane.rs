@@ -27,7 +27,7 @@ pub trait Plane {
     /// Why not.
     fn add_endpoint(&mut self, interface: &str, index: u32, mac: Mac) -> Result<(), String>;
 
-    /// The interface is nobody's any more; it may be gone.
+    /// The interface is no endpoint any more; it may be gone.
     ///
     /// # Errors
     /// Why not.

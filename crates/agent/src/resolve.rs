@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use wayleave_contracts::Match;
-use wayleave_controller::Rule;
 use wayleave_dataplane::host::{HostPath, HostRule, Sender};
 use wayleave_dataplane::switch::port_of;
-use wayleave_southbound::NotDone;
-use wayleave_topology::{Hop, LinkId, Network, NodeId, NodeKind};
+use wayleave_protocol::Id;
+use wayleave_protocol::agent::Rule;
+use wayleave_protocol::contract as document;
+use wayleave_topology::{Hop, LinkId, Network, NodeId, NodeKind, Route};
+use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::{MOST_TAGS, Mac, Selector, Tag};
 
-use crate::surroundings::Surroundings;
+use crate::environment::Environment;
+use crate::machine::NotDone;
 
 /// What the names of a host stand for.
 #[derive(Clone, Debug, Default)]
@@ -21,14 +24,41 @@ pub struct Here {
     pub uplinks: BTreeMap<LinkId, u32>,
 }
 
+/// What a rule says with names, as a data plane needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Readable {
+    tenant: String,
+    matching: Match,
+    routes: Vec<Route>,
+}
+
+impl Readable {
+    /// Of a rule in this network.
+    ///
+    /// # Errors
+    /// If the rule is of another network or another version of the protocol. A rule of a newer network can be read once the node has that
+    /// network.
+    pub fn of(rule: &Rule, network: &Network) -> Result<Self, NotDone> {
+        let id: Id = rule.id.parse().map_err(|error| NotDone::Never(format!("{}: {error}", rule.id)))?;
+        let matching = rule.matching.as_ref().map(Match::try_from).transpose().map_err(NotDone::Never)?;
+        let route = |hops: &Vec<document::Hop>| {
+            document::Hop::route(network, hops)
+                .map_err(|link| NotDone::Later(format!("the network of this node has no link {link}")))
+        };
+        let routes = rule.routes.iter().map(route).collect::<Result<_, _>>()?;
+        Ok(Self { tenant: id.tenant, matching: matching.unwrap_or_default(), routes })
+    }
+}
+
 /// Resolves a rule of this host.
 ///
 /// # Errors
-/// If somebody is not there yet, or if tags cannot say the route.
-pub fn resolve(rule: &Rule, around: &Surroundings, host: NodeId, here: &Here) -> Result<HostRule, NotDone> {
-    let tenant = &rule.id.tenant;
-    let from = around.end(tenant, &rule.from);
-    let from_here: Vec<&String> = from.iter().filter(|(_, place)| place.host == host).map(|(name, _)| name).collect();
+/// If an end or an interface is not there yet, or if tags cannot express the route.
+pub fn resolve(rule: &Rule, environment: &Environment, host: NodeId, here: &Here) -> Result<HostRule, NotDone> {
+    let Readable { tenant, matching, routes } = Readable::of(rule, environment.network())?;
+    let from = environment.end(&tenant, &rule.from);
+    let from_here: Vec<&String> =
+        from.iter().filter(|(_, location)| location.host == host).map(|(name, _)| name).collect();
     if from_here.is_empty() {
         return Err(NotDone::Later(format!("{} is not known on this host", rule.from)));
     }
@@ -36,27 +66,26 @@ pub fn resolve(rule: &Rule, around: &Surroundings, host: NodeId, here: &Here) ->
     if senders.is_empty() {
         return Err(NotDone::Later(format!("the interface of {} is not there", rule.from)));
     }
-    let to = around.end(tenant, &rule.to);
+    let to = environment.end(&tenant, &rule.to);
     if to.is_empty() {
         return Err(NotDone::Later(format!("{} is not known", rule.to)));
     }
-    let pairs = senders.iter().flat_map(|&ifindex| to.iter().map(move |(_, place)| (ifindex, place)));
-    let senders = pairs.map(|(ifindex, place)| Sender { ifindex, selector: selector(rule.matching, place.mac) });
-    let routes = rule.routes.iter().filter(|route| !route.hops.is_empty());
+    let pairs = senders.iter().flat_map(|&ifindex| to.iter().map(move |(_, location)| (ifindex, location)));
+    let senders = pairs.map(|(ifindex, location)| Sender { ifindex, selector: selector(matching, location.mac) });
+    let routes = routes.iter().filter(|route| !route.hops.is_empty());
     let paths: Vec<HostPath> =
-        routes.map(|route| way(around.network(), &route.hops, here)).collect::<Result<_, _>>()?;
+        routes.map(|route| way(environment.network(), &route.hops, here)).collect::<Result<_, _>>()?;
     Ok(HostRule {
         senders: senders.collect(),
-        rate: rule.demand.rate,
-        burst: rule.demand.burst,
-        max_frame: rule.demand.max_frame,
+        rate: Rate::from_bits_per_second(rule.rate_bps),
+        burst: Bytes::new(rule.burst_bytes),
+        max_frame: rule.max_frame_bytes.map(Bytes::new),
         paths,
-        bound: rule.bound,
+        bound: Time::from_nanos(rule.bound_ns),
     })
 }
 
-fn selector(matching: Option<Match>, mac: Mac) -> Selector {
-    let matching = matching.unwrap_or_default();
+fn selector(matching: Match, mac: Mac) -> Selector {
     Selector {
         destination: Some(mac),
         protocol: matching.protocol.map(wayleave_contracts::Protocol::number),

@@ -8,7 +8,7 @@ const NEEDED: [(u32, &str, &str); 3] = [
 ];
 const SYS_ADMIN: (u32, &str, &str) = (21, "CAP_SYS_ADMIN", "other network namespaces");
 
-/// What is missing, in words.
+/// A message about what is missing.
 pub(crate) fn missing(enters_namespaces: bool) -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     missing_in(&status, enters_namespaces)
@@ -19,7 +19,7 @@ fn missing_in(status: &str, enters_namespaces: bool) -> Option<String> {
     let has = u64::from_str_radix(line.trim(), 16).ok()?;
     let is_there = |number: u32| has & (1 << number) != 0;
     let needed = NEEDED.into_iter().chain(enters_namespaces.then_some(SYS_ADMIN));
-    // Who may administer the system has both rights of eBPF.
+    // CAP_SYS_ADMIN includes both capabilities of eBPF.
     let has = |number: u32| is_there(number) || (number >= 38 && is_there(SYS_ADMIN.0));
     let lacks = needed.filter(|(number, ..)| !has(*number));
     let lacks: Vec<String> = lacks.map(|(_, name, what)| format!("{name} ({what})")).collect();
@@ -38,11 +38,8 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         assert_eq!(missing_in("CapEff:\t000001ffffffffff\n", true), None);
-        let nobody = missing_in("Name:\tx\nCapEff:\t0000000000000000\n", false).unwrap_or_default();
-        assert!(
-            nobody.contains("CAP_NET_ADMIN") && nobody.contains("CAP_BPF") && !nobody.contains("SYS_ADMIN"),
-            "{nobody}"
-        );
+        let none = missing_in("Name:\tx\nCapEff:\t0000000000000000\n", false).unwrap_or_default();
+        assert!(none.contains("CAP_NET_ADMIN") && none.contains("CAP_BPF") && !none.contains("SYS_ADMIN"), "{none}");
         let few = missing_in("CapEff:\t000000c000001000\n", true).unwrap_or_default();
         assert!(few.contains("CAP_SYS_ADMIN") && !few.contains("CAP_BPF"), "{few}");
         assert_eq!(missing_in("CapEff:\t000000c000001000\n", false), None);

@@ -14,16 +14,16 @@ use wayleave_dataplane::switch::LinuxSwitch;
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
 use crate::endpoints::Declared;
+use crate::environment::Environment;
 use crate::host::HostDriver;
 use crate::linux::{LinuxHost, index};
 use crate::memo::Memo;
+use crate::notifier::{Known, Notifier, poll};
 use crate::options::{NodeOptions, Options};
 use crate::rights;
-use crate::surroundings::Surroundings;
 use crate::switch::Switch;
 use crate::talk::Talk;
-use crate::teller::{Known, Teller, ask};
-use crate::worker::{Cables, Event, Tell, Worker};
+use crate::worker::{Cables, Event, Notice, Worker};
 
 /// Before a data plane that cannot be opened is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ pub struct Agents {
     nodes: Vec<(Sender<Event>, JoinHandle<()>)>,
 }
 
-/// A node before its loop: nobody else drives it.
+/// A node before its loop: no other process drives it.
 pub(crate) struct Owned {
     pub(crate) options: NodeOptions,
     pub(crate) settings: Settings,
@@ -58,7 +58,7 @@ impl Agents {
     /// Ends; what is installed stays and enforces.
     pub fn end(self) {
         for (events, _) in &self.nodes {
-            // A node that has ended already needs no word.
+            // A node that has ended already has no receiver any more.
             let _ = events.send(Event::End);
         }
         for (_, node) in self.nodes {
@@ -72,7 +72,7 @@ impl Agents {
     }
 }
 
-/// Makes sure that nobody else drives these nodes, and that it can be done at all.
+/// Makes sure that no other process drives these nodes, and that this one has the rights to.
 pub(crate) fn own(nodes: Vec<NodeOptions>, settings: &Settings) -> Result<Vec<Owned>, String> {
     let enters = nodes.iter().any(|node| node.netns.is_some());
     if let Some(missing) = rights::missing(enters) {
@@ -109,26 +109,26 @@ fn begin(owned: Owned) -> Result<(Sender<Event>, JoinHandle<()>), String> {
     let name = owned.options.name.clone();
     let talk = Talk::new(owned.options.address.clone(), &name).map_err(|error| error.to_string())?;
     let (events, heard) = channel();
-    let (teller, inbox) = channel();
-    let (asker, requests) = sync_channel(1);
+    let (notifier, inbox) = channel();
+    let (poller, requests) = sync_channel(1);
     let (known, before) = Known::read(&owned.options.state);
-    if let Some(around) = before {
+    if let Some(environment) = before {
         // The first that is heard, so that a node without a controller goes on with what it knew.
-        let _ = events.send(Event::OtherNetwork(around));
+        let _ = events.send(Event::OtherNetwork(environment));
     }
     let spawn = |what: &str, work: Box<dyn FnOnce() + Send>| {
         let thread = std::thread::Builder::new().name(format!("{what} {name}"));
         thread.spawn(work).map_err(|error| format!("the threads of {name} cannot be started: {error}"))
     };
     let (asking, asked) = (talk.clone(), events.clone());
-    spawn("asks", Box::new(move || ask(&asking, &requests, &asked)))?;
-    let tells = Teller::new(talk, events.clone(), inbox, known);
+    spawn("asks", Box::new(move || poll(&asking, &requests, &asked)))?;
+    let tells = Notifier::new(talk, events.clone(), inbox, known);
     let of = name.clone();
     let tell = move || tracing::info_span!("node", name = of).in_scope(|| tells.run());
     spawn("tells", Box::new(tell))?;
     let (watched, told) = (owned.namespace.clone(), events.clone());
     spawn("watches", Box::new(move || watch(&watched, &told)))?;
-    let node = spawn("drives", Box::new(move || drive(&owned, &heard, &asker, &teller)))?;
+    let node = spawn("drives", Box::new(move || drive(&owned, &heard, &poller, &notifier)))?;
     Ok((events, node))
 }
 
@@ -148,18 +148,18 @@ fn watch(namespace: &Namespace, told: &Sender<Event>) {
 }
 
 /// The life of a node: each network that the controller has is a new beginning.
-fn drive(owned: &Owned, heard: &Receiver<Event>, asker: &SyncSender<(u64, u64)>, teller: &Sender<Tell>) {
+fn drive(owned: &Owned, heard: &Receiver<Event>, poller: &SyncSender<(u64, u64)>, notifier: &Sender<Notice>) {
     let name = &owned.options.name;
     let _span = tracing::info_span!("node", name).entered();
     if let Err(error) = owned.namespace.enter() {
         tracing::error!("{error}");
         return;
     }
-    let mut around = None;
+    let mut environment = None;
     loop {
-        let next = around.take().or_else(|| first(heard));
+        let next = environment.take().or_else(|| first(heard));
         let Some(now) = next else { return };
-        around = match serve(owned, &now, heard, asker, teller) {
+        environment = match serve(owned, &now, heard, poller, notifier) {
             Ok(other) => match other {
                 Some(other) => Some(other),
                 None => return,
@@ -176,10 +176,10 @@ fn drive(owned: &Owned, heard: &Receiver<Event>, asker: &SyncSender<(u64, u64)>,
 }
 
 /// The first network that is heard of; `None` if it is over before.
-fn first(heard: &Receiver<Event>) -> Option<Arc<Surroundings>> {
+fn first(heard: &Receiver<Event>) -> Option<Arc<Environment>> {
     loop {
         match heard.recv() {
-            Ok(Event::OtherNetwork(around) | Event::Around(around)) => return Some(around),
+            Ok(Event::OtherNetwork(environment) | Event::Environment(environment)) => return Some(environment),
             Ok(Event::End) | Err(_) => return None,
             Ok(_) => {}
         }
@@ -187,9 +187,9 @@ fn first(heard: &Receiver<Event>) -> Option<Arc<Surroundings>> {
 }
 
 /// Waits; what was heard meanwhile, or `None` if it is over.
-fn pause(heard: &Receiver<Event>) -> Option<Option<Arc<Surroundings>>> {
+fn pause(heard: &Receiver<Event>) -> Option<Option<Arc<Environment>>> {
     match heard.recv_timeout(AGAIN) {
-        Ok(Event::OtherNetwork(around) | Event::Around(around)) => Some(Some(around)),
+        Ok(Event::OtherNetwork(environment) | Event::Environment(environment)) => Some(Some(environment)),
         Ok(Event::End) | Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => None,
         Ok(_) | Err(std::sync::mpsc::RecvTimeoutError::Timeout) => Some(None),
     }
@@ -198,12 +198,12 @@ fn pause(heard: &Receiver<Event>) -> Option<Option<Arc<Surroundings>>> {
 /// Drives a node on a network until it is another one (that is returned), or all is over.
 fn serve(
     owned: &Owned,
-    around: &Arc<Surroundings>,
+    environment: &Arc<Environment>,
     heard: &Receiver<Event>,
-    asker: &SyncSender<(u64, u64)>,
-    teller: &Sender<Tell>,
-) -> Result<Option<Arc<Surroundings>>, String> {
-    let network = around.shared_network();
+    poller: &SyncSender<(u64, u64)>,
+    notifier: &Sender<Notice>,
+) -> Result<Option<Arc<Environment>>, String> {
+    let network = environment.shared_network();
     let options = &owned.options;
     let node = network.find_node(&options.name);
     let node = node.ok_or_else(|| format!("the controller's topology has no node {}", options.name))?;
@@ -212,33 +212,33 @@ fn serve(
         interfaces: interfaces.iter().map(|(&link, to)| (network.link(link).name.clone(), to.clone())).collect(),
         with_carrier: Box::new(|| with_carrier().ok()),
     };
-    let (asker, teller) = (asker.clone(), teller.clone());
+    let (poller, notifier) = (poller.clone(), notifier.clone());
     match network.node(node).kind {
         NodeKind::Host => {
-            let driver = open_host(owned, around, node, interfaces)?;
-            Ok(Worker::new(driver, network, cables, asker, teller).run(heard))
+            let driver = open_host(owned, environment, node, interfaces)?;
+            Ok(Worker::new(driver, cables, poller, notifier).run(heard))
         }
         NodeKind::Switch => {
             let driver = LinuxSwitch::open(Namespace::here(), &options.pins).map_err(|error| error.to_string())?;
             let file = options.state.join("switch");
-            let driver = Switch::open(driver, around, node, interfaces, Box::new(index), file);
-            Ok(Worker::new(driver, network, cables, asker, teller).run(heard))
+            let driver = Switch::open(driver, environment, node, interfaces, Box::new(index), file);
+            Ok(Worker::new(driver, cables, poller, notifier).run(heard))
         }
     }
 }
 
 fn open_host(
     owned: &Owned,
-    around: &Arc<Surroundings>,
+    environment: &Arc<Environment>,
     node: NodeId,
     interfaces: BTreeMap<LinkId, String>,
 ) -> Result<HostDriver<LinuxHost>, String> {
     let options = &owned.options;
     let host = Host::open(&options.pins, &owned.settings).map_err(|error| error.to_string())?;
-    let plane = LinuxHost::new(host, around.shared_network(), node, options.state.join("uplinks"));
+    let plane = LinuxHost::new(host, environment.shared_network(), node, options.state.join("uplinks"));
     let memo = Memo::open(&rules(&options.state)).map_err(|error| format!("{}: {error}", options.state.display()))?;
     let declared = Declared::new(options.endpoints.clone(), options.endpoints_folder());
-    HostDriver::open(plane, node, around.clone(), memo, interfaces, declared)
+    HostDriver::open(plane, node, environment.clone(), memo, interfaces, declared)
 }
 
 fn rules(state: &Path) -> PathBuf {

@@ -4,15 +4,15 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wayleave_api::agent::Measured;
-use wayleave_controller::Rule;
+use crate::machine::{Driver, NotDone};
 use wayleave_dataplane::switch::{SwitchDriver, SwitchPlan};
-use wayleave_southbound::{Driver, NotDone};
+use wayleave_protocol::agent::Measured;
+use wayleave_protocol::agent::Rule;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
 
+use crate::environment::Environment;
 use crate::node::Node;
-use crate::surroundings::Surroundings;
 
 /// The serial number under which a switch is set up.
 const SET_UP: u64 = 0;
@@ -37,13 +37,13 @@ impl<S: SwitchDriver> Switch<S> {
     /// Over a switch that may be set up already, as the file says.
     pub fn open(
         driver: S,
-        around: &Surroundings,
+        environment: &Environment,
         switch: NodeId,
         interfaces: std::collections::BTreeMap<wayleave_topology::LinkId, String>,
         indices: Indices,
         file: PathBuf,
     ) -> Self {
-        Self { driver, network: around.shared_network(), switch, interfaces, indices, file, set_ups: 0 }
+        Self { driver, network: environment.shared_network(), switch, interfaces, indices, file, set_ups: 0 }
     }
 
     /// What it drives.
@@ -132,7 +132,7 @@ impl<S: SwitchDriver> Driver for Switch<S> {
 impl<S: SwitchDriver> Node for Switch<S> {
     fn refresh(&mut self) {}
 
-    fn look_around(&mut self, _around: Arc<Surroundings>) {}
+    fn set_environment(&mut self, _around: Arc<Environment>) {}
 
     fn reports(&mut self) -> Vec<Measured> {
         Vec::new()

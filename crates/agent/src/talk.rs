@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http;
-use wayleave_api::agent::{Confirmations, Measured, Messages, Neighbours, Reports, Session, SessionSpec};
-use wayleave_api::network::Topology;
-use wayleave_api::problem::{Code, Problem};
-use wayleave_client::{Address, Error, connection, encode};
+use wayleave_protocol::agent::{Confirmations, Measured, Messages, Neighbours, Reports, Session, SessionSpec};
+use wayleave_protocol::client::{Address, Error, connection, encode};
+use wayleave_protocol::network::Topology;
+use wayleave_protocol::problem::{Code, Problem};
 
 /// How long an answer may take that is not waited for.
 const ANSWER: Duration = Duration::from_secs(10);

@@ -1,9 +1,9 @@
 //! The loop of one node: the agent as a state machine, driven by messages and the clock.
 //!
 //! ```text
-//! asker  ── what there is to do (waits for it) ──┐
-//! teller ── sessions, confirmations, reports,    ├─ Event ─> worker ─> Node (data plane)
-//!           where VMs are                      ──┘    <─ requests ─
+//! poller   ── operations (long polling) ─────────┐
+//! notifier ── sessions, confirmations, reports,  ├─ Event ─> worker ─> Node (data plane)
+//!             where VMs are ─────────────────────┘    <─ requests ─
 //! ```
 //!
 //! The worker never waits for the controller, and packets never wait for the worker: what is installed is in the kernel.
@@ -13,15 +13,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::time::{Duration, Instant};
 
-use wayleave_api::agent::{Measured, Messages};
-use wayleave_southbound::{Agent, Answer, Ask, Pace, Request};
-use wayleave_topology::Network;
+use crate::machine::{Agent, Answer, Ask, Pace, Request};
+use wayleave_protocol::agent::{Measured, Messages};
 use wayleave_units::Time;
 
+use crate::environment::Environment;
 use crate::node::Node;
-use crate::surroundings::Surroundings;
 use crate::talk::Told;
-use crate::words;
 
 /// How often interfaces are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -44,32 +42,32 @@ pub enum Event {
     Messages(u64, Option<Told<Messages>>),
     /// Something else was answered.
     Answered(u64, Answer),
-    /// VMs, or what is down, are others now.
-    Around(Arc<Surroundings>),
-    /// The controller has another network: everything is found out anew.
-    OtherNetwork(Arc<Surroundings>),
+    /// VMs moved, or something failed or was repaired.
+    Environment(Arc<Environment>),
+    /// The controller has another network: everything is found out again.
+    OtherNetwork(Arc<Environment>),
     /// Something has happened to an interface.
     Interfaces,
     /// The controller knows that these links have no carrier.
-    Seen(Sight),
+    Seen(CarrierState),
     /// Stop; what is installed stays.
     End,
 }
 
-/// What the teller is asked to tell.
+/// What the notifier is to send to the controller.
 #[derive(Debug)]
-pub enum Tell {
+pub enum Notice {
     /// This.
     Request(Request),
     /// What was measured in this session.
     Report(u64, Vec<Measured>),
-    /// What is seen of the cables.
-    See(Sight),
+    /// Which cables have no carrier.
+    See(CarrierState),
 }
 
 /// The links of a node that have no carrier, as told in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sight {
+pub struct CarrierState {
     /// The session.
     pub epoch: u64,
     /// By name.
@@ -96,17 +94,16 @@ impl Cables {
 /// A node's loop.
 pub struct Worker<N> {
     agent: Agent<N>,
-    network: Arc<Network>,
     cables: Cables,
     /// Links that have no carrier, or have not had it for long, with when that is over.
     dark: BTreeMap<String, Option<Instant>>,
     /// What the controller knows of them.
-    seen: Option<Sight>,
+    seen: Option<CarrierState>,
     see_at: Instant,
-    asker: SyncSender<(u64, u64)>,
-    teller: Sender<Tell>,
+    poller: SyncSender<(u64, u64)>,
+    notifier: Sender<Notice>,
     began: Instant,
-    /// Whether the asker waits for an answer.
+    /// Whether the poller waits for an answer.
     is_asking: bool,
     look_at: Instant,
     report_at: Instant,
@@ -114,30 +111,24 @@ pub struct Worker<N> {
 
 impl<N: Node> Worker<N> {
     /// Of a node.
-    pub fn new(
-        node: N,
-        network: Arc<Network>,
-        cables: Cables,
-        asker: SyncSender<(u64, u64)>,
-        teller: Sender<Tell>,
-    ) -> Self {
+    pub fn new(node: N, cables: Cables, poller: SyncSender<(u64, u64)>, notifier: Sender<Notice>) -> Self {
         let began = Instant::now();
         let agent = Agent::new(node, PACE);
         let (look_at, report_at) = (began, began + REPORT_EVERY);
         let (dark, seen) = (BTreeMap::new(), None);
         let is_asking = false;
-        Self { agent, network, cables, dark, seen, see_at: began, asker, teller, began, is_asking, look_at, report_at }
+        Self { agent, cables, dark, seen, see_at: began, poller, notifier, began, is_asking, look_at, report_at }
     }
 
     /// Until it is told to end, or that the network is another one; what is installed stays.
-    pub fn run(mut self, events: &Receiver<Event>) -> Option<Arc<Surroundings>> {
+    pub fn run(mut self, events: &Receiver<Event>) -> Option<Arc<Environment>> {
         loop {
             self.work();
             let due = self.began + Duration::from_nanos(self.agent.due().as_nanos());
             let wait = due.min(self.look_at).min(self.report_at).saturating_duration_since(Instant::now());
             match events.recv_timeout(wait) {
                 Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => return None,
-                Ok(Event::OtherNetwork(around)) => return Some(around),
+                Ok(Event::OtherNetwork(environment)) => return Some(environment),
                 Ok(event) => self.hear(event),
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -162,7 +153,7 @@ impl<N: Node> Worker<N> {
             if let Some(epoch) = self.agent.epoch() {
                 let measured = self.agent.driver_mut().reports();
                 if !measured.is_empty() {
-                    let _ = self.teller.send(Tell::Report(epoch, measured));
+                    let _ = self.notifier.send(Notice::Report(epoch, measured));
                 }
             }
         }
@@ -200,23 +191,23 @@ impl<N: Node> Worker<N> {
     /// Tells what is seen of the cables until the controller knows it.
     fn see(&mut self, now: Instant) {
         let Some(epoch) = self.agent.epoch() else { return };
-        let sight = Sight { epoch, without_carrier: self.dark.keys().cloned().collect() };
+        let sight = CarrierState { epoch, without_carrier: self.dark.keys().cloned().collect() };
         // In every session once, since the controller may remember what was seen in one before.
         if self.seen.as_ref() != Some(&sight) && now >= self.see_at {
             self.see_at = now + REPORT_EVERY;
-            let _ = self.teller.send(Tell::See(sight));
+            let _ = self.notifier.send(Notice::See(sight));
         }
     }
 
     fn send(&mut self, request: Request) {
         if let Ask::Operations { epoch } = request.ask {
-            // One that waits is enough: it is answered as soon as there is something.
+            // One request at a time is enough: it is answered as soon as there is an operation.
             if !self.is_asking {
-                self.is_asking = self.asker.try_send((request.number, epoch)).is_ok();
+                self.is_asking = self.poller.try_send((request.number, epoch)).is_ok();
             }
             return;
         }
-        let _ = self.teller.send(Tell::Request(request));
+        let _ = self.notifier.send(Notice::Request(request));
     }
 
     fn hear(&mut self, event: Event) {
@@ -225,7 +216,9 @@ impl<N: Node> Worker<N> {
             Event::Messages(number, told) => {
                 self.is_asking = false;
                 match told {
-                    Some(Told::Done(messages)) => self.obey(now, number, messages),
+                    Some(Told::Done(messages)) => {
+                        self.agent.answer(now, number, Answer::Operations(messages.operations));
+                    }
                     Some(Told::Stale(current)) => self.agent.answer(now, number, Answer::Stale { current }),
                     None => {}
                 }
@@ -243,19 +236,8 @@ impl<N: Node> Worker<N> {
                 self.see_at = now;
             }
             Event::Seen(sight) => self.seen = Some(sight),
-            Event::Around(around) => self.agent.driver_mut().look_around(around),
+            Event::Environment(environment) => self.agent.driver_mut().set_environment(environment),
             Event::OtherNetwork(_) | Event::End => {}
         }
-    }
-
-    fn obey(&mut self, now: Time, number: u64, messages: Messages) {
-        let mut operations = Vec::new();
-        for told in &messages.operations {
-            match words::operation(&self.network, told) {
-                Ok(operation) => operations.push(operation),
-                Err(error) => tracing::warn!(serial = told.serial, "what is to be done cannot be understood: {error}"),
-            }
-        }
-        self.agent.answer(now, number, Answer::Operations(operations));
     }
 }

@@ -88,7 +88,7 @@ impl Setup {
         &self.services
     }
 
-    /// Whoever shares a rack's uplinks.
+    /// The services that share a rack's uplinks.
     ///
     /// # Errors
     /// [`PoolError`].
@@ -96,7 +96,7 @@ impl Setup {
         Pool::rack(&self.network, &self.services, self.policies(), rack, now)
     }
 
-    /// Whoever shares the fabric.
+    /// The services that share the fabric.
     ///
     /// # Errors
     /// [`PoolError`].

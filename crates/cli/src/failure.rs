@@ -80,8 +80,8 @@ impl From<Trouble> for Failure {
     }
 }
 
-impl From<wayleave_client::Error> for Failure {
-    fn from(error: wayleave_client::Error) -> Self {
+impl From<wayleave_protocol::client::Error> for Failure {
+    fn from(error: wayleave_protocol::client::Error) -> Self {
         Error::from(error).into()
     }
 }

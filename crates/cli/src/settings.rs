@@ -154,7 +154,7 @@ fn read(file: &Path, options: &[Arg]) -> Result<Vec<(String, Vec<String>)>, Fail
         let place = place(&text, &name).map_or_else(|| shown.to_string(), |line| format!("{shown}:{line}"));
         let known = || options.iter().filter_map(|arg| arg.get_long()).filter(|name| *name != "config");
         if !known().any(|known| known == name) {
-            let nearest = wayleave_explain::words::nearest(&name, known());
+            let nearest = wayleave_explain::sentences::nearest(&name, known());
             let hint = nearest.map_or_else(
                 || "; `wayleave config show` prints all settings".to_owned(),
                 |nearest| format!("; did you mean {nearest}?"),

@@ -1,4 +1,4 @@
-//! The scheme that decides, and whose each of its flows is.
+//! The scheme that decides, and which contract each of its flows belongs to.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,18 @@ use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Hop, LinkId};
 use wayleave_units::Time;
 
-/// Who owns a flow that nobody owns.
-const NOBODY: u64 = 0;
+/// The owner of a flow that belongs to no contract.
+const NO_OWNER: u64 = 0;
 
 /// A scheme with the owners of its flows: the serial numbers of contracts.
 pub(crate) struct Book {
-    pub(crate) scheme: Scheme,
+    scheme: Scheme,
     owners: Vec<u64>,
 }
 
 /// What a contract had reserved, and what puts it back.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Reserved {
     /// One for each route, the longest first.
     pub(crate) reservations: Vec<Reservation>,
     pub(crate) deadline: Time,
@@ -33,6 +33,14 @@ impl Book {
     pub(crate) fn new(scheme: Scheme) -> Option<Self> {
         scheme.queues()?;
         Some(Self { scheme, owners: Vec::new() })
+    }
+
+    pub(crate) fn scheme(&self) -> &Scheme {
+        &self.scheme
+    }
+
+    pub(crate) fn scheme_mut(&mut self) -> &mut Scheme {
+        &mut self.scheme
     }
 
     pub(crate) fn placement(&self) -> &Placement {
@@ -63,42 +71,42 @@ impl Book {
     }
 
     /// What a contract has reserved.
-    pub(crate) fn place(&self, flow: FlowId, is_pinned: bool) -> Option<Place> {
+    pub(crate) fn reserved(&self, flow: FlowId, is_pinned: bool) -> Option<Reserved> {
         let placement = self.placement();
         let routes = placement.routes_of(flow);
         let reservations = routes.into_iter().filter_map(|flow| placement.ledger().flow(flow).cloned()).collect();
-        Some(Place { reservations, deadline: placement.deadline(flow)?, is_pinned })
+        Some(Reserved { reservations, deadline: placement.deadline(flow)?, is_pinned })
     }
 
     /// Puts back what a contract had.
-    pub(crate) fn put_back(&mut self, place: Place, owner: u64) -> Option<FlowId> {
-        let flow = self.placement_mut().put_back(place.reservations, place.deadline, place.is_pinned)?;
+    pub(crate) fn put_back(&mut self, reserved: Reserved, owner: u64) -> Option<FlowId> {
+        let flow = self.placement_mut().put_back(reserved.reservations, reserved.deadline, reserved.is_pinned)?;
         self.own(flow, owner);
         Some(flow)
     }
 
     /// The same if it still fits, links that are down included.
-    pub(crate) fn put_back_if_it_fits(&mut self, place: Place, query: &Request, owner: u64) -> Option<FlowId> {
-        let links = place.reservations.iter().flat_map(|one| one.route.hops.iter().map(|hop| hop.link));
+    pub(crate) fn put_back_if_it_fits(&mut self, reserved: Reserved, query: &Request, owner: u64) -> Option<FlowId> {
+        let links = reserved.reservations.iter().flat_map(|one| one.route.hops.iter().map(|hop| hop.link));
         let closed: Vec<LinkId> = links.filter(|&link| self.ledger().is_closed(link)).collect();
         closed.iter().for_each(|&link| self.placement_mut().open(link));
         let query = wayleave_schemes::routing::Query::of(query);
         let mut flows: Vec<FlowId> = Vec::new();
         // One after another, since several routes can share a host's link.
-        let fits = place.reservations.iter().all(|reservation| {
+        let fits = reserved.reservations.iter().all(|reservation| {
             let fits = self.placement().check(&query, &reservation.route).is_ok();
             if fits {
-                let alone = Place { reservations: vec![reservation.clone()], ..place };
-                flows.extend(self.put_back(alone, NOBODY));
+                let alone = Reserved { reservations: vec![reservation.clone()], ..reserved };
+                flows.extend(self.put_back(alone, NO_OWNER));
             }
             fits
         });
         flows.into_iter().rev().for_each(|flow| self.release(flow));
         closed.into_iter().for_each(|link| self.placement_mut().close(link));
-        if fits { self.put_back(place, owner) } else { None }
+        if fits { self.put_back(reserved, owner) } else { None }
     }
 
-    /// Reserves routes that were left, each from a hop on, as far as they use these links, if all of that fits beside everything else.
+    /// Reserves the routes of pending releases, each from a hop on, as far as they use these links, if all of that fits beside everything else.
     pub(crate) fn hold<'a>(
         &mut self,
         left: impl Iterator<Item = (&'a Reservation, usize)>,
@@ -121,22 +129,22 @@ impl Book {
         self.placement_mut().let_go(held);
     }
 
-    /// From now on the flows of a contract are this one's.
+    /// From now on the flows of a contract belong to this one.
     pub(crate) fn own(&mut self, flow: FlowId, owner: u64) {
         for flow in self.placement().routes_of(flow) {
             if self.owners.len() <= flow.index() {
-                self.owners.resize(flow.index() + 1, NOBODY);
+                self.owners.resize(flow.index() + 1, NO_OWNER);
             }
             self.owners[flow.index()] = owner;
         }
     }
 
-    /// Whose a flow is.
+    /// The contract that a flow belongs to.
     pub(crate) fn owner(&self, flow: FlowId) -> u64 {
-        self.owners.get(flow.index()).copied().unwrap_or(NOBODY)
+        self.owners.get(flow.index()).copied().unwrap_or(NO_OWNER)
     }
 
-    /// From now on the flows of a contract are moved for nobody, or may be moved.
+    /// From now on the flows of a contract may not be moved to admit others, or may.
     pub(crate) fn pin(&mut self, flow: FlowId, is_pinned: bool) {
         self.placement_mut().pin(flow, is_pinned);
     }
@@ -146,7 +154,7 @@ impl Book {
         self.placement().promised(flow).unwrap_or(Time::ZERO)
     }
 
-    /// Lets nothing more into a link, or flows again.
+    /// Closes a link for flows, or opens it again.
     pub(crate) fn turn(&mut self, link: LinkId, closed: bool) {
         if closed { self.placement_mut().close(link) } else { self.placement_mut().open(link) }
     }

@@ -2,15 +2,13 @@
 
 use std::fmt;
 
-use wayleave_contracts::{Order, Quota};
+use serde::{Deserialize, Serialize};
+use wayleave_contracts::{NameError, Order, Quota};
+use wayleave_protocol::agent::Measured;
+use wayleave_protocol::{DEFAULT_TENANT, Id};
 use wayleave_wire::Mac;
 
-use crate::id::Id;
-use crate::message::Measured;
-use crate::tokens::Role;
-use crate::vms::VmWish;
-
-/// What is asked. Who may ask it is the driver's to know; what belongs to whom is in the command.
+/// What is asked. The driver checks who may ask it; the command says which tenant an object belongs to.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Creates a tenant, or gives it another quota.
@@ -69,8 +67,8 @@ pub enum Command {
         orders: Vec<(Order, Check)>,
         /// All or none, or each for itself.
         mode: Mode,
-        /// Whether everything stays as it is.
-        standing: Standing,
+        /// Whether it is only tried.
+        effect: Effect,
     },
     /// Ends contracts. Ending one that is not there does nothing.
     Delete {
@@ -90,7 +88,7 @@ pub enum Command {
         /// Why it is down; `None` if it is up.
         down: Option<String>,
     },
-    /// The agent of a node begins to listen. What it says is installed is what is.
+    /// The agent of a node begins a session, and says what is installed.
     Begin {
         /// The host or switch.
         node: String,
@@ -118,7 +116,7 @@ pub enum Command {
         /// Of each contract that arrives there.
         measured: Vec<Measured>,
     },
-    /// What the agent of a node sees of the cables there.
+    /// The agent of a node says which of its links have no carrier.
     See {
         /// The host or switch.
         node: String,
@@ -153,14 +151,48 @@ pub enum Mode {
     AllOrNothing,
 }
 
-/// Whether what is decided stands.
+/// Whether a decision takes effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Standing {
+pub enum Effect {
     /// It does.
     #[default]
-    ForGood,
+    Commit,
     /// It is taken back: only the answer was wanted.
-    Trial,
+    DryRun,
+}
+
+/// As whom the holder of a token acts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "role")]
+pub enum Role {
+    /// Everything.
+    Operator,
+    /// Everything of one tenant, and nothing of others.
+    Tenant {
+        /// Which.
+        tenant: String,
+    },
+    /// The node that it runs on: its operations, confirmations and reports.
+    Agent {
+        /// The host or switch.
+        node: String,
+    },
+    /// Reads; everything, or what is of one tenant.
+    Reader {
+        /// Which.
+        tenant: Option<String>,
+    },
+}
+
+/// Where a VM should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VmWish {
+    /// There.
+    On(String),
+    /// On any host; the number chooses.
+    Random(u64),
+    /// Where most rate is left.
+    Fit,
 }
 
 /// Something that can be down.
@@ -292,4 +324,29 @@ pub enum Fault {
         /// The session that counts; `None` if none does.
         current: Option<u64>,
     },
+}
+
+impl Fault {
+    pub(crate) fn wrong_name(field: &'static str, error: &NameError) -> Self {
+        Self::Invalid { field, message: error.to_string() }
+    }
+}
+
+impl Check {
+    /// Whether an object of this revision, or none, may be changed.
+    pub(crate) fn hold(self, revision: Option<u64>) -> Result<(), Fault> {
+        let holds = match self {
+            Self::None => true,
+            Self::Absent => revision.is_none(),
+            Self::Present => revision.is_some(),
+            Self::Revision(asked) => revision == Some(asked),
+        };
+        if holds { Ok(()) } else { Err(Fault::Precondition { revision }) }
+    }
+}
+
+/// The name of the contract that an order asks for.
+pub(crate) fn id_of(order: &Order) -> Id {
+    let tenant = order.contract.tenant.as_deref().unwrap_or(DEFAULT_TENANT);
+    Id::new(tenant, order.contract.name.as_str())
 }

@@ -1,12 +1,13 @@
-//! What was decided, for who asks why.
+//! What was decided, remembered for explanations.
 
 use std::collections::VecDeque;
 
 use wayleave_contracts::Order;
-use wayleave_roles::{Refusal, Request};
+use wayleave_roles::{Decision, Refusal, Request};
+use wayleave_topology::Route;
 use wayleave_units::{Time, WallTime};
 
-use crate::id::Id;
+use wayleave_protocol::Id;
 
 /// How many decisions are remembered. They are for people who ask soon; what was admitted is explained from the contract.
 const MEMORY: usize = 10_000;
@@ -35,7 +36,7 @@ pub enum Decided {
     Admitted {
         /// No packet takes longer.
         bound: Time,
-        /// The contracts that were moved to make room.
+        /// The contracts that were moved to admit it.
         moved: Vec<Id>,
     },
     /// No: a promise would break.
@@ -55,7 +56,7 @@ impl Decided {
     }
 }
 
-/// What a quota leaves no room for.
+/// What a quota does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuotaShort {
     /// `rate` (bit/s), `burst` (bytes) or `contracts`.
@@ -89,4 +90,9 @@ impl Decisions {
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &DecisionRecord> {
         self.ring.iter()
     }
+}
+
+/// All routes of a decision.
+pub(crate) fn routes(decision: &Decision) -> Vec<Route> {
+    std::iter::once(&decision.route).chain(decision.copies.iter().map(|copy| &copy.route)).cloned().collect()
 }

@@ -4,7 +4,8 @@ use wayleave_contracts::Order;
 use wayleave_topology::{FlowId, NodeId};
 use wayleave_units::{Time, WallTime};
 
-use crate::id::Id;
+use wayleave_protocol::Id;
+use wayleave_protocol::contract::State;
 
 /// An admitted contract.
 #[derive(Clone, Debug)]
@@ -29,46 +30,11 @@ pub struct Grant {
     pub trouble: Option<Trouble>,
     /// The packets that came too late, if some did.
     pub violation: Option<Violation>,
-    /// What it has reserved; nothing if it is degraded and its place was given away, or if it is released.
+    /// What it has reserved; nothing if it is degraded and its reservation was given to others, or if it is released.
     pub(crate) flow: Option<FlowId>,
     /// It was deleted.
     pub(crate) is_ended: bool,
     pub(crate) sender: Sender,
-}
-
-/// Where an admitted contract stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
-    /// Admitted by proof, but its packets may not be sent yet: others have to move first, or its time has not come.
-    Pending,
-    /// Its sender is being told; without agents, this is as far as a contract gets.
-    Admitted,
-    /// Its sender keeps to it.
-    Enforced,
-    /// It is not kept: something failed, or the sender does not answer.
-    Degraded,
-    /// A packet came too late.
-    Violated,
-    /// Deleted; what it had is held until its last packets have left.
-    Released,
-}
-
-impl State {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Pending, Self::Admitted, Self::Enforced, Self::Degraded, Self::Violated, Self::Released];
-
-    /// As it appears in interfaces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Admitted => "admitted",
-            Self::Enforced => "enforced",
-            Self::Degraded => "degraded",
-            Self::Violated => "violated",
-            Self::Released => "released",
-        }
-    }
 }
 
 /// Why a contract is not kept.
@@ -78,7 +44,7 @@ pub enum Trouble {
     Failed {
         /// What failed.
         element: String,
-        /// Whether its place is kept, so that it comes back for certain once that is repaired.
+        /// Whether its reservation is kept, so that it comes back for certain once that is repaired.
         keeps_place: bool,
         /// Why no other route was found.
         why: String,
@@ -117,9 +83,9 @@ pub(crate) struct Sender {
     pub(crate) stop: Option<u64>,
     /// The version to run.
     pub(crate) run: Option<u64>,
-    /// The first version that runs on the place which the contract has now.
+    /// The first version that runs on the reservation which the contract has now.
     pub(crate) since: u64,
-    /// The routes that have to be empty before that may begin.
+    /// The pending releases that have to be complete before that may begin.
     pub(crate) waits_for: Vec<u64>,
     /// What it was told last; it may have done that, or not.
     pub(crate) told: Option<Told>,
@@ -142,7 +108,7 @@ impl Sender {
         self.version
     }
 
-    /// Whether packets may be sent on the place which the contract has now.
+    /// Whether packets may be sent on the reservation which the contract has now.
     pub(crate) fn may_run(&self) -> bool {
         self.run.is_some() && self.told.is_some_and(|told| told.runs && told.version >= self.since)
     }
@@ -169,9 +135,14 @@ impl Grant {
         self.sender.waits_for.len()
     }
 
-    /// Whether its place is moved for nobody: its route was given, or it is not in force.
+    /// Whether its reservation is never moved to admit others: its route was given, or it is not in force.
     pub(crate) fn is_pinned(&self) -> bool {
-        self.order.contract.route.is_some() || matches!(self.trouble, Some(Trouble::Failed { .. }))
+        self.order.contract.route.is_some() || self.is_failed()
+    }
+
+    /// Whether something that failed keeps it from sending.
+    pub(crate) fn is_failed(&self) -> bool {
+        matches!(self.trouble, Some(Trouble::Failed { .. }))
     }
 
     /// Whether it was deleted.
@@ -179,7 +150,7 @@ impl Grant {
         self.is_ended
     }
 
-    /// Where it stands, if senders confirm or not.
+    /// Its state, where senders confirm or do not.
     pub(crate) fn state_now(&self, confirm: bool) -> State {
         if self.is_ended {
             return State::Released;

@@ -10,63 +10,63 @@
 //! ```text
 //! Command ── handle ─> Reply            what became of it, at once
 //!    │
-//!    └── take_output ─> Changes         records to be put on disk, all or none, before anybody hears of them
-//!                       Events          for who watches
+//!    └── take_output ─> Changes         records to be put on disk, all or none, before any answer
+//!                       Events          for watchers
 //! due ── tick                           what time alone brings about: holds end, contracts start and end
-//! outbox ─> Operation                   what a node has not confirmed yet, for whoever carries it there
+//! outbox ─> Operation                   what a node has not confirmed yet, for the driver to deliver
 //! ```
 //!
-//! The order of things never breaks a promise (`design.md`, section 4; Fig. 6 of the paper):
-//! - What a sender may still be using is known: `sender`. A rule that was sent counts as in use until it is confirmed
+//! The order of updates never breaks a promise (Fig. 6 of the paper; docs/controller.md):
+//! - What a sender may still be using is known (`enforcement::sender`): a rule that was sent counts as in use until it is confirmed
 //!   that it is not.
 //! - A contract that is deleted keeps its reservation until its sender has stopped and its last packets have left.
-//! - A route that was left by a move is free in the ledger at once, since the flow that it made room for was admitted beside it.
-//!   Whoever needs that room waits until the old route is empty: `leaving`.
-//! - All that is needed to go on after a crash is in the records; holds begin anew then, which is the careful way.
+//! - A route that was left by a move is free in the ledger at once, since the flow for which it was moved was admitted beside it.
+//!   A contract that needs the capacity waits until the old route is empty (`releases`, `enforcement::waits`).
+//! - All that is needed to go on after a crash is in the records; the time of pending releases starts again then, which is safe.
 
-mod agents;
-mod apply;
+mod admission;
+mod answers;
 mod book;
 mod clock;
 mod command;
+mod contracts;
 mod controller;
 mod decision;
-mod down;
+mod elements;
+mod enforcement;
 mod event;
-mod failures;
 mod grant;
-mod id;
-mod leaving;
-mod load;
+mod journal;
+mod load_error;
 mod macs;
-mod memory;
-mod message;
+mod nodes;
 mod output;
+mod question;
 mod quota;
 mod record;
-mod release;
-mod sender;
+mod releases;
+mod setup;
 mod shares;
 mod tenants;
 mod timers;
 mod tokens;
 mod vms;
-mod what_if;
 
-pub use agents::NodeState;
+pub use answers::Remembered;
 pub use clock::Now;
-pub use command::{Applied, Check, Command, ElementName, Fault, Mode, Outcome, Reply, Standing};
-pub use controller::{Controller, Setup, Southbound, Timing};
+pub use command::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Outcome, Reply, Role, VmWish};
+pub use controller::Controller;
 pub use decision::{Decided, DecisionRecord, QuotaShort};
 pub use event::{Event, EventKind};
-pub use grant::{Grant, State, Trouble, Violation};
-pub use id::{DEFAULT_TENANT, Id};
-pub use load::LoadError;
-pub use memory::Remembered;
-pub use message::{Measured, Operation, Rule, Work};
+pub use grant::{Grant, Trouble, Violation};
+pub use load_error::LoadError;
+pub use nodes::NodeState;
 pub use output::{Change, Kind, Output};
+pub use question::{Prospect, Question};
+pub use setup::{Setup, Southbound, Timing};
 pub use shares::in_shares;
 pub use tenants::TenantState;
-pub use tokens::{Role, Token};
-pub use vms::{VmState, VmWish};
-pub use what_if::{Prospect, Question};
+pub use tokens::Token;
+pub use vms::VmState;
+pub use wayleave_protocol::contract::State;
+pub use wayleave_protocol::{DEFAULT_TENANT, Id};

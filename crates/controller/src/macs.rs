@@ -1,8 +1,8 @@
-//! Addresses that follow from names: whoever knows the name of a VM or host knows its address, without asking.
+//! Addresses that follow from names: the address of a VM or host is computed from its name, without asking the controller.
 
 use wayleave_wire::{Mac, mac_of};
 
-use crate::id::Id;
+use wayleave_protocol::Id;
 
 /// Of a VM.
 pub(crate) fn of(id: &Id) -> Mac {

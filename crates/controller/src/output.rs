@@ -37,8 +37,8 @@ pub enum Kind {
     Vm,
     /// A contract.
     Contract,
-    /// A route that may still carry packets of a contract.
-    Leaving,
+    /// A pending release: a route that may still carry packets of a contract.
+    Release,
     /// A link or node that is down.
     Down,
     /// The session of a node.
@@ -55,13 +55,13 @@ impl Kind {
         Self::Token,
         Self::Vm,
         Self::Contract,
-        Self::Leaving,
+        Self::Release,
         Self::Down,
         Self::Node,
         Self::Answer,
     ];
 
-    /// As it stands on disk.
+    /// As it is written on disk.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Controller => "controller",
@@ -69,7 +69,7 @@ impl Kind {
             Self::Token => "token",
             Self::Vm => "vm",
             Self::Contract => "contract",
-            Self::Leaving => "leaving",
+            Self::Release => "leaving",
             Self::Down => "down",
             Self::Node => "node",
             Self::Answer => "answer",

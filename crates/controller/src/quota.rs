@@ -32,7 +32,7 @@ impl Usage {
         self.contracts
     }
 
-    /// Every copy of a packet is counted: each takes room of its own.
+    /// Every copy of a packet is counted: each has a reservation of its own.
     fn of(contract: &Contract) -> Self {
         let copies = u128::from(contract.protection);
         let rate = u128::from(contract.rate.bits_per_second()) * copies;

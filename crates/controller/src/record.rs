@@ -1,4 +1,4 @@
-//! What stands on disk: JSON with names instead of indices and numbers in whole units, so that a record means the same when the
+//! The format of records on disk: JSON with names instead of indices and numbers in whole units, so that a record means the same when the
 //! topology file lists its links in another order, and so that a person can read it.
 
 use std::collections::BTreeSet;
@@ -9,12 +9,15 @@ use wayleave_ledger::Reservation;
 use wayleave_topology::{Hop, Network, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
-use crate::book::Place;
+use crate::book::Reserved;
 use crate::command::ElementName;
-use crate::controller::{Controller, Dirty};
+use crate::elements::Down;
 use crate::grant::{Grant, Sender, Told, Trouble, Violation};
-use crate::leaving::Leaving;
+use crate::nodes::NodeState;
 use crate::output::{Change, Kind};
+use crate::releases::{PendingRelease, Phase};
+use crate::tenants::TenantState;
+use crate::vms::VmState;
 
 /// A tenant.
 #[derive(Serialize, Deserialize)]
@@ -29,6 +32,15 @@ pub(crate) struct TenantRecord {
 }
 
 impl TenantRecord {
+    pub(crate) fn of(tenant: &TenantState) -> Self {
+        Self {
+            rate_bps: tenant.quota.rate.map(Rate::bits_per_second),
+            burst_bytes: tenant.quota.burst.map(Bytes::get),
+            contracts: tenant.quota.contracts,
+            revision: tenant.revision,
+        }
+    }
+
     pub(crate) fn quota(&self) -> Quota {
         Quota {
             rate: self.rate_bps.map(Rate::from_bits_per_second),
@@ -48,11 +60,25 @@ pub(crate) struct VmRecord {
     pub(crate) revision: u64,
 }
 
+impl VmRecord {
+    pub(crate) fn of(network: &Network, vm: &VmState) -> Self {
+        let host = network.node(vm.host).name.clone();
+        Self { host, mac: Some(vm.mac.to_string()), revision: vm.revision }
+    }
+}
+
 /// The session of a node.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct NodeRecord {
     pub(crate) epoch: u64,
     pub(crate) set_up: bool,
+}
+
+impl NodeRecord {
+    /// `None` for a node that never had a session: there is nothing to remember.
+    pub(crate) fn of(state: &NodeState) -> Option<Self> {
+        (state.epoch > 0).then_some(Self { epoch: state.epoch, set_up: state.is_set_up })
+    }
 }
 
 /// Something that is down.
@@ -62,12 +88,22 @@ pub(crate) struct DownRecord {
     pub(crate) link: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) node: Option<String>,
-    /// What somebody said.
+    /// As an operator declared it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) why: Option<String>,
     /// The nodes whose agents see no carrier.
     #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
     pub(crate) seen: BTreeSet<String>,
+}
+
+impl DownRecord {
+    pub(crate) fn of(element: &ElementName, down: &Down) -> Self {
+        let (link, node) = match element.clone() {
+            ElementName::Link(link) => (Some(link), None),
+            ElementName::Node(node) => (None, Some(node)),
+        };
+        Self { link, node, why: down.declared().map(str::to_owned), seen: down.seen().clone() }
+    }
 }
 
 /// What was reserved on one route.
@@ -161,9 +197,9 @@ struct SenderRecord {
     confirmed: Option<(u64, bool)>,
 }
 
-/// A route that is being left.
+/// A pending release.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct LeavingRecord {
+pub(crate) struct ReleaseRecord {
     pub(crate) serial: u64,
     pub(crate) node: String,
     pub(crate) places: Vec<RouteRecord>,
@@ -171,70 +207,19 @@ pub(crate) struct LeavingRecord {
     pub(crate) pinned: bool,
     pub(crate) until: u64,
     pub(crate) drain_ns: u64,
-    /// Whether the sender has stopped there: what is left is to wait.
+    /// Whether the sender has stopped there.
     pub(crate) stopped: bool,
     /// Whether the ledger still holds it.
     pub(crate) held: bool,
 }
 
 /// The key of a numbered record: as wide as any, so that keys sort as numbers do.
-fn key(number: u64) -> String {
+pub(crate) fn key(number: u64) -> String {
     format!("{number:020}")
 }
 
-/// The record of something, as it is now.
-pub(crate) fn change(controller: &Controller, dirty: &Dirty) -> Change {
-    match dirty {
-        Dirty::Counters => put(Kind::Controller, "counters".to_owned(), Some(&controller.counters)),
-        Dirty::Tenant(name) => {
-            let of = |tenant: &crate::tenants::TenantState| TenantRecord {
-                rate_bps: tenant.quota.rate.map(Rate::bits_per_second),
-                burst_bytes: tenant.quota.burst.map(Bytes::get),
-                contracts: tenant.quota.contracts,
-                revision: tenant.revision,
-            };
-            put(Kind::Tenant, name.clone(), controller.tenants.get(name).map(of).as_ref())
-        }
-        Dirty::Token(id) => put(Kind::Token, id.clone(), controller.tokens.get(id)),
-        Dirty::Vm(id) => {
-            let host = |host| controller.network.node(host).name.clone();
-            let record = controller.vms.get(id).map(|vm| VmRecord {
-                host: host(vm.host),
-                mac: Some(vm.mac.to_string()),
-                revision: vm.revision,
-            });
-            put(Kind::Vm, id.to_string(), record.as_ref())
-        }
-        Dirty::Contract(serial) => {
-            let record = controller.grants.get(serial).map(|grant| ContractRecord::of(controller, grant));
-            put(Kind::Contract, key(*serial), record.as_ref())
-        }
-        Dirty::Leaving(number) => {
-            let record =
-                controller.leavings.get(*number).map(|leaving| LeavingRecord::of(&controller.network, leaving));
-            put(Kind::Leaving, key(*number), record.as_ref())
-        }
-        Dirty::Down(element) => {
-            let record = controller.down.get(element).map(|down| {
-                let (link, node) = match element.clone() {
-                    ElementName::Link(link) => (Some(link), None),
-                    ElementName::Node(node) => (None, Some(node)),
-                };
-                DownRecord { link, node, why: down.said().map(str::to_owned), seen: down.seen().clone() }
-            });
-            put(Kind::Down, element.to_string(), record.as_ref())
-        }
-        Dirty::Node(node) => {
-            let of = |state: &crate::agents::NodeState| NodeRecord { epoch: state.epoch, set_up: state.is_set_up };
-            // Of a node that never had a session there is nothing to remember.
-            let state = controller.nodes.get(node).filter(|state| state.epoch > 0);
-            put(Kind::Node, controller.network.node(*node).name.clone(), state.map(of).as_ref())
-        }
-        Dirty::Answer(key) => put(Kind::Answer, key.clone(), controller.memory.get(key)),
-    }
-}
-
-fn put<T: Serialize>(kind: Kind, key: String, record: Option<&T>) -> Change {
+/// The change that writes a record, or removes it.
+pub(crate) fn put<T: Serialize>(kind: Kind, key: String, record: Option<&T>) -> Change {
     let json = |record| {
         let Ok(body) = serde_json::to_string(record) else { unreachable!("records have text keys and finite numbers") };
         body.into()
@@ -288,29 +273,29 @@ impl RouteRecord {
     }
 }
 
-/// What these routes had.
-pub(crate) fn place(
+/// What was reserved on these routes.
+pub(crate) fn reserved(
     network: &Network,
-    places: &[RouteRecord],
+    routes: &[RouteRecord],
     deadline: Time,
     is_pinned: bool,
-) -> Result<Place, Missing> {
-    let reservations = places.iter().map(|place| place.reservation(network)).collect::<Result<_, _>>()?;
-    Ok(Place { reservations, deadline, is_pinned })
+) -> Result<Reserved, Missing> {
+    let reservations = routes.iter().map(|route| route.reservation(network)).collect::<Result<_, _>>()?;
+    Ok(Reserved { reservations, deadline, is_pinned })
 }
 
-impl LeavingRecord {
-    fn of(network: &Network, leaving: &Leaving) -> Self {
+impl ReleaseRecord {
+    pub(crate) fn of(network: &Network, release: &PendingRelease) -> Self {
         Self {
-            serial: leaving.serial,
-            node: network.node(leaving.node).name.clone(),
-            places: leaving.place.reservations.iter().map(|one| RouteRecord::of(network, one)).collect(),
-            deadline_ns: leaving.place.deadline.as_nanos(),
-            pinned: leaving.place.is_pinned,
-            until: leaving.until,
-            drain_ns: leaving.drain.as_nanos(),
-            stopped: leaving.phase != crate::leaving::Phase::Waiting,
-            held: leaving.held.is_some(),
+            serial: release.serial,
+            node: network.node(release.node).name.clone(),
+            places: release.reserved.reservations.iter().map(|one| RouteRecord::of(network, one)).collect(),
+            deadline_ns: release.reserved.deadline.as_nanos(),
+            pinned: release.reserved.is_pinned,
+            until: release.until,
+            drain_ns: release.drain.as_nanos(),
+            stopped: release.phase != Phase::Sending,
+            held: release.held.is_some(),
         }
     }
 
@@ -320,10 +305,9 @@ impl LeavingRecord {
 }
 
 impl ContractRecord {
-    fn of(controller: &Controller, grant: &Grant) -> Self {
-        let (network, order) = (&*controller.network, &grant.order);
+    pub(crate) fn of(network: &Network, grant: &Grant, reserved: Option<&Reserved>) -> Self {
+        let order = &grant.order;
         let contract = &order.contract;
-        let place = grant.flow.and_then(|flow| controller.book.place(flow, false));
         let told = |told: Option<Told>| told.map(|told| (told.version, told.runs));
         let matching = |one: Match| MatchRecord {
             protocol: one.protocol.map(Protocol::number),
@@ -362,9 +346,9 @@ impl ContractRecord {
             created: grant.created.as_nanos(),
             decision: grant.decision,
             bound_ns: grant.bound.as_nanos(),
-            places: place
+            places: reserved
                 .iter()
-                .flat_map(|place| &place.reservations)
+                .flat_map(|reserved| &reserved.reservations)
                 .map(|one| RouteRecord::of(network, one))
                 .collect(),
             ended: grant.is_ended,

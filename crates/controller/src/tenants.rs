@@ -1,13 +1,15 @@
-//! Tenants and their quotas.
+//! Tenants, their quotas and what they use.
 
-use wayleave_contracts::{Named, Quota};
+use std::collections::BTreeMap;
+
+use wayleave_contracts::{Contract, Named, Quota};
+use wayleave_protocol::DEFAULT_TENANT;
 
 use crate::command::{Check, Fault, Outcome, Reply};
-use crate::controller::{Controller, Dirty};
+use crate::decision::QuotaShort;
 use crate::event::EventKind;
-use crate::id::DEFAULT_TENANT;
+use crate::journal::{Dirty, Journal};
 use crate::quota::Usage;
-use crate::tokens::Role;
 
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,77 +22,110 @@ pub struct TenantState {
     pub revision: u64,
 }
 
-impl Controller {
-    pub(crate) fn put_tenant(&mut self, name: String, quota: Quota, check: Check) -> Result<Reply, Fault> {
-        let wrong = |error: wayleave_contracts::NameError| Fault::Invalid { field: "name", message: error.to_string() };
-        Named::Tenant.check(&name).map_err(wrong)?;
-        let known = self.tenants.get(&name);
+/// All tenants, by name.
+#[derive(Default)]
+pub(crate) struct Tenants {
+    by_name: BTreeMap<String, TenantState>,
+}
+
+impl Tenants {
+    pub(crate) fn put(
+        &mut self,
+        journal: &mut Journal,
+        name: String,
+        quota: Quota,
+        check: Check,
+    ) -> Result<Reply, Fault> {
+        Named::Tenant.check(&name).map_err(|error| Fault::wrong_name("name", &error))?;
+        let known = self.get(&name);
         check.hold(known.map(|tenant| tenant.revision))?;
         if let Some(same) = known.filter(|tenant| tenant.quota == quota) {
             return Ok(Reply::Done { outcome: Outcome::Unchanged, revision: same.revision });
         }
         let (usage, outcome) = known.map_or((Usage::default(), Outcome::Created), |old| (old.usage, Outcome::Changed));
-        let revision = self.next_revision();
-        self.event(EventKind::Put, &format!("tenant {name}"), Some(name.clone()), revision, String::new());
-        self.mark(Dirty::Tenant(name.clone()));
-        self.tenants.insert(name, TenantState { quota, usage, revision });
+        let revision = journal.next_revision();
+        journal.event(EventKind::Put, &format!("tenant {name}"), Some(name.clone()), revision, String::new());
+        journal.mark(Dirty::Tenant(name.clone()));
+        self.by_name.insert(name, TenantState { quota, usage, revision });
         Ok(Reply::Done { outcome, revision })
     }
 
-    pub(crate) fn delete_tenant(&mut self, name: &str, check: Check) -> Result<Reply, Fault> {
-        let known = self.tenants.get(name);
-        check.hold(known.map(|tenant| tenant.revision))?;
-        let revision = self.counters.revision;
-        if known.is_none() {
-            return Ok(Reply::Done { outcome: Outcome::Absent, revision });
-        }
-        if name == DEFAULT_TENANT {
-            return Err(Fault::Forbidden { message: format!("tenant {DEFAULT_TENANT} is always there") });
-        }
-        let in_use = |by: String| Err(Fault::InUse { what: format!("tenant {name}"), by });
-        if let Some(id) = self.grants.values().map(|grant| &grant.id).find(|id| id.tenant == name) {
-            return in_use(format!("contract {id}"));
-        }
-        if let Some(id) = self.vms.keys().find(|id| id.tenant == name) {
-            return in_use(format!("VM {id}"));
-        }
-        // A token that outlived its tenant would open the next one of that name.
-        let of_tenant = |role: &Role| matches!(role, Role::Tenant { tenant } | Role::Reader { tenant: Some(tenant) } if tenant == name);
-        let tokens: Vec<String> =
-            self.tokens.values().filter(|token| of_tenant(&token.role)).map(|token| token.id.clone()).collect();
-        for token in tokens {
-            self.delete_token(&token);
-        }
-        self.tenants.remove(name);
-        let revision = self.next_revision();
-        self.event(EventKind::Deleted, &format!("tenant {name}"), Some(name.to_owned()), revision, String::new());
-        self.mark(Dirty::Tenant(name.to_owned()));
-        Ok(Reply::Done { outcome: Outcome::Deleted, revision })
+    /// Ends a tenant that has nothing left.
+    pub(crate) fn remove(&mut self, journal: &mut Journal, name: &str) -> Reply {
+        self.by_name.remove(name);
+        let revision = journal.next_revision();
+        journal.event(EventKind::Deleted, &format!("tenant {name}"), Some(name.to_owned()), revision, String::new());
+        journal.mark(Dirty::Tenant(name.to_owned()));
+        Reply::Done { outcome: Outcome::Deleted, revision }
     }
 
-    /// All tenants, by name.
-    pub fn tenants(&self) -> impl Iterator<Item = (&str, &TenantState)> {
-        self.tenants.iter().map(|(name, tenant)| (name.as_str(), tenant))
+    /// The tenant of contracts that name none, if it is not there yet.
+    pub(crate) fn insert_default(&mut self, journal: &mut Journal) {
+        if self.get(DEFAULT_TENANT).is_none() {
+            let revision = journal.next_revision();
+            self.insert(DEFAULT_TENANT.to_owned(), Quota::default(), revision);
+            journal.mark(Dirty::Tenant(DEFAULT_TENANT.to_owned()));
+        }
     }
 
-    /// A tenant.
-    ///
-    /// # Errors
-    /// If there is none of this name.
-    pub fn tenant(&self, name: &str) -> Result<&TenantState, Fault> {
-        self.tenants.get(name).ok_or_else(|| Fault::NotFound { what: "tenant", name: name.to_owned() })
+    /// From a record; what it uses follows from its contracts.
+    pub(crate) fn insert(&mut self, name: String, quota: Quota, revision: u64) {
+        self.by_name.insert(name, TenantState { quota, usage: Usage::default(), revision });
     }
-}
 
-impl Check {
-    /// Whether an object of this revision, or none, may be changed.
-    pub(crate) fn hold(self, revision: Option<u64>) -> Result<(), Fault> {
-        let holds = match self {
-            Self::None => true,
-            Self::Absent => revision.is_none(),
-            Self::Present => revision.is_some(),
-            Self::Revision(asked) => revision == Some(asked),
-        };
-        if holds { Ok(()) } else { Err(Fault::Precondition { revision }) }
+    pub(crate) fn get(&self, name: &str) -> Option<&TenantState> {
+        self.by_name.get(name)
+    }
+
+    /// The tenant of this name, or the fault that there is none.
+    pub(crate) fn find(&self, name: &str) -> Result<&TenantState, Fault> {
+        self.get(name).ok_or_else(|| Fault::NotFound { what: "tenant", name: name.to_owned() })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &TenantState)> {
+        self.by_name.iter().map(|(name, tenant)| (name.as_str(), tenant))
+    }
+
+    fn tenant_of(&mut self, contract: &Contract) -> Option<&mut TenantState> {
+        self.by_name.get_mut(contract.tenant.as_deref().unwrap_or(DEFAULT_TENANT))
+    }
+
+    /// Counts a contract, in place of what it was before, if the quota allows it.
+    pub(crate) fn charge(&mut self, old: Option<&Contract>, contract: &Contract) -> Result<(), QuotaShort> {
+        let Some(tenant) = self.tenant_of(contract) else { return Ok(()) };
+        let before = tenant.usage;
+        if let Some(old) = old {
+            tenant.usage.subtract(old);
+        }
+        tenant.usage.add(contract);
+        let grows = tenant.usage.rate > before.rate || tenant.usage.burst > before.burst || old.is_none();
+        // A quota that was lowered below the usage does not keep a tenant from asking for less.
+        if let Some(short) = tenant.usage.beyond(&tenant.quota).filter(|_| grows) {
+            tenant.usage = before;
+            return Err(short);
+        }
+        Ok(())
+    }
+
+    /// Takes [`Tenants::charge`] back.
+    pub(crate) fn uncharge(&mut self, old: Option<&Contract>, contract: &Contract) {
+        let Some(tenant) = self.tenant_of(contract) else { return };
+        tenant.usage.subtract(contract);
+        if let Some(old) = old {
+            tenant.usage.add(old);
+        }
+    }
+
+    /// Counts a contract that was admitted before; whether its tenant is there.
+    pub(crate) fn count(&mut self, tenant: &str, contract: &Contract) -> bool {
+        let tenant = self.by_name.get_mut(tenant);
+        tenant.map(|tenant| tenant.usage.add(contract)).is_some()
+    }
+
+    /// A contract of a tenant has ended.
+    pub(crate) fn subtract(&mut self, tenant: &str, contract: &Contract) {
+        if let Some(tenant) = self.by_name.get_mut(tenant) {
+            tenant.usage.subtract(contract);
+        }
     }
 }

@@ -1,33 +1,12 @@
-//! Who may act, and as whom.
+//! Tokens: who may act, and as whom.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::{Fault, Outcome, Reply};
-use crate::controller::{Controller, Dirty};
+use crate::command::{Fault, Outcome, Reply, Role};
 use crate::event::EventKind;
-
-/// As whom the holder of a token acts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", tag = "role")]
-pub enum Role {
-    /// Everything.
-    Operator,
-    /// Everything of one tenant, and nothing of others.
-    Tenant {
-        /// Which.
-        tenant: String,
-    },
-    /// The node that it runs on: its operations, confirmations and reports.
-    Agent {
-        /// The host or switch.
-        node: String,
-    },
-    /// Reads; everything, or what is of one tenant.
-    Reader {
-        /// Which.
-        tenant: Option<String>,
-    },
-}
+use crate::journal::{Dirty, Journal};
 
 /// A token, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,40 +24,67 @@ pub struct Token {
     pub revision: u64,
 }
 
-impl Controller {
-    pub(crate) fn put_token(&mut self, id: String, hash: String, role: Role, label: String) -> Result<Reply, Fault> {
-        match &role {
-            Role::Tenant { tenant } | Role::Reader { tenant: Some(tenant) } => drop(self.tenant(tenant)?),
-            Role::Agent { node } => drop(self.node(node)?),
-            Role::Operator | Role::Reader { tenant: None } => {}
-        }
+/// All tokens, by what they are called.
+#[derive(Default)]
+pub(crate) struct Tokens {
+    by_id: BTreeMap<String, Token>,
+}
+
+impl Tokens {
+    /// Adds a token or replaces it; the tenant or node of its role is there.
+    pub(crate) fn put(
+        &mut self,
+        journal: &mut Journal,
+        id: String,
+        hash: String,
+        role: Role,
+        label: String,
+    ) -> Result<Reply, Fault> {
         if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             let message = "64 hexadecimal digits of a SHA-256 are expected".to_owned();
             return Err(Fault::Invalid { field: "hash", message });
         }
-        let revision = self.next_revision();
+        let revision = journal.next_revision();
         let tenant = match &role {
             Role::Tenant { tenant } => Some(tenant.clone()),
             _ => None,
         };
-        self.event(EventKind::Put, &format!("token {id}"), tenant, revision, label.clone());
-        self.mark(Dirty::Token(id.clone()));
-        let known = self.tokens.insert(id.clone(), Token { id, hash, role, label, revision });
+        journal.event(EventKind::Put, &format!("token {id}"), tenant, revision, label.clone());
+        journal.mark(Dirty::Token(id.clone()));
+        let known = self.by_id.insert(id.clone(), Token { id, hash, role, label, revision });
         Ok(Reply::Done { outcome: if known.is_some() { Outcome::Changed } else { Outcome::Created }, revision })
     }
 
-    pub(crate) fn delete_token(&mut self, id: &str) -> Reply {
-        let revision = self.next_revision();
-        if self.tokens.remove(id).is_none() {
+    pub(crate) fn delete(&mut self, journal: &mut Journal, id: &str) -> Reply {
+        let revision = journal.next_revision();
+        if self.by_id.remove(id).is_none() {
             return Reply::Done { outcome: Outcome::Absent, revision };
         }
-        self.event(EventKind::Deleted, &format!("token {id}"), None, revision, String::new());
-        self.mark(Dirty::Token(id.to_owned()));
+        journal.event(EventKind::Deleted, &format!("token {id}"), None, revision, String::new());
+        journal.mark(Dirty::Token(id.to_owned()));
         Reply::Done { outcome: Outcome::Deleted, revision }
     }
 
-    /// All tokens, by what they are called.
-    pub fn tokens(&self) -> impl Iterator<Item = &Token> {
-        self.tokens.values()
+    /// Deletes those of a tenant: a token that outlived its tenant would give access to the next one of that name.
+    pub(crate) fn delete_of_tenant(&mut self, journal: &mut Journal, name: &str) {
+        let of_tenant = |role: &Role| matches!(role, Role::Tenant { tenant } | Role::Reader { tenant: Some(tenant) } if tenant == name);
+        let tokens: Vec<String> =
+            self.iter().filter(|token| of_tenant(&token.role)).map(|token| token.id.clone()).collect();
+        for token in tokens {
+            self.delete(journal, &token);
+        }
+    }
+
+    /// From a record.
+    pub(crate) fn insert(&mut self, id: String, token: Token) {
+        self.by_id.insert(id, token);
+    }
+
+    pub(crate) fn get(&self, id: &str) -> Option<&Token> {
+        self.by_id.get(id)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Token> {
+        self.by_id.values()
     }
 }

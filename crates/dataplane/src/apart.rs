@@ -9,7 +9,7 @@ use nix::sched::{CloneFlags, unshare};
 
 use crate::error::Error;
 
-/// A folder on a bpf file system that nobody else sees.
+/// A folder on a bpf file system that no other process sees.
 #[derive(Debug)]
 pub struct Apart {
     pins: PathBuf,

@@ -3,7 +3,8 @@
 
 use std::net::IpAddr;
 
-use wayleave_wire::{MOST_TAGS, Mac, Selector, Tag};
+use wayleave_units::{Rate, Time};
+use wayleave_wire::{MOST_TAGS, Mac, Selector, Tag, TokenBucket};
 
 /// Routes of a rule, and of an address without a contract.
 pub(crate) const MOST_ROUTES: usize = 4;
@@ -176,46 +177,33 @@ pub(crate) fn contracts_of(bytes: &[u8; CONTRACTS]) -> Vec<(u64, u32)> {
 }
 
 /// `struct route`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Route {
-    pub(crate) uplink: u32,
-    pub(crate) priority: u32,
-    pub(crate) tags: Vec<Tag>,
+pub(crate) fn route(uplink: u32, priority: u32, tags: &[Tag]) -> [u8; ROUTE] {
+    let head = Writer::new().u32(uplink).u32(priority).u32(tags.len() as u32);
+    tags.iter().fold(head, |writer, tag| writer.put(&tag.tci().to_be_bytes())).done()
 }
 
-impl Route {
-    fn bytes(&self) -> [u8; ROUTE] {
-        let head = Writer::new().u32(self.uplink).u32(self.priority).u32(self.tags.len() as u32);
-        self.tags.iter().fold(head, |writer, tag| writer.put(&tag.tci().to_be_bytes())).done()
-    }
+/// `struct rule`. `name` is serial and version, `overhead` the bytes of tags that each packet gets.
+pub(crate) fn rule(
+    name: (u64, u64),
+    rate: Rate,
+    bucket: &TokenBucket,
+    bound: Time,
+    max_frame: u32,
+    overhead: u32,
+    routes: &[[u8; ROUTE]],
+) -> [u8; RULE] {
+    let head = Writer::new().u32(0).u32(routes.len() as u32).u64(name.0).u64(name.1);
+    let head = head.u64(rate.bits_per_second()).u64(bucket.burst()).u64(bucket.fill_ns()).u64(bound.as_nanos());
+    let head = head.u32(max_frame).u32(overhead);
+    routes.iter().fold(head, |writer, route| writer.put(route)).done()
 }
 
-/// `struct rule`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rule {
-    pub(crate) serial: u64,
-    pub(crate) version: u64,
-    pub(crate) rate: u64,
-    pub(crate) burst: u64,
-    pub(crate) fill_ns: u64,
-    pub(crate) bound_ns: u64,
-    pub(crate) max_frame: u32,
-    pub(crate) overhead: u32,
-    pub(crate) routes: Vec<Route>,
-}
+/// A `struct rule` in a slot that no contract has.
+pub(crate) const NO_RULE: [u8; RULE] = [0; RULE];
 
-impl Rule {
-    pub(crate) fn bytes(&self) -> [u8; RULE] {
-        let head = Writer::new().u32(0).u32(self.routes.len() as u32).u64(self.serial).u64(self.version);
-        let head = head.u64(self.rate).u64(self.burst).u64(self.fill_ns).u64(self.bound_ns);
-        let head = head.u32(self.max_frame).u32(self.overhead);
-        self.routes.iter().fold(head, |writer, route| writer.put(&route.bytes())).done()
-    }
-
-    /// Serial and version of a `struct rule`; serial 0 where nothing is.
-    pub(crate) fn name_of(bytes: &[u8; RULE]) -> (u64, u64) {
-        (u64_at(bytes, 8), u64_at(bytes, 16))
-    }
+/// Serial and version of a `struct rule`; serial 0 where nothing is.
+pub(crate) fn rule_name(bytes: &[u8; RULE]) -> (u64, u64) {
+    (u64_at(bytes, 8), u64_at(bytes, 16))
 }
 
 /// `struct bucket`, before its first packet.
@@ -224,8 +212,8 @@ pub(crate) fn bucket(tokens: u64, last: u64) -> [u8; BUCKET] {
 }
 
 /// `struct routes`.
-pub(crate) fn routes(routes: &[Route]) -> [u8; ROUTES] {
-    routes.iter().fold(Writer::new().u32(routes.len() as u32), |writer, route| writer.put(&route.bytes())).done()
+pub(crate) fn routes(routes: &[[u8; ROUTE]]) -> [u8; ROUTES] {
+    routes.iter().fold(Writer::new().u32(routes.len() as u32), |writer, route| writer.put(route)).done()
 }
 
 /// `struct tag` of switch.c.

@@ -8,7 +8,7 @@ use wayleave_topology::FlowId;
 use wayleave_units::{Bytes, Time};
 
 use crate::Context;
-use crate::words::route_name;
+use crate::sentences::route_name;
 
 /// Everything that the ledger promises; `None` for schemes that reserve no queues.
 pub fn claim<'a>(context: &Context<'a>) -> Option<Claim<'a>> {

@@ -15,8 +15,8 @@ use wayleave_units::{Bytes, Rate};
 use crate::context::{Context, routes};
 use crate::request::{Decided, RequestShape};
 use crate::schemes::GivenAway;
+use crate::sentences;
 use crate::shapes::{self, BindingShape, HopShape, QueueShape};
-use crate::words;
 
 /// As many paths as are looked at for a refusal.
 const MAX_PATHS: usize = 16;
@@ -27,7 +27,7 @@ pub struct Explained<'a> {
     pub contract: &'a Contract,
     /// The same in wire bytes.
     pub request: &'a Request,
-    /// What became of it; for a contract that stands already, see [`Context::standing`].
+    /// What became of it; for a contract that is admitted already, see [`Context::standing`].
     pub decision: &'a Result<Decision, Refusal>,
     /// What became of the contracts before it, where they are known.
     pub before: Option<Before>,
@@ -47,7 +47,7 @@ pub struct Before {
 /// What is looked up for a refusal.
 #[derive(Clone, Debug)]
 pub struct Refused {
-    /// What each queue of the link that stands in the way would break, highest priority first.
+    /// What each queue of the link that blocks it would break, highest priority first.
     pub at_binding: Vec<Option<Binding>>,
     /// Where queues are reserved: the paths, each with what its queues offer.
     pub survey: Option<Survey>,
@@ -174,7 +174,7 @@ struct EntryShape<'a> {
 impl<'a> BreaksShape<'a> {
     fn of(context: &Context<'a>, refusal: &Refusal, refused: &Refused) -> Option<Self> {
         let Refusal::Blocked { route, binding, .. } = refusal else { return None };
-        let entered = words::entered(route, binding);
+        let entered = sentences::entered(route, binding);
         Some(Self {
             whose: if entered == binding.queue() { "entered" } else { "lower" },
             entered_queue: entered,

@@ -1,7 +1,7 @@
-//! Decisions in words, tables and JSON: why a contract was admitted, term by term, or why not, and what would fit.
+//! Decisions in sentences, tables and JSON: why a contract was admitted, term by term, or why not, and what would fit.
 //!
-//! The command line and the controller's server answer the same questions, so both ask here. [`words`] has the
-//! sentences, [`shapes`] and [`RequestShape`] what stands in JSON, [`Explained`] everything that there is to say about
+//! The command line and the controller's server answer the same questions, so both use this crate. [`sentences`] has the
+//! sentences, [`shapes`] and [`RequestShape`] the JSON documents, [`Explained`] everything that there is to say about
 //! one decision: as JSON with [`ExplanationShape`], for people with [`text::write`].
 //!
 //! What a decision is about comes as a [`Context`]: the network, the model, the scheme, and whose its flows are.
@@ -13,10 +13,10 @@ mod explanation;
 pub mod human;
 mod request;
 mod schemes;
+pub mod sentences;
 pub mod shapes;
 pub mod table;
 pub mod text;
-pub mod words;
 
 pub use claim::claim;
 pub use context::{Context, Names};

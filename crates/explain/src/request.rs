@@ -8,8 +8,8 @@ use wayleave_topology::Network;
 use wayleave_units::Time;
 
 use crate::context::{Context, routes};
+use crate::sentences;
 use crate::shapes::{self, BindingShape, HopShape, TermShape};
-use crate::words;
 
 /// Which event asked for a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,8 +128,8 @@ impl<'a> RequestShape<'a> {
             }),
             at_ns: decided.event.map(|(_, at)| at.as_nanos()),
             tenant: contract.tenant.as_deref(),
-            from: words::name(network, contract.from),
-            to: words::name(network, contract.to),
+            from: sentences::name(network, contract.from),
+            to: sentences::name(network, contract.to),
             rate_bps: contract.rate.bits_per_second(),
             burst_bytes: contract.burst.get(),
             deadline_ns: contract.deadline.as_nanos(),
@@ -198,8 +198,8 @@ impl<'a> RequestShape<'a> {
     fn refuse(&mut self, context: &Context<'a>, decided: &Decided<'a>, refusal: &Refusal) {
         self.decision = "refused";
         self.reason = Some(refusal.reason().code());
-        let clause = words::refusal(context.network, decided.contract, refusal);
-        self.message = Some(words::sentence(&(clause + decided.afterwards())));
+        let clause = sentences::refusal(context.network, decided.contract, refusal);
+        self.message = Some(sentences::sentence(&(clause + decided.afterwards())));
         self.obstacle(context.network, refusal);
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use wayleave_contracts::{Contract, Mix};
 use wayleave_explain::table::Layout;
-use wayleave_explain::{Before, Context, Explained, ExplanationShape, Names, Refused, look_around, text, words};
+use wayleave_explain::{Before, Context, Explained, ExplanationShape, Names, Refused, look_around, sentences, text};
 use wayleave_ledger::Model;
 use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::chameleon::{Chameleon, Params};
@@ -143,8 +143,8 @@ fn a_refusal_says_what_is_missing_where_and_what_would_fit() {
     assert!(page.contains("What would fit now") && page.contains(&format!("Every queue of {link}")), "{page}");
     // Looking around has left the scheme as it was: the same request is refused in the same words.
     let again = desk.admit(&contract).unwrap_err();
-    let clause = words::refusal(&desk.network, &contract, &again);
-    assert_eq!(words::sentence(&clause), sentence);
+    let clause = sentences::refusal(&desk.network, &contract, &again);
+    assert_eq!(sentences::sentence(&clause), sentence);
 }
 
 #[test]

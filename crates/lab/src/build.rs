@@ -66,7 +66,7 @@ fn insides<'a>(plan: &'a LabPlan, pass: &Path) -> Result<Vec<Inside<'a>>, NetErr
         inside.ip = inside.interfaces.iter().map(attach).chain(up).chain(std::mem::take(&mut inside.ip)).collect();
     }
     for (inside, endpoint) in insides.iter_mut().rev().zip(plan.endpoints.iter().rev()) {
-        // Nobody answers who has an address: everybody knows.
+        // Addresses are configured everywhere, so nothing answers ARP requests.
         let others = plan.endpoints.iter().filter(|other| other.id != endpoint.id);
         inside.ip.extend(others.map(|other| {
             let mac = other.mac.map(|byte| format!("{byte:02x}")).join(":");

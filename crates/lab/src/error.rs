@@ -30,7 +30,7 @@ pub enum LabError {
     Busy(String),
     /// Only root can make network namespaces.
     NotRoot,
-    /// An endpoint stands on a host that the topology does not have.
+    /// An endpoint is on a host that the topology does not have.
     NoHost {
         /// The endpoint.
         endpoint: String,

@@ -4,7 +4,7 @@
 //! link has the rate of the lab, and what is measured in frames stays as it was: a budget that the topology fixes is multiplied as rates
 //! are divided. Where none is fixed, a budget is a number of frames, [`FRAMES`].
 //!
-//! A virtual link has no propagation delay; what a machine adds instead stands in the nodes: a constant part for its work, and a part that
+//! A virtual link has no propagation delay; what a machine adds instead is attributed to the nodes: a constant part for its work, and a part that
 //! varies with its timers.
 
 use wayleave_topology::{Link, MAX_BUDGET};

@@ -38,7 +38,7 @@ pub struct Stall {
 pub struct Stalls {
     /// In order of their ends on each processor.
     pub all: Vec<Stall>,
-    /// Whether all sentinels went before ordinary threads. If not, a busy machine looks like one that stands still.
+    /// Whether all sentinels went before ordinary threads. If not, a busy machine looks like one that was stopped.
     pub is_strict: bool,
 }
 

@@ -89,7 +89,7 @@ fn validate(claim: &Claim<'_>, flow: &PromisedFlow) -> Result<(), Violation> {
     }
 }
 
-/// Adds the flow to every queue on its route that it stands for itself, its burst grown by `r_f` times the budgets of the queues before.
+/// Adds the flow to every queue on its route where no other flow covers it, its burst grown by `r_f` times the budgets of the queues before.
 fn add_load(claim: &Claim<'_>, flow: &PromisedFlow, loads: &mut BTreeMap<LinkId, LinkLoad>) {
     let rate = flow.rate.bits_per_second();
     let mut burst = nanobits(flow.burst);

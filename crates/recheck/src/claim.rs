@@ -46,7 +46,7 @@ pub struct PromisedFlow {
     pub to: NodeId,
     /// Its queues.
     pub route: Route,
-    /// On so many hops at the beginning of its route another flow of the claim stands for its packets too: they come from one token
+    /// On this many hops at the beginning of its route another flow of the claim covers its packets, too: they come from one token
     /// bucket, while a sender changes from one route to another. 0 otherwise.
     pub covered: usize,
     /// Wire rate.

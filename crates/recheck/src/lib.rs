@@ -5,7 +5,7 @@
 //! end-to-end bound from scratch, and returns a [`Report`] with all that it found and all that does not hold. It
 //! depends on neither the calculus nor the ledger nor any scheme, so a bug there is not repeated here.
 //!
-//! The model is strict priority without preemption on output queues, in the words of network calculus (Le Boudec and
+//! The model is strict priority without preemption on output queues, in the terms of network calculus (Le Boudec and
 //! Thiran, *Network Calculus*, chapter 1; Chameleon, section 3.2.2). For queue p of link l with rate R and largest
 //! frame L:
 //!

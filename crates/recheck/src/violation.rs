@@ -1,4 +1,4 @@
-//! What does not hold, in plain words.
+//! What does not hold, as messages.
 
 use std::fmt;
 

@@ -35,8 +35,8 @@ impl Access {
         }
     }
 
-    /// In words, for who may not.
-    pub(crate) fn words(self) -> &'static str {
+    /// Which tokens it admits, for messages.
+    pub(crate) fn description(self) -> &'static str {
         match self {
             Self::Open | Self::Any => "everybody",
             Self::Read => "operators, tenants and readers",

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use wayleave_api::problem::{Code, FieldError, MEDIA_TYPE, Problem};
 use wayleave_controller::{Fault, QuotaShort};
 use wayleave_formats::InputErrors;
+use wayleave_protocol::problem::{Code, FieldError, MEDIA_TYPE, Problem};
 
 /// What is answered.
 #[derive(Clone, Debug)]
@@ -114,7 +114,7 @@ pub(crate) fn fault(fault: Fault) -> Box<Problem> {
         Fault::NotFound { what, name } => not_found(what, &name),
         Fault::Precondition { revision } => {
             let detail = match revision {
-                Some(revision) => format!("its revision is {revision}: read it again, and decide anew"),
+                Some(revision) => format!("its revision is {revision}: read it again, and decide again"),
                 None => "it is not there".to_owned(),
             };
             let mut problem = Problem::new(Code::PreconditionFailed, detail);
@@ -149,7 +149,7 @@ pub(crate) fn fault(fault: Fault) -> Box<Problem> {
     }
 }
 
-/// What a quota leaves no room for, in words.
+/// The message for a quota that is used up.
 pub(crate) fn quota_short(short: &QuotaShort) -> String {
     let QuotaShort { what, asked, most } = short;
     let unit = match *what {

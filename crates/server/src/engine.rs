@@ -1,8 +1,7 @@
 //! The thread that owns the controller and the ledger.
 //!
-//! Jobs are taken in batches: all are carried out, all that changed goes to disk in one commit, and only then is anybody
-//! answered or anything shown. If a commit fails, nobody knows what is on disk: the controller is thrown away, and the ledger is
-//! opened again.
+//! Jobs are taken in batches: all are carried out, all changes go to disk in one commit, and only then are clients answered and changes
+//! shown. If a commit fails, it is unknown what is on disk: the controller is thrown away, and the ledger is opened again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,37 +9,37 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use wayleave_api::problem::Code;
 use wayleave_controller::{Change, Command, Controller, Fault, Kind, Now, Output, Reply, Setup};
+use wayleave_protocol::problem::Code;
 use wayleave_store::{Record, Store};
 use wayleave_units::Time;
 
 use crate::answer::{Answer, Outcome, problem};
 use crate::disk::Disk;
-use crate::imagine::wall;
 use crate::metrics::Metrics;
 use crate::stage::Stage;
+use crate::trial::wall;
 use crate::view::{Edit, Health, View};
 
-/// At most so many jobs are one commit: those that came first should not wait for ever more.
+/// Most jobs in one commit, so that those that came first are not delayed by all that came later.
 const BATCH: usize = 256;
-/// How many links are looked at while nobody waits, before the engine looks for jobs again. A look computes exact curves, up to some tenths of
-/// a millisecond, and who comes meanwhile waits for it.
+/// How many links are looked at while the queue is empty, before the engine looks for jobs again. A look computes exact curves, up to some
+/// tenths of a millisecond, and a job that arrives meanwhile waits for it.
 const LOOKS: usize = 2;
 /// After this long without jobs the ledger is put in order.
 const QUIET: Duration = Duration::from_millis(500);
 /// How often a ledger that cannot be written is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
-/// The controller, for the time of one job.
-pub(crate) struct Desk<'a> {
+/// What a job uses: the controller, at the time of the job.
+pub(crate) struct Executor<'a> {
     pub(crate) controller: &'a mut Controller,
     pub(crate) now: Now,
     metrics: &'a Metrics,
 }
 
-impl Desk<'_> {
-    /// Has something done.
+impl Executor<'_> {
+    /// Carries a command out.
     pub(crate) fn handle(&mut self, command: Command) -> Result<Reply, Fault> {
         let decides = matches!(command, Command::Apply { .. });
         let start = Instant::now();
@@ -53,7 +52,7 @@ impl Desk<'_> {
 }
 
 /// What is to be done.
-pub(crate) type Work = Box<dyn FnOnce(&mut Desk<'_>) -> Outcome + Send>;
+pub(crate) type Work = Box<dyn FnOnce(&mut Executor<'_>) -> Outcome + Send>;
 
 /// A request that may be repeated.
 pub(crate) struct Repeat {
@@ -64,7 +63,7 @@ pub(crate) struct Repeat {
 /// What is done first of all on every controller that is loaded.
 pub(crate) type First = Box<dyn FnMut(&mut Controller, Now) -> Result<(), String> + Send>;
 
-/// Something to be done, and who waits for it.
+/// Something to be done, and where its answer goes.
 pub(crate) struct Job {
     pub(crate) work: Work,
     pub(crate) repeat: Option<Repeat>,
@@ -174,7 +173,7 @@ impl Engine {
         Ok(running)
     }
 
-    /// Tries until it can be written again; meanwhile nobody gets anything.
+    /// Tries until the ledger can be written again; meanwhile every request is answered with 503.
     fn reopen(&mut self) -> Option<Running> {
         let mut next = Instant::now();
         loop {
@@ -201,7 +200,7 @@ impl Engine {
             let is_last = self.take(&mut running, &mut batch);
             if let Err(error) = self.carry_out(&mut running, batch) {
                 if is_last {
-                    // Everybody was told that it may not have been done; nobody is left to open the ledger again for.
+                    // All clients were told that it may not have been done, and no job is left for which to open the ledger again.
                     tracing::error!(error, "the last commit failed");
                     return None;
                 }
@@ -285,8 +284,8 @@ impl Engine {
                 answers.push(unavailable());
                 continue;
             }
-            let mut desk = Desk { controller: &mut running.controller, now, metrics: &self.metrics };
-            match catch_unwind(AssertUnwindSafe(|| perform(&mut desk, work, repeat))) {
+            let mut executor = Executor { controller: &mut running.controller, now, metrics: &self.metrics };
+            match catch_unwind(AssertUnwindSafe(|| perform(&mut executor, work, repeat))) {
                 Ok(answer) => answers.push(answer),
                 Err(_) => {
                     is_panicked = true;
@@ -314,9 +313,9 @@ impl Engine {
 }
 
 /// One job, unless it was done before.
-fn perform(desk: &mut Desk<'_>, work: Work, repeat: Option<Repeat>) -> Answer {
-    let Some(Repeat { key, fingerprint }) = repeat else { return work(desk).unwrap_or_else(Answer::from) };
-    if let Some(known) = desk.controller.recall(&key) {
+fn perform(executor: &mut Executor<'_>, work: Work, repeat: Option<Repeat>) -> Answer {
+    let Some(Repeat { key, fingerprint }) = repeat else { return work(executor).unwrap_or_else(Answer::from) };
+    if let Some(known) = executor.controller.recall(&key) {
         if known.fingerprint != fingerprint {
             let detail = "this Idempotency-Key was used for another request: use a new one for each request";
             return problem(Code::IdempotencyMismatch, detail).into();
@@ -325,8 +324,8 @@ fn perform(desk: &mut Desk<'_>, work: Work, repeat: Option<Repeat>) -> Answer {
             return answer;
         }
     }
-    let answer = work(desk).unwrap_or_else(Answer::from);
-    desk.controller.remember(desk.now.wall, &key, fingerprint, answer.keep());
+    let answer = work(executor).unwrap_or_else(Answer::from);
+    executor.controller.remember(executor.now.wall, &key, fingerprint, answer.keep());
     answer
 }
 

@@ -2,10 +2,10 @@
 
 use http::HeaderMap;
 use http::header::ACCEPT;
-use wayleave_api::problem::Code;
 use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Role};
 use wayleave_explain::table::Layout;
 use wayleave_explain::{Context, Explained, ExplanationShape, Names, look_around};
+use wayleave_protocol::problem::Code;
 use wayleave_topology::FlowId;
 
 use crate::access::sees;

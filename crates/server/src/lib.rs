@@ -10,7 +10,7 @@
 //! - `http::routes` is the one table of what there is and who may use it; the router, the checks and the OpenAPI document are made of it.
 //! - `engine` owns controller and ledger. Nothing is answered or shown before it is on disk.
 //! - `view` is what readers see. They never wait for the engine.
-//! - `imagine` makes a second controller of what is on disk, for dry runs and what-if.
+//! - `trial` makes a second controller of what is on disk, for dry runs and what-if.
 
 pub mod access;
 mod answer;
@@ -19,7 +19,6 @@ mod engine;
 mod explain;
 mod handlers;
 mod http;
-mod imagine;
 mod links;
 mod local;
 mod metrics;
@@ -30,6 +29,7 @@ pub mod secret;
 mod server;
 mod shared;
 mod stage;
+mod trial;
 mod view;
 
 pub use crate::http::openapi::document as openapi;

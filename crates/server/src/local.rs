@@ -23,7 +23,7 @@ use crate::server::{Options, open};
 use crate::shared::Shared;
 use crate::view::Holder;
 
-/// Whoever asks from within this process: no request that comes over a socket can have it.
+/// Marks a request of this process: no request that comes over a socket can have it.
 #[derive(Clone)]
 pub(crate) struct Insider(pub(crate) Arc<Holder>);
 
@@ -39,7 +39,7 @@ pub struct Local {
 }
 
 impl Local {
-    /// Opens the ledger. What `options` say of operators and TLS does not matter, and who is waited for is what the ledger
+    /// Opens the ledger. What `options` say of operators and TLS does not matter, and whether confirmations are waited for is what the ledger
     /// shows: nodes whose agents have once begun.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Local {
         })
     }
 
-    /// Has the engine look at all links first: here nobody waits for anything else.
+    /// Has the engine look at all links first: in this process no other request waits.
     async fn settle(&self) {
         let (done, looked) = oneshot::channel();
         if self.shared.jobs.send(Message::Look(done)).is_ok() {
@@ -97,7 +97,7 @@ impl Drop for Local {
     }
 }
 
-/// Who is waited for: agents that have begun once may still act on what they were told.
+/// Which nodes confirm: agents that once had a session may still act on what they were told.
 fn southbound(network: &Network, opened: &Opened) -> Southbound {
     let nodes = opened.records.iter().filter(|record| Kind::of(&record.kind) == Some(Kind::Node));
     let kinds = nodes.filter_map(|record| Some(network.node(network.find_node(&record.key)?).kind));

@@ -113,24 +113,24 @@ impl Metrics {
     fn register(&mut self) {
         let of = &mut self.registry;
         of.register("decisions", "Decisions about contracts", self.decisions.clone());
-        let words = "Time of one request to the scheme, of a list as a whole";
-        of.register_with_unit("decision", words, Unit::Seconds, self.decision_seconds.clone());
+        let help = "Time of one request to the scheme, of a list as a whole";
+        of.register_with_unit("decision", help, Unit::Seconds, self.decision_seconds.clone());
         of.register_with_unit("ledger_commit", "Time of a commit", Unit::Seconds, self.commit_seconds.clone());
         of.register("http_requests", "Requests that were answered", self.requests.clone());
-        let words = "Time from a request's headers to its answer";
-        of.register_with_unit("http_request", words, Unit::Seconds, self.request_seconds.clone());
+        let help = "Time from a request's headers to its answer";
+        of.register_with_unit("http_request", help, Unit::Seconds, self.request_seconds.clone());
         let rate = Unit::Other("bits_per_second".to_owned());
         of.register_with_unit("links_reserved", "Rate that contracts have", rate.clone(), self.reserved.clone());
         of.register_with_unit("links_free", "Rate that contracts do not have", rate, self.free.clone());
-        let words = "Delay bound over budget, mean over the queues that contracts are in";
-        of.register_with_unit("queue_budget_use_mean", words, Unit::Ratios, self.use_mean.clone());
-        let words = "The same, of the fullest queue";
-        of.register_with_unit("queue_budget_use_max", words, Unit::Ratios, self.use_max.clone());
+        let help = "Delay bound over budget, mean over the queues that contracts are in";
+        of.register_with_unit("queue_budget_use_mean", help, Unit::Ratios, self.use_mean.clone());
+        let help = "The same, of the fullest queue";
+        of.register_with_unit("queue_budget_use_max", help, Unit::Ratios, self.use_max.clone());
         of.register("contracts", "Contracts by state", self.contracts.clone());
         of.register("agent_sessions", "Sessions of agents that are open", self.sessions.clone());
         of.register("elements_down", "Links and nodes that are reported down", self.down.clone());
         of.register("ready", "1 if the ledger can be written", self.ready.clone());
-        let version = vec![("version", crate::handlers::others::VERSION)];
+        let version = vec![("version", crate::handlers::status::VERSION)];
         of.register("build", "Of this program", Info::new(version));
     }
 

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-/// Whom to tell; nobody if systemd has not started this process.
+/// The socket of systemd; none if systemd has not started this process.
 pub struct Notify(Option<(UnixDatagram, SocketAddr)>);
 
 impl Notify {
@@ -22,7 +22,7 @@ impl Notify {
         }))
     }
 
-    /// Tells it this. That nobody listens is no reason to stop.
+    /// Sends a state. That it cannot be sent is no reason to stop.
     pub fn tell(&self, state: &str) {
         if let Some((socket, address)) = &self.0 {
             let _ = socket.send_to_addr(state.as_bytes(), address);

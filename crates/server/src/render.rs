@@ -1,30 +1,17 @@
-//! What the controller knows, in the words of the interface.
+//! From the controller's types to the documents of the interface.
 
-use wayleave_api::agent;
-use wayleave_api::contract::{Contract, ContractSpec, ContractStatus, Hop, Late, Match, Protocol, Route, State};
-use wayleave_api::decision::{Decision, Verdict};
-use wayleave_api::event::Event;
-use wayleave_api::tenant;
 use wayleave_contracts::{Accounting, Order, Priority};
 use wayleave_controller::{self as controller, Controller, Decided, DecisionRecord, Grant, Trouble};
+use wayleave_protocol::contract::{Contract, ContractSpec, ContractStatus, Hop, Late, Match, Route};
+use wayleave_protocol::decision::{Decision, Verdict};
+use wayleave_protocol::event::Event;
+use wayleave_protocol::tenant;
 use wayleave_topology::Network;
 
 use wayleave_schemes::standing::Standing as _;
 
 use crate::access::sees;
 use crate::answer::quota_short;
-
-/// The state of a contract.
-pub(crate) fn state(state: controller::State) -> State {
-    match state {
-        controller::State::Pending => State::Pending,
-        controller::State::Admitted => State::Admitted,
-        controller::State::Enforced => State::Enforced,
-        controller::State::Degraded => State::Degraded,
-        controller::State::Violated => State::Violated,
-        controller::State::Released => State::Released,
-    }
-}
 
 /// What was asked, with the keys of a file.
 pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
@@ -50,26 +37,8 @@ pub(crate) fn spec(network: &Network, order: &Order) -> ContractSpec {
         priority: Some(order.priority).filter(|&priority| priority != Priority::default()).map(Priority::get),
         starts: order.starts.map(|time| time.to_string()),
         ends: order.ends.map(|time| time.to_string()),
-        matching: order.matching.map(matching),
+        matching: order.matching.map(Match::from),
     }
-}
-
-fn matching(one: wayleave_contracts::Match) -> Match {
-    let protocol = |protocol: wayleave_contracts::Protocol| {
-        let named = wayleave_contracts::Protocol::NAMED.iter().find(|(_, known)| *known == protocol);
-        named.map_or(Protocol::Number(protocol.number()), |(name, _)| Protocol::Name((*name).to_owned()))
-    };
-    Match {
-        protocol: one.protocol.map(protocol),
-        source_address: one.source_address.map(|address| address.to_string()),
-        source_port: one.source_port.map(std::num::NonZeroU16::get),
-        destination_address: one.destination_address.map(|address| address.to_string()),
-        destination_port: one.destination_port.map(std::num::NonZeroU16::get),
-    }
-}
-
-fn hops(network: &Network, route: &wayleave_topology::Route) -> Vec<Hop> {
-    route.hops.iter().map(|hop| Hop { link: network.link(hop.link).name.clone(), queue: hop.queue }).collect()
 }
 
 /// A contract with what has become of it.
@@ -77,7 +46,8 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant) -> Contract {
     let network = &**controller.network();
     let bound = |route| controller.scheme().queues().map_or(0, |queues| queues.bound(route).as_nanos());
     let routes = controller.routes(grant);
-    let routes = routes.iter().map(|(_, route)| Route { hops: hops(network, route), bound_ns: bound(route) }).collect();
+    let routes =
+        routes.iter().map(|(_, route)| Route { hops: Hop::named(network, route), bound_ns: bound(route) }).collect();
     let (reason, message) = reason(grant);
     let (configured, effective) = grant.versions();
     let measured = grant.violation.map(|late| Late {
@@ -87,7 +57,7 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant) -> Contract {
     });
     let contract = &grant.order.contract;
     let status = ContractStatus {
-        state: state(grant.state),
+        state: grant.state,
         reason: reason.map(str::to_owned),
         message,
         bound_ns: grant.bound.as_nanos(),
@@ -109,7 +79,7 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant) -> Contract {
     Contract { id: grant.id.to_string(), spec, status }
 }
 
-/// Why a contract is in its state: a stable code, and words.
+/// Why a contract is in its state: a stable code, and a message.
 fn reason(grant: &Grant) -> (Option<&'static str>, Option<String>) {
     match grant.state {
         controller::State::Degraded => match &grant.trouble {
@@ -127,14 +97,14 @@ fn reason(grant: &Grant) -> (Option<&'static str>, Option<String>) {
             None => (None, None),
         },
         controller::State::Violated => {
-            let words = grant
+            let message = grant
                 .violation
                 .map(|late| format!("{} packets came too late, the slowest after {}", late.packets, late.worst));
-            (Some("LATE_PACKETS"), words)
+            (Some("LATE_PACKETS"), message)
         }
         controller::State::Pending if grant.waits_for() > 0 => {
-            let words = format!("{} routes that were left have to be empty first", grant.waits_for());
-            (Some("WAITS"), Some(words))
+            let message = format!("{} routes that were left have to be empty first", grant.waits_for());
+            (Some("WAITS"), Some(message))
         }
         controller::State::Pending => {
             let starts = grant.order.starts.map(|starts| format!("it starts at {starts}"));
@@ -192,8 +162,8 @@ pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &contro
     let (verdict, bound_ns, moved, message) = match &record.decided {
         Decided::Admitted { bound, moved } => (Verdict::Admitted, Some(bound.as_nanos()), &moved[..], None),
         Decided::Refused(refusal) => {
-            let words = wayleave_explain::words::refusal(network, &record.order.contract, refusal);
-            (Verdict::Refused, None, &[][..], Some(wayleave_explain::words::sentence(&words)))
+            let clause = wayleave_explain::sentences::refusal(network, &record.order.contract, refusal);
+            (Verdict::Refused, None, &[][..], Some(wayleave_explain::sentences::sentence(&clause)))
         }
         Decided::Quota(short) => (Verdict::Refused, None, &[][..], Some(quota_short(short))),
     };
@@ -223,26 +193,4 @@ pub(crate) fn event(event: &controller::Event) -> Event {
         revision: event.revision,
         detail: event.detail.clone(),
     }
-}
-
-/// What a node is to do.
-pub(crate) fn operation(network: &Network, operation: &controller::Operation) -> agent::Operation {
-    let work = match &operation.work {
-        controller::Work::SetUp => agent::Work::SetUp,
-        controller::Work::Remove => agent::Work::Remove,
-        controller::Work::Install(rule) => agent::Work::Install {
-            rule: Box::new(agent::Rule {
-                id: rule.id.to_string(),
-                from: rule.from.clone(),
-                to: rule.to.clone(),
-                matching: rule.matching.map(matching),
-                rate_bps: rule.demand.rate.bits_per_second(),
-                burst_bytes: rule.demand.burst.get(),
-                max_frame_bytes: rule.demand.max_frame.map(|frame| frame.get()),
-                routes: rule.routes.iter().map(|route| hops(network, route)).collect(),
-                bound_ns: rule.bound.as_nanos(),
-            }),
-        },
-    };
-    agent::Operation { serial: operation.serial, version: operation.version, work }
 }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
-use wayleave_api::problem::{Code, Problem};
 use wayleave_controller::{Command, Role, Setup};
+use wayleave_protocol::problem::{Code, Problem};
 
 use crate::answer::{Answer, problem};
 use crate::disk::Disk;
@@ -115,7 +115,7 @@ impl Server {
     /// Reads the ledger, and serves on this listener. The log says what it does; nothing is printed.
     ///
     /// # Errors
-    /// Whatever keeps it from beginning, in words.
+    /// A message that says why it cannot begin.
     pub async fn start(options: Options, listener: TcpListener) -> Result<Self, String> {
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let tls = tls(options.tls.as_ref())?;
@@ -215,7 +215,7 @@ fn operator(file: PathBuf, counts: bool) -> First {
             None => {
                 let random = |_| "the system gives no random numbers".to_owned();
                 let secret = Secret::new().map_err(random)?;
-                // Before the ledger: a secret that opens nothing is better than a ledger that nobody can open.
+                // Before the ledger: a secret without use does less harm than a ledger without an operator.
                 secret.write(&file).map_err(in_file)?;
                 tracing::info!(file = %file.display(), "the secret of the first operator was written");
                 secret

@@ -5,12 +5,12 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot, watch};
-use wayleave_api::problem::{Code, Problem};
 use wayleave_controller::{Controller, Setup};
+use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::answer::{Outcome, not_found, problem};
-use crate::engine::{Desk, Job, Message, Repeat, unavailable};
+use crate::engine::{Executor, Job, Message, Repeat, unavailable};
 use crate::metrics::Metrics;
 use crate::server::Limits;
 use crate::view::{Health, View};
@@ -45,7 +45,7 @@ impl Shared {
     pub(crate) async fn submit(
         &self,
         repeat: Option<Repeat>,
-        work: impl FnOnce(&mut Desk<'_>) -> Outcome + Send + 'static,
+        work: impl FnOnce(&mut Executor<'_>) -> Outcome + Send + 'static,
     ) -> Outcome {
         let (reply, answer) = oneshot::channel();
         match self.jobs.try_send(Message::Job(Job { work: Box::new(work), repeat, reply })) {
@@ -59,7 +59,7 @@ impl Shared {
     }
 
     /// Asks a controller that is made for this one question, and thrown away.
-    pub(crate) async fn imagine(
+    pub(crate) async fn try_out(
         self: &Arc<Self>,
         question: impl FnOnce(&mut Controller) -> Outcome + Send + 'static,
     ) -> Outcome {
@@ -67,7 +67,7 @@ impl Shared {
             return Err(problem(Code::Unavailable, "the server is ending"));
         };
         let shared = self.clone();
-        let asked = tokio::task::spawn_blocking(move || crate::imagine::imagine(&shared, question));
+        let asked = tokio::task::spawn_blocking(move || crate::trial::try_out(&shared, question));
         asked.await.unwrap_or_else(|_| Err(problem(Code::Internal, "this question has found a mistake in the server")))
     }
 

@@ -130,7 +130,7 @@ impl Stage {
                 let down = controller.down().map(|(element, why)| (element.clone(), why.to_owned()));
                 edits.push(Edit::Down(down.collect()));
             }
-            Kind::Controller | Kind::Leaving | Kind::Answer => {}
+            Kind::Controller | Kind::Release | Kind::Answer => {}
         }
     }
 
@@ -178,7 +178,7 @@ pub(crate) fn contract_object(controller: &Controller, grant: &Grant) -> Contrac
     }
 }
 
-/// The holder of a token; nobody if its hash is none.
+/// The holder of a token; `None` if its hash cannot be read.
 fn holder(token: &Token) -> Option<(Object, Arc<Holder>)> {
     let mut hash = [0; 32];
     for (at, byte) in hash.iter_mut().enumerate() {

@@ -41,7 +41,7 @@ pub(crate) struct VmObject {
     pub(crate) mac: Mac,
 }
 
-/// Somebody who may ask.
+/// A client that may ask.
 #[derive(Debug)]
 pub(crate) struct Holder {
     pub(crate) id: String,
@@ -52,7 +52,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Somebody who has no token and needs none.
+    /// A client that has no token and needs none.
     pub(crate) fn insider(role: Role) -> Self {
         let bucket = Mutex::new(Bucket { level: 0.0, at: None });
         Self { id: "insider".to_owned(), hash: [0; 32], role, bucket }
@@ -136,7 +136,7 @@ pub(crate) struct Tables {
     pub(crate) events: VecDeque<Arc<EventObject>>,
     /// The number of the last event before those.
     pub(crate) events_after: u64,
-    /// Records as they are on disk, for who wants a controller like this one to ask what would be.
+    /// Records as they are on disk, to make a controller like this one for what-if questions.
     pub(crate) records: BTreeMap<(Kind, String), Arc<str>>,
     pub(crate) sequence: u64,
     pub(crate) revision: u64,
@@ -160,7 +160,7 @@ pub(crate) enum Edit {
     Wake(NodeId),
 }
 
-/// What can be read, and who waits for it to change.
+/// What can be read, and notifiers for changes of it.
 pub(crate) struct View {
     tables: RwLock<Tables>,
     /// The number of the last event.
@@ -342,7 +342,7 @@ impl View {
         self.wake(&woken);
     }
 
-    /// Everything anew: the controller was loaded. Watchers that knew an earlier event go on if they missed none.
+    /// Replaces everything: the controller was loaded. Watchers that knew an earlier event go on if they missed none.
     pub(crate) fn replace(&self, edits: Vec<Edit>, sequence: u64, revision: u64, generation: u64, last_event: u64) {
         let mut tables = Tables { sequence, revision, generation, events_after: last_event, ..Tables::empty() };
         edits.into_iter().for_each(|edit| tables.put(edit));
@@ -366,7 +366,7 @@ impl View {
     }
 
     /// What tells the agent of a node that it may have something to do.
-    pub(crate) fn bell(&self, node: NodeId) -> Arc<Notify> {
+    pub(crate) fn notifier(&self, node: NodeId) -> Arc<Notify> {
         self.agents().entry(node).or_default().clone()
     }
 }

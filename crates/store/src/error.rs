@@ -17,7 +17,7 @@ pub enum StoreError {
     Locked {
         /// The locked file.
         path: PathBuf,
-        /// Who has it, where the system says so.
+        /// The process that has it, where the system says so.
         holder: Option<Holder>,
     },
     /// There is none, and none was to be created.

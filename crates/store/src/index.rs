@@ -1,23 +1,23 @@
-//! Where each record stands in its table, and its checksum: in memory, so that a commit writes no index.
+//! The row of each record in its table, and its checksum: in memory, so that a commit writes no index.
 //!
-//! New records go behind the last one, or into places that deletions left. So 64 new contracts change about 14 pages and
+//! New records go behind the last one, or into rows that deletions left. So 64 new contracts change about 14 pages and
 //! not 64, and neither the log nor its copying into the database is spread over the whole file.
 
 use std::collections::HashMap;
 
 use crate::Kind;
 
-/// A record's place and checksum.
+/// A record's row and checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) row: i64,
     pub(crate) sum: u128,
 }
 
-/// The places of all records.
+/// The rows of all records.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    kinds: HashMap<Kind, HashMap<String, Place>>,
+    kinds: HashMap<Kind, HashMap<String, Location>>,
     /// Rows that hold nothing, below `end`.
     free: Vec<i64>,
     /// The row behind the last one.
@@ -26,31 +26,31 @@ pub(crate) struct Index {
 
 impl Index {
     /// Where a record is, if it is there.
-    pub(crate) fn get(&self, kind: &str, key: &str) -> Option<Place> {
+    pub(crate) fn get(&self, kind: &str, key: &str) -> Option<Location> {
         self.kinds.get(kind)?.get(key).copied()
     }
 
     /// Takes in a record that was read; rows come in ascending order. False if there is such a record already.
-    pub(crate) fn load(&mut self, kind: &Kind, key: &str, place: Place) -> bool {
-        self.free.extend(self.end..place.row);
-        self.end = place.row + 1;
-        self.put(kind, key, place).is_none()
+    pub(crate) fn load(&mut self, kind: &Kind, key: &str, location: Location) -> bool {
+        self.free.extend(self.end..location.row);
+        self.end = location.row + 1;
+        self.put(kind, key, location).is_none()
     }
 
-    /// Remembers a record, and gives the place that it had before.
-    pub(crate) fn put(&mut self, kind: &Kind, key: &str, place: Place) -> Option<Place> {
+    /// Remembers a record, and gives the location that it had before.
+    pub(crate) fn put(&mut self, kind: &Kind, key: &str, location: Location) -> Option<Location> {
         if let Some(old) = self.kinds.get_mut(kind).and_then(|keys| keys.get_mut(key)) {
-            return Some(std::mem::replace(old, place));
+            return Some(std::mem::replace(old, location));
         }
-        self.kinds.entry(kind.clone()).or_default().insert(key.to_owned(), place);
+        self.kinds.entry(kind.clone()).or_default().insert(key.to_owned(), location);
         None
     }
 
     /// Forgets a record. Its row is used again.
-    pub(crate) fn remove(&mut self, kind: &str, key: &str) -> Option<Place> {
-        let place = self.kinds.get_mut(kind)?.remove(key)?;
-        self.free.push(place.row);
-        Some(place)
+    pub(crate) fn remove(&mut self, kind: &str, key: &str) -> Option<Location> {
+        let location = self.kinds.get_mut(kind)?.remove(key)?;
+        self.free.push(location.row);
+        Some(location)
     }
 
     /// A row for a new record.
@@ -66,8 +66,8 @@ impl Index {
 mod tests {
     use super::*;
 
-    fn at(row: i64) -> Place {
-        Place { row, sum: row.unsigned_abs().into() }
+    fn at(row: i64) -> Location {
+        Location { row, sum: row.unsigned_abs().into() }
     }
 
     #[test]

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 pub use error::{Holder, StoreError};
 pub use memory::{Failure, MemoryStore};
-pub use sqlite::{Absent, Options, Report, SqliteStore, reseal, seal_path, verify};
+pub use sqlite::{Absent, Inspection, Options, SqliteStore, reseal, seal_path, verify};
 
 /// What sort of thing a record is, for example `contract`.
 pub type Kind = Cow<'static, str>;
@@ -83,7 +83,7 @@ pub trait Store: Send {
     /// there then; the changes of the failed commit may be there, all of them, or not at all.
     fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError>;
 
-    /// Housekeeping while nobody waits. A store that is never idle does it in a commit once in a while.
+    /// Housekeeping while no request waits. A store that is never idle does it in a commit once in a while.
     ///
     /// # Errors
     ///

@@ -57,7 +57,7 @@ impl Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sealed {
     slots: [Slot; 2],
-    /// Bytes behind the slots, which nobody of us wrote.
+    /// Bytes behind the slots, which no store wrote.
     longer: bool,
 }
 
@@ -122,7 +122,7 @@ impl Sealed {
             return Err(StoreError::Ahead { path, seal, found, sealed });
         }
         if found > sealed {
-            // A crash between the two writes of a commit: complete, and nobody was told.
+            // A crash between the two writes of a commit: complete, and never acknowledged.
             return Ok(());
         }
         if newest != database {
@@ -137,7 +137,7 @@ impl Sealed {
     }
 }
 
-/// The open seal. It also carries the lock: whoever has it owns the ledger.
+/// The open seal. It also carries the lock: the process that has it owns the ledger.
 #[derive(Debug)]
 pub(crate) struct Seal {
     file: File,

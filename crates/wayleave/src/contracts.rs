@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use wayleave_contracts::{Contract, Mix};
-use wayleave_explain::{human, words};
+use wayleave_explain::{human, sentences};
 use wayleave_formats::{
     ContractList, EventList, InputErrors, Problem, Source, read_contracts, read_events, write_contracts,
 };
@@ -108,7 +108,7 @@ impl Contracts {
     /// If there is none; the nearest name is in the message.
     pub fn find(&self, name: &str) -> Result<(Place, &Contract), Error> {
         self.iter().find(|(_, contract)| contract.name == name).ok_or_else(|| {
-            let near = words::nearest(name, self.iter().map(|(_, contract)| contract.name.as_str()));
+            let near = sentences::nearest(name, self.iter().map(|(_, contract)| contract.name.as_str()));
             let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
             let count = human::count(self.len(), "contract");
             Error::Usage(format!("there is no contract \"{name}\" among the {count} that were read{near}"))

@@ -58,11 +58,11 @@ impl From<serde_json::Error> for Error {
     }
 }
 
-impl From<wayleave_client::Error> for Error {
-    fn from(error: wayleave_client::Error) -> Self {
+impl From<wayleave_protocol::client::Error> for Error {
+    fn from(error: wayleave_protocol::client::Error) -> Self {
         match error {
-            wayleave_client::Error::Usage(message) => Self::Usage(message),
-            wayleave_client::Error::Failed(message) => Self::Internal(message),
+            wayleave_protocol::client::Error::Usage(message) => Self::Usage(message),
+            wayleave_protocol::client::Error::Failed(message) => Self::Internal(message),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde::{Serialize, Serializer};
 use wayleave_contracts::Contract;
 use wayleave_explain::table::Layout;
-use wayleave_explain::{Before, Explained, ExplanationShape, Refused, look_around, text, words};
+use wayleave_explain::{Before, Explained, ExplanationShape, Refused, look_around, sentences, text};
 use wayleave_formats::Problem;
 
 use crate::contracts::{Contracts, Place};
@@ -71,7 +71,7 @@ pub fn explain_in(
     let refusal = verdict.decision.as_ref().err();
     let (scheme, model) = (&mut session.scheme, &session.model);
     let refused = refusal.map(|refusal| look_around(scheme, model, contract, &verdict.request, refusal));
-    let said = refusal.and_then(|refusal| words::finding(&session.network, contract, refusal));
+    let said = refusal.and_then(|refusal| sentences::finding(&session.network, contract, refusal));
     let finding = said.map(|(field, message)| contracts.finding(place, field, &message));
     let contract = contract.clone();
     Ok(Explanation { session, contract, verdict, before, refused, finding })

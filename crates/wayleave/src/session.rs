@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wayleave_contracts::Contract;
-use wayleave_explain::words::route_name;
+use wayleave_explain::sentences::route_name;
 use wayleave_explain::{Context, Names, SettingsShape};
 use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model};
 use wayleave_roles::{Admission, Decision, Refusal, Request};

@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use wayleave_agent::Node;
-use wayleave_agent::surroundings::Surroundings;
-use wayleave_agent::worker::{Cables, Event, Sight, Tell, Worker};
-use wayleave_api::agent::Measured;
-use wayleave_controller::Rule;
-use wayleave_southbound::{Answer, Ask, Driver, NotDone};
-use wayleave_topology::builders::{Cabling, build};
+use wayleave_agent::environment::Environment;
+use wayleave_agent::machine::{Answer, Ask, Driver, NotDone};
+use wayleave_agent::worker::{Cables, CarrierState, Event, Notice, Worker};
+use wayleave_protocol::agent::Measured;
+use wayleave_protocol::agent::Rule;
 use wayleave_units::Time;
 
 /// A node that does nothing.
@@ -38,7 +37,7 @@ impl Driver for Idle {
 impl Node for Idle {
     fn refresh(&mut self) {}
 
-    fn look_around(&mut self, _: Arc<Surroundings>) {}
+    fn set_environment(&mut self, _: Arc<Environment>) {}
 
     fn reports(&mut self) -> Vec<Measured> {
         Vec::new()
@@ -46,42 +45,41 @@ impl Node for Idle {
 }
 
 /// The next thing that is said of cables; sessions are begun on the way.
-fn sight(told: &Receiver<Tell>, events: &Sender<Event>, epoch: u64) -> Sight {
+fn sight(told: &Receiver<Notice>, events: &Sender<Event>, epoch: u64) -> CarrierState {
     loop {
         match told.recv_timeout(Duration::from_secs(20)).expect("something is told of cables") {
-            Tell::See(sight) => return sight,
-            Tell::Request(request) if matches!(request.ask, Ask::Begin { .. }) => {
+            Notice::See(sight) => return sight,
+            Notice::Request(request) if matches!(request.ask, Ask::Begin { .. }) => {
                 events.send(Event::Answered(request.number, Answer::Begun { epoch })).unwrap();
             }
-            Tell::Request(_) | Tell::Report(..) => {}
+            Notice::Request(_) | Notice::Report(..) => {}
         }
     }
 }
 
 #[test]
 fn a_carrier_that_goes_and_comes_is_told_until_it_is_known() {
-    let network = Arc::new(build::star(2, Cabling::default()).unwrap());
     let (events, heard) = channel();
-    let (teller, told) = channel();
-    let (asker, _asked) = sync_channel(1);
+    let (notifier, told) = channel();
+    let (poller, _asked) = sync_channel(1);
     let bright: BTreeSet<String> = ["up1", "up2"].map(str::to_owned).into();
     let there = Arc::new(Mutex::new(Some(bright.clone())));
     let interfaces: BTreeMap<String, String> =
         [("h1->s1", "up1"), ("s1->h1", "up2")].map(|(link, interface)| (link.to_owned(), interface.to_owned())).into();
     let looked = there.clone();
     let cables = Cables { interfaces, with_carrier: Box::new(move || looked.lock().unwrap().clone()) };
-    let worker = Worker::new(Idle, network, cables, asker, teller);
+    let worker = Worker::new(Idle, cables, poller, notifier);
     let runs = std::thread::spawn(move || worker.run(&heard).is_none());
     let links = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<String>>();
 
     // In a session it is told at once that all is well.
     let first = sight(&told, &events, 1);
-    assert_eq!(first, Sight { epoch: 1, without_carrier: links(&[]) });
+    assert_eq!(first, CarrierState { epoch: 1, without_carrier: links(&[]) });
     events.send(Event::Seen(first)).unwrap();
-    // What goes is told at once, and again as long as nobody has heard it.
+    // A lost carrier is reported at once, and again until the controller has it.
     there.lock().unwrap().as_mut().unwrap().remove("up2");
     events.send(Event::Interfaces).unwrap();
-    let gone = Sight { epoch: 1, without_carrier: links(&["s1->h1"]) };
+    let gone = CarrierState { epoch: 1, without_carrier: links(&["s1->h1"]) };
     assert_eq!(sight(&told, &events, 1), gone);
     assert_eq!(sight(&told, &events, 1), gone);
     events.send(Event::Seen(gone)).unwrap();
@@ -92,7 +90,7 @@ fn a_carrier_that_goes_and_comes_is_told_until_it_is_known() {
     *there.lock().unwrap() = Some(bright);
     events.send(Event::Interfaces).unwrap();
     let back = sight(&told, &events, 1);
-    assert_eq!(back, Sight { epoch: 1, without_carrier: links(&[]) });
+    assert_eq!(back, CarrierState { epoch: 1, without_carrier: links(&[]) });
     events.send(Event::End).unwrap();
     assert!(runs.join().unwrap());
 }

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use wayleave_agent::endpoints::Declared;
+use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
 use wayleave_agent::memo::Memo;
 use wayleave_agent::plane::Plane;
-use wayleave_agent::surroundings::Surroundings;
-use wayleave_api::agent::{Neighbour, Neighbours};
 use wayleave_dataplane::host::{HostPath, HostRule, Measured};
+use wayleave_protocol::agent::{Neighbour, Neighbours};
 use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::Mac;
@@ -156,12 +156,12 @@ pub(crate) fn links(network: &Network) -> BTreeMap<LinkId, String> {
 pub(crate) fn driver(
     fake: &Fake,
     folder: &Folder,
-    around: Arc<Surroundings>,
+    environment: Arc<Environment>,
     endpoints: &[(&str, &str)],
 ) -> HostDriver<Fake> {
-    let (network, host) = (around.shared_network(), around.network().find_node("h1").unwrap());
+    let (network, host) = (environment.shared_network(), environment.network().find_node("h1").unwrap());
     let fixed = endpoints.iter().map(|(name, interface)| ((*name).to_owned(), (*interface).to_owned())).collect();
     let declared = Declared::new(fixed, folder.0.join("endpoints"));
     let memo = Memo::open(&folder.0.join("rules")).unwrap();
-    HostDriver::open(fake.clone(), host, around, memo, links(&network), declared).unwrap()
+    HostDriver::open(fake.clone(), host, environment, memo, links(&network), declared).unwrap()
 }

@@ -4,24 +4,25 @@ use std::sync::Arc;
 
 use crate::common::{Fake, Folder, driver, network, told};
 use wayleave_agent::Node;
+use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
-use wayleave_agent::surroundings::Surroundings;
-use wayleave_api::agent::Neighbours;
-use wayleave_contracts::{Demand, Match, Protocol};
-use wayleave_controller::{Id, Rule};
+use wayleave_agent::machine::suite::{Observe, check_host, link};
+use wayleave_agent::machine::{Driver, NotDone};
+use wayleave_contracts::{Match, Protocol};
 use wayleave_dataplane::host::Measured;
-use wayleave_southbound::suite::{Observe, check_host};
-use wayleave_southbound::{Driver, NotDone};
-use wayleave_topology::{Hop, LinkId, Route};
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_protocol::Id;
+use wayleave_protocol::agent::{Neighbours, Rule};
+use wayleave_protocol::contract::Hop;
+use wayleave_topology::LinkId;
+use wayleave_units::Time;
 use wayleave_wire::{Mac, Tag, mac_of};
 
 const NOW: Time = Time::ZERO;
 const WEB: &str = "02:00:00:00:00:01";
 const DB: &str = "02:00:00:00:00:02";
 
-fn around() -> Arc<Surroundings> {
-    Arc::new(Surroundings::of(network(), &told(&[("acme:web", "h1", WEB), ("acme:db", "h2", DB)])))
+fn environment() -> Arc<Environment> {
+    Arc::new(Environment::of(network(), &told(&[("acme:web", "h1", WEB), ("acme:db", "h2", DB)])))
 }
 
 fn up() -> Fake {
@@ -34,22 +35,25 @@ fn up() -> Fake {
 
 /// From one to the other over h1->s1, s1->s2, s2->h2.
 fn rule(tenant: &str, from: &str, to: &str) -> Rule {
-    let hops = [(0, 0), (6, 1), (4, 0)].map(|(link, queue)| Hop { link: LinkId(link), queue }).to_vec();
+    let hops = [("h1->s1", 0), ("s1->s2", 1), ("s2->h2", 0)];
+    let matching = Match { protocol: Some(Protocol::UDP), ..Match::default() };
     Rule {
-        id: Id::new(tenant, "c"),
+        id: Id::new(tenant, "c").to_string(),
         from: from.to_owned(),
         to: to.to_owned(),
-        matching: Some(Match { protocol: Some(Protocol::UDP), ..Match::default() }),
-        demand: Demand { rate: Rate::from_mbit(1), burst: Bytes::new(3000), max_frame: None },
-        routes: vec![Route { hops }],
-        bound: Time::from_millis(5),
+        matching: Some(matching.into()),
+        rate_bps: 1_000_000,
+        burst_bytes: 3000,
+        max_frame_bytes: None,
+        routes: vec![hops.map(|(link, queue)| Hop { link: link.to_owned(), queue }).to_vec()],
+        bound_ns: 5_000_000,
     }
 }
 
 #[test]
 fn names_become_interfaces_addresses_and_tags() {
     let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, around(), &[("acme:web", "tap0")]);
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 7, 2, &rule("acme", "web", "db")).unwrap();
     let kernel = fake.kernel();
     let (version, installed) = &kernel.rules[&7];
@@ -66,9 +70,9 @@ fn names_become_interfaces_addresses_and_tags() {
 #[test]
 fn a_host_stands_for_the_vms_of_the_tenant_and_for_itself() {
     let vms = [("acme:web", "h1", WEB), ("acme:db", "h2", DB), ("other:x", "h2", "02:00:00:00:00:03")];
-    let around = Arc::new(Surroundings::of(network(), &told(&vms)));
+    let environment = Arc::new(Environment::of(network(), &told(&vms)));
     let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, around, &[("acme:web", "tap0"), ("host:h1", "veth0")]);
+    let mut host = driver(&fake, &folder, environment, &[("acme:web", "tap0"), ("host:h1", "veth0")]);
     host.install(NOW, 1, 1, &rule("acme", "h1", "h2")).unwrap();
     let senders = fake.kernel().rules[&1].1.senders.clone();
     let mut pairs: Vec<(u32, Mac)> =
@@ -84,7 +88,7 @@ fn a_host_stands_for_the_vms_of_the_tenant_and_for_itself() {
 fn who_is_not_there_is_waited_for_and_found() {
     let (fake, folder) = (up(), Folder::new());
     fake.kernel().interfaces.remove("tap0");
-    let mut host = driver(&fake, &folder, around(), &[("acme:web", "tap0")]);
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     for (from, to, missing) in [("web", "db", "the interface of web"), ("nobody", "db", "nobody"), ("db", "web", "db")]
     {
         match host.install(NOW, 1, 1, &rule("acme", from, to)) {
@@ -102,7 +106,7 @@ fn who_is_not_there_is_waited_for_and_found() {
 #[test]
 fn an_interface_that_comes_back_has_its_rules_again() {
     let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, around(), &[("acme:web", "tap0")]);
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 3, &rule("acme", "web", "db")).unwrap();
     fake.kernel().interfaces.remove("tap0");
     host.refresh();
@@ -111,7 +115,7 @@ fn an_interface_that_comes_back_has_its_rules_again() {
     assert_eq!(host.installed(NOW).unwrap(), [(1, 3)]);
     // The next agent does not know the rule from the controller, and still puts it on the new interface.
     drop(host);
-    let mut host = driver(&fake, &folder, around(), &[("acme:web", "tap0")]);
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     fake.kernel().interfaces.insert("tap0".to_owned(), 55);
     host.refresh();
     assert_eq!(fake.kernel().rules[&1].1.senders[0].ifindex, 55);
@@ -122,7 +126,7 @@ fn an_interface_that_comes_back_has_its_rules_again() {
 #[test]
 fn an_uplink_that_comes_back_with_another_index_is_used_again() {
     let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, around(), &[("acme:web", "tap0")]);
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
     fake.kernel().interfaces.remove("up0");
     host.refresh();
@@ -136,11 +140,11 @@ fn an_uplink_that_comes_back_with_another_index_is_used_again() {
 #[test]
 fn a_restart_changes_nothing_and_installs_nothing_twice_afterwards() {
     let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, around(), &[("acme:web", "tap0")]);
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 4, &rule("acme", "web", "db")).unwrap();
     let before = fake.kernel().rules.clone();
     drop(host);
-    let mut host = driver(&fake, &folder, around(), &[("acme:web", "tap0")]);
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     assert_eq!(host.installed(NOW).unwrap(), [(1, 4)]);
     assert_eq!(fake.kernel().rules, before);
     let installs = fake.kernel().installs;
@@ -153,11 +157,11 @@ fn a_restart_changes_nothing_and_installs_nothing_twice_afterwards() {
 #[test]
 fn a_rule_that_nobody_remembers_is_removed_and_asked_for() {
     let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, around(), &[("acme:web", "tap0")]);
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 4, &rule("acme", "web", "db")).unwrap();
     drop(host);
     std::fs::remove_dir_all(folder.0.join("rules")).unwrap();
-    let mut host = driver(&fake, &folder, around(), &[("acme:web", "tap0")]);
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     assert_eq!(host.installed(NOW).unwrap(), []);
     assert!(fake.kernel().rules.is_empty());
 }
@@ -165,7 +169,7 @@ fn a_rule_that_nobody_remembers_is_removed_and_asked_for() {
 #[test]
 fn best_effort_goes_where_vms_are_and_round_what_is_down() {
     let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, around(), &[("acme:web", "tap0")]);
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     let db: Mac = DB.parse().unwrap();
     // Over each switch, in the host's own class below its two queues.
     let ways = fake.kernel().ways[&db].clone();
@@ -173,26 +177,26 @@ fn best_effort_goes_where_vms_are_and_round_what_is_down() {
     assert!(!fake.kernel().ways.contains_key(&WEB.parse().unwrap()));
     let down_links = ["h1->s2", "h1->s3", "s1->h2"].map(str::to_owned).to_vec();
     let told = Neighbours { down_links, ..told(&[("acme:web", "h1", WEB), ("acme:db", "h2", DB)]) };
-    host.look_around(Arc::new(Surroundings::of(network(), &told)));
+    host.set_environment(Arc::new(Environment::of(network(), &told)));
     let ways = fake.kernel().ways[&db].clone();
     assert_eq!((ways.len(), ways[0].uplink, ways[0].tags.len()), (1, 10, 2));
     let told = Neighbours { down_nodes: vec!["h2".to_owned()], ..told };
-    host.look_around(Arc::new(Surroundings::of(network(), &told)));
+    host.set_environment(Arc::new(Environment::of(network(), &told)));
     assert!(fake.kernel().ways.is_empty());
 }
 
 #[test]
 fn a_vm_that_moves_is_followed() {
     let (fake, folder) = (up(), Folder::new());
-    let mut host = driver(&fake, &folder, around(), &[("acme:web", "tap0")]);
+    let mut host = driver(&fake, &folder, environment(), &[("acme:web", "tap0")]);
     host.install(NOW, 1, 1, &rule("acme", "web", "db")).unwrap();
     let moved = told(&[("acme:web", "h1", WEB), ("acme:db", "h2", "02:00:00:00:00:09")]);
-    host.look_around(Arc::new(Surroundings::of(network(), &moved)));
+    host.set_environment(Arc::new(Environment::of(network(), &moved)));
     let now: Mac = "02:00:00:00:00:09".parse().unwrap();
     assert_eq!(fake.kernel().rules[&1].1.senders[0].selector.destination, Some(now));
     assert!(fake.kernel().ways.contains_key(&now) && !fake.kernel().ways.contains_key(&DB.parse().unwrap()));
     let gone = told(&[("acme:web", "h2", WEB), ("acme:db", "h2", DB)]);
-    host.look_around(Arc::new(Surroundings::of(network(), &gone)));
+    host.set_environment(Arc::new(Environment::of(network(), &gone)));
     assert!(fake.kernel().endpoints.is_empty(), "a VM of another host has no interface here");
 }
 
@@ -201,7 +205,7 @@ fn delays_are_reported_once() {
     let (fake, folder) = (up(), Folder::new());
     let one = |packets, late| Measured { serial: 5, packets, late, worst: Time::from_micros(900) };
     fake.kernel().measured = vec![one(10, 1)];
-    let mut host = driver(&fake, &folder, around(), &[]);
+    let mut host = driver(&fake, &folder, environment(), &[]);
     assert_eq!(host.reports(), [], "what an agent before this one has reported");
     fake.kernel().measured = vec![one(12, 3)];
     let reports = host.reports();
@@ -220,8 +224,8 @@ struct Suite {
 
 impl Suite {
     fn open(fake: Fake, folder: Folder) -> Self {
-        let around = Arc::new(Surroundings::new(network()));
-        let host = driver(&fake, &folder, around, &[("host:h1", "veth0")]);
+        let environment = Arc::new(Environment::new(network()));
+        let host = driver(&fake, &folder, environment, &[("host:h1", "veth0")]);
         Self { fake, folder, host }
     }
 }
@@ -245,11 +249,11 @@ impl Driver for Suite {
 }
 
 impl Observe for Suite {
-    fn in_force(&mut self, serial: u64) -> Option<Vec<Route>> {
+    fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>> {
         let kernel = self.fake.kernel();
         let (_, rule) = kernel.rules.get(&serial)?;
-        let route = |path: &wayleave_dataplane::host::HostPath| Route {
-            hops: vec![Hop { link: kernel.uplinks[&path.uplink], queue: path.queue }],
+        let route = |path: &wayleave_dataplane::host::HostPath| {
+            vec![Hop { link: link(kernel.uplinks[&path.uplink].0), queue: path.queue }]
         };
         Some(rule.paths.iter().map(route).collect())
     }

@@ -8,21 +8,22 @@ use std::sync::Arc;
 use crate::common::{Folder, links, network};
 use wayleave_agent::Node;
 use wayleave_agent::endpoints::Declared;
+use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
 use wayleave_agent::linux::{LinuxHost, index};
+use wayleave_agent::machine::suite::{Observe, check_host, check_switch, link};
+use wayleave_agent::machine::{Driver, NotDone};
 use wayleave_agent::memo::Memo;
-use wayleave_agent::surroundings::Surroundings;
 use wayleave_agent::switch::Switch;
 use wayleave_contracts::{Match, Protocol};
-use wayleave_controller::Rule;
 use wayleave_dataplane::apart::Apart;
 use wayleave_dataplane::host::{Host, HostProgram, Settings, Unmatched};
 use wayleave_dataplane::net::Namespace;
 use wayleave_dataplane::switch::LinuxSwitch;
 use wayleave_dataplane::test_run::{Input, Output, REDIRECTED, run};
-use wayleave_southbound::suite::{Observe, check_host, check_switch};
-use wayleave_southbound::{Driver, NotDone};
-use wayleave_topology::{Hop, LinkId, Route};
+use wayleave_protocol::agent::Rule;
+use wayleave_protocol::contract::Hop;
+use wayleave_topology::LinkId;
 use wayleave_units::Time;
 use wayleave_wire::mac_of;
 
@@ -52,7 +53,7 @@ fn apart(name: &str) -> Option<Apart> {
 fn of_port(serial: u64, rule: &Rule) -> Rule {
     let port = NonZeroU16::new(5000 + serial as u16);
     let matching = Match { protocol: Some(Protocol::UDP), destination_port: port, ..Match::default() };
-    Rule { matching: Some(matching), ..rule.clone() }
+    Rule { matching: Some(matching.into()), ..rule.clone() }
 }
 
 /// h1 on this kernel, its clock stopped at a time.
@@ -65,16 +66,16 @@ struct Kernel {
 
 impl Kernel {
     fn open(pins: PathBuf, folder: Folder, now: Time) -> Self {
-        let around = Arc::new(Surroundings::new(network()));
+        let environment = Arc::new(Environment::new(network()));
         let settings = Settings { unmatched: Unmatched::Dropped, now: Some(now), contracts: 64, ..Settings::default() };
         let host = Host::open(&pins, &settings).unwrap();
-        let node = around.network().find_node("h1").unwrap();
-        let plane = LinuxHost::new(host, around.shared_network(), node, folder.0.join("uplinks"));
+        let node = environment.network().find_node("h1").unwrap();
+        let plane = LinuxHost::new(host, environment.shared_network(), node, folder.0.join("uplinks"));
         let memo = Memo::open(&folder.0.join("rules")).unwrap();
         let fixed = BTreeMap::from([("host:h1".to_owned(), "own".to_owned())]);
         let declared = Declared::new(fixed, folder.0.join("endpoints"));
-        let links = links(around.network());
-        let host = HostDriver::open(plane, node, around, memo, links, declared).unwrap();
+        let links = links(environment.network());
+        let host = HostDriver::open(plane, node, environment, memo, links, declared).unwrap();
         Self { pins, folder, now, host: Some(host) }
     }
 
@@ -121,12 +122,10 @@ impl Driver for Kernel {
 }
 
 impl Observe for Kernel {
-    fn in_force(&mut self, serial: u64) -> Option<Vec<Route>> {
+    fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>> {
         let sent = self.send(serial, 60, ENDPOINT);
-        (sent.verdict == REDIRECTED).then(|| {
-            let (link, queue) = (LinkId((sent.out - UPLINK) / 2), (sent.priority & 0xFFFF) as u8 - 1);
-            vec![Route { hops: vec![Hop { link, queue }] }]
-        })
+        (sent.verdict == REDIRECTED)
+            .then(|| vec![vec![Hop { link: link((sent.out - UPLINK) / 2), queue: (sent.priority & 0xFFFF) as u8 - 1 }]])
     }
 
     fn restart(self) -> Self {
@@ -156,7 +155,7 @@ fn a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_
     let Some(apart) = apart("bucket") else { return };
     let start = Time::from_millis(1);
     let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), start);
-    let rule = wayleave_southbound::suite::rule(1);
+    let rule = wayleave_agent::machine::suite::rule(1);
     node.install(NOW, 1, 1, &rule).unwrap();
     // 1000 B of burst, at 1 Mbit/s: one frame of 600 B passes, the second does not, and 100 us later (12 B) it does not either.
     assert_eq!(node.send(1, 600, ENDPOINT).verdict, REDIRECTED);
@@ -164,7 +163,7 @@ fn a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_
     let mut node = node.restarted(start + Time::from_micros(100));
     assert_eq!(node.installed(NOW).unwrap(), [(1, 1)]);
     assert_ne!(node.send(1, 600, ENDPOINT).verdict, REDIRECTED, "another agent");
-    node.install(NOW, 1, 2, &wayleave_southbound::suite::rule(2)).unwrap();
+    node.install(NOW, 1, 2, &wayleave_agent::machine::suite::rule(2)).unwrap();
     assert_ne!(node.send(1, 600, ENDPOINT).verdict, REDIRECTED, "another rule");
     apart.ip(&["link", "del", "own"]).unwrap();
     node.host().refresh();
@@ -199,14 +198,14 @@ struct Box1 {
 
 impl Box1 {
     fn open(pins: PathBuf, folder: Folder) -> Self {
-        let around = Surroundings::new(network());
+        let environment = Environment::new(network());
         let driver = LinuxSwitch::open(Namespace::here(), &pins).unwrap();
         // Of the links that leave s1, and of the one that enters it.
         let interfaces =
             [(3, "up0"), (6, "up1"), (0, "up2")].map(|(link, name)| (LinkId(link), name.to_owned())).into();
-        let node = around.network().find_node("s1").unwrap();
+        let node = environment.network().find_node("s1").unwrap();
         let file = folder.0.join("switch");
-        let switch = Switch::open(driver, &around, node, interfaces, Box::new(index), file);
+        let switch = Switch::open(driver, &environment, node, interfaces, Box::new(index), file);
         Self { pins, folder, switch }
     }
 }
@@ -230,7 +229,7 @@ impl Driver for Box1 {
 }
 
 impl Observe for Box1 {
-    fn in_force(&mut self, _serial: u64) -> Option<Vec<Route>> {
+    fn in_force(&mut self, _serial: u64) -> Option<Vec<Vec<Hop>>> {
         None
     }
 

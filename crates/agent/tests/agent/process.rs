@@ -26,7 +26,7 @@ use wayleave_wire::mac_of;
 
 /// Names the configuration for a test that is an agent.
 const CONFIG: &str = "WAYLEAVE_TEST_AGENT";
-/// What a packet of 500 B costs: headers of UDP, IP and Ethernet, what is around a frame, one tag.
+/// What a packet of 500 B costs: headers of UDP, IP and Ethernet, what is environment a frame, one tag.
 const WIRE: u64 = 500 + 8 + 20 + 14 + 24 + 4;
 const BURST: u64 = 3000;
 const RATE: u64 = 1_000_000;
@@ -136,20 +136,20 @@ fn agent(config: &Path) -> Ends {
 }
 
 /// h1 with its own interface, whose other end is in a namespace with a name that goes with the value.
-struct Place {
+struct Site {
     apart: Apart,
     name: String,
     folder: PathBuf,
 }
 
-impl Drop for Place {
+impl Drop for Site {
     fn drop(&mut self) {
         let _ = Namespace::delete([self.name.as_str()]);
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-impl Place {
+impl Site {
     fn new() -> Option<Self> {
         let name = format!("wlagent-{}", std::process::id());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&name);
@@ -224,7 +224,7 @@ impl Place {
 
 #[test]
 fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_gone() {
-    let Some(place) = Place::new() else { return };
+    let Some(place) = Site::new() else { return };
     let controller = Controller::start(&place.folder, 0);
     let config = place.configuration(controller.port);
     let contract = json!({

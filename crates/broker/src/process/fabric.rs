@@ -1,4 +1,4 @@
-//! The fabric broker as a process: it answers whoever asks over TCP.
+//! The fabric broker as a process: it answers rack brokers over TCP.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -27,7 +27,7 @@ pub struct FabricOptions {
 }
 
 struct Shared {
-    /// A connection over which nobody has asked for so long is closed.
+    /// A connection without a request for this long is closed.
     patience: Duration,
     broker: Mutex<FabricBroker>,
     clock: Clock,
@@ -78,7 +78,7 @@ pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(Socke
 }
 
 fn lock(shared: &Shared) -> std::sync::MutexGuard<'_, FabricBroker> {
-    // Nobody leaves the broker in the middle of something: it is told whole messages.
+    // The broker cannot be left in an intermediate state: it gets whole messages.
     shared.broker.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -113,11 +113,11 @@ fn accept(shared: &Arc<Shared>, stream: TcpStream, from: SocketAddr) {
 }
 
 fn serve(shared: &Shared, mut stream: TcpStream) -> Result<(), String> {
-    let words = |error: io::Error| error.to_string();
-    stream.set_nonblocking(false).map_err(words)?;
-    stream.set_nodelay(true).map_err(words)?;
-    stream.set_read_timeout(Some(TURN)).map_err(words)?;
-    stream.set_write_timeout(Some(Duration::from_secs(5))).map_err(words)?;
+    let message = |error: io::Error| error.to_string();
+    stream.set_nonblocking(false).map_err(message)?;
+    stream.set_nodelay(true).map_err(message)?;
+    stream.set_read_timeout(Some(TURN)).map_err(message)?;
+    stream.set_write_timeout(Some(Duration::from_secs(5))).map_err(message)?;
     loop {
         let list = match rpc::read(&mut stream, &shared.stop, Instant::now() + shared.patience) {
             Ok(list) => list,
@@ -125,7 +125,7 @@ fn serve(shared: &Shared, mut stream: TcpStream) -> Result<(), String> {
             Err(ReadError::Wrong(error)) => return Err(error),
         };
         for answer in answers(shared, list) {
-            rpc::write(&mut stream, &answer).map_err(words)?;
+            rpc::write(&mut stream, &answer).map_err(message)?;
         }
     }
 }

@@ -5,7 +5,7 @@
 //! {"limits": {"dfs": {"transmit_bits_per_second": 500000000}}, "machines": 4, "leader": "h1"}
 //! ```
 //!
-//! The first is read, once for each interval; the second is the answer. Counters are bytes since any time; who is not limited is
+//! The first is read, once for each interval; the second is the answer. Counters are bytes since any time; a service that is not limited is
 //! not named. The first line tells where counters stand and has no answer.
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub struct ReportLine {
     /// When, by a clock of the machine that never goes back; when the line came if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<u64>,
-    /// By service; `other` belongs to none. Who is not named counts as before.
+    /// By service; `other` belongs to none. A service that is not named counts as before.
     pub services: BTreeMap<String, ServiceCounters>,
     /// The limits that are in force; those of the last answer if absent. A broker that was restarted goes on from them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ pub struct ServiceLimit {
 /// What services may have until the next line. A data plane that hears nothing for the time-out lifts all limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitsLine {
-    /// By service; who is not named is not limited.
+    /// By service; a service that is not named is not limited.
     pub limits: BTreeMap<String, ServiceLimit>,
     /// How many machines of the rack are counted.
     pub machines: usize,

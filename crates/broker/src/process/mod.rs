@@ -41,7 +41,7 @@ impl Stop {
 /// What came from outside and was thrown away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Thrown {
-    /// Messages that were none, or from nobody who is known.
+    /// Messages that could not be read, or whose sender is unknown.
     pub messages: u64,
     /// Lines that say nothing.
     pub lines: u64,
@@ -64,11 +64,11 @@ impl Clock {
 /// Where a broker that begins now numbers its messages from: above those of the one before, unless the calendar was set back.
 fn first_serial() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Room for a million messages in each millisecond; 44 bits of milliseconds are 550 years.
+    // Enough for a million messages in each millisecond; 44 bits of milliseconds are 550 years.
     u64::try_from(since.as_millis()).map_or(0, |millis| millis << 20)
 }
 
-/// That nobody can listen there.
+/// The error of an address at which the broker cannot listen.
 fn no_address(address: SocketAddr, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot listen at {address}: {error}"))
 }

@@ -19,7 +19,7 @@ use crate::Setup;
 
 const FABRIC: BrokerId = BrokerId(u32::MAX);
 
-/// Nobody waits longer for an answer of the fabric broker: the next question is better.
+/// The longest time to wait for an answer of the fabric broker: after that the next request is more useful.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The broker of another machine.
@@ -88,7 +88,7 @@ pub fn run_rack(
     ready(socket.local_addr()?);
     let (datagrams, ended) = (events.clone(), stop.clone());
     let listener = std::thread::spawn(move || listen(&socket, &datagrams, &ended));
-    // Waits for a line that may never come, so nobody waits for it.
+    // It blocks on a line that may never come, so it is not joined.
     std::thread::spawn(move || read_lines(lines, &events));
     let done = rack.run(&heard, stop);
     stop.stop();
@@ -323,15 +323,15 @@ fn ask(
     events: &Sender<Event>,
     stop: &Stop,
 ) -> Result<(), String> {
-    let words = |error: io::Error| error.to_string();
+    let message = |error: io::Error| error.to_string();
     let mut stream = match connection.take() {
         Some(stream) => stream,
-        None => TcpStream::connect_timeout(&address, PATIENCE).map_err(words)?,
+        None => TcpStream::connect_timeout(&address, PATIENCE).map_err(message)?,
     };
-    stream.set_nodelay(true).map_err(words)?;
-    stream.set_write_timeout(Some(PATIENCE)).map_err(words)?;
-    stream.set_read_timeout(Some(TURN)).map_err(words)?;
-    rpc::write(&mut stream, list).map_err(words)?;
+    stream.set_nodelay(true).map_err(message)?;
+    stream.set_write_timeout(Some(PATIENCE)).map_err(message)?;
+    stream.set_read_timeout(Some(TURN)).map_err(message)?;
+    rpc::write(&mut stream, list).map_err(message)?;
     loop {
         let answer = match rpc::read(&mut stream, stop, Instant::now() + PATIENCE) {
             Ok(answer) => answer,

@@ -199,7 +199,7 @@ impl World {
         self.faults = faults;
     }
 
-    /// A rack broker ends without a word; its machine goes on.
+    /// A rack broker ends without notice; its machine goes on.
     pub fn crash_broker(&mut self, machine: usize) {
         self.machines[machine].broker = None;
     }
@@ -232,7 +232,7 @@ impl World {
         self.flow();
     }
 
-    /// The fabric broker ends without a word.
+    /// The fabric broker ends without notice.
     pub fn crash_fabric(&mut self) {
         self.fabric = None;
     }

@@ -1,4 +1,4 @@
-//! What everybody should get: the shares of what all really want, computed at once and by nobody who has to find it out.
+//! The shares that all services should get, computed at once from what they really demand, without messages.
 
 use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyError, PolicyLevel};
 use wayleave_roles::ClassId;

@@ -28,9 +28,9 @@ struct Line {
 impl Plane {
     pub(super) fn new(setup: &Setup) -> Result<Self, PoolError> {
         let network = setup.network();
-        let nobody = Policy::new(network, "machines", PolicyLevel::Machine, Vec::new(), None, Vec::new())
+        let empty = Policy::new(network, "machines", PolicyLevel::Machine, Vec::new(), None, Vec::new())
             .map_err(PoolError::Policy)?;
-        let policy = setup.policies().machine.unwrap_or(&nobody);
+        let policy = setup.policies().machine.unwrap_or(&empty);
         let mut lines = Vec::new();
         let mut uplinks = BTreeMap::new();
         for host in network.hosts() {

@@ -16,8 +16,8 @@
 use num_bigint::BigInt;
 use num_traits::{One, Signed};
 
+use super::delay::delay_of;
 use super::propagation::Propagation;
-use super::tfa::delay_of;
 use super::{NoBound, PortNetwork};
 use crate::Rational;
 use crate::rational::whole;

@@ -41,19 +41,19 @@
 //!   analyses take [beta - Lmax]+ for a server with its packetizer, which is safe and a little longer.
 //! - Best effort and priorities are not known here: a server's curve is what is left for the traffic that is analysed.
 
+mod delay;
 mod fixed_point;
 mod model;
 mod pmoo;
-
 mod propagation;
 mod result;
 mod sfa;
 mod tfa;
 
+pub use delay::busy_period;
 pub use model::{Flow, NetworkError, PortNetwork, Server};
-
 pub use pmoo::pmoo;
 pub use propagation::{Multiplexing, Options, Packetizer, Shaping};
 pub use result::{NoBound, PathBounds, ServerBound};
 pub use sfa::sfa;
-pub use tfa::{Tfa, busy_period, tfa};
+pub use tfa::{Tfa, tfa};

@@ -29,7 +29,7 @@ pub enum NoBound {
 }
 
 impl NoBound {
-    /// In words, with the names of a network.
+    /// A message with the names of a network.
     pub fn explain(&self, network: &PortNetwork) -> String {
         let name = |server: usize| &network.servers()[server].name;
         match self {

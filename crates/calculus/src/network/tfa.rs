@@ -3,16 +3,15 @@
 //! Sources: Le Boudec and Thiran, section 2.4; for line shaping, packetizers, multicast and cycles Thomas, Le Boudec and
 //! Mifdaoui, "On cyclic dependencies and regulators in time-sensitive networks", RTSS 2019 (FP-TFA); see `fixed_point`.
 //!
-//! For FIFO the delay of a server is the horizontal deviation between the aggregate and the service curve. For
-//! arbitrary multiplexing it is the longest busy period of a strict service curve: the time at which the service curve
-//! has caught up with the arrival curve (Le Boudec and Thiran, section 1.3.2).
+//! The delay of a single server is in `delay`.
 
-use num_traits::{Signed, Zero};
+use num_traits::Zero;
 
+use super::delay::delay_of;
 use super::model::ordered;
-use super::propagation::{Multiplexing, Options, Packetizer, Propagation};
+use super::propagation::{Options, Packetizer, Propagation};
 use super::{NoBound, PathBounds, PortNetwork, ServerBound, fixed_point};
-use crate::{ArrivalCurve, Rational, ServiceCurve, horizontal_deviation, vertical_deviation};
+use crate::{ArrivalCurve, Rational, vertical_deviation};
 
 /// Bounds of all servers, and the sums along all paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,30 +102,6 @@ fn core_of(predecessors: &[Vec<usize>], done: &[bool]) -> Vec<usize> {
     let mut behind = done.to_vec();
     ordered(&successors, done).into_iter().for_each(|server| behind[server] = true);
     (0..predecessors.len()).filter(|&server| !behind[server]).collect()
-}
-
-/// The delay of a server, from those of the servers before it.
-pub(crate) fn delay_of(state: &Propagation<'_>, server: usize) -> Result<Rational, NoBound> {
-    let arrival = state.aggregate_at(server)?;
-    let delay = match state.options.multiplexing {
-        Multiplexing::Fifo => horizontal_deviation(&arrival, &state.network.servers()[server].service),
-        Multiplexing::Arbitrary => busy_period(&arrival, &state.options.packetized_service(state.network, server)),
-    };
-    delay.ok_or(NoBound::Overload { server })
-}
-
-/// The longest time in ns until a service curve has caught up with an arrival curve; `None` if it never does. With a strict
-/// service curve it bounds busy periods, and so delays in any order of service.
-pub fn busy_period(arrival: &ArrivalCurve, service: &ServiceCurve) -> Option<Rational> {
-    if arrival.is_zero() {
-        return Some(Rational::zero());
-    }
-    let pairs = arrival.pieces().iter().flat_map(|bucket| service.pieces().iter().map(move |piece| (bucket, piece)));
-    let meeting = pairs.filter_map(|(bucket, piece)| {
-        let excess = &piece.rate - &bucket.rate;
-        excess.is_positive().then(|| (&bucket.burst + &piece.debt) / excess)
-    });
-    meeting.min()
 }
 
 fn bound_of(state: &Propagation<'_>, server: usize) -> Result<ServerBound, NoBound> {

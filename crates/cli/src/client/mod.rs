@@ -11,4 +11,4 @@ pub(crate) mod target;
 
 pub(crate) use target::Target;
 pub(crate) use wayleave::remote::{Service, Trouble};
-pub(crate) use wayleave_client::encode;
+pub(crate) use wayleave_protocol::client::encode;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use wayleave::remote::Service;
-use wayleave_client::Address;
+use wayleave_protocol::client::Address;
 
 use super::contexts::{self, Context, Contexts};
 use super::local::Local;
@@ -105,7 +105,7 @@ impl ServerArgs {
 
 /// An address without what would be doubled when paths are put behind it.
 pub(crate) fn url(text: &str) -> Result<String, Failure> {
-    Ok(wayleave_client::url(text)?)
+    Ok(wayleave_protocol::client::url(text)?)
 }
 
 /// The server of a context.

@@ -9,9 +9,9 @@ use clap::Args;
 use comfy_table::{Cell, Color};
 use serde::Serialize;
 use wayleave::remote::{Document, Method};
-use wayleave_api::contract::State;
-use wayleave_api::decision::{ApplyReport, Outcome};
 use wayleave_formats::{Kind, Source, kind_of};
+use wayleave_protocol::contract::State;
+use wayleave_protocol::decision::{ApplyReport, Outcome};
 
 use crate::client::show::{coloured, short, state, time, word, write_rows};
 use crate::client::{Service, Target, show};

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use wayleave_api::network::{Link, UpDown};
 use wayleave_broker::Setup;
 use wayleave_broker::process::{FabricOptions, Peer, RackOptions, Stop, Uplinks, run_fabric, run_rack};
 use wayleave_contracts::{ContentionPoint, Direction, PolicyLevel};
 use wayleave_formats::{Source, read_policy};
+use wayleave_protocol::network::{Link, UpDown};
 use wayleave_schemes::parley::Params;
 use wayleave_topology::{NodeId, NodeKind};
 use wayleave_units::{Rate, Time};

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use wayleave::remote::{Names, did_you_mean};
-use wayleave_api::contract::Contract;
+use wayleave_protocol::contract::Contract;
 
 use crate::client::show::short;
 use crate::client::{Service, Target, encode};

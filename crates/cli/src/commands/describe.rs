@@ -4,10 +4,10 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use wayleave::remote::{Names, did_you_mean};
-use wayleave_api::contract::{Contract, State};
-use wayleave_api::network::{Host, Link, Node};
-use wayleave_api::tenant::{Tenant, Vm};
 use wayleave_explain::human;
+use wayleave_protocol::contract::{Contract, State};
+use wayleave_protocol::network::{Host, Link, Node};
+use wayleave_protocol::tenant::{Tenant, Vm};
 
 use crate::client::show::lists::{Row, percent, rows};
 use crate::client::show::{limit, rate, route, short, time, word, write_fields, write_rows};
@@ -154,7 +154,7 @@ fn confirmed_none(contract: &Contract) -> &'static str {
 }
 
 /// The keys of a match, as they stand in a file.
-fn matching(matching: &wayleave_api::contract::Match) -> String {
+fn matching(matching: &wayleave_protocol::contract::Match) -> String {
     let value = serde_json::to_value(matching).unwrap_or_default();
     let keys = value.as_object().into_iter().flatten();
     let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -250,7 +250,7 @@ fn link(out: &mut impl Write, service: &Service, name: &str) -> Result<String, F
         ],
     )?;
     writeln!(out)?;
-    write_rows(out, wayleave_api::network::Queue::HEADINGS, rows(&link.queues), "no queues")?;
+    write_rows(out, wayleave_protocol::network::Queue::HEADINGS, rows(&link.queues), "no queues")?;
     let mut contracts: Vec<Contract> = service.list("/v1/contracts", &[], usize::MAX)?;
     contracts.retain(|contract| {
         contract.status.routes.iter().any(|route| route.hops.iter().any(|hop| hop.link == link.name))

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use wayleave::remote::{Method, Names, did_you_mean};
-use wayleave_api::network::{Consequences, ElementState, UpDown};
+use wayleave_protocol::network::{Consequences, ElementState, UpDown};
 
 use crate::client::{Target, encode, show};
 use crate::exit::{self, Exit};

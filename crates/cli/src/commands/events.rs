@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use wayleave_api::event::Event;
+use wayleave_protocol::event::Event;
 
 use crate::client::show::short;
 use crate::client::{Service, Target};
@@ -60,7 +60,7 @@ pub(crate) fn past(service: &Service, after: Option<u64>) -> Result<Vec<Event>, 
     let mut after = after.map(|number| number.to_string());
     loop {
         let from = after.as_deref().map_or_else(String::new, |after| format!("&after={after}"));
-        let page: wayleave_api::List<Event> = service.get(&format!("/v1/events?limit=1000{from}"))?;
+        let page: wayleave_protocol::List<Event> = service.get(&format!("/v1/events?limit=1000{from}"))?;
         events.extend(page.items);
         after = page.next;
         if after.is_none() {

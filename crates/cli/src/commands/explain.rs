@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use wayleave::remote::{Names, did_you_mean};
 use wayleave::{Contracts, explain_in};
-use wayleave_api::decision::{Decision, Verdict};
+use wayleave_protocol::decision::{Decision, Verdict};
 
 use crate::client::{Service, Target, encode};
 use crate::exit::{self, Exit};

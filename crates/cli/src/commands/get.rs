@@ -6,11 +6,11 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wayleave::remote::{Names, did_you_mean};
-use wayleave_api::contract::Contract;
-use wayleave_api::decision::Decision;
-use wayleave_api::network::{Host, Link, Node, Queue, Topology, UpDown};
-use wayleave_api::tenant::{Tenant, Token, Vm};
 use wayleave_formats::{Source, read_topology};
+use wayleave_protocol::contract::Contract;
+use wayleave_protocol::decision::Decision;
+use wayleave_protocol::network::{Host, Link, Node, Queue, Topology, UpDown};
+use wayleave_protocol::tenant::{Tenant, Token, Vm};
 use wayleave_topology::NodeKind;
 
 use crate::client::show::lists::{NodeLine, Row, rows};

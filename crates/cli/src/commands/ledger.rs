@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use wayleave_controller::{Southbound, Timing};
 use wayleave_explain::human::count;
-use wayleave_store::{Absent, Options, Report, SqliteStore};
+use wayleave_store::{Absent, Inspection, Options, SqliteStore};
 use wayleave_units::WallTime;
 
 use crate::exit::{self, Exit};
@@ -122,7 +122,7 @@ fn backup(args: &BackupArgs) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-fn print(report: &Report) {
+fn print(report: &Inspection) {
     for fault in &report.faults {
         println!("fault: {fault}");
     }

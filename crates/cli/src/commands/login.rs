@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use wayleave_api::status::About;
+use wayleave_protocol::status::About;
 
 use crate::client::contexts::{self, Context, Contexts};
 use crate::client::target::{self, url};

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use wayleave_contracts::{Contract, Mix};
-use wayleave_explain::words;
+use wayleave_explain::sentences;
 use wayleave_formats::write_contracts;
 use wayleave_topology::Network;
 
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &RequestsArgs) -> Result<Exit, Failure> {
 
 fn row(contract: &Contract, network: &Network) -> String {
     let Contract { name, rate, burst, deadline, .. } = contract;
-    let (from, to) = (words::name(network, contract.from), words::name(network, contract.to));
+    let (from, to) = (sentences::name(network, contract.from), sentences::name(network, contract.to));
     format!("{},{},{},{rate},{burst},{deadline}", cell(name), cell(from), cell(to))
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use serde::Serialize;
-use wayleave_explain::words::nearest;
+use wayleave_explain::sentences::nearest;
 use wayleave_roles::{Descriptor, Parameter, Role};
 use wayleave_schemes::registry;
 

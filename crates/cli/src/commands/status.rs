@@ -4,11 +4,11 @@ use std::io::Write;
 
 use clap::Args;
 use serde::Serialize;
-use wayleave_api::contract::Contract;
-use wayleave_api::network::{Link, Topology};
-use wayleave_api::status::{About, Status};
-use wayleave_api::tenant::Role;
 use wayleave_explain::human::count;
+use wayleave_protocol::contract::Contract;
+use wayleave_protocol::network::{Link, Topology};
+use wayleave_protocol::status::{About, Status};
+use wayleave_protocol::tenant::Role;
 
 use crate::client::show::lists::{Row, rows};
 use crate::client::show::{write_fields, write_rows};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use wayleave::remote::{Method, Names, did_you_mean};
-use wayleave_api::tenant::{NewToken, Role, TokenSpec};
+use wayleave_protocol::tenant::{NewToken, Role, TokenSpec};
 
 use crate::client::contexts::write_private;
 use crate::client::{Target, encode};

@@ -4,10 +4,10 @@ use std::io::Write;
 
 use clap::Args;
 use wayleave::remote::{Document, Method, read_specs};
-use wayleave_api::decision::ApplyReport;
-use wayleave_api::what_if::{Prospect, Question};
 use wayleave_explain::human::count;
 use wayleave_formats::Source;
+use wayleave_protocol::decision::ApplyReport;
+use wayleave_protocol::what_if::{Prospect, Question};
 
 use crate::client::{Service, Target, show};
 use crate::exit::{self, Exit};

@@ -218,7 +218,7 @@ fn polling(place: Option<(&Pins, &Throwaway)>) -> Check {
     }
 }
 
-/// What a tool said; what it was told stands in the name of the check.
+/// The output of a tool; the name of the check says how it was called.
 fn said(error: NetError) -> String {
     match error {
         NetError::Tool { said, .. } => said,
@@ -230,7 +230,7 @@ fn said(error: NetError) -> String {
 struct Kind {
     name: &'static str,
     need: Need,
-    /// What follows `dev X`, and the words before it.
+    /// The arguments behind `dev X`, and those before it.
     lines: &'static [(&'static str, &'static str)],
     purpose: &'static str,
     remedy: &'static str,

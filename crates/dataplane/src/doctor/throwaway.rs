@@ -61,7 +61,7 @@ impl Throwaway {
 
 impl Drop for Throwaway {
     fn drop(&mut self) {
-        // Nobody hears of an error here; the name says whose it was.
+        // An error here is not reported; the name says which run left it.
         let _ = Namespace::delete([self.name.as_str()]);
     }
 }

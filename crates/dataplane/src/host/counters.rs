@@ -8,7 +8,7 @@ use wayleave_units::{Bytes, Time};
 
 use super::Host;
 use crate::error::Error;
-use crate::layout::{BUCKET, RULE, Rule, u64_at};
+use crate::layout::{BUCKET, RULE, rule_name, u64_at};
 use crate::programs::Pins;
 
 /// What happened to a packet; `enum reason` of bpf/maps.h, in its order.
@@ -22,7 +22,7 @@ pub enum Reason {
     Local,
     /// Dropped: the bucket of its contract was too low.
     Shaped,
-    /// Dropped: larger than the largest frame of its contract, or a super-frame that nobody has cut into frames.
+    /// Dropped: larger than the largest frame of its contract, or a super-frame that was not cut into frames.
     Oversized,
     /// Dropped: an endpoint has sent a VLAN tag, which only the host may push.
     Forged,
@@ -46,7 +46,7 @@ pub enum Reason {
     Duplicate,
     /// Dropped: it came from the network with a tag that does not belong there.
     Tagged,
-    /// From the network for the host itself, or for nobody here.
+    /// From the network for the host itself, or for an address that is not here.
     ToHost,
     /// Passed without a look for duplicates: there is no room for another filter.
     Unfiltered,
@@ -158,7 +158,7 @@ impl Counters {
         let counters = PerCpuArray::try_from(Map::PerCpuArray(pins.map("counters")?)).map_err(failed)?;
         let mut slots = Vec::new();
         for slot in 0..rules.len() {
-            let (serial, _) = Rule::name_of(&rules.get(&slot, 0).map_err(failed)?);
+            let (serial, _) = rule_name(&rules.get(&slot, 0).map_err(failed)?);
             slots.extend((serial != 0).then_some((serial, slot)));
         }
         read(&counters, &buckets, slots)

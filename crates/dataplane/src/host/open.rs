@@ -10,7 +10,7 @@ use aya::maps::{Array, Map, MapError, PerCpuArray};
 
 use super::{Host, Settings, Unmatched, older};
 use crate::error::Error;
-use crate::layout::{self, Class, Rule};
+use crate::layout::{self, Class};
 use crate::programs::{self, BENCH, HOST, Pins};
 
 impl Settings {
@@ -97,7 +97,7 @@ impl Host {
             measured: pins.hash("measured")?,
             slots: BTreeMap::new(),
             known: BTreeMap::new(),
-            // Whoever was here before may have removed something a moment ago.
+            // The process that had it before may have removed something a moment ago.
             is_stale: true,
             folder,
             pins,
@@ -110,7 +110,7 @@ impl Host {
         let reading = |error: MapError| Error::failed("reading what is installed", error);
         for slot in 0..self.rules.len() {
             let rule = self.rules.get(&slot, 0).map_err(reading)?;
-            let (serial, version) = Rule::name_of(&rule);
+            let (serial, version) = layout::rule_name(&rule);
             if serial != 0 {
                 self.slots.insert(serial, (slot, version));
             }

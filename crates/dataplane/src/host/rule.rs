@@ -1,4 +1,4 @@
-//! Rules: who sends, how much, and where to. They change between one packet and the next.
+//! Rules: which packets, how much, and over which routes. They change between one packet and the next.
 
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::{MOST_TAGS, Selector, Tag, TokenBucket};
@@ -6,7 +6,7 @@ use wayleave_wire::{MOST_TAGS, Selector, Tag, TokenBucket};
 use super::Host;
 use crate::class;
 use crate::error::Error;
-use crate::layout::{self, Class, MOST_ROUTES, Route, Rule};
+use crate::layout::{self, Class, MOST_ROUTES, NO_RULE, ROUTE, RULE};
 use crate::programs;
 
 /// `BPF_F_LOCK`: a value is written under its lock.
@@ -52,43 +52,34 @@ pub struct HostRule {
 }
 
 /// Paths as programs have them: fewest tags first, because a frame can grow from one copy to the next, but not shrink.
-pub(super) fn routes(paths: &[HostPath]) -> Result<Vec<Route>, Error> {
+pub(super) fn routes(paths: &[HostPath]) -> Result<Vec<[u8; ROUTE]>, Error> {
     if paths.len() > MOST_ROUTES {
         let found = paths.len();
         return Err(Error::Refused(format!("a packet can take {MOST_ROUTES} routes at once, and these are {found}")));
     }
-    let route = |path: &HostPath| {
-        let tags = path.tags.len();
-        if tags > MOST_TAGS {
-            return Err(Error::Refused(format!("a route has at most {MOST_TAGS} switches, and this one has {tags}")));
-        }
-        Ok(Route { uplink: path.uplink, priority: class::priority(path.queue), tags: path.tags.clone() })
-    };
-    let mut routes = paths.iter().map(route).collect::<Result<Vec<_>, _>>()?;
-    routes.sort_by_key(|route| route.tags.len());
-    Ok(routes)
+    if let Some(tags) = paths.iter().map(|path| path.tags.len()).find(|&tags| tags > MOST_TAGS) {
+        return Err(Error::Refused(format!("a route has at most {MOST_TAGS} switches, and this one has {tags}")));
+    }
+    let mut paths: Vec<&HostPath> = paths.iter().collect();
+    paths.sort_by_key(|path| path.tags.len());
+    let route = |path: &HostPath| layout::route(path.uplink, class::priority(path.queue), &path.tags);
+    Ok(paths.into_iter().map(route).collect())
 }
 
 impl HostRule {
-    /// As programs have it.
-    fn encode(&self, serial: u64, version: u64) -> Result<Rule, Error> {
-        let bucket = TokenBucket::full(self.rate, self.burst, Time::ZERO).ok_or_else(|| {
+    fn bucket(&self) -> Result<TokenBucket, Error> {
+        TokenBucket::full(self.rate, self.burst, Time::ZERO).ok_or_else(|| {
             Error::Refused(format!("a burst of {} is more than a bucket holds, {}", self.burst, TokenBucket::MOST))
-        })?;
-        let routes = routes(&self.paths)?;
-        let longest = routes.iter().map(|route| route.tags.len()).max().unwrap_or(0) + usize::from(routes.len() > 1);
-        let max_frame = self.max_frame.map_or(NO_LARGEST, |bytes| u32::try_from(bytes.get()).unwrap_or(NO_LARGEST));
-        Ok(Rule {
-            serial,
-            version,
-            rate: self.rate.bits_per_second(),
-            burst: bucket.burst(),
-            fill_ns: bucket.fill_ns(),
-            bound_ns: self.bound.as_nanos(),
-            max_frame,
-            overhead: 4 * longest as u32,
-            routes,
         })
+    }
+
+    /// As programs have it.
+    fn encode(&self, serial: u64, version: u64, bucket: &TokenBucket) -> Result<[u8; RULE], Error> {
+        let routes = routes(&self.paths)?;
+        let longest = self.paths.iter().map(|path| path.tags.len()).max().unwrap_or(0) + usize::from(routes.len() > 1);
+        let max_frame = self.max_frame.map_or(NO_LARGEST, |bytes| u32::try_from(bytes.get()).unwrap_or(NO_LARGEST));
+        let overhead = 4 * longest as u32;
+        Ok(layout::rule((serial, version), self.rate, bucket, self.bound, max_frame, overhead, &routes))
     }
 }
 
@@ -102,7 +93,8 @@ impl Host {
         if serial == 0 {
             return Err(Error::Refused("contracts count from 1: 0 is none".to_owned()));
         }
-        let encoded = rule.encode(serial, version)?;
+        let bucket = rule.bucket()?;
+        let encoded = rule.encode(serial, version, &bucket)?;
         for sender in &rule.senders {
             if self.mac_at(sender.ifindex)?.is_none() {
                 return Err(Error::Refused(format!("no endpoint of this host has the interface {}", sender.ifindex)));
@@ -110,7 +102,7 @@ impl Host {
         }
         let slot = match self.slots.get(&serial) {
             Some(&(slot, _)) => slot,
-            None => self.fresh_slot(&encoded)?,
+            None => self.fresh_slot(&bucket)?,
         };
         let before = self.classes_of(serial);
         let after: Vec<_> = rule.senders.iter().map(|sender| Class::new(sender.ifindex, &sender.selector)).collect();
@@ -121,7 +113,7 @@ impl Host {
             let _ = self.remove_classes(serial, &added);
             return Err(error);
         }
-        self.write_rule(slot, &encoded)?;
+        self.write_rule(slot, encoded)?;
         self.slots.insert(serial, (slot, version));
         let gone: Vec<_> = before.into_iter().filter(|class| !after.contains(class)).collect();
         self.remove_classes(serial, &gone)
@@ -133,7 +125,7 @@ impl Host {
     /// If the kernel refuses; then it may be there or not.
     pub fn remove(&mut self, serial: u64) -> Result<(), Error> {
         if let Some(&(slot, _)) = self.slots.get(&serial) {
-            self.write_rule(slot, &Rule::default())?;
+            self.write_rule(slot, NO_RULE)?;
             self.slots.remove(&serial);
         }
         programs::is_there(self.measured.remove(&serial)).map_err(|error| Error::failed("removing a rule", error))?;
@@ -145,19 +137,19 @@ impl Host {
         self.slots.iter().map(|(&serial, &(_, version))| (serial, version)).collect()
     }
 
-    fn write_rule(&mut self, slot: u32, rule: &Rule) -> Result<(), Error> {
-        self.rules.set(slot, rule.bytes(), UNDER_LOCK).map_err(|error| Error::failed("writing a rule", error))
+    fn write_rule(&mut self, slot: u32, rule: [u8; RULE]) -> Result<(), Error> {
+        self.rules.set(slot, rule, UNDER_LOCK).map_err(|error| Error::failed("writing a rule", error))
     }
 
     /// A slot that no contract has, with a full bucket. No packet sees it before its rule is written.
-    fn fresh_slot(&mut self, rule: &Rule) -> Result<u32, Error> {
+    fn fresh_slot(&mut self, bucket: &TokenBucket) -> Result<u32, Error> {
         let most = self.rules.len();
         let taken: std::collections::BTreeSet<u32> = self.slots.values().map(|&(slot, _)| slot).collect();
         let slot = (0..most).find(|slot| !taken.contains(slot)).ok_or_else(|| {
             Error::Refused(format!("this host has room for {most} contracts, and as many are installed"))
         })?;
         // Full at any time: the first packet fills it.
-        let bucket = layout::bucket(rule.burst, 0);
+        let bucket = layout::bucket(bucket.burst(), 0);
         self.buckets.set(slot, bucket, 0).map_err(|error| Error::failed("writing a bucket", error))?;
         Ok(slot)
     }

@@ -37,7 +37,7 @@ fn apart<T: Send>(work: impl FnOnce(&Apart) -> Result<T, Error> + Send) -> Resul
     result
 }
 
-/// A host's memory for programs and maps, with so many endpoints that have this many contracts each.
+/// A host's memory for programs and maps, with this many endpoints that have this many contracts each.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -57,7 +57,7 @@ pub fn memory(endpoints: u8, contracts: u16) -> Result<Bytes, Error> {
     })
 }
 
-/// How long it takes to make the data planes of so many hosts at the same time, maps and programs, until the last one is there. What a
+/// How long it takes to make the data planes of this many hosts at the same time, maps and programs, until the last one is there. What a
 /// process does only once is not counted.
 ///
 /// # Errors
@@ -114,7 +114,7 @@ fn rule(sender: Sender, rate: Rate, burst: Bytes, tags: u16) -> Result<HostRule,
     })
 }
 
-/// A UDP packet of a flow, of so many bytes from its destination address on.
+/// A UDP packet of a flow, of this many bytes from its destination address on.
 fn frame(endpoint: u8, flow: u16, length: usize) -> Vec<u8> {
     let length = length.max(42);
     let ip = (length - 14) as u16;

@@ -69,7 +69,7 @@ pub struct Shaped {
 /// bytes; they are those of the scenario, grown by what a packet has on the wire.
 ///
 /// Each flow is offered packets from a little before its bucket should allow one until one passes. Of `rounds` the largest burst
-/// counts. The rate is that of the median time between packets before which others were refused: a machine that stands still for a
+/// counts. The rate is that of the median time between packets before which others were refused: a machine that is stopped for a
 /// moment is not taken for a slow bucket.
 ///
 /// # Errors
@@ -125,7 +125,7 @@ impl Allowed {
         Self { cost, rate: Rate::from_bits_per_second(grown(what.rate)), burst }
     }
 
-    /// How long so many bits take to come, in ns.
+    /// How long this many bits take to come, in ns.
     fn nanos(self, bits: f64) -> f64 {
         bits / self.rate.bits_per_second() as f64 * 1e9
     }
@@ -170,7 +170,7 @@ impl Flow {
         tight.map(|pair| pair[1].at - pair[0].at)
     }
 
-    /// Whether so many packets were seen after the burst.
+    /// Whether this many packets were seen after the burst.
     fn is_seen(&self, steady: usize) -> bool {
         let first = self.passed.iter().position(|passed| passed.is_tight);
         first.is_some_and(|first| self.passed.len() > first + steady)
@@ -196,7 +196,7 @@ fn endpoint(apart: &Apart, vm: u8) -> Result<u32, Error> {
     apart.veth(&format!("vm{vm}"), ifindex).map(|()| ifindex)
 }
 
-/// One look at all flows: their bursts, and then so many packets as the rate allows.
+/// One look at all flows: their bursts, and then as many packets as the rate allows.
 fn round(host: &mut Host, what: Shaping, allowed: Allowed, interfaces: &[u32]) -> Result<Vec<Flow>, Error> {
     let mut flows = Vec::new();
     for (vm, &ifindex) in (0..).zip(interfaces) {
@@ -234,7 +234,7 @@ fn now() -> Result<u64, Error> {
     Ok(Duration::from(now).as_nanos() as u64)
 }
 
-/// Offers packets until so many have passed of every flow.
+/// Offers packets until this many have passed of every flow.
 fn offer(
     host: &Host,
     program: &SchedClassifier,
@@ -247,7 +247,7 @@ fn offer(
     let interval = allowed.nanos((allowed.cost * 8) as f64) as u64;
     // So long before a packet is due, in ns, its flow is offered one; the first call after a pause is slow.
     let before = (interval / (4 * flows.len() as u64)).clamp(2_500, 30_000);
-    // A machine that is busy may never see so many.
+    // A machine that is busy may never see as many.
     let end = now()? + 100_000_000 + interval * (steady as u64 + 3);
     while let Some(flow) = flows.iter_mut().filter(|flow| !flow.is_seen(steady)).min_by_key(|flow| flow.due) {
         if now()? > end {

@@ -21,7 +21,7 @@ pub struct Tagging {
     pub tags: u16,
 }
 
-/// Room before a frame that the kernel gives to a run (`NET_SKB_PAD`): tags that find no room there cost another buffer, which no
+/// Space before a frame that the kernel gives to a run (`NET_SKB_PAD`): tags that do not fit there cost another buffer, which no
 /// packet on an interface needs.
 const ROOM: u32 = 64;
 

@@ -6,7 +6,7 @@ use super::batch::{Batch, output};
 use super::error::NetError;
 use super::namespace::Namespace;
 
-/// Room for tags beyond the packets of tenants: seven of 4 B. Devices let one tag pass without it, a stack needs it.
+/// Space for tags beyond the packets of tenants: seven of 4 B. Devices let one tag pass without it, a stack needs it.
 pub const VLAN_ROOM: u32 = 28;
 
 /// One end of a virtual link.
@@ -25,7 +25,7 @@ pub struct VethEnd {
 }
 
 impl VethEnd {
-    fn words(&self) -> String {
+    fn arguments(&self) -> String {
         let Self { namespace, interface, ifindex, mtu, .. } = self;
         let address = self.mac.map(|mac| format!(" address {}", mac_text(mac))).unwrap_or_default();
         format!("name {interface} index {ifindex} mtu {mtu}{address} numtxqueues 1 numrxqueues 1 netns {namespace}")
@@ -43,7 +43,7 @@ fn mac_text(mac: [u8; 6]) -> String {
 pub fn create_veth(a: &VethEnd, b: &VethEnd) -> Result<String, NetError> {
     check_interface(&a.interface)?;
     check_interface(&b.interface)?;
-    Ok(format!("link add {} type veth peer {}", a.words(), b.words()))
+    Ok(format!("link add {} type veth peer {}", a.arguments(), b.arguments()))
 }
 
 /// What Linux takes for the name of an interface, and a line of `ip` or `tc` for one word.

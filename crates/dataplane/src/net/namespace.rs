@@ -90,7 +90,7 @@ impl Namespace {
         Ok(names)
     }
 
-    /// The file that stands for a namespace.
+    /// The file that represents a namespace.
     pub fn path(name: &str) -> PathBuf {
         Path::new(FOLDER).join(name)
     }

@@ -49,7 +49,7 @@ impl LinuxSwitch {
         Ok(Self { namespace, program: SwitchProgram::open(pins)?, ports: Vec::new() })
     }
 
-    /// Makes the table that of the plan. What stands there already is not touched, so packets find their way all the time.
+    /// Makes the table that of the plan. Entries that are there already are not touched, so packets find their way all the time.
     fn fill(&mut self, plan: &SwitchPlan) -> Result<(), Error> {
         let ports: BTreeSet<u32> = plan.ports.iter().map(|port| port.ifindex).collect();
         let wanted: BTreeMap<(u32, u16), Port> = plan

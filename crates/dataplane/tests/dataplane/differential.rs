@@ -5,9 +5,9 @@
 //! That they notice was tried with these mutations of the programs, each of which made at least one of them fail: a bucket that may hold more than its
 //! burst; a clock that goes back and refills; short frames that cost what they are; 4 B too few for each frame; of two contracts the one with the
 //! higher serial; ports of a first fragment; a sender's address that is not checked; an 802.1ad tag of a tenant; a window that is one number too
-//! long; a history that is not cleared where it is written anew; extension headers that reach behind their packet; a frame that grows by a whole
+//! long; a history that is not cleared where it is written again; extension headers that reach behind their packet; a frame that grows by a whole
 //! stack for each copy; a switch that does not set the class; a mask that takes another field's bit; a fragment behind extension headers that has
-//! ports; eight extension headers; room for the number's tag where there is none.
+//! ports; eight extension headers; space for the number's tag where there is none.
 
 use std::collections::BTreeMap;
 

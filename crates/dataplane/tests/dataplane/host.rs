@@ -85,7 +85,7 @@ fn what_is_installed_is_found_again_and_its_bucket_keeps_its_level() {
     assert_eq!(sent(&host, &udp(1, 2, (7, 9), 800)).verdict, REDIRECTED);
 }
 
-/// Each host loads its own: what the verifier does, 16 hosts of a lab wait for. Kernels differ, so there is room.
+/// Each host loads its own: what the verifier does, 16 hosts of a lab wait for. Kernels differ, so the limit is generous.
 #[test]
 fn the_verifier_is_done_with_the_programs_after_few_steps() {
     let Some(world) = World::new() else { return };

@@ -14,12 +14,12 @@ use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::Rate;
 
 /// A namespace with three ports `p0` to `p2`, and a bpf file system.
-struct Place {
+struct Site {
     names: Names,
     pins: PathBuf,
 }
 
-impl Place {
+impl Site {
     fn new() -> Self {
         let names = Names::new(&["switch", "cables"]);
         Namespace::create(names.all()).unwrap();
@@ -59,7 +59,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Site {
     fn drop(&mut self) {
         Namespace::delete(self.names.all()).unwrap();
         umount2(&self.pins, MntFlags::MNT_DETACH).unwrap();
@@ -82,7 +82,7 @@ fn a_switch_that_is_configured_again_keeps_its_queues_and_takes_what_is_new() {
     if !is_able() {
         return;
     }
-    let place = Place::new();
+    let place = Site::new();
     let mut slow = plan(&star(Rate::from_mbit(10)));
     place.switch().configure(&slow).unwrap();
     assert_eq!(place.table().len(), 3 * 2 * 8);

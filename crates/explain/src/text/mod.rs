@@ -17,8 +17,8 @@ use wayleave_units::Time;
 use crate::context::{Context, routes};
 use crate::explanation::{Before, Explained, Refused};
 use crate::human::{self, Human, count};
+use crate::sentences;
 use crate::table::{Layout, plain_table, write_table, write_wrapped};
-use crate::words;
 
 /// Writes an explanation.
 ///
@@ -63,7 +63,7 @@ fn head(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>) -> io:
         Err(refusal) => format!("refused, {}", refusal.reason().code()),
     };
     writeln!(out, "{}: {verdict}", contract.name)?;
-    let name = |node| words::name(page.context.network, node);
+    let name = |node| sentences::name(page.context.network, node);
     let Contract { rate, burst, deadline, .. } = contract;
     let (from, to) = (name(contract.from), name(contract.to));
     write!(out, "  {from} -> {to}, rate {rate}, burst {burst}, deadline {deadline}")?;
@@ -89,7 +89,7 @@ fn admitted(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>, de
     match routes.as_slice() {
         [route] => {
             writeln!(out, "\nRoute, with the queue of each link in brackets")?;
-            writeln!(out, "  {}", words::route(page.context.network, route))?;
+            writeln!(out, "  {}", sentences::route(page.context.network, route))?;
             writeln!(out, "\nNo packet takes longer than {}, {margin} less than the deadline", decision.bound)?;
             match page.context.scheme.queues() {
                 Some(placement) => terms(out, page, placement, route)?,
@@ -126,10 +126,10 @@ fn protected(
     let Some(placement) = page.context.scheme.queues() else { return Ok(()) };
     writeln!(out, "\nEvery packet over {} disjoint routes, with the queue of each link in brackets", routes.len())?;
     for (number, route) in (1..).zip(routes) {
-        writeln!(out, "  {number}  {}", words::route(network, route))?;
+        writeln!(out, "  {number}  {}", sentences::route(network, route))?;
     }
     writeln!(out, "\nWhat the promise holds through")?;
-    write_wrapped(out, &words::sentence(&words::survived(network, contract, routes)))?;
+    write_wrapped(out, &sentences::sentence(&sentences::survived(network, contract, routes)))?;
     let longest = routes.iter().map(|route| placement.bound(route)).max().unwrap_or(Time::ZERO);
     writeln!(out, "\nNo packet takes longer than {longest}, {margin} less than the deadline, over whichever route")?;
     for (number, route) in (1..).zip(routes) {
@@ -164,7 +164,7 @@ fn terms(out: &mut impl Write, page: &Page<'_>, placement: &Placement, route: &R
 }
 
 fn queue_cells(page: &Page<'_>, hop: Hop, budget: Time, report: &QueueReport) -> Vec<String> {
-    let name = words::queue(page.context.network, hop.link, hop.queue);
+    let name = sentences::queue(page.context.network, hop.link, hop.queue);
     let delay = report.delay_bound().map_or_else(|| "unbounded".to_owned(), Human::up);
     let backlog = report.backlog_bound().map_or_else(|| "unbounded".to_owned(), Human::up);
     let filling = format!("{backlog} / {}", human::buffer(report.buffer));
@@ -177,7 +177,7 @@ fn report(page: &Page<'_>, hop: Hop) -> Option<QueueReport> {
 
 fn curves(out: &mut impl Write, page: &Page<'_>, hop: Hop) -> io::Result<()> {
     let Some(report) = report(page, hop) else { return Ok(()) };
-    writeln!(out, "  {}", words::queue(page.context.network, hop.link, hop.queue))?;
+    writeln!(out, "  {}", sentences::queue(page.context.network, hop.link, hop.queue))?;
     for input in &report.inputs {
         let from = match input.link {
             Some(link) => format!("from {}", page.context.network.node(page.context.network.link(link).from).name),
@@ -196,8 +196,8 @@ fn moves(out: &mut impl Write, page: &Page<'_>, decision: &Decision) -> io::Resu
     writeln!(out, "\nMoved out of its way, in this order")?;
     for moved in &decision.moved {
         writeln!(out, "  {}", page.context.names.name_of(moved.flow))?;
-        writeln!(out, "    from  {}", words::route(page.context.network, &moved.from))?;
-        writeln!(out, "    to    {}", words::route(page.context.network, &moved.to))?;
+        writeln!(out, "    from  {}", sentences::route(page.context.network, &moved.from))?;
+        writeln!(out, "    to    {}", sentences::route(page.context.network, &moved.to))?;
     }
     let after = decision.activate_after;
     writeln!(out, "  It may start {after} after the last move: by then nothing is in flight on the old routes.")?;
@@ -206,7 +206,7 @@ fn moves(out: &mut impl Write, page: &Page<'_>, decision: &Decision) -> io::Resu
 
 fn why(out: &mut impl Write, page: &Page<'_>, contract: &Contract, refusal: &Refusal) -> io::Result<()> {
     writeln!(out, "\nWhy")?;
-    write_wrapped(out, &words::sentence(&words::refusal(page.context.network, contract, refusal)))?;
+    write_wrapped(out, &sentences::sentence(&sentences::refusal(page.context.network, contract, refusal)))?;
     let is_copy = matches!(refusal, Refusal::Copy { .. });
     match refusal.innermost() {
         Refusal::Blocked { route, binding, others } => {
@@ -221,13 +221,13 @@ fn why(out: &mut impl Write, page: &Page<'_>, contract: &Contract, refusal: &Ref
                 None if page.context.ledger().is_none() => "Its route",
                 None => "No route in time breaks less",
             };
-            writeln!(out, "  {best}:\n    {}", words::route(page.context.network, route))?;
+            writeln!(out, "  {best}:\n    {}", sentences::route(page.context.network, route))?;
             for other in others {
-                write_wrapped(out, &format!("Also, {}.", words::blocked(page.context.network, route, other)))?;
+                write_wrapped(out, &format!("Also, {}.", sentences::blocked(page.context.network, route, other)))?;
             }
         }
         Refusal::TooSlow { route, .. } => {
-            writeln!(out, "  That route:\n    {}", words::route(page.context.network, route))?;
+            writeln!(out, "  That route:\n    {}", sentences::route(page.context.network, route))?;
         }
         _ => {}
     }
@@ -236,7 +236,7 @@ fn why(out: &mut impl Write, page: &Page<'_>, contract: &Contract, refusal: &Ref
 
 /// Whose promise would break: that of the queue entered, or of one below it.
 fn whose(page: &Page<'_>, route: &Route, binding: &Binding) -> String {
-    let entered = words::entered(route, binding);
+    let entered = sentences::entered(route, binding);
     let flows = match page.context.flows_in(binding.link(), binding.queue()) {
         0 => "no flow yet".to_owned(),
         some => count(some as usize, "flow"),
@@ -247,15 +247,15 @@ fn whose(page: &Page<'_>, route: &Route, binding: &Binding) -> String {
     format!("The contract would enter queue {entered} there; the one below it that would break holds {flows}.")
 }
 
-/// What the contract would break in each queue of the link that stands in its way, not only in the one that was named.
+/// What the contract would break in each queue of the link that blocks it, not only in the one that was named.
 fn every_queue(out: &mut impl Write, page: &Page<'_>, refused: &Refused, binding: &Binding) -> io::Result<()> {
     writeln!(out, "\nEvery queue of {}, entered on that route", page.context.network.link(binding.link()).name)?;
     let mut table = page.table(&["  queue", "budget", "flows", "what would break"]);
     let reports = page.context.ledger().map_or_else(Vec::new, |ledger| ledger.report(binding.link()));
     for (report, broken) in reports.iter().zip(&refused.at_binding) {
         let broken = broken.as_ref().map(|broken| match broken.queue() == report.queue {
-            true => format!("it {}", words::shortfall(broken)),
-            false => format!("queue {} below {}", broken.queue(), words::shortfall(broken)),
+            true => format!("it {}", sentences::shortfall(broken)),
+            false => format!("queue {} below {}", broken.queue(), sentences::shortfall(broken)),
         });
         table.add_row([
             format!("  {}", report.queue),
@@ -294,7 +294,7 @@ fn outcome(page: &Page<'_>, path: &PathTried) -> String {
     match &path.outcome {
         PathOutcome::Open { bound, .. } => format!("nothing: it takes {}", bound.up()),
         PathOutcome::Blocked { bindings, .. } => {
-            let first = bindings.first().map_or_else(String::new, |binding| words::promise(network, binding));
+            let first = bindings.first().map_or_else(String::new, |binding| sentences::promise(network, binding));
             match bindings.len() {
                 0 | 1 => first,
                 many => format!("{first}; and {}", count(many - 1, "other")),

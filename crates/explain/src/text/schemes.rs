@@ -9,17 +9,17 @@ use wayleave_topology::FlowId;
 use wayleave_units::Time;
 
 use super::Page;
+use crate::sentences;
 use crate::table::{write_table, write_wrapped};
-use crate::words;
 
-/// A term in words, and its time.
+/// The name of a term, and its time.
 pub(super) fn term(page: &Page<'_>, term: Term) -> (String, Time) {
     let network = page.context.network;
     let words = || page.context.scheme.term_words(term);
     match term {
         Term::Processing(node, time) => (format!("processing in {}", network.node(node).name), time),
         Term::Propagation(link, time) => (format!("propagation on {}", network.link(link).name), time),
-        Term::Queue(hop, time) => (words::queue(network, hop.link, hop.queue), time),
+        Term::Queue(hop, time) => (sentences::queue(network, hop.link, hop.queue), time),
         Term::Service(node, time) => (words().unwrap_or_else(|| network.node(node).name.clone()), time),
         Term::Line(link, time) => (words().unwrap_or_else(|| network.link(link).name.clone()), time),
         Term::Contention(time) => (words().unwrap_or_else(|| "packets of others".to_owned()), time),

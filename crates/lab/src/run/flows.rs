@@ -10,7 +10,7 @@ use crate::error::LabError;
 use crate::plan::{EndpointPlan, LabPlan};
 use crate::traffic::{FlowSpec, HEADERS, Load, PAYLOAD};
 
-/// Wire bytes around a frame with the longest stack of tags: no route has more, so nobody sends more than the bucket lets pass.
+/// Wire bytes around a frame with the longest stack of tags: no route has more, so no sender exceeds its bucket.
 const OVERHEAD: WireOverhead = WireOverhead::Counted { tags: 6 };
 /// Of a best-effort packet of a flood: a large one, behind which others wait longest.
 const FLOOD_PAYLOAD: usize = 1458;
@@ -118,10 +118,10 @@ impl Flows {
             Sends::Requests { every } => Load::Requests { every: *every },
             Sends::Answers { to } => {
                 let asked = self.specs.iter().position(|spec| spec.name == *to);
-                let nobody = || {
+                let missing = || {
                     LabError::Controller(format!("contract {} answers {to}, which was not admitted before it", one.id))
                 };
-                Load::Answers { to: asked.ok_or_else(nobody)? }
+                Load::Answers { to: asked.ok_or_else(missing)? }
             }
         })
     }

@@ -49,7 +49,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// A contract that nobody promised.
+    /// A contract that was not admitted.
     fn asked(promised: &Promised) -> Self {
         let (id, state) = (promised.id.clone(), "best effort".to_owned());
         Self { id, serial: 0, state, reason: None, bound: promised.deadline, routes: Vec::new() }
@@ -57,7 +57,7 @@ impl Shown {
 
     /// Whether nothing more will happen to it by itself soon.
     fn is_settled(&self) -> bool {
-        // Who has not confirmed yet may do so still: agents that begin together take seconds.
+        // Agents that have not confirmed yet may still do so: those that start together take seconds.
         let is_late = self.reason.as_deref() == Some("UNCONFIRMED");
         !matches!(self.state.as_str(), "pending" | "admitted") && !is_late
     }
@@ -68,31 +68,31 @@ pub trait Operator {
     /// Every contract that was admitted.
     ///
     /// # Errors
-    /// In words, if the controller does not answer.
+    /// A message, if the controller does not answer.
     fn contracts(&mut self) -> Result<Vec<Shown>, String>;
 
     /// Ends a contract; that there is none is no error.
     ///
     /// # Errors
-    /// In words, if the controller does not do it.
+    /// A message, if the controller does not do it.
     fn end(&mut self, id: &str) -> Result<(), String>;
 
     /// Gives a contract this route, link by link with the queue in front of it; without one, any route.
     ///
     /// # Errors
-    /// In words, if the controller refuses.
+    /// A message, if the controller refuses.
     fn pin(&mut self, id: &str, route: Option<&[(String, u8)]>) -> Result<(), String>;
 
     /// Whether the controller takes a link for down: agents tell it when the carrier is gone, and when it is back.
     ///
     /// # Errors
-    /// In words, if the controller does not answer.
+    /// A message, if the controller does not answer.
     fn is_down(&mut self, link: &str) -> Result<bool, String>;
 
     /// Packets of each contract that its sender's host has dropped, by serial number: those that the bucket did not let pass.
     ///
     /// # Errors
-    /// In words, if a host's counters cannot be read.
+    /// A message, if a host's counters cannot be read.
     fn shaped(&mut self) -> Result<BTreeMap<u64, u64>, String>;
 }
 

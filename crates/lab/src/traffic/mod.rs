@@ -93,7 +93,7 @@ impl Load {
 pub struct FlowSpec {
     /// What it is called.
     pub name: String,
-    /// Who sends.
+    /// The sender.
     pub from: EndpointPlan,
     /// Who receives.
     pub to: EndpointPlan,
@@ -159,8 +159,8 @@ impl Traffic {
                 Load::Answers { to } => {
                     let asked = inboxes.get_mut(to).filter(|_| to != index);
                     let why = "it answers a flow that is not there, or itself";
-                    let nobody = || LabError::Endpoint { endpoint: spec.name.clone(), why };
-                    asked.ok_or_else(nobody)?.answer_with(outbox);
+                    let missing = || LabError::Endpoint { endpoint: spec.name.clone(), why };
+                    asked.ok_or_else(missing)?.answer_with(outbox);
                 }
                 _ => outboxes.push(outbox),
             }

@@ -21,7 +21,7 @@ use crate::error::LabError;
 
 /// How long the end may go unnoticed, in milliseconds.
 const NAP_MS: u8 = 20;
-/// Room for what arrives while the thread does not run.
+/// Space for what arrives while the thread does not run.
 const BUFFER: usize = 4 << 20;
 /// The largest packet.
 const MAX_PACKET: usize = 2048;
@@ -42,7 +42,7 @@ pub(super) struct Inbox {
     arrivals: Vec<Arrival>,
     /// Whether they are kept.
     keeps: bool,
-    /// Who sends a packet for each that is received.
+    /// The sender that answers each packet that is received.
     answers: Vec<Outbox>,
 }
 

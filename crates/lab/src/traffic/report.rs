@@ -95,7 +95,7 @@ impl FlowReport {
         self.delays.last().copied().map(Time::from_nanos)
     }
 
-    /// The delay that so many of 1000 packets do not exceed.
+    /// The delay that this many of 1000 packets do not exceed.
     pub fn per_mille(&self, share: u64) -> Option<Time> {
         let rank = (self.received() * share.min(1000)).div_ceil(1000).max(1) - 1;
         self.delays.get(rank as usize).copied().map(Time::from_nanos)

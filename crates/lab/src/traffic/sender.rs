@@ -14,7 +14,7 @@ use crate::error::LabError;
 
 /// The longest sleep: how long the end may go unnoticed.
 const NAP_NS: u64 = 20_000_000;
-/// Room for what the network holds of one sender.
+/// Space for what the network holds of one sender.
 const BUFFER: usize = 4 << 20;
 /// Below the sentinels.
 pub(super) const PRIORITY: u8 = 20;

@@ -1,4 +1,4 @@
-//! Real packets through a lab: forwarded by their tags, measured, and late when nobody shapes.
+//! Real packets through a lab: forwarded by their tags, measured, and late without shaping.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

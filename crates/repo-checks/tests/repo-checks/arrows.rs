@@ -46,7 +46,7 @@ const ARROWS: &[(&str, Allowed)] = &[
     // Drives brokers: in virtual time, and over sockets.
     ("broker", Only(&["units", "topology", "contracts", "roles", "sharing", "schemes", "wire"])),
     // A pure state machine; the server and the tests' world drive it.
-    ("controller", Only(&["units", "topology", "contracts", "ledger", "roles", "schemes", "wire"])),
+    ("controller", Only(&["units", "topology", "contracts", "ledger", "roles", "schemes", "protocol", "wire"])),
     // REST in front, a ledger on disk behind, the controller between.
     (
         "server",
@@ -61,7 +61,7 @@ const ARROWS: &[(&str, Allowed)] = &[
             "explain",
             "controller",
             "store",
-            "api",
+            "protocol",
             "wire",
         ]),
     ),
@@ -71,34 +71,16 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("store", Only(&[])),
     // Makes writes of a program fail, for tests.
     ("faults", Only(&[])),
-    // The words of the REST interface; server and clients share them.
-    ("api", Only(&[])),
-    // How a controller is reached over HTTP; the command line and agents share it.
-    ("client", Only(&[])),
-    // The agents' side of what the controller says; no scheme.
-    ("southbound", Only(&["units", "topology", "contracts", "controller"])),
+    // What the controller, nodes and clients send one another; decides nothing.
+    ("protocol", Only(&["units", "topology", "contracts"])),
     // Pure models of what is on the wire.
     ("wire", Only(&["units"])),
     // Linux: eBPF programs, their maps, interfaces and queueing disciplines. It knows no controller.
     ("dataplane", Only(&["units", "topology", "wire"])),
     // A network in namespaces: never a scheme, never the server's insides.
     ("lab", Only(&["units", "topology", "contracts", "formats", "wire", "dataplane"])),
-    // Carries out on Linux what the controller decides; never the simulator, never the server.
-    (
-        "agent",
-        Only(&[
-            "units",
-            "topology",
-            "contracts",
-            "controller",
-            "southbound",
-            "api",
-            "client",
-            "formats",
-            "wire",
-            "dataplane",
-        ]),
-    ),
+    // Carries out on Linux what the controller decides; never admission, the simulator or the server.
+    ("agent", Only(&["units", "topology", "contracts", "protocol", "formats", "wire", "dataplane"])),
     // What the command does, as a library: everything but the processes of agents, brokers and servers.
     (
         "wayleave",
@@ -122,8 +104,7 @@ const ARROWS: &[(&str, Allowed)] = &[
             "store",
             "lab",
             "sharing",
-            "api",
-            "client",
+            "protocol",
         ]),
     ),
     ("cli", Any),

@@ -6,6 +6,7 @@ mod arrows;
 mod cycles;
 mod documents;
 mod files;
+mod machine;
 mod omissions;
 mod repository;
 mod targets;

@@ -1,20 +1,18 @@
-//! `/v1/agents/{node}`: what nodes and the controller say to one another.
+//! `/v1/agents/{node}`: the messages between the controller and the agents of nodes.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use wayleave_api::agent::{Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec};
-use wayleave_api::problem::Problem;
-use wayleave_controller::{Command, ElementName, Fault, Id, Measured, Reply, Role};
+use wayleave_controller::{Command, ElementName, Fault, Id, Reply, Role};
+use wayleave_protocol::agent::{Confirmations, Messages, Neighbour, Neighbours, Reports, Session, SessionSpec};
+use wayleave_protocol::problem::Problem;
 use wayleave_topology::Network;
-use wayleave_units::Time;
 
 use crate::answer::{Answer, Outcome, fault, not_found};
-use crate::engine::Desk;
+use crate::engine::Executor;
 use crate::http::call::Call;
 use crate::http::condition::is_known;
-use crate::render;
 use crate::shared::Shared;
 use crate::view::VmObject;
 
@@ -30,9 +28,9 @@ fn node(shared: &Shared, call: &Call) -> Result<String, Box<Problem>> {
 pub(crate) async fn begin(shared: Arc<Shared>, call: Call) -> Outcome {
     let node = node(&shared, &call)?;
     let SessionSpec { after, installed } = call.json()?;
-    let work = move |desk: &mut Desk<'_>| {
-        let generation = desk.controller.generation();
-        match desk.handle(Command::Begin { node, after, installed }).map_err(fault)? {
+    let work = move |executor: &mut Executor<'_>| {
+        let generation = executor.controller.generation();
+        match executor.handle(Command::Begin { node, after, installed }).map_err(fault)? {
             Reply::Begun { epoch } => Ok(Answer::json(200, &Session { epoch, generation })),
             _ => Ok(Answer::nothing()),
         }
@@ -76,22 +74,22 @@ fn cable(network: &Network, name: &str) -> Vec<String> {
 
 pub(crate) async fn messages(shared: Arc<Shared>, call: Call) -> Outcome {
     let name = node(&shared, &call)?;
-    let bell = shared.view.bell(shared.node(&name)?);
+    let notifier = shared.view.notifier(shared.node(&name)?);
     let asked = call.query.number("epoch");
     let until = Instant::now() + Duration::from_secs(call.query.number("wait").unwrap_or(0));
     let mut ending = shared.ending.clone();
     loop {
         // Listens first, so that what comes between looking and waiting is not missed.
-        let rung = bell.notified();
-        tokio::pin!(rung);
-        rung.as_mut().enable();
+        let notified = notifier.notified();
+        tokio::pin!(notified);
+        notified.as_mut().enable();
         let is_over = Instant::now() >= until || *ending.borrow();
         let answer = look(&shared, name.clone(), asked, is_over).await?;
         if answer.status != 204 {
             return Ok(answer);
         }
         tokio::select! {
-            () = rung => {}
+            () = notified => {}
             () = tokio::time::sleep_until(until) => {}
             _ = ending.changed() => {}
         }
@@ -100,18 +98,17 @@ pub(crate) async fn messages(shared: Arc<Shared>, call: Call) -> Outcome {
 
 /// What there is to do; 204 if it is nothing, and that is not worth an answer yet.
 async fn look(shared: &Arc<Shared>, name: String, asked: Option<u64>, is_over: bool) -> Outcome {
-    let work = move |desk: &mut Desk<'_>| {
-        let controller = &*desk.controller;
+    let work = move |executor: &mut Executor<'_>| {
+        let controller = &*executor.controller;
         let state = controller.node(&name).ok().and_then(|node| controller.node_state(node));
         let current = state.filter(|state| state.is_open).map(|state| state.epoch);
         let Some(epoch) = current.filter(|&epoch| asked.is_none_or(|asked| asked == epoch)) else {
             return Err(fault(Fault::StaleEpoch { current }));
         };
-        let outbox = controller.outbox(&name);
-        if outbox.is_empty() && !is_over {
+        let operations = controller.outbox(&name);
+        if operations.is_empty() && !is_over {
             return Ok(Answer::nothing());
         }
-        let operations = outbox.iter().map(|one| render::operation(controller.network(), one)).collect();
         Ok(Answer::json(200, &Messages { epoch, generation: controller.generation(), operations }))
     };
     shared.submit(None, work).await
@@ -120,8 +117,8 @@ async fn look(shared: &Arc<Shared>, name: String, asked: Option<u64>, is_over: b
 pub(crate) async fn confirm(shared: Arc<Shared>, call: Call) -> Outcome {
     let node = node(&shared, &call)?;
     let Confirmations { epoch, done } = call.json()?;
-    let work = move |desk: &mut Desk<'_>| {
-        desk.handle(Command::Confirm { node, epoch, done }).map_err(fault)?;
+    let work = move |executor: &mut Executor<'_>| {
+        executor.handle(Command::Confirm { node, epoch, done }).map_err(fault)?;
         Ok(Answer::nothing())
     };
     shared.submit(call.repeat()?, work).await
@@ -130,18 +127,11 @@ pub(crate) async fn confirm(shared: Arc<Shared>, call: Call) -> Outcome {
 pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
     let node = node(&shared, &call)?;
     let Reports { epoch, measured, without_carrier } = call.json()?;
-    let one = |one: wayleave_api::agent::Measured| Measured {
-        serial: one.serial,
-        packets: one.packets,
-        late: one.late,
-        worst: Time::from_nanos(one.worst_ns),
-    };
-    let measured = measured.into_iter().map(one).collect();
-    let work = move |desk: &mut Desk<'_>| {
+    let work = move |executor: &mut Executor<'_>| {
         if let Some(without_carrier) = without_carrier {
-            desk.handle(Command::See { node: node.clone(), epoch, without_carrier }).map_err(fault)?;
+            executor.handle(Command::See { node: node.clone(), epoch, without_carrier }).map_err(fault)?;
         }
-        desk.handle(Command::Measure { node, epoch, measured }).map_err(fault)?;
+        executor.handle(Command::Measure { node, epoch, measured }).map_err(fault)?;
         Ok(Answer::nothing())
     };
     shared.submit(call.repeat()?, work).await

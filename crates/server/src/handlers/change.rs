@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use wayleave_api::problem::{Code, Problem};
 use wayleave_controller::{Command, Controller, Fault, Now, Outcome as Became, Reply};
+use wayleave_protocol::problem::{Code, Problem};
 use wayleave_units::Time;
 
 use crate::answer::{Answer, Outcome, fault, problem};
-use crate::engine::Desk;
+use crate::engine::Executor;
 use crate::http::call::Call;
 use crate::http::condition::is_known;
-use crate::imagine::wall;
 use crate::shared::Shared;
+use crate::trial::wall;
 
 /// Has a command carried out, by the engine or by a controller for trying.
 pub(crate) type Handle<'a> = dyn FnMut(&mut Controller, Command) -> Result<Reply, Fault> + 'a;
@@ -28,11 +28,11 @@ pub(crate) async fn change(
             let now = Now { steady: Time::ZERO, wall: wall() };
             run(controller, &mut |controller, command| controller.handle(now, command))
         };
-        return shared.imagine(question).await;
+        return shared.try_out(question).await;
     }
-    let work = move |desk: &mut Desk<'_>| {
-        let now = desk.now;
-        run(desk.controller, &mut |controller, command| controller.handle(now, command))
+    let work = move |executor: &mut Executor<'_>| {
+        let now = executor.now;
+        run(executor.controller, &mut |controller, command| controller.handle(now, command))
     };
     shared.submit(call.repeat()?, work).await
 }
@@ -45,7 +45,7 @@ pub(crate) fn done(reply: Result<Reply, Fault>) -> Result<Became, Box<Problem>> 
     }
 }
 
-/// Who creates something that is there is told so, rather than of a condition that was never written.
+/// A client that creates something that exists is told so, and not of a condition that it never wrote.
 pub(crate) fn taken(other: Box<Problem>, call_creates: bool, what: &str, name: &str) -> Box<Problem> {
     if call_creates && other.code == Code::PreconditionFailed {
         return problem(Code::Conflict, format!("{what} {name} is there already: PUT changes it"));

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use wayleave_api::decision::{Applied, ApplyReport, Outcome as Became};
-use wayleave_api::problem::{Code, Problem};
 use wayleave_contracts::Order;
 use wayleave_controller::{
-    self as controller, Check, Command, Controller, Fault, Id, Mode, Outcome as Done, Reply, Role, Standing,
+    self as controller, Check, Command, Controller, Effect, Fault, Id, Mode, Outcome as Done, Reply, Role,
 };
 use wayleave_formats::{Addressed, Places, Source, read_order, read_orders};
+use wayleave_protocol::decision::{Applied, ApplyReport, Outcome as Became};
+use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::NodeId;
 
 use crate::access::sees;
 use crate::answer::{Answer, Outcome, fault, input_errors, invalid, not_found, problem};
-use crate::engine::Desk;
+use crate::engine::Executor;
 use crate::explain::{self, Form};
 use crate::handlers::change::{shown, taken, written};
 use crate::http::call::Call;
@@ -72,7 +72,7 @@ fn reaches(shared: &Shared, call: &Call, order: &Order) -> Result<(), Box<Proble
     Ok(())
 }
 
-/// Whose a contract is always stands in it, so that the same contract is the same however it was written.
+/// The tenant is always written in the contract, so that two spellings of one contract compare as equal.
 fn owned(mut order: Order, tenant: &str) -> Order {
     order.contract.tenant.get_or_insert_with(|| tenant.to_owned());
     order
@@ -103,17 +103,17 @@ fn revision(controller: &Controller, id: &Id) -> Option<u64> {
 
 async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condition) -> Outcome {
     let creates = call.row.name == "createContract";
-    let standing = if call.is_dry_run() { Standing::Trial } else { Standing::ForGood };
+    let effect = if call.is_dry_run() { Effect::DryRun } else { Effect::Commit };
     let repeat = if call.is_dry_run() { None } else { call.repeat()? };
-    let work = move |desk: &mut Desk<'_>| {
+    let work = move |executor: &mut Executor<'_>| {
         let id = id_of(&order);
-        let check = condition.check(revision(desk.controller, &id)).map_err(fault);
+        let check = condition.check(revision(executor.controller, &id)).map_err(fault);
         let check = check.map_err(|problem| taken(problem, creates, "contract", &id.to_string()))?;
-        let reply = desk.handle(Command::Apply { orders: vec![(order, check)], mode: Mode::Each, standing });
+        let reply = executor.handle(Command::Apply { orders: vec![(order, check)], mode: Mode::Each, effect });
         let Ok(Reply::Each(applied)) = reply else { return Err(problem(Code::Internal, "no answer")) };
         let Some(applied) = applied.into_iter().next() else { return Err(problem(Code::Internal, "no answer")) };
-        if standing == Standing::Trial {
-            let item = item(desk.controller, applied, standing);
+        if effect == Effect::DryRun {
+            let item = item(executor.controller, applied, effect);
             return match item.error {
                 None => Ok(Answer::json(200, &item)),
                 Some(error) => Err(Box::new(error)),
@@ -121,10 +121,10 @@ async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condi
         }
         let done = applied.result.map_err(fault);
         let done = done.map_err(|problem| taken(problem, creates, "contract", &id.to_string()))?;
-        let Some(grant) = desk.controller.grant(&id) else {
+        let Some(grant) = executor.controller.grant(&id) else {
             return Err(problem(Code::Internal, "the contract is not there"));
         };
-        let answer = Answer::json(200, &render::contract(desk.controller, grant)).tagged(grant.revision);
+        let answer = Answer::json(200, &render::contract(executor.controller, grant)).tagged(grant.revision);
         Ok(written(done, answer, || format!("/v1/contracts/{id}")))
     };
     shared.submit(repeat, work).await
@@ -147,13 +147,13 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
         let current = shared.view.read().contracts.get(&id).map(|contract| contract.object.revision);
         return condition.check(current).map(|_| Answer::nothing()).map_err(fault);
     }
-    let work = move |desk: &mut Desk<'_>| {
-        let check = condition.check(revision(desk.controller, &id)).map_err(fault)?;
-        let reply = desk.handle(Command::Delete { ids: vec![(id.clone(), check)] });
+    let work = move |executor: &mut Executor<'_>| {
+        let check = condition.check(revision(executor.controller, &id)).map_err(fault)?;
+        let reply = executor.handle(Command::Delete { ids: vec![(id.clone(), check)] });
         let Ok(Reply::Each(mut applied)) = reply else { return Err(problem(Code::Internal, "no answer")) };
         applied.pop().map_or(Ok(Done::Absent), |applied| applied.result).map_err(fault)?;
-        if forces && desk.controller.grant(&id).is_some() {
-            desk.handle(Command::Forget { id }).map_err(fault)?;
+        if forces && executor.controller.grant(&id).is_some() {
+            executor.handle(Command::Forget { id }).map_err(fault)?;
         }
         Ok(Answer::nothing())
     };
@@ -162,33 +162,33 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
 
 pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
     let (id, role, form) = (call.id("contract")?, call.role().clone(), Form::of(&call.headers));
-    let work = move |desk: &mut Desk<'_>| {
-        let Some(grant) = desk.controller.grant(&id).cloned() else {
+    let work = move |executor: &mut Executor<'_>| {
+        let Some(grant) = executor.controller.grant(&id).cloned() else {
             return Err(not_found("contract", &id.to_string()));
         };
-        explain::contract(desk.controller, &grant, &role, form)
+        explain::contract(executor.controller, &grant, &role, form)
     };
     shared.submit(None, work).await
 }
 
 pub(crate) async fn apply(shared: Arc<Shared>, call: Call) -> Outcome {
     let orders = list(&shared, &call)?;
-    let standing = if call.is_dry_run() { Standing::Trial } else { Standing::ForGood };
+    let effect = if call.is_dry_run() { Effect::DryRun } else { Effect::Commit };
     let repeat = if call.is_dry_run() { None } else { call.repeat()? };
     let mode = if call.query.flag("atomic") { Mode::AllOrNothing } else { Mode::Each };
-    let work = move |desk: &mut Desk<'_>| {
+    let work = move |executor: &mut Executor<'_>| {
         let orders = orders.into_iter().map(|order| (order, Check::None)).collect();
-        let Ok(Reply::Each(applied)) = desk.handle(Command::Apply { orders, mode, standing }) else {
+        let Ok(Reply::Each(applied)) = executor.handle(Command::Apply { orders, mode, effect }) else {
             return Err(problem(Code::Internal, "no answer"));
         };
-        let items: Vec<Applied> = applied.into_iter().map(|one| item(desk.controller, one, standing)).collect();
+        let items: Vec<Applied> = applied.into_iter().map(|one| item(executor.controller, one, effect)).collect();
         let refused = items.iter().filter(|item| item.error.is_some()).count();
         if mode == Mode::AllOrNothing
             && let Some(first) = items.iter().find(|item| is_cause(item))
         {
             return Err(none_done(first, items.len()));
         }
-        let report = ApplyReport { dry_run: standing == Standing::Trial, done: items.len() - refused, refused, items };
+        let report = ApplyReport { dry_run: effect == Effect::DryRun, done: items.len() - refused, refused, items };
         Ok(Answer::json(200, &report))
     };
     shared.submit(repeat, work).await
@@ -222,12 +222,12 @@ fn none_done(first: &Applied, count: usize) -> Box<Problem> {
 }
 
 /// What became of one contract of a list.
-fn item(controller: &Controller, applied: controller::Applied, standing: Standing) -> Applied {
-    // Only the words of a refusal are shown of the decision, and they name nobody.
+fn item(controller: &Controller, applied: controller::Applied, effect: Effect) -> Applied {
+    // Only the message of a refusal is shown of the decision, and it names no other contract.
     let role = &Role::Operator;
     let controller::Applied { id, result, decision } = applied;
-    let grant = controller.grant(&id).filter(|_| standing == Standing::ForGood && result.is_ok());
-    let (state, bound_ns) = grant.map(|grant| (render::state(grant.state), grant.bound.as_nanos())).unzip();
+    let grant = controller.grant(&id).filter(|_| effect == Effect::Commit && result.is_ok());
+    let (state, bound_ns) = grant.map(|grant| (grant.state, grant.bound.as_nanos())).unzip();
     let (outcome, error) = match result {
         Ok(done) => (became(done), None),
         Err(Fault::Refused { decision, reason }) => {

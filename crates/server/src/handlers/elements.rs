@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use wayleave_api::network::{Consequences, ElementState, UpDown};
 use wayleave_controller::{Command, Controller, ElementName, Id, Reply};
+use wayleave_protocol::network::{Consequences, ElementState, UpDown};
 
 use crate::answer::{Answer, Outcome, fault, invalid};
 use crate::handlers::change::{Handle, change};

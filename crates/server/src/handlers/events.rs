@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::header::ACCEPT;
 use tokio::sync::{SemaphorePermit, mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
-use wayleave_api::problem::{Code, Problem};
+use wayleave_protocol::problem::{Code, Problem};
 
 use crate::answer::{invalid, problem};
 use crate::http::call::Call;
@@ -18,7 +18,7 @@ use crate::http::route::{Handled, Reply};
 use crate::shared::Shared;
 use crate::view::EventObject;
 
-/// After so long without an event a comment is sent, so that nobody in between closes the connection.
+/// After this long without an event a comment is sent, so that no proxy closes the connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// A reader that takes nothing for so long is dropped.
 const SLOW: Duration = Duration::from_secs(30);
@@ -46,7 +46,7 @@ fn list(shared: &Shared, call: &Call) -> Result<Reply, Box<Problem>> {
 }
 
 fn stream(shared: Arc<Shared>, call: &Call) -> Result<Reply, Box<Problem>> {
-    // Beyond its limit nobody waits: who watches would not know that nothing comes.
+    // Beyond the limit a stream is refused and not queued: a watcher could not tell waiting from silence.
     if shared.watchers.try_acquire().is_err() {
         return Err(problem(
             Code::Unavailable,
@@ -116,7 +116,7 @@ impl Watcher<'_> {
         }
     }
 
-    /// Waits for events; `None` if nobody listens any more.
+    /// Waits for events; `None` if the client is gone.
     async fn wait(&self, told: &mut watch::Receiver<u64>, ending: &mut watch::Receiver<bool>) -> Option<()> {
         if *ending.borrow() {
             return None;

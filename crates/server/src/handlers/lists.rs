@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use wayleave_api::contract::State;
-use wayleave_api::problem::Problem;
 use wayleave_controller::Id;
+use wayleave_protocol::contract::State;
+use wayleave_protocol::problem::Problem;
 use wayleave_topology::{LinkId, NodeId};
 
 use crate::answer::{Outcome, invalid};
 use crate::handlers::network::{host_shape, json, link_shape, queue_shapes};
 use crate::http::call::Call;
 use crate::http::page::Page;
-use crate::render;
 use crate::shared::Shared;
 
 /// Whose objects a list shows: of the tenant that is asked for, as far as the sender may know of it.
@@ -45,7 +44,7 @@ pub(crate) async fn contracts(shared: Arc<Shared>, call: Call) -> Outcome {
     };
     let tables = shared.view.read();
     let items = tables.contracts_of(tenant.as_deref(), after.as_ref());
-    let items = items.filter(|(_, contract)| state.is_none_or(|state| render::state(contract.state) == state));
+    let items = items.filter(|(_, contract)| state.is_none_or(|state| contract.state == state));
     Ok(page.of(items.map(|(id, contract)| (id, contract.object.json.clone()))))
 }
 
@@ -76,7 +75,7 @@ pub(crate) async fn tokens(shared: Arc<Shared>, call: Call) -> Outcome {
     Ok(page.of(items.map(|(name, (token, _))| (name, token.json.clone()))))
 }
 
-/// How many of a list that stands in the order of the topology come before the page.
+/// How many items of a list in the order of the topology come before the page.
 fn skip<T>(page: &Page, find: impl Fn(&str) -> Option<T>, number: impl Fn(T) -> u32) -> Result<u32, Box<Problem>> {
     match &page.after {
         None => Ok(0),

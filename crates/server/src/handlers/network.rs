@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use wayleave_api::network::{AgentState, Down, Host, Link, Node, Queue, Topology, UpDown};
 use wayleave_controller::{ElementName, Id};
+use wayleave_protocol::network::{AgentState, Down, Host, Link, Node, Queue, Topology, UpDown};
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
 use crate::answer::{Answer, Outcome, not_found};

@@ -3,10 +3,10 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use wayleave_api::problem::Problem;
-use wayleave_api::tenant::{Quota, TenantSpec};
 use wayleave_contracts::Named;
 use wayleave_controller::{Command, Controller};
+use wayleave_protocol::problem::Problem;
+use wayleave_protocol::tenant::{Quota, TenantSpec};
 use wayleave_units::ParseUnitError;
 
 use crate::answer::{Answer, Outcome, fault, invalid, not_found};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use wayleave_api::problem::{Code, Problem};
-use wayleave_api::tenant::{NewToken, Role, TokenSpec};
 use wayleave_controller::{self as controller, Command, Controller};
+use wayleave_protocol::problem::{Code, Problem};
+use wayleave_protocol::tenant::{NewToken, Role, TokenSpec};
 
 use crate::answer::{Answer, Outcome, fault, invalid, problem};
 use crate::handlers::change::{Handle, change, done};

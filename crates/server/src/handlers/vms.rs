@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use wayleave_api::problem::{Code, Problem};
-use wayleave_api::tenant::{Placement, Strategy, VmSpec};
 use wayleave_contracts::{Named, vm_mac};
 use wayleave_controller::{Command, Controller, Id, VmWish};
+use wayleave_protocol::problem::{Code, Problem};
+use wayleave_protocol::tenant::{Placement, Strategy, VmSpec};
 
 use crate::access::sees;
 use crate::answer::{Answer, Outcome, invalid, not_found, problem};

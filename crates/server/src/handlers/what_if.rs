@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use wayleave_api::problem::Problem;
-use wayleave_api::what_if::{Broken, Moved, Placed, Prospect, Question};
 use wayleave_controller::{self as controller, Controller, ElementName, Fault, Grant, Id, Now, Role, Trouble};
 use wayleave_formats::{Addressed, Places, Source, read_order};
+use wayleave_protocol::problem::Problem;
+use wayleave_protocol::what_if::{Broken, Moved, Placed, Prospect, Question};
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
 use crate::answer::{Answer, Outcome, fault, input_errors, invalid, not_found};
 use crate::http::call::Call;
-use crate::imagine::wall;
 use crate::render;
 use crate::shared::Shared;
+use crate::trial::wall;
 
 /// VMs as the controller that is asked has them.
 struct Forked<'a>(&'a Controller);
@@ -33,7 +33,7 @@ pub(crate) async fn ask(shared: Arc<Shared>, call: Call) -> Outcome {
         let prospect = controller.ask(now, question).map_err(fault)?;
         Ok(Answer::json(200, &shape(controller, prospect)))
     };
-    shared.imagine(asks).await
+    shared.try_out(asks).await
 }
 
 fn read(controller: &Controller, question: &Question) -> Result<controller::Question, Box<Problem>> {
@@ -41,7 +41,7 @@ fn read(controller: &Controller, question: &Question) -> Result<controller::Ques
     let id = |text: &String| {
         Id::parse(text, controller::DEFAULT_TENANT).map_err(|error| invalid("delete", error.to_string()))
     };
-    let order = |(at, spec): (usize, &wayleave_api::contract::ContractSpec)| {
+    let order = |(at, spec): (usize, &wayleave_protocol::contract::ContractSpec)| {
         let text = serde_json::to_string(spec).unwrap_or_default();
         let source = Source::new("contract", text);
         let places = Forked(controller);
@@ -50,7 +50,7 @@ fn read(controller: &Controller, question: &Question) -> Result<controller::Ques
             let mut problem = input_errors(&errors);
             problem.detail =
                 format!("apply, contract {}: {}", at + 1, problem.errors.first().map_or("", |one| &one.detail));
-            // Their places are those of a text that nobody has written.
+            // Lines and columns would be those of a text that the client has not written.
             problem.errors.iter_mut().for_each(|error| (error.line, error.column) = (None, None));
             problem
         })?;

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::HeaderMap;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
-use wayleave_api::problem::{Code, FieldError, Problem};
 use wayleave_controller::{DEFAULT_TENANT, Id, Role};
+use wayleave_protocol::problem::{Code, FieldError, Problem};
 
 use crate::access::{sees, tenant_of};
 use crate::answer::{invalid, not_found};
@@ -25,7 +25,7 @@ pub(crate) struct Call {
     pub(crate) row: &'static Row,
     /// Absent only where no token is needed.
     pub(crate) who: Option<Arc<Holder>>,
-    /// What stands in the places of the path.
+    /// The values of the parameters in the path.
     pub(crate) path: Vec<String>,
     pub(crate) query: Query,
     /// Path and query as they were sent.
@@ -36,7 +36,7 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn role(&self) -> &Role {
-        // Where no token is needed nobody is anybody; no tenant has such a name.
+        // A request without a token belongs to no tenant; no tenant has such a name.
         static NOBODY: Role = Role::Reader { tenant: Some(String::new()) };
         self.who.as_ref().map_or(&NOBODY, |who| &who.role)
     }
@@ -51,7 +51,7 @@ impl Call {
         self.only_tenant().unwrap_or(DEFAULT_TENANT)
     }
 
-    /// What stands in the first place of the path.
+    /// The value of the first parameter in the path.
     pub(crate) fn name(&self) -> &str {
         self.path.first().map_or("", String::as_str)
     }

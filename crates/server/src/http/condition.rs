@@ -2,8 +2,8 @@
 
 use http::HeaderMap;
 use http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
-use wayleave_api::problem::Problem;
 use wayleave_controller::{Check, Fault};
+use wayleave_protocol::problem::Problem;
 
 use crate::answer::invalid;
 

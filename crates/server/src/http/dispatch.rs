@@ -1,4 +1,4 @@
-//! From a request to its handler: who asks, whether they may, what they send; and back.
+//! From a request to its handler: authentication, access, body; and back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,8 +19,8 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use subtle::ConstantTimeEq;
-use wayleave_api::problem::{Code, Problem};
 use wayleave_controller::Role;
+use wayleave_protocol::problem::{Code, Problem};
 
 use crate::access::Access;
 use crate::answer::{Answer, invalid, problem};
@@ -72,7 +72,7 @@ fn shorten(path: &str) -> String {
 fn outside(shared: &Shared, problem: Box<Problem>) -> Response {
     let began = Instant::now();
     let id = request_id();
-    // The method may be any word: it is not counted under its name.
+    // The method may be any text: it is not counted under its name.
     finish(shared, "other", "other", "nobody", &id, began, respond(Answer::from(problem).into(), &id))
 }
 
@@ -136,7 +136,7 @@ async fn admit(
     if let Some(who) = &who {
         *role = role_name(&who.role);
         if !row.access.allows(&who.role) {
-            let detail = format!("this is for {}, and the token is of the role {role}", row.access.words());
+            let detail = format!("this is for {}, and the token is of the role {role}", row.access.description());
             return Err(problem(Code::Forbidden, detail));
         }
         shared.limits.take(who)?;

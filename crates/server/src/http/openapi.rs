@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::ComponentsBuilder;
-use wayleave_api::{agent, contract, decision, event, network, problem, status, tenant, what_if};
+use wayleave_protocol::{agent, contract, decision, event, network, problem, status, tenant, what_if};
 
 use crate::access::Access;
 use crate::http::route::{BodyDoc, Gives, Param, ParamKind, Row, Shown};
@@ -137,7 +137,7 @@ fn operation(row: &Row) -> Value {
     let mut operation = json!({
         "operationId": row.name,
         "summary": row.summary,
-        "description": format!("For {}.", row.access.words()),
+        "description": format!("For {}.", row.access.description()),
         "tags": [tag(row.path)],
         "parameters": parameters(row),
         "responses": responses(row),
@@ -151,7 +151,7 @@ fn operation(row: &Row) -> Value {
     operation
 }
 
-/// What a route is about: the word behind the version.
+/// What a route is about: the part of the path behind the version.
 fn tag(path: &str) -> &str {
     let mut words = path.trim_start_matches('/').split('/');
     match (words.next(), words.next()) {
@@ -217,7 +217,7 @@ fn responses(row: &Row) -> Value {
         all.insert(gives.status.to_string(), response(gives));
     }
     let problem = json!({
-        "description": "It was not done; `code` says why, `detail` says it in words",
+        "description": "It was not done; `code` says why, `detail` is a message",
         "content": { "application/problem+json": { "schema": reference("Problem") } },
     });
     all.insert("default".to_owned(), problem);

@@ -1,7 +1,7 @@
 //! Pages of lists, put together from objects that are ready.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use wayleave_api::problem::Problem;
+use wayleave_protocol::problem::Problem;
 
 use crate::answer::{Answer, invalid};
 use crate::http::query::Query;

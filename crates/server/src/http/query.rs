@@ -1,6 +1,6 @@
-//! The query of an address: what nobody reads is an error.
+//! The query of an address: a parameter that the route does not have is an error.
 
-use wayleave_api::problem::{Code, FieldError, Problem};
+use wayleave_protocol::problem::{Code, FieldError, Problem};
 
 use crate::http::route::{Param, ParamKind};
 
@@ -9,7 +9,7 @@ use crate::http::route::{Param, ParamKind};
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads what stands behind the question mark.
+    /// Reads the part behind the question mark.
     pub(crate) fn read(text: &str, params: &[Param]) -> Result<Self, Box<Problem>> {
         let mut given: Vec<(String, String)> = Vec::new();
         for (name, value) in form_urlencoded::parse(text.as_bytes()) {
@@ -61,10 +61,10 @@ fn wrong(name: &str, detail: String) -> Box<Problem> {
 
 fn unknown(name: &str, params: &[Param]) -> Box<Problem> {
     let known = params.iter().map(|param| param.name);
-    let hint = match wayleave_explain::words::nearest(name, known.clone()) {
+    let hint = match wayleave_explain::sentences::nearest(name, known.clone()) {
         Some(nearest) => format!("; did you mean {nearest}?"),
         None if params.is_empty() => ": no query is expected here".to_owned(),
         None => format!(": expected is {}", known.collect::<Vec<_>>().join(", ")),
     };
-    wrong(name, format!("nobody reads this{hint}"))
+    wrong(name, format!("there is no such parameter{hint}"))
 }

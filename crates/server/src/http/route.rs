@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::body::Body;
-use wayleave_api::problem::Problem;
+use wayleave_protocol::problem::Problem;
 
 use crate::access::Access;
 use crate::answer::Answer;

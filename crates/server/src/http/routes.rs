@@ -3,7 +3,7 @@
 
 use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
-    agents, contracts, decisions, elements, events, lists, network, others, tenants, tokens, vms, what_if,
+    agents, contracts, decisions, elements, events, lists, network, status, tenants, tokens, vms, what_if,
 };
 use crate::http::route::ParamKind::{Flag, Number, Text as Words};
 use crate::http::route::Shown::{Any as Free, Either, Events, Many, Nothing, One, Text};
@@ -36,9 +36,9 @@ const TRIAL: &[Param] = &[DRY_RUN];
 
 /// All routes.
 pub(crate) static ROWS: &[Row] = &[
-    Row::new(Get, "/v1", "about", Any, "Who answers, and whom it takes the token for", by!(others::about))
+    Row::new(Get, "/v1", "about", Any, "Who answers, and whom it takes the token for", by!(status::about))
         .gives(&[on(200, One("About"))]),
-    Row::new(Get, "/v1/status", "status", Read, "How things stand as a whole", by!(others::status))
+    Row::new(Get, "/v1/status", "status", Read, "How things stand as a whole", by!(status::status))
         .gives(&[on(200, One("Status"))]),
     // Tenants
     Row::new(Get, "/v1/tenants", "listTenants", Read, "Tenants by name", by!(lists::tenants))
@@ -288,13 +288,13 @@ pub(crate) static ROWS: &[Row] = &[
     )
     .gives(&[on(200, One("Neighbours")), on(304, Nothing)]),
     // The server
-    Row::new(Get, "/healthz", "healthz", Open, "Whether the server runs", by!(others::healthz))
+    Row::new(Get, "/healthz", "healthz", Open, "Whether the server runs", by!(status::healthz))
         .gives(&[on(200, Text("text/plain; charset=utf-8"))]),
-    Row::new(Get, "/readyz", "readyz", Open, "Whether the controller can answer", by!(others::readyz))
+    Row::new(Get, "/readyz", "readyz", Open, "Whether the controller can answer", by!(status::readyz))
         .gives(&[on(200, Text("text/plain; charset=utf-8"))]),
-    Row::new(Get, "/metrics", "metrics", ReadAll, "For Prometheus", by!(others::metrics))
+    Row::new(Get, "/metrics", "metrics", ReadAll, "For Prometheus", by!(status::metrics))
         .gives(&[on(200, Text("application/openmetrics-text; version=1.0.0; charset=utf-8"))]),
-    Row::new(Get, "/openapi.json", "openapi", Open, "This document", by!(others::openapi)).gives(&[on(200, Free)]),
-    Row::new(Get, "/docs", "docs", Open, "The same as a page", by!(others::docs))
+    Row::new(Get, "/openapi.json", "openapi", Open, "This document", by!(status::openapi)).gives(&[on(200, Free)]),
+    Row::new(Get, "/docs", "docs", Open, "The same as a page", by!(status::docs))
         .gives(&[on(200, Text("text/html; charset=utf-8"))]),
 ];

@@ -13,7 +13,7 @@ use crate::{Kind, StoreError};
 
 /// What a full check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct Inspection {
     /// What is wrong, the most telling first. Empty: the ledger would be served.
     pub faults: Vec<StoreError>,
     /// The last commit of the database, if its state can be read.
@@ -26,7 +26,7 @@ pub struct Report {
     pub bytes: u64,
 }
 
-impl Report {
+impl Inspection {
     /// Whether the ledger would be served.
     pub fn is_sound(&self) -> bool {
         self.faults.is_empty()
@@ -129,14 +129,14 @@ fn identify(path: &Path) -> Result<(), StoreError> {
 ///
 /// # Errors
 ///
-/// Where there is nothing to look at. What is wrong with a ledger stands in the report.
-pub fn verify(path: impl AsRef<Path>) -> Result<Report, StoreError> {
+/// Where there is nothing to look at. What is wrong with a ledger is in the inspection.
+pub fn verify(path: impl AsRef<Path>) -> Result<Inspection, StoreError> {
     let path = path.as_ref();
     let examined = examine(path)?.ok_or_else(|| StoreError::Missing { path: path.to_owned() })?;
     report(path, &examined)
 }
 
-fn report(path: &Path, examined: &Examined) -> Result<Report, StoreError> {
+fn report(path: &Path, examined: &Examined) -> Result<Inspection, StoreError> {
     let mut records = BTreeMap::<Kind, u64>::new();
     for record in &examined.found.records {
         match records.get_mut(&record.kind) {
@@ -148,7 +148,7 @@ fn report(path: &Path, examined: &Examined) -> Result<Report, StoreError> {
     for suffix in ["", "-wal", "-seal"] {
         bytes += files::metadata(&with_suffix(path, suffix))?.map_or(0, |file| file.len());
     }
-    Ok(Report {
+    Ok(Inspection {
         faults: examined.faults.clone(),
         sequence: examined.found.mark.map(|mark| mark.sequence),
         sealed: examined.sealed.and_then(|sealed| sealed.mark()).map(|mark| mark.sequence),
@@ -164,7 +164,7 @@ fn report(path: &Path, examined: &Examined) -> Result<Report, StoreError> {
 /// # Errors
 ///
 /// As for [`verify`], where structure or records are damaged, and where it cannot be written.
-pub fn reseal(path: impl AsRef<Path>) -> Result<Report, StoreError> {
+pub fn reseal(path: impl AsRef<Path>) -> Result<Inspection, StoreError> {
     let path = path.as_ref();
     let mut examined = examine(path)?.ok_or_else(|| StoreError::Missing { path: path.to_owned() })?;
     let report = report(path, &examined)?;

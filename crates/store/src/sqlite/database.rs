@@ -7,7 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi, params};
 
 use crate::digest::{Digest, Mark, sum};
-use crate::index::{Index, Place};
+use crate::index::{Index, Location};
 use crate::{Change, Holder, Kind, Record, StoreError};
 
 /// `application_id` in the header of the file: "WLwl".
@@ -189,7 +189,7 @@ impl Database {
             if kind != this {
                 kind = Kind::Owned(this.to_owned());
             }
-            if !index.load(&kind, key, Place { row: row.get(4)?, sum }) {
+            if !index.load(&kind, key, Location { row: row.get(4)?, sum }) {
                 let found = format!("the record {kind} {key:?} is there twice");
                 faults.push(StoreError::Structure { path: path.clone(), found });
                 continue;
@@ -277,7 +277,7 @@ fn apply(
                 insert.execute(params![row, kind, key, &**body, sum.to_le_bytes()])?;
             }
             digest.add(sum);
-            index.put(kind, key, Place { row, sum });
+            index.put(kind, key, Location { row, sum });
         }
         Change::Delete { kind, key } => {
             if let Some(before) = index.remove(kind, key) {

@@ -12,7 +12,7 @@ mod files;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub use check::{Report, reseal, verify};
+pub use check::{Inspection, reseal, verify};
 
 use crate::digest::Mark;
 use crate::seal::Seal;
@@ -118,7 +118,7 @@ impl SqliteStore {
         &self.path
     }
 
-    /// Writes a copy with its own seal, which can be opened as it is. Nobody can commit meanwhile.
+    /// Writes a copy with its own seal, which can be opened as it is. Nothing can be committed meanwhile.
     ///
     /// # Errors
     ///

@@ -2,7 +2,7 @@
 
 use wayleave_calculus::Rational;
 use wayleave_calculus::network::{Options, PortNetwork};
-use wayleave_explain::words;
+use wayleave_explain::sentences;
 use wayleave_formats::{Source, read_port_network};
 
 use crate::error::Error;
@@ -60,7 +60,7 @@ impl Subject {
             let before = chosen.len();
             chosen.extend((0..flows.len()).filter(|&flow| is_named(&flows[flow].name, name)));
             if chosen.len() == before {
-                let near = words::nearest(name, flows.iter().map(|flow| flow.name.as_str()));
+                let near = sentences::nearest(name, flows.iter().map(|flow| flow.name.as_str()));
                 let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
                 let count = wayleave_explain::human::count(flows.len(), "flow");
                 let message = format!("there is no flow \"{name}\" among the {count} that are analysed{near}");

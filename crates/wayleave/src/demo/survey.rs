@@ -11,8 +11,8 @@ use wayleave_units::{Rate, Time};
 
 use crate::error::Error;
 use crate::report::findings::{Ask, Level, LevelRole, Link, LinkTier, LinkUse, Node, NodeTier, Place, Proof, ProofHop};
+use crate::report::numbers;
 use crate::report::scale::Share;
-use crate::report::words;
 use crate::session::Session;
 
 /// The nodes with their tiers, by the names that the builder of fat trees gives.
@@ -69,20 +69,20 @@ pub(super) fn ask(network: &Network, index: usize, contract: &Contract) -> Ask {
 /// What stood in the way of a request, after "but".
 pub(super) fn obstacle(session: &Session, contract: &Contract, refusal: &Refusal) -> String {
     let Refusal::Blocked { binding, .. } = refusal else {
-        return wayleave_explain::words::refusal(&session.network, contract, refusal);
+        return wayleave_explain::sentences::refusal(&session.network, contract, refusal);
     };
     let (link, queue) = (&session.network.link(binding.link()).name, binding.queue());
     let broken = match *binding {
         Binding::Down { .. } => return format!("no way is free: {link} is down"),
         Binding::Rate { asked, left, .. } => {
-            format!("has {} left, and {} would be needed", words::rate_left(left), words::rate_needed(asked))
+            format!("has {} left, and {} would be needed", numbers::rate_left(left), numbers::rate_needed(asked))
         }
         Binding::Delay { bound, budget, .. } => {
-            let (bound, budget) = (words::at_most(bound), words::at_least(budget));
+            let (bound, budget) = (numbers::at_most(bound), numbers::at_least(budget));
             format!("could then delay packets by {bound}, longer than its budget of {budget}")
         }
         Binding::Buffer { backlog, buffer, .. } => {
-            let (backlog, buffer) = (words::size(backlog), words::size(buffer));
+            let (backlog, buffer) = (numbers::size(backlog), numbers::size(buffer));
             format!("could then have to hold {backlog}, more than its buffer of {buffer}")
         }
     };
@@ -190,14 +190,14 @@ pub(super) fn parameters(session: &Session, reroute_limit: u32) -> Vec<(&'static
     let network = &session.network;
     let port = network.links().find(|(_, link)| network.node(link.from).kind == NodeKind::Switch);
     let Some((id, link)) = port else { return Vec::new() };
-    let buffers = network.queues(id).first().map_or(String::new(), |queue| words::size(queue.buffer));
-    let budgets: Vec<String> = ledger.budgets(id).map(words::budget).collect();
+    let buffers = network.queues(id).first().map_or(String::new(), |queue| numbers::size(queue.buffer));
+    let budgets: Vec<String> = ledger.budgets(id).map(numbers::budget).collect();
     let fastest = network.links().map(|(_, link)| link.rate).max().unwrap_or(Rate::ZERO);
-    let frame = words::size(ledger.largest_frame(id));
+    let frame = numbers::size(ledger.largest_frame(id));
     let (hosts, switches) = (network.hosts().count(), network.switches().count());
     let cables = network.links().len() / 2;
     let queues = network.port(link.port).queues.len();
-    let (budgets, rate) = (budgets.join(", "), words::rate(fastest));
+    let (budgets, rate) = (budgets.join(", "), numbers::rate(fastest));
     let text = str::to_owned;
     vec![
         ("network", format!("{hosts} hosts, {switches} switches, {cables} cables of {rate}")),

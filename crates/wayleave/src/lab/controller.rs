@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use wayleave_api::contract::{Contract, Route};
-use wayleave_api::decision::{Applied, ApplyReport, Outcome};
-use wayleave_api::network::{Link, UpDown};
-use wayleave_api::status::Status;
-use wayleave_client::{Address, encode, read_token};
 use wayleave_contracts::Order;
 use wayleave_dataplane::host::Counters;
 use wayleave_formats::write_orders;
 use wayleave_lab::Lab;
 use wayleave_lab::run::{Operator, Shown};
+use wayleave_protocol::client::{Address, encode, read_token};
+use wayleave_protocol::contract::{Contract, Route};
+use wayleave_protocol::decision::{Applied, ApplyReport, Outcome};
+use wayleave_protocol::network::{Link, UpDown};
+use wayleave_protocol::status::Status;
 use wayleave_units::Time;
 
 use crate::error::Error;

@@ -13,7 +13,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 use wayleave_contracts::Contract;
-use wayleave_explain::{Decided, EventKind, GivenAway, RequestShape, shapes, words};
+use wayleave_explain::{Decided, EventKind, GivenAway, RequestShape, sentences, shapes};
 use wayleave_ledger::Model;
 use wayleave_roles::{Decision, Refusal};
 use wayleave_units::Time;
@@ -145,7 +145,7 @@ struct Entries(Vec<Entry>);
 impl Sink for Entries {
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
         let Decided { contract, decision, event, .. } = *decided;
-        let reason = decision.as_ref().err().map(|refusal| words::refusal(&session.network, contract, refusal));
+        let reason = decision.as_ref().err().map(|refusal| sentences::refusal(&session.network, contract, refusal));
         // Who owns which flow is known now; indices of ended flows are used again.
         let document = to_raw_value(&RequestShape::of(&session.context(), decided))?;
         let what = What::Decided { contract: Box::new(contract.clone()), decision: decision.clone(), reason, event };

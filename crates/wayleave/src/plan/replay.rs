@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use wayleave_contracts::{Action, Contract};
-use wayleave_explain::{Decided, EventKind, words};
+use wayleave_explain::{Decided, EventKind, sentences};
 use wayleave_formats::EventList;
 use wayleave_roles::Admission;
 use wayleave_schemes::standing::Standing;
@@ -43,7 +43,7 @@ pub(super) fn contracts(
 
 /// What can be said against a refused contract whatever else is admitted.
 fn finding(session: &Session, contract: &Contract, verdict: &Verdict) -> Option<(&'static str, String)> {
-    words::finding(&session.network, contract, verdict.decision.as_ref().err()?)
+    sentences::finding(&session.network, contract, verdict.decision.as_ref().err()?)
 }
 
 fn decided(

@@ -5,7 +5,7 @@ use std::io::Write;
 use comfy_table::{Cell, Color};
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{Layout, plain_table, write_table};
-use wayleave_explain::{Decided, EventKind, words};
+use wayleave_explain::{Decided, EventKind, sentences};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
@@ -72,7 +72,7 @@ impl RequestTable {
                 ("admitted", decision.bound.up(), detail)
             }
             Err(refusal) => {
-                let sentence = words::refusal(network, contract, refusal);
+                let sentence = sentences::refusal(network, contract, refusal);
                 let detail = Detail::Text(sentence + decided.afterwards());
                 (refusal.reason().code(), "-".to_owned(), detail)
             }
@@ -80,7 +80,7 @@ impl RequestTable {
         let event = decided.event.map_or_else(String::new, |(kind, at)| {
             format!("{at} {}", if kind == EventKind::Add { "add" } else { "change" })
         });
-        let (from, to) = (words::name(network, contract.from), words::name(network, contract.to));
+        let (from, to) = (sentences::name(network, contract.from), sentences::name(network, contract.to));
         let (name, ends) = (shortened(&contract.name), format!("{} -> {}", shortened(from), shortened(to)));
         let bound = format!("{bound} / {}", deadline.down());
         self.rows.push(Row { event, name, ends, decision, bound, detail });
@@ -180,7 +180,7 @@ fn shortened(name: &str) -> String {
 
 /// A route that is broken into lines only before a link.
 fn route(session: &Session, route: &Route) -> String {
-    words::route(&session.network, route).replace("]- ", "]-\u{a0}")
+    sentences::route(&session.network, route).replace("]- ", "]-\u{a0}")
 }
 
 fn decision(text: &str, layout: Layout) -> Cell {

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::time::Duration;
 
 use ureq::{Agent, http};
-use wayleave_api::event::Event;
-use wayleave_client::Address;
+use wayleave_protocol::client::Address;
+use wayleave_protocol::event::Event;
 
 use super::trouble;
 use super::wire::{Ask, Method, OnEvent, Told, Wire};

@@ -1,6 +1,6 @@
 //! Names that people mistype.
 
-use wayleave_explain::words;
+use wayleave_explain::sentences;
 
 use super::service::Service;
 use super::trouble::Trouble;
@@ -36,7 +36,7 @@ pub fn did_you_mean(service: &Service, trouble: Trouble, what: &str, name: &str,
     let near = known(service, names).and_then(|known| {
         let wanted = service.id(name);
         let known: Vec<&str> = known.iter().map(|name| name.strip_prefix("default:").unwrap_or(name)).collect();
-        let near = words::nearest(wanted.strip_prefix("default:").unwrap_or(&wanted), known.iter().copied());
+        let near = sentences::nearest(wanted.strip_prefix("default:").unwrap_or(&wanted), known.iter().copied());
         near.map(str::to_owned)
     });
     let near = near.map_or_else(String::new, |near| format!(", did you mean {near}?"));

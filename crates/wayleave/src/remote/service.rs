@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wayleave_api::List;
-use wayleave_client::{Address, encode};
+use wayleave_protocol::List;
+use wayleave_protocol::client::{Address, encode};
 
 use super::http::Http;
 use super::trouble::{self, Trouble};
@@ -125,7 +125,7 @@ impl Service {
     fn ask(&self, method: Method, path: &str, accept: &'static str, body: Option<Text>) -> Result<Told, Trouble> {
         // A secret is shown once, so an answer that has one is not kept for a second time.
         let may_repeat = method == Method::Post && path != "/v1/tokens";
-        let key = may_repeat.then(wayleave_client::key).transpose().map_err(Error::from)?;
+        let key = may_repeat.then(wayleave_protocol::client::key).transpose().map_err(Error::from)?;
         let told = self.wire.ask(&Ask { method, path: path.to_owned(), accept, body, key })?;
         match told.status {
             200..300 => Ok(told),

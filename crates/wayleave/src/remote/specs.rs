@@ -1,8 +1,8 @@
 //! Contracts of files, as a controller is asked for them.
 
-use wayleave_api::contract::{ContractSpec, Match, Protocol};
-use wayleave_api::problem::Problem;
 use wayleave_formats::{API_VERSION, ContractField, Source, Written, WrittenList, read_written};
+use wayleave_protocol::contract::{ContractSpec, Match, Protocol};
+use wayleave_protocol::problem::Problem;
 
 use super::trouble::{Trouble, in_file};
 use super::wire::Text;
@@ -102,7 +102,7 @@ fn matching(one: wayleave_contracts::Match) -> Match {
 
 #[cfg(test)]
 mod tests {
-    use wayleave_api::problem::{Code, FieldError};
+    use wayleave_protocol::problem::{Code, FieldError};
 
     use super::*;
 

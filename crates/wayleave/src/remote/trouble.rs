@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use wayleave_api::problem::{Code, FieldError, Problem};
 use wayleave_formats::Source;
+use wayleave_protocol::problem::{Code, FieldError, Problem};
 
 use crate::error::Error;
 
@@ -79,7 +79,7 @@ fn of_problem(problem: &Problem, retry_after: Option<Duration>) -> Error {
 /// A connection that failed.
 pub(super) fn connection(place: &str, error: &ureq::Error) -> Error {
     const WHERE: &str = "--server, WAYLEAVE_SERVER or `wayleave login` say where the server is";
-    wayleave_client::connection(place, error, WHERE).into()
+    wayleave_protocol::client::connection(place, error, WHERE).into()
 }
 
 /// An answer that cannot be read.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wayleave_api::event::Event;
+use wayleave_protocol::event::Event;
 
 use crate::error::Error;
 

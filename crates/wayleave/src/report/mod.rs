@@ -1,13 +1,13 @@
 //! What `wayleave demo` shows: text for the terminal, pictures, and a page, each a pure function of
 //! [`findings::Findings`].
 //!
-//! Nothing here asks a ledger or a clock. Every figure is rounded once, by [`words`], so the terminal and the page say
+//! Nothing here asks a ledger or a clock. Every figure is rounded once, by [`numbers`], so the terminal and the page say
 //! the same; the pictures are SVG written by hand ([`markup`], [`svg`]), since two figures need no plotting library.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`findings`] | the plain data |
-//! | [`words`] | numbers as text |
+//! | [`numbers`] | numbers as text |
 //! | [`terminal`] | the text |
 //! | [`markup`], [`svg`], [`palette`], [`scale`] | elements, shapes, colours, axes |
 //! | [`fat_tree`] | where the nodes and lanes of a fat tree are drawn |
@@ -19,6 +19,7 @@ pub(crate) mod fat_tree;
 pub(crate) mod findings;
 pub(crate) mod markup;
 pub(crate) mod network_figure;
+pub(crate) mod numbers;
 pub(crate) mod page;
 pub(crate) mod palette;
 pub(crate) mod plot;
@@ -29,7 +30,6 @@ pub(crate) mod svg;
 pub(crate) mod tables;
 pub(crate) mod terminal;
 pub(crate) mod verified_figure;
-pub(crate) mod words;
 
 #[cfg(test)]
 pub(crate) mod sample;

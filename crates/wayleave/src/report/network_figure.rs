@@ -3,9 +3,9 @@
 use super::fat_tree::{LANE, Layout};
 use super::findings::{Contender, Findings, Link, LinkTier, Node, NodeTier};
 use super::markup::Element;
+use super::numbers;
 use super::scale::Share;
 use super::svg::{self, Anchor, Area, Ground, Point};
-use super::words;
 
 const TREE_WIDTH: f64 = 540.0;
 /// For the tiers' means beside the tree.
@@ -46,9 +46,9 @@ fn compared(findings: &Findings) -> Vec<&Contender> {
 
 fn description(findings: &Findings) -> String {
     let of = |contender: &&Contender| {
-        let busiest = words::percent(findings.busiest_share(contender));
-        let mean = words::percent(findings.mean_share(contender));
-        let (name, admitted) = (contender.name, words::counted(contender.admitted, "request"));
+        let busiest = numbers::percent(findings.busiest_share(contender));
+        let mean = numbers::percent(findings.mean_share(contender));
+        let (name, admitted) = (contender.name, numbers::counted(contender.admitted, "request"));
         format!("{name} reserves {mean} of the links' rates in the mean and {busiest} on the busiest, for {admitted}.")
     };
     let sentences: Vec<String> = compared(findings).iter().map(of).collect();
@@ -57,11 +57,11 @@ fn description(findings: &Findings) -> String {
 
 fn panel(findings: &Findings, contender: &Contender, layout: &Layout) -> Vec<Element> {
     let at = |x, y| Point { x, y };
-    let offered = words::count(findings.setting.requests);
+    let offered = numbers::count(findings.setting.requests);
     let caption = format!(
         "{} admitted before the first refusal, {} of {offered} in all",
-        words::count(contender.before_refusal),
-        words::count(contender.admitted),
+        numbers::count(contender.before_refusal),
+        numbers::count(contender.admitted),
     );
     let mut parts = vec![
         svg::text(at(0.0, -40.0), Anchor::Start, "head", contender.name),
@@ -95,9 +95,9 @@ fn reserved(from: Point, to: Point, share: Share) -> Element {
 
 fn tip(link: &Link, contender: &Contender, index: usize, share: Share) -> String {
     let used = contender.links[index];
-    let (reserved, rate) = (words::rate(used.reserved), words::rate(link.rate));
-    let flows = words::counted(used.flows, "flow");
-    format!("{}: {reserved} of {rate} reserved ({}), {flows}", link.name, words::percent(share))
+    let (reserved, rate) = (numbers::rate(used.reserved), numbers::rate(link.rate));
+    let flows = numbers::counted(used.flows, "flow");
+    format!("{}: {reserved} of {rate} reserved ({}), {flows}", link.name, numbers::percent(share))
 }
 
 fn node_box(node: &Node, area: &Area) -> [Element; 2] {
@@ -121,9 +121,9 @@ fn tier_figures(findings: &Findings, contender: &Contender) -> Vec<Element> {
         let end = |y| Point { x: TREE_WIDTH + MARGIN - 6.0, y: tier.middle_below() + y };
         [
             svg::text(end(-15.0), Anchor::End, "label quiet", "mean"),
-            svg::text(end(-1.0), Anchor::End, "strong", words::percent(mean)),
+            svg::text(end(-1.0), Anchor::End, "strong", numbers::percent(mean)),
             svg::text(end(15.0), Anchor::End, "label quiet", "busiest"),
-            svg::text(end(29.0), Anchor::End, "strong", words::percent(busiest)),
+            svg::text(end(29.0), Anchor::End, "strong", numbers::percent(busiest)),
         ]
     };
     rows.into_iter().flat_map(row).collect()

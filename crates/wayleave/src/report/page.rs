@@ -3,7 +3,7 @@
 use super::findings::{Contender, Findings};
 use super::markup::Element;
 use super::svg::Ground;
-use super::{network_figure, palette, queue_figure, tables, verified_figure, words};
+use super::{network_figure, numbers, palette, queue_figure, tables, verified_figure};
 
 fn new(name: &'static str) -> Element {
     Element::new(name)
@@ -42,7 +42,7 @@ pub(crate) fn render(findings: &Findings) -> String {
 fn opening(findings: &Findings) -> Vec<Element> {
     vec![
         new("h1").text("Who may send what, within which time"),
-        paragraph(words::introduction(findings)),
+        paragraph(numbers::introduction(findings)),
         new("div").class("headlines").children(headlines(findings)),
     ]
 }
@@ -53,10 +53,10 @@ fn headlines(findings: &Findings) -> Vec<Element> {
         |figure: String, text: String| new("div").child(new("strong").text(figure)).child(new("span").text(text));
     let mut tiles = Vec::new();
     if let [first, .., last] = findings.contenders.as_slice() {
-        let offered = words::count(findings.setting.requests);
+        let offered = numbers::count(findings.setting.requests);
         let mut compare = |what: &str, many: usize, few: usize| {
-            let times = words::times(many, few, last.name);
-            tiles.push(tile(words::count(many), format!("{what}: {times}")));
+            let times = numbers::times(many, few, last.name);
+            tiles.push(tile(numbers::count(many), format!("{what}: {times}")));
         };
         compare(
             &format!("requests admitted by {} before its first refusal", first.name),
@@ -67,18 +67,18 @@ fn headlines(findings: &Findings) -> Vec<Element> {
     }
     let outcome = match findings.unproven().count() {
         0 => "bounds rechecked by a second, independent calculator: all hold".to_owned(),
-        broken => format!("bounds rechecked by a second calculator: {} DO NOT HOLD", words::count(broken)),
+        broken => format!("bounds rechecked by a second calculator: {} DO NOT HOLD", numbers::count(broken)),
     };
-    tiles.push(tile(words::count(findings.rechecked()), outcome));
+    tiles.push(tile(numbers::count(findings.rechecked()), outcome));
     let verified = &findings.verified;
     let outcome = match verified.violations.len() {
         0 => format!(
             "packets of {} under attack: none late, none lost",
-            words::counted(verified.contracts.len(), "contract")
+            numbers::counted(verified.contracts.len(), "contract")
         ),
-        broken => format!("packets under attack: {} BROKEN", words::counted(broken, "promise")),
+        broken => format!("packets under attack: {} BROKEN", numbers::counted(broken, "promise")),
     };
-    tiles.push(tile(words::count(verified.packets), outcome));
+    tiles.push(tile(numbers::count(verified.packets), outcome));
     tiles
 }
 
@@ -89,7 +89,7 @@ fn section(title: &str, children: impl IntoIterator<Item = Element>) -> Element 
 fn sections(findings: &Findings) -> Vec<Element> {
     let figure = |figure: Element| new("figure").child(figure);
     let proof = findings.proof.as_ref().map(|proof| {
-        let text = paragraph(words::about_proof(proof));
+        let text = paragraph(numbers::about_proof(proof));
         section("One proven bound, term by term", [text, tables::proof(proof)])
     });
     let links_note = "A column's head sorts by it. The fullest queue is the one that uses most of its delay budget.";
@@ -126,8 +126,8 @@ fn first_refusals(findings: &Findings) -> Vec<Element> {
     let mut parts: Vec<Element> = Vec::new();
     for contender in &findings.contenders {
         parts.push(new("h3").text(contender.name));
-        parts.push(paragraph(words::sentence(contender.about)).class("quiet").children(options(contender)));
-        parts.push(paragraph(words::sentence(&words::first_refusal(contender))));
+        parts.push(paragraph(numbers::sentence(contender.about)).class("quiet").children(options(contender)));
+        parts.push(paragraph(numbers::sentence(&numbers::first_refusal(contender))));
     }
     if !tables::codes(findings).is_empty() {
         parts.push(tables::reasons(findings));
@@ -142,8 +142,9 @@ fn options(contender: &Contender) -> Option<Element> {
 }
 
 fn rechecks(findings: &Findings) -> Vec<Element> {
-    let line =
-        |contender: &Contender| new("li").text(format!("{}: {}.", contender.name, words::recheck(&contender.recheck)));
+    let line = |contender: &Contender| {
+        new("li").text(format!("{}: {}.", contender.name, numbers::recheck(&contender.recheck)))
+    };
     let about = "Every bound was derived a second time by a calculator that knows nothing of the admission control: \
                  another algorithm, in exact fractions, from the definitions.";
     let mut parts = vec![paragraph(about), new("ul").children(findings.contenders.iter().map(line))];
@@ -160,10 +161,10 @@ fn broken<'a>(violations: impl Iterator<Item = &'a str>) -> Option<Element> {
 fn verification(findings: &Findings) -> Vec<Element> {
     let verified = &findings.verified;
     let mut parts = vec![
-        paragraph(words::about_verification(findings)),
-        paragraph(words::sentence(&words::verified(verified))),
+        paragraph(numbers::about_verification(findings)),
+        paragraph(numbers::sentence(&numbers::verified(verified))),
         new("figure").child(verified_figure::draw(verified)),
-        paragraph(words::closeness(verified)),
+        paragraph(numbers::closeness(verified)),
         tables::verified(verified),
     ];
     parts.extend(broken(verified.violations.iter().map(String::as_str)));
@@ -172,7 +173,7 @@ fn verification(findings: &Findings) -> Vec<Element> {
 
 fn again(findings: &Findings) -> Vec<Element> {
     let code = |command: &str| new("pre").child(new("code").text(command));
-    let steps = words::next_steps(findings).into_iter().flat_map(|(what, command)| [paragraph(what), code(&command)]);
+    let steps = numbers::next_steps(findings).into_iter().flat_map(|(what, command)| [paragraph(what), code(&command)]);
     let made = format!("Made by Wayleave {}, seed {}.", findings.setting.version, findings.setting.seed);
     [paragraph(made), code(&findings.setting.command)].into_iter().chain(steps).collect()
 }

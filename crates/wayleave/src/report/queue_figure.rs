@@ -2,9 +2,9 @@
 
 use super::findings::{Contender, Findings, Level, LevelRole, Place};
 use super::markup::Element;
+use super::numbers;
 use super::scale::{Share, round_up};
 use super::svg::{self, Anchor, Area, Ground, Point};
-use super::words;
 
 const PANEL: f64 = 392.0;
 const GAP: f64 = 32.0;
@@ -62,8 +62,8 @@ fn description(findings: &Findings) -> String {
     let of = |contender: &Contender| {
         let used = contender.levels.iter().filter_map(|level| match &level.role {
             LevelRole::Contracts { used_most, flows, .. } => {
-                let used = words::percent(*used_most);
-                Some(format!("{}: {used} used, {}", name(level), words::counted(*flows, "flow")))
+                let used = numbers::percent(*used_most);
+                Some(format!("{}: {used} used, {}", name(level), numbers::counted(*flows, "flow")))
             }
             LevelRole::BestEffort | LevelRole::Unused => None,
         });
@@ -110,14 +110,14 @@ fn row(level: &Level, axis: u64) -> Vec<Element> {
             let share_of_axis = Share::of(flows as f64, axis as f64);
             vec![
                 label,
-                svg::text(at(BUDGET), Anchor::End, "", words::budget(budget)),
+                svg::text(at(BUDGET), Anchor::End, "", numbers::budget(budget)),
                 bar(USED, Share::of(1.0, 1.0), "pipe"),
                 bar(USED, used_most, &format!("step{MOST}")),
                 bar(USED, used_mean, &format!("step{MEAN}")),
-                svg::text(at(USED_END), Anchor::End, "", words::percent(used_most)),
+                svg::text(at(USED_END), Anchor::End, "", numbers::percent(used_most)),
                 bar(FLOWS, Share::of(1.0, 1.0), "pipe"),
                 bar(FLOWS, share_of_axis, &format!("step{MEAN}")),
-                svg::text(at(PANEL), Anchor::End, "", words::count(flows)),
+                svg::text(at(PANEL), Anchor::End, "", numbers::count(flows)),
             ]
         }
     }

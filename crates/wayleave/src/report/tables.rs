@@ -2,7 +2,7 @@
 
 use super::findings::{Answer, Ask, DecisionRow, Findings, LinkTier, Proof, Verified};
 use super::markup::Element;
-use super::words;
+use super::numbers;
 
 /// How the cells of a column are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,11 +71,11 @@ pub(crate) fn verified(verified: &Verified) -> Element {
     let rows = verified.contracts.iter().take(SHOWN).map(|contract| {
         vec![
             contract.name.clone(),
-            words::at_most(contract.bound),
-            contract.today.map_or_else(|| "-".to_owned(), words::at_most),
-            words::at_most(contract.worst),
-            words::percent(contract.share()),
-            words::count(contract.drops),
+            numbers::at_most(contract.bound),
+            contract.today.map_or_else(|| "-".to_owned(), numbers::at_most),
+            numbers::at_most(contract.worst),
+            numbers::percent(contract.share()),
+            numbers::count(contract.drops),
         ]
     });
     let caption = "The contracts whose packets came closest to their bounds";
@@ -84,7 +84,7 @@ pub(crate) fn verified(verified: &Verified) -> Element {
 
 /// Contender by contender.
 pub(crate) fn comparison(findings: &Findings) -> Element {
-    let of_all = format!("admitted of {}", words::count(findings.setting.requests));
+    let of_all = format!("admitted of {}", numbers::count(findings.setting.requests));
     let heads = [
         ("contender", Text),
         ("before the first refusal", Number),
@@ -98,13 +98,13 @@ pub(crate) fn comparison(findings: &Findings) -> Element {
     let rows = findings.contenders.iter().map(|contender| {
         vec![
             contender.name.to_owned(),
-            words::count(contender.before_refusal),
-            words::count(contender.admitted),
-            words::percent(findings.busiest_share(contender)),
-            words::percent(findings.mean_share(contender)),
-            words::count(contender.moves),
-            words::duration(contender.time_to_admit),
-            words::duration(contender.time_to_refuse),
+            numbers::count(contender.before_refusal),
+            numbers::count(contender.admitted),
+            numbers::percent(findings.busiest_share(contender)),
+            numbers::percent(findings.mean_share(contender)),
+            numbers::count(contender.moves),
+            numbers::duration(contender.time_to_admit),
+            numbers::duration(contender.time_to_refuse),
         ]
     });
     boxed("What each contender admitted", table("The same requests for all, in the same order", &[], &heads, rows))
@@ -120,7 +120,7 @@ pub(crate) fn tiers(findings: &Findings) -> Element {
     }
     let rows = LinkTier::ALL.map(|tier| {
         let of = |contender| [findings.tier_share(contender, tier), findings.tier_busiest(contender, tier)];
-        let shares = findings.contenders.iter().flat_map(of).map(words::percent);
+        let shares = findings.contenders.iter().flat_map(of).map(numbers::percent);
         std::iter::once(tier.name().to_owned()).chain(shares).collect()
     });
     boxed("Reserved by tier", table("Reserved, of the line rate", &groups, &heads, rows))
@@ -135,8 +135,8 @@ pub(crate) fn reasons(findings: &Findings) -> Element {
     let rows = findings.contenders.iter().map(|contender| {
         let of = |code: &&str| contender.reasons.iter().find(|(reason, _)| reason == code).map_or(0, |reason| reason.1);
         let mut row = vec![contender.name.to_owned()];
-        row.extend(codes.iter().map(|code| words::count(of(code))));
-        row.push(words::count(contender.refused()));
+        row.extend(codes.iter().map(|code| numbers::count(of(code))));
+        row.push(numbers::count(contender.refused()));
         row
     });
     boxed("Refusals by reason", table("Refusals of the whole list, by reason", &[], &heads, rows))
@@ -171,17 +171,17 @@ pub(crate) fn proof(proof: &Proof) -> Element {
             vec![
                 hop.link.clone(),
                 hop.queue.to_string(),
-                words::at_least(hop.budget),
-                words::at_most(hop.worst_now),
-                words::count(hop.flows),
+                numbers::at_least(hop.budget),
+                numbers::at_most(hop.worst_now),
+                numbers::count(hop.flows),
             ]
         })
         .collect();
     let sum = |name: &str, time: String| vec![name.to_owned(), String::new(), time, String::new(), String::new()];
-    rows.push(sum("propagation and processing", words::at_most(proof.constants)));
-    rows.push(sum("bound: no packet takes longer", words::at_most(proof.bound)));
-    rows.push(sum("deadline that was asked for", words::at_least(proof.ask.deadline)));
-    let caption = format!("{}: {}", proof.ask.name, words::terms(&proof.ask));
+    rows.push(sum("propagation and processing", numbers::at_most(proof.constants)));
+    rows.push(sum("bound: no packet takes longer", numbers::at_most(proof.bound)));
+    rows.push(sum("deadline that was asked for", numbers::at_least(proof.ask.deadline)));
+    let caption = format!("{}: {}", proof.ask.name, numbers::terms(&proof.ask));
     boxed("One bound, term by term", table(&caption, &[], &heads, rows).class("sum"))
 }
 
@@ -199,8 +199,8 @@ pub(crate) fn decisions(findings: &Findings) -> Element {
     heads.extend(findings.contenders.iter().map(|contender| (contender.name, Text)));
     let row = |row: &DecisionRow| {
         let Ask { number, name, from, to, rate, burst, deadline } = &row.ask;
-        let mut cells = vec![words::count(*number), name.clone(), from.clone(), to.clone()];
-        cells.extend([words::rate(*rate), words::size(*burst), words::at_least(*deadline)]);
+        let mut cells = vec![numbers::count(*number), name.clone(), from.clone(), to.clone()];
+        cells.extend([numbers::rate(*rate), numbers::size(*burst), numbers::at_least(*deadline)]);
         cells.extend(row.answers.iter().map(answer));
         cells
     };
@@ -215,9 +215,9 @@ fn answer(answer: &Answer) -> String {
             let queues: Vec<String> = queues.iter().map(u8::to_string).collect();
             let moved = match moved {
                 0 => String::new(),
-                moved => format!(", {} moved", words::counted(*moved, "flow")),
+                moved => format!(", {} moved", numbers::counted(*moved, "flow")),
             };
-            format!("{} ({}){moved}", words::at_most(*bound), queues.join(" "))
+            format!("{} ({}){moved}", numbers::at_most(*bound), queues.join(" "))
         }
     }
 }
@@ -234,10 +234,10 @@ pub(crate) fn links(findings: &Findings) -> Element {
         groups.push((contender.name, OF_CONTENDER.len()));
     }
     let rows = findings.links.iter().enumerate().map(|(index, link)| {
-        let mut row = vec![link.name.clone(), link.tier.name().to_owned(), words::megabits(link.rate)];
+        let mut row = vec![link.name.clone(), link.tier.name().to_owned(), numbers::megabits(link.rate)];
         for contender in &findings.contenders {
             let used = contender.links[index];
-            row.extend([words::megabits(used.reserved), words::count(used.flows), words::percent(used.fullest)]);
+            row.extend([numbers::megabits(used.reserved), numbers::count(used.flows), numbers::percent(used.fullest)]);
         }
         row
     });

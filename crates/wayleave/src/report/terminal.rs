@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::findings::{Contender, Findings, LinkTier, Proof};
 use super::scale::Share;
-use super::{tables, words};
+use super::{numbers, tables};
 
 /// The widest line.
 const WIDTH: usize = 100;
@@ -76,7 +76,7 @@ pub(crate) fn render(findings: &Findings, report: &str, picture: &str, paint: Pa
     let mut text = Text { paint, text: String::new() };
     let title = paint.paint(Style::Heading, "Wayleave: who may send what, within which time");
     text.line(&title);
-    text.paragraph(&words::introduction(findings), "", "");
+    text.paragraph(&numbers::introduction(findings), "", "");
     comparison(&mut text, findings);
     first_refusals(&mut text, findings);
     reasons(&mut text, findings);
@@ -90,7 +90,7 @@ pub(crate) fn render(findings: &Findings, report: &str, picture: &str, paint: Pa
     text.line(&format!("Report:  {report}"));
     text.line(&format!("Picture: {picture}"));
     text.heading("Try next (after `make demo` the command is target/release/wayleave)");
-    for (what, command) in words::next_steps(findings) {
+    for (what, command) in numbers::next_steps(findings) {
         let what = paint.paint(Style::Quiet, &format!("# {what}"));
         text.line(&format!("  {what}"));
         text.line(&format!("  {command}"));
@@ -100,17 +100,17 @@ pub(crate) fn render(findings: &Findings, report: &str, picture: &str, paint: Pa
 
 fn comparison(text: &mut Text, findings: &Findings) {
     let heads = ["", "admitted before", "admitted", "busiest", "mean time", "mean time"];
-    let of_all = format!("of {}", words::count(findings.setting.requests));
+    let of_all = format!("of {}", numbers::count(findings.setting.requests));
     let second = ["", "the first refusal", of_all.as_str(), "link", "to admit", "to refuse"];
     let mut rows = vec![heads.map(str::to_owned), second.map(str::to_owned)];
     rows.extend(findings.contenders.iter().map(|contender| {
         [
             contender.name.to_owned(),
-            words::count(contender.before_refusal),
-            words::count(contender.admitted),
-            words::percent(findings.busiest_share(contender)),
-            words::duration(contender.time_to_admit),
-            words::duration(contender.time_to_refuse),
+            numbers::count(contender.before_refusal),
+            numbers::count(contender.admitted),
+            numbers::percent(findings.busiest_share(contender)),
+            numbers::duration(contender.time_to_admit),
+            numbers::duration(contender.time_to_refuse),
         ]
     }));
     text.heading("What each of them admitted");
@@ -142,7 +142,7 @@ fn first_refusals(text: &mut Text, findings: &Findings) {
     text.heading("Why the first refusal of each happened");
     for contender in &findings.contenders {
         let name = format!("  {}: ", contender.name);
-        text.paragraph(&words::first_refusal(contender), &name, "    ");
+        text.paragraph(&numbers::first_refusal(contender), &name, "    ");
     }
 }
 
@@ -151,7 +151,7 @@ fn reasons(text: &mut Text, findings: &Findings) {
     for contender in &findings.contenders {
         let reason = |code: &&str| {
             let count = contender.reasons.iter().find(|(reason, _)| reason == code).map_or(0, |reason| reason.1);
-            format!("{code} {}", words::count(count))
+            format!("{code} {}", numbers::count(count))
         };
         let of: Vec<String> = tables::codes(findings).iter().map(reason).collect();
         let of = if contender.refused() == 0 { "none".to_owned() } else { of.join("   ") };
@@ -167,8 +167,8 @@ fn utilisation(text: &mut Text, findings: &Findings) {
     for tier in LinkTier::ALL {
         let cell = |contender: &Contender| {
             let mean = findings.tier_share(contender, tier);
-            let busiest = words::percent(findings.tier_busiest(contender, tier));
-            format!("{}{:>7}{busiest:>7}  ", text.paint.paint(Style::Bar, &bar(mean)), words::percent(mean))
+            let busiest = numbers::percent(findings.tier_busiest(contender, tier));
+            format!("{}{:>7}{busiest:>7}  ", text.paint.paint(Style::Bar, &bar(mean)), numbers::percent(mean))
         };
         let cells: String = findings.contenders.iter().map(cell).collect();
         text.line(&format!("  {:<14}{cells}", tier.name()));
@@ -185,29 +185,29 @@ fn bar(share: Share) -> String {
 
 fn proof(text: &mut Text, proof: &Proof) {
     text.heading("One proven bound, term by term");
-    text.paragraph(&format!("{}: {}", proof.ask.name, words::terms(&proof.ask)), "  ", "  ");
+    text.paragraph(&format!("{}: {}", proof.ask.name, numbers::terms(&proof.ask)), "  ", "  ");
     let heads = ["", "priority", "delay budget", "worst case now", "flows there"];
     let mut rows = vec![heads.map(str::to_owned)];
     rows.extend(proof.hops.iter().map(|hop| {
         [
             hop.link.clone(),
             hop.queue.to_string(),
-            words::at_least(hop.budget),
-            words::at_most(hop.worst_now),
-            words::count(hop.flows),
+            numbers::at_least(hop.budget),
+            numbers::at_most(hop.worst_now),
+            numbers::count(hop.flows),
         ]
     }));
     let sum = |name: &str, time: String| [name.to_owned(), String::new(), time, String::new(), String::new()];
-    rows.push(sum("propagation and processing", words::at_most(proof.constants)));
-    rows.push(sum("bound: no packet takes longer", words::at_most(proof.bound)));
-    rows.push(sum("deadline that was asked for", words::at_least(proof.ask.deadline)));
+    rows.push(sum("propagation and processing", numbers::at_most(proof.constants)));
+    rows.push(sum("bound: no packet takes longer", numbers::at_most(proof.bound)));
+    rows.push(sum("deadline that was asked for", numbers::at_least(proof.ask.deadline)));
     table(text, &rows, 1);
-    text.paragraph(&words::about_proof(proof), "  ", "  ");
+    text.paragraph(&numbers::about_proof(proof), "  ", "  ");
 }
 
 fn recheck(text: &mut Text, findings: &Findings) {
     text.line("");
-    verdict(text, &words::rechecked(findings), findings.unproven());
+    verdict(text, &numbers::rechecked(findings), findings.unproven());
 }
 
 /// A sentence, and what it says does not hold.
@@ -223,22 +223,22 @@ fn verdict<'a>(text: &mut Text, sentence: &str, violations: impl Iterator<Item =
 
 fn verification(text: &mut Text, findings: &Findings) {
     text.heading("The same, packet by packet");
-    text.paragraph(&words::about_verification(findings), "  ", "  ");
+    text.paragraph(&numbers::about_verification(findings), "  ", "  ");
     let mut rows =
         vec![["closest to their bounds", "bound", "calculus today", "worst seen", "of the bound"].map(str::to_owned)];
     rows.extend(findings.verified.contracts.iter().take(CLOSEST).map(|contract| {
         [
             contract.name.clone(),
-            words::at_most(contract.bound),
-            contract.today.map_or_else(|| "-".to_owned(), words::at_most),
-            words::at_most(contract.worst),
-            words::percent(contract.share()),
+            numbers::at_most(contract.bound),
+            contract.today.map_or_else(|| "-".to_owned(), numbers::at_most),
+            numbers::at_most(contract.worst),
+            numbers::percent(contract.share()),
         ]
     }));
     table(text, &rows, 1);
-    text.paragraph(&words::closeness(&findings.verified), "  ", "  ");
+    text.paragraph(&numbers::closeness(&findings.verified), "  ", "  ");
     text.line("");
-    verdict(text, &words::verified(&findings.verified), findings.verified.violations.iter().map(String::as_str));
+    verdict(text, &numbers::verified(&findings.verified), findings.verified.violations.iter().map(String::as_str));
 }
 
 /// Lines of at most [`WIDTH`] columns; a word that is longer has a line to itself.

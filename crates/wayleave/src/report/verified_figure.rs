@@ -2,8 +2,8 @@
 
 use super::findings::Verified;
 use super::markup::Element;
+use super::numbers;
 use super::svg::{self, Anchor, Ground, Point, number};
-use super::words;
 
 const PANEL: f64 = 560.0;
 const GAP: f64 = 72.0;
@@ -27,7 +27,7 @@ pub(crate) fn draw(verified: &Verified) -> Element {
 
 fn description(verified: &Verified) -> String {
     let largest =
-        verified.contracts.first().map_or_else(|| "nothing".to_owned(), |first| words::percent(first.share()));
+        verified.contracts.first().map_or_else(|| "nothing".to_owned(), |first| numbers::percent(first.share()));
     format!(
         "Left, the share of packets over the share of its bound that each took. Right, a dot for each contract: the \
          bound, and the longest that one of its packets took. The closest packet took {largest} of its bound."

@@ -28,8 +28,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use wayleave_experiments::{CATALOGUE, Effort, Entry, Failed, Laboratory, Run, find};
+use wayleave_explain::sentences::nearest;
 use wayleave_explain::table::Layout;
-use wayleave_explain::words::nearest;
 
 use crate::error::Error;
 use crate::progress::{Cancel, Progress, Step};

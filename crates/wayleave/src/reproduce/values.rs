@@ -2,7 +2,7 @@
 
 use wayleave_experiments::{Axis, Centre, Panel, Point, X};
 
-use crate::report::words;
+use crate::report::numbers;
 
 /// With three digits or, from a thousand on, whole.
 pub(crate) fn number(value: f64) -> String {
@@ -10,7 +10,7 @@ pub(crate) fn number(value: f64) -> String {
     match size {
         _ if !value.is_finite() => "-".to_owned(),
         _ if size >= 99.95 => {
-            let whole = words::count(size.round() as usize);
+            let whole = numbers::count(size.round() as usize);
             if value < 0.0 { format!("-{whole}") } else { whole }
         }
         _ if size >= 9.995 => format!("{value:.1}"),

@@ -134,8 +134,6 @@ pub enum Ending {
     Stopped,
     /// More flows were open at once than the simulator numbers: more is offered than the network can carry.
     TooManyFlows,
-    /// The scheme by which hosts share asked for something that is not simulated.
-    Unsupported,
 }
 
 /// What packets can be.

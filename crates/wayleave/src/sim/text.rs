@@ -3,7 +3,7 @@
 use wayleave_explain::human::Human;
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::report::words;
+use crate::report::numbers;
 
 /// A time in ps, with four digits, rounded up to whole ns.
 pub(crate) fn time(ps: u64) -> String {
@@ -27,7 +27,7 @@ pub(crate) fn size(bytes: u64) -> String {
 
 /// `12,345`.
 pub(crate) fn count(number: u64) -> String {
-    words::count(usize::try_from(number).unwrap_or(usize::MAX))
+    numbers::count(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
 /// A slowdown in thousandths, with three digits or more.

@@ -105,7 +105,7 @@ fn number_of(claim: &Claim, name: &str) -> Result<usize, Error> {
         return Ok(number);
     }
     let names = claim.promises.iter().map(|promise| promise.name.as_str());
-    let hint = wayleave_explain::words::nearest(name, names).map(|near| format!("; did you mean \"{near}\"?"));
+    let hint = wayleave_explain::sentences::nearest(name, names).map(|near| format!("; did you mean \"{near}\"?"));
     Err(Error::Usage(format!("no contract \"{name}\" is admitted{}", hint.unwrap_or_default())))
 }
 

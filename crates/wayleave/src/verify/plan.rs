@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use wayleave_explain::words::route_name;
+use wayleave_explain::sentences::route_name;
 use wayleave_formats::Source;
 use wayleave_ledger::BestEffort;
 use wayleave_topology::{Hop, LinkId, Network, Route};

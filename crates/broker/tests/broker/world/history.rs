@@ -131,7 +131,7 @@ impl History {
         let target = self.below(HOSTS * 2) as usize;
         let rack = self.world.rack(target);
         self.begin(target, rack);
-        // What is wanted stays as it is: whoever is guaranteed something has it, and keeps it.
+        // What is wanted stays as it is: every service with a guarantee has it, and keeps it.
         // Links that are lost hurt before anybody can know. Then the guaranteed service grows into what is not shared out: 5 % of
         // what is left of the links in every round, which is 0.5 Gbit/s here.
         // What a machine wanted that is gone is kept for it until the time-out: others have it two rounds later.

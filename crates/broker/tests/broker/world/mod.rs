@@ -1,4 +1,4 @@
-//! Brokers in a world where everything goes wrong, by seed: while it does, nobody's guarantee is broken; afterwards everybody
+//! Brokers in a world where everything goes wrong, by seed: while it does, no guarantee is broken; afterwards every service
 //! has what the shares of the real demands say.
 //!
 //! `WAYLEAVE_SEED=n cargo test -p wayleave-broker --test broker world::` replays one history; `WAYLEAVE_HISTORIES=n` runs so many.

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use comfy_table::Cell;
-use wayleave_api::network::Consequences;
-use wayleave_api::what_if::{Broken, Moved, Prospect};
 use wayleave_explain::human::count;
+use wayleave_protocol::network::Consequences;
+use wayleave_protocol::what_if::{Broken, Moved, Prospect};
 
 use super::{short, time, write_rows};
 use crate::failure::Failure;

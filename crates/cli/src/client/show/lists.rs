@@ -1,11 +1,11 @@
 //! The rows of lists.
 
 use comfy_table::{Cell, Color};
-use wayleave_api::contract::Contract;
-use wayleave_api::decision::{Decision, Verdict};
-use wayleave_api::network::{Host, Link, Queue, UpDown};
-use wayleave_api::tenant::{Tenant, Token, Vm};
 use wayleave_explain::human;
+use wayleave_protocol::contract::Contract;
+use wayleave_protocol::decision::{Decision, Verdict};
+use wayleave_protocol::network::{Host, Link, Queue, UpDown};
+use wayleave_protocol::tenant::{Tenant, Token, Vm};
 use wayleave_units::Bytes;
 
 use super::{bytes, coloured, limit, rate, short, state, time, up_down, word};

@@ -9,10 +9,10 @@ use std::io::Write;
 
 use comfy_table::{Cell, Color};
 use serde::Serialize;
-use wayleave_api::contract::{Contract, Route, State};
-use wayleave_api::network::UpDown;
 use wayleave_explain::human::Human;
 use wayleave_explain::table::write_table;
+use wayleave_protocol::contract::{Contract, Route, State};
+use wayleave_protocol::network::UpDown;
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::failure::Failure;
@@ -132,7 +132,7 @@ pub(crate) fn short(id: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use wayleave_api::contract::Hop;
+    use wayleave_protocol::contract::Hop;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! What became of one object of a file.
 
 use serde::Serialize;
-use wayleave_api::decision::Applied;
+use wayleave_protocol::decision::Applied;
 
 /// What became of one object.
 #[derive(Clone, Debug, Serialize)]

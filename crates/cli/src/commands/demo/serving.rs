@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use wayleave::remote::{Document, Method};
 use wayleave::{DEMO_TOPOLOGY, DemoOptions};
-use wayleave_api::decision::{ApplyReport, Outcome};
 use wayleave_contracts::{Contract, Mix};
 use wayleave_formats::{Source, parse_builder, write_contracts};
+use wayleave_protocol::decision::{ApplyReport, Outcome};
 use wayleave_server::LogFormat;
 use wayleave_server::disk::File;
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Accounting, Contract, Order};
 use wayleave_controller::{
-    Applied, Check, Command, Controller, ElementName, Fault, Id, Kind, Mode, Now, Operation, Outcome, Reply, Setup,
-    Southbound, Standing, State, Timing, Work,
+    Applied, Check, Command, Controller, Effect, ElementName, Fault, Id, Kind, Mode, Now, Outcome, Reply, Setup,
+    Southbound, State, Timing,
 };
 use wayleave_ledger::Model;
+use wayleave_protocol::agent::{Operation, Work};
 use wayleave_schemes::chameleon::{Chameleon, Params};
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{Hop, Network, Route};
@@ -47,7 +48,7 @@ fn order(network: &Network, name: &str, from: &str, to: &str) -> Order {
 }
 
 fn apply(controller: &mut Controller, now: Now, order: Order) -> Applied {
-    let command = Command::Apply { orders: vec![(order, Check::None)], mode: Mode::Each, standing: Standing::ForGood };
+    let command = Command::Apply { orders: vec![(order, Check::None)], mode: Mode::Each, effect: Effect::Commit };
     let Ok(Reply::Each(mut applied)) = controller.handle(now, command) else { panic!("an answer for each") };
     applied.remove(0)
 }
@@ -60,7 +61,7 @@ fn reload(controller: &Controller, setup: &Setup) -> Controller {
 }
 
 fn installs(operations: &[Operation]) -> Vec<(u64, u64)> {
-    let installs = operations.iter().filter(|one| matches!(one.work, Work::Install(_)));
+    let installs = operations.iter().filter(|one| matches!(one.work, Work::Install { .. }));
     installs.map(|one| (one.serial, one.version)).collect()
 }
 
@@ -178,7 +179,7 @@ fn a_cable_without_carrier_is_down_until_nobody_says_so() {
     }
     see(&mut controller, 7, &nodes[0], 2, &[]).unwrap();
     assert_eq!(why(&controller), Some(format!("no carrier at {}", nodes[1])));
-    // Somebody may say that it is up; who looks at it knows better.
+    // An operator may declare it up; the agents at its ends see that it is not.
     let up =
         |controller: &mut Controller, element| controller.handle(at(8), Command::SetElement { element, down: None });
     up(&mut controller, ElementName::Link(name.clone())).unwrap();

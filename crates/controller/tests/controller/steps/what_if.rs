@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::{Accounting, Contract, Order};
 use wayleave_controller::{
-    Check, Command, Controller, ElementName, Fault, Id, Kind, Mode, Now, Question, Reply, Setup, Southbound, Standing,
+    Check, Command, Controller, Effect, ElementName, Fault, Id, Kind, Mode, Now, Question, Reply, Setup, Southbound,
     State, Timing, VmWish,
 };
 use wayleave_ledger::Model;
@@ -46,7 +46,7 @@ fn order(network: &Network, name: &str, [from, to]: [(&str, &str); 2], mbit: u64
 
 fn apply(controller: &mut Controller, order: Order) {
     let orders = vec![(order, Check::None)];
-    let command = Command::Apply { orders, mode: Mode::Each, standing: Standing::ForGood };
+    let command = Command::Apply { orders, mode: Mode::Each, effect: Effect::Commit };
     let Ok(Reply::Each(applied)) = controller.handle(NOW, command) else { panic!("an answer for each") };
     assert!(applied[0].result.is_ok(), "{applied:?}");
 }

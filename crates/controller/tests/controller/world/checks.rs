@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wayleave_controller::{Controller, Kind, Operation, Setup, State, Trouble};
+use wayleave_controller::{Controller, Kind, Setup, State, Trouble};
+use wayleave_protocol::agent::Operation;
 use wayleave_schemes::standing::Standing as _;
 use wayleave_units::WallTime;
 
@@ -39,7 +40,7 @@ pub(crate) fn same_records(controller: &Controller, store: &Store) -> Result<(),
 /// Every flow has an owner, and every contract its flows.
 pub(crate) fn whole(controller: &Controller) -> Result<(), String> {
     for (flow, _) in controller.ledger().flows() {
-        let Some(grant) = controller.owner(flow) else { return Err(format!("flow {} belongs to nobody", flow.0)) };
+        let Some(grant) = controller.owner(flow) else { return Err(format!("flow {} belongs to no contract", flow.0)) };
         if !grant.is_ended() && !controller.routes(grant).iter().any(|&(other, _)| other == flow) {
             return Err(format!("flow {} belongs to {}, which does not know it", flow.0, grant.id));
         }
@@ -107,7 +108,7 @@ pub(crate) fn survives(controller: &Controller, setup: &Setup, wall: WallTime) -
     }
     for (node, _) in controller.network().nodes() {
         let name = &controller.network().node(node).name;
-        // A rule that no contract explains is told of anew when its host begins a session.
+        // A rule that no contract explains is sent again when its host begins a session.
         let known = |one: &Operation| {
             controller
                 .grant_of(one.serial)

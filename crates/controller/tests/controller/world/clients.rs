@@ -1,7 +1,7 @@
 //! What operators and tenants ask for.
 
 use wayleave_contracts::{Accounting, Contract, Match, Order, Priority, Quota};
-use wayleave_controller::{Check, Command, Id, Mode, Standing, VmWish};
+use wayleave_controller::{Check, Command, Effect, Id, Mode, VmWish};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
@@ -15,20 +15,20 @@ impl World {
     pub(crate) fn wish(&mut self) -> Wanted {
         let key = self.dice.percent(60).then(|| format!("key {}", self.wishes));
         let what = match self.dice.between(1, 100) {
-            1..=62 => self.contracts(1, Mode::Each, Standing::ForGood),
+            1..=62 => self.contracts(1, Mode::Each, Effect::Commit),
             63..=68 => What::Other(Command::Delete { ids: vec![self.some_id()] }),
             69..=69 => What::Other(Command::Delete { ids: vec![self.some_id(), self.some_id()] }),
             70..=75 => {
                 let many = self.dice.between(2, 4);
-                self.contracts(many, Mode::AllOrNothing, Standing::ForGood)
+                self.contracts(many, Mode::AllOrNothing, Effect::Commit)
             }
             76..=79 => {
                 let many = self.dice.between(2, 5);
-                self.contracts(many, Mode::Each, Standing::ForGood)
+                self.contracts(many, Mode::Each, Effect::Commit)
             }
             80..=85 => {
                 let (many, mode) = (self.dice.between(1, 4), self.dice.pick(&[Mode::Each, Mode::AllOrNothing]));
-                self.contracts(many, mode, Standing::Trial)
+                self.contracts(many, mode, Effect::DryRun)
             }
             86..=91 => self.vm(),
             92..=94 => {
@@ -72,9 +72,9 @@ impl World {
         }
     }
 
-    fn contracts(&mut self, many: u64, mode: Mode, standing: Standing) -> What {
+    fn contracts(&mut self, many: u64, mode: Mode, effect: Effect) -> What {
         let orders = (0..many).map(|_| self.order()).collect();
-        What::Apply { orders, mode, standing }
+        What::Apply { orders, mode, effect }
     }
 
     fn order(&mut self) -> (Order, Check) {

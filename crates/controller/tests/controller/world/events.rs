@@ -1,8 +1,8 @@
 //! What happens in the world.
 
+use wayleave_agent::machine::{Answer, Request};
 use wayleave_contracts::Order;
-use wayleave_controller::{Applied, Check, Command, ElementName, Fault, Mode, Reply, Standing};
-use wayleave_southbound::{Answer, Request};
+use wayleave_controller::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Reply};
 
 /// Something that happens at its time.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ pub(crate) enum What {
     Apply {
         orders: Vec<(Order, Check)>,
         mode: Mode,
-        standing: Standing,
+        effect: Effect,
     },
     Other(Command),
     /// An operator says that something is down, if that seems so, or up.
@@ -59,7 +59,7 @@ pub(crate) enum What {
     },
 }
 
-/// Who waits until what was done is on disk.
+/// A client that waits until what was done is on disk.
 pub(crate) enum Waiting {
     Client { wanted: Box<Wanted>, done: Done, from_memory: bool },
     Agent { node: String, life: u64, number: u64, answer: Option<Answer> },
@@ -71,7 +71,7 @@ pub(crate) enum Done {
     Applied {
         orders: Vec<(Order, Check)>,
         mode: Mode,
-        standing: Standing,
+        effect: Effect,
         applied: Vec<Applied>,
     },
     Deleted(Vec<Applied>),
@@ -97,9 +97,9 @@ impl What {
             text
         };
         match self {
-            Self::Apply { orders, mode, standing } => {
+            Self::Apply { orders, mode, effect } => {
                 let orders: Vec<String> = orders.iter().map(one).collect();
-                format!("apply {mode:?} {standing:?}: {}", orders.join("; "))
+                format!("apply {mode:?} {effect:?}: {}", orders.join("; "))
             }
             Self::Other(command) => format!("{command:?}"),
             Self::Declare { element, down } => format!("{element} is declared {}", if *down { "down" } else { "up" }),

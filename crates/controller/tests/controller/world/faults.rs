@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use wayleave_agent::machine::{Agent, Pace, Recorder, Trouble};
 use wayleave_controller::ElementName;
-use wayleave_southbound::{Agent, Pace, Recorder, Trouble};
 
 use crate::world::events::{Event, Wanted, What};
 use crate::world::run::{Node, World};

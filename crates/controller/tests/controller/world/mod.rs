@@ -8,17 +8,17 @@
 //!    loaded from it is equal.
 //! 3. `checks::sound`: everything that is reserved passes the independent calculator.
 //! 4. `wire`: everything that is really sent, and what old rules have under way, passes it too.
-//! 5. `checks::settled`: once nothing fails any more, every contract is enforced, every deleted one is gone, and nothing is left to say.
+//! 5. `checks::settled`: once nothing fails any more, every contract is enforced, every deleted one is gone, and no operation is left.
 //!
 //! What was changed in the controller, once each, to see whether the world notices, and which check did:
 //!
 //! | change | noticed by |
 //! |---|---|
 //! | a deleted contract's reservation is free at once | 4 (seed 91) |
-//! | nobody waits for routes that were left | 4 (21) |
+//! | no contract waits for pending releases | 4 (21) |
 //! | a route counts as empty once its sender has stopped | 4 (31) |
 //! | a session begins although it names an old one | 4 (329) |
-//! | places are left after others were moved into them | 4 (163) |
+//! | a reservation is given up after others were moved into it | 4 (163) |
 //! | what a sender was told is forgotten at a restart | 2 |
 //! | a confirmation, or an answer to a key, is not written | 2 |
 //! | a dry run leaves its quota charged | 2 |
@@ -27,13 +27,13 @@
 //! | a change in place of one that was never told does not stop first | 5: two wait for each other (3) |
 //! | one bucket stands for the old and the new rule of other contracts, too | 4 (93) |
 //! | contracts that are moved together are not waited for if they fit into the ledger as it is afterwards | 4 (557) |
-//! | who lost its route and waits for others that did does not stop | 5: two wait for each other (871) |
+//! | a displaced contract that waits for another displaced one does not stop | 5: two wait for each other (871) |
 //! | an outdated rule is not told any more | 5 (37) |
 //! | an agent takes older versions | 5 (5) |
 //!
 //! The seeds are those of when that was tried; they change with the choices of the world. Not noticed in 1,000 seeds: confirmations
 //! of an old session that count, and holds that are over at a restart, since agents take longer to begin again than most routes
-//! to empty; other words about the same place that count as a new one (250 seeds).
+//! to empty; other terms with the same reservation that count as a new one (250 seeds).
 //!
 //! `WAYLEAVE_WORLD_SEEDS=100000 cargo test -p wayleave-controller world::` runs more of them;
 //! `WAYLEAVE_WORLD_SEED=17` runs one and prints its last steps.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use wayleave_contracts::Order;
-use wayleave_controller::{Applied, Check, Controller, Id, Mode, Outcome, Standing};
+use wayleave_controller::{Applied, Check, Controller, Effect, Id, Mode, Outcome};
 use wayleave_units::WallTime;
 
 /// What is there, as far as anybody was told.
@@ -45,7 +45,7 @@ impl Model {
         &mut self,
         orders: &[(Order, Check)],
         mode: Mode,
-        standing: Standing,
+        effect: Effect,
         applied: &[Applied],
     ) -> Result<(), String> {
         if mode == Mode::AllOrNothing && applied.iter().any(|one| one.result.is_err()) {
@@ -73,7 +73,7 @@ impl Model {
             if !right {
                 return Err(format!("{}: {outcome:?}, with {check:?} and {known:?} before", one.id));
             }
-            if standing == Standing::ForGood {
+            if effect == Effect::Commit {
                 self.contracts.insert(one.id.clone(), order.clone());
             }
         }
@@ -124,7 +124,7 @@ impl Model {
         }
         for grant in controller.grants().filter(|grant| !grant.is_ended()) {
             match self.contracts.get(&grant.id) {
-                None => return Err(format!("{} is there, and nobody was told so", grant.id)),
+                None => return Err(format!("{} is there, and no client was told so", grant.id)),
                 Some(order) if *order != grant.order => {
                     return Err(format!("{} has other terms than were told", grant.id));
                 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
+use wayleave_agent::machine::Pace;
 use wayleave_controller::{Setup, Southbound, Timing};
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params, Rerouting};
-use wayleave_southbound::Pace;
 use wayleave_topology::builders::{Cabling, FatTree, LeafSpine, build};
 use wayleave_units::Time;
 
@@ -59,7 +59,7 @@ pub(crate) struct Weather {
     pub(crate) calendar_jumps: bool,
     /// How often agents ask: often, since histories are short.
     pub(crate) pace: Pace,
-    /// Whether many small contracts meet at one host: those in a hurry need the fast queues there, and others have to make room.
+    /// Whether many small contracts meet at one host: those in a hurry need the fast queues there, and others have to move.
     pub(crate) is_crowd: bool,
     /// How many things clients do.
     pub(crate) wishes: u64,

@@ -4,11 +4,11 @@ mod serving;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wayleave_agent::machine::{Agent, Answer, Recorder};
 use wayleave_contracts::Demand;
 use wayleave_contracts::Quota;
 use wayleave_controller::{Check, Command, Controller, Now, Setup};
 use wayleave_schemes::standing::Standing as _;
-use wayleave_southbound::{Agent, Answer, Recorder};
 use wayleave_units::{Time, WallTime};
 
 use crate::world::checks::{self, Store};
@@ -48,7 +48,7 @@ pub(crate) struct World {
     pub(crate) is_calm: bool,
     pub(crate) wire: Wire,
     now: Time,
-    /// When this controller was loaded, and the how-manieth it is.
+    /// When this controller was loaded, and how many were loaded before it.
     born: Time,
     life: u64,
     store: Store,
@@ -377,7 +377,7 @@ impl World {
         let Some(node) = self.nodes.get(name) else { return };
         let nothing = BTreeMap::new();
         let rules = node.agent.as_ref().map_or(&nothing, |agent| agent.driver().rules());
-        self.wire.observe(self.now, name, rules, node.taint.is_some());
+        self.wire.observe(self.now, self.controller.network(), name, rules, node.taint.is_some());
     }
 
     /// Looks at everything that has to hold at every moment.

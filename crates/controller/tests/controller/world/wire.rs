@@ -2,7 +2,7 @@
 //!
 //! What has to hold at every moment is that all of it together is admissible. Why that is the right set: a queue keeps its budget if the
 //! token buckets of all routes through it, with bursts grown by the budgets before, pass its check. So it is enough to look at the
-//! routes on which packets can be at that moment, whoever reserved what:
+//! routes on which packets can be at that moment, whatever is reserved for whom:
 //! - a rule that is installed sends over each of its routes, with its whole bucket on each;
 //! - a rule that was replaced or removed may have packets under way for as long as its bound says, and not longer, provided that the
 //!   promise has held so far, which is what was checked at every moment before.
@@ -12,7 +12,7 @@
 //! through, if one is the larger in rate and burst: in front of those hops all of them have waited in the same queues. Behind, both
 //! routes count in full. The very same route with the same bucket counts once, in whatever versions it is installed.
 //!
-//! Links that are down carry packets here all the same. That too is more than can happen, and covers the operator who takes
+//! Links that are down carry packets here all the same. That too is more than can happen, and covers an operator that takes
 //! a working link out of service.
 //!
 //! A host that is declared down although it sends is the one thing that a controller cannot know. Until that host has begun a session
@@ -21,11 +21,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_contracts::Demand;
-use wayleave_controller::Rule;
+use wayleave_protocol::agent::Rule;
+use wayleave_protocol::contract::Hop;
 use wayleave_recheck::{Claim, PacketiserTerm, PromisedFlow, check};
 use wayleave_schemes::placement::Placement;
 use wayleave_topology::{Network, Route};
-use wayleave_units::Time;
+use wayleave_units::{Bytes, Rate, Time};
 
 /// A flow on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +38,7 @@ pub(crate) struct Flow {
     pub(crate) burst: u64,
     /// Hops at its beginning where another flow stands for its packets.
     pub(crate) covered: usize,
-    /// The how-manieth that is the same in all of that.
+    /// Counts flows that are equal in all of that, from 0.
     pub(crate) copy: u64,
 }
 
@@ -54,12 +55,27 @@ const REMEMBERED: usize = 6;
 /// A rule of a host, and until when its packets may be there.
 struct Sent {
     version: u64,
-    rule: Rule,
+    demand: Demand,
+    routes: Vec<Route>,
+    bound: Time,
     tainted: bool,
     /// `None` while it is installed.
     until: Option<Time>,
     /// Another rule was put in its place, with its bucket.
     is_replaced: bool,
+}
+
+impl Sent {
+    fn of(version: u64, rule: &Rule, network: &Network, tainted: bool) -> Self {
+        let demand = Demand {
+            rate: Rate::from_bits_per_second(rule.rate_bps),
+            burst: Bytes::new(rule.burst_bytes),
+            max_frame: rule.max_frame_bytes.map(Bytes::new),
+        };
+        let routes = rule.routes.iter().map(|hops| Hop::route(network, hops).unwrap()).collect();
+        let bound = Time::from_nanos(rule.bound_ns);
+        Self { version, demand, routes, bound, tainted, until: None, is_replaced: false }
+    }
 }
 
 /// All of it.
@@ -74,7 +90,14 @@ pub(crate) struct Wire {
 
 impl Wire {
     /// What a host has installed now.
-    pub(crate) fn observe(&mut self, now: Time, host: &str, rules: &BTreeMap<u64, (u64, Rule)>, tainted: bool) {
+    pub(crate) fn observe(
+        &mut self,
+        now: Time,
+        network: &Network,
+        host: &str,
+        rules: &BTreeMap<u64, (u64, Rule)>,
+        tainted: bool,
+    ) {
         for ((of, serial), sent) in &mut self.sent {
             if of != host {
                 continue;
@@ -84,7 +107,7 @@ impl Wire {
                 one.tainted |= tainted;
                 if installed != Some(one.version) {
                     one.is_replaced = installed.is_some();
-                    one.until = Some(now + one.rule.bound);
+                    one.until = Some(now + one.bound);
                 }
             }
             // In their order, so that what was removed in between stays known.
@@ -94,7 +117,7 @@ impl Wire {
         for (&serial, (version, rule)) in rules {
             let sent = self.sent.entry((host.to_owned(), serial)).or_default();
             if !sent.iter().any(|one| one.until.is_none()) {
-                sent.push(Sent { version: *version, rule: rule.clone(), tainted, until: None, is_replaced: false });
+                sent.push(Sent::of(*version, rule, network, tainted));
             }
         }
         self.sent.retain(|_, sent| !sent.is_empty());
@@ -118,9 +141,9 @@ impl Wire {
                     (false, None) => {}
                 }
             }
-            let mut covered: Vec<Vec<usize>> = there.iter().map(|(one, _)| vec![0; one.rule.routes.len()]).collect();
+            let mut covered: Vec<Vec<usize>> = there.iter().map(|(one, _)| vec![0; one.routes.len()]).collect();
             for (index, pair) in there.windows(2).enumerate().filter(|(_, pair)| pair[0].1) {
-                let size = |one: &Sent| (one.rule.demand.rate, one.rule.demand.burst);
+                let size = |one: &Sent| (one.demand.rate, one.demand.burst);
                 let is_smaller =
                     |one: &Sent, other: &Sent| size(one).0 <= size(other).0 && size(one).1 <= size(other).1;
                 let (smaller, larger) = match (is_smaller(pair[0].0, pair[1].0), is_smaller(pair[1].0, pair[0].0)) {
@@ -128,12 +151,12 @@ impl Wire {
                     (_, true) => (index + 1, index),
                     _ => continue,
                 };
-                let common = in_common(&there[smaller].0.rule.routes, &there[larger].0.rule.routes);
+                let common = in_common(&there[smaller].0.routes, &there[larger].0.routes);
                 covered[smaller].iter_mut().zip(common).for_each(|(hops, common)| *hops = common.max(*hops));
             }
             for (&(one, _), covered) in there.iter().zip(&covered) {
-                let routes = one.rule.routes.iter().zip(covered);
-                flows.extend(routes.map(|(route, &covered)| Flow::of(*serial, route, one.rule.demand, covered)));
+                let routes = one.routes.iter().zip(covered);
+                flows.extend(routes.map(|(route, &covered)| Flow::of(*serial, route, one.demand, covered)));
             }
         }
         flows

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
-use wayleave_api::problem::Code;
+use wayleave_protocol::problem::Code;
 
 use crate::common::Answer;
 

@@ -38,7 +38,7 @@ const TEXTS: &[(&str, &[&str])] = &[
     ("kind", &["Contracts"]),
 ];
 
-/// Texts that nobody wants.
+/// Texts that no route accepts.
 const WILD: &[&str] = &[
     "",
     " ",
@@ -159,7 +159,7 @@ impl Generator<'_> {
         known.map_or_else(|| "text".to_owned(), |(_, texts)| (*self.random.pick(texts)).to_owned())
     }
 
-    /// A text that nobody wants.
+    /// A text that no route accepts.
     pub(crate) fn wild_text(&mut self) -> String {
         match self.random.below(8) {
             0 => "x".repeat(1 + self.random.below(3000)),

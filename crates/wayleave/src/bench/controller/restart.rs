@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use wayleave_contracts::{Accounting, Contract, Order};
-use wayleave_controller::{Check, Command, Controller, Kind, Mode, Now, Reply, Setup, Standing};
+use wayleave_controller::{Check, Command, Controller, Effect, Kind, Mode, Now, Reply, Setup};
 use wayleave_store::{Options, Record, SqliteStore, Store};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
@@ -72,7 +72,7 @@ fn fill(setup: &Setup, path: &Path) -> Result<usize, String> {
     for group in 0..CONTRACTS / GROUP {
         let orders =
             (group * GROUP..(group + 1) * GROUP).map(|number| (order(&setup.network, &hosts, number), Check::None));
-        let command = Command::Apply { orders: orders.collect(), mode: Mode::Each, standing: Standing::ForGood };
+        let command = Command::Apply { orders: orders.collect(), mode: Mode::Each, effect: Effect::Commit };
         let Ok(Reply::Each(applied)) = controller.handle(now, command) else {
             return Err("the controller does not answer each".to_owned());
         };

@@ -131,7 +131,7 @@ fn figure(
 }
 
 fn sentence(text: &str) -> String {
-    crate::report::words::sentence(text)
+    crate::report::numbers::sentence(text)
 }
 
 /// How many lines no figure shows.

@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use wayleave_api::decision::Applied;
 use wayleave_explain::human::count;
 use wayleave_explain::table::write_table;
 use wayleave_lab::run::{Action, ContractReport, Deed, RunReport};
 use wayleave_lab::traffic::FlowReport;
+use wayleave_protocol::decision::Applied;
 use wayleave_units::Time;
 
 use crate::failure::Failure;

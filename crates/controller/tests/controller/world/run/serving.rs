@@ -1,9 +1,9 @@
 //! The server's part: requests are carried out, put on disk together, and then answered; unless it ends meanwhile.
 
+use wayleave_agent::machine::{Agent, Answer, Ask, Request};
 use wayleave_contracts::Order;
-use wayleave_controller::{Check, Command, ElementName, Fault, Kind, Measured, Mode, Now, Reply, Standing};
-use wayleave_southbound::{Agent, Answer, Ask, Request};
-use wayleave_units::Time;
+use wayleave_controller::{Check, Command, Effect, ElementName, Fault, Kind, Mode, Now, Reply};
+use wayleave_protocol::agent::Measured;
 
 use super::World;
 use crate::world::checks::{self, Store};
@@ -34,9 +34,9 @@ impl World {
 
     fn carry_out(&mut self, now: Now, what: What) -> Result<Option<Done>, String> {
         let command = match what {
-            What::Apply { mut orders, mode, standing } => {
+            What::Apply { mut orders, mode, effect } => {
                 orders.iter_mut().for_each(|(order, _)| self.resolve(order));
-                return self.apply(now, orders, mode, standing).map(Some);
+                return self.apply(now, orders, mode, effect).map(Some);
             }
             What::Declare { down: true, .. } if self.is_calm => return Ok(None),
             What::Declare { element, down } => {
@@ -55,18 +55,18 @@ impl World {
             }
             What::See { node } => {
                 let Some(one) = self.nodes.get(&node) else { return Ok(None) };
-                // Who has no session tells it in the next one.
+                // An agent without a session reports it in the next one.
                 let Some(epoch) = one.agent.as_ref().and_then(Agent::epoch) else { return Ok(None) };
                 Command::See { node, epoch, without_carrier: one.dark.iter().cloned().collect() }
             }
             What::Late { node, serial } => {
                 let epoch = self.nodes.get(&node).and_then(|node| node.agent.as_ref()?.epoch());
                 let Some(epoch) = epoch else { return Ok(None) };
-                let measured = Measured { serial, packets: 9, late: 1, worst: Time::from_millis(50) };
+                let measured = Measured { serial, packets: 9, late: 1, worst_ns: 50_000_000 };
                 Command::Measure { node, epoch, measured: vec![measured] }
             }
             What::Other(Command::Forget { id }) => {
-                // Only who knows that a host sends nothing may say so.
+                // Only an operator who knows that a host sends nothing may say so.
                 let host = self.controller.grant(&id).map(|grant| self.setup.network.node(grant.sender()).name.clone());
                 if host.is_some_and(|host| self.nodes.get(&host).is_some_and(|node| node.agent.is_some())) {
                     return Ok(None);
@@ -88,16 +88,16 @@ impl World {
         }
     }
 
-    fn apply(&mut self, now: Now, orders: Vec<(Order, Check)>, mode: Mode, standing: Standing) -> Result<Done, String> {
+    fn apply(&mut self, now: Now, orders: Vec<(Order, Check)>, mode: Mode, effect: Effect) -> Result<Done, String> {
         self.controller.tick(now);
         let before = (self.controller.ledger().clone(), checks::records(&self.controller));
-        let result = self.controller.handle(now, Command::Apply { orders: orders.clone(), mode, standing });
+        let result = self.controller.handle(now, Command::Apply { orders: orders.clone(), mode, effect });
         let Ok(Reply::Each(applied)) = result else { return Err(format!("a list was answered with {result:?}")) };
         let is_whole = applied.iter().all(|one| one.result.is_ok());
         self.totals.created += applied.iter().filter(|one| one.result.is_ok()).count() as u64;
         let is_refused = |one: &&wayleave_controller::Applied| matches!(one.result, Err(Fault::Refused { .. }));
         self.totals.refused += applied.iter().filter(is_refused).count() as u64;
-        if standing == Standing::Trial || (mode == Mode::AllOrNothing && !is_whole) {
+        if effect == Effect::DryRun || (mode == Mode::AllOrNothing && !is_whole) {
             if before.0 != *self.controller.ledger() {
                 return Err("a trial has changed the ledger".to_owned());
             }
@@ -109,7 +109,7 @@ impl World {
                 return Err("a trial has changed records".to_owned());
             }
         }
-        Ok(Done::Applied { orders, mode, standing, applied })
+        Ok(Done::Applied { orders, mode, effect, applied })
     }
 
     /// An agent's request has come.
@@ -197,8 +197,8 @@ impl World {
     /// What was put on disk counts, whether anybody hears of it or not.
     fn learn(&mut self, wanted: &Wanted, done: &Done, from_memory: bool) -> Result<(), String> {
         match done {
-            Done::Applied { orders, mode, standing, applied } => {
-                self.model.applied(orders, *mode, *standing, applied)?;
+            Done::Applied { orders, mode, effect, applied } => {
+                self.model.applied(orders, *mode, *effect, applied)?;
             }
             Done::Deleted(applied) => self.model.deleted(applied)?,
             Done::Other(_) | Done::Again(_) => {}
@@ -225,7 +225,7 @@ impl World {
         }
     }
 
-    /// The controller ends, and another goes on from what is on disk. Who waits for an answer asks again, or not.
+    /// The controller ends, and another goes on from what is on disk. A client that waits for an answer asks again, or not.
     pub(crate) fn crash(&mut self, why: &str) -> Result<(), String> {
         self.note(|| format!("the controller ends {why}"));
         self.totals.crashes += 1;

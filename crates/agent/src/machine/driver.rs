@@ -1,0 +1,46 @@
+//! What a node really does.
+
+use wayleave_protocol::agent::Rule;
+use wayleave_units::Time;
+
+/// A host's or a switch's data plane.
+///
+/// Of each contract (serial number) at most one rule is installed, with its version. What is installed works whether an agent runs
+/// or not.
+pub trait Driver {
+    /// Serial and version of every rule that is installed; of a switch that is set up, serial 0 with the version it was given.
+    ///
+    /// # Errors
+    /// If that cannot be found out now.
+    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, NotDone>;
+
+    /// A host: from now on packets of the contract are tagged and shaped as the rule says. A rule that is there is replaced between one
+    /// packet and the next, and the bucket keeps its level. If that is not done, what was there is still there.
+    ///
+    /// # Errors
+    /// If it is not installed, or if that is not known.
+    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone>;
+
+    /// A host: from now on nothing is sent of the contract. That nothing is installed is no error.
+    ///
+    /// # Errors
+    /// If something may still be sent.
+    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), NotDone>;
+
+    /// A switch: forward by tag, serve queues by strict priority. Doing it again changes nothing but the version.
+    ///
+    /// # Errors
+    /// If it is not done.
+    fn set_up(&mut self, now: Time, version: u64) -> Result<(), NotDone>;
+}
+
+/// Why something is not done, or not known to be.
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
+pub enum NotDone {
+    /// It may be done if it is tried again.
+    #[error("not done yet: {0}")]
+    Later(String),
+    /// It will not be done however often it is tried: the node cannot.
+    #[error("cannot be done: {0}")]
+    Never(String),
+}

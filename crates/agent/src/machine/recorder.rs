@@ -1,0 +1,114 @@
+//! A driver that only takes notes, and fails as it is told to.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use wayleave_protocol::agent::Rule;
+use wayleave_units::Time;
+
+use super::driver::{Driver, NotDone};
+
+/// A node that does nothing but remember what it was told.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder {
+    rules: BTreeMap<u64, (u64, Rule)>,
+    set_up: Option<u64>,
+    calls: Vec<Call>,
+    troubles: VecDeque<Trouble>,
+}
+
+/// Something that it was told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub did: Did,
+    /// What it answered.
+    pub answer: Result<(), NotDone>,
+}
+
+/// What a recorder was told to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Did {
+    /// To say what is installed.
+    Installed,
+    /// To install a rule of this serial and version.
+    Install(u64, u64),
+    /// To remove the rule of this serial.
+    Remove(u64, u64),
+    /// To set itself up.
+    SetUp(u64),
+}
+
+/// What happens to the next call, in place of what should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// Nothing is done; trying again may help.
+    Fails,
+    /// It is done, and that is not reported: slow, or the answer is lost.
+    DoneUnheard,
+    /// Nothing is done, ever.
+    Impossible,
+}
+
+impl Recorder {
+    /// The next calls that do something meet these troubles, one each.
+    pub fn trouble(&mut self, troubles: impl IntoIterator<Item = Trouble>) {
+        self.troubles.extend(troubles);
+    }
+
+    /// Its power was off: nothing is installed any more.
+    pub fn lose_everything(&mut self) {
+        self.rules.clear();
+        self.set_up = None;
+    }
+
+    /// What is installed, by serial.
+    pub fn rules(&self) -> &BTreeMap<u64, (u64, Rule)> {
+        &self.rules
+    }
+
+    /// What it was told, in order.
+    pub fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    /// Does something, or what its troubles make of it.
+    fn act(&mut self, at: Time, did: Did, act: impl FnOnce(&mut Self)) -> Result<(), NotDone> {
+        let answer = match self.troubles.pop_front() {
+            None => {
+                act(self);
+                Ok(())
+            }
+            Some(Trouble::DoneUnheard) => {
+                act(self);
+                Err(NotDone::Later("no answer in time".to_owned()))
+            }
+            Some(Trouble::Fails) => Err(NotDone::Later("busy".to_owned())),
+            Some(Trouble::Impossible) => Err(NotDone::Never("not supported".to_owned())),
+        };
+        self.calls.push(Call { at, did, answer: answer.clone() });
+        answer
+    }
+}
+
+impl Driver for Recorder {
+    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+        self.calls.push(Call { at: now, did: Did::Installed, answer: Ok(()) });
+        let set_up = self.set_up.map(|version| (0, version));
+        Ok(set_up.into_iter().chain(self.rules.iter().map(|(&serial, (version, _))| (serial, *version))).collect())
+    }
+
+    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+        let rule = (version, rule.clone());
+        self.act(now, Did::Install(serial, version), |node| drop(node.rules.insert(serial, rule)))
+    }
+
+    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
+        self.act(now, Did::Remove(serial, version), |node| drop(node.rules.remove(&serial)))
+    }
+
+    fn set_up(&mut self, now: Time, version: u64) -> Result<(), NotDone> {
+        self.act(now, Did::SetUp(version), |node| node.set_up = Some(version))
+    }
+}

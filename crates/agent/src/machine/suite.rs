@@ -1,0 +1,225 @@
+//! What every driver has to do, as a test that any driver can be put through.
+//!
+//! The suite sees only what [`Driver`] shows, and what an [`Observe`] tells of the node behind it: which route packets of a contract
+//! would take now.
+
+use wayleave_protocol::Id;
+use wayleave_protocol::agent::Rule;
+use wayleave_protocol::contract::Hop;
+use wayleave_units::Time;
+
+use super::driver::{Driver, NotDone};
+use super::recorder::{Recorder, Trouble};
+
+/// A driver under test.
+pub trait Observe: Driver + Sized {
+    /// The routes that packets of the contract take now, by the names of links as in [`link`]; `None` if nothing is sent.
+    fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>>;
+
+    /// The agent ends and comes again, and the node goes on.
+    fn restart(self) -> Self;
+
+    /// The node loses power and comes again.
+    fn reboot(self) -> Self;
+
+    /// The next call fails and may be tried again. Drivers that cannot be made to fail return `false`: what follows is left out.
+    fn fail_next(&mut self) -> bool {
+        false
+    }
+
+    /// How often the node was really set up, if that can be known.
+    fn set_ups(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// What a driver does not do as it should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The rule that it breaks.
+    pub rule: &'static str,
+    /// What was seen.
+    pub seen: String,
+}
+
+/// The name of the link of this number: those of the sending host h1 to switches s1, s2 and s3 count from 0.
+pub fn link(number: u32) -> String {
+    format!("h1->s{}", number + 1)
+}
+
+/// A rule over the link of this number; different numbers have different routes.
+pub fn rule(number: u32) -> Rule {
+    Rule {
+        id: Id::new("default", "suite").to_string(),
+        from: "h1".to_owned(),
+        to: "h2".to_owned(),
+        matching: None,
+        rate_bps: 1_000_000,
+        burst_bytes: 1_000,
+        max_frame_bytes: None,
+        routes: vec![vec![Hop { link: link(number), queue: 0 }]],
+        bound_ns: 1_000_000,
+    }
+}
+
+/// Puts new drivers, of hosts and switches at once, through everything; what they break.
+pub fn check<D: Observe>(mut make: impl FnMut() -> D) -> Vec<Broken> {
+    let mut broken = check_host(&mut make);
+    broken.extend(check_switch(make));
+    broken
+}
+
+/// Puts new drivers of a switch through what is asked of one.
+pub fn check_switch<D: Observe>(make: impl FnMut() -> D) -> Vec<Broken> {
+    let rules: [(&'static str, Test<D>); 3] = [
+        ("a node is set up once", sets_up),
+        ("what is set up is, after a restart too", stays_set_up),
+        ("after a loss of power nothing is set up", is_not_set_up_after_a_reboot),
+    ];
+    go_through(&rules, make)
+}
+
+/// Puts new drivers of a host through what is asked of one.
+pub fn check_host<D: Observe>(make: impl FnMut() -> D) -> Vec<Broken> {
+    let rules: [(&'static str, Test<D>); 7] = [
+        ("what is installed is in force", installs),
+        ("a rule is replaced by another", replaces),
+        ("doing it again changes nothing", repeats),
+        ("what is removed sends nothing", removes),
+        ("what is said to be installed is, after a restart too", tells_the_truth),
+        ("after a loss of power nothing is installed", is_empty_after_a_reboot),
+        ("what fails leaves the old rule", fails_whole),
+    ];
+    go_through(&rules, make)
+}
+
+fn go_through<D: Observe>(rules: &[(&'static str, Test<D>)], mut make: impl FnMut() -> D) -> Vec<Broken> {
+    let broken = |(rule, test): &(&'static str, Test<D>)| {
+        let seen = test(make()).err()?;
+        Some(Broken { rule, seen })
+    };
+    rules.iter().filter_map(broken).collect()
+}
+
+/// Puts a driver through one rule.
+type Test<D> = fn(D) -> Result<(), String>;
+
+const NOW: Time = Time::from_nanos(1);
+
+fn done(result: Result<(), NotDone>) -> Result<(), String> {
+    result.map_err(|error| error.to_string())
+}
+
+fn expect<T: PartialEq + std::fmt::Debug>(what: &str, seen: T, expected: T) -> Result<(), String> {
+    if seen == expected { Ok(()) } else { Err(format!("{what}: {seen:?}, where {expected:?} is expected")) }
+}
+
+fn force<D: Observe>(node: &mut D, serial: u64, number: Option<u32>) -> Result<(), String> {
+    let expected = number.map(|number| rule(number).routes);
+    expect(&format!("in force of {serial}"), node.in_force(serial), expected)
+}
+
+fn installed<D: Observe>(node: &mut D, expected: &[(u64, u64)]) -> Result<(), String> {
+    let mut seen = node.installed(NOW).map_err(|error| error.to_string())?;
+    seen.sort_unstable();
+    expect("installed", seen.as_slice(), expected)
+}
+
+fn installs<D: Observe>(mut node: D) -> Result<(), String> {
+    force(&mut node, 1, None)?;
+    done(node.install(NOW, 1, 1, &rule(1)))?;
+    done(node.install(NOW, 2, 1, &rule(2)))?;
+    force(&mut node, 1, Some(1))?;
+    force(&mut node, 2, Some(2))
+}
+
+fn replaces<D: Observe>(mut node: D) -> Result<(), String> {
+    done(node.install(NOW, 1, 1, &rule(1)))?;
+    done(node.install(NOW, 1, 2, &rule(2)))?;
+    force(&mut node, 1, Some(2))?;
+    installed(&mut node, &[(1, 2)])
+}
+
+fn repeats<D: Observe>(mut node: D) -> Result<(), String> {
+    for _ in 0..2 {
+        done(node.install(NOW, 1, 3, &rule(1)))?;
+        force(&mut node, 1, Some(1))?;
+        installed(&mut node, &[(1, 3)])?;
+    }
+    for _ in 0..2 {
+        done(node.remove(NOW, 1, 4))?;
+        force(&mut node, 1, None)?;
+    }
+    done(node.remove(NOW, 9, 1))
+}
+
+fn removes<D: Observe>(mut node: D) -> Result<(), String> {
+    done(node.install(NOW, 1, 1, &rule(1)))?;
+    done(node.install(NOW, 2, 1, &rule(2)))?;
+    done(node.remove(NOW, 1, 2))?;
+    force(&mut node, 1, None)?;
+    force(&mut node, 2, Some(2))?;
+    installed(&mut node, &[(2, 1)])
+}
+
+fn tells_the_truth<D: Observe>(mut node: D) -> Result<(), String> {
+    done(node.install(NOW, 1, 5, &rule(1)))?;
+    let mut node = node.restart();
+    let said = node.installed(NOW).map_err(|error| error.to_string())?;
+    let in_force = node.in_force(1).is_some();
+    expect("said to be installed", said, if in_force { vec![(1, 5)] } else { Vec::new() })
+}
+
+fn is_empty_after_a_reboot<D: Observe>(mut node: D) -> Result<(), String> {
+    done(node.install(NOW, 1, 5, &rule(1)))?;
+    let mut node = node.reboot();
+    force(&mut node, 1, None)?;
+    installed(&mut node, &[])
+}
+
+fn fails_whole<D: Observe>(mut node: D) -> Result<(), String> {
+    done(node.install(NOW, 1, 1, &rule(1)))?;
+    if !node.fail_next() {
+        return Ok(());
+    }
+    expect("an error is told", node.install(NOW, 1, 2, &rule(2)).is_err(), true)?;
+    force(&mut node, 1, Some(1))?;
+    installed(&mut node, &[(1, 1)])
+}
+
+fn sets_up<D: Observe>(mut node: D) -> Result<(), String> {
+    done(node.set_up(NOW, 1))?;
+    done(node.set_up(NOW, 2))?;
+    expect("times set up", node.set_ups().unwrap_or(1), 1)?;
+    installed(&mut node, &[(0, 2)])
+}
+
+fn stays_set_up<D: Observe>(mut node: D) -> Result<(), String> {
+    done(node.set_up(NOW, 3))?;
+    installed(&mut node.restart(), &[(0, 3)])
+}
+
+fn is_not_set_up_after_a_reboot<D: Observe>(mut node: D) -> Result<(), String> {
+    done(node.set_up(NOW, 3))?;
+    installed(&mut node.reboot(), &[])
+}
+
+impl Observe for Recorder {
+    fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>> {
+        self.rules().get(&serial).map(|(_, rule)| rule.routes.clone())
+    }
+
+    fn restart(self) -> Self {
+        self
+    }
+
+    fn reboot(mut self) -> Self {
+        self.lose_everything();
+        self
+    }
+
+    fn fail_next(&mut self) -> bool {
+        self.trouble([Trouble::Fails]);
+        true
+    }
+}

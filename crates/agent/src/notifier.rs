@@ -1,0 +1,210 @@
+//! The two threads of a node that send requests to the controller, and what they keep of its answers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use crate::machine::{Answer, Ask};
+use wayleave_formats::{Source, read_topology};
+use wayleave_protocol::agent::Neighbours;
+use wayleave_protocol::client::Error;
+use wayleave_topology::Network;
+
+use crate::environment::Environment;
+use crate::talk::{Talk, Told};
+use crate::worker::{Event, Notice};
+
+/// How often it is asked where VMs are.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Before something that failed is tried again; doubled every time after.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// Asks what there is to do, and waits for it; each request is a number and a session.
+pub(crate) fn poll(talk: &Talk, requests: &Receiver<(u64, u64)>, events: &Sender<Event>) {
+    let mut pause = FIRST_PAUSE;
+    while let Ok((number, epoch)) = requests.recv() {
+        let told = talk.messages(epoch).ok();
+        match told {
+            Some(_) => pause = FIRST_PAUSE,
+            None => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+        if events.send(Event::Messages(number, told)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Sends what the worker reports, and asks where VMs are.
+pub(crate) struct Notifier {
+    talk: Talk,
+    events: Sender<Event>,
+    inbox: Receiver<Notice>,
+    known: Known,
+    tag: Option<String>,
+    trouble: Option<Error>,
+}
+
+/// What the controller has told, on disk too: an agent that starts without a controller goes by it.
+#[derive(Debug)]
+pub(crate) struct Known {
+    folder: PathBuf,
+    document: String,
+    network: Option<Arc<Network>>,
+    generation: u64,
+}
+
+impl Known {
+    /// What was told before, if anything.
+    pub(crate) fn read(folder: &Path) -> (Self, Option<Arc<Environment>>) {
+        let mut known = Self { folder: folder.to_owned(), document: String::new(), network: None, generation: 0 };
+        let topology = fs::read_to_string(known.topology_file()).ok();
+        let neighbours = fs::read_to_string(known.neighbours_file()).ok();
+        let neighbours = neighbours.and_then(|text| serde_json::from_str::<Neighbours>(&text).ok());
+        let environment = topology.zip(neighbours).and_then(|(document, neighbours)| {
+            let network = network(&document).ok()?;
+            known.document = document;
+            known.network = Some(network.clone());
+            Some(Arc::new(Environment::of(network, &neighbours)))
+        });
+        (known, environment)
+    }
+
+    fn topology_file(&self) -> PathBuf {
+        self.folder.join("topology.yaml")
+    }
+
+    fn neighbours_file(&self) -> PathBuf {
+        self.folder.join("neighbours.json")
+    }
+
+    /// For the next start; that it cannot be written is no reason to stop.
+    fn write(path: &Path, text: &str) {
+        let beside = path.with_extension("new");
+        if let Err(error) = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path)) {
+            tracing::warn!("{} cannot be written: {error}", path.display());
+        }
+    }
+}
+
+fn network(document: &str) -> Result<Arc<Network>, String> {
+    let topology = read_topology(&Source::new("the controller's topology", document));
+    topology.map(|topology| Arc::new(topology.network)).map_err(|errors| errors.to_string())
+}
+
+impl Notifier {
+    /// Of a node; `known` is what was told before.
+    pub(crate) fn new(talk: Talk, events: Sender<Event>, inbox: Receiver<Notice>, known: Known) -> Self {
+        Self { talk, events, inbox, known, tag: None, trouble: None }
+    }
+
+    /// Until the worker has ended.
+    pub(crate) fn run(mut self) {
+        let (mut pause, mut look_at) = (FIRST_PAUSE, Instant::now());
+        loop {
+            if Instant::now() >= look_at {
+                let result = self.look();
+                pause = if result.is_ok() { FIRST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
+                look_at = Instant::now() + if result.is_ok() { LOOK_EVERY } else { pause };
+                self.note(result);
+            }
+            match self.inbox.recv_timeout(look_at.saturating_duration_since(Instant::now())) {
+                Ok(first) => {
+                    let result = self.tell(first);
+                    self.note(result);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// Logs a trouble when it begins, and when it is over.
+    fn note(&mut self, result: Result<(), Error>) {
+        match result {
+            Ok(()) if self.trouble.take().is_some() => tracing::info!("the controller answers"),
+            Err(error) if self.trouble.as_ref() != Some(&error) => {
+                tracing::warn!("{error}\n  what is installed stays; it is asked again and again");
+                self.trouble = Some(error);
+            }
+            _ => {}
+        }
+    }
+
+    /// Where VMs are and what is down, if that has changed.
+    fn look(&mut self) -> Result<(), Error> {
+        let Some((tag, neighbours)) = self.talk.neighbours(self.tag.as_deref())? else { return Ok(()) };
+        let mut is_other = false;
+        if self.known.network.is_none() || self.known.generation != neighbours.generation {
+            let document = self.talk.topology()?.document;
+            if self.known.network.is_none() || document != self.known.document {
+                self.known.network = Some(network(&document).map_err(Error::Failed)?);
+                Known::write(&self.known.topology_file(), &document);
+                self.known.document = document;
+                is_other = true;
+            }
+            self.known.generation = neighbours.generation;
+        }
+        let Some(network) = self.known.network.clone() else { return Ok(()) };
+        if let Ok(text) = serde_json::to_string(&neighbours) {
+            Known::write(&self.known.neighbours_file(), &text);
+        }
+        let environment = Arc::new(Environment::of(network, &neighbours));
+        let event = if is_other { Event::OtherNetwork(environment) } else { Event::Environment(environment) };
+        self.tag = Some(tag);
+        // That the receiver is gone shows at the inbox, too.
+        let _ = self.events.send(event);
+        Ok(())
+    }
+
+    /// Tells everything that waits. Of several requests for a session only the last counts: it says what is installed now.
+    fn tell(&mut self, first: Notice) -> Result<(), Error> {
+        let mut all = vec![first];
+        while let Ok(more) = self.inbox.try_recv() {
+            all.push(more);
+        }
+        let begins =
+            |tell: &Notice| matches!(tell, Notice::Request(request) if matches!(request.ask, Ask::Begin { .. }));
+        let last = all.iter().rposition(begins);
+        let mut result = Ok(());
+        for (at, tell) in all.into_iter().enumerate() {
+            if begins(&tell) && Some(at) != last {
+                continue;
+            }
+            result = self.tell_one(tell);
+        }
+        result
+    }
+
+    fn tell_one(&mut self, tell: Notice) -> Result<(), Error> {
+        let request = match tell {
+            Notice::Report(epoch, measured) => return self.talk.report(epoch, measured).map(|_| ()),
+            Notice::See(sight) => {
+                let links = sight.without_carrier.iter().cloned().collect();
+                if let Told::Done(()) = self.talk.see(sight.epoch, links)? {
+                    let _ = self.events.send(Event::Seen(sight));
+                }
+                return Ok(());
+            }
+            Notice::Request(request) => request,
+        };
+        let answer = match request.ask {
+            Ask::Begin { after, installed } => match self.talk.begin(after, installed)? {
+                Told::Done(session) => Answer::Begun { epoch: session.epoch },
+                Told::Stale(current) => Answer::Stale { current },
+            },
+            Ask::Confirm { epoch, done } => match self.talk.confirm(epoch, done)? {
+                Told::Done(()) => Answer::Noted,
+                Told::Stale(current) => Answer::Stale { current },
+            },
+            Ask::Operations { .. } => return Ok(()),
+        };
+        let _ = self.events.send(Event::Answered(request.number, answer));
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! The agent, message by message.
+
+use wayleave_agent::machine::suite::rule;
+use wayleave_agent::machine::{Agent, Answer, Ask, Did, Driver, Pace, Recorder, Request, Trouble};
+use wayleave_protocol::agent::{Operation, Work};
+use wayleave_units::Time;
+
+fn ms(ms: u64) -> Time {
+    Time::from_millis(ms)
+}
+
+fn install(serial: u64, version: u64) -> Operation {
+    Operation { serial, version, work: Work::Install { rule: Box::new(rule(version as u32)) } }
+}
+
+fn remove(serial: u64, version: u64) -> Operation {
+    Operation { serial, version, work: Work::Remove }
+}
+
+fn only(agent: &mut Agent<Recorder>) -> Request {
+    let mut requests = agent.take_requests();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    requests.remove(0)
+}
+
+/// An agent in session 1, and the number of its last request.
+fn in_session(driver: Recorder) -> (Agent<Recorder>, u64) {
+    let mut agent = Agent::new(driver, Pace::default());
+    agent.tick(ms(0));
+    let begin = only(&mut agent);
+    assert!(matches!(begin.ask, Ask::Begin { after: 0, .. }));
+    agent.answer(ms(0), begin.number, Answer::Begun { epoch: 1 });
+    let poll = only(&mut agent);
+    assert_eq!(poll.ask, Ask::Operations { epoch: 1 });
+    (agent, poll.number)
+}
+
+fn confirmed(agent: &mut Agent<Recorder>) -> Vec<(u64, u64)> {
+    let of = |request: Request| match request.ask {
+        Ask::Confirm { done, .. } => done,
+        _ => Vec::new(),
+    };
+    agent.take_requests().into_iter().flat_map(of).collect()
+}
+
+#[test]
+fn of_every_contract_the_highest_version_counts_in_whatever_order_they_come() {
+    let operations = [install(1, 1), install(1, 2), remove(1, 3), install(1, 4)];
+    let orders: [&[usize]; 5] = [&[0, 1, 2, 3], &[3, 2, 1, 0], &[1, 3, 0, 2], &[0, 0, 3, 3, 2], &[3, 0]];
+    for order in orders {
+        let (mut agent, poll) = in_session(Recorder::default());
+        for &at in order {
+            agent.answer(ms(1), poll, Answer::Operations(vec![operations[at].clone()]));
+        }
+        assert_eq!(agent.driver().rules()[&1].0, 4, "{order:?}");
+    }
+    let (mut agent, poll) = in_session(Recorder::default());
+    for operation in [remove(1, 3), install(1, 2)] {
+        agent.answer(ms(1), poll, Answer::Operations(vec![operation]));
+    }
+    assert!(agent.driver().rules().is_empty(), "a removed contract remembers its version");
+    assert_eq!(confirmed(&mut agent), [(1, 3), (1, 3)]);
+}
+
+#[test]
+fn what_is_asked_twice_is_done_once_and_confirmed_twice() {
+    let (mut agent, poll) = in_session(Recorder::default());
+    for _ in 0..2 {
+        agent.answer(ms(1), poll, Answer::Operations(vec![install(7, 1)]));
+    }
+    let installs = agent.driver().calls().iter().filter(|call| call.did == Did::Install(7, 1)).count();
+    assert_eq!((installs, confirmed(&mut agent)), (1, vec![(7, 1), (7, 1)]));
+}
+
+#[test]
+fn what_fails_is_tried_again_ever_more_rarely_and_confirmed_once_done() {
+    let mut driver = Recorder::default();
+    driver.trouble([Trouble::Fails, Trouble::DoneUnheard, Trouble::Fails]);
+    let (mut agent, poll) = in_session(driver);
+    agent.answer(ms(0), poll, Answer::Operations(vec![install(1, 1)]));
+    let mut tried = Vec::new();
+    for now in (0..1000).step_by(10) {
+        agent.tick(ms(now));
+        if !confirmed(&mut agent).is_empty() {
+            tried.push(now);
+        }
+    }
+    assert_eq!(tried, [50 + 100 + 200]);
+}
+
+#[test]
+fn a_later_version_ends_the_attempts_at_an_earlier_one() {
+    let mut driver = Recorder::default();
+    driver.trouble([Trouble::Fails]);
+    let (mut agent, poll) = in_session(driver);
+    agent.answer(ms(0), poll, Answer::Operations(vec![install(1, 1)]));
+    agent.answer(ms(1), poll, Answer::Operations(vec![remove(1, 2)]));
+    agent.tick(ms(1000));
+    assert!(agent.driver().rules().is_empty());
+}
+
+#[test]
+fn what_cannot_be_done_is_not_confirmed_and_not_tried_again() {
+    let mut driver = Recorder::default();
+    driver.install(ms(0), 1, 1, &rule(1)).unwrap();
+    driver.trouble([Trouble::Impossible]);
+    let (mut agent, poll) = in_session(driver);
+    for _ in 0..2 {
+        agent.answer(ms(1), poll, Answer::Operations(vec![install(1, 2)]));
+    }
+    agent.tick(ms(10_000));
+    assert_eq!(confirmed(&mut agent), []);
+    assert_eq!(agent.driver().rules()[&1].0, 1, "the old rule stays");
+}
+
+#[test]
+fn an_agent_obeys_no_session_that_it_has_not_begun() {
+    let mut agent = Agent::new(Recorder::default(), Pace::default());
+    agent.tick(ms(0));
+    let begin = only(&mut agent);
+    agent.answer(ms(0), begin.number, Answer::Operations(vec![install(1, 1)]));
+    agent.answer(ms(0), begin.number + 1, Answer::Begun { epoch: 1 });
+    assert_eq!((agent.epoch(), agent.driver().rules().len()), (None, 0));
+    agent.answer(ms(0), begin.number, Answer::Begun { epoch: 1 });
+    let poll = only(&mut agent);
+    agent.answer(ms(0), begin.number, Answer::Operations(vec![install(1, 1)]));
+    assert_eq!(agent.driver().rules().len(), 0, "asked before this session");
+    agent.answer(ms(0), poll.number, Answer::Operations(vec![install(1, 1)]));
+    assert_eq!(agent.driver().rules().len(), 1);
+}
+
+#[test]
+fn a_session_that_is_over_is_followed_by_another_with_what_is_installed() {
+    let (mut agent, poll) = in_session(Recorder::default());
+    agent.answer(ms(1), poll, Answer::Operations(vec![install(1, 1)]));
+    agent.take_requests();
+    agent.answer(ms(2), poll, Answer::Stale { current: Some(4) });
+    let begin = only(&mut agent);
+    assert_eq!(begin.ask, Ask::Begin { after: 4, installed: vec![(1, 1)] });
+    agent.answer(ms(2), begin.number, Answer::Stale { current: Some(6) });
+    let begin = only(&mut agent);
+    assert_eq!(begin.ask, Ask::Begin { after: 6, installed: vec![(1, 1)] });
+    agent.answer(ms(2), begin.number, Answer::Begun { epoch: 7 });
+    assert_eq!(agent.epoch(), Some(7));
+    agent.answer(ms(3), poll, Answer::Operations(vec![remove(1, 9)]));
+    assert_eq!(agent.driver().rules().len(), 1, "an answer of the session before");
+}
+
+#[test]
+fn without_a_controller_rules_stay_and_it_is_asked_ever_more_rarely() {
+    let (mut agent, poll) = in_session(Recorder::default());
+    agent.answer(ms(0), poll, Answer::Operations(vec![install(1, 1)]));
+    agent.take_requests();
+    let mut asked = Vec::new();
+    for now in (0..30_000).step_by(50) {
+        agent.tick(ms(now));
+        asked.extend(agent.take_requests().iter().map(|_| now));
+    }
+    let waits: Vec<u64> = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(waits[..7], [100, 200, 400, 800, 1600, 3200, 5000]);
+    assert_eq!(agent.driver().rules().len(), 1);
+}

@@ -1,0 +1,116 @@
+//! The recorder passes the suite, and drivers that are broken in each way do not.
+
+use wayleave_agent::machine::suite::{Observe, check};
+use wayleave_agent::machine::{Driver, NotDone, Recorder};
+use wayleave_protocol::agent::Rule;
+use wayleave_protocol::contract::Hop;
+use wayleave_units::Time;
+
+/// How a recorder is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flaw {
+    InstallsNothing,
+    KeepsTheFirstRule,
+    RemovesAndComplains,
+    RemovesNothing,
+    ForgetsAtRestart,
+    RemembersOverReboots,
+    ReplacesBeforeItFails,
+    SetsUpAgain,
+}
+
+struct Broken {
+    inner: Recorder,
+    flaw: Flaw,
+    fails: bool,
+    set_ups: usize,
+    forgot: bool,
+}
+
+impl Driver for Broken {
+    fn installed(&mut self, now: Time) -> Result<Vec<(u64, u64)>, NotDone> {
+        if self.forgot { Ok(Vec::new()) } else { self.inner.installed(now) }
+    }
+
+    fn install(&mut self, now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
+        let is_there = self.inner.rules().contains_key(&serial);
+        if std::mem::take(&mut self.fails) {
+            if self.flaw == Flaw::ReplacesBeforeItFails {
+                self.inner.remove(now, serial, version)?;
+            }
+            return Err(NotDone::Later("busy".into()));
+        }
+        match self.flaw {
+            Flaw::InstallsNothing => Ok(()),
+            Flaw::KeepsTheFirstRule if is_there => Ok(()),
+            _ => self.inner.install(now, serial, version, rule),
+        }
+    }
+
+    fn remove(&mut self, now: Time, serial: u64, version: u64) -> Result<(), NotDone> {
+        match self.flaw {
+            Flaw::RemovesNothing => Ok(()),
+            Flaw::RemovesAndComplains if !self.inner.rules().contains_key(&serial) => {
+                Err(NotDone::Never("nothing there".into()))
+            }
+            _ => self.inner.remove(now, serial, version),
+        }
+    }
+
+    fn set_up(&mut self, now: Time, version: u64) -> Result<(), NotDone> {
+        let is_set_up = self.inner.installed(now)?.iter().any(|&(serial, _)| serial == 0);
+        self.set_ups += usize::from(!is_set_up || self.flaw == Flaw::SetsUpAgain);
+        self.inner.set_up(now, version)
+    }
+}
+
+impl Observe for Broken {
+    fn in_force(&mut self, serial: u64) -> Option<Vec<Vec<Hop>>> {
+        self.inner.in_force(serial)
+    }
+
+    fn restart(mut self) -> Self {
+        self.forgot = self.flaw == Flaw::ForgetsAtRestart;
+        self
+    }
+
+    fn reboot(mut self) -> Self {
+        if self.flaw != Flaw::RemembersOverReboots {
+            self.inner.lose_everything();
+        }
+        self
+    }
+
+    fn fail_next(&mut self) -> bool {
+        self.fails = true;
+        true
+    }
+
+    fn set_ups(&self) -> Option<usize> {
+        Some(self.set_ups)
+    }
+}
+
+#[test]
+fn the_recorder_does_what_every_driver_has_to_do() {
+    assert_eq!(check(Recorder::default), []);
+}
+
+#[test]
+fn every_flaw_is_found_by_its_rule() {
+    let expected = [
+        (Flaw::InstallsNothing, "what is installed is in force"),
+        (Flaw::KeepsTheFirstRule, "a rule is replaced by another"),
+        (Flaw::RemovesAndComplains, "doing it again changes nothing"),
+        (Flaw::RemovesNothing, "what is removed sends nothing"),
+        (Flaw::ForgetsAtRestart, "what is said to be installed is, after a restart too"),
+        (Flaw::RemembersOverReboots, "after a loss of power nothing is installed"),
+        (Flaw::ReplacesBeforeItFails, "what fails leaves the old rule"),
+        (Flaw::SetsUpAgain, "a node is set up once"),
+    ];
+    for (flaw, rule) in expected {
+        let make = || Broken { inner: Recorder::default(), flaw, fails: false, set_ups: 0, forgot: false };
+        let broken = check(make);
+        assert!(broken.iter().any(|one| one.rule == rule), "{flaw:?}: {broken:?}");
+    }
+}

@@ -1,0 +1,196 @@
+//! Contracts that lose their routes when something fails, and those that get them back.
+//!
+//! Contracts that lose all their routes give up their reservations and look for others, those of higher priority first (among equals the
+//! older). A contract that finds none gets its old reservation back if that still fits beside those that found one: then it comes back
+//! for certain when the failure is repaired. Protected contracts with a route left need nothing.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use wayleave_protocol::Id;
+use wayleave_roles::{Decision, Refusal, Request};
+use wayleave_topology::{LinkId, Route};
+
+use super::Admission;
+use crate::book::Reserved;
+use crate::decision::{Decided, routes};
+use crate::enforcement::Freed;
+use crate::event::EventKind;
+use crate::grant::{Grant, Trouble};
+
+/// A contract that lost its routes.
+pub(crate) struct Displaced {
+    serial: u64,
+    /// What it had reserved.
+    reserved: Reserved,
+    /// The release that is pending for it, if it was used.
+    release: Option<u64>,
+}
+
+/// What becomes of contracts when something fails or is repaired.
+#[derive(Default)]
+pub(crate) struct Consequences {
+    /// They have other routes.
+    pub(crate) rerouted: Vec<Id>,
+    /// They found none.
+    pub(crate) degraded: Vec<Id>,
+    /// They are kept again.
+    pub(crate) restored: Vec<Id>,
+}
+
+impl Admission {
+    /// Whether no reserved route of a contract is open from end to end.
+    fn is_cut(&self, grant: &Grant) -> bool {
+        let ledger = self.enforcement.ledger();
+        let is_open = |route: &Route| route.hops.iter().all(|hop| !ledger.is_closed(hop.link));
+        !self.enforcement.routes(grant).iter().any(|(_, route)| is_open(route))
+    }
+
+    /// Contracts that these links have cut give up their reservations, in the order in which they look for others.
+    pub(crate) fn displace(&mut self, closed: &[LinkId]) -> Vec<Displaced> {
+        let (ledger, book) = (self.enforcement.ledger(), self.enforcement.book());
+        let flows = closed.iter().flat_map(|&link| ledger.flows_on(link).iter().map(|&(_, flow)| flow));
+        let serials: BTreeSet<u64> = flows.map(|flow| book.owner(flow)).collect();
+        let cut = |grant: &&Grant| !grant.is_ended && grant.flow.is_some() && self.is_cut(grant);
+        let contracts = self.enforcement.contracts();
+        let mut cut: Vec<&Grant> = serials.iter().filter_map(|&serial| contracts.get(serial)).filter(cut).collect();
+        cut.sort_by_key(|grant| (Reverse(grant.order.priority), grant.serial));
+        let cut: Vec<u64> = cut.into_iter().map(|grant| grant.serial).collect();
+        cut.into_iter().filter_map(|serial| self.displace_one(serial)).collect()
+    }
+
+    fn displace_one(&mut self, serial: u64) -> Option<Displaced> {
+        let grant = self.enforcement.contracts().get(serial)?;
+        let (flow, is_pinned) = (grant.flow?, grant.is_pinned());
+        let reserved = self.enforcement.book().reserved(flow, is_pinned)?;
+        let release = self.enforcement.leave_next(serial, reserved.clone());
+        self.enforcement.book_mut().release(flow);
+        let grant = self.enforcement.contracts_mut().get_mut(serial)?;
+        (grant.flow, grant.sender.run) = (None, None);
+        Some(Displaced { serial, reserved, release })
+    }
+
+    /// Looks for other routes for contracts that `element` has displaced. Those that find none keep their old reservation if it still
+    /// fits, and are degraded.
+    pub(crate) fn place_displaced(
+        &mut self,
+        displaced: Vec<Displaced>,
+        element: &str,
+        consequences: &mut Consequences,
+    ) {
+        let mut without = Vec::new();
+        for one in displaced {
+            let Some(grant) = self.enforcement.contracts().get(one.serial) else { continue };
+            let (id, request) = (grant.id.clone(), wayleave_schemes::request(&grant.order.contract, &self.model));
+            match self.enforcement.book_mut().admit(&request) {
+                Ok(decision) => {
+                    self.settle(one.serial, &decision, one.release);
+                    let revision = self.enforcement.contracts().get(one.serial).map_or(0, |grant| grant.revision);
+                    let (tenant, detail) = (id.tenant.clone(), format!("{element} is down; bound {}", decision.bound));
+                    let journal = self.enforcement.journal_mut();
+                    journal.event(EventKind::Rerouted, &id.to_string(), Some(tenant), revision, detail);
+                    consequences.rerouted.push(id);
+                }
+                Err(refusal) => without.push((one, id, request, refusal)),
+            }
+        }
+        for (one, id, request, refusal) in without {
+            if self.degrade(one, &id, request, refusal, element) {
+                consequences.degraded.push(id);
+            }
+        }
+        self.retry_later();
+    }
+
+    /// A displaced contract has found no other routes; whether it is still there.
+    fn degrade(&mut self, one: Displaced, id: &Id, request: Request, refusal: Refusal, element: &str) -> bool {
+        let why = refusal.reason().code().to_owned();
+        let book = self.enforcement.book_mut();
+        let flow = book.put_back_if_it_fits(one.reserved, &request, one.serial);
+        if let Some(flow) = flow {
+            // It is not in force: moving it would help no other contract.
+            book.pin(flow, true);
+        }
+        let Some(grant) = self.enforcement.contracts_mut().get_mut(one.serial) else { return false };
+        grant.flow = flow;
+        grant.sender.stop = Some(grant.sender.next_version());
+        grant.trouble = Some(Trouble::Failed { element: element.to_owned(), keeps_place: flow.is_some(), why });
+        let order = grant.order.clone();
+        self.record(id, order, request, Decided::Refused(refusal));
+        self.enforcement.touch(one.serial);
+        self.enforcement.advance(one.serial);
+        true
+    }
+
+    /// A contract without a reservation has got one; `left` is the release that is pending for its old one.
+    fn settle(&mut self, serial: u64, decision: &Decision, left: Option<u64>) {
+        self.book_moves(decision);
+        let enforcement = &mut self.enforcement;
+        enforcement.book_mut().own(decision.flow, serial);
+        let demand = enforcement.ledger().flow(decision.flow).map(|reservation| reservation.demand);
+        let mut waits_for = enforcement.must_wait_for(&routes(decision), left.zip(demand), Freed::Certain);
+        // Other displaced contracts may wait for the route that it leaves: it stops, so that they do not wait for one another.
+        if !waits_for.is_empty() {
+            waits_for.extend(left);
+        }
+        if let Some(grant) = enforcement.contracts_mut().get_mut(serial) {
+            (grant.flow, grant.bound, grant.trouble) = (Some(decision.flow), decision.bound, None);
+        }
+        enforcement.run(serial, waits_for);
+        enforcement.advance(serial);
+    }
+
+    /// Contracts that a failure has degraded, in the order in which they are tried again.
+    fn failed(&self) -> Vec<u64> {
+        let is_failed = |grant: &&Grant| grant.is_failed() && !grant.is_ended;
+        let mut failed: Vec<&Grant> = self.enforcement.contracts().iter().filter(is_failed).collect();
+        failed.sort_by_key(|grant| (Reverse(grant.order.priority), grant.serial));
+        failed.into_iter().map(|grant| grant.serial).collect()
+    }
+
+    /// Something is up again, or was released: contracts that kept their reservations use them again, and the others look for one.
+    pub(crate) fn restore(&mut self, consequences: &mut Consequences) {
+        let failed = self.failed();
+        // Reservations that were kept come first: they need no decision.
+        for &serial in &failed {
+            let Some(grant) = self.enforcement.contracts().get(serial) else { continue };
+            let Some(flow) = grant.flow.filter(|_| !self.is_cut(grant)) else { continue };
+            let (id, is_pinned) = (grant.id.clone(), grant.order.contract.route.is_some());
+            let routes: Vec<_> = self.enforcement.routes(grant).into_iter().map(|(_, route)| route).collect();
+            let enforcement = &mut self.enforcement;
+            enforcement.book_mut().pin(flow, is_pinned);
+            let waits_for = enforcement.must_wait_for(&routes, None, Freed::Certain);
+            if let Some(grant) = enforcement.contracts_mut().get_mut(serial) {
+                grant.trouble = None;
+            }
+            enforcement.run(serial, waits_for);
+            enforcement.advance(serial);
+            consequences.restored.push(id);
+        }
+        for serial in failed {
+            let grant = self.enforcement.contracts().get(serial).filter(|grant| grant.trouble.is_some());
+            let Some(grant) = grant else { continue };
+            let (id, kept) = (grant.id.clone(), grant.flow);
+            let request = wayleave_schemes::request(&grant.order.contract, &self.model);
+            if let Ok(decision) = self.enforcement.book_mut().admit(&request) {
+                if let Some(flow) = kept {
+                    self.enforcement.book_mut().release(flow);
+                }
+                self.settle(serial, &decision, None);
+                consequences.restored.push(id);
+            }
+        }
+    }
+
+    /// Degraded contracts are tried again.
+    pub(crate) fn retry(&mut self) {
+        self.restore(&mut Consequences::default());
+        self.retry_later();
+    }
+
+    pub(crate) fn retry_later(&mut self) {
+        if !self.failed().is_empty() {
+            self.enforcement.schedule_retry();
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Which contracts are admitted, under quotas, and which reservations they get when something fails.
+//!
+//! | file | what |
+//! |---|---|
+//! | `apply` | creating contracts and giving them other terms |
+//! | `displaced` | contracts that lose their routes, and those that get them back |
+
+mod apply;
+mod displaced;
+
+use wayleave_contracts::{Demand, Order};
+use wayleave_ledger::{Model, Reservation};
+use wayleave_protocol::Id;
+use wayleave_roles::{Decision, Request};
+
+use crate::book::Reserved;
+use crate::decision::{Decided, DecisionRecord, Decisions};
+use crate::enforcement::{Enforcement, Freed};
+use crate::event::EventKind;
+use crate::journal::Journal;
+use crate::tenants::Tenants;
+
+pub(crate) use apply::Checked;
+pub(crate) use displaced::Consequences;
+
+/// Decides, and remembers decisions.
+pub(crate) struct Admission {
+    model: Model,
+    tenants: Tenants,
+    decisions: Decisions,
+    enforcement: Enforcement,
+}
+
+impl Admission {
+    /// Without tenants and decisions.
+    pub(crate) fn new(model: Model, enforcement: Enforcement) -> Self {
+        Self { model, tenants: Tenants::default(), decisions: Decisions::default(), enforcement }
+    }
+
+    pub(crate) fn model(&self) -> &Model {
+        &self.model
+    }
+
+    pub(crate) fn tenants(&self) -> &Tenants {
+        &self.tenants
+    }
+
+    /// The tenants, with the journal for their changes.
+    pub(crate) fn tenants_mut(&mut self) -> (&mut Tenants, &mut Journal) {
+        (&mut self.tenants, self.enforcement.journal_mut())
+    }
+
+    pub(crate) fn decisions(&self) -> &Decisions {
+        &self.decisions
+    }
+
+    pub(crate) fn enforcement(&self) -> &Enforcement {
+        &self.enforcement
+    }
+
+    pub(crate) fn enforcement_mut(&mut self) -> &mut Enforcement {
+        &mut self.enforcement
+    }
+
+    /// Ends a contract.
+    pub(crate) fn end(&mut self, serial: u64) {
+        let grant = self.enforcement.contracts().get(serial).filter(|grant| !grant.is_ended);
+        let Some(grant) = grant else { return };
+        self.tenants.subtract(&grant.id.tenant, &grant.order.contract);
+        self.enforcement.end(serial);
+    }
+
+    /// The time has come at which a contract starts or ends.
+    pub(crate) fn start_or_end(&mut self, serial: u64) {
+        let Some(grant) = self.enforcement.contracts().get(serial) else { return };
+        if grant.order.ends.is_some_and(|ends| ends <= self.enforcement.now().wall) {
+            self.end(serial);
+        } else {
+            self.enforcement.advance(serial);
+        }
+    }
+
+    /// Remembers a decision; its number.
+    fn record(&mut self, id: &Id, order: Order, request: Request, decided: Decided) -> u64 {
+        let at = self.enforcement.now().wall;
+        let number = self.enforcement.journal_mut().next_decision();
+        self.decisions.push(DecisionRecord { number, at, id: id.clone(), order, request, decided });
+        number
+    }
+
+    /// The contracts that a decision has moved run elsewhere from now on; which they are.
+    fn book_moves(&mut self, decision: &Decision) -> Vec<Id> {
+        let mut moved: Vec<Id> = Vec::new();
+        for one in &decision.moved {
+            let serial = self.enforcement.book().owner(one.flow);
+            let Some(grant) = self.enforcement.contracts().get(serial) else { continue };
+            let id = grant.id.clone();
+            // Not from the ledger: in a list that is decided together, the flow may have got other terms after its move.
+            let request = wayleave_schemes::request(&grant.order.contract, &self.model);
+            let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
+            let reservation = Reservation { demand, route: one.from.clone(), placed: one.placed };
+            let enforcement = &mut self.enforcement;
+            // Its own pending releases count, too: only its latest reservation was checked beside the new one.
+            let waits_for = enforcement.must_wait_for(std::slice::from_ref(&one.to), None, Freed::Uncertain);
+            let reserved = Reserved { reservations: vec![reservation], deadline: request.deadline, is_pinned: false };
+            enforcement.leave_next(serial, reserved);
+            let bound = enforcement.book().placement().promised(one.flow);
+            if let Some(bound) = bound
+                && let Some(grant) = enforcement.contracts_mut().get_mut(serial)
+            {
+                grant.bound = bound;
+            }
+            enforcement.run(serial, waits_for);
+            enforcement.advance(serial);
+            if let Some(grant) = enforcement.contracts().get(serial) {
+                let (revision, detail) = (grant.revision, format!("bound {}", grant.bound));
+                let tenant = Some(id.tenant.clone());
+                enforcement.journal_mut().event(EventKind::Rerouted, &id.to_string(), tenant, revision, detail);
+            }
+            if !moved.contains(&id) {
+                moved.push(id);
+            }
+        }
+        moved
+    }
+}

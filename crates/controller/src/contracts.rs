@@ -1,0 +1,61 @@
+//! The contracts that were admitted and have not been forgotten: by serial number and by name.
+
+use std::collections::BTreeMap;
+
+use wayleave_protocol::Id;
+
+use crate::grant::Grant;
+
+/// All contracts, those included that are being released.
+#[derive(Default)]
+pub(crate) struct Contracts {
+    by_serial: BTreeMap<u64, Grant>,
+    /// The contract that has the name now.
+    by_id: BTreeMap<Id, u64>,
+}
+
+impl Contracts {
+    pub(crate) fn get(&self, serial: u64) -> Option<&Grant> {
+        self.by_serial.get(&serial)
+    }
+
+    pub(crate) fn get_mut(&mut self, serial: u64) -> Option<&mut Grant> {
+        self.by_serial.get_mut(&serial)
+    }
+
+    /// The contract of this name; the last that had it, while its reservation is held.
+    pub(crate) fn named(&self, id: &Id) -> Option<&Grant> {
+        self.get(*self.by_id.get(id)?)
+    }
+
+    /// In the order of their serial numbers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Grant> {
+        self.by_serial.values()
+    }
+
+    /// In the order of their names, without those whose name another contract has now.
+    pub(crate) fn iter_named(&self) -> impl Iterator<Item = &Grant> {
+        self.by_id.values().filter_map(|&serial| self.get(serial))
+    }
+
+    /// Serial numbers of the contracts for which something holds.
+    pub(crate) fn serials(&self, holds: impl Fn(&Grant) -> bool) -> Vec<u64> {
+        self.iter().filter(|grant| holds(grant)).map(|grant| grant.serial).collect()
+    }
+
+    /// Adds a contract; the latest of several with one name has the name.
+    pub(crate) fn insert(&mut self, grant: Grant) {
+        if self.by_id.get(&grant.id).is_none_or(|&other| other < grant.serial) {
+            self.by_id.insert(grant.id.clone(), grant.serial);
+        }
+        self.by_serial.insert(grant.serial, grant);
+    }
+
+    pub(crate) fn remove(&mut self, serial: u64) {
+        if let Some(grant) = self.by_serial.remove(&serial)
+            && self.by_id.get(&grant.id) == Some(&serial)
+        {
+            self.by_id.remove(&grant.id);
+        }
+    }
+}

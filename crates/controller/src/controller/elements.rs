@@ -1,0 +1,129 @@
+//! Links and nodes that fail, by declaration or as agents see it, and that are repaired.
+
+use std::collections::BTreeSet;
+
+use wayleave_topology::{LinkId, NodeId, NodeKind};
+
+use super::Controller;
+use crate::admission::Consequences;
+use crate::command::{ElementName, Fault, Outcome, Reply};
+use crate::elements::{Down, links_of};
+use crate::event::EventKind;
+use crate::journal::Dirty;
+
+impl Controller {
+    pub(crate) fn set_element(&mut self, element: ElementName, down: Option<String>) -> Result<Reply, Fault> {
+        let element = self.one_name(element)?;
+        let is_up = down.is_none();
+        let seen = self.elements.get(&element).map(|down| down.seen().clone()).unwrap_or_default();
+        let reply = self.turn(&element, Down::of(down, seen));
+        // What its agent saw last is outdated: it begins a new session.
+        if let ElementName::Node(name) = element
+            && !is_up
+        {
+            self.forget_what_is_seen(&name, &BTreeSet::new());
+        }
+        Ok(reply)
+    }
+
+    /// The agent of a node sees which of its links have no carrier.
+    pub(crate) fn see(&mut self, name: &str, epoch: u64, without_carrier: Vec<String>) -> Result<Reply, Fault> {
+        let node = self.node(name)?;
+        self.enforcement().check_epoch(node, epoch)?;
+        let mut cables = BTreeSet::new();
+        for link in without_carrier {
+            let of = |link: LinkId| [self.network.link(link).from, self.network.link(link).to].contains(&node);
+            match self.network.find_link(&link) {
+                Some(id) if of(id) => cables.insert(self.one_name(ElementName::Link(link))?),
+                _ => {
+                    let message = format!("{link} is no link of {name}: a node can speak of its own links");
+                    return Err(Fault::Invalid { field: "withoutCarrier", message });
+                }
+            };
+        }
+        self.forget_what_is_seen(name, &cables);
+        for cable in cables {
+            let before = self.elements.get(&cable).cloned().unwrap_or_default();
+            if !before.seen().contains(name) {
+                self.turn(&cable, Some(before.seen_by(name)));
+            }
+        }
+        Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal().revision() })
+    }
+
+    /// What a node saw does not count any more, but for these.
+    fn forget_what_is_seen(&mut self, name: &str, still: &BTreeSet<ElementName>) {
+        for element in self.elements.seen_by(name).into_iter().filter(|element| !still.contains(element)) {
+            let down = self.elements.get(&element).cloned().and_then(|down| down.not_seen_by(name));
+            self.turn(&element, down);
+        }
+    }
+
+    /// An element is down for these reasons from now on, or not down.
+    fn turn(&mut self, element: &ElementName, down: Option<Down>) -> Reply {
+        let mut consequences = Consequences::default();
+        let is_down = down.is_some();
+        let why = down.as_ref().map(|down| down.why().to_owned()).unwrap_or_default();
+        let was_down = self.elements.set(element.clone(), down);
+        self.journal_mut().mark(Dirty::Down(element.clone()));
+        if was_down != is_down {
+            let revision = self.journal_mut().next_revision();
+            let kind = if is_down { EventKind::Down } else { EventKind::Up };
+            self.journal_mut().event(kind, &element.to_string(), None, revision, why);
+            let turned = self.turn_links(element);
+            if is_down {
+                self.has_failed(element, &turned, &mut consequences);
+            } else {
+                self.admission.restore(&mut consequences);
+            }
+        }
+        let Consequences { rerouted, degraded, restored } = consequences;
+        Reply::Changed { rerouted, degraded, restored }
+    }
+
+    fn has_failed(&mut self, element: &ElementName, closed: &[LinkId], consequences: &mut Consequences) {
+        // First, so that the releases of its contracts are pending.
+        let displaced = self.admission.displace(closed);
+        let silent = match element {
+            ElementName::Node(name) => self.network.find_node(name).map(|node| self.enforcement_mut().silence(node)),
+            ElementName::Link(_) => None,
+        };
+        self.admission.place_displaced(displaced, &element.to_string(), consequences);
+        silent.into_iter().flatten().for_each(|serial| self.enforcement_mut().advance(serial));
+    }
+
+    /// A cable has one name, whichever direction was meant.
+    fn one_name(&self, element: ElementName) -> Result<ElementName, Fault> {
+        match element {
+            ElementName::Node(name) => self.node(&name).map(|_| ElementName::Node(name)),
+            ElementName::Link(name) => match self.network.find_link(&name) {
+                Some(link) => Ok(ElementName::Link(self.network.link(self.network.cable(link)).name.clone())),
+                None => Err(Fault::NotFound { what: "link", name }),
+            },
+        }
+    }
+
+    /// Closes and opens the links of an element, as all that is down asks for; those that changed.
+    pub(super) fn turn_links(&mut self, element: &ElementName) -> Vec<LinkId> {
+        let down = self.elements.links(&self.network);
+        let mut turned = Vec::new();
+        for link in links_of(&self.network, element) {
+            let is_closed = down.contains(&link);
+            if self.ledger().is_closed(link) != is_closed {
+                self.enforcement_mut().book_mut().turn(link, is_closed);
+                turned.push(link);
+            }
+        }
+        turned
+    }
+
+    /// Whether a switch or host is down itself, not only its links.
+    pub fn is_down(&self, node: NodeId) -> bool {
+        self.elements.get(&ElementName::Node(self.network.node(node).name.clone())).is_some()
+    }
+
+    /// Whether a node is a switch.
+    pub fn is_switch(&self, node: NodeId) -> bool {
+        self.network.node(node).kind == NodeKind::Switch
+    }
+}

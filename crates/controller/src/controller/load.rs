@@ -1,0 +1,290 @@
+//! From records to a controller that goes on where another one stopped.
+//!
+//! Every promise is derived again: each queue has to keep its budget and its buffer with what is reserved, and each contract's route its
+//! deadline. Records that contradict one another, or the network, are errors: without a controller no promise is broken, while one with
+//! unproven promises may break them.
+
+use serde::de::DeserializeOwned;
+use wayleave_contracts::vm_mac;
+use wayleave_protocol::contract::State;
+use wayleave_protocol::{DEFAULT_TENANT, Id};
+use wayleave_topology::Network;
+use wayleave_units::{Time, WallTime};
+
+use super::Controller;
+use crate::admission::Admission;
+use crate::answers::{Answers, Remembered};
+use crate::book::{Book, Reserved};
+use crate::command::ElementName;
+use crate::elements::{Down, Elements, links_of};
+use crate::enforcement::Enforcement;
+use crate::grant::Grant;
+use crate::journal::Counters;
+use crate::load_error::LoadError;
+use crate::macs;
+use crate::output::Kind;
+use crate::record::{ContractRecord, DownRecord, Missing, NodeRecord, ReleaseRecord, TenantRecord, VmRecord, reserved};
+use crate::releases::{PendingRelease, Phase};
+use crate::setup::Setup;
+use crate::shares::in_shares;
+use crate::tokens::{Token, Tokens};
+use crate::vms::{VmState, Vms};
+
+/// What is to be reserved again, in the order in which it was placed.
+struct Again {
+    placed: u64,
+    reserved: Reserved,
+    serial: u64,
+    /// The number of the pending release that holds it, if one does.
+    release: Option<u64>,
+}
+
+impl Controller {
+    /// Goes on from these records (kind, key, body), in any order; with none, from nothing.
+    ///
+    /// # Errors
+    /// If they cannot all be kept.
+    pub fn load<'a>(
+        setup: &Setup,
+        wall: WallTime,
+        records: impl IntoIterator<Item = (Kind, &'a str, &'a str)>,
+    ) -> Result<Self, LoadError> {
+        let Some(book) = Book::new((setup.scheme)()) else { return Err(LoadError::NoQueues) };
+        let mut controller = Self {
+            network: setup.network.clone(),
+            tokens: Tokens::default(),
+            vms: Vms::new(&setup.network),
+            elements: Elements::default(),
+            answers: Answers::default(),
+            admission: Admission::new(setup.model, Enforcement::new(setup, book, wall)),
+        };
+        let (mut again, mut contracts) = (Vec::new(), Vec::new());
+        for (kind, key, body) in records {
+            match kind {
+                Kind::Contract => contracts.push((key, body)),
+                _ => controller.read(kind, key, body, &mut again)?,
+            }
+        }
+        controller.read_contracts(&contracts, &mut again)?;
+        controller.reserve_again(again)?;
+        controller.connect()?;
+        controller.close_what_is_down();
+        controller.prove()?;
+        controller.journal_mut().next_generation();
+        let (tenants, journal) = controller.admission.tenants_mut();
+        tenants.insert_default(journal);
+        controller.enforcement_mut().resume();
+        controller.admission.retry_later();
+        Ok(controller)
+    }
+
+    fn read(&mut self, kind: Kind, key: &str, body: &str, again: &mut Vec<Again>) -> Result<(), LoadError> {
+        match kind {
+            Kind::Controller => self.journal_mut().restore(parse::<Counters>(kind, key, body)?),
+            Kind::Tenant => {
+                let record = parse::<TenantRecord>(kind, key, body)?;
+                self.admission.tenants_mut().0.insert(key.to_owned(), record.quota(), record.revision);
+            }
+            Kind::Token => self.tokens.insert(key.to_owned(), parse::<Token>(kind, key, body)?),
+            Kind::Vm => {
+                let record = parse::<VmRecord>(kind, key, body)?;
+                let id = Id::parse(key, DEFAULT_TENANT).map_err(|error| unreadable(kind, key, error.to_string()))?;
+                let Some(host) = self.network.find_node(&record.host) else {
+                    return Err(LoadError::Missing { record: format!("VM {id}"), what: "node", name: record.host });
+                };
+                let mac = record.mac.as_deref().map(vm_mac).transpose();
+                let mac = mac.map_err(|error| unreadable(kind, key, error.to_string()))?;
+                let mac = mac.unwrap_or_else(|| macs::of(&id));
+                self.vms.insert(id, VmState { host, mac, revision: record.revision });
+            }
+            Kind::Contract => self.read_contracts(&[(key, body)], again)?,
+            Kind::Release => self.read_release(key, body, again)?,
+            Kind::Down => {
+                let record = parse::<DownRecord>(kind, key, body)?;
+                let link = record.link.map(ElementName::Link);
+                let Some(element) = link.or(record.node.map(ElementName::Node)) else {
+                    return Err(unreadable(kind, key, "a link or a node is expected".to_owned()));
+                };
+                // What the network no longer has cannot be down.
+                if !links_of(&self.network, &element).is_empty()
+                    && let Some(down) = Down::of(record.why, record.seen)
+                {
+                    self.elements.set(element, Some(down));
+                }
+            }
+            Kind::Node => {
+                let record = parse::<NodeRecord>(kind, key, body)?;
+                if let Some(node) = self.network.find_node(key) {
+                    let state = self.enforcement_mut().nodes_mut().entry(node);
+                    (state.epoch, state.is_set_up) = (record.epoch, record.set_up);
+                }
+            }
+            Kind::Answer => {
+                self.answers.insert(key.to_owned(), parse::<Remembered>(kind, key, body)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Contracts are what there is most of, and each can be read without the others: several threads do.
+    fn read_contracts(&mut self, records: &[(&str, &str)], again: &mut Vec<Again>) -> Result<(), LoadError> {
+        let network = &*self.network;
+        for read in in_shares(records, |(key, body)| read_contract(network, key, body)) {
+            let (grant, reserved) = read?;
+            again.extend(reserved);
+            // Of several contracts of one name the last one has it; those before are being released.
+            self.admission.enforcement_mut().contracts_mut().insert(grant);
+        }
+        Ok(())
+    }
+
+    fn read_release(&mut self, key: &str, body: &str, again: &mut Vec<Again>) -> Result<(), LoadError> {
+        let record = parse::<ReleaseRecord>(Kind::Release, key, body)?;
+        let number = number(Kind::Release, key)?;
+        let missing = |missing: Missing| LoadError::Missing {
+            record: format!("route {number}, which contract number {} is leaving,", record.serial),
+            what: missing.what,
+            name: missing.name,
+        };
+        let deadline = Time::from_nanos(record.deadline_ns);
+        let reserved = reserved(&self.network, &record.places, deadline, record.pinned).map_err(missing)?;
+        if let Some(placed) = reserved.reservations.iter().map(|one| one.placed).min().filter(|_| record.held) {
+            let reserved = Reserved { is_pinned: true, ..reserved.clone() };
+            again.push(Again { placed, reserved, serial: record.serial, release: Some(number) });
+        }
+        let drain = Time::from_nanos(record.drain_ns);
+        let phase = if record.stopped { Phase::Draining(drain) } else { Phase::Sending };
+        let (serial, until, node) = (record.serial, record.until, record.sender(&self.network).map_err(missing)?);
+        let release = PendingRelease { serial, node, reserved, until, drain, phase, held: None };
+        self.enforcement_mut().insert_loaded_release(number, release, record.held);
+        Ok(())
+    }
+
+    fn reserve_again(&mut self, mut again: Vec<Again>) -> Result<(), LoadError> {
+        again.sort_by_key(|one| one.placed);
+        for one in again {
+            let Some(grant) = self.contracts().get(one.serial) else {
+                let record = format!("a route that was reserved for contract number {}", one.serial);
+                return Err(LoadError::Dangling { record, other: "that contract".to_owned() });
+            };
+            if let Some((link, queue)) = self.unusable(&one.reserved) {
+                let record = format!("contract {}", grant.id);
+                return Err(LoadError::Missing { record, what: "queue", name: format!("{queue} of link {link}") });
+            }
+            let enforcement = self.enforcement_mut();
+            let flow = enforcement.book_mut().put_back(one.reserved, one.serial);
+            match one.release {
+                Some(number) => enforcement.hold_release(number, flow),
+                None => {
+                    if let Some(grant) = enforcement.contracts_mut().get_mut(one.serial) {
+                        grant.flow = flow;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A reserved queue that contracts cannot use.
+    fn unusable(&self, reserved: &Reserved) -> Option<(String, u8)> {
+        let ledger = self.ledger();
+        let mut hops = reserved.reservations.iter().flat_map(|one| &one.route.hops);
+        let hop = hops.find(|hop| usize::from(hop.queue) >= ledger.budgets(hop.link).len())?;
+        Some((self.network.link(hop.link).name.clone(), hop.queue))
+    }
+
+    /// Everything that follows from what was read.
+    fn connect(&mut self) -> Result<(), LoadError> {
+        for (number, release) in self.enforcement().releases().iter() {
+            if self.contracts().get(release.serial).is_none() {
+                let other = format!("contract number {}", release.serial);
+                return Err(LoadError::Dangling { record: format!("the record of route {number}"), other });
+            }
+        }
+        for serial in self.contracts().serials(|_| true) {
+            let missing = self.enforcement_mut().connect(serial).err();
+            let Some(grant) = self.contracts().get(serial) else { continue };
+            let dangling = |other| LoadError::Dangling { record: format!("contract {}", grant.id), other };
+            if let Some(number) = missing {
+                return Err(dangling(format!("route {number}, which it waits for,")));
+            }
+            if grant.is_ended {
+                continue;
+            }
+            let (tenant, contract) = (grant.id.tenant.clone(), grant.order.contract.clone());
+            if !self.admission.tenants_mut().0.count(&tenant, &contract) {
+                let record = format!("contract {}", Id::new(tenant.as_str(), contract.name));
+                return Err(LoadError::Dangling { record, other: format!("tenant {tenant}") });
+            }
+        }
+        Ok(())
+    }
+
+    fn close_what_is_down(&mut self) {
+        let down: Vec<ElementName> = self.elements.iter().map(|(element, _)| element.clone()).collect();
+        for element in down {
+            self.turn_links(&element);
+        }
+    }
+
+    /// Derives every promise again.
+    fn prove(&self) -> Result<(), LoadError> {
+        let ledger = self.ledger();
+        if let Some((_, link)) = self.network.links().find(|&(link, _)| !ledger.keeps(link)) {
+            return Err(LoadError::Overfull { link: link.name.clone() });
+        }
+        for grant in self.contracts().iter() {
+            let Some(flow) = grant.flow else { continue };
+            let (bound, deadline) = (self.enforcement().book().promised(flow), grant.order.contract.deadline);
+            if bound > deadline {
+                return Err(LoadError::TooSlow { id: grant.id.clone(), bound, deadline });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A contract without its flow, and what is to be reserved for it again.
+fn read_contract(network: &Network, key: &str, body: &str) -> Result<(Grant, Option<Again>), LoadError> {
+    let record = parse::<ContractRecord>(Kind::Contract, key, body)?;
+    let serial = number(Kind::Contract, key)?;
+    let id = Id::new(record.tenant.as_str(), record.name.as_str());
+    let missing = |missing: Missing| LoadError::Missing {
+        record: format!("contract {id}"),
+        what: missing.what,
+        name: missing.name,
+    };
+    let order = record.order(network).map_err(missing)?;
+    let is_pinned = order.contract.route.is_some();
+    let reserved = reserved(network, &record.places, order.contract.deadline, is_pinned).map_err(missing)?;
+    let placed = reserved.reservations.iter().map(|one| one.placed).min();
+    let again = placed.map(|placed| Again { placed, reserved, serial, release: None });
+    let grant = Grant {
+        id,
+        serial,
+        order,
+        revision: record.revision,
+        created: WallTime::from_nanos(record.created),
+        decision: record.decision,
+        bound: Time::from_nanos(record.bound_ns),
+        state: State::Released,
+        trouble: record.trouble(),
+        violation: record.violation(),
+        flow: None,
+        is_ended: record.ended,
+        sender: record.sender(),
+    };
+    Ok((grant, again))
+}
+
+fn parse<T: DeserializeOwned>(kind: Kind, key: &str, body: &str) -> Result<T, LoadError> {
+    serde_json::from_str(body).map_err(|error| unreadable(kind, key, error.to_string()))
+}
+
+fn unreadable(kind: Kind, key: &str, message: String) -> LoadError {
+    LoadError::Unreadable { kind: kind.name(), key: key.to_owned(), message }
+}
+
+fn number(kind: Kind, key: &str) -> Result<u64, LoadError> {
+    key.parse().map_err(|_| unreadable(kind, key, "a number is expected as its key".to_owned()))
+}

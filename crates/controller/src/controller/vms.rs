@@ -1,0 +1,140 @@
+//! Creating, placing and deleting VMs.
+//!
+//! Chameleon puts every VM on a random server (section 4.1.1) and says that placement is outside its scope. Here it can also be
+//! given, or chosen by fit: the host whose lines have most rate left.
+
+use wayleave_contracts::Named;
+use wayleave_protocol::Id;
+use wayleave_topology::{NodeId, NodeKind};
+use wayleave_wire::Mac;
+
+use super::Controller;
+use crate::command::{Check, Fault, Outcome, Reply, VmWish};
+use crate::event::EventKind;
+use crate::grant::Grant;
+use crate::journal::Dirty;
+use crate::macs;
+use crate::vms::VmState;
+
+impl Controller {
+    pub(crate) fn put_vm(&mut self, id: Id, wish: &VmWish, mac: Option<Mac>, check: Check) -> Result<Reply, Fault> {
+        Named::Vm.check(&id.name).map_err(|error| Fault::wrong_name("name", &error))?;
+        self.tenant(&id.tenant)?;
+        let known = self.vms.get(&id);
+        check.hold(known.map(|vm| vm.revision))?;
+        if let Some(vm) = known {
+            // Placed once: a wish that lets the controller choose is fulfilled where it is.
+            let stays = match wish {
+                VmWish::On(host) => self.network.node(vm.host).name == *host,
+                VmWish::Random(_) | VmWish::Fit => true,
+            };
+            if stays && mac.is_none_or(|mac| mac == vm.mac) {
+                return Ok(Reply::Done { outcome: Outcome::Unchanged, revision: vm.revision });
+            }
+            self.check_unused(&id)?;
+        }
+        if self.network.find_node(&id.name).is_some() {
+            let message =
+                format!("{} is the name of a node: choose another, so that contracts say which they mean", id.name);
+            return Err(Fault::Invalid { field: "name", message });
+        }
+        let mac = mac.or(known.map(|vm| vm.mac)).unwrap_or_else(|| macs::of(&id));
+        self.vms.check_free(mac, &id)?;
+        let host = match (wish, known) {
+            (VmWish::Random(_) | VmWish::Fit, Some(vm)) => vm.host,
+            _ => self.choose(wish)?,
+        };
+        let revision = self.journal_mut().next_revision();
+        let outcome = if self.vms.insert(id.clone(), VmState { host, mac, revision }).is_some() {
+            Outcome::Changed
+        } else {
+            Outcome::Created
+        };
+        let detail = format!("on {} with MAC {mac}", self.network.node(host).name);
+        self.journal_mut().event(EventKind::Put, &format!("vm {id}"), Some(id.tenant.clone()), revision, detail);
+        self.journal_mut().mark(Dirty::Vm(id));
+        Ok(Reply::Done { outcome, revision })
+    }
+
+    pub(crate) fn delete_vm(&mut self, id: &Id, check: Check) -> Result<Reply, Fault> {
+        let known = self.vms.get(id);
+        check.hold(known.map(|vm| vm.revision))?;
+        if known.is_none() {
+            return Ok(Reply::Done { outcome: Outcome::Absent, revision: self.journal().revision() });
+        }
+        self.check_unused(id)?;
+        self.vms.remove(id);
+        let revision = self.journal_mut().next_revision();
+        self.journal_mut().event(
+            EventKind::Deleted,
+            &format!("vm {id}"),
+            Some(id.tenant.clone()),
+            revision,
+            String::new(),
+        );
+        self.journal_mut().mark(Dirty::Vm(id.clone()));
+        Ok(Reply::Done { outcome: Outcome::Deleted, revision })
+    }
+
+    /// No contract, not even one that is being released, may have a VM as its end that goes elsewhere.
+    fn check_unused(&self, id: &Id) -> Result<(), Fault> {
+        let uses = |grant: &&Grant| {
+            let order = &grant.order;
+            grant.id.tenant == id.tenant && (order.from == id.name || order.to == id.name)
+        };
+        match self.contracts().iter().find(uses) {
+            Some(grant) => Err(Fault::InUse { what: format!("VM {id}"), by: format!("contract {}", grant.id) }),
+            None => Ok(()),
+        }
+    }
+
+    fn choose(&self, wish: &VmWish) -> Result<NodeId, Fault> {
+        let is_up = |&host: &NodeId| {
+            let links = self.network.links_from(host);
+            links.is_empty() || links.iter().any(|&link| !self.ledger().is_closed(link))
+        };
+        match wish {
+            VmWish::On(name) => {
+                let node = self.network.find_node(name).filter(|&node| self.network.node(node).kind == NodeKind::Host);
+                node.ok_or_else(|| Fault::NotFound { what: "host", name: name.clone() })
+            }
+            VmWish::Random(number) => {
+                let hosts: Vec<NodeId> = self.network.hosts().filter(is_up).collect();
+                let at = number.checked_rem(hosts.len() as u64).unwrap_or(0) as usize;
+                hosts.get(at).copied().ok_or_else(|| no_host(self))
+            }
+            VmWish::Fit => {
+                let mut count = std::collections::BTreeMap::new();
+                for (_, vm) in self.vms.iter() {
+                    *count.entry(vm.host).or_insert(0u64) += 1;
+                }
+                let fewest = |host: &NodeId| count.get(host).copied().unwrap_or(0);
+                let best = self
+                    .network
+                    .hosts()
+                    .filter(is_up)
+                    .max_by_key(|host| (self.spare(*host), std::cmp::Reverse((fewest(host), *host))));
+                best.ok_or_else(|| no_host(self))
+            }
+        }
+    }
+
+    /// The least rate that is left, in and out, over the links of a host that is not full already.
+    fn spare(&self, host: NodeId) -> u64 {
+        let ledger = self.ledger();
+        let left = |links: &[wayleave_topology::LinkId]| {
+            let open = links.iter().filter(|&&link| !ledger.is_closed(link));
+            open.map(|&link| self.network.link(link).rate.saturating_sub(ledger.reserved(link)).bits_per_second()).max()
+        };
+        let (out, into) = (left(self.network.links_from(host)), left(self.network.links_into(host)));
+        out.unwrap_or(0).min(into.unwrap_or(0))
+    }
+}
+
+fn no_host(controller: &Controller) -> Fault {
+    let message = match controller.network.hosts().next() {
+        Some(_) => "every host is down",
+        None => "the network has no hosts",
+    };
+    Fault::Invalid { field: "placement", message: message.to_owned() }
+}

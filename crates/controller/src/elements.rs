@@ -1,0 +1,101 @@
+//! Which links and nodes are down, and why.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wayleave_topology::{LinkId, Network, NodeId};
+
+use crate::command::ElementName;
+
+/// Why something is down: an operator declared it, or agents at its ends see no carrier. It is up when neither holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Down {
+    declared: Option<String>,
+    /// Nodes whose agents see no carrier.
+    seen: BTreeSet<String>,
+    /// Both as a text.
+    why: String,
+}
+
+impl Down {
+    /// `None` if there is no reason.
+    pub(crate) fn of(declared: Option<String>, seen: BTreeSet<String>) -> Option<Self> {
+        let carrier = || {
+            let nodes = Vec::from_iter(seen.iter().map(String::as_str)).join(" and ");
+            (!seen.is_empty()).then(|| format!("no carrier at {nodes}"))
+        };
+        let why = declared.clone().or_else(carrier)?;
+        Some(Self { declared, seen, why })
+    }
+
+    /// The same, seen by one more node.
+    pub(crate) fn seen_by(mut self, node: &str) -> Self {
+        self.seen.insert(node.to_owned());
+        Self::of(self.declared, self.seen).unwrap_or_default()
+    }
+
+    /// The same without what a node saw; `None` if there is no reason left.
+    pub(crate) fn not_seen_by(mut self, node: &str) -> Option<Self> {
+        self.seen.remove(node);
+        Self::of(self.declared, self.seen)
+    }
+
+    pub(crate) fn declared(&self) -> Option<&str> {
+        self.declared.as_deref()
+    }
+
+    pub(crate) fn seen(&self) -> &BTreeSet<String> {
+        &self.seen
+    }
+
+    pub(crate) fn why(&self) -> &str {
+        &self.why
+    }
+}
+
+/// Everything that is down.
+#[derive(Default)]
+pub(crate) struct Elements {
+    down: BTreeMap<ElementName, Down>,
+}
+
+impl Elements {
+    pub(crate) fn get(&self, element: &ElementName) -> Option<&Down> {
+        self.down.get(element)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&ElementName, &Down)> {
+        self.down.iter()
+    }
+
+    /// An element is down from now on, or up; whether it was down before.
+    pub(crate) fn set(&mut self, element: ElementName, down: Option<Down>) -> bool {
+        match down {
+            Some(down) => self.down.insert(element, down).is_some(),
+            None => self.down.remove(&element).is_some(),
+        }
+    }
+
+    /// The elements that a node sees without carrier.
+    pub(crate) fn seen_by(&self, node: &str) -> Vec<ElementName> {
+        self.iter().filter(|(_, down)| down.seen().contains(node)).map(|(element, _)| element.clone()).collect()
+    }
+
+    /// The directed links that are down with all of it.
+    pub(crate) fn links(&self, network: &Network) -> BTreeSet<LinkId> {
+        self.down.keys().flat_map(|element| links_of(network, element)).collect()
+    }
+}
+
+/// The directed links of an element.
+pub(crate) fn links_of(network: &Network, element: &ElementName) -> Vec<LinkId> {
+    match element {
+        ElementName::Link(name) => {
+            let link = network.find_link(name);
+            link.into_iter().flat_map(|link| [Some(link), network.reverse(link)]).flatten().collect()
+        }
+        ElementName::Node(name) => {
+            let of_node = |node: NodeId| [network.links_from(node), network.links_into(node)].concat();
+            network.find_node(name).map(of_node).unwrap_or_default()
+        }
+    }
+}

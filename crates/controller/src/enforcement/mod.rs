@@ -1,0 +1,211 @@
+//! Contracts in force: what is reserved for them, what their senders are told, and what senders have confirmed.
+//!
+//! [`Enforcement`] owns the scheme with its reservations, the contracts, the pending releases, the sessions of nodes and the timers that
+//! belong to them. What a tenant may have and which contract is admitted is decided above (`admission`).
+//!
+//! | file | what |
+//! |---|---|
+//! | `sender` | what a sender is told next, and what follows from its confirmations |
+//! | `waits` | which pending releases a contract has to wait for |
+//! | `release` | ending contracts, and senders that certainly send nothing |
+//! | `session` | sessions of agents, their operations, confirmations and measurements |
+
+mod release;
+mod sender;
+mod session;
+mod waits;
+
+use std::sync::Arc;
+
+use wayleave_contracts::Order;
+use wayleave_ledger::Ledger;
+use wayleave_topology::{FlowId, Network, Route};
+use wayleave_units::{Time, WallTime};
+
+use crate::book::Book;
+use crate::clock::Now;
+use crate::contracts::Contracts;
+use crate::grant::Grant;
+use crate::journal::Journal;
+use crate::nodes::Nodes;
+use crate::releases::{PendingRelease, PendingReleases, Phase};
+use crate::setup::{Setup, Southbound, Timing};
+use crate::timers::{Due, Timers};
+
+pub(crate) use waits::Freed;
+
+/// Contracts in force.
+pub(crate) struct Enforcement {
+    network: Arc<Network>,
+    southbound: Southbound,
+    timing: Timing,
+    book: Book,
+    contracts: Contracts,
+    releases: PendingReleases,
+    nodes: Nodes,
+    timers: Timers,
+    journal: Journal,
+}
+
+impl Enforcement {
+    /// Without contracts.
+    pub(crate) fn new(setup: &Setup, book: Book, wall: WallTime) -> Self {
+        Self {
+            network: setup.network.clone(),
+            southbound: setup.southbound,
+            timing: setup.timing,
+            book,
+            contracts: Contracts::default(),
+            releases: PendingReleases::default(),
+            nodes: Nodes::default(),
+            timers: Timers::default(),
+            journal: Journal::new(wall),
+        }
+    }
+
+    pub(crate) fn book(&self) -> &Book {
+        &self.book
+    }
+
+    pub(crate) fn book_mut(&mut self) -> &mut Book {
+        &mut self.book
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        self.book.ledger()
+    }
+
+    pub(crate) fn contracts(&self) -> &Contracts {
+        &self.contracts
+    }
+
+    pub(crate) fn contracts_mut(&mut self) -> &mut Contracts {
+        &mut self.contracts
+    }
+
+    pub(crate) fn releases(&self) -> &PendingReleases {
+        &self.releases
+    }
+
+    pub(crate) fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    pub(crate) fn nodes_mut(&mut self) -> &mut Nodes {
+        &mut self.nodes
+    }
+
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    pub(crate) fn journal_mut(&mut self) -> &mut Journal {
+        &mut self.journal
+    }
+
+    pub(crate) fn now(&self) -> Now {
+        self.journal.now()
+    }
+
+    /// The timer that is due next, by the steady clock.
+    pub(crate) fn pop_due(&mut self) -> Option<Due> {
+        self.timers.pop(self.now().steady)
+    }
+
+    /// The contract that starts or ends next, by the calendar.
+    pub(crate) fn pop_start_or_end(&mut self) -> Option<u64> {
+        self.timers.pop_wall(self.now().wall)
+    }
+
+    /// When the next timer is due, by each of the clocks.
+    pub(crate) fn next_due(&self) -> (Option<Time>, Option<WallTime>) {
+        self.timers.next()
+    }
+
+    /// Sets the timers for the start and the end of a contract.
+    pub(crate) fn schedule(&mut self, serial: u64, order: &Order) {
+        let wall = self.now().wall;
+        for time in [order.starts.filter(|&starts| starts > wall), order.ends].into_iter().flatten() {
+            self.timers.at_wall(time, serial);
+        }
+    }
+
+    /// Tries failed contracts again after a while, unless that is planned already.
+    pub(crate) fn schedule_retry(&mut self) {
+        if !self.timers.has(Due::Retry) {
+            self.timers.at(self.now().steady + self.timing.retry_every, Due::Retry);
+        }
+    }
+
+    /// The routes that a contract has reserved, each with its flow; the longest first.
+    pub(crate) fn routes(&self, grant: &Grant) -> Vec<(FlowId, Route)> {
+        let held = || self.releases.of(grant.serial).filter_map(|(_, release)| release.held).last();
+        let Some(flow) = grant.flow.or_else(held) else { return Vec::new() };
+        let placement = self.book.placement();
+        let route = |flow| Some((flow, placement.ledger().flow(flow)?.route.clone()));
+        placement.routes_of(flow).into_iter().filter_map(route).collect()
+    }
+
+    /// Takes over a pending release from a record. What was under way gets its whole time again, since the steady clock starts at zero after a restart.
+    pub(crate) fn insert_loaded_release(&mut self, number: u64, release: PendingRelease, was_held: bool) {
+        if let Phase::Draining(empty) = release.phase {
+            self.timers.at(empty, Due::Empty(number));
+        }
+        self.releases.insert_loaded(number, release, was_held);
+    }
+
+    /// The flow that holds a release that was loaded.
+    pub(crate) fn hold_release(&mut self, number: u64, flow: Option<FlowId>) {
+        self.releases.hold(number, flow);
+    }
+
+    /// Everything that follows from the records of a contract. The first pending release that it waits for and that is not there is an
+    /// error.
+    pub(crate) fn connect(&mut self, serial: u64) -> Result<(), u64> {
+        let (confirms, now) = (self.confirms(), self.now().steady);
+        let Some(grant) = self.contracts.get_mut(serial) else { return Ok(()) };
+        for &number in &grant.sender.waits_for {
+            if self.releases.get(number).is_none() {
+                return Err(number);
+            }
+            self.releases.add_waiter(number, serial);
+        }
+        if grant.sender.is_waited_for() && confirms {
+            self.nodes.expect(grant.sender(), serial);
+            if let Some(told) = grant.sender.told {
+                self.timers.at(now + self.timing.confirm_within, Due::Confirmed(serial, told.version));
+            }
+        }
+        if grant.violation.is_some() {
+            self.timers.at(now + self.timing.heal_after, Due::Healed(serial));
+        }
+        let (starts, ends) = (grant.order.starts, grant.order.ends);
+        for time in [starts, ends].into_iter().flatten().filter(|_| !grant.is_ended) {
+            self.timers.at_wall(time, serial);
+        }
+        if let Some(flow) = grant.flow.filter(|_| grant.is_failed()) {
+            self.book.pin(flow, true);
+        }
+        grant.state = grant.state_now(confirms);
+        Ok(())
+    }
+
+    /// Goes on after everything was loaded: what was left undone, and what has become due meanwhile.
+    pub(crate) fn resume(&mut self) {
+        for serial in self.contracts.serials(|_| true) {
+            let told = self.contracts.get(serial).and_then(|grant| grant.sender.told);
+            // Without agents there is no confirmation to wait for, even if the controller before this one had agents.
+            if let Some(told) = told.filter(|_| !self.confirms()) {
+                self.has_done(serial, told.version);
+            }
+            let is_idle = self.contracts.get(serial).is_some_and(|grant| {
+                !grant.is_ended
+                    && grant.sender.stop.is_none()
+                    && grant.sender.told.map(|told| told.version) == grant.sender.run
+            });
+            if !is_idle {
+                self.advance(serial);
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Ending contracts, and senders that certainly send nothing.
+
+use super::Enforcement;
+use crate::journal::Dirty;
+use crate::releases::{PendingRelease, Phase};
+
+impl Enforcement {
+    /// Ends a contract: its sender is told to stop, and its reservation is held until its last packets have left.
+    pub(crate) fn end(&mut self, serial: u64) {
+        let Some(grant) = self.contracts.get_mut(serial) else { return };
+        if std::mem::replace(&mut grant.is_ended, true) {
+            return;
+        }
+        let may_run = grant.sender.may_run();
+        grant.sender.run = None;
+        let stop = grant.sender.next_version();
+        grant.sender.stop = Some(stop);
+        let (flow, node, has_route) = (grant.flow.take(), grant.sender(), grant.order.contract.route.is_some());
+        if let Some(flow) = flow {
+            match self.book.reserved(flow, has_route).filter(|_| may_run) {
+                Some(reserved) => {
+                    // What is held for its last packets must not be moved.
+                    self.book.pin(flow, true);
+                    let drain = self.book.promised(flow);
+                    let number = self.journal.next_release();
+                    let (until, phase, held) = (stop, Phase::Sending, Some(flow));
+                    self.releases.insert(number, PendingRelease { serial, node, reserved, until, drain, phase, held });
+                    self.journal.mark(Dirty::Release(number));
+                }
+                // Nothing was ever sent: no packet can be under way.
+                None => self.book.release(flow),
+            }
+        }
+        self.touch(serial);
+        self.advance(serial);
+    }
+
+    /// The sender of a contract certainly sends nothing: it is down, or its rule is gone.
+    pub(crate) fn is_silent(&mut self, serial: u64) {
+        self.note_silence(serial);
+        self.advance(serial);
+    }
+
+    /// The same, before anything is told again.
+    pub(crate) fn note_silence(&mut self, serial: u64) {
+        // What it sent last may be under way, and what it sends on may be given to others before it is told to send again.
+        let sent =
+            self.contracts.get(serial).and_then(|grant| Some((grant.flow?, grant.is_pinned(), grant.sender.told?)));
+        if let Some((flow, is_pinned, told)) = sent
+            && let Some(reserved) = self.book.reserved(flow, is_pinned)
+        {
+            self.leave(serial, reserved, told.version);
+        }
+        let Some(grant) = self.contracts.get_mut(serial) else { return };
+        grant.sender.told = None;
+        grant.sender.confirmed = None;
+        grant.sender.asked = None;
+        self.nodes.expect_no_more(grant.sender(), serial);
+        self.journal.mark(Dirty::Contract(serial));
+        let left: Vec<u64> = self.releases.of(serial).map(|(number, _)| number).collect();
+        self.stopped(&left);
+    }
+}

@@ -1,0 +1,265 @@
+//! What senders are told, in an order that never breaks a promise.
+//!
+//! | what changes | what the sender is told | what waits |
+//! |---|---|---|
+//! | a new contract | run | until the pending releases on its links that are free in the ledger are complete |
+//! | it is moved | run the new rule | its old reservation is free at once; a contract that needs the capacity waits until the old route is empty |
+//! | other terms, beside the old ones | the same | the same |
+//! | other terms in place of the old ones, and packets under way fit beside them | the same | the same |
+//! | other terms in place of the old ones otherwise | stop; when the old route is empty, run | the same, and its own new rule |
+//! | it is deleted | stop | its reservation, until its route is empty |
+//! | an element that it needs fails, another route is found | as with other terms in place of the old ones | the same |
+//! | no other route is found | stop | the same |
+
+use std::collections::BTreeSet;
+
+use wayleave_protocol::contract::State;
+use wayleave_topology::{NodeKind, Route};
+
+use super::Enforcement;
+use crate::book::Reserved;
+use crate::event::EventKind;
+use crate::grant::{Grant, Told, Trouble, Violation};
+use crate::journal::Dirty;
+use crate::releases::{PendingRelease, Phase};
+use crate::setup::Southbound;
+use crate::timers::Due;
+
+impl Enforcement {
+    /// Whether senders say what they have done.
+    pub(crate) fn confirms(&self) -> bool {
+        self.southbound != Southbound::Assumed
+    }
+
+    /// A contract gives a reservation up with the next version of its rule.
+    pub(crate) fn leave_next(&mut self, serial: u64, reserved: Reserved) -> Option<u64> {
+        let next = self.contracts.get(serial)?.sender.version + 1;
+        self.leave(serial, reserved, next)
+    }
+
+    /// A contract gives a reservation up: nothing is sent there any more once its sender has the version `until`. The number of the
+    /// pending release; `None` if nothing was ever sent there.
+    pub(crate) fn leave(&mut self, serial: u64, reserved: Reserved, until: u64) -> Option<u64> {
+        let grant = self.contracts.get(serial).filter(|grant| grant.sender.may_run())?;
+        let bound = |route: &Route| self.book.placement().bound(route);
+        let drain = reserved.reservations.iter().map(|one| bound(&one.route)).max()?;
+        let node = grant.sender();
+        let number = self.journal.next_release();
+        let phase = Phase::Sending;
+        self.releases.insert(number, PendingRelease { serial, node, reserved, until, drain, phase, held: None });
+        self.journal.mark(Dirty::Release(number));
+        Some(number)
+    }
+
+    /// A contract runs on a new reservation, once some pending releases are complete.
+    ///
+    /// Its sender stops first if the contract waits for a route on which it still sends, or if its sender was never told of the
+    /// reservation in between. A contract that waits for it then waits for a stop, which waits for nothing; so no cycle of waiting
+    /// contracts can form.
+    pub(crate) fn run(&mut self, serial: u64, waits_for: BTreeSet<u64>) {
+        let Some(grant) = self.contracts.get(serial) else { return };
+        let (told, version) = (grant.sender.told.map_or(0, |told| told.version), grant.sender.version);
+        let holds_up = |(number, release): (u64, &PendingRelease)| {
+            let is_sent_on = release.phase == Phase::Sending && told < release.until;
+            is_sent_on && (release.until <= version || waits_for.contains(&number))
+        };
+        let stops_first = self.releases.of(serial).any(holds_up);
+        let Some(grant) = self.contracts.get_mut(serial) else { return };
+        grant.sender.stop = stops_first.then(|| grant.sender.next_version());
+        let version = grant.sender.next_version();
+        grant.sender.run = Some(version);
+        grant.sender.since = version;
+        grant.sender.waits_for = waits_for.iter().copied().collect();
+        for number in waits_for {
+            self.releases.add_waiter(number, serial);
+        }
+        self.touch(serial);
+    }
+
+    /// The contract has changed: a new revision, and its record is to be written.
+    pub(crate) fn touch(&mut self, serial: u64) {
+        let revision = self.journal.next_revision();
+        if let Some(grant) = self.contracts.get_mut(serial) {
+            grant.revision = revision;
+        }
+        self.journal.mark(Dirty::Contract(serial));
+    }
+
+    /// Tells the sender of a contract what can be told now, and announces what state the contract is in.
+    pub(crate) fn advance(&mut self, serial: u64) {
+        while let Some(told) = self.next_step(serial) {
+            let Some(grant) = self.contracts.get_mut(serial) else { return };
+            grant.sender.told = Some(told);
+            self.journal.mark(Dirty::Contract(serial));
+            if self.confirms() {
+                let now = self.now().steady;
+                if let Some(grant) = self.contracts.get_mut(serial) {
+                    grant.sender.asked = Some(now);
+                }
+                if let Some(node) = self.contracts.get(serial).map(Grant::sender) {
+                    self.nodes.expect(node, serial);
+                }
+                self.timers.at(now + self.timing.confirm_within, Due::Confirmed(serial, told.version));
+            } else {
+                self.has_done(serial, told.version);
+            }
+        }
+        self.finish(serial);
+        self.announce(serial);
+    }
+
+    /// What the sender of a contract can be told now, if anything.
+    fn next_step(&mut self, serial: u64) -> Option<Told> {
+        let grant = self.contracts.get_mut(serial)?;
+        let sender = &mut grant.sender;
+        if let Some(stop) = sender.stop {
+            match sender.told {
+                // It was never told to send: there is nothing to stop.
+                None => sender.stop = None,
+                Some(told) if told.version < stop => return Some(Told { version: stop, runs: false }),
+                Some(_) => {}
+            }
+        }
+        let grant = self.contracts.get(serial)?;
+        let sender = &grant.sender;
+        let run = sender.run.filter(|&run| sender.told.is_none_or(|told| told.version < run))?;
+        let to_come = grant.order.starts.filter(|&starts| starts > self.now().wall);
+        let may = sender.waits_for.is_empty() && to_come.is_none() && self.switches_are_set_up(serial);
+        // The calendar may have been past the start before, and jumped back.
+        if let Some(starts) = to_come {
+            self.timers.at_wall(starts, serial);
+        }
+        may.then_some(Told { version: run, runs: true })
+    }
+
+    /// Whether every switch on the way of a contract forwards by tags.
+    fn switches_are_set_up(&self, serial: u64) -> bool {
+        if self.southbound != Southbound::HostsAndSwitches {
+            return true;
+        }
+        let Some(grant) = self.contracts.get(serial) else { return false };
+        let routes = self.routes(grant);
+        let mut ends = routes.iter().flat_map(|(_, route)| route.hops.iter().map(|hop| self.network.link(hop.link).to));
+        ends.all(|node| {
+            let is_set_up = || self.nodes.get(node).is_some_and(|state| state.is_set_up);
+            self.network.node(node).kind == NodeKind::Host || is_set_up()
+        })
+    }
+
+    /// The sender of a contract has carried out a version.
+    pub(crate) fn has_done(&mut self, serial: u64, version: u64) {
+        let Some(grant) = self.contracts.get_mut(serial) else { return };
+        let Some(told) = grant.sender.told else { return };
+        if told.version == version && grant.sender.confirmed != Some(told) {
+            grant.sender.confirmed = Some(told);
+            grant.sender.asked = None;
+            if grant.trouble == Some(Trouble::Unconfirmed) {
+                grant.trouble = None;
+            }
+            self.nodes.expect_no_more(grant.sender(), serial);
+            self.journal.mark(Dirty::Contract(serial));
+        }
+        let left: Vec<u64> =
+            self.releases.of(serial).filter(|(_, one)| one.until <= version).map(|(number, _)| number).collect();
+        self.stopped(&left);
+    }
+
+    /// Nothing is sent on these routes any more: they are empty after the time that packets take there at most.
+    pub(crate) fn stopped(&mut self, left: &[u64]) {
+        for &number in left {
+            let Some(release) = self.releases.get(number).filter(|release| release.phase == Phase::Sending) else {
+                continue;
+            };
+            let empty = self.now().steady + release.drain;
+            self.releases.set_phase(number, Phase::Draining(empty));
+            self.timers.at(empty, Due::Empty(number));
+            self.journal.mark(Dirty::Release(number));
+        }
+    }
+
+    /// A release is complete: the reservation is free, and contracts that waited for it go on.
+    pub(crate) fn emptied(&mut self, number: u64) {
+        let Some(release) = self.releases.remove(number) else { return };
+        self.journal.mark(Dirty::Release(number));
+        if let Some(flow) = release.held {
+            self.book.release(flow);
+        }
+        for serial in self.releases.take_waiters(number) {
+            if let Some(grant) = self.contracts.get_mut(serial) {
+                grant.sender.waits_for.retain(|&other| other != number);
+                self.journal.mark(Dirty::Contract(serial));
+            }
+            self.advance(serial);
+        }
+        self.advance(release.serial);
+    }
+
+    /// Forgets a contract that was deleted, once nothing of it is left.
+    fn finish(&mut self, serial: u64) {
+        let Some(grant) = self.contracts.get(serial) else { return };
+        if !grant.is_ended || grant.sender.is_waited_for() || self.releases.of(serial).next().is_some() {
+            return;
+        }
+        let (id, revision) = (grant.id.clone(), grant.revision);
+        for number in grant.sender.waits_for.clone() {
+            self.releases.remove_waiter(number, serial);
+        }
+        self.contracts.remove(serial);
+        self.journal.mark(Dirty::Contract(serial));
+        self.journal.event(EventKind::Gone, &id.to_string(), Some(id.tenant.clone()), revision, String::new());
+    }
+
+    /// Tells watchers of the state of a contract, if it is another one.
+    pub(crate) fn announce(&mut self, serial: u64) {
+        let confirm = self.confirms();
+        let Some(grant) = self.contracts.get_mut(serial) else { return };
+        let state = grant.state_now(confirm);
+        if state == grant.state {
+            return;
+        }
+        grant.state = state;
+        self.touch(serial);
+        let Some(grant) = self.contracts.get(serial) else { return };
+        let (kind, detail) = match state {
+            State::Pending => (EventKind::Pending, pending(grant)),
+            State::Admitted => (EventKind::Admitted, format!("bound {}", grant.bound)),
+            State::Enforced => (EventKind::Enforced, format!("bound {}", grant.bound)),
+            State::Degraded => (EventKind::Degraded, grant.trouble.as_ref().map(trouble).unwrap_or_default()),
+            State::Violated => (EventKind::Violated, grant.violation.map(violation).unwrap_or_default()),
+            State::Released => (EventKind::Released, String::new()),
+        };
+        let (id, revision) = (grant.id.clone(), grant.revision);
+        self.journal.event(kind, &id.to_string(), Some(id.tenant.clone()), revision, detail);
+    }
+
+    /// A sender has not confirmed a version in time.
+    pub(crate) fn overdue(&mut self, serial: u64, version: u64) {
+        let Some(grant) = self.contracts.get_mut(serial) else { return };
+        let is_late = grant.sender.is_waited_for() && grant.sender.told.is_some_and(|told| told.version == version);
+        if !is_late || grant.is_ended || grant.trouble.is_some() {
+            return;
+        }
+        grant.trouble = Some(Trouble::Unconfirmed);
+        self.journal.mark(Dirty::Contract(serial));
+        self.announce(serial);
+    }
+}
+
+fn pending(grant: &Grant) -> String {
+    match grant.sender.waits_for.len() {
+        0 => grant.order.starts.map_or_else(String::new, |starts| format!("starts at {starts}")),
+        1 => "a route that was left has to be empty first".to_owned(),
+        many => format!("{many} routes that were left have to be empty first"),
+    }
+}
+
+fn trouble(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Failed { element, why, .. } => format!("{element} is down: {why}"),
+        Trouble::Unconfirmed => "its host has not confirmed its rule in time".to_owned(),
+    }
+}
+
+fn violation(violation: Violation) -> String {
+    format!("{} packets came too late, the latest after {}", violation.packets, violation.worst)
+}

@@ -1,0 +1,217 @@
+//! The agents of nodes: their sessions, what they have still to do, and what they report.
+
+use std::collections::BTreeMap;
+
+use wayleave_protocol::agent::{Measured, Operation, Rule, Work};
+use wayleave_protocol::contract::{Hop, Match};
+use wayleave_topology::{NodeId, NodeKind};
+use wayleave_units::{Bytes, Time};
+
+use super::Enforcement;
+use crate::command::{Fault, Outcome, Reply};
+use crate::event::EventKind;
+use crate::grant::{Grant, Told, Violation};
+use crate::journal::Dirty;
+use crate::timers::Due;
+
+/// The serial number under which a switch is told to set itself up.
+const SET_UP: u64 = 0;
+
+impl Enforcement {
+    /// A node begins a session, and says what is installed.
+    pub(crate) fn begin(&mut self, name: &str, after: u64, installed: &[(u64, u64)]) -> Result<Reply, Fault> {
+        let node = self.find(name)?;
+        let state = self.nodes.entry(node);
+        // Late, or sent twice: what was installed then need not be what is installed now.
+        if state.epoch != after {
+            return Err(Fault::StaleEpoch { current: Some(state.epoch) });
+        }
+        state.epoch += 1;
+        state.is_open = true;
+        state.strangers.clear();
+        let epoch = state.epoch;
+        self.journal.mark(Dirty::Node(node));
+        let installed: BTreeMap<u64, u64> = installed.iter().copied().collect();
+        self.journal.event(EventKind::AgentUp, name, None, epoch, format!("session {epoch}"));
+        if self.network.node(node).kind == NodeKind::Switch {
+            self.set_up(node, installed.contains_key(&SET_UP));
+            return Ok(Reply::Begun { epoch });
+        }
+        let here = self.contracts.serials(|grant| grant.sender() == node);
+        for (&serial, &version) in installed.iter().filter(|(serial, _)| here.binary_search(serial).is_err()) {
+            if let Some(state) = self.nodes.get_mut(node) {
+                state.strangers.insert(serial, version + 1);
+            }
+        }
+        for serial in here {
+            match installed.get(&serial) {
+                Some(&version) => {
+                    self.adopt(serial, version);
+                    self.has_done(serial, version);
+                    self.advance(serial);
+                }
+                // Without a rule nothing is sent: what was to stop has stopped, what was to run is told again.
+                None => self.is_silent(serial),
+            }
+        }
+        Ok(Reply::Begun { epoch })
+    }
+
+    /// A rule is installed although its contract was thought to send nothing, which was wrong. The rule in force is taken
+    /// as it is; an older one stops first.
+    fn adopt(&mut self, serial: u64, version: u64) {
+        let Some(grant) = self.contracts.get_mut(serial).filter(|grant| grant.sender.told.is_none()) else { return };
+        let told = Some(Told { version, runs: true });
+        (grant.sender.told, grant.sender.confirmed) = (told, told);
+        if grant.sender.run != Some(version) {
+            grant.sender.stop = Some(grant.sender.next_version());
+            grant.sender.run = grant.sender.run.map(|_| grant.sender.next_version());
+            grant.sender.since = grant.sender.version;
+        }
+        self.journal.mark(Dirty::Contract(serial));
+    }
+
+    /// What a node has still to do, in the order of versions.
+    pub(crate) fn outbox(&self, name: &str) -> Vec<Operation> {
+        let Some(node) = self.network.find_node(name) else { return Vec::new() };
+        let Some(state) = self.nodes.get(node) else { return Vec::new() };
+        if self.network.node(node).kind == NodeKind::Switch {
+            let set_up = Operation { serial: SET_UP, version: state.epoch, work: Work::SetUp };
+            return Some(set_up).filter(|_| !state.is_set_up).into_iter().collect();
+        }
+        let strangers = state.strangers.iter();
+        let strangers = strangers.map(|(&serial, &version)| Operation { serial, version, work: Work::Remove });
+        strangers.chain(state.waiting.iter().filter_map(|&serial| self.operation(serial))).collect()
+    }
+
+    fn operation(&self, serial: u64) -> Option<Operation> {
+        let grant = self.contracts.get(serial)?;
+        let told = grant.sender.told.filter(|_| grant.sender.is_waited_for())?;
+        let work =
+            if told.runs { Work::Install { rule: Box::new(self.rule(grant, told.version)?) } } else { Work::Remove };
+        Some(Operation { serial, version: told.version, work })
+    }
+
+    /// The rule of a version: on the reservation that the contract has, or on the one that it had then. An outdated rule is told, too:
+    /// other contracts may wait for the route that it leaves, and the next rule for their routes.
+    fn rule(&self, grant: &Grant, version: u64) -> Option<Rule> {
+        let order = &grant.order;
+        let left = self.releases.of(grant.serial).map(|(_, release)| release).filter(|release| release.until > version);
+        let (demand, routes, bound) = match left.min_by_key(|release| release.until) {
+            Some(release) => {
+                let reservations = &release.reserved.reservations;
+                let routes = reservations.iter().map(|one| Hop::named(&self.network, &one.route)).collect();
+                (reservations.first()?.demand, routes, release.drain)
+            }
+            None => {
+                let demand = self.book.placement().held(grant.flow?)?.demand;
+                let routes = self.routes(grant);
+                let routes = routes.iter().map(|(_, route)| Hop::named(&self.network, route)).collect();
+                (demand, routes, grant.bound)
+            }
+        };
+        Some(Rule {
+            id: grant.id.to_string(),
+            from: order.from.clone(),
+            to: order.to.clone(),
+            matching: order.matching.map(Match::from),
+            rate_bps: demand.rate.bits_per_second(),
+            burst_bytes: demand.burst.get(),
+            max_frame_bytes: demand.max_frame.map(Bytes::get),
+            routes,
+            bound_ns: bound.as_nanos(),
+        })
+    }
+
+    /// Whether an agent speaks for the session that counts.
+    pub(crate) fn check_epoch(&self, node: NodeId, epoch: u64) -> Result<(), Fault> {
+        let current = self.nodes.get(node).filter(|state| state.is_open).map(|state| state.epoch);
+        if current == Some(epoch) { Ok(()) } else { Err(Fault::StaleEpoch { current }) }
+    }
+
+    pub(crate) fn confirm(&mut self, name: &str, epoch: u64, done: &[(u64, u64)]) -> Result<Reply, Fault> {
+        let node = self.find(name)?;
+        self.check_epoch(node, epoch)?;
+        for &(serial, version) in done {
+            if serial == SET_UP {
+                self.set_up(node, true);
+                continue;
+            }
+            if let Some(state) = self.nodes.get_mut(node)
+                && state.strangers.get(&serial).is_some_and(|&removed| removed <= version)
+            {
+                state.strangers.remove(&serial);
+            }
+            if self.contracts.get(serial).is_some_and(|grant| grant.sender() == node) {
+                self.has_done(serial, version);
+                self.advance(serial);
+            }
+        }
+        Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
+    }
+
+    /// A switch forwards by tags, or does not yet.
+    fn set_up(&mut self, node: NodeId, is_set_up: bool) {
+        let Some(state) = self.nodes.get_mut(node).filter(|_| self.network.node(node).kind == NodeKind::Switch) else {
+            return;
+        };
+        if std::mem::replace(&mut state.is_set_up, is_set_up) == is_set_up {
+            return;
+        }
+        self.journal.mark(Dirty::Node(node));
+        let serials = self.contracts.serials(|grant| {
+            grant.sender.run.is_some() && grant.sender.told.is_none_or(|told| Some(told.version) < grant.sender.run)
+        });
+        serials.into_iter().for_each(|serial| self.advance(serial));
+    }
+
+    /// What a receiving host has measured.
+    pub(crate) fn measure(&mut self, name: &str, epoch: u64, measured: &[Measured]) -> Result<Reply, Fault> {
+        let node = self.find(name)?;
+        self.check_epoch(node, epoch)?;
+        let now = self.now();
+        for one in measured.iter().filter(|one| one.late > 0) {
+            let Some(grant) = self.contracts.get_mut(one.serial).filter(|grant| grant.order.contract.to == node) else {
+                continue;
+            };
+            let before = grant.violation.unwrap_or(Violation { at: now.wall, packets: 0, worst: Time::ZERO });
+            let packets = before.packets.saturating_add(one.late);
+            grant.violation =
+                Some(Violation { at: now.wall, packets, worst: before.worst.max(Time::from_nanos(one.worst_ns)) });
+            self.timers.at(now.steady + self.timing.heal_after, Due::Healed(one.serial));
+            self.journal.mark(Dirty::Contract(one.serial));
+            self.announce(one.serial);
+        }
+        Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
+    }
+
+    /// No late packet has been reported for a while, unless a later timer is still set.
+    pub(crate) fn healed(&mut self, serial: u64) {
+        if self.timers.has(Due::Healed(serial)) {
+            return;
+        }
+        if let Some(grant) = self.contracts.get_mut(serial) {
+            grant.violation = None;
+            self.journal.mark(Dirty::Contract(serial));
+            self.announce(serial);
+        }
+    }
+
+    /// The session of a node is over, and nothing is sent there: it is down. The contracts that it sent, which have to be told what
+    /// follows from that.
+    pub(crate) fn silence(&mut self, node: NodeId) -> Vec<u64> {
+        let state = self.nodes.entry(node);
+        state.is_open = false;
+        state.is_set_up = false;
+        state.waiting.clear();
+        self.journal.mark(Dirty::Node(node));
+        let here = self.contracts.serials(|grant| grant.sender() == node);
+        here.iter().for_each(|&serial| self.note_silence(serial));
+        here
+    }
+
+    /// The node of this name.
+    fn find(&self, name: &str) -> Result<NodeId, Fault> {
+        self.network.find_node(name).ok_or_else(|| Fault::NotFound { what: "node", name: name.to_owned() })
+    }
+}

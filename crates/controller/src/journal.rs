@@ -1,0 +1,145 @@
+//! What has changed since the last output, and the numbers that never go back.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use wayleave_protocol::Id;
+use wayleave_topology::NodeId;
+use wayleave_units::{Time, WallTime};
+
+use crate::clock::Now;
+use crate::command::ElementName;
+use crate::event::{Event, EventKind};
+
+/// Numbers that never go back, over restarts too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Counters {
+    pub(crate) serial: u64,
+    pub(crate) revision: u64,
+    pub(crate) decision: u64,
+    /// Of pending releases.
+    #[serde(rename = "leaving")]
+    pub(crate) release: u64,
+    pub(crate) event: u64,
+    pub(crate) answer: u64,
+    /// How often a controller was loaded from these records.
+    pub(crate) generation: u64,
+}
+
+/// A record that is no longer what is on disk.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Dirty {
+    Counters,
+    Tenant(String),
+    Token(String),
+    Vm(Id),
+    Contract(u64),
+    Release(u64),
+    Down(ElementName),
+    Node(NodeId),
+    Answer(String),
+}
+
+/// Records and events that have not been given to the driver yet, and the time at which they are made.
+pub(crate) struct Journal {
+    counters: Counters,
+    dirty: BTreeSet<Dirty>,
+    events: Vec<Event>,
+    /// Of the last call.
+    now: Now,
+}
+
+impl Journal {
+    /// Empty, at this time of the calendar.
+    pub(crate) fn new(wall: WallTime) -> Self {
+        let now = Now { steady: Time::ZERO, wall };
+        Self { counters: Counters::default(), dirty: BTreeSet::new(), events: Vec::new(), now }
+    }
+
+    /// Goes on with the numbers of a record.
+    pub(crate) fn restore(&mut self, counters: Counters) {
+        self.counters = counters;
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    pub(crate) fn now(&self) -> Now {
+        self.now
+    }
+
+    /// It is later now. A clock that is steady does not go back; if a driver says so all the same, nothing ends early.
+    pub(crate) fn set_now(&mut self, now: Now) {
+        self.now = Now { steady: self.now.steady.max(now.steady), wall: now.wall };
+    }
+
+    /// A record has to be written.
+    pub(crate) fn mark(&mut self, dirty: Dirty) {
+        self.dirty.insert(dirty);
+    }
+
+    /// What was marked since the last time.
+    pub(crate) fn take_dirty(&mut self) -> BTreeSet<Dirty> {
+        std::mem::take(&mut self.dirty)
+    }
+
+    /// The events since the last time.
+    pub(crate) fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// The revision of the last change.
+    pub(crate) fn revision(&self) -> u64 {
+        self.counters.revision
+    }
+
+    fn next(&mut self, counter: impl FnOnce(&mut Counters) -> &mut u64) -> u64 {
+        self.mark(Dirty::Counters);
+        let counter = counter(&mut self.counters);
+        *counter += 1;
+        *counter
+    }
+
+    pub(crate) fn next_revision(&mut self) -> u64 {
+        self.next(|counters| &mut counters.revision)
+    }
+
+    /// Of a contract.
+    pub(crate) fn next_serial(&mut self) -> u64 {
+        self.next(|counters| &mut counters.serial)
+    }
+
+    pub(crate) fn next_decision(&mut self) -> u64 {
+        self.next(|counters| &mut counters.decision)
+    }
+
+    /// Of a pending release.
+    pub(crate) fn next_release(&mut self) -> u64 {
+        self.next(|counters| &mut counters.release)
+    }
+
+    /// Of an answer that is remembered.
+    pub(crate) fn next_answer(&mut self) -> u64 {
+        self.next(|counters| &mut counters.answer)
+    }
+
+    /// A controller was loaded from these records once more.
+    pub(crate) fn next_generation(&mut self) {
+        self.next(|counters| &mut counters.generation);
+    }
+
+    /// Records an event at the time of this call.
+    pub(crate) fn event(
+        &mut self,
+        kind: EventKind,
+        object: &str,
+        tenant: Option<String>,
+        revision: u64,
+        detail: String,
+    ) {
+        let number = self.next(|counters| &mut counters.event);
+        let (at, object) = (self.now.wall, object.to_owned());
+        self.events.push(Event { number, at, kind, object, tenant, revision, detail });
+    }
+}

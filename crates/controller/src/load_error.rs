@@ -1,0 +1,77 @@
+//! Why no controller can be made of some records.
+
+use std::fmt;
+
+use wayleave_protocol::Id;
+use wayleave_units::Time;
+
+/// Why no controller can be made of some records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// The scheme keeps no ledger of queues.
+    NoQueues,
+    /// A record that cannot be read.
+    Unreadable {
+        /// Of what.
+        kind: &'static str,
+        /// Which.
+        key: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// The network lacks what a record needs.
+    Missing {
+        /// The record.
+        record: String,
+        /// `link` or `node`.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// A record speaks of another that is not there.
+    Dangling {
+        /// The record.
+        record: String,
+        /// What is not there.
+        other: String,
+    },
+    /// A queue would not keep its budget or its buffer.
+    Overfull {
+        /// The link.
+        link: String,
+    },
+    /// A contract would not be kept.
+    TooSlow {
+        /// Which.
+        id: Id,
+        /// The bound of its route.
+        bound: Time,
+        /// What it was promised.
+        deadline: Time,
+    },
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const OTHER_NETWORK: &str = "the ledger was written for another topology, or with other budgets: start with those, or with a new ledger";
+        match self {
+            Self::NoQueues => f.write_str("the scheme reserves no queues: a controller needs chameleon or silo"),
+            Self::Unreadable { kind, key, message } => write!(f, "the {kind} record {key} cannot be read: {message}"),
+            Self::Missing { record, what, name } => {
+                write!(f, "{record} needs {what} {name}, which the network does not have: {OTHER_NETWORK}")
+            }
+            Self::Dangling { record, other } => write!(f, "{record} speaks of {other}, which is not there"),
+            Self::Overfull { link } => {
+                write!(
+                    f,
+                    "a queue of link {link} could not keep its budget with what is reserved there: {OTHER_NETWORK}"
+                )
+            }
+            Self::TooSlow { id, bound, deadline } => {
+                write!(f, "contract {id} was promised {deadline}, and its route may take {bound}: {OTHER_NETWORK}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}

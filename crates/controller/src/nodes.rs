@@ -1,0 +1,57 @@
+//! What is known of the agents of nodes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wayleave_topology::NodeId;
+
+/// What is known of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeState {
+    /// The number of its last session; it grows with every one.
+    pub epoch: u64,
+    /// Whether that session is open: since this controller was loaded, and the node was not down.
+    pub is_open: bool,
+    /// A switch: it forwards by tags.
+    pub is_set_up: bool,
+    /// Contracts with an operation that it has not confirmed.
+    pub(crate) waiting: BTreeSet<u64>,
+    /// Rules that no contract explains, with the version at which they are to be removed.
+    pub(crate) strangers: BTreeMap<u64, u64>,
+}
+
+/// All nodes that ever had a session, or have an operation to confirm.
+#[derive(Default)]
+pub(crate) struct Nodes {
+    by_node: BTreeMap<NodeId, NodeState>,
+}
+
+impl Nodes {
+    pub(crate) fn get(&self, node: NodeId) -> Option<&NodeState> {
+        self.by_node.get(&node)
+    }
+
+    pub(crate) fn get_mut(&mut self, node: NodeId) -> Option<&mut NodeState> {
+        self.by_node.get_mut(&node)
+    }
+
+    /// What is known of it; nothing yet, if it is new.
+    pub(crate) fn entry(&mut self, node: NodeId) -> &mut NodeState {
+        self.by_node.entry(node).or_default()
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = NodeId> {
+        self.by_node.keys().copied()
+    }
+
+    /// The operation of a contract has to be confirmed.
+    pub(crate) fn expect(&mut self, node: NodeId, serial: u64) {
+        self.entry(node).waiting.insert(serial);
+    }
+
+    /// It is confirmed, or not needed any more.
+    pub(crate) fn expect_no_more(&mut self, node: NodeId, serial: u64) {
+        if let Some(state) = self.get_mut(node) {
+            state.waiting.remove(&serial);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Questions of the form "what if".
+
+use wayleave_contracts::Order;
+use wayleave_protocol::Id;
+use wayleave_topology::NodeId;
+
+use crate::command::{ElementName, Fault};
+
+/// What is asked; the steps are taken in this order.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// What fails.
+    pub fail: Vec<ElementName>,
+    /// What is up again.
+    pub restore: Vec<ElementName>,
+    /// Which contracts end.
+    pub delete: Vec<Id>,
+    /// Which contracts are created, or get other terms.
+    pub apply: Vec<Order>,
+    /// From which hosts all VMs go elsewhere, by fit, with their contracts.
+    pub drain: Vec<String>,
+}
+
+/// What would be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prospect {
+    /// Contracts that would go another way.
+    pub rerouted: Vec<Id>,
+    /// Contracts that would be kept no longer.
+    pub degraded: Vec<Id>,
+    /// Contracts that would be kept again.
+    pub restored: Vec<Id>,
+    /// Contracts that would be admitted: new ones, and those with other terms.
+    pub admitted: Vec<Id>,
+    /// Contracts that would be refused.
+    pub refused: Vec<(Id, Fault)>,
+    /// Contracts that would be ended.
+    pub deleted: Vec<Id>,
+    /// VMs that would be elsewhere: from where, and to where if any host is left.
+    pub placed: Vec<(Id, NodeId, Option<NodeId>)>,
+}

@@ -1,0 +1,140 @@
+//! Pending releases: routes that a contract has left, or is about to leave, while packets may still be on them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use wayleave_topology::{FlowId, LinkId, NodeId};
+use wayleave_units::Time;
+
+use crate::book::Reserved;
+
+/// A route (or several, of a protected contract) that its sender leaves.
+#[derive(Clone, Debug)]
+pub(crate) struct PendingRelease {
+    pub(crate) serial: u64,
+    /// The host that sends there.
+    pub(crate) node: NodeId,
+    /// What was reserved there.
+    pub(crate) reserved: Reserved,
+    /// Once the sender has this version, or a later one, it sends nothing more there.
+    pub(crate) until: u64,
+    /// How long packets are under way there at most.
+    pub(crate) drain: Time,
+    pub(crate) phase: Phase,
+    /// The reservation, if it is kept in the ledger until then. If not, a contract that needs the capacity has to wait.
+    pub(crate) held: Option<FlowId>,
+}
+
+/// How far a release is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The sender may still send there.
+    Sending,
+    /// The sender has stopped; the last packets have left at this time, by the steady clock.
+    Draining(Time),
+}
+
+impl PendingRelease {
+    pub(crate) fn links(&self) -> impl Iterator<Item = LinkId> {
+        self.reserved.reservations.iter().flat_map(|one| one.route.hops.iter().map(|hop| hop.link))
+    }
+}
+
+/// All pending releases, and the contracts that wait for them.
+#[derive(Default)]
+pub(crate) struct PendingReleases {
+    by_number: BTreeMap<u64, PendingRelease>,
+    of_contract: HashMap<u64, BTreeSet<u64>>,
+    /// By link, those that are free in the ledger already.
+    freed: HashMap<LinkId, BTreeSet<u64>>,
+    /// By release, the contracts that wait for it.
+    waiters: HashMap<u64, BTreeSet<u64>>,
+}
+
+impl PendingReleases {
+    pub(crate) fn insert(&mut self, number: u64, release: PendingRelease) {
+        self.of_contract.entry(release.serial).or_default().insert(number);
+        if release.held.is_none() {
+            for link in release.links() {
+                self.freed.entry(link).or_default().insert(number);
+            }
+        }
+        self.by_number.insert(number, release);
+    }
+
+    /// From a record: what was held is not free, although its flow is not there yet.
+    pub(crate) fn insert_loaded(&mut self, number: u64, release: PendingRelease, was_held: bool) {
+        if was_held {
+            self.of_contract.entry(release.serial).or_default().insert(number);
+            self.by_number.insert(number, release);
+        } else {
+            self.insert(number, release);
+        }
+    }
+
+    /// What holds it in the ledger.
+    pub(crate) fn hold(&mut self, number: u64, flow: Option<FlowId>) {
+        if let Some(release) = self.by_number.get_mut(&number) {
+            release.held = flow;
+        }
+    }
+
+    pub(crate) fn remove(&mut self, number: u64) -> Option<PendingRelease> {
+        let release = self.by_number.remove(&number)?;
+        forget(&mut self.of_contract, release.serial, number);
+        if release.held.is_none() {
+            for link in release.links() {
+                forget(&mut self.freed, link, number);
+            }
+        }
+        Some(release)
+    }
+
+    pub(crate) fn get(&self, number: u64) -> Option<&PendingRelease> {
+        self.by_number.get(&number)
+    }
+
+    pub(crate) fn set_phase(&mut self, number: u64, phase: Phase) {
+        if let Some(release) = self.by_number.get_mut(&number) {
+            release.phase = phase;
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &PendingRelease)> {
+        self.by_number.iter().map(|(&number, release)| (number, release))
+    }
+
+    /// Those of a contract.
+    pub(crate) fn of(&self, serial: u64) -> impl Iterator<Item = (u64, &PendingRelease)> {
+        let numbers = self.of_contract.get(&serial).into_iter().flatten();
+        numbers.filter_map(|&number| Some((number, self.by_number.get(&number)?)))
+    }
+
+    /// A contract waits until a release is complete.
+    pub(crate) fn add_waiter(&mut self, number: u64, serial: u64) {
+        self.waiters.entry(number).or_default().insert(serial);
+    }
+
+    /// A contract waits no longer.
+    pub(crate) fn remove_waiter(&mut self, number: u64, serial: u64) {
+        forget(&mut self.waiters, number, serial);
+    }
+
+    /// The contracts that have waited for a release that is complete.
+    pub(crate) fn take_waiters(&mut self, number: u64) -> BTreeSet<u64> {
+        self.waiters.remove(&number).unwrap_or_default()
+    }
+
+    /// Those on these links whose reservation is free in the ledger.
+    pub(crate) fn freed_on(&self, links: &BTreeSet<LinkId>) -> BTreeSet<u64> {
+        links.iter().filter_map(|link| self.freed.get(link)).flatten().copied().collect()
+    }
+}
+
+fn forget<K: std::hash::Hash + Eq>(index: &mut HashMap<K, BTreeSet<u64>>, key: K, number: u64) {
+    if let Some(numbers) = index.get_mut(&key) {
+        numbers.remove(&number);
+        if numbers.is_empty() {
+            index.remove(&key);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What a controller is made of.
+
+use std::sync::Arc;
+
+use wayleave_ledger::Model;
+use wayleave_schemes::registry::Scheme;
+use wayleave_topology::Network;
+use wayleave_units::Time;
+
+/// What a controller is made of.
+#[derive(Clone)]
+pub struct Setup {
+    /// The network.
+    pub network: Arc<Network>,
+    /// How bytes and delays are counted.
+    pub model: Model,
+    /// Makes the scheme that decides, with nothing admitted. It has to keep a ledger of queues.
+    pub scheme: Arc<dyn Fn() -> Scheme + Send + Sync>,
+    /// Which nodes confirm what they have done.
+    pub southbound: Southbound,
+    /// Time-outs.
+    pub timing: Timing,
+}
+
+/// Which nodes have agents that confirm what they have done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Southbound {
+    /// None: what senders should do counts as done at once.
+    #[default]
+    Assumed,
+    /// Hosts; switches are set up by other means.
+    Hosts,
+    /// Hosts and switches.
+    HostsAndSwitches,
+}
+
+/// Time-outs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// How long a sender may take to confirm before its contract counts as degraded.
+    pub confirm_within: Time,
+    /// How often degraded contracts without a reservation are tried again.
+    pub retry_every: Time,
+    /// How long after the last late packet a contract counts as kept again.
+    pub heal_after: Time,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            confirm_within: Time::from_millis(10_000),
+            retry_every: Time::from_millis(10_000),
+            heal_after: Time::from_millis(60_000),
+        }
+    }
+}

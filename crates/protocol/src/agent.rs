@@ -1,0 +1,165 @@
+//! The messages between the controller and the agents of nodes.
+//!
+//! An agent begins a session and says what is installed, asks for operations, carries them out and confirms them. An operation names a
+//! contract by its serial number, which is never used again, and has a version that only grows. An agent keeps the highest version of
+//! each serial number, so operations may be repeated, delayed or reordered. It accepts only operations of the session that it began
+//! last: after a restart of either side there is a new one.
+//!
+//! The controller makes these messages, the server sends them unchanged, agents keep the rules on disk and resolve names when they
+//! install them.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::contract::{Hop, Match};
+
+/// The agent of a node begins a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionSpec {
+    /// The last session of the node that its agent knows of; 0 if it knows of none. If another has begun since, nothing begins, and
+    /// the problem says which (`epoch`).
+    #[serde(default)]
+    pub after: u64,
+    /// Serial and version of every rule that is installed; for a switch that is set up, serial 0.
+    #[serde(default)]
+    pub installed: Vec<(u64, u64)>,
+}
+
+/// A session that has begun: only its own confirmations count from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Session {
+    /// Its number.
+    pub epoch: u64,
+    /// How often the controller was started. If it changes, begin a new session.
+    pub generation: u64,
+}
+
+/// What a node has still to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Messages {
+    /// The session that counts.
+    pub epoch: u64,
+    /// How often the controller was started.
+    pub generation: u64,
+    /// Until they are confirmed they come again.
+    pub operations: Vec<Operation>,
+}
+
+/// What a node is to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Operation {
+    /// The contract; 0 for the set-up of a switch.
+    pub serial: u64,
+    /// The highest counts.
+    pub version: u64,
+    /// What.
+    #[serde(flatten)]
+    pub work: Work,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+pub enum Work {
+    /// A switch: forward by tag and serve its queues by strict priority. Once, at its start.
+    SetUp,
+    /// A host: tag and shape as this rule says, in place of any rule of the contract, between one packet and the next. The bucket keeps
+    /// its level.
+    Install {
+        /// The rule.
+        rule: Box<Rule>,
+    },
+    /// A host: send nothing more of this contract.
+    Remove,
+}
+
+/// How a host treats the packets of a contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Rule {
+    /// Whose packets: `tenant:name`.
+    pub id: String,
+    /// The end that sends.
+    pub from: String,
+    /// The end that receives.
+    pub to: String,
+    /// Which of the packets between them; all, if none is given.
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
+    pub matching: Option<Match>,
+    /// Of the token bucket, in wire bytes.
+    pub rate_bps: u64,
+    /// The same.
+    pub burst_bytes: u64,
+    /// The largest frame, in wire bytes, if it is smaller than the link's.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub max_frame_bytes: Option<u64>,
+    /// The routes of the packets; several, if each is sent over all of them.
+    pub routes: Vec<Vec<Hop>>,
+    /// No packet takes longer.
+    pub bound_ns: u64,
+}
+
+/// What the agent of a node has to know of the others, to address packets and to find ways round what is down.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Neighbours {
+    /// How often the controller was started. Another one may have another topology.
+    pub generation: u64,
+    /// Every VM.
+    pub vms: Vec<Neighbour>,
+    /// Links that are down by themselves, each direction.
+    pub down_links: Vec<String>,
+    /// Nodes that are down.
+    pub down_nodes: Vec<String>,
+}
+
+/// Where packets for a VM go.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Neighbour {
+    /// `tenant:name`.
+    pub id: String,
+    /// The host that it is on.
+    pub host: String,
+    /// The address of its interface.
+    pub mac: String,
+}
+
+/// Operations that a node has carried out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Confirmations {
+    /// Of its session.
+    pub epoch: u64,
+    /// Serial and version.
+    pub done: Vec<(u64, u64)>,
+}
+
+/// What a node has measured, and what it sees of its cables.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Reports {
+    /// Of its session.
+    pub epoch: u64,
+    /// Of each contract that arrives there.
+    #[serde(default)]
+    pub measured: Vec<Measured>,
+    /// All of its links that have no carrier, in whichever direction; they count as down until a report does not name them. Without
+    /// it nothing changes.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub without_carrier: Option<Vec<String>>,
+}
+
+/// What arrived of a contract since the last report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Measured {
+    /// The contract.
+    pub serial: u64,
+    /// Packets.
+    pub packets: u64,
+    /// Packets that took longer than the bound.
+    pub late: u64,
+    /// The longest delay.
+    pub worst_ns: u64,
+}

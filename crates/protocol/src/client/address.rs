@@ -1,0 +1,112 @@
+//! Where a server is, and a connection to it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ureq::Agent;
+use ureq::config::ConfigBuilder;
+use ureq::http;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::typestate::AgentScope;
+
+use super::error::Error;
+
+/// How long a connection may take to be made.
+pub const CONNECT: Duration = Duration::from_secs(10);
+
+/// Where a server is and how it is spoken to.
+#[derive(Clone, Default)]
+pub struct Address {
+    /// With scheme, without a slash at the end; see [`url`].
+    pub url: String,
+    /// The secret of a token, if there is one.
+    pub token: Option<String>,
+    /// Certificates to trust in place of those of the web, as PEM.
+    pub ca: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let token = self.token.as_ref().map(|_| "not shown");
+        f.debug_struct("Address").field("url", &self.url).field("token", &token).field("ca", &self.ca).finish()
+    }
+}
+
+impl Address {
+    /// What every connection has in common: statuses are answers, nothing is redirected, these certificates are trusted. Time-outs other
+    /// than that of connecting are the caller's.
+    ///
+    /// # Errors
+    /// If the certificates cannot be read.
+    pub fn connections(&self) -> Result<ConfigBuilder<AgentScope>, Error> {
+        let user = concat!("wayleave/", env!("CARGO_PKG_VERSION"));
+        let config = Agent::config_builder().http_status_as_error(false).max_redirects(0).user_agent(user);
+        Ok(config.timeout_connect(Some(CONNECT)).tls_config(self.tls()?))
+    }
+
+    /// A request with the token; `path` with its query.
+    pub fn request(&self, method: &str, path: &str) -> http::request::Builder {
+        let request = http::Request::builder().method(method).uri(format!("{}{path}", self.url));
+        match &self.token {
+            Some(token) => request.header("authorization", format!("Bearer {token}")),
+            None => request,
+        }
+    }
+
+    /// That there can be no such request.
+    pub fn no_address(&self, error: &http::Error) -> Error {
+        Error::Usage(format!("{} is no address: {error}", self.url))
+    }
+
+    fn tls(&self) -> Result<TlsConfig, Error> {
+        let Some(path) = &self.ca else { return Ok(TlsConfig::default()) };
+        let pem = std::fs::read(path)
+            .map_err(|error| Error::Usage(format!("the certificates in {} cannot be read: {error}", path.display())))?;
+        let certificates: Vec<Certificate<'static>> = ureq::tls::parse_pem(&pem)
+            .filter_map(|item| match item {
+                Ok(ureq::tls::PemItem::Certificate(certificate)) => Some(certificate),
+                _ => None,
+            })
+            .collect();
+        if certificates.is_empty() {
+            return Err(Error::Usage(format!("there is no certificate in {}: PEM is expected", path.display())));
+        }
+        Ok(TlsConfig::builder().root_certs(RootCerts::new_with_certs(&certificates)).build())
+    }
+}
+
+/// An address without what would be doubled when paths are put behind it.
+///
+/// # Errors
+/// If it has no scheme or host, or hides a secret.
+pub fn url(text: &str) -> Result<String, Error> {
+    let url = text.trim().trim_end_matches('/');
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+    match rest {
+        Some(rest) if !rest.is_empty() && !rest.contains(['?', '#', '@']) => Ok(url.to_owned()),
+        _ => Err(Error::Usage(format!(
+            "{text} is no address of a server: http:// or https:// and a host are expected, as in http://127.0.0.1:7480"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests assert by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_scheme_and_a_host_and_nothing_that_hides_a_secret() {
+        assert_eq!(url("http://127.0.0.1:7480/").unwrap(), "http://127.0.0.1:7480");
+        for wrong in ["127.0.0.1:7480", "ftp://h", "http://", "http://user:secret@h", "https://h?x"] {
+            assert!(url(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_not_printed() {
+        let address = Address { url: "http://h".into(), token: Some("wl_secret".into()), ca: None };
+        assert!(!format!("{address:?}").contains("wl_secret"));
+    }
+}

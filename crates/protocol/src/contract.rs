@@ -1,0 +1,282 @@
+//! A contract as in a file, with what has become of it.
+
+use std::num::NonZeroU16;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use wayleave_topology::Network;
+
+/// A contract as it is asked for; the same keys as in a file of `kind: Contracts`.
+///
+/// ```
+/// let body = r#"{"from": "web-1", "to": "db-1", "rate": "10Mbit", "burst": "3000B", "deadline": "5ms"}"#;
+/// let contract: wayleave_protocol::contract::ContractSpec = serde_json::from_str(body)?;
+/// assert_eq!(contract.rate, "10Mbit");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ContractSpec {
+    /// Unique among the contracts of the tenant: 1 to 100 of `[A-Za-z0-9._-]`. Not needed where the address says it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub name: Option<String>,
+    /// Whose it is; the tenant of the token, or `default`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tenant: Option<String>,
+    /// The sender: a VM of the tenant, or a host, which stands for all VMs of the tenant there.
+    pub from: String,
+    /// The receiver: a VM of the tenant, or a host.
+    pub to: String,
+    /// Wire bytes per time, for example `10Mbit`.
+    pub rate: String,
+    /// Wire bytes at once, for example `3000B`.
+    pub burst: String,
+    /// No packet takes longer, for example `5ms`.
+    pub deadline: String,
+    /// `wire` (default), or `frame`: then rate and burst count frame bytes, and `minFrame` is needed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub accounting: Option<String>,
+    /// The smallest frame, for `accounting: frame`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub min_frame: Option<String>,
+    /// The largest frame, if it is smaller than burst and MTU say.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub max_frame: Option<String>,
+    /// The route to take, link by link: `h1->s1:0` is queue 0 of that link.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub route: Option<Vec<String>>,
+    /// Over how many disjoint routes every packet is sent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub protection: Option<u32>,
+    /// From 0 to 100 (default 50): the higher, the longer it is kept when something fails.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub priority: Option<u8>,
+    /// When it starts (RFC 3339); at once if not given.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub starts: Option<String>,
+    /// When it ends (RFC 3339); never if not given.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ends: Option<String>,
+    /// Which packets between its ends; all if not given.
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none", default)]
+    pub matching: Option<Match>,
+}
+
+/// Which packets a contract is for; at least one key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Match {
+    /// `tcp`, `udp`, `icmp`, `icmpv6`, `sctp`, or a number.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schema(value_type = Option<String>)]
+    pub protocol: Option<Protocol>,
+    /// IPv4 or IPv6.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub source_address: Option<String>,
+    /// Only with a protocol that has ports.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub source_port: Option<u16>,
+    /// IPv4 or IPv6.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub destination_address: Option<String>,
+    /// Only with a protocol that has ports.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub destination_port: Option<u16>,
+}
+
+/// A protocol above IP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Protocol {
+    /// By its name.
+    Name(String),
+    /// By its number.
+    Number(u8),
+}
+
+impl From<wayleave_contracts::Match> for Match {
+    fn from(matching: wayleave_contracts::Match) -> Self {
+        Self {
+            protocol: matching.protocol.map(Protocol::from),
+            source_address: matching.source_address.map(|address| address.to_string()),
+            source_port: matching.source_port.map(NonZeroU16::get),
+            destination_address: matching.destination_address.map(|address| address.to_string()),
+            destination_port: matching.destination_port.map(NonZeroU16::get),
+        }
+    }
+}
+
+impl TryFrom<&Match> for wayleave_contracts::Match {
+    /// What cannot be read.
+    type Error = String;
+
+    fn try_from(document: &Match) -> Result<Self, String> {
+        let address = |text: &String| text.parse().map_err(|_| format!("{text} is no address"));
+        let protocol = |protocol: &Protocol| match protocol {
+            Protocol::Number(number) => Ok(wayleave_contracts::Protocol::new(*number)),
+            Protocol::Name(name) => name.parse().map_err(|_| format!("{name} is no protocol")),
+        };
+        Ok(Self {
+            protocol: document.protocol.as_ref().map(protocol).transpose()?,
+            source_address: document.source_address.as_ref().map(address).transpose()?,
+            source_port: document.source_port.and_then(NonZeroU16::new),
+            destination_address: document.destination_address.as_ref().map(address).transpose()?,
+            destination_port: document.destination_port.and_then(NonZeroU16::new),
+        })
+    }
+}
+
+impl From<wayleave_contracts::Protocol> for Protocol {
+    /// By its name, if it has one.
+    fn from(protocol: wayleave_contracts::Protocol) -> Self {
+        let named = wayleave_contracts::Protocol::NAMED.iter().find(|(_, known)| *known == protocol);
+        named.map_or(Self::Number(protocol.number()), |(name, _)| Self::Name((*name).to_owned()))
+    }
+}
+
+/// A contract that is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Contract {
+    /// `tenant:name`.
+    pub id: String,
+    /// What was asked.
+    #[serde(flatten)]
+    pub spec: ContractSpec,
+    /// What has become of it.
+    pub status: ContractStatus,
+}
+
+/// The state of an admitted contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Admitted by proof, but its packets may not be sent yet: others have to move first, or its time has not come.
+    Pending,
+    /// Its sender is being told; without agents, this is as far as a contract gets.
+    Admitted,
+    /// Its sender keeps to it.
+    Enforced,
+    /// It is not kept: something failed, or the sender does not answer.
+    Degraded,
+    /// A packet came too late.
+    Violated,
+    /// Deleted; what it had is held until its last packets have left.
+    Released,
+}
+
+impl State {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Pending, Self::Admitted, Self::Enforced, Self::Degraded, Self::Violated, Self::Released];
+
+    /// As it appears in interfaces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Admitted => "admitted",
+            Self::Enforced => "enforced",
+            Self::Degraded => "degraded",
+            Self::Violated => "violated",
+            Self::Released => "released",
+        }
+    }
+}
+
+/// What has become of a contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContractStatus {
+    /// The state.
+    pub state: State,
+    /// A stable code, for `degraded` and `violated`: `FAILURE`, `UNCONFIRMED`, `LATE_PACKETS`; for `pending`: `WAITS`, `NOT_STARTED`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// The same for people.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub message: Option<String>,
+    /// No packet takes longer, by proof.
+    pub bound_ns: u64,
+    /// No packet may take longer.
+    pub deadline_ns: u64,
+    /// The host that sends.
+    pub from_host: String,
+    /// The host that receives.
+    pub to_host: String,
+    /// Where its packets go; several, if each is sent over all of them; none, if it has no place now.
+    pub routes: Vec<Route>,
+    /// Its number, which no other contract ever has.
+    pub serial: u64,
+    /// The same as the ETag.
+    pub revision: u64,
+    /// The decision that admitted it as it is.
+    pub decision: u64,
+    /// When it was first admitted (RFC 3339).
+    pub created: String,
+    /// The version of its rule that is to be in force.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub configured: Option<u64>,
+    /// The version that its sender has confirmed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub effective: Option<u64>,
+    /// What its receiver has measured, if that was too late.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub measured: Option<Late>,
+    /// How many routes that others have left must be empty before its packets may be sent.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub waits_for: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// A route with its bound.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Route {
+    /// From sender to receiver.
+    pub hops: Vec<Hop>,
+    /// No packet takes longer on it.
+    pub bound_ns: u64,
+}
+
+/// One link of a route.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Hop {
+    /// Its name.
+    pub link: String,
+    /// The queue in front of it, 0 first.
+    pub queue: u8,
+}
+
+impl Hop {
+    /// A route with the names of links.
+    pub fn named(network: &Network, route: &wayleave_topology::Route) -> Vec<Self> {
+        route.hops.iter().map(|hop| Self { link: network.link(hop.link).name.clone(), queue: hop.queue }).collect()
+    }
+
+    /// The route that some hops describe.
+    ///
+    /// # Errors
+    /// The name of a link that the network does not have.
+    pub fn route(network: &Network, hops: &[Self]) -> Result<wayleave_topology::Route, String> {
+        let find = |hop: &Self| match network.find_link(&hop.link) {
+            Some(link) => Ok(wayleave_topology::Hop { link, queue: hop.queue }),
+            None => Err(hop.link.clone()),
+        };
+        Ok(wayleave_topology::Route { hops: hops.iter().map(find).collect::<Result<_, _>>()? })
+    }
+}
+
+/// Packets that came too late.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Late {
+    /// How many.
+    pub packets: u64,
+    /// The longest delay.
+    pub worst_ns: u64,
+    /// When that was last reported (RFC 3339).
+    pub at: String,
+}

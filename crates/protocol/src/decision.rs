@@ -1,0 +1,99 @@
+//! What was decided, and lists of what was done.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::contract::ContractSpec;
+use crate::problem::Problem;
+
+/// What was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Yes.
+    Admitted,
+    /// No.
+    Refused,
+}
+
+/// A decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    /// Its number.
+    pub number: u64,
+    /// When it was made (RFC 3339).
+    pub at: String,
+    /// For which contract.
+    pub contract: String,
+    /// What was asked.
+    pub asked: ContractSpec,
+    /// What was decided.
+    pub verdict: Verdict,
+    /// No packet takes longer, if it was admitted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bound_ns: Option<u64>,
+    /// The contracts that were moved to admit it.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub moved: Vec<String>,
+    /// The stable code of a refusal: `NO_PATH`, `RATE`, `LATENCY`, `BUFFER`, `QUOTA`, `POLICY`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// The same for people.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub message: Option<String>,
+}
+
+/// What became of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// It is new.
+    Created,
+    /// It has other terms.
+    Changed,
+    /// It was so already.
+    Unchanged,
+    /// It is ended.
+    Deleted,
+    /// It is not there, and was not.
+    Absent,
+    /// It was not done; the error says why.
+    Refused,
+}
+
+/// What became of one contract of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Applied {
+    /// `tenant:name`.
+    pub id: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The state it is in now.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub state: Option<crate::contract::State>,
+    /// No packet takes longer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bound_ns: Option<u64>,
+    /// The decision that was made for it, if one was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub decision: Option<u64>,
+    /// Why it was not done.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub error: Option<Problem>,
+}
+
+/// What became of a list: `POST /v1/apply`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApplyReport {
+    /// Whether everything was left as it was: only the answer was wanted.
+    pub dry_run: bool,
+    /// How many were done, or were so already.
+    pub done: usize,
+    /// How many were refused.
+    pub refused: usize,
+    /// Each, in the order of the list.
+    pub items: Vec<Applied>,
+}

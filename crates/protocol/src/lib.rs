@@ -1,0 +1,49 @@
+//! What the controller, the agents of nodes and clients send one another: the documents of the REST interface `/v1`, as the OpenAPI
+//! document describes them.
+//!
+//! Nothing here decides anything. Quantities are texts as in files (`"10Mbit"`, `"500us"`), and numbers where a program reckons with them;
+//! those have their unit at the end of their name (`boundNs`). What is absent is not there, never `null`.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`contract`] | a contract as in a file, with what has become of it |
+//! | [`tenant`] | tenants with their quotas, VMs, tokens |
+//! | [`network`] | hosts, nodes, links, queues, and whether they are up |
+//! | [`decision`] | what was decided, and lists of what was done |
+//! | [`event`] | what watchers hear |
+//! | [`what_if`] | questions, and what would be |
+//! | [`agent`] | the messages between the controller and the agents of nodes |
+//! | [`status`] | how things stand as a whole |
+//! | [`problem`] | why something was not done (RFC 9457) |
+//! | `client` | how a controller is reached over HTTP (feature `client`) |
+
+pub mod agent;
+#[cfg(feature = "client")]
+pub mod client;
+pub mod contract;
+pub mod decision;
+pub mod event;
+mod id;
+pub mod network;
+pub mod problem;
+pub mod status;
+pub mod tenant;
+pub mod what_if;
+
+pub use id::{DEFAULT_TENANT, Id};
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A page of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct List<T> {
+    /// In the order of their names or numbers.
+    pub items: Vec<T>,
+    /// `after` of the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub next: Option<String>,
+}
+
+/// The answer of `/explanation`: its keys are those of `wayleave explain -o json`, and no schema restricts them.
+pub type Explanation = serde_json::Value;

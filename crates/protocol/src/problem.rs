@@ -1,0 +1,162 @@
+//! Why something was not done, as RFC 9457 says it (`application/problem+json`).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The media type of a [`Problem`].
+pub const MEDIA_TYPE: &str = "application/problem+json";
+
+/// Why something was not done.
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[error("{}: {}", .code, .detail)]
+pub struct Problem {
+    /// A stable name of the sort of problem: `urn:wayleave:problem:` and its code in lower case.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// A short text for the sort of problem.
+    pub title: String,
+    /// The status code.
+    pub status: u16,
+    /// What is wrong this time, and what to do.
+    pub detail: String,
+    /// A stable code for programs.
+    pub code: Code,
+    /// Everything that is wrong with the text that was sent, with its places.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub errors: Vec<FieldError>,
+    /// The decision that refused: `/v1/decisions/{decision}` and its `/explanation`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub decision: Option<u64>,
+    /// The revision of the object as it is, where another one was expected.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub revision: Option<u64>,
+    /// The last session of the node, for an agent that speaks for another one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub epoch: Option<u64>,
+}
+
+/// One thing that is wrong with a text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FieldError {
+    /// Counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub line: Option<usize>,
+    /// In characters, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub column: Option<usize>,
+    /// The key or the query parameter, where one is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub field: Option<String>,
+    /// What is wrong, and what is expected.
+    pub detail: String,
+}
+
+// The text is a `tt`: as a `literal` the derived schema would not see the name, and the document would say another one.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident $text:tt $status:literal $title:literal),* $(,)?) => {
+        /// The stable codes of problems.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+        pub enum Code { $($(#[$doc])* #[serde(rename = $text)] $name),* }
+
+        impl Code {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// As it is sent.
+            pub const fn text(self) -> &'static str {
+                match self { $(Self::$name => $text),* }
+            }
+
+            /// The status that it comes with.
+            pub const fn status(self) -> u16 {
+                match self { $(Self::$name => $status),* }
+            }
+
+            /// A short text.
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$name => $title),* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// Refused: no route joins the ends.
+    NoPath "NO_PATH" 409 "No route",
+    /// Refused: too little rate is left.
+    Rate "RATE" 409 "Too little rate is left",
+    /// Refused: every route could take longer than the deadline.
+    Latency "LATENCY" 409 "The deadline cannot be kept",
+    /// Refused: a buffer could run over.
+    Buffer "BUFFER" 409 "A buffer could run over",
+    /// Refused: the tenant has as much as it may have.
+    Quota "QUOTA" 409 "The quota is used up",
+    /// Refused: what was asked is not offered.
+    Policy "POLICY" 409 "Not offered",
+    /// Not done, since another of the same list was refused.
+    WithOthers "WITH_OTHERS" 409 "Another of the list was refused",
+    /// Something else still needs it, or it is no longer as it was.
+    Conflict "CONFLICT" 409 "In use",
+    /// An agent speaks for a session that is over.
+    StaleEpoch "STALE_EPOCH" 409 "The session is over",
+    /// It has changed meanwhile, or is there already.
+    PreconditionFailed "PRECONDITION_FAILED" 412 "It is not as expected",
+    /// The text or a parameter does not make sense.
+    Invalid "INVALID" 400 "The request does not make sense",
+    /// No token, or one that is not known.
+    Unauthorized "UNAUTHORIZED" 401 "A token is needed",
+    /// The token does not allow it.
+    Forbidden "FORBIDDEN" 403 "Not allowed",
+    /// There is no such thing, or it is not yours.
+    NotFound "NOT_FOUND" 404 "There is no such thing",
+    /// The address is right, and cannot be used so.
+    MethodNotAllowed "METHOD_NOT_ALLOWED" 405 "The method is not allowed here",
+    /// None of the media types that were asked for is offered.
+    NotAcceptable "NOT_ACCEPTABLE" 406 "The media type is not offered",
+    /// The client took too long.
+    TimedOut "TIMED_OUT" 408 "The request took too long",
+    /// More than is accepted.
+    TooLarge "TOO_LARGE" 413 "The request is too large",
+    /// Neither JSON nor YAML.
+    UnsupportedMediaType "UNSUPPORTED_MEDIA_TYPE" 415 "The media type is not accepted",
+    /// The key was used for another request.
+    IdempotencyMismatch "IDEMPOTENCY_MISMATCH" 422 "The key was used for another request",
+    /// Too many requests.
+    RateLimited "RATE_LIMITED" 429 "Too many requests",
+    /// A mistake in the server.
+    Internal "INTERNAL" 500 "A mistake in the server",
+    /// The controller cannot write, or has not begun yet.
+    Unavailable "UNAVAILABLE" 503 "The controller cannot answer now",
+}
+
+impl Code {
+    /// The code of this text.
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.text() == text)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+impl Problem {
+    /// With the usual status and title of its code.
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self {
+            kind: format!("urn:wayleave:problem:{}", code.text().to_lowercase().replace('_', "-")),
+            title: code.title().to_owned(),
+            status: code.status(),
+            detail: detail.into(),
+            code,
+            errors: Vec::new(),
+            decision: None,
+            revision: None,
+            epoch: None,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Questions, and what would be. Nothing is changed by asking.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::contract::ContractSpec;
+
+/// A question: the steps are taken in the order of the keys here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// Links and nodes that fail.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub fail: Vec<String>,
+    /// Links and nodes that are up again.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub restore: Vec<String>,
+    /// Contracts that are deleted: `tenant:name`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub delete: Vec<String>,
+    /// Contracts that are created, or get other terms.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub apply: Vec<ContractSpec>,
+    /// Hosts whose VMs go elsewhere, with their contracts.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub drain: Vec<String>,
+}
+
+/// What would be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Prospect {
+    /// Contracts that would go another way.
+    pub rerouted: Vec<Moved>,
+    /// Contracts that would be kept no longer.
+    pub degraded: Vec<Broken>,
+    /// Contracts that would be kept again.
+    pub restored: Vec<Moved>,
+    /// Contracts that would be admitted: new ones, and those with other terms.
+    pub admitted: Vec<Moved>,
+    /// Contracts that would be refused.
+    pub refused: Vec<Broken>,
+    /// Contracts that would be ended.
+    pub deleted: Vec<String>,
+    /// VMs that would be elsewhere.
+    pub placed: Vec<Placed>,
+}
+
+/// A contract with the place that it would have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Moved {
+    /// `tenant:name`.
+    pub id: String,
+    /// No packet would take longer.
+    pub bound_ns: u64,
+    /// The links of its routes.
+    pub routes: Vec<Vec<String>>,
+}
+
+/// A contract that would not be kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Broken {
+    /// `tenant:name`.
+    pub id: String,
+    /// A stable code.
+    pub reason: String,
+    /// The same for people.
+    pub message: String,
+}
+
+/// A VM with the host that it would be on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Placed {
+    /// `tenant:name`.
+    pub id: String,
+    /// Where it is.
+    pub from: String,
+    /// Where it would be; absent if no host would be left.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub to: Option<String>,
+}

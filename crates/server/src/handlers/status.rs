@@ -1,0 +1,99 @@
+//! Who answers, how things stand, and what is for programs that watch over servers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use wayleave_controller::{Role, State};
+use wayleave_protocol::status::{About, Ledger, Status};
+use wayleave_protocol::tenant::Role as RoleName;
+
+use crate::answer::{Answer, Outcome};
+use crate::http::call::Call;
+use crate::shared::{Shared, unready};
+use crate::view::{Counts, Health};
+
+/// Of this program.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
+    let (role, tenant, node) = match call.role().clone() {
+        Role::Operator => (RoleName::Operator, None, None),
+        Role::Tenant { tenant } => (RoleName::Tenant, Some(tenant), None),
+        Role::Agent { node } => (RoleName::Agent, None, Some(node)),
+        Role::Reader { tenant } => (RoleName::Reader, tenant, None),
+    };
+    let about = About {
+        version: VERSION.to_owned(),
+        role,
+        tenant,
+        node,
+        topology: shared.name.clone(),
+        scheme: shared.scheme.clone(),
+        generation: shared.view.read().generation,
+    };
+    Ok(Answer::json(200, &about))
+}
+
+pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
+    let tables = shared.view.read();
+    let only = call.only_tenant();
+    let mut counts = Counts::default();
+    let is_shown = |tenant: &str| only.is_none_or(|only| only == tenant);
+    tables.counts.iter().filter(|(tenant, _)| is_shown(tenant)).for_each(|(_, count)| counts.add(count));
+    let contracts: BTreeMap<String, u64> =
+        State::ALL.iter().zip(counts.states).map(|(state, count)| (state.name().to_owned(), count)).collect();
+    let ledger = Ledger {
+        // Where files are is nothing that tenants need to know.
+        path: if only.is_none() { shared.ledger.clone() } else { String::new() },
+        sequence: tables.sequence,
+        records: tables.records.len() as u64,
+        revision: tables.revision,
+    };
+    let status = Status {
+        version: VERSION.to_owned(),
+        generation: tables.generation,
+        ready: tables.health == Health::Ready,
+        message: Some(unready(&tables.health)).filter(|_| tables.health != Health::Ready),
+        contracts,
+        configured: counts.configured,
+        effective: counts.effective,
+        late: counts.late,
+        vms: tables.vms_of(only, None).count() as u64,
+        tenants: tables.tenants.keys().filter(|tenant| is_shown(tenant)).count() as u64,
+        down: tables.down.len() as u64,
+        agents: tables.nodes.values().filter(|node| node.is_open).count() as u64,
+        ledger,
+    };
+    Ok(Answer::json(200, &status))
+}
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
+pub(crate) async fn healthz(_shared: Arc<Shared>, _call: Call) -> Outcome {
+    Ok(Answer::of(200, TEXT, "ok\n"))
+}
+
+pub(crate) async fn readyz(shared: Arc<Shared>, _call: Call) -> Outcome {
+    let health = shared.view.read().health.clone();
+    match health {
+        Health::Ready => Ok(Answer::of(200, TEXT, "ok\n")),
+        // Paths and errors are shown only with a token.
+        Health::Broken(_) => {
+            Ok(Answer::of(503, TEXT, "the ledger cannot be written; /v1/status and the log say why\n"))
+        }
+        other => Ok(Answer::of(503, TEXT, format!("{}\n", unready(&other)))),
+    }
+}
+
+pub(crate) async fn metrics(shared: Arc<Shared>, _call: Call) -> Outcome {
+    let text = shared.metrics.text(&shared);
+    Ok(Answer::of(200, "application/openmetrics-text; version=1.0.0; charset=utf-8", text))
+}
+
+pub(crate) async fn openapi(shared: Arc<Shared>, _call: Call) -> Outcome {
+    Ok(Answer::ready(shared.openapi.clone()))
+}
+
+pub(crate) async fn docs(_shared: Arc<Shared>, _call: Call) -> Outcome {
+    Ok(Answer::of(200, "text/html; charset=utf-8", include_str!("../docs.html")))
+}

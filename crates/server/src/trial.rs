@@ -1,0 +1,30 @@
+//! A controller like the one that runs, in which things can be tried without harm.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use wayleave_controller::{Controller, Kind, Setup, Southbound};
+use wayleave_protocol::problem::Code;
+use wayleave_units::WallTime;
+
+use crate::answer::{Outcome, problem};
+use crate::shared::Shared;
+
+/// Makes it of what is on disk, and asks it.
+pub(crate) fn try_out(shared: &Shared, question: impl FnOnce(&mut Controller) -> Outcome) -> Outcome {
+    let records: Vec<(Kind, String, Arc<str>)> = {
+        let tables = shared.view.read();
+        tables.records.iter().map(|((kind, key), body)| (*kind, key.clone(), body.clone())).collect()
+    };
+    let setup = Setup { southbound: Southbound::Assumed, ..shared.setup.clone() };
+    let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), &**body));
+    match Controller::load(&setup, wall(), records) {
+        Ok(mut controller) => question(&mut controller),
+        Err(error) => Err(problem(Code::Internal, format!("the records do not make a controller: {error}"))),
+    }
+}
+
+pub(crate) fn wall() -> WallTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
