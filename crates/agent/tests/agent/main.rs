@@ -6,4 +6,5 @@ mod cables;
 mod common;
 mod host;
 mod kernel;
+mod machine;
 mod process;
