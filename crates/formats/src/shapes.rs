@@ -156,6 +156,7 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("sharing", &sc::SHARING),
         ("scheme", sc::SCHEME.shape()),
         ("message-faults", &sc::FAULTS),
+        ("further-scheme", &sc::ALSO),
         ("sharing-event", &sc::EVENT),
         ("policy", &po::POLICY_SPEC),
         ("flow", &sc::LISTED_FLOW),

@@ -245,6 +245,9 @@ impl Sharing {
             if also.services.is_empty() {
                 return Err(SharingError::NoService { index });
             }
+            if also.scheme.has_brokers() {
+                return Err(SharingError::FurtherBrokers { index, scheme: also.scheme.name() });
+            }
             for name in &also.services {
                 if !self.machine.services().iter().any(|known| &known.name == name) {
                     return Err(SharingError::UnknownService { index, name: name.clone() });
@@ -396,6 +399,16 @@ pub enum SharingError {
         /// Which of the list.
         index: usize,
     },
+    /// A further scheme with brokers, whose machines would have to belong to it alone.
+    #[error(
+        "scheme {scheme} has brokers, which count all that a machine sends: it has to be the scheme of all other services"
+    )]
+    FurtherBrokers {
+        /// Which of the list.
+        index: usize,
+        /// The scheme.
+        scheme: &'static str,
+    },
     /// A further scheme for a service that machines do not have.
     #[error("machines have no service {name}")]
     UnknownService {
@@ -465,7 +478,10 @@ impl SharingError {
                 "scheme".to_owned()
             }
             Self::Nested { .. } | Self::TooMany { .. } => "machine".to_owned(),
-            Self::NoService { index } | Self::UnknownService { index, .. } | Self::TwoSchemes { index, .. } => {
+            Self::NoService { index }
+            | Self::FurtherBrokers { index, .. }
+            | Self::UnknownService { index, .. }
+            | Self::TwoSchemes { index, .. } => {
                 format!("also.{index}")
             }
             Self::SplitParent { .. } => "also".to_owned(),

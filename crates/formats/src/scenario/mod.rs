@@ -68,7 +68,7 @@ pub(crate) use {
     outages::{OUTAGE, RECORD},
     ports::{PORTS, RED, ROUTING, SERVICE, SHARED_BUFFER, WEIGHTED},
     schemes::shape as scheme_shape,
-    sharing::{EVENT, FAULTS, SCHEME, SHARING},
+    sharing::{ALSO, EVENT, FAULTS, SCHEME, SHARING},
     sizes::SIZES,
     sweep::SWEEP,
     traffic::TRAFFIC,

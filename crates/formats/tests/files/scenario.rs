@@ -376,12 +376,13 @@ fn sharing_is_read_as_it_stands() {
         heavyInRack: 1Mbit
         heavyInFabric: 2Mbit
         fabricBroker: h2
-    machine: { services: [ { name: a, max: 1Gbit } ] }
+    also: [ { scheme: { staticLimits: { pair: 5Mbit } }, services: [ b ] } ]
+    machine: { services: [ { name: a, max: 1Gbit }, { name: b } ] }
     rack: { level: rack, peak: 5Gbit, services: [ { name: a } ] }
     idle: 7ms
     packetQueue: 9kB
     queue: 1
-    faults: { loss: 0.1, duplicate: 0.2, delay: 3ms }
+    faults: { loss: 0.1, duplicate: 0.2, delay: 3ms, probeLoss: 0.4 }
     events:
       - { at: 1ms, stop: h1 }
       - { at: 2ms, start: fabric }
@@ -418,7 +419,10 @@ fn sharing_is_read_as_it_stands() {
     assert!(sharing.fabric.is_none());
     assert_eq!((sharing.idle, sharing.packet_queue), (Time::from_millis(7), Bytes::new(9_000)));
     assert_eq!(sharing.queue, Some(1));
-    let faults = MessageFaults { loss: 0.1, duplicate: 0.2, delay: Time::from_millis(3), ..MessageFaults::default() };
+    let faults = MessageFaults { loss: 0.1, duplicate: 0.2, delay: Time::from_millis(3), probe_loss: 0.4 };
+    assert_eq!((sharing.also.len(), sharing.scheme_of("a"), sharing.scheme_of("b")), (1, 0, 1));
+    let EdgeScheme::StaticLimits(limits) = &sharing.also[0].scheme else { panic!("{:?}", sharing.also) };
+    assert_eq!(limits.pair, Some(Rate::from_mbit(5)));
     assert_eq!(sharing.faults, faults);
     let changes: Vec<_> = sharing.events.iter().map(|event| (event.at, &event.what)).collect();
     assert_eq!(changes[0], (Time::from_millis(1), &SharingChange::Stops(BrokerAt::Machine(host("h1")))));

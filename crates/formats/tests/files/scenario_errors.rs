@@ -472,6 +472,16 @@ fn what_is_wrong_with_sharing_is_said_at_its_place() {
     let machine = "machine: { services: [ { name: a } ] }";
     for (sharing, expected) in [
         ("{ scheme: eyeQ, MACHINE }", "6:22 unknown scheme \"eyeQ\", did you mean \"eyeq\"?"),
+        (
+            "{ scheme: eyeq, MACHINE, also: [{ scheme: eyeq, services: [] }] }",
+            "6:75 a further scheme needs the services",
+        ),
+        ("{ scheme: eyeq, MACHINE, also: [{ scheme: eyeq, services: [b] }] }", "6:75 machines have no service b"),
+        (
+            "{ scheme: eyeq, MACHINE, also: [{ scheme: eyeq, services: [a, a] }] }",
+            "6:75 service a has a scheme already",
+        ),
+        ("{ scheme: eyeq, MACHINE, also: [{ scheme: parley, services: [a] }] }", "6:75 scheme parley has brokers"),
         ("{ scheme: eyeq }", "6:12 sharing needs the key \"machine\""),
         (
             "{ scheme: { eyeq: { alpha: 0.123 } }, MACHINE }",

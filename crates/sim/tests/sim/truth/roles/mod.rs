@@ -4,6 +4,7 @@
 mod chameleon;
 mod mechanisms;
 mod scc;
+mod transports;
 mod ufab;
 
 use std::sync::Arc;
