@@ -97,12 +97,15 @@ pub trait AdmissionScheme: Described + Standing + Sized {
     }
 }
 
+/// Parameters with their values, in the order of their descriptor.
+pub type Settings = Vec<(&'static Parameter, Value)>;
+
 /// What can be done with an admission scheme of which only the name is known.
 pub struct Entry {
     /// What it says of itself.
     pub descriptor: &'static Descriptor,
     build: fn(&Given, &Setup<'_>) -> Result<Scheme, BuildError>,
-    settings: fn(&Given, Defaults) -> Result<Vec<(&'static Parameter, Value)>, BuildError>,
+    settings: fn(&Given, Defaults) -> Result<Settings, BuildError>,
     refusal_words: fn(&Network, &Refusal) -> Option<String>,
 }
 

@@ -377,7 +377,7 @@ fn sharing_is_read_as_it_stands() {
         heavyInFabric: 2Mbit
         fabricBroker: h2
     also: [ { scheme: { staticLimits: { pair: 5Mbit } }, services: [ b ] } ]
-    machine: { services: [ { name: a, max: 1Gbit }, { name: b } ] }
+    machine: { services: [ { name: a, endpoints: [h1, h3], max: 1Gbit }, { name: b, endpoints: [h2] } ] }
     rack: { level: rack, peak: 5Gbit, services: [ { name: a } ] }
     idle: 7ms
     packetQueue: 9kB

@@ -294,7 +294,8 @@ proptest! {
             while let Some(&(at, who)) = times.first().filter(|(at, _)| *at <= now) {
                 times.remove(&(at, who));
                 match who {
-                    Some(pair) => if host.on_pair_wake(pair, at) { run(&mut host, pair, now, &mut sent, &mut times) },
+                    Some(pair) if host.on_pair_wake(pair, at) => run(&mut host, pair, now, &mut sent, &mut times),
+                    Some(_) => {}
                     None if host.on_class_wake(ClassId(0), at) => loop {
                         match host.serve(ClassId(0), now, flows) {
                             ClassStep::Go(pair, _, bytes, _) => {

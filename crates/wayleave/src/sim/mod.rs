@@ -44,23 +44,13 @@ pub use sweep::{Sweep, SweepOptions, TRACE_EVENTS, sweep};
 /// ```
 /// use std::sync::Arc;
 /// use wayleave::{Cancel, Network, Scenario, simulate};
-/// use wayleave_scenarios::{Ends, PacketKind, Traffic, Workload};
+/// use wayleave_scenarios::{Ends, PacketKind, Traffic};
 /// use wayleave_units::{Bytes, Rate, Time};
 /// let network = Network::open("star:hosts=3")?;
 /// let mut scenario = Scenario::new("one way", Arc::clone(&network.graph), Time::from_millis(1));
 /// let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(100) };
-/// scenario.traffic.push(Traffic {
-///     name: "steady".into(),
-///     ends: Ends::Permutation(network.graph.hosts().collect()),
-///     workload: Workload::Packets { kind, frame: Bytes::new(1000) },
-///     service: None,
-///     to_service: None,
-///     queue: 0,
-///     start: Time::ZERO,
-///     stop: None,
-///     route: None,
-///     copies: None,
-/// });
+/// let ends = Ends::Permutation(network.graph.hosts().collect());
+/// scenario.traffic.push(Traffic::packets("steady", ends, kind, Bytes::new(1000)));
 /// let result = simulate(&scenario, 1, &Cancel::default())?;
 /// assert!(result.is_complete() && result.hops > 0);
 /// # Ok::<(), wayleave::Error>(())

@@ -7,7 +7,7 @@ use wayleave_sim::Outcome;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::truth::networks::{Cables, FRAME, assert_near, endless, flow, listed, ports, queue, run, star};
+use crate::truth::networks::{Cables, FRAME, assert_near, endless, flow, highest, listed, ports, queue, run, star};
 
 fn dctcp(initial: u32, most: u32) -> Transport {
     let congestion = Congestion::dctcp();
@@ -71,7 +71,7 @@ fn marks_of_two_queues(ecn: PortEcn) -> (u64, u64) {
     }
     let ends = Ends::Pairs(vec![(star.hosts[4], star.hosts[5])]);
     let size = FlowSizes::Fixed(Bytes::new(1_000));
-    scenario.traffic.push(Traffic::flows("single", ends, Arrivals::Every(Time::from_micros(100)), size));
+    scenario.traffic.push(highest(Traffic::flows("single", ends, Arrivals::Every(Time::from_micros(100)), size)));
     let outcome = run(&scenario, 1);
     assert!(queue(&outcome, star.down[5], 0).wait.count() >= 190);
     (queue(&outcome, star.down[5], 0).marks, queue(&outcome, star.down[5], 1).marks)

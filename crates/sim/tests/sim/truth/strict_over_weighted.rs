@@ -32,6 +32,9 @@ fn scenario(star: &Star, discipline: Discipline, traffic: Vec<Traffic>, millisec
     let mut scenario = Scenario::new("order", star.network.clone(), Time::from_millis(milliseconds));
     scenario.switches = ports(discipline, Buffering::Unlimited);
     scenario.traffic = traffic;
+    for traffic in &mut scenario.traffic {
+        traffic.queue.get_or_insert(0);
+    }
     scenario
 }
 

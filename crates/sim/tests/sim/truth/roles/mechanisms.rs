@@ -303,6 +303,9 @@ fn a_tunnel_accounts_for_every_byte_and_its_limiter_for_the_rate() {
     }
 }
 
+/// When a probe was back, along which path, with which outcome and records.
+type Returned = (Time, PathIndex, ProbeOutcome, Vec<IntHop>);
+
 /// Catches: probes that jump over ports, or whose loss is told.
 #[test]
 fn a_probe_takes_its_path_and_brings_back_what_the_ports_wrote() {
@@ -311,7 +314,7 @@ fn a_probe_takes_its_path_and_brings_back_what_the_ports_wrote() {
     scenario.switches = telling();
     scenario.transport = fixed_window(1);
     scenario.traffic = vec![of("a", once("flow", &[(diamond.left[0], diamond.right[0])], 100))];
-    let heard: Arc<Mutex<Vec<(Time, PathIndex, ProbeOutcome, Vec<IntHop>)>>> = Arc::default();
+    let heard: Arc<Mutex<Vec<Returned>>> = Arc::default();
     let shared = heard.clone();
     let parts = Parts::new(move |_| {
         let shared = shared.clone();

@@ -61,14 +61,17 @@ fn long_diamond(hosts: usize, propagation: u64) -> Diamond {
 }
 
 type Made<T> = Box<dyn Fn(NodeId, &PairSpec) -> T + Send + Sync>;
+type MadeHost = Box<dyn Fn(&HostPlace<'_>) -> Box<dyn CustomHost> + Send + Sync>;
+type MadeSwitch = Box<dyn Fn(LinkId, u8) -> Option<Box<dyn Switch + Send>> + Send + Sync>;
+type MadeBrokers = Box<dyn Fn(&Network) -> Vec<BrokerSetup> + Send + Sync>;
 
 /// A scheme from outside whose parts are functions.
 struct Parts {
-    host: Box<dyn Fn(&HostPlace<'_>) -> Box<dyn CustomHost> + Send + Sync>,
+    host: MadeHost,
     tunnel: Made<Option<Box<dyn Tunnel + Send>>>,
     path: Made<Option<Box<dyn Path + Send>>>,
-    switch: Box<dyn Fn(LinkId, u8) -> Option<Box<dyn Switch + Send>> + Send + Sync>,
-    brokers: Box<dyn Fn(&Network) -> Vec<BrokerSetup> + Send + Sync>,
+    switch: MadeSwitch,
+    brokers: MadeBrokers,
 }
 
 impl Parts {
