@@ -97,12 +97,15 @@ pub trait AdmissionScheme: Described + Standing + Sized {
     }
 }
 
+/// Parameters with what counts of them.
+pub type Settled = Vec<(&'static Parameter, Value)>;
+
 /// What can be done with an admission scheme of which only the name is known.
 pub struct Entry {
     /// What it says of itself.
     pub descriptor: &'static Descriptor,
     build: fn(&Given, &Setup<'_>) -> Result<Scheme, BuildError>,
-    settings: fn(&Given, Defaults) -> Result<Vec<(&'static Parameter, Value)>, BuildError>,
+    settings: fn(&Given, Defaults) -> Result<Settled, BuildError>,
     refusal_words: fn(&Network, &Refusal) -> Option<String>,
 }
 
@@ -129,7 +132,7 @@ impl Entry {
     ///
     /// # Errors
     /// A value that is not of its parameter's kind.
-    pub fn settings(&self, given: &Given, defaults: Defaults) -> Result<Vec<(&'static Parameter, Value)>, BuildError> {
+    pub fn settings(&self, given: &Given, defaults: Defaults) -> Result<Settled, BuildError> {
         (self.settings)(given, defaults)
     }
 }

@@ -94,10 +94,10 @@ impl Json {
     fn choose(&mut self, place: &[&str], mapping: &[&str], schemes: &[&'static Descriptor]) {
         let needs_nothing = |scheme: &&&Descriptor| scheme.parameters.iter().all(|one| one.example.is_empty());
         let names = schemes.iter().filter(needs_nothing).map(|scheme| Self::text(scheme.name)).collect();
-        if let Self::List(ways) = self.under(place).at("oneOf") {
-            if let Some(words) = ways.first_mut() {
-                words.set("enum", Self::List(names));
-            }
+        if let Self::List(ways) = self.under(place).at("oneOf")
+            && let Some(words) = ways.first_mut()
+        {
+            words.set("enum", Self::List(names));
         }
         let adjustable: Vec<&'static Descriptor> =
             schemes.iter().copied().filter(|scheme| !scheme.parameters.is_empty()).collect();

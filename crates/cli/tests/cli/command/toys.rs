@@ -82,7 +82,7 @@ fn a_toy_transport_runs_with_the_parameters_of_a_scenario() {
         )
     };
     let (short, long) = (with("1"), with("20"));
-    assert!(short > 0 && long > 3 * short, "{short}, {long}");
+    assert!(short > 0 && long > 2 * short, "{short}, {long}");
     let usual = arrives(&format!("  transport: {}\n", toy.name), "");
     assert!(usual > short, "{usual}");
 }
