@@ -25,10 +25,13 @@ ifdef CARGO_TARGET_DIR
 WAYLEAVE = $(CARGO_TARGET_DIR)/release/wayleave
 endif
 
+# Modules of schemes are declared by a macro, where cargo fmt does not look for files.
+SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
+
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long break-ledger break-server quiet-lab try-topologies bpf toolchain \
+.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long break-ledger break-server quiet-lab try-topologies bpf toolchain \
 	components
 
 help: ## list these targets
@@ -50,6 +53,11 @@ test: format lint docs tests ## install what the tests need, then run all of the
 format: components
 	$(call say,formatting)
 	@$(CARGO) fmt --all --check
+	@rustfmt --check --edition 2024 $(SCHEMES)
+
+fmt: components ## format everything, schemes included
+	@$(CARGO) fmt --all
+	@rustfmt --edition 2024 $(SCHEMES)
 
 # Goals in order also under `make -j`: they share one target directory, and cargo locks it.
 lint: components | format

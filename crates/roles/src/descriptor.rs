@@ -142,7 +142,7 @@ impl Parameter {
             return Some(self.default.to_owned());
         }
         match (self.preset)() {
-            Value::Absent | Value::Flag(_) => None,
+            Value::Absent | Value::Flag(_) | Value::Scheme(_) => None,
             Value::ByName(values) if values.is_empty() => None,
             value => Some(value.to_string()),
         }

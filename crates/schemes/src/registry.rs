@@ -97,15 +97,15 @@ pub trait AdmissionScheme: Described + Standing + Sized {
     }
 }
 
-/// Parameters with their values, in the order of their descriptor.
-pub type Settings = Vec<(&'static Parameter, Value)>;
+/// Parameters with what counts of them.
+pub type Settled = Vec<(&'static Parameter, Value)>;
 
 /// What can be done with an admission scheme of which only the name is known.
 pub struct Entry {
     /// What it says of itself.
     pub descriptor: &'static Descriptor,
     build: fn(&Given, &Setup<'_>) -> Result<Scheme, BuildError>,
-    settings: fn(&Given, Defaults) -> Result<Settings, BuildError>,
+    settings: fn(&Given, Defaults) -> Result<Settled, BuildError>,
     refusal_words: fn(&Network, &Refusal) -> Option<String>,
 }
 
@@ -132,7 +132,7 @@ impl Entry {
     ///
     /// # Errors
     /// A value that is not of its parameter's kind.
-    pub fn settings(&self, given: &Given, defaults: Defaults) -> Result<Vec<(&'static Parameter, Value)>, BuildError> {
+    pub fn settings(&self, given: &Given, defaults: Defaults) -> Result<Settled, BuildError> {
         (self.settings)(given, defaults)
     }
 }

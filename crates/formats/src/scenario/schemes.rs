@@ -135,6 +135,13 @@ fn read_value(
     network: Option<&Network>,
     problems: &mut Problems<'_>,
 ) -> Option<Setting> {
+    if let (Kind::Hundredths { .. }, Some(text)) = (parameter.kind, node.text())
+        && let Err(message) = parameter.kind.parse(text)
+        && message.starts_with(|first: char| first.is_ascii_digit() || first == '-')
+    {
+        problems.report(ProblemKind::BadValue, node.span, || format!("{} {message}", parameter.key));
+        return None;
+    }
     read_kind(node, &parameter.kind, network, problems)
 }
 

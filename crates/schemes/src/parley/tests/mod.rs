@@ -9,8 +9,8 @@ use wayleave_topology::NodeKind;
 use wayleave_units::{Rate, Time};
 use wayleave_wire::broker::{RateList, ServiceRates, Subject};
 
-use super::*;
 use self::rack::{Racks, SECOND, gbit, mbit, network, policy, service};
+use super::*;
 
 /// The text's examples share out all that the links can carry.
 const EXACT: Params = Params { uplink_percent: 100, ..Params::PUBLISHED };
