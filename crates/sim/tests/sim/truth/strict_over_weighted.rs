@@ -150,7 +150,7 @@ fn a_host_serves_its_flows_in_the_same_order() {
     cables.queues = 3;
     let star = star_of(cables, &[SLOW, FAST], 0);
     let (from, to) = (star.hosts[0], star.hosts[1]);
-    let strict = constant("strict", from, to, 1_000, Rate::from_mbit(800));
+    let strict = in_queue(constant("strict", from, to, 1_000, Rate::from_mbit(800)), 0);
     let flows = [("w1", 1), ("w2", 2)].map(|(name, queue)| in_queue(endless(name, from, to), queue));
     let mut scenario = Scenario::new("host", star.network.clone(), Time::from_millis(60));
     scenario.hosts = ports(over(1, &[3, 1]), Buffering::Unlimited);
