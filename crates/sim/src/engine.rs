@@ -64,7 +64,7 @@ pub enum Ending {
 
 impl Engine {
     /// Runs to the end, or until `go_on`, which is told the time in ps now and then, says no.
-    pub(crate) fn run(&mut self, mut go_on: impl FnMut(Instant) -> bool) -> Ending {
+    pub(crate) fn run(&mut self, go_on: &mut dyn FnMut(Instant) -> bool) -> Ending {
         let links = self.fabric.links.len() as Actor;
         let (services, processes) = (2 * links, 2 * links + self.processes.len() as Actor);
         loop {

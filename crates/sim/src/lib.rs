@@ -92,9 +92,19 @@ pub fn run_with(
     custom: &Custom<'_>,
     mut go_on: impl FnMut(Time) -> bool,
 ) -> Result<Outcome, ScenarioError> {
+    run_to_the_end(scenario, seed, custom, &mut go_on)
+}
+
+/// Not generic, so that the engine is compiled once, here, and not in every crate that runs something.
+fn run_to_the_end(
+    scenario: &Scenario,
+    seed: u64,
+    custom: &Custom<'_>,
+    go_on: &mut dyn FnMut(Time) -> bool,
+) -> Result<Outcome, ScenarioError> {
     scenario.validate()?;
     custom.check(scenario)?;
     let mut engine = engine::Engine::new(scenario, seed, custom);
-    let ending = engine.run(|now| go_on(clock::to_time(now)));
+    let ending = engine.run(&mut |now| go_on(clock::to_time(now)));
     Ok(engine.outcome(&scenario.name, seed, ending))
 }

@@ -88,7 +88,7 @@ fn records_are_those_of_the_packets_own_queue_since_the_run_began() {
     };
     let custom = Custom { switch: Some(&make), ..Custom::default() };
     let mut engine = Engine::new(&scenario, 1, &custom);
-    engine.run(|_| true);
+    engine.run(&mut |_| true);
     let open = (1..100).flat_map(|stack| engine.fabric.telemetry.get(stack)).filter(|hop| hop.sent > Bytes::ZERO);
     assert!(open.clone().count() > 0 && open.clone().all(|hop| hop.tokens == 7), "segments on the way");
     for (queue, counter) in counters.lock().unwrap().iter().enumerate() {
