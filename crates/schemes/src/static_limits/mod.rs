@@ -8,8 +8,8 @@
 //! | text | here |
 //! |---|---|
 //! | 6.3: a cap for each instance | the class's `max`, as a root limiter |
-//! | 4, Fig. 9: "rate limited to 1/100th of the desired load" | [`Params::pair`], the same for every pair |
-//! | 4, Fig. 9: "a maximum burst size of 64kB" | [`Params::burst`] |
+//! | 4, Fig. 9: "rate limited to 1/100th of the desired load" | `pair`, the same for every pair |
+//! | 4, Fig. 9: "a maximum burst size of 64kB" | `burst` |
 //!
 //! Deviations: none; there is nothing to deviate from. Minima and weights are ignored, as are maxima of what is received: no
 //! receiver tells a sender anything.
