@@ -71,7 +71,7 @@ impl fmt::Debug for dyn CustomHost {
 ///
 /// ```
 /// use wayleave_roles::{Absent, CustomHost, Plugged};
-/// let host: Box<dyn CustomHost> = Box::new(Plugged::new(Absent, |message| match *message {}));
+/// let host: Box<dyn CustomHost> = Box::new(Plugged::new(Absent, |_: &_| 64));
 /// ```
 pub struct Plugged<R, T, W> {
     role: R,

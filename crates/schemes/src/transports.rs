@@ -506,7 +506,7 @@ impl AnySwitch {
 
 #[cfg(test)]
 pub(crate) mod testing {
-    //! What the tests of several rooms share: flows in segments of 1,000 B.
+    //! What the tests of several schemes share: flows in segments of 1,000 B.
 
     use wayleave_roles::{Limit, Phase};
 

@@ -274,9 +274,9 @@ mod tests {
         assert_eq!(offer(&mut link, 2_400_000), Found::Idle);
     }
 
-    /// The short cuts of `look` against the room's rule on a list of what is held.
+    /// The short cuts of `look` against the rule of the scheme on a list of what is held.
     #[test]
-    fn marks_and_drops_are_those_of_the_room_and_of_whole_packets() {
+    fn marks_and_drops_are_those_of_the_scheme_and_of_whole_packets() {
         use wayleave_roles::{Mark, QueueState, Switch};
         use wayleave_schemes::ecn::Threshold;
         use wayleave_units::{Bytes, Time};
@@ -285,7 +285,7 @@ mod tests {
         let mut arena = Arena::new();
         let mut link = Link::new(LineSpeed::new(Rate::from_gbit(10)), 5_000, Target::Host, Port::Fifo, limit);
         link.mark_above = threshold;
-        let mut room = Threshold(Bytes::new(u64::from(threshold)));
+        let mut scheme = Threshold(Bytes::new(u64::from(threshold)));
         // When each packet leaves, and its size.
         let mut held: Vec<(Instant, u32)> = Vec::new();
         let (mut now, mut counts) = (0, [0; 3]);
@@ -301,7 +301,7 @@ mod tests {
                 continue;
             }
             let state = QueueState { queued: Bytes::new(u64::from(bytes)), idle_since: None };
-            let is_marked = room.on_arrival(Time::ZERO, state, size) == Mark::Congestion;
+            let is_marked = scheme.on_arrival(Time::ZERO, state, size) == Mark::Congestion;
             let is_above = matches!(found, Found::Busy { is_above: true, .. });
             assert_eq!(is_above, is_marked, "step {step}: {bytes} B held");
             counts[usize::from(is_above)] += 1;

@@ -18,7 +18,7 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("schemes", Only(&["units", "topology", "contracts", "calculus", "ledger", "roles", "sharing", "wire"])),
     // The mechanisms of a host below its transports; roles are all that it knows of schemes.
     ("stack", Only(&["units", "roles"])),
-    // Drives the rooms; never the ledger: what it checks comes from outside.
+    // Drives the schemes; never the ledger: what it checks comes from outside.
     ("sim", Only(&["units", "topology", "sharing", "contracts", "roles", "schemes", "scenarios", "stack"])),
     // Independent of what it checks: never the calculus, the ledger, a scheme or the roles.
     ("recheck", Only(&["units", "topology"])),

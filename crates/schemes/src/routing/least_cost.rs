@@ -14,7 +14,7 @@ use wayleave_units::Time;
 use super::closed::Closed;
 use super::graph::{Graph, Level};
 use super::last_links::LastLinks;
-use super::outlook::Outlook;
+use super::residual_bounds::ResidualBounds;
 use super::{Found, Query, hop};
 use crate::costs::Cost;
 
@@ -105,12 +105,12 @@ pub struct LeastCost {
     reached: Vec<bool>,
     open: Open,
     last: LastLinks,
-    outlook: Outlook,
+    residual: ResidualBounds,
     closed: Closed,
 }
 
 const NONE: u32 = u32::MAX;
-/// After so many labels a search has lost its way: an outlook costs about as much as this, and straightens it.
+/// After so many labels a search has lost its way: computing residual bounds costs about as much, and straightens it.
 const PATIENCE: usize = 200;
 
 /// A search has lost its way.
@@ -129,7 +129,7 @@ impl LeastCost {
             reached: vec![false; graph.node_count()],
             open: Open::new(),
             last: LastLinks::default(),
-            outlook: Outlook::default(),
+            residual: ResidualBounds::default(),
             closed: Closed::new(graph.queue_count()),
         }
     }
@@ -147,7 +147,7 @@ impl LeastCost {
         graph.prepare_waits(ledger.network(), query.from);
         let graph = &*graph;
         self.closed.begin();
-        self.outlook.clear();
+        self.residual.clear();
         let Rules { deadline, denied, labels, detours } = rules;
         let deadline = deadline.map_or(u64::MAX, Time::as_nanos);
         let towards = graph.towards(ledger.network(), query.to);
@@ -167,7 +167,7 @@ impl LeastCost {
                 weigh.cost.of(ledger, LinkId(link), level.queue, query.burst_after(waited))
             };
             let floor = |switch| weigh.cost_bounds.get(switch as usize).copied().unwrap_or(0);
-            self.outlook.look((graph, ledger, query), &self.last, cost, |_| 0, floor, &mut self.closed);
+            self.residual.look((graph, ledger, query), &self.last, cost, |_| 0, floor, &mut self.closed);
             self.run(&run, None).ok().flatten()
         })
     }
@@ -285,7 +285,7 @@ impl LeastCost {
         }
         let bounds = run.weigh.cost_bounds;
         let known = || bounds.get(edge.head_switch as usize).copied().unwrap_or(0);
-        let cost_rest = if is_last { 0 } else { self.outlook.at(edge.head_switch).unwrap_or_else(known) };
+        let cost_rest = if is_last { 0 } else { self.residual.at(edge.head_switch).unwrap_or_else(known) };
         if cost_rest == u64::MAX {
             return None;
         }

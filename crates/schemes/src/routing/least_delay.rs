@@ -12,7 +12,7 @@ use super::buckets::Buckets;
 use super::closed::Closed;
 use super::graph::{Graph, Level};
 use super::last_links::LastLinks;
-use super::outlook::Outlook;
+use super::residual_bounds::ResidualBounds;
 use super::{Found, Query, hop};
 
 const NONE: u32 = u32::MAX;
@@ -31,7 +31,7 @@ struct Label {
     depth: u8,
 }
 
-/// After so many steps a search has lost its way: an outlook costs about as much as this, and straightens it.
+/// After so many steps a search has lost its way: computing residual bounds costs about as much, and straightens it.
 const PATIENCE: u32 = 200;
 
 /// How a run of the search ended.
@@ -57,7 +57,7 @@ pub struct LeastDelay {
     search: u32,
     open: Buckets<Step>,
     last: LastLinks,
-    outlook: Outlook,
+    residual: ResidualBounds,
     closed: Closed,
 }
 
@@ -70,7 +70,7 @@ impl LeastDelay {
             search: 0,
             open: Buckets::default(),
             last: LastLinks::default(),
-            outlook: Outlook::default(),
+            residual: ResidualBounds::default(),
             closed: Closed::new(graph.queue_count()),
         }
     }
@@ -82,7 +82,7 @@ impl LeastDelay {
         graph.prepare_waits(network, query.from);
         let graph = &*graph;
         self.closed.begin();
-        self.outlook.clear();
+        self.residual.clear();
         self.last.look_back((graph, ledger, query), &mut self.closed);
         match self.run(graph, ledger, query, Some(PATIENCE)) {
             Outcome::Found(last) => Some(self.found(last)),
@@ -92,7 +92,7 @@ impl LeastDelay {
                 let way = |switch| graph.wait_at(network, query.from, switch);
                 let floor = |switch| self.last.delay_from(graph, switch);
                 let on = (graph, ledger, query);
-                self.outlook.look(on, &self.last, delay, way, floor, &mut self.closed);
+                self.residual.look(on, &self.last, delay, way, floor, &mut self.closed);
                 match self.run(graph, ledger, query, None) {
                     Outcome::Found(last) => Some(self.found(last)),
                     Outcome::Nothing | Outcome::Impatient => None,
@@ -136,7 +136,7 @@ impl LeastDelay {
 
     /// The least delay from a switch to the destination, ns; [`u64::MAX`] if there is no way.
     fn rest(&self, graph: &Graph, switch: u32) -> u64 {
-        self.outlook.at(switch).unwrap_or_else(|| self.last.delay_from(graph, switch))
+        self.residual.at(switch).unwrap_or_else(|| self.last.delay_from(graph, switch))
     }
 
     /// Whether any queue on these links that denied access during the last search would let the flow in now.
@@ -205,7 +205,7 @@ impl LeastDelay {
     /// Opens the links behind `link` on which the whole way takes up to `key`, but for those that were opened before
     /// (up to `after`), and remembers when to come back for the next.
     ///
-    /// An outlook leaves out queues that deny access, so the fastest queue of a link can promise less than `key`.
+    /// Residual bounds leave out queues that deny access, so the fastest queue of a link can promise less than `key`.
     fn expand(&mut self, graph: &Graph, ledger: &Ledger, query: &Query, key: u64, link: u32, after: Option<u64>) {
         let (label, edge) = (self.labels[link as usize], graph.edge(link));
         let mut next = u64::MAX;

@@ -18,8 +18,8 @@ pub mod larac;
 mod last_links;
 mod least_cost;
 mod least_delay;
-mod outlook;
 mod quiet;
+mod residual_bounds;
 mod ways;
 
 pub use graph::{Graph, Towards};

@@ -2,5 +2,5 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
-mod rooms;
+mod claims;
 mod tune;

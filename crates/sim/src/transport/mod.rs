@@ -1,4 +1,4 @@
-//! Reliable delivery: segments, acknowledgements, retransmission. Congestion control is a room's; this is what all share.
+//! Reliable delivery: segments, acknowledgements, retransmission. Congestion control is a scheme of its own; this is what all share.
 //!
 //! Sequence numbers count segments. Every segment is acknowledged at once, with the segment that is expected next and
 //! the block around the one that came (a first SACK block, RFC 2018); acknowledgements echo when their segment was sent,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::rooms::common::wild::{self, Constants, Wild};
-use crate::rooms::common::{Dice, assert_sound};
+use crate::claims::common::wild::{self, Constants, Wild};
+use crate::claims::common::{Dice, assert_sound};
 use wayleave_ledger::{Model, QueueReport};
 use wayleave_roles::{Admission, Refusal, Request};
 use wayleave_schemes::chameleon::{Chameleon, Moves, Params, Rerouting, Routing};

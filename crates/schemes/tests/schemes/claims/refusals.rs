@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::rooms::common::Dice;
-use crate::rooms::common::wild::{self, Constants, Wild};
+use crate::claims::common::Dice;
+use crate::claims::common::wild::{self, Constants, Wild};
 use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{Input, Model, Shaping};
 use wayleave_roles::{Admission, Binding, Refusal, Request};

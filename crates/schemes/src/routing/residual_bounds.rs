@@ -18,18 +18,18 @@ use super::last_links::LastLinks;
 
 /// Per switch, the least weight to the destination through queues that could let the flow in; empty before it is made.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Outlook {
+pub(super) struct ResidualBounds {
     bounds: Vec<u64>,
     settled: Vec<bool>,
     heap: BinaryHeap<(Reverse<u64>, u32, NodeId)>,
 }
 
-impl Outlook {
+impl ResidualBounds {
     pub(super) fn clear(&mut self) {
         self.bounds.clear();
     }
 
-    /// The bound of a switch; `None` if no outlook was made.
+    /// The bound of a switch; `None` if none were computed.
     pub(super) fn at(&self, switch: u32) -> Option<u64> {
         self.bounds.get(switch as usize).copied()
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::rooms::common::{Dice, Everything, assert_sound, everything};
+use crate::claims::common::{Dice, Everything, assert_sound, everything};
 use wayleave_contracts::{Demand, Mix};
 use wayleave_ledger::{Ledger, Model};
 use wayleave_roles::{Admission, Decision, Refusal, Request};

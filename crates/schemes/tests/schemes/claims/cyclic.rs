@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use crate::rooms::common::wild::{self, Backbone, Constants, Wild};
-use crate::rooms::common::{Dice, assert_sound, claim};
+use crate::claims::common::wild::{self, Backbone, Constants, Wild};
+use crate::claims::common::{Dice, assert_sound, claim};
 use wayleave_ledger::Model;
 use wayleave_recheck::{Report, Violation, check};
 use wayleave_roles::{Admission, Request};

@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use crate::rooms::common::Dice;
-use crate::rooms::common::wild::{self, Constants, Wild};
+use crate::claims::common::Dice;
+use crate::claims::common::wild::{self, Constants, Wild};
 use wayleave_contracts::WireOverhead;
 use wayleave_ledger::{Input, Ledger, Model, Shaping};
 use wayleave_roles::{Admission, Refusal, Request};
