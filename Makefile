@@ -7,6 +7,8 @@ FUZZ_CASES ?= 5000
 FRAMES ?= 1000000
 # Random networks in `make verify-long`; about 2 ms each.
 VERIFY_CASES ?= 1000000
+# Histories in `make churn-long`; about 10 ms each.
+CHURNS ?= 10000
 # Times as long as usual, or `all`, in `make break-ledger`.
 BREAKING ?= 40
 # Lives of the server in `make break-server`, and servers that get 500 requests each.
@@ -31,7 +33,7 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long break-ledger break-server quiet-lab try-topologies bpf toolchain \
+.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long churn-long break-ledger break-server quiet-lab try-topologies bpf toolchain \
 	components
 
 help: ## list these targets
@@ -96,6 +98,10 @@ fuzz-dataplane: toolchain ## the eBPF programs against their models with a milli
 verify-long: toolchain ## a million random networks with admitted contracts under attack (VERIFY_CASES)
 	$(call say,$(VERIFY_CASES) random networks under attack)
 	@VERIFY_CASES=$(VERIFY_CASES) $(CARGO) test --locked --release --package wayleave-verify --test attacks random_sets::
+
+churn-long: toolchain ## 10,000 random histories with rerouting: nobody is on a link beside more than fits (CHURNS)
+	$(call say,$(CHURNS) histories)
+	@WAYLEAVE_CHURNS=$(CHURNS) $(CARGO) test --locked --release --package wayleave --test facade churn:: -- --nocapture
 
 break-ledger: toolchain ## kill, cut the power of and damage the ledger on disk at length (BREAKING)
 	$(call say,$(BREAKING) times as many kills$(comma) power cuts and cases of damage as usual)

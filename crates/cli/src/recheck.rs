@@ -1,5 +1,6 @@
 //! What the independent calculator says of every promise, on the standard error.
 
+use wayleave::{Session, Stays};
 use wayleave_explain::Context;
 use wayleave_explain::human::count;
 
@@ -36,4 +37,26 @@ pub(crate) fn recheck(context: &Context<'_>) -> Verdict {
     }
     eprintln!("{checked}: UNSOUND, {}", count(report.violations.len(), "promise") + " broken");
     Verdict::Unsound
+}
+
+/// Looks at every moment while contracts came, moved and went: whether all that could be in flight fitted. Says nothing where nobody left.
+pub(crate) fn recheck_transitions<S>(stays: &Stays<S>, session: &Session) -> Verdict {
+    let Some(found) = stays.check(session) else { return Verdict::Sound };
+    for one in found.overbooked.iter().take(SHOWN) {
+        eprintln!("overbooked: {one}");
+    }
+    if let Some(more) = found.overbooked.len().checked_sub(SHOWN).filter(|&more| more > 0) {
+        eprintln!("and {} more", count(more, "overbooked port"));
+    }
+    let checked = format!(
+        "recheck: {} from a route, {} of flows that can be on a link at once looked at",
+        count(found.departures, "departure"),
+        count(found.sets, "set")
+    );
+    match found.overbooked.len() {
+        0 if found.departures == 0 => {}
+        0 => eprintln!("{checked}: no port was ever overbooked"),
+        many => eprintln!("{checked}: UNSOUND, {} overbooked", count(many, "time")),
+    }
+    if found.overbooked.is_empty() { Verdict::Sound } else { Verdict::Unsound }
 }

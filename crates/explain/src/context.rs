@@ -1,12 +1,11 @@
 //! What a decision is about, as its caller keeps it.
 
 use wayleave_ledger::{Ledger, Model, QueueReport};
-use wayleave_roles::{Decision, DisjointRoute};
+use wayleave_roles::{Decision, DisjointRoute, Handover};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Hop, LinkId, Network, Route};
-use wayleave_units::Time;
 
 /// Who knows which contract an admitted flow belongs to.
 pub trait Names {
@@ -57,7 +56,7 @@ impl Context<'_> {
         });
         let DisjointRoute { flow, route, bound } = routes.next()?;
         let copies = routes.collect();
-        Some(Decision { flow, route, copies, bound, moved: Vec::new(), activate_after: Time::ZERO })
+        Some(Decision { flow, route, copies, bound, moved: Vec::new(), handover: Handover::New })
     }
 }
 

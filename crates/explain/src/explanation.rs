@@ -8,6 +8,7 @@ use wayleave_schemes::refine::{self, Nearest};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::routing::Query;
 use wayleave_schemes::standing::Standing;
+use wayleave_schemes::transition::Starts;
 use wayleave_schemes::survey::{PathOutcome, PathTried, Survey, paths};
 use wayleave_topology::{LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate};
@@ -29,6 +30,8 @@ pub struct Explained<'a> {
     pub request: &'a Request,
     /// What became of it; for a contract that is admitted already, see [`Context::standing`].
     pub decision: &'a Result<Decision, Refusal>,
+    /// When it, and what was moved for it, may start. `None`: at once, or when a controller says so.
+    pub starts: Option<&'a Starts>,
     /// What became of the contracts before it, where they are known.
     pub before: Option<Before>,
     /// For a refusal, what [`look_around`] found.
@@ -120,8 +123,8 @@ pub struct ExplanationShape<'a> {
 impl<'a> ExplanationShape<'a> {
     /// Of a decision, by what its scheme has admitted at present.
     pub fn of(context: &Context<'a>, explained: &Explained<'a>) -> Self {
-        let Explained { contract, decision, refused, .. } = *explained;
-        let decided = Decided { contract, decision, event: None, keeps_old_terms: false };
+        let Explained { contract, decision, starts, refused, .. } = *explained;
+        let decided = Decided { contract, decision, starts, event: None, keeps_old_terms: false };
         let refusal = decision.as_ref().err();
         let reports = links_looked_at(decision).into_iter().flat_map(|link| context.reports(link));
         Self {

@@ -4,6 +4,7 @@ use serde::Serialize;
 use wayleave_contracts::Contract;
 use wayleave_roles::{Decision, Refusal};
 use wayleave_schemes::standing::Standing;
+use wayleave_schemes::transition::Starts;
 use wayleave_topology::Network;
 use wayleave_units::Time;
 
@@ -27,6 +28,8 @@ pub struct Decided<'a> {
     pub contract: &'a Contract,
     /// What became of it.
     pub decision: &'a Result<Decision, Refusal>,
+    /// When it, and what was moved for it, may start. `None`: at once, or when a controller says so.
+    pub starts: Option<&'a Starts>,
     /// The event, and when it happened.
     pub event: Option<(EventKind, Time)>,
     /// Whether older terms of the contract still hold if these do not fit.
@@ -45,6 +48,8 @@ struct MoveShape<'a> {
     name: &'a str,
     from: Vec<HopShape<'a>>,
     to: Vec<HopShape<'a>>,
+    /// When it may change over, counted from the decision.
+    after_ns: u64,
 }
 
 #[derive(Serialize)]
@@ -161,17 +166,20 @@ impl<'a> RequestShape<'a> {
                 shape.route = Some(shapes::hops(network, &decision.route));
                 shape.bound_ns = Some(decision.bound.as_nanos());
                 shape.terms = shapes::terms(network, &context.scheme.terms(decision.flow));
+                let starts = decided.starts.map_or(&[][..], |starts| &starts.moves);
                 shape.moved = decision
                     .moved
                     .iter()
-                    .map(|moved| MoveShape {
+                    .zip(starts.iter().chain(std::iter::repeat(&Time::ZERO)))
+                    .map(|(moved, after)| MoveShape {
                         name: context.names.name_of(moved.flow),
                         from: shapes::hops(network, &moved.from),
                         to: shapes::hops(network, &moved.to),
+                        after_ns: after.as_nanos(),
                     })
                     .collect();
                 shape.protect(context, decision);
-                shape.activate_after_ns = Some(decision.activate_after.as_nanos());
+                shape.activate_after_ns = Some(decided.starts.map_or(0, |starts| starts.flow.as_nanos()));
             }
             Err(refusal) => shape.refuse(context, decided, refusal),
         }

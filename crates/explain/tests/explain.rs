@@ -86,7 +86,7 @@ impl Desk {
         refused: Option<&Refused>,
     ) -> (Value, String) {
         let request = self.request(contract);
-        let explained = Explained { contract, request: &request, decision, before, refused };
+        let explained = Explained { contract, request: &request, decision, starts: None, before, refused };
         let context = self.context();
         let json = serde_json::to_value(ExplanationShape::of(&context, &explained)).unwrap();
         let mut page = Vec::new();

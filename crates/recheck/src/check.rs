@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use num_rational::BigRational;
 use num_traits::Zero;
-use wayleave_topology::{LinkId, NodeKind};
+use wayleave_topology::{Hop, LinkId, NodeKind};
 use wayleave_units::{Bytes, Time};
 
 use crate::claim::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow};
@@ -51,7 +51,7 @@ pub fn check(claim: &Claim<'_>) -> Report {
 
 /// What the flows bring to one link.
 #[derive(Default)]
-struct LinkLoad {
+pub(crate) struct LinkLoad {
     rate: u128,
     queues: BTreeMap<u8, QueueLoad>,
 }
@@ -63,7 +63,7 @@ struct QueueLoad {
     inputs: BTreeMap<Option<LinkId>, Line>,
 }
 
-fn validate(claim: &Claim<'_>, flow: &PromisedFlow) -> Result<(), Violation> {
+pub(crate) fn validate(claim: &Claim<'_>, flow: &PromisedFlow) -> Result<(), Violation> {
     let network = claim.network;
     let fail = |fault| Err(Violation::Route { flow: flow.name.clone(), fault });
     for end in [flow.from, flow.to] {
@@ -91,38 +91,29 @@ fn validate(claim: &Claim<'_>, flow: &PromisedFlow) -> Result<(), Violation> {
 
 /// Adds the flow to every queue on its route where no other flow covers it, its burst grown by `r_f` times the budgets of the queues before.
 fn add_load(claim: &Claim<'_>, flow: &PromisedFlow, loads: &mut BTreeMap<LinkId, LinkLoad>) {
-    let rate = flow.rate.bits_per_second();
-    let mut burst = nanobits(flow.burst);
-    let mut input = None;
-    for (index, hop) in flow.route.hops.iter().enumerate() {
-        if index >= flow.covered {
-            let link = loads.entry(hop.link).or_default();
-            link.rate += u128::from(rate);
-            let queue = link.queues.entry(hop.queue).or_default();
-            queue.flows += 1;
-            let from = queue.inputs.entry(input).or_insert_with(|| Line { offset: whole(0), slope: whole(0) });
-            from.offset += &burst;
-            from.slope += whole(rate);
-        }
-        let budget = claim.budgets[hop.link.index()][usize::from(hop.queue)];
-        burst += whole(rate) * whole(budget.as_nanos());
-        input = Some(hop.link);
+    for (index, hop) in flow.route.hops.iter().enumerate().skip(flow.covered) {
+        add_hop(claim, flow, index, loads.entry(hop.link).or_default());
     }
 }
 
+/// Adds the flow to the queue of one hop of its route.
+pub(crate) fn add_hop(claim: &Claim<'_>, flow: &PromisedFlow, index: usize, link: &mut LinkLoad) {
+    let rate = flow.rate.bits_per_second();
+    let budget = |hop: &Hop| u128::from(claim.budgets[hop.link.index()][usize::from(hop.queue)].as_nanos());
+    let (before, hop) = (&flow.route.hops[..index], flow.route.hops[index]);
+    let waited: u128 = before.iter().map(budget).sum();
+    link.rate += u128::from(rate);
+    let queue = link.queues.entry(hop.queue).or_default();
+    queue.flows += 1;
+    let input = before.last().map(|hop| hop.link);
+    let from = queue.inputs.entry(input).or_insert_with(|| Line { offset: whole(0), slope: whole(0) });
+    from.offset += nanobits(flow.burst) + whole(rate) * whole(waited);
+    from.slope += whole(rate);
+}
+
 fn check_flow(claim: &Claim<'_>, index: usize, report: &mut Report) {
-    let (network, flow) = (claim.network, &claim.flows[index]);
-    let sum = |of: &dyn Fn(LinkId, u8) -> Time| {
-        flow.route.hops.iter().map(|hop| u128::from(of(hop.link, hop.queue).as_nanos())).sum()
-    };
-    let finding = FlowFinding {
-        index,
-        name: flow.name.clone(),
-        queueing_ns: sum(&|link, queue| claim.budgets[link.index()][usize::from(queue)]),
-        propagation_ns: sum(&|link, _| network.link(link).propagation),
-        // The nodes that its links leave are its source host and every switch on its way.
-        processing_ns: sum(&|link, _| network.node(network.link(link).from).processing),
-    };
+    let flow = &claim.flows[index];
+    let finding = FlowFinding { index, ..bound_of(claim, flow) };
     let bound_ns = finding.bound_ns();
     if bound_ns > u128::from(flow.deadline.as_nanos()) {
         report.violations.push(Violation::Deadline { flow: flow.name.clone(), bound_ns, deadline: flow.deadline });
@@ -135,7 +126,23 @@ fn check_flow(claim: &Claim<'_>, index: usize, report: &mut Report) {
     report.flows.push(finding);
 }
 
-fn check_link(claim: &Claim<'_>, id: LinkId, load: &LinkLoad, report: &mut Report) {
+/// How long a flow can take, end to end.
+pub(crate) fn bound_of(claim: &Claim<'_>, flow: &PromisedFlow) -> FlowFinding {
+    let network = claim.network;
+    let sum = |of: &dyn Fn(LinkId, u8) -> Time| {
+        flow.route.hops.iter().map(|hop| u128::from(of(hop.link, hop.queue).as_nanos())).sum()
+    };
+    FlowFinding {
+        index: 0,
+        name: flow.name.clone(),
+        queueing_ns: sum(&|link, queue| claim.budgets[link.index()][usize::from(queue)]),
+        propagation_ns: sum(&|link, _| network.link(link).propagation),
+        // The nodes that its links leave are its source host and every switch on its way.
+        processing_ns: sum(&|link, _| network.node(network.link(link).from).processing),
+    }
+}
+
+pub(crate) fn check_link(claim: &Claim<'_>, id: LinkId, load: &LinkLoad, report: &mut Report) {
     let link = claim.network.link(id);
     if load.rate > u128::from(link.rate.bits_per_second()) {
         report.violations.push(Violation::LinkRate {

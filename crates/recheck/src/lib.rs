@@ -71,11 +71,13 @@ mod disjoint;
 mod polyline;
 mod port;
 mod report;
+mod transitions;
 mod violation;
 
 pub use check::check;
 pub use claim::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow};
 pub use report::{FlowFinding, QueueFinding, Report};
+pub use transitions::{Overbooked, Stay, Transitions, check_transitions};
 pub use violation::{RouteFault, Violation};
 
 use num_bigint::BigInt;

@@ -46,11 +46,22 @@ pub struct Decision {
     /// No packet takes longer: the budgets of the route's queues and the constants of its links and nodes. Of several
     /// routes the first takes longest, and it counts, since the others may have failed.
     pub bound: Time,
-    /// Flows that were moved to make room, in the order in which they have to be moved.
+    /// Flows that were moved to make room, in the order in which they have to be moved. A flow can be moved twice.
     pub moved: Vec<Move>,
-    /// How long after the last move is confirmed the flow may start: by then what was in flight on the old routes
-    /// has left them. Zero if nothing was moved.
-    pub activate_after: Time,
+    /// How its sender passes from earlier terms to these, if it had any. When a flow may start on its routes depends on what else is
+    /// in flight, which the driver knows.
+    pub handover: Handover,
+}
+
+/// How a sender passes from earlier terms to new ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handover {
+    /// There were none.
+    New,
+    /// The new ones fit beside them: the old routes are left when the new ones are taken.
+    Beside,
+    /// The new ones fit only without them: the old routes are left first.
+    Instead,
 }
 
 /// One of the further routes of a protected request.

@@ -83,7 +83,7 @@ mod telemetry;
 mod tunnel;
 
 pub use absent::Absent;
-pub use admission::{Admission, Decision, DisjointRoute, Move, Request};
+pub use admission::{Admission, Decision, DisjointRoute, Handover, Move, Request};
 pub use broker::{Broker, BrokerAction, BrokerInput, Leadership, Member};
 pub use custom::{CustomBroker, CustomHost, CustomMessage, Plugged};
 pub use descriptor::{Described, Descriptor, Given, Kind, Parameter, Role, Value, Word};

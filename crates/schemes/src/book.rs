@@ -1,7 +1,7 @@
 //! A list of admitted flows, for schemes that reserve no queues: dense indices, used again when a flow has ended.
 
 use wayleave_contracts::Demand;
-use wayleave_roles::{Admission, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Decision, Handover, Refusal, Request};
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
 
@@ -86,17 +86,14 @@ pub(crate) fn change(
     flow: FlowId,
     request: &Request,
 ) -> Option<Result<Decision, Refusal>> {
-    let in_flight = scheme.entry(flow)?.bound;
+    scheme.entry(flow)?;
     if let Ok(decision) = scheme.admit(request) {
         scheme.strike(flow);
-        return Some(Ok(decision));
+        return Some(Ok(Decision { handover: Handover::Beside, ..decision }));
     }
     let old = scheme.strike(flow)?;
     Some(match scheme.admit(request) {
-        Ok(mut decision) => {
-            decision.activate_after = in_flight;
-            Ok(decision)
-        }
+        Ok(decision) => Ok(Decision { handover: Handover::Instead, ..decision }),
         Err(refusal) => {
             scheme.put_back(flow, old);
             Err(refusal)

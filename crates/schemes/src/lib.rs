@@ -5,7 +5,7 @@
 //!
 //! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`costs`], what
 //! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
-//! [`refine`], the nearest request that would fit; [`standing`], what every admission scheme says about what it admitted;
+//! [`refine`], the nearest request that would fit; [`transition`], when flows may start; [`standing`], what every admission scheme says about what it admitted;
 //! [`registry`], those schemes by name; [`transports`], those of the packet path; [`edges`], those of
 //! the hosts' limiters; [`custom`], tunnels and the paths of pairs; [`tune`], parameters of admission fitted to a mix of contracts.
 
@@ -30,6 +30,7 @@ pub mod routing;
 mod shortest;
 pub mod standing;
 pub mod survey;
+pub mod transition;
 pub mod transports;
 pub mod tune;
 

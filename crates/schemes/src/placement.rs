@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Demand;
 use wayleave_ledger::{Denial, Input, Ledger, Limit, Reservation};
-use wayleave_roles::{Binding, Decision, Kind, Refusal, Request};
+use wayleave_roles::{Binding, Decision, Handover, Kind, Move, Refusal, Request};
 use wayleave_topology::{FlowId, Hop, LinkId, MAX_BUDGET, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Time};
 
@@ -31,6 +31,23 @@ enum Mobility {
     Free,
     /// Its route was given, or it is disjoint from others.
     Fixed,
+}
+
+/// A flow that was moved: with the old reservation [`Placement::undo`] takes it back.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    /// Which.
+    pub flow: FlowId,
+    /// What it left.
+    pub old: Reservation,
+    /// Its new route.
+    pub to: Route,
+}
+
+impl From<Moved> for Move {
+    fn from(Moved { flow, old, to }: Moved) -> Self {
+        Self { flow, to, placed: old.placed, from: old.route }
+    }
 }
 
 /// A ledger that can be searched.
@@ -301,7 +318,7 @@ impl Placement {
         let mobility = if request.route.is_some() { Mobility::Fixed } else { Mobility::Free };
         let flow = self.occupy(request, found.route.clone(), mobility);
         let Found { route, delay: bound } = found;
-        Decision { flow, route, copies: Vec::new(), bound, moved: Vec::new(), activate_after: Time::ZERO }
+        Decision { flow, route, copies: Vec::new(), bound, moved: Vec::new(), handover: Handover::New }
     }
 
     /// Reserves one of several routes; [`Placement::join`] says which belong together.
@@ -395,12 +412,18 @@ impl Placement {
         self.terms[flow.index()] = terms;
     }
 
-    /// Reserves `route` for an admitted flow, then frees its old one, as Fig. 6 does (lines 9 and 10); the old
-    /// reservation, with which [`Placement::undo`] takes it back.
-    pub fn move_to(&mut self, flow: FlowId, route: Route) -> Option<Reservation> {
-        let old = self.ledger.also_reserve(flow, route)?;
+    /// Reserves `route` for an admitted flow, then frees its old one, as Fig. 6 does (lines 9 and 10).
+    pub fn move_to(&mut self, flow: FlowId, route: Route) -> Option<Moved> {
+        let old = self.ledger.also_reserve(flow, route.clone())?;
         self.ledger.leave(flow, &old);
-        Some(old)
+        Some(Moved { flow, old, to: route })
+    }
+
+    /// Takes moves back, last first.
+    pub(crate) fn undo_moves(&mut self, moved: Vec<Moved>) {
+        for Moved { flow, old, .. } in moved.into_iter().rev() {
+            self.undo(flow, old);
+        }
     }
 
     /// Puts a flow back where it was.
@@ -427,7 +450,7 @@ impl Placement {
     }
 
     /// Gives a flow other terms: beside its old reservation if both fit, which is safe at any moment; else in its
-    /// place, and then the new terms hold only after what was in flight has left.
+    /// place, and then the new terms hold only after what was in flight has left. It is not moved for its own sake.
     ///
     /// # Errors
     /// What `admit` says with the old reservation gone; the flow then keeps it, bit for bit.
@@ -436,22 +459,18 @@ impl Placement {
         flow: FlowId,
         mut admit: impl FnMut(&mut Self) -> Result<Decision, Refusal>,
     ) -> Option<Result<Decision, Refusal>> {
-        let old_bound = self.promised(flow)?;
+        self.terms_of(flow)?;
         let routes = self.routes_of(flow);
         let keep = |flow: FlowId| Some((flow, self.ledger.flow(flow)?.clone(), self.terms_of(flow)?));
         let old: Vec<(FlowId, Reservation, Terms)> = routes.iter().copied().filter_map(keep).collect();
-        if let Ok(mut decision) = admit(self) {
+        self.pin(flow, true);
+        if let Ok(decision) = admit(self) {
             self.release(flow);
-            // Room may have been made by moving the very flow that is changed.
-            decision.moved.retain(|moved| moved.flow != flow);
-            return Some(Ok(decision));
+            return Some(Ok(Decision { handover: Handover::Beside, ..decision }));
         }
         self.release(flow);
         Some(match admit(self) {
-            Ok(mut decision) => {
-                decision.activate_after = decision.activate_after.max(old_bound);
-                Ok(decision)
-            }
+            Ok(decision) => Ok(Decision { handover: Handover::Instead, ..decision }),
             Err(refusal) => {
                 for (flow, reservation, terms) in old {
                     self.ledger.restore(flow, reservation);

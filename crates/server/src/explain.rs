@@ -73,7 +73,7 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Role, form
     };
     let contract = &grant.order.contract;
     let request = wayleave_schemes::request(contract, model);
-    let explained = Explained { contract, request: &request, decision: &Ok(decision), before: None, refused: None };
+    let explained = Explained { contract, request: &request, decision: &Ok(decision), starts: None, before: None, refused: None };
     form.answer(&context, &explained)
 }
 
@@ -100,6 +100,7 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
         contract,
         request: &record.request,
         decision: &Err(refusal),
+        starts: None,
         before: None,
         refused: Some(&refused),
     };

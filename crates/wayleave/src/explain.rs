@@ -104,6 +104,7 @@ impl Explanation {
             contract: &self.contract,
             request: &self.verdict.request,
             decision: &self.verdict.decision,
+            starts: Some(&self.verdict.starts),
             before: Some(self.before),
             refused: self.refused.as_ref(),
         }

@@ -67,7 +67,7 @@ pub use explain::{Explanation, explain, explain_in};
 pub use findings::Findings;
 pub use network::{BUILDERS, Builder, COMMON_KEYS, Named, Network, Origin};
 pub use plan::{
-    Asked, Document, Entry, Hold, Outcome, Plan, PlanOptions, Released, RequestTable, Sink, Summary, Times, What,
+    Asked, Document, Entry, Hold, Outcome, Plan, PlanOptions, Released, RequestTable, Sink, Stays, Summary, Times, What,
     decide, plan, plan_watched,
 };
 pub use progress::{Cancel, Progress, Silent, Step};

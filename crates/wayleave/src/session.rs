@@ -12,8 +12,9 @@ use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;
-use wayleave_topology::{FlowId, NodeKind};
-use wayleave_units::{Amount, Rate};
+use wayleave_schemes::transition::{Starts, Timeline};
+use wayleave_topology::{FlowId, NodeKind, Route};
+use wayleave_units::{Amount, Rate, Time};
 
 use crate::error::Error;
 use crate::network::Network;
@@ -35,6 +36,10 @@ pub struct Session {
     pub settings: SettingsShape,
     /// Per flow, whose it is; indices of ended flows are used again.
     names: Vec<String>,
+    /// What is in flight; `None` if nobody waits for that.
+    timeline: Option<Timeline>,
+    /// When the next decision is made.
+    now: Time,
 }
 
 /// What became of a request.
@@ -43,6 +48,8 @@ pub struct Verdict {
     pub request: Request,
     /// What it said.
     pub decision: Result<Decision, Refusal>,
+    /// When the flow and those that are moved for it may start.
+    pub starts: Starts,
     /// What the scheme took for it.
     pub time: Duration,
 }
@@ -62,7 +69,27 @@ impl Session {
         let scheme = options.scheme(&network.graph, model)?;
         let settings = options.settings()?;
         let Network { name, graph } = network.clone();
-        Ok(Self { topology: name, network: graph, model, scheme, options, settings, names: Vec::new() })
+        Ok(Self {
+            topology: name,
+            network: graph,
+            model,
+            scheme,
+            options,
+            settings,
+            names: Vec::new(),
+            timeline: Some(Timeline::default()),
+            now: Time::ZERO,
+        })
+    }
+
+    /// When the next decision is made: not before earlier ones. At the beginning, at 0.
+    pub fn set_time(&mut self, now: Time) {
+        self.now = self.now.max(now);
+    }
+
+    /// From now on nobody waits for what is in flight, as in the publications.
+    pub fn ignore_packets_in_flight(&mut self) {
+        self.timeline = None;
     }
 
     /// The network with its name.
@@ -87,17 +114,31 @@ impl Session {
         let decision = self.scheme.admit(&request);
         let time = start.elapsed();
         self.remember(contract, &decision);
-        Verdict { request, decision, time }
+        let starts = self.starts(&decision, &[]);
+        Verdict { request, decision, starts, time }
     }
 
     /// Gives an admitted flow the terms of a contract, or leaves it with its own; `None` if there is no such flow.
     pub fn change(&mut self, flow: FlowId, contract: &Contract) -> Option<Verdict> {
         let request = self.request(contract);
+        let held = |flow| self.scheme.held(flow).map(|held| (held.route.clone(), held.bound));
+        let old: Vec<(Route, Time)> = self.scheme.routes_of(flow).into_iter().filter_map(held).collect();
         let start = Instant::now();
         let decision = self.scheme.change(flow, &request)?;
         let time = start.elapsed();
         self.remember(contract, &decision);
-        Some(Verdict { request, decision, time })
+        let starts = self.starts(&decision, &old);
+        Some(Verdict { request, decision, starts, time })
+    }
+
+    fn starts(&mut self, decision: &Result<Decision, Refusal>, given_up: &[(Route, Time)]) -> Starts {
+        let (Ok(decision), Some(timeline)) = (decision, &mut self.timeline) else {
+            let moves = decision.as_ref().map_or(0, |decision| decision.moved.len());
+            return Starts { moves: vec![Time::ZERO; moves], flow: Time::ZERO };
+        };
+        // Only schemes with queues move flows.
+        let bound = |route: &Route| self.scheme.queues().map_or(Time::ZERO, |placement| placement.bound(route));
+        timeline.decide(self.now, decision, given_up, bound)
     }
 
     fn remember(&mut self, contract: &Contract, decision: &Result<Decision, Refusal>) {

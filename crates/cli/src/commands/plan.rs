@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave::{Asked, Cancel, Contracts, Document, Findings, Hold, Outcome, RequestTable, Session, Summary};
+use wayleave::{Asked, Cancel, Contracts, Document, Findings, Hold, Outcome, RequestTable, Session, Sink, Stays, Summary};
 use wayleave::{decide, read_event_file};
 
 use crate::exit::{self, Exit};
@@ -12,7 +12,7 @@ use crate::inputs::check_stdin;
 use crate::model_args::Base;
 use crate::output::{OutputFormat, layout, out};
 use crate::progress::Progress;
-use crate::recheck::{self, recheck};
+use crate::recheck::{Verdict, recheck, recheck_transitions};
 use crate::session::SessionArgs;
 
 const EXAMPLE: &str = "\
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
     let mut session = args.session.open()?;
     args.check_recheck(&session)?;
     let network = session.to_network();
-    let outcome = match &args.events {
+    let (outcome, in_flight) = match &args.events {
         None => {
             let contracts = Contracts::read(&args.files, &network)?;
             args.decide(&mut session, Asked::Contracts(&contracts))?
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
         }
     };
     print(&outcome.findings);
-    Ok(args.exit(&session, &outcome.summary))
+    Ok(args.exit(&session, &outcome.summary, in_flight))
 }
 
 /// What can be said against requests whatever else is admitted, on the standard error.
@@ -92,27 +92,42 @@ fn print(findings: &Findings) {
 
 impl PlanArgs {
     /// Decides, and prints: as JSON while decisions fall, as a table in the end.
-    fn decide(&self, session: &mut Session, asked: Asked<'_>) -> Result<Outcome, Failure> {
-        let mut progress = Progress::new(self.progress);
-        let cancel = Cancel::default();
+    fn decide(&self, session: &mut Session, asked: Asked<'_>) -> Result<(Outcome, Verdict), Failure> {
         let mut out = out();
         match self.output {
             OutputFormat::Json => {
                 let mut document = Document::begin(out, session)?;
-                let outcome = decide(session, asked, &mut document, &mut progress, &cancel)?;
-                drop(progress);
+                let (outcome, in_flight) = self.decide_into(&mut document, session, asked)?;
                 document.end(session, &outcome.summary)?;
-                Ok(outcome)
+                Ok((outcome, in_flight))
             }
             OutputFormat::Table => {
                 let mut table = RequestTable::new(layout(), self.all, self.events.is_some());
-                let outcome = decide(session, asked, &mut table, &mut progress, &cancel)?;
-                drop(progress);
+                let (outcome, in_flight) = self.decide_into(&mut table, session, asked)?;
                 table.write(&mut out, session, &outcome.summary)?;
                 out.flush()?;
-                Ok(outcome)
+                Ok((outcome, in_flight))
             }
         }
+    }
+
+    /// Decides; with `--recheck`, what is in flight at any time is looked at as well.
+    fn decide_into<S: Sink>(
+        &self,
+        sink: &mut S,
+        session: &mut Session,
+        asked: Asked<'_>,
+    ) -> Result<(Outcome, Verdict), Failure> {
+        let mut progress = Progress::new(self.progress);
+        let cancel = Cancel::default();
+        // Without a hold, reservations are free while packets are on them, and nothing else is claimed.
+        if !self.recheck || matches!(asked, Asked::Events(_, Hold::Nothing)) {
+            return Ok((decide(session, asked, sink, &mut progress, &cancel)?, Verdict::Sound));
+        }
+        let mut stays = Stays::new(sink);
+        let outcome = decide(session, asked, &mut stays, &mut progress, &cancel)?;
+        drop(progress);
+        Ok((outcome, recheck_transitions(&stays, session)))
     }
 
     /// Nothing is decided before it is said that nothing could be checked afterwards.
@@ -134,8 +149,8 @@ impl PlanArgs {
         }
     }
 
-    fn exit(&self, session: &Session, summary: &Summary) -> Exit {
-        if self.recheck && recheck(&session.context()) == recheck::Verdict::Unsound {
+    fn exit(&self, session: &Session, summary: &Summary, in_flight: Verdict) -> Exit {
+        if self.recheck && (recheck(&session.context()) == Verdict::Unsound || in_flight == Verdict::Unsound) {
             return Exit::Unsound;
         }
         if summary.refused > 0 { Exit::Refused } else { Exit::Fine }

@@ -11,6 +11,7 @@ use wayleave_roles::{Binding, Decision, Refusal};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::standing::{Standing, Term};
 use wayleave_schemes::survey::{PathOutcome, PathTried};
+use wayleave_schemes::transition::Starts;
 use wayleave_topology::{Hop, Route};
 use wayleave_units::Time;
 
@@ -98,7 +99,7 @@ fn admitted(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>, de
         }
         routes => protected(out, page, contract, routes, &margin)?,
     }
-    moves(out, page, decision)?;
+    moves(out, page, decision, explained.starts)?;
     if page.context.ledger().is_none() {
         return schemes::admitted(out, page, explained.request, decision.flow);
     }
@@ -189,18 +190,22 @@ fn curves(out: &mut impl Write, page: &Page<'_>, hop: Hop) -> io::Result<()> {
     Ok(())
 }
 
-fn moves(out: &mut impl Write, page: &Page<'_>, decision: &Decision) -> io::Result<()> {
-    if decision.moved.is_empty() {
-        return Ok(());
+fn moves(out: &mut impl Write, page: &Page<'_>, decision: &Decision, starts: Option<&Starts>) -> io::Result<()> {
+    let start = starts.map_or(Time::ZERO, |starts| starts.flow);
+    if !decision.moved.is_empty() {
+        writeln!(out, "\nMoved out of its way, in this order")?;
     }
-    writeln!(out, "\nMoved out of its way, in this order")?;
-    for moved in &decision.moved {
-        writeln!(out, "  {}", page.context.names.name_of(moved.flow))?;
+    for (number, moved) in decision.moved.iter().enumerate() {
+        let after = starts.and_then(|starts| starts.moves.get(number).copied()).unwrap_or(Time::ZERO);
+        let when = if after == Time::ZERO { "at once".to_owned() } else { format!("after {after}") };
+        writeln!(out, "  {}, {when}", page.context.names.name_of(moved.flow))?;
         writeln!(out, "    from  {}", sentences::route(page.context.network, &moved.from))?;
         writeln!(out, "    to    {}", sentences::route(page.context.network, &moved.to))?;
     }
-    let after = decision.activate_after;
-    writeln!(out, "  It may start {after} after the last move: by then nothing is in flight on the old routes.")?;
+    if start > Time::ZERO {
+        let until = "by then nothing is in flight any more on routes that others have left and that share a link with it";
+        write_wrapped(out, &format!("It may start {start} after the decision: {until}."))?;
+    }
     Ok(())
 }
 

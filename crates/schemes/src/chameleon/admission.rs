@@ -106,7 +106,7 @@ impl Admission for Chameleon {
             return copies.map(|copies| copies.undo(&mut self.placement)).is_ok();
         }
         let room = find_room(&mut self.placement, &mut self.rerouter, &params, request);
-        room.map(|room| reroute::undo(&mut self.placement, room.moved)).is_ok()
+        room.map(|room| self.placement.undo_moves(room.moved)).is_ok()
     }
 }
 

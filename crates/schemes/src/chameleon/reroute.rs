@@ -10,7 +10,7 @@ use wayleave_units::{Amount, Time};
 use super::admission::route;
 use super::{Moves, Penalised, Rerouting, Routing, Search, Sort};
 use crate::costs::Cost;
-use crate::placement::Placement;
+use crate::placement::{Moved, Placement};
 use crate::routing::{Found, Query};
 
 /// The memory of the search for candidates.
@@ -65,15 +65,14 @@ impl Rerouter {
         // Where no route can go, nobody is in the way.
         shortest.retain(|&link| query.closed.as_ref().is_none_or(|closed| !closed[link.index()]));
         let mut costs = Costs::new(&network, &shortest, query.from, query.to);
-        let mut moved: Vec<(FlowId, Reservation)> = Vec::new();
+        let mut moved: Vec<Moved> = Vec::new();
         for flow in self.candidates(placement, &shortest, how) {
             let Some(old) = placement.ledger().flow(flow).cloned() else { continue };
             let Some(found) = self.place_elsewhere(placement, how, flow, &old, &mut costs) else { continue };
-            placement.move_to(flow, found.route);
+            moved.extend(placement.move_to(flow, found.route));
             // Both end with a least-delay search, which would fail in the same way without a denial that turns.
             let by_delay = matches!(routing, Routing::LeastDelay | Routing::Scarcity(_));
             let helps = !by_delay || placement.would_help(query, &old.route);
-            moved.push((flow, old));
             if !helps {
                 continue;
             }
@@ -85,7 +84,7 @@ impl Rerouter {
             return Some(Room { found, moved });
         }
         if how.moves == Moves::RolledBack {
-            undo(placement, moved);
+            placement.undo_moves(moved);
         }
         None
     }
@@ -189,10 +188,10 @@ fn tighten(
     how: Rerouting,
     routing: Routing,
     query: &Query,
-    moved: &mut Vec<(FlowId, Reservation)>,
+    moved: &mut Vec<Moved>,
 ) -> Option<Found> {
     for flow in loosest(placement, query.to, how.tighten) {
-        if moved.iter().any(|&(other, _)| other == flow) {
+        if moved.iter().any(|one| one.flow == flow) {
             continue;
         }
         let Some(old) = placement.ledger().flow(flow).cloned() else { continue };
@@ -200,8 +199,7 @@ fn tighten(
         let sooner = placement.bound(&old.route).saturating_sub(Time::from_nanos(1));
         let faster = Query { deadline: present.deadline.min(sooner), ..present };
         let Some(found) = placement.least_delay(&faster) else { continue };
-        placement.move_to(flow, found.route);
-        moved.push((flow, old));
+        moved.extend(placement.move_to(flow, found.route));
         if let Some(found) = route(placement, routing, query) {
             return Some(found);
         }
@@ -263,26 +261,11 @@ impl Costs {
 /// Room that was made: where the request goes, and what was moved for it, with the reservations that were left.
 pub(super) struct Room {
     pub(super) found: Found,
-    pub(super) moved: Vec<(FlowId, Reservation)>,
-}
-
-/// Takes moves back, last first.
-pub(super) fn undo(placement: &mut Placement, moved: Vec<(FlowId, Reservation)>) {
-    for (flow, old) in moved.into_iter().rev() {
-        placement.undo(flow, old);
-    }
+    pub(super) moved: Vec<Moved>,
 }
 
 /// Reserves the room.
 pub(super) fn reserve(placement: &mut Placement, request: &Request, room: Room) -> Decision {
-    let mut decision = placement.reserve(request, room.found);
-    let in_flight = room.moved.iter().map(|(_, old)| placement.bound(&old.route));
-    decision.activate_after = in_flight.max().unwrap_or(Time::ZERO);
-    let now = |flow| placement.ledger().flow(flow).map(|reservation| reservation.route.clone());
-    let moves = room
-        .moved
-        .into_iter()
-        .filter_map(|(flow, old)| Some(Move { flow, to: now(flow)?, placed: old.placed, from: old.route }));
-    decision.moved = moves.collect();
-    decision
+    let moved = room.moved.into_iter().map(Move::from).collect();
+    Decision { moved, ..placement.reserve(request, room.found) }
 }

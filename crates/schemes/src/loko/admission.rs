@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_contracts::Demand;
-use wayleave_roles::{Admission, Allocated, Decision, Refusal, Request, Value};
+use wayleave_roles::{Admission, Allocated, Decision, Handover, Refusal, Request, Value};
 use wayleave_topology::{FlowId, Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
@@ -305,7 +305,7 @@ impl Admission for Loko {
             released: bound,
             more: bursts,
         });
-        Ok(Decision { flow, route, bound, copies: Vec::new(), moved: Vec::new(), activate_after: Time::ZERO })
+        Ok(Decision { flow, route, bound, copies: Vec::new(), moved: Vec::new(), handover: Handover::New })
     }
 
     fn release(&mut self, flow: FlowId) -> Option<Route> {

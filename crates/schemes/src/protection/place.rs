@@ -3,21 +3,19 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use wayleave_ledger::Reservation;
-use wayleave_roles::{Decision, DisjointRoute, Move, Refusal, Request};
+use wayleave_roles::{Decision, DisjointRoute, Handover, Move, Refusal, Request};
 use wayleave_topology::{FlowId, LinkId};
-use wayleave_units::Time;
 
 use super::disjoint::{self, Disjoint};
 use super::{Detached, MAX_CHOICES};
-use crate::placement::Placement;
+use crate::placement::{Moved, Placement};
 use crate::routing::{Found, Query};
 use crate::survey::{PathOutcome, best_of_path};
 
 /// Where a copy fits, and what was moved for it, with the reservations that were left.
 pub(crate) struct Room {
     pub(crate) found: Found,
-    pub(crate) moved: Vec<(FlowId, Reservation)>,
+    pub(crate) moved: Vec<Moved>,
 }
 
 /// Copies that are reserved already.
@@ -28,7 +26,7 @@ pub(crate) struct Copies {
 struct Placed {
     flow: FlowId,
     found: Found,
-    moved: Vec<(FlowId, Reservation)>,
+    moved: Vec<Moved>,
 }
 
 impl Copies {
@@ -41,9 +39,7 @@ impl Copies {
     pub(crate) fn undo(self, placement: &mut Placement) {
         for placed in self.placed.into_iter().rev() {
             placement.release(placed.flow);
-            for (flow, old) in placed.moved.into_iter().rev() {
-                placement.undo(flow, old);
-            }
+            placement.undo_moves(placed.moved);
         }
     }
 
@@ -52,23 +48,16 @@ impl Copies {
         let mut moved = Vec::new();
         let mut routes = Vec::new();
         for placed in self.placed {
-            moved.extend(placed.moved);
+            moved.extend(placed.moved.into_iter().map(Move::from));
             routes.push(DisjointRoute { flow: placed.flow, route: placed.found.route, bound: placed.found.delay });
         }
         // The promise is that of the longest, so it stands first.
         routes.sort_by_key(|copy| Reverse(copy.bound));
         placement.join(&routes.iter().map(|copy| copy.flow).collect::<Vec<_>>());
-        let in_flight = moved.iter().map(|(_, old)| placement.bound(&old.route));
-        let activate_after = in_flight.max().unwrap_or(Time::ZERO);
-        let now = |flow| placement.ledger().flow(flow).map(|reservation| reservation.route.clone());
-        let moves = moved
-            .into_iter()
-            .filter_map(|(flow, old)| Some(Move { flow, to: now(flow)?, placed: old.placed, from: old.route }));
-        let moved = moves.collect();
         let bound = routes.iter().map(|copy| copy.bound).max()?;
         let mut routes = routes.into_iter();
         let DisjointRoute { flow, route, .. } = routes.next()?;
-        Some(Decision { flow, route, copies: routes.collect(), bound, moved, activate_after })
+        Some(Decision { flow, route, copies: routes.collect(), bound, moved, handover: Handover::New })
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Demand;
 use wayleave_ledger::Model;
-use wayleave_roles::{Admission, Binding, Decision, Refusal, Request, Value};
+use wayleave_roles::{Admission, Binding, Decision, Handover, Refusal, Request, Value};
 use wayleave_topology::{FlowId, Hop, LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -224,7 +224,7 @@ impl Admission for Qjump {
             released: self.epoch.length(),
             more: share,
         });
-        Ok(Decision { flow, route, bound, copies: Vec::new(), moved: Vec::new(), activate_after: Time::ZERO })
+        Ok(Decision { flow, route, bound, copies: Vec::new(), moved: Vec::new(), handover: Handover::New })
     }
 
     fn release(&mut self, flow: FlowId) -> Option<Route> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Mix;
 use wayleave_ledger::Model;
-use wayleave_roles::{Admission, Reason, Refusal, Request};
+use wayleave_roles::{Admission, Handover, Reason, Refusal, Request};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -152,7 +152,7 @@ fn release_gives_the_shares_back_and_a_refused_change_takes_nothing() {
     // Eleven fit in their place, once what was in flight has left.
     let eleven = Request { rate: unit * 11, ..eight };
     let third = qjump.change(second.flow, &eleven).unwrap().unwrap();
-    assert_eq!((qjump.shares_left(), third.activate_after), (0, qjump.epoch().length()));
+    assert_eq!((qjump.shares_left(), third.handover), (0, Handover::Instead));
     // One fits beside eleven only after the first has gone.
     assert_eq!(qjump.release(first.flow), Some(first.route));
     assert_eq!((qjump.shares_left(), qjump.release(first.flow)), (1, None));

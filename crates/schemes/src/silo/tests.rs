@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wayleave_calculus::rational;
 use wayleave_ledger::{Model, Shaping};
-use wayleave_roles::{Binding, Refusal};
+use wayleave_roles::{Binding, Handover, Refusal};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Hop, Network, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
@@ -132,9 +132,9 @@ fn a_change_that_does_not_fit_leaves_the_flow_with_its_terms() {
     assert!(*silo.placement().ledger() == before);
     let changed = silo.change(flow, &request(&network, "h1", "h2", 20, 9000)).unwrap().unwrap();
     // It did not fit beside the old terms: what was in flight has to leave first.
-    assert_eq!(changed.activate_after, Time::from_micros(200));
+    assert_eq!(changed.handover, Handover::Instead);
     assert_eq!(silo.placement().ledger().flow(changed.flow).unwrap().demand.burst, Bytes::new(9000));
     let beside = silo.change(changed.flow, &request(&network, "h1", "h3", 1, 100)).unwrap().unwrap();
-    assert_eq!(beside.activate_after, Time::ZERO);
+    assert_eq!(beside.handover, Handover::Beside);
     assert_eq!(silo.change(changed.flow, &request(&network, "h1", "h3", 1, 100)), None);
 }

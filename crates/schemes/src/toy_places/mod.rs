@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wayleave_contracts::Demand;
 use wayleave_roles::{
-    Admission, Decision, Described, Descriptor, Kind, Parameters, Reason, Refusal, Request, Role, params,
+    Admission, Decision, Described, Descriptor, Handover, Kind, Parameters, Reason, Refusal, Request, Role, params,
 };
 use wayleave_topology::{FlowId, Hop, Network, Route};
 use wayleave_units::Time;
@@ -87,7 +87,7 @@ impl Admission for ToyPlaces {
             released: bound,
             more: (),
         });
-        Ok(Decision { flow, route, bound, copies: Vec::new(), moved: Vec::new(), activate_after: Time::ZERO })
+        Ok(Decision { flow, route, bound, copies: Vec::new(), moved: Vec::new(), handover: Handover::New })
     }
 
     fn release(&mut self, flow: FlowId) -> Option<Route> {

@@ -6,6 +6,7 @@
 mod json;
 mod replay;
 mod sink;
+mod stays;
 mod summary;
 mod table;
 
@@ -31,6 +32,7 @@ use sink::Watch;
 pub use json::Document;
 pub(crate) use json::Head;
 pub use sink::{Asked, Hold, Outcome, Sink};
+pub use stays::Stays;
 pub use summary::{Released, Summary, Times};
 pub use table::RequestTable;
 

@@ -54,7 +54,8 @@ fn decided(
     event: Option<(EventKind, Time)>,
     keeps_old_terms: bool,
 ) -> Result<(), Error> {
-    sink.decided(session, &Decided { contract, decision: &verdict.decision, event, keeps_old_terms })
+    let Verdict { decision, starts, .. } = verdict;
+    sink.decided(session, &Decided { contract, decision, starts: Some(starts), event, keeps_old_terms })
 }
 
 /// Contracts that come, change and go.
@@ -65,13 +66,14 @@ pub(super) struct Replay<'a> {
     standing: HashMap<&'a str, FlowId>,
     /// Ended flows that are still held, by the time at which they are freed.
     due: BTreeSet<(Time, FlowId)>,
-    /// Until then packets may be in flight on routes that were left by moves and changes, and are free already.
-    settled_at: Time,
 }
 
 impl<'a> Replay<'a> {
     pub(super) fn new(session: &'a mut Session, hold: Hold) -> Self {
-        Self { session, hold, standing: HashMap::new(), due: BTreeSet::new(), settled_at: Time::ZERO }
+        if hold == Hold::Nothing {
+            session.ignore_packets_in_flight();
+        }
+        Self { session, hold, standing: HashMap::new(), due: BTreeSet::new() }
     }
 
     /// Goes through all events; what is due by the time of the last one is freed.
@@ -88,6 +90,7 @@ impl<'a> Replay<'a> {
                 return Ok(Outcome { summary, findings, is_complete: false });
             }
             self.free(event.at);
+            self.session.set_time(event.at);
             let (contract, kind) = match &event.action {
                 Action::Release(name) => {
                     let released = self.release(name, event.at);
@@ -98,7 +101,7 @@ impl<'a> Replay<'a> {
                 Action::Add(contract) => (contract, EventKind::Add),
                 Action::Change(contract) => (contract, EventKind::Change),
             };
-            let (verdict, had_terms) = self.place(contract, event.at);
+            let (verdict, had_terms) = self.place(contract);
             summary.count(&verdict);
             if let Some((field, message)) = finding(self.session, contract, &verdict) {
                 findings.add(|| events.finding(index, field, &message));
@@ -123,6 +126,10 @@ impl<'a> Replay<'a> {
     fn release(&mut self, name: &'a str, now: Time) -> Released<'a> {
         let held_until = self.standing.remove(name).map(|flow| {
             let due = now + self.in_flight(flow);
+            // What is held for its last packets must not be moved.
+            if let Some(placement) = self.session.scheme.queues_mut() {
+                placement.pin(flow, true);
+            }
             self.due.insert((due, flow));
             due
         });
@@ -138,19 +145,12 @@ impl<'a> Replay<'a> {
 
     /// Admits a contract, or gives it new terms if it is there; and whether it had terms before. A change of a
     /// contract that was refused asks for it anew.
-    fn place(&mut self, contract: &'a Contract, now: Time) -> (Verdict, bool) {
+    fn place(&mut self, contract: &'a Contract) -> (Verdict, bool) {
         let old = self.standing.get(contract.name.as_str()).copied();
-        let old_in_flight = old.map_or(Time::ZERO, |flow| self.in_flight(flow));
         let changed = old.and_then(|flow| self.session.change(flow, contract));
-        let mut verdict = changed.unwrap_or_else(|| self.session.admit(contract));
-        if let Ok(decision) = &mut verdict.decision {
+        let verdict = changed.unwrap_or_else(|| self.session.admit(contract));
+        if let Ok(decision) = &verdict.decision {
             self.standing.insert(&contract.name, decision.flow);
-            if self.hold == Hold::Bound {
-                // The scheme speaks of the moves for this request; earlier ones may not have settled either.
-                let earlier = self.settled_at.saturating_sub(now);
-                self.settled_at = self.settled_at.max(now + decision.activate_after.max(old_in_flight));
-                decision.activate_after = decision.activate_after.max(earlier);
-            }
         }
         (verdict, old.is_some())
     }

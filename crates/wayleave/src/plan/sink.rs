@@ -44,6 +44,16 @@ pub trait Sink {
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error>;
 }
 
+impl<S: Sink> Sink for &mut S {
+    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+        (**self).decided(session, decided)
+    }
+
+    fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
+        (**self).released(released)
+    }
+}
+
 /// What came of all requests.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test helper that fails should say where")]
 
+mod churn;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 

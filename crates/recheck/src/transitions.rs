@@ -1,0 +1,207 @@
+//! Who can have packets where while contracts come, move and go, and whether every queue keeps its budget all the time.
+//!
+//! A flow is on a route from the moment at which its sender starts there until its last packet has left, which is no later than its
+//! bound after the sender has stopped. What has to hold at every moment: the flows that can have packets on a link at that moment pass the check
+//! of its queues, each with its bucket as it was promised. The set on a link grows only when somebody starts there, and fewer flows
+//! never take longer. So it is enough to look at each link before something leaves that has not been looked at with all that came since,
+//! and at the end.
+//!
+//! Nothing is taken from the admission control but who was told to send where, and when.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use wayleave_topology::LinkId;
+use wayleave_units::Time;
+
+use crate::check::{LinkLoad, add_hop, bound_of, check_link, validate};
+use crate::claim::{Claim, PromisedFlow};
+use crate::report::Report;
+use crate::violation::Violation;
+
+/// A flow on one route.
+#[derive(Clone, Debug)]
+pub struct Stay {
+    /// The flow, with this route.
+    pub flow: PromisedFlow,
+    /// When its sender starts there.
+    pub from: Time,
+    /// When its sender stops; `None`: not before the end.
+    pub until: Option<Time>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Transitions {
+    /// How many sets of flows on a link were looked at.
+    pub sets: usize,
+    /// How often a flow left a route.
+    pub departures: usize,
+    /// What does not hold.
+    pub overbooked: Vec<Overbooked>,
+}
+
+/// More is on a link at once than its queues can take.
+#[derive(Clone, Debug)]
+pub struct Overbooked {
+    /// Since when.
+    pub at: Time,
+    /// What is broken.
+    pub violation: Violation,
+    /// The flows that can have packets there.
+    pub flows: Vec<String>,
+}
+
+impl fmt::Display for Overbooked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "from {} on, {}, with packets of {}", self.at, self.violation, self.flows.join(", "))
+    }
+}
+
+/// A flow on a link.
+struct Presence<'a> {
+    flow: &'a PromisedFlow,
+    hop: usize,
+    from: Time,
+    /// When its last packet has left; `None`: never.
+    gone: Option<u128>,
+}
+
+/// Looks at all links at all times; the flows of the claim itself are ignored.
+///
+/// # Panics
+/// If the claim does not have one entry per link in `budgets` and in `max_frame`.
+pub fn check_transitions(claim: &Claim<'_>, stays: &[Stay]) -> Transitions {
+    let mut found = Transitions::default();
+    let mut links: BTreeMap<LinkId, Vec<Presence<'_>>> = BTreeMap::new();
+    for Stay { flow, from, until } in stays {
+        if until.is_some_and(|until| until < *from) {
+            // It was told to stop before it was to start.
+            continue;
+        }
+        if let Err(violation) = validate(claim, flow) {
+            found.overbooked.push(Overbooked { at: *from, violation, flows: vec![flow.name.clone()] });
+            continue;
+        }
+        found.departures += usize::from(until.is_some());
+        let gone = until.map(|until| u128::from(until.as_nanos()) + bound_of(claim, flow).bound_ns());
+        for (hop, one) in flow.route.hops.iter().enumerate().skip(flow.covered) {
+            links.entry(one.link).or_default().push(Presence { flow, hop, from: *from, gone });
+        }
+    }
+    for (link, presences) in links {
+        check_over_time(claim, link, &presences, &mut found);
+    }
+    found.overbooked.sort_by_key(|one| one.at);
+    found
+}
+
+/// What happens on a link, in the order of time: whoever leaves at a moment is gone when others start.
+fn check_over_time(claim: &Claim<'_>, link: LinkId, presences: &[Presence<'_>], found: &mut Transitions) {
+    let ends = presences.iter().enumerate().filter_map(|(index, one)| Some((one.gone?, false, index)));
+    let starts = presences.iter().enumerate().map(|(index, one)| (u128::from(one.from.as_nanos()), true, index));
+    let mut events: Vec<(u128, bool, usize)> = ends.chain(starts).collect();
+    events.sort_unstable();
+    let mut here: BTreeMap<usize, &Presence<'_>> = BTreeMap::new();
+    let mut grown_at = None;
+    for (_, is_start, index) in events {
+        if is_start {
+            here.insert(index, &presences[index]);
+            grown_at = Some(presences[index].from);
+        } else {
+            if let Some(at) = grown_at.take() {
+                check_now(claim, link, &here, at, found);
+            }
+            here.remove(&index);
+        }
+    }
+    if let Some(at) = grown_at {
+        check_now(claim, link, &here, at, found);
+    }
+}
+
+fn check_now(
+    claim: &Claim<'_>,
+    link: LinkId,
+    here: &BTreeMap<usize, &Presence<'_>>,
+    at: Time,
+    found: &mut Transitions,
+) {
+    found.sets += 1;
+    let mut load = LinkLoad::default();
+    for one in here.values() {
+        add_hop(claim, one.flow, one.hop, &mut load);
+    }
+    let mut report = Report::default();
+    check_link(claim, link, &load, &mut report);
+    let names = || here.values().map(|one| one.flow.name.clone()).collect();
+    found.overbooked.extend(report.violations.into_iter().map(|violation| Overbooked { at, violation, flows: names() }));
+}
+
+#[cfg(test)]
+mod tests {
+    use wayleave_topology::builders::{Cabling, build};
+    use wayleave_topology::{Hop, Network, Route};
+    use wayleave_units::{Bytes, Rate};
+
+    use super::*;
+    use crate::claim::PacketiserTerm;
+
+    fn claim(network: &Network) -> Claim<'_> {
+        Claim {
+            network,
+            budgets: vec![vec![Time::from_micros(50)]; network.links().len()],
+            max_frame: vec![Bytes::new(1000); network.links().len()],
+            packetiser: PacketiserTerm::Omitted,
+            shaping: false,
+            flows: Vec::new(),
+            disjoint: Vec::new(),
+            claimed_queues: Vec::new(),
+            exact_claims: false,
+        }
+    }
+
+    /// 3,000 B take 24 us at 1 Gbit/s, and the frame in front of them 8 us: two such flows do not fit into 50 us.
+    fn stay(network: &Network, name: &str, from: u64, until: Option<u64>) -> Stay {
+        let link = |name| network.find_link(name).unwrap();
+        let hops = [link("h1->s1"), link("s1->h2")].map(|link| Hop { link, queue: 0 }).to_vec();
+        let flow = PromisedFlow {
+            name: name.to_owned(),
+            from: network.find_node("h1").unwrap(),
+            to: network.find_node("h2").unwrap(),
+            route: Route { hops },
+            covered: 0,
+            rate: Rate::from_mbit(1),
+            burst: Bytes::new(3000),
+            deadline: Time::from_millis(1),
+            promised_bound: Time::from_micros(100),
+        };
+        Stay { flow, from: Time::from_micros(from), until: until.map(Time::from_micros) }
+    }
+
+    #[test]
+    fn a_flow_that_starts_before_the_others_last_packet_has_left_overbooks() {
+        let network = build::star(2, Cabling::default()).unwrap();
+        // The bound of the route is 100 us.
+        let early = check_transitions(
+            &claim(&network),
+            &[stay(&network, "a", 0, Some(1000)), stay(&network, "b", 1099, None)],
+        );
+        assert_eq!((early.overbooked.len(), early.departures), (2, 1));
+        let text = early.overbooked[0].to_string();
+        assert!(text.starts_with("from 1099us on") && text.ends_with("with packets of a, b"), "{text}");
+        let in_time = check_transitions(
+            &claim(&network),
+            &[stay(&network, "a", 0, Some(1000)), stay(&network, "b", 1100, None)],
+        );
+        assert!(in_time.overbooked.is_empty());
+        assert_eq!(in_time.sets, 4);
+    }
+
+    #[test]
+    fn a_flow_that_is_stopped_before_it_starts_is_nowhere() {
+        let network = build::star(2, Cabling::default()).unwrap();
+        let stays = [stay(&network, "a", 50, Some(40)), stay(&network, "b", 45, None)];
+        assert!(check_transitions(&claim(&network), &stays).overbooked.is_empty());
+    }
+}

@@ -1,0 +1,118 @@
+//! Who is told to send where, and when, while a plan is decided: for the independent calculator.
+
+use std::collections::HashMap;
+
+use wayleave_explain::Decided;
+use wayleave_recheck::{PromisedFlow, Stay, Transitions, check_transitions};
+use wayleave_roles::{Decision, Handover};
+use wayleave_schemes::standing::Standing;
+use wayleave_topology::{FlowId, Route};
+use wayleave_units::Time;
+
+use super::sink::Sink;
+use super::summary::Released;
+use crate::error::Error;
+use crate::session::Session;
+
+/// Keeps what is told to senders, and hands every decision on to another sink.
+pub struct Stays<S> {
+    sink: S,
+    stays: Vec<Stay>,
+    /// By flow, its latest stay.
+    of_flow: HashMap<FlowId, usize>,
+    /// By contract, its flows.
+    of_contract: HashMap<String, Vec<FlowId>>,
+}
+
+impl<S> Stays<S> {
+    /// With nobody told anything.
+    pub fn new(sink: S) -> Self {
+        Self { sink, stays: Vec::new(), of_flow: HashMap::new(), of_contract: HashMap::new() }
+    }
+
+    /// The sink behind.
+    pub fn into_inner(self) -> S {
+        self.sink
+    }
+
+    /// Whether everything that can be in flight at once fits, at every moment; `None` for schemes that reserve no queues.
+    pub fn check(&self, session: &Session) -> Option<Transitions> {
+        let claim = wayleave_explain::claim(&session.context())?;
+        Some(check_transitions(&claim, &self.stays))
+    }
+
+    fn leave(&mut self, flow: FlowId, at: Time) {
+        if let Some(&stay) = self.of_flow.get(&flow) {
+            self.stays[stay].until = Some(at);
+        }
+    }
+
+    fn take(&mut self, flow: FlowId, promised: PromisedFlow, from: Time) {
+        self.of_flow.insert(flow, self.stays.len());
+        self.stays.push(Stay { flow: promised, from, until: None });
+    }
+
+    fn follow(&mut self, session: &Session, decided: &Decided<'_>, decision: &Decision) {
+        let now = decided.event.map_or(Time::ZERO, |(_, at)| at);
+        let after = |moved: usize| decided.starts.and_then(|starts| starts.moves.get(moved).copied());
+        let start = now + decided.starts.map_or(Time::ZERO, |starts| starts.flow);
+        let name = &decided.contract.name;
+        let given_up = self.of_contract.remove(name).unwrap_or_default();
+        if decision.handover == Handover::Instead {
+            given_up.iter().for_each(|&flow| self.leave(flow, now));
+        }
+        for (number, moved) in decision.moved.iter().enumerate() {
+            let at = now + after(number).unwrap_or(Time::ZERO);
+            self.leave(moved.flow, at);
+            if let Some(flow) = promised(session, moved.flow, session.name_of(moved.flow), &moved.to) {
+                self.take(moved.flow, flow, at);
+            }
+        }
+        if decision.handover == Handover::Beside {
+            given_up.iter().for_each(|&flow| self.leave(flow, start));
+        }
+        let first = std::iter::once((decision.flow, &decision.route));
+        let routes = first.chain(decision.copies.iter().map(|copy| (copy.flow, &copy.route)));
+        let mut flows = Vec::new();
+        for (flow, route) in routes {
+            if let Some(promised) = promised(session, flow, name, route) {
+                self.take(flow, promised, start);
+                flows.push(flow);
+            }
+        }
+        self.of_contract.insert(name.clone(), flows);
+    }
+}
+
+/// A flow with its bucket, on a route.
+fn promised(session: &Session, flow: FlowId, name: &str, route: &Route) -> Option<PromisedFlow> {
+    let held = session.scheme.held(flow)?;
+    let (first, last) = (route.hops.first()?, route.hops.last()?);
+    Some(PromisedFlow {
+        name: name.to_owned(),
+        from: session.network.link(first.link).from,
+        to: session.network.link(last.link).to,
+        route: route.clone(),
+        covered: 0,
+        rate: held.demand.rate,
+        burst: held.demand.burst,
+        deadline: held.deadline,
+        promised_bound: held.bound,
+    })
+}
+
+impl<S: Sink> Sink for Stays<S> {
+    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+        if let Ok(decision) = decided.decision {
+            self.follow(session, decided, decision);
+        }
+        self.sink.decided(session, decided)
+    }
+
+    fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
+        for flow in self.of_contract.remove(released.name).unwrap_or_default() {
+            self.leave(flow, released.at);
+        }
+        self.sink.released(released)
+    }
+}
