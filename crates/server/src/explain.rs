@@ -92,17 +92,13 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
         Decided::Refused(refusal) => refusal.clone(),
     };
     let (model, contract) = (*controller.model(), &record.order.contract);
-    let refused = look_around(controller.scheme_for_questions(), &model, contract, &record.request, &refusal);
+    let request = wayleave_schemes::request(contract, &model);
+    let refused = look_around(controller.scheme_for_questions(), &model, contract, &request, &refusal);
     let owners = Owners { controller, role };
     let (network, scheme) = (&**controller.network(), controller.scheme());
     let context = Context { network, model: &model, scheme, names: &owners };
-    let explained = Explained {
-        contract,
-        request: &record.request,
-        decision: &Err(refusal),
-        before: None,
-        refused: Some(&refused),
-    };
+    let explained =
+        Explained { contract, request: &request, decision: &Err(refusal), before: None, refused: Some(&refused) };
     form.answer(&context, &explained)
 }
 

@@ -1,10 +1,11 @@
 //! An explanation for people: the decision, then its reasons from the outside in.
 
+mod page;
 mod schemes;
 
 use std::io::{self, Write};
 
-use comfy_table::{Cell, Table};
+use comfy_table::Cell;
 use wayleave_contracts::{Accounting, Contract};
 use wayleave_ledger::QueueReport;
 use wayleave_roles::{Binding, Decision, Refusal};
@@ -14,11 +15,13 @@ use wayleave_schemes::survey::{PathOutcome, PathTried};
 use wayleave_topology::{Hop, Route};
 use wayleave_units::Time;
 
+use page::Page;
+
 use crate::context::{Context, routes};
 use crate::explanation::{Before, Explained, Refused};
 use crate::human::{self, Human, count};
 use crate::sentences;
-use crate::table::{Layout, plain_table, write_table, write_wrapped};
+use crate::table::{Layout, write_table, write_wrapped};
 
 /// Writes an explanation.
 ///
@@ -42,18 +45,6 @@ pub fn write(out: &mut impl Write, context: &Context<'_>, explained: &Explained<
     tried(out, page, explained.contract, refused)?;
     schemes::refused(out, page, refusal)?;
     nearest(out, explained.contract, refused)
-}
-
-/// What is explained, and how it is laid out.
-struct Page<'a> {
-    context: &'a Context<'a>,
-    layout: Layout,
-}
-
-impl Page<'_> {
-    fn table(&self, headings: &[&str]) -> Table {
-        plain_table(headings, self.layout)
-    }
 }
 
 fn head(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>) -> io::Result<()> {
