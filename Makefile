@@ -33,8 +33,13 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
+<<<<<<< HEAD
 .PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long churn-long break-ledger break-server quiet-lab try-topologies bpf toolchain \
 	components
+=======
+.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long break-ledger break-server quiet-lab try-topologies bpf toolchain \
+	components tools
+>>>>>>> main
 
 help: ## list these targets
 	@printf 'Wayleave: latency contracts that a shared network can keep.\n\n'
@@ -71,7 +76,7 @@ docs: components | lint
 	$(call say,documentation of the code)
 	@RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --locked --workspace --no-deps
 
-tests: toolchain | docs
+tests: toolchain tools | docs
 	$(call say,tests: unit$(comma) integration$(comma) documentation)
 	@CARGO='$(CARGO)' .ci/tests
 
@@ -140,6 +145,14 @@ toolchain:
 components: toolchain
 	@$(CARGO) fmt --version >/dev/null 2>&1 || $(call install,rustfmt)
 	@$(CARGO) clippy --version >/dev/null 2>&1 || $(call install,clippy)
+
+# Programs that tests with real packets call. Without them these tests are left out, and `make test` says so at its end.
+tools:
+	@[ "$$(id -u)" != 0 ] || command -v ethtool >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1 || { \
+		printf '\n== installing ethtool\n'; \
+		{ apt-get -qq -o Acquire::Retries=3 update && \
+			DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends ethtool iproute2; } >/dev/null 2>&1; } \
+		|| printf 'ethtool could not be installed: tests that need it are left out\n' >&2
 
 install = { printf '\n== installing $(1)\n'; rustup component add $(1); } || { \
 	printf '$(1) is missing and rustup could not install it: the package of your Rust may be called $(1)\n' >&2; exit 1; }

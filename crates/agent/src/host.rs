@@ -17,7 +17,7 @@ use crate::environment::Environment;
 use crate::memo::Memo;
 use crate::node::Node;
 use crate::plane::Plane;
-use crate::resolve::{Here, Readable, best_effort, resolve};
+use crate::resolve::{Here, best_effort, check, resolve};
 
 /// The driver of a host.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl<P: Plane> HostDriver<P> {
         let mut rules = BTreeMap::new();
         for (serial, version) in plane.installed()? {
             let rule = remembered.get(&(serial, version));
-            match rule.filter(|rule| Readable::of(rule, environment.network()).is_ok()) {
+            match rule.filter(|rule| check(rule, environment.network()).is_ok()) {
                 Some(rule) => {
                     rules.insert(serial, Installed { version, rule: rule.clone(), resolved: None });
                 }
@@ -293,7 +293,7 @@ impl<P: Plane> Driver for HostDriver<P> {
     }
 
     fn install(&mut self, _now: Time, serial: u64, version: u64, rule: &Rule) -> Result<(), NotDone> {
-        Readable::of(rule, self.environment.network())
+        check(rule, self.environment.network())
             .inspect_err(|error| tracing::warn!(serial, version, "a rule cannot be read: {error}"))?;
         let resolved = resolve(rule, &self.environment, self.host, &self.here)?;
         let remember = |error: std::io::Error| NotDone::Later(format!("a rule cannot be remembered: {error}"));

@@ -40,4 +40,4 @@ pub mod talk;
 pub mod worker;
 
 pub use node::Node;
-pub use options::{NodeOptions, Options};
+pub use options::{NodeOptions, Options, ReadTopology, delays};

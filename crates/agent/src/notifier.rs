@@ -7,12 +7,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use crate::machine::{Answer, Ask};
-use wayleave_formats::{Source, read_topology};
 use wayleave_protocol::agent::Neighbours;
 use wayleave_protocol::client::Error;
 use wayleave_topology::Network;
 
 use crate::environment::Environment;
+use crate::options::ReadTopology;
 use crate::talk::{Talk, Told};
 use crate::worker::{Event, Notice};
 
@@ -54,6 +54,7 @@ pub(crate) struct Notifier {
 #[derive(Debug)]
 pub(crate) struct Known {
     folder: PathBuf,
+    read: ReadTopology,
     document: String,
     network: Option<Arc<Network>>,
     generation: u64,
@@ -61,13 +62,13 @@ pub(crate) struct Known {
 
 impl Known {
     /// What was told before, if anything.
-    pub(crate) fn read(folder: &Path) -> (Self, Option<Arc<Environment>>) {
-        let mut known = Self { folder: folder.to_owned(), document: String::new(), network: None, generation: 0 };
+    pub(crate) fn read(folder: &Path, read: ReadTopology) -> (Self, Option<Arc<Environment>>) {
+        let mut known = Self { folder: folder.to_owned(), read, document: String::new(), network: None, generation: 0 };
         let topology = fs::read_to_string(known.topology_file()).ok();
         let neighbours = fs::read_to_string(known.neighbours_file()).ok();
         let neighbours = neighbours.and_then(|text| serde_json::from_str::<Neighbours>(&text).ok());
         let environment = topology.zip(neighbours).and_then(|(document, neighbours)| {
-            let network = network(&document).ok()?;
+            let network = read(&document).ok().map(Arc::new)?;
             known.document = document;
             known.network = Some(network.clone());
             Some(Arc::new(Environment::of(network, &neighbours)))
@@ -90,11 +91,6 @@ impl Known {
             tracing::warn!("{} cannot be written: {error}", path.display());
         }
     }
-}
-
-fn network(document: &str) -> Result<Arc<Network>, String> {
-    let topology = read_topology(&Source::new("the controller's topology", document));
-    topology.map(|topology| Arc::new(topology.network)).map_err(|errors| errors.to_string())
 }
 
 impl Notifier {
@@ -143,7 +139,7 @@ impl Notifier {
         if self.known.network.is_none() || self.known.generation != neighbours.generation {
             let document = self.talk.topology()?.document;
             if self.known.network.is_none() || document != self.known.document {
-                self.known.network = Some(network(&document).map_err(Error::Failed)?);
+                self.known.network = Some((self.known.read)(&document).map(Arc::new).map_err(Error::Failed)?);
                 Known::write(&self.known.topology_file(), &document);
                 self.known.document = document;
                 is_other = true;

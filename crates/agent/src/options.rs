@@ -1,11 +1,15 @@
 //! What an agent is told, ready to be used: tokens are read, folders are chosen.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use wayleave_dataplane::host::{Settings, Unmatched};
-use wayleave_formats::{AgentFile, AgentNode, UnmatchedPackets};
-use wayleave_protocol::client::{Address, Error, encode, read_token, url};
+use wayleave_dataplane::host::Settings;
+use wayleave_protocol::client::{Address, encode};
+use wayleave_topology::Network;
+
+/// How the controller's document of the network is read. The program gives it: the reader of files knows all schemes, and an agent
+/// needs none of them.
+pub type ReadTopology = fn(&str) -> Result<Network, String>;
 
 /// The folder that all agents of a kernel share to measure delays; no node's folder is called so.
 const DELAYS: &str = "+delays";
@@ -38,46 +42,9 @@ pub struct NodeOptions {
     pub pins: PathBuf,
 }
 
-impl Options {
-    /// As a file says; the tokens are read.
-    ///
-    /// # Errors
-    /// If a token cannot be read, or the address of the controller is none.
-    pub fn of(file: &AgentFile) -> Result<Self, Error> {
-        let url = url(&file.server)?;
-        let shared = file.token_file.as_deref().map(read_token).transpose()?;
-        let mut options = Self::without_tokens(file);
-        for (node, of) in options.nodes.iter_mut().zip(&file.nodes) {
-            let token = match &of.token_file {
-                Some(path) => read_token(path)?,
-                None => shared.clone().ok_or_else(|| no_token(of))?,
-            };
-            node.address = Address { url: url.clone(), token: Some(token), ca: file.ca.clone() };
-        }
-        Ok(options)
-    }
-
-    /// The same for what needs no controller.
-    pub fn without_tokens(file: &AgentFile) -> Self {
-        let node = |node: &AgentNode| NodeOptions {
-            name: node.node.clone(),
-            address: Address::default(),
-            netns: node.netns.clone(),
-            interfaces: node.interfaces.clone(),
-            endpoints: node.endpoints.clone(),
-            state: file.state.join(folder(&node.node)),
-            pins: file.pins.join(folder(&node.node)),
-        };
-        let unmatched = match file.unmatched {
-            UnmatchedPackets::BestEffort => Unmatched::BestEffort,
-            UnmatchedPackets::Drop => Unmatched::Dropped,
-        };
-        let measure = file.measures.then(|| file.pins.join(DELAYS));
-        Self {
-            settings: Settings { unmatched, measure, ..Settings::default() },
-            nodes: file.nodes.iter().map(node).collect(),
-        }
-    }
+/// Where agents of a kernel with this folder for pins measure delays together.
+pub fn delays(pins: &Path) -> PathBuf {
+    pins.join(DELAYS)
 }
 
 /// The folder of a node. A bpf file system has no dots in names.
@@ -85,12 +52,20 @@ fn folder(node: &str) -> String {
     encode(node).replace('.', "%2E").replace(':', "%3A")
 }
 
-fn no_token(node: &AgentNode) -> Error {
-    let text = "nothing says where the token of its agent is: tokenFile of the node, or of the file";
-    Error::Usage(format!("node {}: {text}", node.node))
-}
-
 impl NodeOptions {
+    /// A node without interfaces and without a controller, with folders of its own in these.
+    pub fn new(name: &str, state: &Path, pins: &Path) -> Self {
+        Self {
+            name: name.to_owned(),
+            address: Address::default(),
+            netns: None,
+            interfaces: BTreeMap::new(),
+            endpoints: BTreeMap::new(),
+            state: state.join(folder(name)),
+            pins: pins.join(folder(name)),
+        }
+    }
+
     /// Where endpoints are declared that come and go.
     pub fn endpoints_folder(&self) -> PathBuf {
         self.state.join("endpoints")

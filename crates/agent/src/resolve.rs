@@ -10,7 +10,7 @@ use wayleave_protocol::agent::Rule;
 use wayleave_protocol::contract as document;
 use wayleave_topology::{Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_wire::{MOST_TAGS, Mac, Selector, Tag};
+use wayleave_wire::{Demand, MOST_TAGS, Mac, Selector, Tag};
 
 use crate::environment::Environment;
 use crate::machine::NotDone;
@@ -24,30 +24,33 @@ pub struct Here {
     pub uplinks: BTreeMap<LinkId, u32>,
 }
 
-/// What a rule says with names, as a data plane needs it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Readable {
-    tenant: String,
-    matching: Match,
-    routes: Vec<Route>,
+/// Whether a rule can be read in this network; which interfaces are there does not matter.
+///
+/// # Errors
+/// If the rule is of another network or another version of the protocol. A rule of a newer network can be read once the node has that
+/// network.
+pub fn check(rule: &Rule, network: &Network) -> Result<(), NotDone> {
+    tenant(rule)?;
+    matching(rule)?;
+    routes(rule, network).map(drop)
 }
 
-impl Readable {
-    /// Of a rule in this network.
-    ///
-    /// # Errors
-    /// If the rule is of another network or another version of the protocol. A rule of a newer network can be read once the node has that
-    /// network.
-    pub fn of(rule: &Rule, network: &Network) -> Result<Self, NotDone> {
-        let id: Id = rule.id.parse().map_err(|error| NotDone::Never(format!("{}: {error}", rule.id)))?;
-        let matching = rule.matching.as_ref().map(Match::try_from).transpose().map_err(NotDone::Never)?;
-        let route = |hops: &Vec<document::Hop>| {
-            document::Hop::route(network, hops)
-                .map_err(|link| NotDone::Later(format!("the network of this node has no link {link}")))
-        };
-        let routes = rule.routes.iter().map(route).collect::<Result<_, _>>()?;
-        Ok(Self { tenant: id.tenant, matching: matching.unwrap_or_default(), routes })
-    }
+fn tenant(rule: &Rule) -> Result<String, NotDone> {
+    let id: Id = rule.id.parse().map_err(|error| NotDone::Never(format!("{}: {error}", rule.id)))?;
+    Ok(id.tenant)
+}
+
+fn matching(rule: &Rule) -> Result<Match, NotDone> {
+    let matching = rule.matching.as_ref().map(Match::try_from).transpose().map_err(NotDone::Never)?;
+    Ok(matching.unwrap_or_default())
+}
+
+fn routes(rule: &Rule, network: &Network) -> Result<Vec<Route>, NotDone> {
+    let route = |hops: &Vec<document::Hop>| {
+        document::Hop::route(network, hops)
+            .map_err(|link| NotDone::Later(format!("the network of this node has no link {link}")))
+    };
+    rule.routes.iter().map(route).collect()
 }
 
 /// Resolves a rule of this host.
@@ -55,7 +58,7 @@ impl Readable {
 /// # Errors
 /// If an end or an interface is not there yet, or if tags cannot express the route.
 pub fn resolve(rule: &Rule, environment: &Environment, host: NodeId, here: &Here) -> Result<HostRule, NotDone> {
-    let Readable { tenant, matching, routes } = Readable::of(rule, environment.network())?;
+    let (tenant, matching, routes) = (tenant(rule)?, matching(rule)?, routes(rule, environment.network())?);
     let from = environment.end(&tenant, &rule.from);
     let from_here: Vec<&String> =
         from.iter().filter(|(_, location)| location.host == host).map(|(name, _)| name).collect();
@@ -77,9 +80,11 @@ pub fn resolve(rule: &Rule, environment: &Environment, host: NodeId, here: &Here
         routes.map(|route| way(environment.network(), &route.hops, here)).collect::<Result<_, _>>()?;
     Ok(HostRule {
         senders: senders.collect(),
-        rate: Rate::from_bits_per_second(rule.rate_bps),
-        burst: Bytes::new(rule.burst_bytes),
-        max_frame: rule.max_frame_bytes.map(Bytes::new),
+        demand: Demand {
+            rate: Rate::from_bits_per_second(rule.rate_bps),
+            burst: Bytes::new(rule.burst_bytes),
+            max_frame: rule.max_frame_bytes.map(Bytes::new),
+        },
         paths,
         bound: Time::from_nanos(rule.bound_ns),
     })

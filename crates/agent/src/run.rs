@@ -19,7 +19,7 @@ use crate::host::HostDriver;
 use crate::linux::{LinuxHost, index};
 use crate::memo::Memo;
 use crate::notifier::{Known, Notifier, poll};
-use crate::options::{NodeOptions, Options};
+use crate::options::{NodeOptions, Options, ReadTopology};
 use crate::rights;
 use crate::switch::Switch;
 use crate::talk::Talk;
@@ -48,10 +48,10 @@ impl Agents {
     ///
     /// # Errors
     /// If rights are missing, a namespace is not there, or another process drives one of the nodes.
-    pub fn start(options: Options) -> Result<Self, String> {
+    pub fn start(options: Options, read_topology: ReadTopology) -> Result<Self, String> {
         let Options { settings, nodes } = options;
         let owned: Vec<Owned> = own(nodes, &settings)?;
-        let nodes = owned.into_iter().map(begin).collect::<Result<_, String>>()?;
+        let nodes = owned.into_iter().map(|owned| begin(owned, read_topology)).collect::<Result<_, String>>()?;
         Ok(Self { nodes })
     }
 
@@ -105,13 +105,13 @@ fn lock(state: &Path, node: &str) -> Result<File, String> {
 }
 
 /// Starts the threads of a node.
-fn begin(owned: Owned) -> Result<(Sender<Event>, JoinHandle<()>), String> {
+fn begin(owned: Owned, read_topology: ReadTopology) -> Result<(Sender<Event>, JoinHandle<()>), String> {
     let name = owned.options.name.clone();
     let talk = Talk::new(owned.options.address.clone(), &name).map_err(|error| error.to_string())?;
     let (events, heard) = channel();
     let (notifier, inbox) = channel();
     let (poller, requests) = sync_channel(1);
-    let (known, before) = Known::read(&owned.options.state);
+    let (known, before) = Known::read(&owned.options.state, read_topology);
     if let Some(environment) = before {
         // The first that is heard, so that a node without a controller goes on with what it knew.
         let _ = events.send(Event::OtherNetwork(environment));

@@ -27,12 +27,13 @@ fn text(bytes: &[u8]) -> String {
 
 /// Whether labs can be made here; says what was left out if not.
 fn is_able() -> bool {
-    let doctor = wayleave("doctor");
-    let able = doctor.status.success();
-    if !able {
-        left_out("root", format_args!("labs cannot be made here: {}", text(&doctor.stdout)));
+    let doctor: Value = serde_json::from_slice(&wayleave("doctor -o json").stdout).unwrap();
+    let checks = doctor["checks"].as_array().unwrap().iter();
+    for one in checks.filter(|one| one["isRequired"] == true && one["state"] == "missing") {
+        let said = |field: &str| one[field].as_str().unwrap_or_default().to_owned();
+        left_out(&said("name"), format_args!("labs cannot be made here: {}; {}", said("detail"), said("remedy")));
     }
-    able
+    doctor["canRun"] == true
 }
 
 /// A lab that is gone in the end, also by a panic.

@@ -1,6 +1,7 @@
 //! What has to be reserved for a contract: its token bucket in wire bytes.
 
 use wayleave_units::{Bytes, Rate};
+use wayleave_wire::Demand;
 
 use crate::{Accounting, Contract};
 
@@ -39,17 +40,6 @@ impl WireOverhead {
             Self::Ignored => Bytes::new(mtu.get() + Self::ETHERNET_HEADER + Self::FCS),
         }
     }
-}
-
-/// A token bucket as the queues see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Demand {
-    /// Wire rate.
-    pub rate: Rate,
-    /// Wire burst.
-    pub burst: Bytes,
-    /// The largest frame on the wire, where the contract states one.
-    pub max_frame: Option<Bytes>,
 }
 
 impl Contract {

@@ -21,7 +21,7 @@ mod order;
 mod policy;
 mod tenant;
 
-pub use demand::{Demand, WireOverhead};
+pub use demand::WireOverhead;
 pub use event::{Action, Event};
 pub use mac::{MacError, vm_mac};
 pub use matching::{Match, MatchError, Protocol, UnknownProtocol};
@@ -33,6 +33,7 @@ pub use policy::{
     PolicyError, PolicyFault, PolicyLevel, Service, guarantee_between,
 };
 pub use tenant::{Quota, Tenant, Vm, VmPlacement};
+pub use wayleave_wire::Demand;
 
 use std::fmt;
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use wayleave_contracts::Order;
-use wayleave_roles::{Decision, Refusal, Request};
+use wayleave_roles::{Decision, Refusal};
 use wayleave_topology::Route;
 use wayleave_units::{Time, WallTime};
 
@@ -23,8 +23,6 @@ pub struct DecisionRecord {
     pub id: Id,
     /// What was asked.
     pub order: Order,
-    /// The same as the scheme was asked.
-    pub request: Request,
     /// What was decided.
     pub decided: Decided,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use wayleave_schemes::transition::LeftRoutes;
 use wayleave_topology::{FlowId, LinkId, NodeId};
 use wayleave_units::Time;
 
@@ -44,8 +45,8 @@ impl PendingRelease {
 pub(crate) struct PendingReleases {
     by_number: BTreeMap<u64, PendingRelease>,
     of_contract: HashMap<u64, BTreeSet<u64>>,
-    /// By link, those that are free in the ledger already.
-    freed: HashMap<LinkId, BTreeSet<u64>>,
+    /// Those that are free in the ledger already.
+    freed: LeftRoutes<u64>,
     /// By release, the contracts that wait for it.
     waiters: HashMap<u64, BTreeSet<u64>>,
 }
@@ -54,9 +55,7 @@ impl PendingReleases {
     pub(crate) fn insert(&mut self, number: u64, release: PendingRelease) {
         self.of_contract.entry(release.serial).or_default().insert(number);
         if release.held.is_none() {
-            for link in release.links() {
-                self.freed.entry(link).or_default().insert(number);
-            }
+            self.freed.insert(number, release.links());
         }
         self.by_number.insert(number, release);
     }
@@ -82,9 +81,7 @@ impl PendingReleases {
         let release = self.by_number.remove(&number)?;
         forget(&mut self.of_contract, release.serial, number);
         if release.held.is_none() {
-            for link in release.links() {
-                forget(&mut self.freed, link, number);
-            }
+            self.freed.remove(number, release.links());
         }
         Some(release)
     }
@@ -126,7 +123,7 @@ impl PendingReleases {
 
     /// Those on these links whose reservation is free in the ledger.
     pub(crate) fn freed_on(&self, links: &BTreeSet<LinkId>) -> BTreeSet<u64> {
-        links.iter().filter_map(|link| self.freed.get(link)).flatten().copied().collect()
+        self.freed.on(links)
     }
 }
 

@@ -8,8 +8,8 @@ use wayleave_schemes::refine::{self, Nearest};
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::routing::Query;
 use wayleave_schemes::standing::Standing;
-use wayleave_schemes::transition::Starts;
 use wayleave_schemes::survey::{PathOutcome, PathTried, Survey, paths};
+use wayleave_schemes::transition::Starts;
 use wayleave_topology::{LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate};
 

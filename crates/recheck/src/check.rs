@@ -10,10 +10,10 @@ use wayleave_units::{Bytes, Time};
 use crate::claim::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow};
 use crate::deviation::{backlog, delay};
 use crate::disjoint::check_disjoint;
+use crate::exact::whole;
 use crate::port::{Input, Line, Server, arrival};
 use crate::report::{FlowFinding, QueueFinding, Report};
 use crate::violation::{RouteFault, Violation};
-use crate::whole;
 
 const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
 

@@ -68,6 +68,7 @@ mod check;
 mod claim;
 mod deviation;
 mod disjoint;
+mod exact;
 mod polyline;
 mod port;
 mod report;
@@ -79,11 +80,3 @@ pub use claim::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow};
 pub use report::{FlowFinding, QueueFinding, Report};
 pub use transitions::{Overbooked, Stay, Transitions, check_transitions};
 pub use violation::{RouteFault, Violation};
-
-use num_bigint::BigInt;
-use num_rational::BigRational;
-
-/// A whole number as a rational.
-fn whole(value: impl Into<BigInt>) -> BigRational {
-    BigRational::from_integer(value.into())
-}

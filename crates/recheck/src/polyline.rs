@@ -6,7 +6,7 @@
 use num_rational::BigRational;
 use num_traits::{One, Zero};
 
-use crate::whole;
+use crate::exact::whole;
 
 /// A function that is continuous on t > 0, and straight between its points and after the last one.
 #[derive(Clone, Debug)]

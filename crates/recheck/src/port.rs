@@ -77,7 +77,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::whole;
+    use crate::exact::whole;
 
     fn input(burst: u32, rate: u32, cap: Option<(u32, u32)>) -> Input {
         let line = |(offset, slope): (u32, u32)| Line { offset: whole(offset), slope: whole(slope) };

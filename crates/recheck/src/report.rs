@@ -3,10 +3,10 @@
 use std::fmt;
 
 use num_rational::BigRational;
-use num_traits::ToPrimitive;
 use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Time};
 
+use crate::exact::{bytes_rounded_up, time_rounded_up};
 use crate::violation::Violation;
 
 /// The outcome of a check.
@@ -93,12 +93,4 @@ impl fmt::Display for Report {
         }
         self.violations.iter().try_for_each(|violation| write!(f, "\n{violation}"))
     }
-}
-
-pub(crate) fn time_rounded_up(nanos: &BigRational) -> Option<Time> {
-    nanos.ceil().to_integer().to_u64().map(Time::from_nanos)
-}
-
-pub(crate) fn bytes_rounded_up(bytes: &BigRational) -> Option<Bytes> {
-    bytes.ceil().to_integer().to_u64().map(Bytes::new)
 }

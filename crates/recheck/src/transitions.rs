@@ -135,7 +135,11 @@ fn check_now(
     let mut report = Report::default();
     check_link(claim, link, &load, &mut report);
     let names = || here.values().map(|one| one.flow.name.clone()).collect();
-    found.overbooked.extend(report.violations.into_iter().map(|violation| Overbooked { at, violation, flows: names() }));
+    found.overbooked.extend(report.violations.into_iter().map(|violation| Overbooked {
+        at,
+        violation,
+        flows: names(),
+    }));
 }
 
 #[cfg(test)]
@@ -183,17 +187,13 @@ mod tests {
     fn a_flow_that_starts_before_the_others_last_packet_has_left_overbooks() {
         let network = build::star(2, Cabling::default()).unwrap();
         // The bound of the route is 100 us.
-        let early = check_transitions(
-            &claim(&network),
-            &[stay(&network, "a", 0, Some(1000)), stay(&network, "b", 1099, None)],
-        );
+        let early =
+            check_transitions(&claim(&network), &[stay(&network, "a", 0, Some(1000)), stay(&network, "b", 1099, None)]);
         assert_eq!((early.overbooked.len(), early.departures), (2, 1));
         let text = early.overbooked[0].to_string();
         assert!(text.starts_with("from 1099us on") && text.ends_with("with packets of a, b"), "{text}");
-        let in_time = check_transitions(
-            &claim(&network),
-            &[stay(&network, "a", 0, Some(1000)), stay(&network, "b", 1100, None)],
-        );
+        let in_time =
+            check_transitions(&claim(&network), &[stay(&network, "a", 0, Some(1000)), stay(&network, "b", 1100, None)]);
         assert!(in_time.overbooked.is_empty());
         assert_eq!(in_time.sets, 4);
     }

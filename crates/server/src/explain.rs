@@ -73,7 +73,8 @@ pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Role, form
     };
     let contract = &grant.order.contract;
     let request = wayleave_schemes::request(contract, model);
-    let explained = Explained { contract, request: &request, decision: &Ok(decision), starts: None, before: None, refused: None };
+    let explained =
+        Explained { contract, request: &request, decision: &Ok(decision), starts: None, before: None, refused: None };
     form.answer(&context, &explained)
 }
 
@@ -92,18 +93,13 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
         Decided::Refused(refusal) => refusal.clone(),
     };
     let (model, contract) = (*controller.model(), &record.order.contract);
-    let refused = look_around(controller.scheme_for_questions(), &model, contract, &record.request, &refusal);
+    let request = wayleave_schemes::request(contract, &model);
+    let refused = look_around(controller.scheme_for_questions(), &model, contract, &request, &refusal);
     let owners = Owners { controller, role };
     let (network, scheme) = (&**controller.network(), controller.scheme());
     let context = Context { network, model: &model, scheme, names: &owners };
-    let explained = Explained {
-        contract,
-        request: &record.request,
-        decision: &Err(refusal),
-        starts: None,
-        before: None,
-        refused: Some(&refused),
-    };
+    let (decision, refused) = (&Err(refusal), Some(&refused));
+    let explained = Explained { contract, request: &request, decision, starts: None, before: None, refused };
     form.answer(&context, &explained)
 }
 

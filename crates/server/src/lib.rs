@@ -19,6 +19,7 @@ mod engine;
 mod explain;
 mod handlers;
 mod http;
+mod limits;
 mod links;
 mod local;
 mod metrics;
@@ -33,6 +34,10 @@ mod trial;
 mod view;
 
 pub use crate::http::openapi::document as openapi;
+pub use limits::Limits;
 pub use local::Local;
 pub use run::{LogFormat, log, run};
-pub use server::{Limits, Options, Server};
+pub use server::{Options, Server};
+
+/// Of this program.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -18,14 +18,10 @@ use wayleave_topology::{Network, NodeKind};
 
 use crate::disk::{Disk, Opened};
 use crate::engine::Message;
-use crate::http::dispatch::router;
+use crate::http::dispatch::{Insider, router};
 use crate::server::{Options, open};
 use crate::shared::Shared;
 use crate::view::Holder;
-
-/// Marks a request of this process: no request that comes over a socket can have it.
-#[derive(Clone)]
-pub(crate) struct Insider(pub(crate) Arc<Holder>);
 
 /// A controller of this process, until it is dropped.
 pub struct Local {

@@ -14,10 +14,10 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use wayleave_controller::{Applied, Fault, State};
-use wayleave_topology::{LinkId, NodeKind};
+use wayleave_topology::{LinkId, Network, NodeKind};
 
-use crate::shared::Shared;
-use crate::view::{Counts, Tables};
+use crate::VERSION;
+use crate::view::{Counts, Health, Tables, View};
 
 type Level = Gauge<f64, AtomicU64>;
 
@@ -79,8 +79,8 @@ fn seconds() -> Histogram {
 }
 
 /// What class of link this is.
-fn class(shared: &Shared, link: LinkId) -> &'static str {
-    let (network, link) = (shared.network(), shared.network().link(link));
+fn class(network: &Network, link: LinkId) -> &'static str {
+    let link = network.link(link);
     match (network.node(link.from).kind, network.node(link.to).kind) {
         (NodeKind::Host, _) => "host-up",
         (_, NodeKind::Host) => "host-down",
@@ -130,7 +130,7 @@ impl Metrics {
         of.register("agent_sessions", "Sessions of agents that are open", self.sessions.clone());
         of.register("elements_down", "Links and nodes that are reported down", self.down.clone());
         of.register("ready", "1 if the ledger can be written", self.ready.clone());
-        let version = vec![("version", crate::handlers::status::VERSION)];
+        let version = vec![("version", VERSION)];
         of.register("build", "Of this program", Info::new(version));
     }
 
@@ -156,10 +156,10 @@ impl Metrics {
     }
 
     /// As Prometheus reads it. Links are looked at as the engine has last seen them.
-    pub(crate) fn text(&self, shared: &Shared) -> String {
+    pub(crate) fn text(&self, network: &Network, view: &View) -> String {
         {
-            let tables = shared.view.read();
-            self.look_at_links(shared, &tables);
+            let tables = view.read();
+            self.look_at_links(network, &tables);
             self.look_at_contracts(&tables);
         }
         let mut text = String::new();
@@ -177,14 +177,14 @@ impl Metrics {
         }
         self.sessions.set(signed(tables.nodes.values().filter(|node| node.is_open).count() as u64));
         self.down.set(signed(tables.down.len() as u64));
-        self.ready.set(i64::from(tables.health == crate::view::Health::Ready));
+        self.ready.set(i64::from(tables.health == Health::Ready));
     }
 
-    fn look_at_links(&self, shared: &Shared, tables: &Tables) {
+    fn look_at_links(&self, network: &Network, tables: &Tables) {
         let mut sums: [(&str, u128, u128); 3] = [("host-up", 0, 0), ("host-down", 0, 0), ("switch", 0, 0)];
         let mut queues = std::collections::BTreeMap::<(&str, u32), (f64, u64, f64)>::new();
-        for (link, known) in shared.network().links() {
-            let (Some(figures), class) = (tables.links.get(link.0 as usize), class(shared, link)) else { continue };
+        for (link, known) in network.links() {
+            let (Some(figures), class) = (tables.links.get(link.0 as usize), class(network, link)) else { continue };
             if let Some(sum) = sums.iter_mut().find(|(name, ..)| *name == class) {
                 sum.1 += u128::from(figures.reserved_bps);
                 sum.2 += u128::from(known.rate.bits_per_second().saturating_sub(figures.reserved_bps));

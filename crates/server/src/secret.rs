@@ -8,8 +8,6 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::http::call::hex;
-
 /// What every secret begins with, so that tools that look for leaked secrets can find it.
 const PREFIX: &str = "wl_";
 
@@ -85,4 +83,13 @@ pub(crate) fn token_name() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 6];
     getrandom::fill(&mut bytes)?;
     Ok(format!("t-{}", hex(&bytes)))
+}
+
+/// In hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
 }

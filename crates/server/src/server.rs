@@ -2,83 +2,30 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 use wayleave_controller::{Command, Role, Setup};
-use wayleave_protocol::problem::{Code, Problem};
 
-use crate::answer::{Answer, problem};
+use crate::answer::Answer;
 use crate::disk::Disk;
 use crate::engine::{Engine, First, Job, Message};
 use crate::http::dispatch::router;
 use crate::http::{listen, openapi};
+use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::secret::{Secret, token_name};
 use crate::shared::Shared;
-use crate::view::{Holder, View};
+use crate::view::View;
 
 /// How many jobs may wait for the engine; who comes then is told to come again.
 const WAITING: usize = 4096;
 /// How many questions (what-if, dry runs) are asked at once: each has a controller of its own.
 const QUESTIONS: usize = 2;
-
-/// What is accepted at most.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// Of a request's body.
-    pub body_bytes: usize,
-    /// Of a list of contracts.
-    pub list_bytes: usize,
-    /// Requests in a second, of one token.
-    pub requests_per_second: f64,
-    /// Connections at once.
-    pub connections: usize,
-    /// Watchers of events at once.
-    pub watchers: usize,
-    /// How long a client may take for the head, and for the body, of a request.
-    pub read_within: Duration,
-    /// How long requests may take that were begun before the end.
-    pub end_within: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            body_bytes: 1 << 20,
-            list_bytes: 16 << 20,
-            requests_per_second: 50_000.0,
-            connections: 1024,
-            watchers: 256,
-            read_within: Duration::from_secs(30),
-            end_within: Duration::from_secs(10),
-        }
-    }
-}
-
-impl Limits {
-    /// Counts a request of somebody; an error if it is one too many.
-    pub(crate) fn take(&self, who: &Holder) -> Result<(), Box<Problem>> {
-        let mut bucket = who.bucket.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        // A second's worth may come at once.
-        let gained = bucket.at.map_or(f64::INFINITY, |at| (now - at).as_secs_f64() * self.requests_per_second);
-        let level = (bucket.level + gained).min(self.requests_per_second.max(1.0));
-        bucket.at = Some(now);
-        if level < 1.0 {
-            bucket.level = level;
-            let detail = format!("a token may make {} requests in a second", self.requests_per_second);
-            return Err(problem(Code::RateLimited, detail));
-        }
-        bucket.level = level - 1.0;
-        Ok(())
-    }
-}
 
 /// How a server is set up.
 pub struct Options {

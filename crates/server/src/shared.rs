@@ -11,8 +11,9 @@ use wayleave_topology::{LinkId, Network, NodeId};
 
 use crate::answer::{Outcome, not_found, problem};
 use crate::engine::{Executor, Job, Message, Repeat, unavailable};
+use crate::limits::Limits;
 use crate::metrics::Metrics;
-use crate::server::Limits;
+use crate::trial;
 use crate::view::{Health, View};
 
 pub(crate) struct Shared {
@@ -67,7 +68,7 @@ impl Shared {
             return Err(problem(Code::Unavailable, "the server is ending"));
         };
         let shared = self.clone();
-        let asked = tokio::task::spawn_blocking(move || crate::trial::try_out(&shared, question));
+        let asked = tokio::task::spawn_blocking(move || trial::try_out(&shared.setup, &shared.view, question));
         asked.await.unwrap_or_else(|_| Err(problem(Code::Internal, "this question has found a mistake in the server")))
     }
 

@@ -8,15 +8,15 @@ use wayleave_protocol::problem::Code;
 use wayleave_units::WallTime;
 
 use crate::answer::{Outcome, problem};
-use crate::shared::Shared;
+use crate::view::View;
 
 /// Makes it of what is on disk, and asks it.
-pub(crate) fn try_out(shared: &Shared, question: impl FnOnce(&mut Controller) -> Outcome) -> Outcome {
+pub(crate) fn try_out(setup: &Setup, view: &View, question: impl FnOnce(&mut Controller) -> Outcome) -> Outcome {
     let records: Vec<(Kind, String, Arc<str>)> = {
-        let tables = shared.view.read();
+        let tables = view.read();
         tables.records.iter().map(|((kind, key), body)| (*kind, key.clone(), body.clone())).collect()
     };
-    let setup = Setup { southbound: Southbound::Assumed, ..shared.setup.clone() };
+    let setup = Setup { southbound: Southbound::Assumed, ..setup.clone() };
     let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), &**body));
     match Controller::load(&setup, wall(), records) {
         Ok(mut controller) => question(&mut controller),

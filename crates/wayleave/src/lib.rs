@@ -67,8 +67,8 @@ pub use explain::{Explanation, explain, explain_in};
 pub use findings::Findings;
 pub use network::{BUILDERS, Builder, COMMON_KEYS, Named, Network, Origin};
 pub use plan::{
-    Asked, Document, Entry, Hold, Outcome, Plan, PlanOptions, Released, RequestTable, Sink, Stays, Summary, Times, What,
-    decide, plan, plan_watched,
+    Asked, Document, Entry, Hold, Outcome, Plan, PlanOptions, Released, RequestTable, Sink, Stays, Summary, Times,
+    What, decide, plan, plan_watched,
 };
 pub use progress::{Cancel, Progress, Silent, Step};
 pub use recheck::recheck;

@@ -5,6 +5,7 @@
 //! | [`Tag`], [`Stack`] | the VLAN tags that steer a packet (Chameleon, CoNEXT 2020, section 3.4) |
 //! | [`Packet`] | a frame taken apart: addresses, five-tuple |
 //! | [`Classifier`], [`Selector`] | which contract a packet belongs to (section 4.2.2) |
+//! | [`Demand`] | what a flow may put on the wire |
 //! | [`TokenBucket`] | the shaper's arithmetic (section 4.2.3), in nanobits |
 //! | [`Mac`] | addresses, also those that VMs have by default |
 //! | [`broker`] | what brokers write to one another: rates of services (Parley, 2014, section 6.2) |
@@ -17,12 +18,14 @@ extern crate alloc;
 pub mod broker;
 mod bucket;
 mod classifier;
+mod demand;
 mod frame;
 mod mac;
 mod tag;
 
 pub use bucket::TokenBucket;
 pub use classifier::{Classifier, Selector};
+pub use demand::Demand;
 pub use frame::{Family, NotParsed, Packet, Ports};
 pub use mac::{Mac, ParseMacError, mac_of};
 pub use tag::{MOST_TAGS, NotATag, SEQUENCE_TYPE, Stack, TAG_TYPE, Tag, is_tag_type, wire_bytes};

@@ -1,4 +1,4 @@
-//! The agent: its drivers against fakes and the kernel, its cables, and a controller with agents as processes.
+//! The agent: its drivers against fakes and the kernel, and its cables. Agents as processes, with a controller: the tests of crate `cli`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests assert by panicking")]
 
@@ -7,4 +7,3 @@ mod common;
 mod host;
 mod kernel;
 mod machine;
-mod process;

@@ -6,9 +6,12 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use wayleave_agent::run::Agents;
-use wayleave_agent::{Options, down, endpoints};
-use wayleave_formats::{AgentFile, Source, read_agent};
+use wayleave_agent::{NodeOptions, Options, delays, down, endpoints};
+use wayleave_dataplane::host::{Settings, Unmatched};
+use wayleave_formats::{AgentFile, AgentNode, Source, UnmatchedPackets, read_agent, read_topology};
+use wayleave_protocol::client::{Address, Error, read_token, url};
 use wayleave_server::notify::Notify;
+use wayleave_topology::Network;
 
 use crate::commands::serve::LogArgs;
 use crate::exit::{self, Exit};
@@ -75,7 +78,7 @@ pub(crate) fn run(args: &AgentArgs) -> Result<Exit, Failure> {
         Some(AgentCommand::Down) => {
             args.log.begin()?;
             // What is taken away needs no controller, and so no token.
-            down::down(Options::without_tokens(&file)).map_err(Failure::Internal)?;
+            down::down(options(&file)).map_err(Failure::Internal)?;
             Ok(Exit::Fine)
         }
         Some(AgentCommand::Endpoint(command)) => endpoint(&file, command),
@@ -85,14 +88,14 @@ pub(crate) fn run(args: &AgentArgs) -> Result<Exit, Failure> {
 /// Until a signal ends it.
 fn drive(args: &AgentArgs, file: &AgentFile) -> Result<Exit, Failure> {
     args.log.begin()?;
-    let options = Options::of(file)?;
+    let options = with_tokens(file)?;
     let (end, ended) = channel();
     let signal = move || {
         // Who does not listen any more ends anyway.
         let _ = end.send(());
     };
     ctrlc::set_handler(signal).map_err(|error| Failure::Internal(format!("signals cannot be caught: {error}")))?;
-    let agents = Agents::start(options).map_err(Failure::Internal)?;
+    let agents = Agents::start(options, network).map_err(Failure::Internal)?;
     let notify = Notify::from_environment();
     notify.tell("READY=1");
     tracing::info!(nodes = file.nodes.len(), controller = file.server, "the agent runs");
@@ -110,7 +113,7 @@ fn drive(args: &AgentArgs, file: &AgentFile) -> Result<Exit, Failure> {
 
 fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure> {
     let (EndpointCommand::Add { node, endpoint, .. } | EndpointCommand::Remove { node, endpoint }) = command;
-    let options = Options::without_tokens(file);
+    let options = options(file);
     let Some(known) = options.nodes.iter().find(|known| known.name == *node) else {
         let names: Vec<&str> = options.nodes.iter().map(|known| known.name.as_str()).collect();
         return Err(Failure::Usage(format!("the file has no node {node}: its nodes are {}", names.join(", "))));
@@ -123,4 +126,47 @@ fn endpoint(file: &AgentFile, command: &EndpointCommand) -> Result<Exit, Failure
     };
     done.map_err(|error| Failure::Internal(format!("{}: {error}", folder.display())))?;
     Ok(Exit::Fine)
+}
+
+/// What a file says to who needs no controller.
+fn options(file: &AgentFile) -> Options {
+    let node = |node: &AgentNode| NodeOptions {
+        netns: node.netns.clone(),
+        interfaces: node.interfaces.clone(),
+        endpoints: node.endpoints.clone(),
+        ..NodeOptions::new(&node.node, &file.state, &file.pins)
+    };
+    let unmatched = match file.unmatched {
+        UnmatchedPackets::BestEffort => Unmatched::BestEffort,
+        UnmatchedPackets::Drop => Unmatched::Dropped,
+    };
+    let measure = file.measures.then(|| delays(&file.pins));
+    let settings = Settings { unmatched, measure, ..Settings::default() };
+    Options { settings, nodes: file.nodes.iter().map(node).collect() }
+}
+
+/// The same with the controller's address and the tokens, which are read.
+fn with_tokens(file: &AgentFile) -> Result<Options, Error> {
+    let url = url(&file.server)?;
+    let shared = file.token_file.as_deref().map(read_token).transpose()?;
+    let mut options = options(file);
+    for (node, of) in options.nodes.iter_mut().zip(&file.nodes) {
+        let token = match &of.token_file {
+            Some(path) => read_token(path)?,
+            None => shared.clone().ok_or_else(|| no_token(of))?,
+        };
+        node.address = Address { url: url.clone(), token: Some(token), ca: file.ca.clone() };
+    }
+    Ok(options)
+}
+
+fn no_token(node: &AgentNode) -> Error {
+    let text = "nothing says where the token of its agent is: tokenFile of the node, or of the file";
+    Error::Usage(format!("node {}: {text}", node.node))
+}
+
+/// The network of the controller's document.
+fn network(document: &str) -> Result<Network, String> {
+    let topology = read_topology(&Source::new("the controller's topology", document));
+    topology.map(|topology| topology.network).map_err(|errors| errors.to_string())
 }

@@ -3,7 +3,9 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use wayleave::{Asked, Cancel, Contracts, Document, Findings, Hold, Outcome, RequestTable, Session, Sink, Stays, Summary};
+use wayleave::{
+    Asked, Cancel, Contracts, Document, Findings, Hold, Outcome, RequestTable, Session, Sink, Stays, Summary,
+};
 use wayleave::{decide, read_event_file};
 
 use crate::exit::{self, Exit};

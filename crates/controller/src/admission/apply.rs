@@ -31,7 +31,6 @@ pub(crate) struct Checked {
 struct Draft {
     id: Id,
     order: Order,
-    request: Request,
     existing: Option<u64>,
     placed: Placed,
 }
@@ -106,24 +105,24 @@ impl Admission {
     /// Decides one contract; on failure everything is as it was.
     fn draft(&mut self, checked: Checked, effect: Effect) -> Result<Draft, (Fault, Option<u64>)> {
         let Checked { id, order, existing } = checked;
-        let request = wayleave_schemes::request(&order.contract, &self.model);
         let old = existing.and_then(|serial| self.enforcement.contracts().get(serial)).map(|grant| grant.order.clone());
         if let Some(old) = old.as_ref().filter(|old| old.contract == order.contract) {
             let placed = if *old == order { Placed::Same } else { Placed::Kept };
-            return Ok(Draft { id, order, request, existing, placed });
+            return Ok(Draft { id, order, existing, placed });
         }
         let old = old.map(|order| order.contract);
         if let Err(short) = self.tenants.charge(old.as_ref(), &order.contract) {
-            return Err(self.refuse(&id, order, request, Decided::Quota(short), effect));
+            return Err(self.refuse(&id, order, Decided::Quota(short), effect));
         }
+        let request = wayleave_schemes::request(&order.contract, &self.model);
         match self.place_anew(existing, &request) {
             Ok((decision, before)) => {
                 let placed = Placed::Reserved(Box::new(decision), before);
-                Ok(Draft { id, order, request, existing, placed })
+                Ok(Draft { id, order, existing, placed })
             }
             Err(refusal) => {
                 self.tenants.uncharge(old.as_ref(), &order.contract);
-                Err(self.refuse(&id, order, request, Decided::Refused(refusal), effect))
+                Err(self.refuse(&id, order, Decided::Refused(refusal), effect))
             }
         }
     }
@@ -169,16 +168,9 @@ impl Admission {
         self.tenants.uncharge(old.map(|grant| &grant.order.contract), &draft.order.contract);
     }
 
-    fn refuse(
-        &mut self,
-        id: &Id,
-        order: Order,
-        request: Request,
-        decided: Decided,
-        effect: Effect,
-    ) -> (Fault, Option<u64>) {
+    fn refuse(&mut self, id: &Id, order: Order, decided: Decided, effect: Effect) -> (Fault, Option<u64>) {
         let reason = decided.reason().unwrap_or_default();
-        let number = self.record(id, order, request, decided);
+        let number = self.record(id, order, decided);
         if effect == Effect::Commit {
             let revision = self.enforcement.journal().revision();
             let (object, tenant) = (id.to_string(), Some(id.tenant.clone()));
@@ -190,7 +182,7 @@ impl Admission {
     /// Gives effect to a draft.
     fn book(&mut self, draft: Draft, freed: Freed) -> (Result<Outcome, Fault>, Option<u64>) {
         let outcome = draft.outcome();
-        let Draft { id, order, request, existing, placed } = draft;
+        let Draft { id, order, existing, placed } = draft;
         match (placed, existing) {
             (Placed::Same, _) => (Ok(outcome), None),
             (Placed::Kept, Some(serial)) => {
@@ -208,7 +200,7 @@ impl Admission {
                 };
                 let moved = self.book_moves(&decision);
                 let decided = Decided::Admitted { bound: decision.bound, moved };
-                let number = self.record(&id, order.clone(), request, decided);
+                let number = self.record(&id, order.clone(), decided);
                 let serial = match existing {
                     Some(serial) => self.give_terms(serial, order, &decision, beside, left, freed),
                     None => self.create(id, order, &decision, freed),

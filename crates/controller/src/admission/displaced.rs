@@ -95,7 +95,7 @@ impl Admission {
             }
         }
         for (one, id, request, refusal) in without {
-            if self.degrade(one, &id, request, refusal, element) {
+            if self.degrade(one, &id, &request, refusal, element) {
                 consequences.degraded.push(id);
             }
         }
@@ -103,10 +103,10 @@ impl Admission {
     }
 
     /// A displaced contract has found no other routes; whether it is still there.
-    fn degrade(&mut self, one: Displaced, id: &Id, request: Request, refusal: Refusal, element: &str) -> bool {
+    fn degrade(&mut self, one: Displaced, id: &Id, request: &Request, refusal: Refusal, element: &str) -> bool {
         let why = refusal.reason().code().to_owned();
         let book = self.enforcement.book_mut();
-        let flow = book.put_back_if_it_fits(one.reserved, &request, one.serial);
+        let flow = book.put_back_if_it_fits(one.reserved, request, one.serial);
         if let Some(flow) = flow {
             // It is not in force: moving it would help no other contract.
             book.pin(flow, true);
@@ -116,7 +116,7 @@ impl Admission {
         grant.sender.stop = Some(grant.sender.next_version());
         grant.trouble = Some(Trouble::Failed { element: element.to_owned(), keeps_place: flow.is_some(), why });
         let order = grant.order.clone();
-        self.record(id, order, request, Decided::Refused(refusal));
+        self.record(id, order, Decided::Refused(refusal));
         self.enforcement.touch(one.serial);
         self.enforcement.advance(one.serial);
         true

@@ -8,10 +8,10 @@
 mod apply;
 mod displaced;
 
-use wayleave_contracts::{Demand, Order};
+use wayleave_contracts::Order;
 use wayleave_ledger::{Model, Reservation};
 use wayleave_protocol::Id;
-use wayleave_roles::{Decision, Request};
+use wayleave_roles::Decision;
 
 use crate::book::Reserved;
 use crate::decision::{Decided, DecisionRecord, Decisions};
@@ -81,10 +81,10 @@ impl Admission {
     }
 
     /// Remembers a decision; its number.
-    fn record(&mut self, id: &Id, order: Order, request: Request, decided: Decided) -> u64 {
+    fn record(&mut self, id: &Id, order: Order, decided: Decided) -> u64 {
         let at = self.enforcement.now().wall;
         let number = self.enforcement.journal_mut().next_decision();
-        self.decisions.push(DecisionRecord { number, at, id: id.clone(), order, request, decided });
+        self.decisions.push(DecisionRecord { number, at, id: id.clone(), order, decided });
         number
     }
 
@@ -96,13 +96,13 @@ impl Admission {
             let Some(grant) = self.enforcement.contracts().get(serial) else { continue };
             let id = grant.id.clone();
             // Not from the ledger: in a list that is decided together, the flow may have got other terms after its move.
-            let request = wayleave_schemes::request(&grant.order.contract, &self.model);
-            let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
+            let contract = &grant.order.contract;
+            let (demand, deadline) = (contract.demand(self.model.overhead), contract.deadline);
             let reservation = Reservation { demand, route: one.from.clone(), placed: one.placed };
             let enforcement = &mut self.enforcement;
             // Its own pending releases count, too: only its latest reservation was checked beside the new one.
             let waits_for = enforcement.must_wait_for(std::slice::from_ref(&one.to), None, Freed::Uncertain);
-            let reserved = Reserved { reservations: vec![reservation], deadline: request.deadline, is_pinned: false };
+            let reserved = Reserved { reservations: vec![reservation], deadline, is_pinned: false };
             enforcement.leave_next(serial, reserved);
             let bound = enforcement.book().placement().promised(one.flow);
             if let Some(bound) = bound

@@ -12,10 +12,12 @@
 //! Entries of hash maps are used again as soon as they are removed, also while a program still reads one. So before an entry is
 //! added after one was removed, [`Host`] waits until all programs that were running have ended.
 
+mod best_effort;
 mod classes;
 mod counters;
 mod measured;
 mod open;
+mod reason;
 mod rule;
 
 use std::collections::BTreeMap;
@@ -32,7 +34,8 @@ use crate::layout::{self, BUCKET, CONTRACTS, Class, ENDPOINT, MEASURED, ROUTES, 
 use crate::programs::{self, Pins};
 use crate::sys;
 
-pub use counters::{Contract, Counters, Measured, Reason};
+pub use counters::{Contract, Counters, Measured};
+pub use reason::Reason;
 pub use rule::{HostPath, HostRule, Sender};
 
 /// What becomes of packets that belong to no contract.
@@ -182,29 +185,6 @@ impl Host {
             Ok((ifindex, layout::endpoint_mac(&value)))
         });
         entries.collect()
-    }
-
-    /// From now on packets to this address that belong to no contract take one of these routes, each flow its own; without routes they
-    /// are dropped. At most four.
-    ///
-    /// # Errors
-    /// If there are too many, or a route is too long, or the kernel refuses.
-    pub fn set_best_effort(&mut self, mac: Mac, paths: &[HostPath]) -> Result<(), Error> {
-        let routes = rule::routes(paths)?;
-        let failed = |error| Error::failed("setting a route without a contract", error);
-        let (key, after) = (layout::mac(mac), layout::routes(&routes));
-        let before = programs::is_there(self.best_effort.get(&key, 0)).map_err(failed)?;
-        if before.is_none() && routes.is_empty() || before == Some(after) {
-            return Ok(());
-        }
-        if routes.is_empty() {
-            self.is_stale = true;
-            return programs::is_there(self.best_effort.remove(&key)).map_err(failed).map(drop);
-        }
-        self.settle()?;
-        // What replaces an entry frees it; what is new frees nothing, so that many addresses at once wait once.
-        self.is_stale = before.is_some();
-        self.best_effort.insert(key, after, 0).map_err(failed)
     }
 
     /// Removes all pins, also those of older versions. Programs that are attached run on until they are detached or their interface

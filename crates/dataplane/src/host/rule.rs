@@ -1,7 +1,7 @@
 //! Rules: which packets, how much, and over which routes. They change between one packet and the next.
 
-use wayleave_units::{Bytes, Rate, Time};
-use wayleave_wire::{MOST_TAGS, Selector, Tag, TokenBucket};
+use wayleave_units::Time;
+use wayleave_wire::{Demand, MOST_TAGS, Selector, Tag, TokenBucket};
 
 use super::Host;
 use crate::class;
@@ -39,12 +39,8 @@ pub struct HostPath {
 pub struct HostRule {
     /// Whose packets; all share one bucket.
     pub senders: Vec<Sender>,
-    /// Wire bytes a second.
-    pub rate: Rate,
-    /// Wire bytes at once.
-    pub burst: Bytes,
-    /// The largest frame in wire bytes, if the contract states one.
-    pub max_frame: Option<Bytes>,
+    /// What they may put on the wire.
+    pub demand: Demand,
     /// Each packet takes all of these; none for a receiver on this host. At most four.
     pub paths: Vec<HostPath>,
     /// No packet takes longer.
@@ -68,8 +64,9 @@ pub(super) fn routes(paths: &[HostPath]) -> Result<Vec<[u8; ROUTE]>, Error> {
 
 impl HostRule {
     fn bucket(&self) -> Result<TokenBucket, Error> {
-        TokenBucket::full(self.rate, self.burst, Time::ZERO).ok_or_else(|| {
-            Error::Refused(format!("a burst of {} is more than a bucket holds, {}", self.burst, TokenBucket::MOST))
+        let Demand { rate, burst, .. } = self.demand;
+        TokenBucket::full(rate, burst, Time::ZERO).ok_or_else(|| {
+            Error::Refused(format!("a burst of {burst} is more than a bucket holds, {}", TokenBucket::MOST))
         })
     }
 
@@ -77,9 +74,10 @@ impl HostRule {
     fn encode(&self, serial: u64, version: u64, bucket: &TokenBucket) -> Result<[u8; RULE], Error> {
         let routes = routes(&self.paths)?;
         let longest = self.paths.iter().map(|path| path.tags.len()).max().unwrap_or(0) + usize::from(routes.len() > 1);
-        let max_frame = self.max_frame.map_or(NO_LARGEST, |bytes| u32::try_from(bytes.get()).unwrap_or(NO_LARGEST));
+        let Demand { rate, max_frame, .. } = self.demand;
+        let max_frame = max_frame.map_or(NO_LARGEST, |bytes| u32::try_from(bytes.get()).unwrap_or(NO_LARGEST));
         let overhead = 4 * longest as u32;
-        Ok(layout::rule((serial, version), self.rate, bucket, self.bound, max_frame, overhead, &routes))
+        Ok(layout::rule((serial, version), rate, bucket, self.bound, max_frame, overhead, &routes))
     }
 }
 

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_wire::{Mac, Selector, Tag};
+use wayleave_wire::{Demand, Mac, Selector, Tag};
 
 use crate::apart::Apart;
 use crate::error::Error;
@@ -106,9 +106,7 @@ fn rule(sender: Sender, rate: Rate, burst: Bytes, tags: u16) -> Result<HostRule,
     let tags = tags.map_err(|error| Error::Refused(error.to_string()))?;
     Ok(HostRule {
         senders: vec![sender],
-        rate,
-        burst,
-        max_frame: None,
+        demand: Demand { rate, burst, max_frame: None },
         paths: vec![HostPath { uplink: LOOPBACK, queue: 1, tags }],
         bound: Time::from_millis(10),
     })

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::batch::output;
 use super::error::NetError;
 use super::namespace::Namespace;
-use super::qdisc::PortQdisc;
+use super::qdisc::{Installed, PortQdisc};
 
 /// The counters of one queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,16 +49,6 @@ struct Options {
     rate: Option<u64>,
     overhead: Option<u32>,
     limit: Option<u64>,
-}
-
-/// The queues that a port has in the kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Installed {
-    /// Bytes a second; `None` if nothing gives the port a rate.
-    pub(crate) rate: Option<u64>,
-    pub(crate) overhead: u32,
-    /// What each queue holds; `None` where one is missing.
-    pub(crate) limits: Vec<Option<u64>>,
 }
 
 /// The queues that the ports of a namespace have in the kernel, by interface.

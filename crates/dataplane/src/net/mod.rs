@@ -9,6 +9,7 @@ mod carrier;
 mod counters;
 mod error;
 mod link;
+mod names;
 mod namespace;
 mod pass;
 mod qdisc;

@@ -10,7 +10,6 @@ use std::thread;
 
 use nix::sched::{CloneFlags, setns};
 
-use super::batch::Batch;
 use super::error::NetError;
 
 /// Where iproute2 keeps the names of namespaces.
@@ -39,35 +38,6 @@ impl Namespace {
         let file = File::open(Self::path(name))
             .map_err(|error| NetError::io(format!("network namespace {name} cannot be opened"), error))?;
         Ok(Self { named: Some((name.to_owned(), Arc::new(file))) })
-    }
-
-    /// Creates namespaces of these names.
-    ///
-    /// # Errors
-    /// If one exists already, or root is missing; those before it stay.
-    pub fn create<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), NetError> {
-        let mut batch = Batch::ip();
-        for name in names {
-            check_name(name)?;
-            batch.line(format_args!("netns add {name}"));
-        }
-        batch.run(&Self::here())
-    }
-
-    /// Deletes those of these names that exist.
-    ///
-    /// # Errors
-    /// If one exists and cannot be deleted.
-    pub fn delete<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), NetError> {
-        let mut batch = Batch::ip();
-        for name in names.into_iter().filter(|name| Self::exists(name)) {
-            batch.line(format_args!("netns del {name}"));
-        }
-        match batch.run(&Self::here()) {
-            // A creation that was killed half way leaves a file that is no namespace; `ip` removes the file and says that.
-            Err(NetError::Tool { .. }) => batch.run_each(&Self::here()),
-            other => other,
-        }
     }
 
     /// Whether there is one of this name, or what is left of one.
@@ -140,7 +110,7 @@ impl Namespace {
     }
 }
 
-fn check_name(name: &str) -> Result<(), NetError> {
+pub(super) fn check_name(name: &str) -> Result<(), NetError> {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(fine) || name.starts_with(['.', '-']) {
         let expected = "1 to 255 letters, digits, and - _ . (not . or - at its start)";

@@ -8,7 +8,6 @@
 
 use wayleave_units::{Bytes, Rate};
 
-use super::counters::Installed;
 use super::error::NetError;
 use crate::class::MAJOR;
 
@@ -35,6 +34,16 @@ pub struct PortQdisc {
     pub queues: Vec<Bytes>,
     /// Bytes of a packet on the wire that the kernel does not count in its length.
     pub overhead: u32,
+}
+
+/// The queues that a port has in the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Installed {
+    /// Bytes a second; `None` if nothing gives the port a rate.
+    pub(crate) rate: Option<u64>,
+    pub(crate) overhead: u32,
+    /// What each queue holds; `None` where one is missing.
+    pub(crate) limits: Vec<Option<u64>>,
 }
 
 impl PortQdisc {

@@ -19,7 +19,7 @@ use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, Reason, Se
 use wayleave_dataplane::net::attach_ingress;
 use wayleave_dataplane::programs::{Port, SwitchCounts, SwitchProgram};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_wire::{Selector, Tag, wire_bytes};
+use wayleave_wire::{Demand, Selector, Tag, wire_bytes};
 
 /// Pairs of interfaces; what is sent by one with such a number arrives at the next number.
 const TAP: u32 = 1001;
@@ -54,9 +54,7 @@ fn rule(udp: u16, ports: &[u16]) -> HostRule {
     let selector = Selector { destination_port: Some(udp), protocol: Some(17), ..Selector::default() };
     HostRule {
         senders: vec![Sender { ifindex: TAP, selector }],
-        rate: RATE,
-        burst: Bytes::new(2 * BURST / ports.len().max(2) as u64),
-        max_frame: None,
+        demand: Demand { rate: RATE, burst: Bytes::new(2 * BURST / ports.len().max(2) as u64), max_frame: None },
         paths: vec![HostPath { uplink: UPLINK, queue: 1, tags: ports.iter().map(|&port| tag(port)).collect() }],
         bound: Time::from_millis(10),
     }

@@ -6,7 +6,7 @@ use wayleave_dataplane::class::priority;
 use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, Measured, Reason, Sender, Settings};
 use wayleave_dataplane::test_run::{DROPPED, Input, Output, REDIRECTED, run};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_wire::{Selector, Stack, Tag, wire_bytes};
+use wayleave_wire::{Demand, Selector, Stack, Tag, wire_bytes};
 
 const ENDPOINT: u32 = 1001;
 const UPLINK: u32 = 1003;
@@ -21,9 +21,7 @@ fn rule(rate: u64, burst: u64) -> HostRule {
             ifindex: ENDPOINT,
             selector: Selector { destination: Some(mac(2)), ..Selector::default() },
         }],
-        rate: Rate::from_bits_per_second(rate),
-        burst: Bytes::new(burst),
-        max_frame: None,
+        demand: Demand { rate: Rate::from_bits_per_second(rate), burst: Bytes::new(burst), max_frame: None },
         paths: vec![HostPath { uplink: UPLINK, queue: 1, tags: tags() }],
         bound: Time::from_millis(10),
     }
@@ -138,7 +136,7 @@ fn what_cannot_be_done_is_refused_and_changes_nothing() {
     let wrong = [
         (HostRule { paths: vec![path(13)], ..rule(1, 100) }, "at most 12 switches, and this one has 13"),
         (HostRule { paths: vec![path(1); 5], ..rule(1, 100) }, "4 routes at once, and these are 5"),
-        (HostRule { burst: Bytes::new(u64::MAX / 2), ..rule(1, 100) }, "more than a bucket holds"),
+        (rule(1, u64::MAX / 2), "more than a bucket holds"),
         (HostRule { senders: vec![elsewhere], ..rule(1, 100) }, "no endpoint of this host has the interface 4"),
     ];
     for (rule, expected) in wrong {

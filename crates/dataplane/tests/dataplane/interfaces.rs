@@ -14,7 +14,7 @@ use nix::sys::socket::{
 use nix::sys::time::TimeVal;
 use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, Reason, Sender, Settings};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_wire::{Selector, Tag};
+use wayleave_wire::{Demand, Selector, Tag};
 
 const ENDPOINT: u32 = 1201;
 const UPLINKS: [u32; 2] = [1211, 1221];
@@ -86,9 +86,7 @@ fn every_copy_takes_its_own_route_and_all_have_one_number() {
     };
     let rule = HostRule {
         senders: vec![Sender { ifindex: ENDPOINT, selector: Selector::default() }],
-        rate: Rate::from_gbit(1),
-        burst: Bytes::new(100_000),
-        max_frame: None,
+        demand: Demand { rate: Rate::from_gbit(1), burst: Bytes::new(100_000), max_frame: None },
         paths: vec![path(UPLINKS[0], 4), path(UPLINKS[1], 1), path(UPLINKS[0], 4), path(UPLINKS[1], 2)],
         bound: Time::from_millis(10),
     };

@@ -58,10 +58,10 @@ impl Model {
     pub(crate) fn install(&mut self, serial: u64, version: u64, rule: &HostRule) {
         let bucket = match self.rules.remove(&serial) {
             Some(Rule { mut bucket, counted, .. }) => {
-                bucket.change(rule.rate, rule.burst).unwrap();
+                bucket.change(rule.demand.rate, rule.demand.burst).unwrap();
                 (bucket, counted)
             }
-            None => (TokenBucket::full(rule.rate, rule.burst, Time::ZERO).unwrap(), Contract::default()),
+            None => (TokenBucket::full(rule.demand.rate, rule.demand.burst, Time::ZERO).unwrap(), Contract::default()),
         };
         let (bucket, counted) = bucket;
         self.rules.insert(serial, Rule { version, rule: rule.clone(), bucket, counted });
@@ -125,7 +125,7 @@ impl Model {
         paths.sort_by_key(|path| path.tags.len());
         let depth = paths.last().map_or(0, |path| path.tags.len()) + usize::from(paths.len() > 1);
         let bytes = wire_bytes(frame.len(), depth);
-        if rule.rule.max_frame.is_some_and(|most| bytes > most) {
+        if rule.rule.demand.max_frame.is_some_and(|most| bytes > most) {
             rule.counted.oversized += 1;
             return self.drop(Reason::Oversized);
         }

@@ -1,10 +1,11 @@
 //! An explanation for people: the decision, then its reasons from the outside in.
 
+mod page;
 mod schemes;
 
 use std::io::{self, Write};
 
-use comfy_table::{Cell, Table};
+use comfy_table::Cell;
 use wayleave_contracts::{Accounting, Contract};
 use wayleave_ledger::QueueReport;
 use wayleave_roles::{Binding, Decision, Refusal};
@@ -15,11 +16,13 @@ use wayleave_schemes::transition::Starts;
 use wayleave_topology::{Hop, Route};
 use wayleave_units::Time;
 
+use page::Page;
+
 use crate::context::{Context, routes};
 use crate::explanation::{Before, Explained, Refused};
 use crate::human::{self, Human, count};
 use crate::sentences;
-use crate::table::{Layout, plain_table, write_table, write_wrapped};
+use crate::table::{Layout, write_table, write_wrapped};
 
 /// Writes an explanation.
 ///
@@ -43,18 +46,6 @@ pub fn write(out: &mut impl Write, context: &Context<'_>, explained: &Explained<
     tried(out, page, explained.contract, refused)?;
     schemes::refused(out, page, refusal)?;
     nearest(out, explained.contract, refused)
-}
-
-/// What is explained, and how it is laid out.
-struct Page<'a> {
-    context: &'a Context<'a>,
-    layout: Layout,
-}
-
-impl Page<'_> {
-    fn table(&self, headings: &[&str]) -> Table {
-        plain_table(headings, self.layout)
-    }
 }
 
 fn head(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>) -> io::Result<()> {
@@ -203,7 +194,8 @@ fn moves(out: &mut impl Write, page: &Page<'_>, decision: &Decision, starts: Opt
         writeln!(out, "    to    {}", sentences::route(page.context.network, &moved.to))?;
     }
     if start > Time::ZERO {
-        let until = "by then nothing is in flight any more on routes that others have left and that share a link with it";
+        let until =
+            "by then nothing is in flight any more on routes that others have left and that share a link with it";
         write_wrapped(out, &format!("It may start {start} after the decision: {until}."))?;
     }
     Ok(())

@@ -8,7 +8,7 @@ use wayleave_schemes::standing::{Standing, Term};
 use wayleave_topology::FlowId;
 use wayleave_units::Time;
 
-use super::Page;
+use super::page::Page;
 use crate::sentences;
 use crate::table::{write_table, write_wrapped};
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use wayleave_contracts::{Demand, WireOverhead};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{RunOptions, Shown};
+use super::operator::Shown;
+use super::options::RunOptions;
 use crate::error::LabError;
 use crate::plan::{EndpointPlan, LabPlan};
 use crate::traffic::{FlowSpec, HEADERS, Load, PAYLOAD};
@@ -36,6 +37,14 @@ pub struct Promised {
     pub source_port: Option<u16>,
     /// What its sender does with it.
     pub sends: Sends,
+}
+
+impl Promised {
+    /// As a controller would show it if nothing had been admitted.
+    pub(super) fn as_best_effort(&self) -> Shown {
+        let (id, state) = (self.id.clone(), "best effort".to_owned());
+        Shown { id, serial: 0, state, reason: None, bound: self.deadline, routes: Vec::new() }
+    }
 }
 
 /// What the sender of a contract sends, of what it may.

@@ -3,16 +3,15 @@
 //! The controller is asked over its REST interface like by anybody else; what of it a run needs is [`Operator`].
 
 mod flows;
+mod operator;
+mod options;
 mod orders;
 mod report;
 mod script;
 mod ways;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-use wayleave_units::{Rate, Time};
+use std::time::Instant;
 
 use crate::error::LabError;
 use crate::sentinel::Sentinel;
@@ -20,117 +19,14 @@ use crate::traffic::Traffic;
 use crate::up::Lab;
 
 pub use flows::{Promised, Sends};
+pub use operator::{Operator, Shown};
+pub use options::{Cut, RunOptions};
 pub use orders::{DEFAULT_TENANT, FIRST_PORT, matched};
 pub use report::{Action, ContractReport, Deed, Losses, RunReport};
 
 use flows::Flows;
+use operator::{LOOK, PATIENCE, settled};
 use script::Script;
-
-/// How long agents may take until all contracts are enforced.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Between one look at the contracts and the next.
-const LOOK: Duration = Duration::from_millis(50);
-
-/// A contract as the controller shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
-    /// `tenant:name`.
-    pub id: String,
-    /// Its number.
-    pub serial: u64,
-    /// `enforced`, `pending` and so on.
-    pub state: String,
-    /// The code of why, if it is degraded or pending.
-    pub reason: Option<String>,
-    /// No packet takes longer, by proof.
-    pub bound: Time,
-    /// Each of its routes, link by link with the queue in front of it.
-    pub routes: Vec<Vec<(String, u8)>>,
-}
-
-impl Shown {
-    /// A contract that was not admitted.
-    fn asked(promised: &Promised) -> Self {
-        let (id, state) = (promised.id.clone(), "best effort".to_owned());
-        Self { id, serial: 0, state, reason: None, bound: promised.deadline, routes: Vec::new() }
-    }
-
-    /// Whether nothing more will happen to it by itself soon.
-    fn is_settled(&self) -> bool {
-        // Agents that have not confirmed yet may still do so: those that start together take seconds.
-        let is_late = self.reason.as_deref() == Some("UNCONFIRMED");
-        !matches!(self.state.as_str(), "pending" | "admitted") && !is_late
-    }
-}
-
-/// What a run asks of a controller, and of the agents of its hosts.
-pub trait Operator {
-    /// Every contract that was admitted.
-    ///
-    /// # Errors
-    /// A message, if the controller does not answer.
-    fn contracts(&mut self) -> Result<Vec<Shown>, String>;
-
-    /// Ends a contract; that there is none is no error.
-    ///
-    /// # Errors
-    /// A message, if the controller does not do it.
-    fn end(&mut self, id: &str) -> Result<(), String>;
-
-    /// Gives a contract this route, link by link with the queue in front of it; without one, any route.
-    ///
-    /// # Errors
-    /// A message, if the controller refuses.
-    fn pin(&mut self, id: &str, route: Option<&[(String, u8)]>) -> Result<(), String>;
-
-    /// Whether the controller takes a link for down: agents tell it when the carrier is gone, and when it is back.
-    ///
-    /// # Errors
-    /// A message, if the controller does not answer.
-    fn is_down(&mut self, link: &str) -> Result<bool, String>;
-
-    /// Packets of each contract that its sender's host has dropped, by serial number: those that the bucket did not let pass.
-    ///
-    /// # Errors
-    /// A message, if a host's counters cannot be read.
-    fn shaped(&mut self) -> Result<BTreeMap<u64, u64>, String>;
-}
-
-/// What happens in a run.
-#[derive(Clone, Debug)]
-pub struct RunOptions {
-    /// How long contracts send.
-    pub lasts: Duration,
-    /// From one instant at which all contracts send their bursts to the next.
-    pub period: Time,
-    /// How often a contract is given another route while it sends.
-    pub reroutings: usize,
-    /// A cable between switches that is really cut, if any: this one, or the one that most contracts use.
-    pub cut: Option<Cut>,
-    /// Every host sends so much best-effort traffic to another one.
-    pub flood: Option<Rate>,
-    /// A contract whose sender ignores its bucket, and the rate that it sends.
-    pub adversary: Option<(String, Rate)>,
-    /// The same traffic without any contract, to see what contracts are good for.
-    pub is_plain: bool,
-}
-
-impl RunOptions {
-    /// Contracts send, and nothing else happens; bursts come every half second.
-    pub const fn lasting(lasts: Duration) -> Self {
-        let period = Time::from_millis(500);
-        Self { lasts, period, reroutings: 0, cut: None, flood: None, adversary: None, is_plain: false }
-    }
-}
-
-/// Which cable is cut.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// The one that most contracts use.
-    Busiest,
-    /// The one of this link.
-    Link(String),
-}
 
 /// Runs contracts that were admitted.
 ///
@@ -178,36 +74,10 @@ fn withdrawn(operator: &mut dyn Operator, promised: &[Promised]) -> Result<Vec<S
     loop {
         let all = operator.contracts().map_err(LabError::Controller)?;
         match all.iter().find(|shown| promised.iter().any(|one| one.id == shown.id)) {
-            None => return Ok(promised.iter().map(Shown::asked).collect()),
+            None => return Ok(promised.iter().map(Promised::as_best_effort).collect()),
             Some(shown) if start.elapsed() > PATIENCE => {
                 let waited = PATIENCE.as_secs();
                 return Err(LabError::Controller(format!("contract {} is still there after {waited} s", shown.id)));
-            }
-            Some(_) => sleep(LOOK),
-        }
-    }
-}
-
-/// Waits until nothing is under way; the contracts then.
-fn settled(operator: &mut dyn Operator) -> Result<Vec<Shown>, LabError> {
-    settling(operator, &mut BTreeSet::new())
-}
-
-/// The same; also which contracts were pending on the way.
-fn settling(operator: &mut dyn Operator, stopped: &mut BTreeSet<String>) -> Result<Vec<Shown>, LabError> {
-    let start = Instant::now();
-    loop {
-        let all = operator.contracts().map_err(LabError::Controller)?;
-        stopped.extend(all.iter().filter(|one| one.state == "pending").map(|one| one.id.clone()));
-        match all.iter().find(|contract| !contract.is_settled()) {
-            None => return Ok(all),
-            Some(contract) if start.elapsed() > PATIENCE => {
-                return Err(LabError::Controller(format!(
-                    "contract {} is still {} after {} s: look at the logs of the agents in the lab's folder",
-                    contract.id,
-                    contract.state,
-                    PATIENCE.as_secs()
-                )));
             }
             Some(_) => sleep(LOOK),
         }

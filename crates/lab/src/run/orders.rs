@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 
 use wayleave_contracts::{Match, Order, Protocol, WireOverhead};
 
-use super::{Promised, Sends};
+use super::flows::{Promised, Sends};
 use crate::error::LabError;
 use crate::plan::LabPlan;
 

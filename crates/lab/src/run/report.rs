@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use wayleave_units::Time;
 
-use super::Shown;
 use super::flows::Flows;
+use super::operator::Shown;
 use crate::sentinel::Stalls;
 use crate::traffic::{Arrival, Bounds, FlowReport};
 

@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 use wayleave_dataplane::net::{Batch, Namespace};
 use wayleave_topology::{LinkId, Network};
 
-use super::{Cut, Operator, PATIENCE, RunOptions, Shown, settling, ways};
+use super::operator::{Operator, PATIENCE, Shown, settling};
+use super::options::{Cut, RunOptions};
+use super::report::{Action, Deed};
+use super::ways;
 use wayleave_units::Time;
 
 use crate::clock::stamp;
-use crate::run::report::{Action, Deed};
 use crate::up::Lab;
 
 /// Between one question whether a cut was noticed and the next.

@@ -6,26 +6,27 @@
 //!
 //! Few threads serve many flows. A socket belongs to the namespace in which it was opened, whatever its thread does later.
 
+mod flow;
 mod packet;
 mod receiver;
 mod report;
 mod sender;
 mod source;
 
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::Time;
 
 use crate::clock;
 use crate::error::LabError;
-use crate::plan::EndpointPlan;
 
+pub use flow::{FlowSpec, HEADERS, Load};
 pub use report::{Arrival, Bounds, FlowReport};
 
+use flow::Counts;
 use packet::HEADER;
 use receiver::{Inbox, receive};
 use sender::{Outbox, send};
@@ -39,91 +40,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// From the start of the threads to the first packet, so that all begin together.
 const LEAD_NS: u64 = 200_000_000;
 
-/// Headers between the payload and the frame: Ethernet 14, IPv4 20, UDP 8.
-pub const HEADERS: u64 = 14 + 20 + 8;
 /// The smallest payload: the packet's number and its time.
 pub const PAYLOAD: usize = HEADER;
-
-/// What a flow sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
-    /// The most that a token bucket lets pass: the whole burst at instants that all flows share, and the rate until the bucket has to
-    /// fill for the next one.
-    Bursts {
-        /// Of wire bytes.
-        rate: Rate,
-        /// Of wire bytes.
-        burst: Bytes,
-        /// From one instant to the next. Less than twice what the bucket takes to fill is raised to that.
-        period: Time,
-    },
-    /// A constant rate of wire bytes, whatever was agreed: an adversary, or best effort.
-    Constant {
-        /// Of wire bytes.
-        rate: Rate,
-    },
-    /// Whole bursts of a token bucket and nothing between them: the next one when the bucket is full again.
-    Trains {
-        /// Of wire bytes.
-        rate: Rate,
-        /// Of wire bytes.
-        burst: Bytes,
-    },
-    /// One packet after another that somebody answers. What was missed is not made up for.
-    Requests {
-        /// From one to the next.
-        every: Time,
-    },
-    /// A packet for each that arrives of another flow, sent when that one is received and with its number.
-    Answers {
-        /// The place of that flow in the list.
-        to: usize,
-    },
-}
-
-impl Load {
-    /// Whether every packet is kept in the report.
-    const fn is_exchange(self) -> bool {
-        matches!(self, Self::Requests { .. } | Self::Answers { .. })
-    }
-}
-
-/// One flow.
-#[derive(Clone, Debug)]
-pub struct FlowSpec {
-    /// What it is called.
-    pub name: String,
-    /// The sender.
-    pub from: EndpointPlan,
-    /// Who receives.
-    pub to: EndpointPlan,
-    /// The port of UDP at which it is received.
-    pub port: u16,
-    /// The port from which it is sent; any if none is given.
-    pub source_port: Option<u16>,
-    /// Bytes of each packet behind the header of UDP; at least 24.
-    pub payload: usize,
-    /// What each packet occupies on the wire beyond its frame: 24 B, and 4 B for each tag.
-    pub overhead: u64,
-    /// What it sends.
-    pub load: Load,
-    /// What was promised, if anything was.
-    pub bound: Option<Time>,
-}
-
-impl FlowSpec {
-    /// What a packet occupies on the wire.
-    pub const fn wire_bytes(&self) -> u64 {
-        self.payload as u64 + HEADERS + self.overhead
-    }
-}
-
-/// What senders and receivers share of a flow.
-#[derive(Debug, Default)]
-struct Counts {
-    sent: AtomicU64,
-    received: AtomicU64,
-}
 
 /// Flows that send.
 #[derive(Debug)]
@@ -238,6 +156,3 @@ fn dealt<T>(things: Vec<T>) -> Vec<Vec<T>> {
     hands.retain(|hand| !hand.is_empty());
     hands
 }
-
-/// Any address of a namespace.
-const ANY: Ipv4Addr = Ipv4Addr::UNSPECIFIED;

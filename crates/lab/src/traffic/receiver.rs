@@ -12,10 +12,10 @@ use nix::sys::time::TimeSpec;
 use wayleave_dataplane::net::Namespace;
 use wayleave_units::Time;
 
+use super::flow::{ANY, Counts, FlowSpec};
 use super::packet::Header;
 use super::report::{Arrival, Bounds, FlowReport};
 use super::sender::{Outbox, PRIORITY};
-use super::{ANY, Counts, FlowSpec};
 use crate::clock::{hurry, stamp};
 use crate::error::LabError;
 

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use nix::sys::socket::{setsockopt, sockopt};
 use wayleave_dataplane::net::Namespace;
 
+use super::flow::{ANY, Counts, FlowSpec};
 use super::packet::Header;
 use super::source::Source;
-use super::{ANY, Counts, FlowSpec};
 use crate::clock::{hurry, sleep_until, stamp};
 use crate::error::LabError;
 

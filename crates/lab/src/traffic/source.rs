@@ -1,6 +1,6 @@
 //! When a flow may send. Pure: time is an argument.
 
-use super::{FlowSpec, Load};
+use super::flow::{FlowSpec, Load};
 
 /// Nanobits of a bit.
 const NANO: u128 = 1_000_000_000;

@@ -8,7 +8,7 @@ use wayleave_dataplane::switch::port_of;
 use wayleave_lab::{Lab, NodePlan};
 use wayleave_topology::{LinkId, NodeId, NodeKind};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_wire::{Mac, Selector, Tag};
+use wayleave_wire::{Demand, Mac, Selector, Tag};
 
 /// Where the receivers of contracts listen.
 pub(crate) const CONTRACT_PORT: u16 = 7000;
@@ -61,9 +61,7 @@ impl Hosts {
             Selector { destination, protocol: Some(17), destination_port: Some(CONTRACT_PORT), ..Selector::default() };
         let rule = HostRule {
             senders: vec![Sender { ifindex: from.outside.ifindex, selector }],
-            rate,
-            burst,
-            max_frame: None,
+            demand: Demand { rate, burst, max_frame: None },
             paths: vec![path(lab, from.host, to.host, Some(0))],
             bound,
         };

@@ -79,8 +79,9 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("dataplane", Only(&["units", "topology", "wire"])),
     // A network in namespaces: never a scheme, never the server's insides.
     ("lab", Only(&["units", "topology", "contracts", "formats", "wire", "dataplane"])),
-    // Carries out on Linux what the controller decides; never admission, the simulator or the server.
-    ("agent", Only(&["units", "topology", "contracts", "protocol", "formats", "wire", "dataplane"])),
+    // Carries out on Linux what the controller decides; never a scheme, nor what depends on schemes: the simulator, the server, the
+    // reader of files.
+    ("agent", Only(&["units", "topology", "contracts", "protocol", "wire", "dataplane"])),
     // What the command does, as a library: everything but the processes of agents, brokers and servers.
     (
         "wayleave",

@@ -102,7 +102,7 @@ fn revision(controller: &Controller, id: &Id) -> Option<u64> {
 }
 
 async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condition) -> Outcome {
-    let creates = call.row.name == "createContract";
+    let creates = call.operation == "createContract";
     let effect = if call.is_dry_run() { Effect::DryRun } else { Effect::Commit };
     let repeat = if call.is_dry_run() { None } else { call.repeat()? };
     let work = move |executor: &mut Executor<'_>| {

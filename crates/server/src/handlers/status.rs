@@ -7,13 +7,11 @@ use wayleave_controller::{Role, State};
 use wayleave_protocol::status::{About, Ledger, Status};
 use wayleave_protocol::tenant::Role as RoleName;
 
+use crate::VERSION;
 use crate::answer::{Answer, Outcome};
 use crate::http::call::Call;
 use crate::shared::{Shared, unready};
 use crate::view::{Counts, Health};
-
-/// Of this program.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
     let (role, tenant, node) = match call.role().clone() {
@@ -86,7 +84,7 @@ pub(crate) async fn readyz(shared: Arc<Shared>, _call: Call) -> Outcome {
 }
 
 pub(crate) async fn metrics(shared: Arc<Shared>, _call: Call) -> Outcome {
-    let text = shared.metrics.text(&shared);
+    let text = shared.metrics.text(shared.network(), &shared.view);
     Ok(Answer::of(200, "application/openmetrics-text; version=1.0.0; charset=utf-8", text))
 }
 

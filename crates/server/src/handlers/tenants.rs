@@ -34,7 +34,7 @@ pub(crate) async fn put(shared: Arc<Shared>, call: Call) -> Outcome {
 async fn write(shared: &Arc<Shared>, call: &Call, name: String, spec: &TenantSpec, condition: Condition) -> Outcome {
     Named::Tenant.check(&name).map_err(|error| invalid("name", error.to_string()))?;
     let quota = quota(&spec.quota)?;
-    let creates = call.row.name == "createTenant";
+    let creates = call.operation == "createTenant";
     let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
         let current = controller.tenant(&name).ok().map(|tenant| tenant.revision);
         let checked = condition

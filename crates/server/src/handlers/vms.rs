@@ -56,7 +56,7 @@ async fn write(shared: &Arc<Shared>, call: &Call, id: Id, spec: &VmSpec, conditi
     let wish = wish(spec.placement.as_ref())?;
     let mac = spec.mac.as_deref().map(vm_mac).transpose();
     let mac = mac.map_err(|error| invalid("mac", error.to_string()))?;
-    let creates = call.row.name == "createVm";
+    let creates = call.operation == "createVm";
     let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
         let checked = condition.check(controller.vm(&id).map(|vm| vm.revision));
         let reply = checked.and_then(|check| handle(controller, Command::PutVm { id: id.clone(), wish, mac, check }));

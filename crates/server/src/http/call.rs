@@ -13,8 +13,9 @@ use crate::access::{sees, tenant_of};
 use crate::answer::{invalid, not_found};
 use crate::engine::Repeat;
 use crate::http::condition::Condition;
+use crate::http::operation::Verb;
 use crate::http::query::Query;
-use crate::http::route::Row;
+use crate::secret::hex;
 use crate::view::Holder;
 
 /// The longest `Idempotency-Key`.
@@ -22,7 +23,9 @@ const LONGEST_KEY: usize = 200;
 
 /// A request whose sender may make it.
 pub(crate) struct Call {
-    pub(crate) row: &'static Row,
+    pub(crate) verb: Verb,
+    /// What the route is called.
+    pub(crate) operation: &'static str,
     /// Absent only where no token is needed.
     pub(crate) who: Option<Arc<Holder>>,
     /// The values of the parameters in the path.
@@ -108,19 +111,10 @@ impl Call {
         }
         let who = self.who.as_ref().map_or("", |who| who.id.as_str());
         let mut hash = Sha256::new();
-        for part in [self.row.verb.name().as_bytes(), self.uri.as_bytes(), &self.body] {
+        for part in [self.verb.name().as_bytes(), self.uri.as_bytes(), &self.body] {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
         Ok(Some(Repeat { key: format!("{who}/{key}"), fingerprint: hex(&hash.finalize()) }))
     }
-}
-
-/// In hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .filter_map(|digit| char::from_digit(digit.into(), 16))
-        .collect()
 }

@@ -25,15 +25,19 @@ use wayleave_protocol::problem::{Code, Problem};
 use crate::access::Access;
 use crate::answer::{Answer, invalid, problem};
 use crate::http::call::Call;
+use crate::http::operation::Verb;
 use crate::http::query::Query;
-use crate::http::route::{Reply, Row, Verb};
+use crate::http::route::{Reply, Row};
 use crate::http::routes::ROWS;
-use crate::local::Insider;
 use crate::secret;
 use crate::shared::Shared;
 use crate::view::Holder;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Marks a request of this process: no request that comes over a socket can have it.
+#[derive(Clone)]
+pub(crate) struct Insider(pub(crate) Arc<Holder>);
 
 /// Everything that can be asked.
 pub(crate) fn router(shared: &Arc<Shared>) -> Router {
@@ -147,7 +151,7 @@ async fn admit(
     let query = Query::read(parts.uri.query().unwrap_or_default(), row.query)?;
     let body = read_body(shared, row, &parts.headers, body).await?;
     let uri = parts.uri.path_and_query().map_or_else(String::new, ToString::to_string);
-    Ok(Call { row, who, path, query, uri, headers: parts.headers, body })
+    Ok(Call { verb: row.verb, operation: row.name, who, path, query, uri, headers: parts.headers, body })
 }
 
 /// Whose token the request has.

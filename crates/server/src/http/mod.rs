@@ -5,6 +5,7 @@ pub(crate) mod condition;
 pub(crate) mod dispatch;
 pub(crate) mod listen;
 pub(crate) mod openapi;
+pub(crate) mod operation;
 pub(crate) mod page;
 pub(crate) mod query;
 pub(crate) mod route;

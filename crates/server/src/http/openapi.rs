@@ -5,7 +5,8 @@ use utoipa::openapi::ComponentsBuilder;
 use wayleave_protocol::{agent, contract, decision, event, network, problem, status, tenant, what_if};
 
 use crate::access::Access;
-use crate::http::route::{BodyDoc, Gives, Param, ParamKind, Row, Shown};
+use crate::http::operation::{BodyDoc, Gives, Param, ParamKind, Shown};
+use crate::http::route::Row;
 use crate::http::routes::ROWS;
 use crate::http::schema;
 

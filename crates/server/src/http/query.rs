@@ -2,7 +2,7 @@
 
 use wayleave_protocol::problem::{Code, FieldError, Problem};
 
-use crate::http::route::{Param, ParamKind};
+use crate::http::operation::{Param, ParamKind};
 
 /// The parameters that were given.
 #[derive(Clone, Debug, Default)]

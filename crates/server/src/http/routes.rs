@@ -5,10 +5,11 @@ use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Writ
 use crate::handlers::{
     agents, contracts, decisions, elements, events, lists, network, status, tenants, tokens, vms, what_if,
 };
-use crate::http::route::ParamKind::{Flag, Number, Text as Words};
-use crate::http::route::Shown::{Any as Free, Either, Events, Many, Nothing, One, Text};
-use crate::http::route::Verb::{Delete, Get, Post, Put};
-use crate::http::route::{Param, Reply, Row, on};
+use crate::http::operation::ParamKind::{Flag, Number, Text as Words};
+use crate::http::operation::Shown::{Any as Free, Either, Events, Many, Nothing, One, Text};
+use crate::http::operation::Verb::{Delete, Get, Post, Put};
+use crate::http::operation::{Param, ParamKind, on};
+use crate::http::route::{Reply, Row};
 
 macro_rules! by {
     ($handler:path) => {
@@ -16,7 +17,7 @@ macro_rules! by {
     };
 }
 
-const fn param(name: &'static str, kind: crate::http::route::ParamKind, help: &'static str) -> Param {
+const fn param(name: &'static str, kind: ParamKind, help: &'static str) -> Param {
     Param { name, kind, help }
 }
 

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::database::{APPLICATION, Database, Found, VERSION};
-use super::{files, seal_path, with_suffix};
+use super::files::{self, seal_path, with_suffix};
 use crate::digest::Mark;
 use crate::seal::{Seal, Sealed};
 use crate::{Kind, StoreError};

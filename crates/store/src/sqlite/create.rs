@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::check::{Examined, examine};
 use super::database::Database;
-use super::{files, seal_path, with_suffix};
+use super::files::{self, seal_path, with_suffix};
 use crate::StoreError;
 use crate::digest::Mark;
 use crate::seal::Seal;

@@ -1,14 +1,27 @@
 //! Files and directories: what the system says of them, as errors of a store.
 
+use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::StoreError;
 
 /// Bits that a file must not have: group may not write, others may do nothing.
 const EXPOSED: u32 = 0o027;
+
+/// The name of the seal of a database: with `-seal` at its end.
+pub fn seal_path(path: &Path) -> PathBuf {
+    with_suffix(path, "-seal")
+}
+
+/// A path with something behind its last component.
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name: OsString = path.into();
+    name.push(suffix);
+    name.into()
+}
 
 /// The directory of a file.
 pub(super) fn directory(path: &Path) -> &Path {

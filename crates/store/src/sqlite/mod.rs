@@ -9,10 +9,10 @@ mod create;
 mod database;
 mod files;
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub use check::{Inspection, reseal, verify};
+pub use files::seal_path;
 
 use crate::digest::Mark;
 use crate::seal::Seal;
@@ -41,18 +41,6 @@ pub enum Absent {
 pub struct Options {
     /// What to do where there is none.
     pub absent: Absent,
-}
-
-/// The name of the seal of a database: with `-seal` at its end.
-pub fn seal_path(path: &Path) -> PathBuf {
-    with_suffix(path, "-seal")
-}
-
-/// A path with something behind its last component.
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name: OsString = path.into();
-    name.push(suffix);
-    name.into()
 }
 
 /// Records in an SQLite database with a seal.

@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
-use wayleave::{Asked, Cancel, Error, Hold, Network, PlanOptions, Released, SchemeOptions, Session, Silent, Sink, Source};
+use wayleave::{
+    Asked, Cancel, Error, Hold, Network, PlanOptions, Released, SchemeOptions, Session, Silent, Sink, Source,
+};
 use wayleave::{Stays, decide};
 use wayleave_explain::Decided;
 use wayleave_formats::read_events;
@@ -152,7 +154,8 @@ fn no_port_is_overbooked_at_any_moment() {
 /// The calculator would see it: what version 0.1.0 did overbooks ports.
 #[test]
 fn moves_that_do_not_wait_for_one_another_are_seen() {
-    let overbooked = (1..1 + CHURNS).into_par_iter().filter(|&seed| !live(seed, true).found.overbooked.is_empty()).count();
+    let overbooked =
+        (1..1 + CHURNS).into_par_iter().filter(|&seed| !live(seed, true).found.overbooked.is_empty()).count();
     println!("{overbooked} of {CHURNS} histories overbook a port");
     assert!(overbooked > 0);
 }

@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use wayleave_dataplane::host::{HostPath, HostRule, Sender};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_wire::{Selector, Tag};
+use wayleave_wire::{Demand, Selector, Tag};
 
 use super::{ipv4, ipv6, mac};
 
@@ -145,9 +145,11 @@ pub(crate) fn rule(rng: &mut ChaCha8Rng, endpoints: &[u32], uplinks: &[u32]) -> 
     let paths = if chance(rng, 60) { 1 } else { rng.random_range(0..=4) };
     HostRule {
         senders,
-        rate: Rate::from_bits_per_second(10_u64.pow(rng.random_range(0..11))),
-        burst: Bytes::new(rng.random_range(50..6000)),
-        max_frame: chance(rng, 30).then(|| Bytes::new(rng.random_range(84..1600))),
+        demand: Demand {
+            rate: Rate::from_bits_per_second(10_u64.pow(rng.random_range(0..11))),
+            burst: Bytes::new(rng.random_range(50..6000)),
+            max_frame: chance(rng, 30).then(|| Bytes::new(rng.random_range(84..1600))),
+        },
         paths: (0..paths).map(|_| path(rng, uplinks)).collect(),
         bound: Time::from_millis(10),
     }

@@ -1,4 +1,4 @@
-//! An agent as a process of its own, with a controller and real packets: killed, refused, fenced off, without a controller, taken down.
+//! `wayleave agent` with a controller and real packets: killed, refused, fenced off, without a controller, taken down.
 
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use wayleave_agent::run::Agents;
-use wayleave_agent::{Options, down};
 use wayleave_controller::{Setup, Southbound, Timing};
 use wayleave_dataplane::apart::Apart;
 use wayleave_dataplane::net::Namespace;
-use wayleave_formats::{Source, read_agent};
 use wayleave_ledger::Model;
 use wayleave_schemes::chameleon::{Chameleon, Params};
 use wayleave_server::disk::File;
@@ -24,26 +21,11 @@ use wayleave_server::{Limits, Server};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_wire::mac_of;
 
-/// Names the configuration for a test that is an agent.
-const CONFIG: &str = "WAYLEAVE_TEST_AGENT";
 /// What a packet of 500 B costs: headers of UDP, IP and Ethernet, what is environment a frame, one tag.
 const WIRE: u64 = 500 + 8 + 20 + 14 + 24 + 4;
 const BURST: u64 = 3000;
 const RATE: u64 = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Not a test: the agent that others start, and kill.
-#[test]
-fn as_a_process() {
-    let Ok(config) = std::env::var(CONFIG) else { return };
-    let file = read_agent(&Source::read(config).unwrap()).unwrap();
-    match Agents::start(Options::of(&file).unwrap()) {
-        Ok(_agents) => loop {
-            std::thread::park();
-        },
-        Err(error) => panic!("refused: {error}"),
-    }
-}
 
 /// A controller in this process; its port stays the same.
 struct Controller {
@@ -129,10 +111,15 @@ impl Drop for Ends {
     }
 }
 
+/// `wayleave agent` with this configuration.
+fn command(config: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
+    command.args(["agent", "--config"]).arg(config);
+    command
+}
+
 fn agent(config: &Path) -> Ends {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "process::as_a_process", "--nocapture"]).env(CONFIG, config);
-    Ends(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    Ends(command(config).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
 /// h1 with its own interface, whose other end is in a namespace with a name that goes with the value.
@@ -240,12 +227,9 @@ fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_gone() {
     place.goes_on("packets with an agent");
 
     // A second one refuses to begin, and says why.
-    let second = agent(&config);
-    let mut second = std::mem::ManuallyDrop::new(second);
-    let status = second.0.wait().unwrap();
-    let mut said = String::new();
-    std::io::Read::read_to_string(second.0.stderr.as_mut().unwrap(), &mut said).unwrap();
-    assert!(!status.success() && said.contains("another agent drives h1 already"), "{said}");
+    let second = command(&config).output().unwrap();
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(!second.status.success() && said.contains("another agent drives h1 already"), "{said}");
 
     // SIGKILL: what is installed goes on.
     first.0.kill().unwrap();
@@ -278,8 +262,8 @@ fn no_packet_passes_unshaped_while_agents_are_killed_and_controllers_gone() {
     drop(_first);
     controller.end();
 
-    let file = read_agent(&Source::read(&config).unwrap()).unwrap();
-    down::down(Options::without_tokens(&file)).unwrap();
+    let down = command(&config).arg("down").output().unwrap();
+    assert!(down.status.success(), "{}", String::from_utf8_lossy(&down.stderr));
     assert!(!place.folder.join("state/h1").exists() && !place.apart.pins().join("h1").exists());
     for interface in ["own", "up0"] {
         let shown = Command::new("tc").args(["qdisc", "show", "dev", interface]).output().unwrap();

@@ -1,0 +1,90 @@
+//! What can happen to a packet.
+
+/// What happened to a packet; `enum reason` of bpf/maps.h, in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// Sent, as its contract says.
+    Guaranteed,
+    /// Sent without a contract, in the lowest class.
+    BestEffort,
+    /// Delivered to another endpoint of this host.
+    Local,
+    /// Dropped: the bucket of its contract was too low.
+    Shaped,
+    /// Dropped: larger than the largest frame of its contract, or a super-frame that was not cut into frames.
+    Oversized,
+    /// Dropped: an endpoint has sent a VLAN tag, which only the host may push.
+    Forged,
+    /// Dropped: its sender's address is not the endpoint's.
+    Spoofed,
+    /// Dropped: it is shorter than its headers say, or its headers are none.
+    Malformed,
+    /// Dropped: it is for a group, or for all.
+    Multicast,
+    /// Dropped: there is no route to its receiver.
+    NoRoute,
+    /// Dropped: it belongs to no contract, and only contracts are served.
+    Unmatched,
+    /// Dropped: the interface at which it came is no endpoint's.
+    NoEndpoint,
+    /// Dropped: the kernel had no room to push its tags.
+    Failed,
+    /// Delivered to an endpoint, from the network.
+    Delivered,
+    /// Dropped: another copy came before.
+    Duplicate,
+    /// Dropped: it came from the network with a tag that does not belong there.
+    Tagged,
+    /// From the network for the host itself, or for an address that is not here.
+    ToHost,
+    /// Passed without a look for duplicates: there is no room for another filter.
+    Unfiltered,
+}
+
+impl Reason {
+    /// All, in order.
+    pub const ALL: [Self; 18] = [
+        Self::Guaranteed,
+        Self::BestEffort,
+        Self::Local,
+        Self::Shaped,
+        Self::Oversized,
+        Self::Forged,
+        Self::Spoofed,
+        Self::Malformed,
+        Self::Multicast,
+        Self::NoRoute,
+        Self::Unmatched,
+        Self::NoEndpoint,
+        Self::Failed,
+        Self::Delivered,
+        Self::Duplicate,
+        Self::Tagged,
+        Self::ToHost,
+        Self::Unfiltered,
+    ];
+
+    /// In one word, for tables and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Guaranteed => "guaranteed",
+            Self::BestEffort => "best-effort",
+            Self::Local => "local",
+            Self::Shaped => "shaped",
+            Self::Oversized => "oversized",
+            Self::Forged => "forged",
+            Self::Spoofed => "spoofed",
+            Self::Malformed => "malformed",
+            Self::Multicast => "multicast",
+            Self::NoRoute => "no-route",
+            Self::Unmatched => "unmatched",
+            Self::NoEndpoint => "no-endpoint",
+            Self::Failed => "failed",
+            Self::Delivered => "delivered",
+            Self::Duplicate => "duplicate",
+            Self::Tagged => "tagged",
+            Self::ToHost => "to-host",
+            Self::Unfiltered => "unfiltered",
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! What the parts of a text share.
+
+use comfy_table::Table;
+
+use crate::context::Context;
+use crate::table::{Layout, plain_table};
+
+/// What is explained, and how it is laid out.
+pub(super) struct Page<'a> {
+    pub(super) context: &'a Context<'a>,
+    pub(super) layout: Layout,
+}
+
+impl Page<'_> {
+    pub(super) fn table(&self, headings: &[&str]) -> Table {
+        plain_table(headings, self.layout)
+    }
+}

@@ -1,0 +1,99 @@
+//! What a run asks of a controller, and how it waits until nothing is under way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use wayleave_units::Time;
+
+use crate::error::LabError;
+
+/// How long agents may take until all contracts are enforced.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+/// Between one look at the contracts and the next.
+pub(super) const LOOK: Duration = Duration::from_millis(50);
+
+/// A contract as the controller shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// `tenant:name`.
+    pub id: String,
+    /// Its number.
+    pub serial: u64,
+    /// `enforced`, `pending` and so on.
+    pub state: String,
+    /// The code of why, if it is degraded or pending.
+    pub reason: Option<String>,
+    /// No packet takes longer, by proof.
+    pub bound: Time,
+    /// Each of its routes, link by link with the queue in front of it.
+    pub routes: Vec<Vec<(String, u8)>>,
+}
+
+impl Shown {
+    /// Whether nothing more will happen to it by itself soon.
+    fn is_settled(&self) -> bool {
+        // Agents that have not confirmed yet may still do so: those that start together take seconds.
+        let is_late = self.reason.as_deref() == Some("UNCONFIRMED");
+        !matches!(self.state.as_str(), "pending" | "admitted") && !is_late
+    }
+}
+
+/// What a run asks of a controller, and of the agents of its hosts.
+pub trait Operator {
+    /// Every contract that was admitted.
+    ///
+    /// # Errors
+    /// A message, if the controller does not answer.
+    fn contracts(&mut self) -> Result<Vec<Shown>, String>;
+
+    /// Ends a contract; that there is none is no error.
+    ///
+    /// # Errors
+    /// A message, if the controller does not do it.
+    fn end(&mut self, id: &str) -> Result<(), String>;
+
+    /// Gives a contract this route, link by link with the queue in front of it; without one, any route.
+    ///
+    /// # Errors
+    /// A message, if the controller refuses.
+    fn pin(&mut self, id: &str, route: Option<&[(String, u8)]>) -> Result<(), String>;
+
+    /// Whether the controller takes a link for down: agents tell it when the carrier is gone, and when it is back.
+    ///
+    /// # Errors
+    /// A message, if the controller does not answer.
+    fn is_down(&mut self, link: &str) -> Result<bool, String>;
+
+    /// Packets of each contract that its sender's host has dropped, by serial number: those that the bucket did not let pass.
+    ///
+    /// # Errors
+    /// A message, if a host's counters cannot be read.
+    fn shaped(&mut self) -> Result<BTreeMap<u64, u64>, String>;
+}
+
+/// Waits until nothing is under way; the contracts then.
+pub(super) fn settled(operator: &mut dyn Operator) -> Result<Vec<Shown>, LabError> {
+    settling(operator, &mut BTreeSet::new())
+}
+
+/// The same; also which contracts were pending on the way.
+pub(super) fn settling(operator: &mut dyn Operator, stopped: &mut BTreeSet<String>) -> Result<Vec<Shown>, LabError> {
+    let start = Instant::now();
+    loop {
+        let all = operator.contracts().map_err(LabError::Controller)?;
+        stopped.extend(all.iter().filter(|one| one.state == "pending").map(|one| one.id.clone()));
+        match all.iter().find(|contract| !contract.is_settled()) {
+            None => return Ok(all),
+            Some(contract) if start.elapsed() > PATIENCE => {
+                return Err(LabError::Controller(format!(
+                    "contract {} is still {} after {} s: look at the logs of the agents in the lab's folder",
+                    contract.id,
+                    contract.state,
+                    PATIENCE.as_secs()
+                )));
+            }
+            Some(_) => sleep(LOOK),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What happens in a run.
+
+use std::time::Duration;
+
+use wayleave_units::{Rate, Time};
+
+/// What happens in a run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// How long contracts send.
+    pub lasts: Duration,
+    /// From one instant at which all contracts send their bursts to the next.
+    pub period: Time,
+    /// How often a contract is given another route while it sends.
+    pub reroutings: usize,
+    /// A cable between switches that is really cut, if any: this one, or the one that most contracts use.
+    pub cut: Option<Cut>,
+    /// Every host sends so much best-effort traffic to another one.
+    pub flood: Option<Rate>,
+    /// A contract whose sender ignores its bucket, and the rate that it sends.
+    pub adversary: Option<(String, Rate)>,
+    /// The same traffic without any contract, to see what contracts are good for.
+    pub is_plain: bool,
+}
+
+impl RunOptions {
+    /// Contracts send, and nothing else happens; bursts come every half second.
+    pub const fn lasting(lasts: Duration) -> Self {
+        let period = Time::from_millis(500);
+        Self { lasts, period, reroutings: 0, cut: None, flood: None, adversary: None, is_plain: false }
+    }
+}
+
+/// Which cable is cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The one that most contracts use.
+    Busiest,
+    /// The one of this link.
+    Link(String),
+}

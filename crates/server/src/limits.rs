@@ -1,0 +1,61 @@
+//! How much is accepted: of a request, of a client, of all together.
+
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+use wayleave_protocol::problem::{Code, Problem};
+
+use crate::answer::problem;
+use crate::view::Holder;
+
+/// What is accepted at most.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Of a request's body.
+    pub body_bytes: usize,
+    /// Of a list of contracts.
+    pub list_bytes: usize,
+    /// Requests in a second, of one token.
+    pub requests_per_second: f64,
+    /// Connections at once.
+    pub connections: usize,
+    /// Watchers of events at once.
+    pub watchers: usize,
+    /// How long a client may take for the head, and for the body, of a request.
+    pub read_within: Duration,
+    /// How long requests may take that were begun before the end.
+    pub end_within: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 1 << 20,
+            list_bytes: 16 << 20,
+            requests_per_second: 50_000.0,
+            connections: 1024,
+            watchers: 256,
+            read_within: Duration::from_secs(30),
+            end_within: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Limits {
+    /// Counts a request of somebody; an error if it is one too many.
+    pub(crate) fn take(&self, who: &Holder) -> Result<(), Box<Problem>> {
+        let mut bucket = who.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        // A second's worth may come at once.
+        let gained = bucket.at.map_or(f64::INFINITY, |at| (now - at).as_secs_f64() * self.requests_per_second);
+        let level = (bucket.level + gained).min(self.requests_per_second.max(1.0));
+        bucket.at = Some(now);
+        if level < 1.0 {
+            bucket.level = level;
+            let detail = format!("a token may make {} requests in a second", self.requests_per_second);
+            return Err(problem(Code::RateLimited, detail));
+        }
+        bucket.level = level - 1.0;
+        Ok(())
+    }
+}

@@ -1,0 +1,14 @@
+//! What a flow may put on the wire: what queues reserve for it and shapers let through.
+
+use wayleave_units::{Bytes, Rate};
+
+/// A token bucket in wire bytes, with the largest frame. Ledgers reserve it, and hosts shape to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// Long-term rate.
+    pub rate: Rate,
+    /// Wire bytes at once.
+    pub burst: Bytes,
+    /// The largest frame, where the contract states one.
+    pub max_frame: Option<Bytes>,
+}
