@@ -191,7 +191,7 @@ mod tests {
             check_transitions(&claim(&network), &[stay(&network, "a", 0, Some(1000)), stay(&network, "b", 1099, None)]);
         assert_eq!((early.overbooked.len(), early.departures), (2, 1));
         let text = early.overbooked[0].to_string();
-        assert!(text.starts_with("from 1099us on") && text.ends_with("with packets of a, b"), "{text}");
+        assert!(text.starts_with("from 1.099ms on") && text.ends_with("with packets of a, b"), "{text}");
         let in_time =
             check_transitions(&claim(&network), &[stay(&network, "a", 0, Some(1000)), stay(&network, "b", 1100, None)]);
         assert!(in_time.overbooked.is_empty());
