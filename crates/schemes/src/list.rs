@@ -34,6 +34,7 @@ macro_rules! each_scheme {
                 elasticswitch::ElasticSwitch,
                 parley::Parley,
                 #[cfg(feature = "toys")] toy_cap::ToyCap,
+                #[cfg(feature = "toys")] toy_split::ToySplit,
             }
         }
     };

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wayleave_roles::ClassId;
 use wayleave_schemes::eyeq::Metered;
-use wayleave_schemes::parley::{Limited, Report, Services, Usage};
+use wayleave_schemes::parley::{Limited, Report, Usage};
+use wayleave_schemes::services::Services;
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::broker::RateList;
 

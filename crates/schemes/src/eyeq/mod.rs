@@ -69,6 +69,7 @@ pub use params::{Line, MeterParams, Params, Staleness};
 pub use settings::Settings;
 use side::{Side, least, terms};
 
+use crate::brokers::NoBroker;
 use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost};
 
 /// What EyeQ says of itself.
@@ -90,6 +91,8 @@ impl Described for Eyeq {
 impl HostScheme for Eyeq {
     const HAS_PARTS: bool = true;
     const HAS_INTERVAL: bool = true;
+
+    type Broker = NoBroker<Feedback>;
 
     fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
         Self::new(setup.line, settings.params(setup)).map_err(NoHost::because)

@@ -2,7 +2,7 @@
 
 use wayleave_roles::{ClassId, Demand, FlowStart, HostInput, Incoming, Outgoing, PairSpec, PathsChange};
 use wayleave_scenarios::Endpoint;
-use wayleave_schemes::parley::Services;
+use wayleave_schemes::services::Services;
 use wayleave_stack::Opening;
 use wayleave_topology::NodeId;
 

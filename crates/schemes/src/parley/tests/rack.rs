@@ -8,6 +8,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::broker::RateList;
 
 use super::super::*;
+use crate::services::{Policies, Services};
 
 pub(super) const SECOND: Time = Time::from_millis(1_000);
 

@@ -434,3 +434,41 @@ fn a_scheme_that_was_not_given_is_an_error_with_its_name() {
     let error = wayleave_sim::run(&scenario, 1, |_| true).unwrap_err();
     assert!(error.to_string().contains("scheme outside is not in this repository"), "{error}");
 }
+
+/// Notes when it hears something.
+struct Listener(Arc<Mutex<Vec<Time>>>);
+
+impl Broker for Listener {
+    type Message = u64;
+    type Timer = ();
+
+    fn on(&mut self, now: Time, input: BrokerInput<u64, ()>, _: &mut dyn FnMut(BrokerAction<u64, ()>)) {
+        if let BrokerInput::Message { .. } = input {
+            self.0.lock().unwrap().push(now);
+        }
+    }
+}
+
+/// Catches messages that are lost because they have no network to cross, and a delay that is not the seat's.
+#[test]
+fn a_broker_outside_the_network_hears_messages_after_the_time_that_its_seat_says() {
+    for away in [Time::ZERO, Time::from_micros(100)] {
+        let diamond = diamond(1);
+        let scenario = scenario(&diamond.network, 1);
+        let heard: Arc<Mutex<Vec<Time>>> = Arc::default();
+        let mut parts = Parts::new(|place| {
+            let to = Peer::Broker(place.first_broker);
+            script(move |_, input, act| {
+                if let HostInput::Started = input {
+                    act(HostAction::Send { to, message: 1 });
+                }
+            })
+        });
+        let list = heard.clone();
+        let broker = Box::new(move || -> CustomBroker { Box::new(Plugged::new(Listener(list.clone()), |_: &u64| 84)) });
+        parts.broker = Some((seat(BrokerLocation::Outside(away), Leadership::Follower), broker));
+        let outcome = run_with(&scenario, parts, 1);
+        assert_eq!(*heard.lock().unwrap(), [away; 2], "one message of each host");
+        assert_eq!(outcome.sharing.unwrap().messages.sent, 2);
+    }
+}
