@@ -77,7 +77,8 @@ pub fn refusal(network: &Network, contract: &Contract, refusal: &Refusal) -> Str
             format!("{placed}: {}", copy_refusal(network, contract, refusal))
         }
         Refusal::NoProtection { scheme } => {
-            format!("{scheme} does not place disjoint routes: leave out protection, or take --scheme chameleon")
+            let others = registry::admission_schemes(|entry| entry.places_disjoint_routes);
+            format!("{scheme} does not place disjoint routes: leave out protection, or take --scheme {others}")
         }
         Refusal::Stated { text, .. } => text.clone(),
         // What only one scheme refuses for, it explains itself.

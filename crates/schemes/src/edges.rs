@@ -6,8 +6,8 @@ use std::fmt;
 
 use wayleave_contracts::Policy;
 use wayleave_roles::{
-    Broker, BrokerAction, BrokerInput, CustomBroker, CustomHost, CustomMessage, Described, Descriptor, Given,
-    Host, HostAction, HostInput, Incoming, Parameter, Parameters, Probe, ProbeAnswer, Value,
+    Broker, BrokerAction, BrokerInput, CustomBroker, CustomHost, CustomMessage, Described, Descriptor, Given, Host,
+    HostAction, HostInput, Incoming, Parameter, Parameters, Probe, ProbeAnswer, Value,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
@@ -385,6 +385,7 @@ macro_rules! edges {
             type Message = AnyMessage;
             type Timer = AnyBrokerTimer;
 
+            #[allow(irrefutable_let_patterns, reason = "brokers of the list have no timers, but for a toy")]
             fn on(
                 &mut self,
                 now: Time,
@@ -422,9 +423,3 @@ macro_rules! edges {
 }
 
 each_scheme!(edges);
-
-/// The host schemes of the list that have brokers, by name.
-pub fn with_brokers() -> Vec<&'static str> {
-    let has_brokers = |name: &&str| EdgeScheme::of(name, &Given::new()).is_some_and(|scheme| scheme.has_brokers());
-    HOSTS.iter().map(|scheme| scheme.name).filter(has_brokers).collect()
-}

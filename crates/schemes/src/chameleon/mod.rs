@@ -76,6 +76,9 @@ impl Described for Chameleon {
 }
 
 impl AdmissionScheme for Chameleon {
+    const KEEPS_QUEUES: bool = true;
+    const PLACES_DISJOINT_ROUTES: bool = true;
+
     fn build(setup: &Setup<'_>, settings: Settings) -> Result<Self, BuildError> {
         let params = settings.params(setup.defaults)?;
         Self::new(setup.network.clone(), setup.model, params).map_err(BuildError::invalid)

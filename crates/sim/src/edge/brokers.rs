@@ -3,9 +3,7 @@
 use wayleave_contracts::{ContentionPoint, Direction, PolicyLevel};
 use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Leadership, Member};
 use wayleave_scenarios::{BrokerAt, SharingChange};
-use wayleave_schemes::brokers::{
-    BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup, SchemeBroker,
-};
+use wayleave_schemes::brokers::{BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup, SchemeBroker};
 use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer, AnyMessage};
 use wayleave_topology::Network;
 use wayleave_units::Time;

@@ -4,9 +4,8 @@
 use std::sync::{Arc, Mutex};
 
 use wayleave_roles::{
-    CustomBroker, Leadership,
-    Broker, BrokerAction, BrokerInput, Bucket, Excess, HostAction, HostInput, Limiter, Member, Outgoing, PathIndex,
-    PathUse, Peer, Plugged,
+    Broker, BrokerAction, BrokerInput, Bucket, CustomBroker, Excess, HostAction, HostInput, Leadership, Limiter,
+    Member, Outgoing, PathIndex, PathUse, Peer, Plugged,
 };
 use wayleave_scenarios::{Change, Element, Ends, Outage, PacketKind, Traffic};
 use wayleave_sim::BrokerLocation;

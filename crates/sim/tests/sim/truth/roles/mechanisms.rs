@@ -3,18 +3,18 @@
 use std::sync::{Arc, Mutex};
 
 use wayleave_roles::{
-    Absent, Bucket, ClassId, Departure, Entry, Excess, HostAction, HostInput, IntHop, Limiter, LocalFlow, Path,
-    PathIndex, PathReport, PathUse, Peer, Plugged, Probe, ProbeKind, ProbeOutcome, Tunnel, TunnelAck, TunnelPacket,
-    TunnelQueue, Weighted,
+    Absent, Broker, BrokerAction, BrokerInput, Bucket, ClassId, CustomBroker, Departure, Entry, Excess, HostAction,
+    HostInput, IntHop, Leadership, Limiter, LocalFlow, Path, PathIndex, PathReport, PathUse, Peer, Plugged, Probe,
+    ProbeKind, ProbeOutcome, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Weighted,
 };
 use wayleave_scenarios::{
     Buffering, Change, Congestion, EdgeScheme, Element, Ends, Outage, PacketKind, SchemeOf, StaticLimits, Traffic,
 };
-use wayleave_sim::Outcome;
+use wayleave_sim::{BrokerLocation, Outcome};
 use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{LINE, Parts, diamond, of, run_with, scenario, script, telling};
+use super::{LINE, Parts, diamond, of, run_with, scenario, script, seat, telling};
 use crate::truth::networks::{FRAME, assert_near, endless, fixed_window, flow, once, ports, star};
 
 fn constant(name: &str, from: wayleave_topology::NodeId, to: wayleave_topology::NodeId, rate: Rate) -> Traffic {
@@ -454,7 +454,8 @@ impl Broker for Listener {
 fn a_broker_outside_the_network_hears_messages_after_the_time_that_its_seat_says() {
     for away in [Time::ZERO, Time::from_micros(100)] {
         let diamond = diamond(1);
-        let scenario = scenario(&diamond.network, 1);
+        let mut scenario = scenario(&diamond.network, 1);
+        scenario.traffic.push(constant("none of the scheme", diamond.left[0], diamond.right[0], Rate::from_mbit(10)));
         let heard: Arc<Mutex<Vec<Time>>> = Arc::default();
         let mut parts = Parts::new(|place| {
             let to = Peer::Broker(place.first_broker);

@@ -9,7 +9,9 @@ mod ufab;
 
 use std::sync::Arc;
 
-use wayleave_roles::{CustomBroker, CustomHost, Host, HostAction, HostInput, Leadership, PairSpec, Path, Plugged, Switch, Tunnel};
+use wayleave_roles::{
+    CustomBroker, CustomHost, Host, HostAction, HostInput, Leadership, PairSpec, Path, Plugged, Switch, Tunnel,
+};
 use wayleave_scenarios::{Discipline, EdgeScheme, PortBehaviour, Scenario, Sharing, Traffic};
 use wayleave_sim::{BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSetup, Custom, CustomScheme, HostPlace, Outcome};
 use wayleave_topology::{LinkId, Network, NodeId};

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use wayleave_roles::{
-    CustomBroker,
-    Broker, BrokerAction, BrokerInput, Bucket, Entry, Excess, FlowStart, Host, HostAction, HostInput, Incoming,
-    Leadership, Limiter, LocalFlow, Member, Origin, Outgoing, Peer, Plugged, Slot, Tunnel, TunnelAck, TunnelPacket,
-    TunnelQueue, Turn, Weighted,
+    Broker, BrokerAction, BrokerInput, Bucket, CustomBroker, Entry, Excess, FlowStart, Host, HostAction, HostInput,
+    Incoming, Leadership, Limiter, LocalFlow, Member, Origin, Outgoing, Peer, Plugged, Slot, Tunnel, TunnelAck,
+    TunnelPacket, TunnelQueue, Turn, Weighted,
 };
 use wayleave_scenarios::{Congestion, Ecn, PortBehaviour, PortEcn};
 use wayleave_sim::BrokerLocation;
