@@ -213,9 +213,9 @@ pub fn shortfall(binding: &Binding) -> String {
 pub fn finding(network: &Network, contract: &Contract, refused: &Refusal) -> Option<(&'static str, String)> {
     let field = match refused {
         Refusal::Disconnected | Refusal::TooManySwitches { .. } => "to",
-        Refusal::FrameTooLarge { .. } | Refusal::Packet { .. } => "maxFrame",
-        Refusal::Deadline { .. } | Refusal::Epochs { .. } => "deadline",
-        Refusal::UnitRate { .. } => "rate",
+        Refusal::FrameTooLarge { .. } | Refusal::PacketTooLarge { .. } => "maxFrame",
+        Refusal::Deadline { .. } | Refusal::Rounds { .. } => "deadline",
+        Refusal::RateCap { .. } => "rate",
         Refusal::NoSuchQueue { .. } => "route",
         Refusal::TooFewDisjoint { .. } | Refusal::NoProtection { .. } => "protection",
         Refusal::Copy { refusal, .. } => match **refusal {
@@ -230,7 +230,7 @@ pub fn finding(network: &Network, contract: &Contract, refused: &Refusal) -> Opt
         | Refusal::TooSlow { .. }
         | Refusal::Stated { .. }
         | Refusal::Shares { .. }
-        | Refusal::ShortEpoch { .. }
+        | Refusal::ShortRound { .. }
         | Refusal::Allocation { .. } => {
             return None;
         }
