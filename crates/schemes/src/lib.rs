@@ -6,9 +6,11 @@
 //! What the modules share stands beside them: [`routing`], the searches over the queue-level topology; [`costs`], what
 //! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
 //! [`refine`], the nearest request that would fit; [`standing`], what every admission scheme says about what it admitted;
-//! [`registry`], those schemes by name; [`transports`], those of the packet path; [`edges`], those of
+//! [`registry`], those schemes by name; [`transports`], those of the packet path at hosts; [`switches`], those of ports; [`edges`], those of
 //! the hosts' limiters; [`brokers`], who coordinates hosts; [`services`], the numbers of services; [`custom`], tunnels and the paths of pairs; [`tune`], parameters of admission fitted to a mix of contracts.
 
+#[macro_use]
+mod choice;
 #[macro_use]
 mod list;
 
@@ -17,7 +19,6 @@ pub mod brokers;
 pub mod costs;
 pub mod custom;
 pub mod duplicates;
-pub mod ecn;
 pub mod edges;
 pub mod explanation;
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub mod services;
 mod shortest;
 pub mod standing;
 pub mod survey;
+pub mod switches;
 pub mod transports;
 pub mod tune;
 

@@ -16,6 +16,7 @@ use crate::edges::{EdgeScheme, HOSTS};
 use crate::explanation::Section;
 use crate::placement::Placement;
 use crate::standing::{Held, SharedService, Standing, Term};
+use crate::switches::SWITCHES;
 use crate::transports::{PATHS, TRANSPORTS};
 
 /// Which defaults count where somebody says nothing.
@@ -173,7 +174,7 @@ each_scheme!(admission);
 /// What all schemes say of themselves, role by role.
 pub fn all() -> impl Iterator<Item = &'static Descriptor> {
     let admission = ADMISSION.iter().map(|entry| entry.descriptor);
-    admission.chain(TRANSPORTS.iter().copied()).chain(PATHS.iter().copied()).chain(HOSTS.iter().copied())
+    admission.chain([TRANSPORTS, PATHS, HOSTS, SWITCHES].into_iter().flatten().copied())
 }
 
 /// The admission scheme of a name.

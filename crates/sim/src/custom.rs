@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wayleave_roles::{BrokerId, CustomBroker, CustomHost, PairSpec, Path, Switch, Tunnel};
 use wayleave_scenarios::{EdgeScheme, Scenario, ScenarioError, SharingError};
 use wayleave_schemes::brokers::{BrokerNetwork, BrokerSeat, BrokerSetup};
-use wayleave_schemes::transports::AnySwitch;
+use wayleave_schemes::switches::AnySwitch;
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::Rate;
 

@@ -66,7 +66,7 @@ pub(crate) use {
     deadline::{DEADLINE, EXPONENTIAL_DEADLINE},
     network::TOPOLOGY,
     outages::{OUTAGE, RECORD},
-    ports::{PORTS, RED, ROUTING, SERVICE, SHARED_BUFFER, WEIGHTED},
+    ports::{MARKING, PORTS, ROUTING, SERVICE, SHARED_BUFFER, WEIGHTED},
     schemes::shape as scheme_shape,
     sharing::{ALSO, EVENT, FAULTS, SCHEME, SHARING},
     sizes::SIZES,

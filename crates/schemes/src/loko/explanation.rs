@@ -44,7 +44,9 @@ fn allocation(network: &Network, switch: NodeId, limit: &Allocated) -> String {
 
 pub(super) fn term(network: &Network, term: Term) -> Option<String> {
     match term {
-        Term::OwnOfNode(SERVICE, node, _) => Some(format!("service of {}, with all that it accepts", network.node(node).name)),
+        Term::OwnOfNode(SERVICE, node, _) => {
+            Some(format!("service of {}, with all that it accepts", network.node(node).name))
+        }
         Term::OwnOfLink(LINE, link, _) => Some(format!("line {}", network.link(link).name)),
         _ => None,
     }

@@ -20,7 +20,8 @@ const NOBODY: BrokerId = BrokerId(u32::MAX);
 
 /// The seats of all brokers, those of the machines first, in the order of the machines.
 pub(super) fn seats(around: &BrokerNetwork<'_>, settings: &Settings) -> Vec<BrokerSeat> {
-    let rack = |node: NodeId| around.network.switches().find(|&rack| ContentionPoint::Rack(rack).holds(around.network, node));
+    let rack =
+        |node: NodeId| around.network.switches().find(|&rack| ContentionPoint::Rack(rack).holds(around.network, node));
     let of = |&node: &NodeId| {
         BrokerSeat::at_host(node, rack(node).map_or(ContentionPoint::Machine(node), ContentionPoint::Rack))
     };

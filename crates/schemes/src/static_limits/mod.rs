@@ -85,7 +85,7 @@ impl StaticLimits {
     }
 
     fn bucket(&self, rate: Rate) -> Bucket {
-        Bucket { rate, burst: self.params.burst(), excess: Excess::Waits }
+        Bucket { rate, burst: self.params.burst, excess: Excess::Waits }
     }
 }
 

@@ -99,12 +99,7 @@ impl Host for ToySplit {
     type Message = Message;
     type Timer = ();
 
-    fn on(
-        &mut self,
-        _: Time,
-        input: HostInput<'_, Message, ()>,
-        act: &mut impl FnMut(HostAction<'_, Message, ()>),
-    ) {
+    fn on(&mut self, _: Time, input: HostInput<'_, Message, ()>, act: &mut impl FnMut(HostAction<'_, Message, ()>)) {
         match input {
             HostInput::Started => act(HostAction::Send { to: Peer::Broker(self.broker), message: Message::Here }),
             HostInput::Opened { pair, .. } => {

@@ -122,6 +122,17 @@ fn a_toy_broker_divides_the_rate_of_a_scenario_among_the_machines() {
 }
 
 #[test]
+fn a_toy_marking_slows_flows_that_hear_marks() {
+    let toy = toy(Role::Switch);
+    let first = toy.parameters[0].key;
+    let with = |ecn: &str| arrives(&format!("  switches: {{ ecn: {ecn} }}\n  transport: dctcp\n"), "");
+    let every = with(&format!("{{ {}: {{ {first}: 1 }} }}", key(toy)));
+    let some = with(toy.name);
+    let none = with("none");
+    assert!(every < some && some <= none, "{every}, {some}, {none}");
+}
+
+#[test]
 fn schemes_are_listed_with_what_can_be_set() {
     let list = wayleave("schemes").ends_with(0).stdout;
     for scheme in registry::all() {

@@ -396,7 +396,7 @@ fn several_schemes_live_in_one_host_each_with_its_classes() {
     let mut scenario = scenario(&star.network, 20);
     scenario.transport = fixed_window(100);
     let sharing = scenario.sharing.as_mut().unwrap();
-    let limits = StaticLimits { pair: Some(Rate::from_gbit(1)), burst: Some(Bytes::new(4 * FRAME)) };
+    let limits = StaticLimits { pair: Some(Rate::from_gbit(1)), burst: Bytes::new(4 * FRAME) };
     let services = vec!["a".to_owned()];
     sharing.also = vec![SchemeOf { scheme: EdgeScheme::StaticLimits(limits), services }];
     let hosts = &star.hosts;

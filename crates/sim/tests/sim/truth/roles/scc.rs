@@ -216,7 +216,7 @@ fn scc(tracker_at: wayleave_topology::NodeId) -> (Parts, Watched) {
 
 /// Ports that mark above 65 kB.
 fn marking() -> PortBehaviour {
-    PortBehaviour { ecn: PortEcn::Same(Some(Ecn::Threshold(Bytes::new(65_000)))), ..PortBehaviour::default() }
+    PortBehaviour { ecn: PortEcn::Same(Some(Ecn::above(Bytes::new(65_000)))), ..PortBehaviour::default() }
 }
 
 /// Catches: marks of the network that reach transports, feedback that is lost without a word, bytes that tunnels lose,
