@@ -272,6 +272,6 @@ fn report(
     let mark = problems.mark();
     problems.report(ProblemKind::Impossible, path::locate(spec, &path), || error.to_string());
     if let ScenarioError::Traffic { name, .. } = error {
-        problems.explain_since(mark, || format!("traffic {}", crate::words::quoted(name)));
+        problems.explain_since(mark, || format!("traffic {}", crate::messages::quoted(name)));
     }
 }

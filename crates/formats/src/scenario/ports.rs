@@ -10,10 +10,10 @@ use wayleave_units::Time;
 use super::scalars::{flag, number, queue, refuse_beside, small, unknown_word};
 use super::schemes::{self, Choice};
 use crate::fields::{Fields, Shape};
+use crate::messages::{MAX_NAMES, did_you_mean, nearest, quoted, shortened};
 use crate::names::differs_by_number_only;
 use crate::problem::{Message, ProblemKind, Problems};
 use crate::tree::{Node, Value};
-use crate::words::{MAX_NAMES, did_you_mean, nearest, quoted, shortened};
 
 pub(crate) const PORTS: Shape =
     Shape { what: "the behaviour of ports", keys: &["discipline", "buffer", "ecn", "telemetry"] };

@@ -295,7 +295,11 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
             "10ms\n  switches: { ecn: threshold }",
             &["6:20 a marking threshold needs a size: write `{ threshold: 97kB }`"],
         ),
-        ("10ms", "10ms\n  switches: { ecn: { min: 30kB } }", &["6:20 random early detection needs the keys \"max\" and \"probability\""]),
+        (
+            "10ms",
+            "10ms\n  switches: { ecn: { min: 30kB } }",
+            &["6:20 random early detection needs the keys \"max\" and \"probability\""],
+        ),
         ("10ms", "10ms\n  switches: { telemetry: on }", &["6:26 \"on\" is not accepted: true or false is expected"]),
         ("10ms", "10ms\n  routing: flowlet", &["6:12 a flowlet needs a value: write `{ flowlet: 50us }`"]),
         (

@@ -318,7 +318,7 @@ pub enum TrafficError {
     OfferOfRequests,
     /// Flows without end that begin again and again.
     Endless,
-    /// Pairs that are drawn anew, where every pair has its own arrivals.
+    /// Pairs that are drawn again, where every pair has its own arrivals.
     RandomPairs,
     /// A load or a rate of arrivals out of range.
     Arrivals {

@@ -107,7 +107,7 @@ pub enum Message {
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// Hoses are divided anew.
+    /// Hoses are divided again.
     Partition,
     /// Rates grow; receivers tell of congestion.
     Rates,

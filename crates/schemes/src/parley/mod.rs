@@ -67,7 +67,7 @@ mod shaper;
 pub use brokers::ParleyBroker;
 pub use fabric::FabricBroker;
 pub use ignored::Ignored;
-pub use message::{Limited, Message, Report, Usage};
+pub use message::{Limited, Message, Usage, UsageReport};
 pub use params::Params;
 pub use pool::{Pool, PoolError};
 pub use rack::{RackBroker, RackPlace};

@@ -92,7 +92,7 @@ fn random_early_detection_averages_each_queue_for_itself() {
 fn every_queue_marks_as_its_entry_says() {
     let threshold = Some(Ecn::above(Bytes::new(20 * FRAME)));
     let marked = |queues: [Option<Ecn>; 2]| marks_of_two_queues(PortEcn::PerQueue(queues.to_vec()));
-    let (first, second) = marked([None, threshold]);
+    let (first, second) = marked([None, threshold.clone()]);
     assert_eq!(first, 0);
     assert!(second > 100, "{second} marks");
     assert_eq!(marked([threshold, None]), (0, 0), "and the first one is never that long");
