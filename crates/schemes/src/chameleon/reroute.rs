@@ -11,6 +11,7 @@ use super::admission::route;
 use super::{Moves, Penalised, Rerouting, Routing, Search, Sort};
 use crate::costs::Cost;
 use crate::placement::Placement;
+use crate::protection::RouteWithMoves;
 use crate::routing::{Found, Query};
 
 /// The memory of the search for candidates.
@@ -53,13 +54,13 @@ impl Rerouter {
     }
 
     /// Moves candidates, one after another, until the request fits; `None` if the list ends first.
-    pub(super) fn make_room(
+    pub(super) fn make_way(
         &mut self,
         placement: &mut Placement,
         how: Rerouting,
         routing: Routing,
         query: &Query,
-    ) -> Option<Room> {
+    ) -> Option<RouteWithMoves> {
         let network = placement.network().clone();
         let mut shortest = self.shortest_path_links(&network, query.from, query.to);
         // Where no route can go, nobody is in the way.
@@ -78,11 +79,11 @@ impl Rerouter {
                 continue;
             }
             if let Some(found) = route(placement, routing, query) {
-                return Some(Room { found, moved });
+                return Some(RouteWithMoves { found, moved });
             }
         }
         if let Some(found) = tighten(placement, how, routing, query, &mut moved) {
-            return Some(Room { found, moved });
+            return Some(RouteWithMoves { found, moved });
         }
         if how.moves == Moves::RolledBack {
             undo(placement, moved);
@@ -260,12 +261,6 @@ impl Costs {
     }
 }
 
-/// Room that was made: where the request goes, and what was moved for it, with the reservations that were left.
-pub(super) struct Room {
-    pub(super) found: Found,
-    pub(super) moved: Vec<(FlowId, Reservation)>,
-}
-
 /// Takes moves back, last first.
 pub(super) fn undo(placement: &mut Placement, moved: Vec<(FlowId, Reservation)>) {
     for (flow, old) in moved.into_iter().rev() {
@@ -273,13 +268,13 @@ pub(super) fn undo(placement: &mut Placement, moved: Vec<(FlowId, Reservation)>)
     }
 }
 
-/// Reserves the room.
-pub(super) fn reserve(placement: &mut Placement, request: &Request, room: Room) -> Decision {
-    let mut decision = placement.reserve(request, room.found);
-    let in_flight = room.moved.iter().map(|(_, old)| placement.bound(&old.route));
+/// Reserves the route, with the moves that it needs.
+pub(super) fn reserve(placement: &mut Placement, request: &Request, found: RouteWithMoves) -> Decision {
+    let mut decision = placement.reserve(request, found.found);
+    let in_flight = found.moved.iter().map(|(_, old)| placement.bound(&old.route));
     decision.activate_after = in_flight.max().unwrap_or(Time::ZERO);
     let now = |flow| placement.ledger().flow(flow).map(|reservation| reservation.route.clone());
-    let moves = room
+    let moves = found
         .moved
         .into_iter()
         .filter_map(|(flow, old)| Some(Move { flow, to: now(flow)?, placed: old.placed, from: old.route }));
