@@ -49,7 +49,7 @@ impl LinuxHost {
         let plan = SwitchPlan::of(&self.network, self.node, here).map_err(|error| error.to_string())?;
         let port = plan.ports.into_iter().find(|port| port.link == Some(link));
         let Some(queues) = port.and_then(|port| port.egress) else { return Ok(()) };
-        let lines = queues.anew(interface).map_err(|error| error.to_string())?;
+        let lines = queues.rebuild(interface).map_err(|error| error.to_string())?;
         let text = lines.join("\n");
         let file = self.folder.join(format!("{interface}.{index}"));
         if fs::read_to_string(&file).is_ok_and(|before| before == text) && has_queues(interface) {

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use wayleave_contracts::{ContentionPoint, Policy, PolicyLevel};
-use wayleave_schemes::parley::{Params, Policies, Pool, PoolError, Services, TooManyServices};
+use wayleave_schemes::parley::{Params, Pool, PoolError};
+use wayleave_schemes::services::{Policies, Services, TooManyServices};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::WallTime;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wayleave::Session;
 use wayleave_controller::{Controller, Kind, Setup, Southbound, Timing};
 use wayleave_explain::{Context, Names};
+use wayleave_schemes::registry;
 use wayleave_schemes::standing::Standing;
 use wayleave_store::Record;
 use wayleave_topology::FlowId;
@@ -22,7 +23,8 @@ pub(crate) fn setup(args: &SessionArgs, southbound: Southbound, timing: Timing) 
     if scheme.queues().is_none() {
         let name = scheme.name();
         let message = format!(
-            "--scheme {name} reserves no queues, and a controller keeps a ledger of queues: use --scheme chameleon or silo"
+            "--scheme {name} reserves no queues, and a controller keeps a ledger of queues: use --scheme {}",
+            registry::admission_schemes(|entry| entry.keeps_queues)
         );
         return Err(Failure::Usage(message));
     }

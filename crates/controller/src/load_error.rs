@@ -3,6 +3,7 @@
 use std::fmt;
 
 use wayleave_protocol::Id;
+use wayleave_schemes::registry;
 use wayleave_units::Time;
 
 /// Why no controller can be made of some records.
@@ -55,7 +56,10 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const OTHER_NETWORK: &str = "the ledger was written for another topology, or with other budgets: start with those, or with a new ledger";
         match self {
-            Self::NoQueues => f.write_str("the scheme reserves no queues: a controller needs chameleon or silo"),
+            Self::NoQueues => {
+                let schemes = registry::admission_schemes(|entry| entry.keeps_queues);
+                write!(f, "the scheme reserves no queues: a controller needs {schemes}")
+            }
             Self::Unreadable { kind, key, message } => write!(f, "the {kind} record {key} cannot be read: {message}"),
             Self::Missing { record, what, name } => {
                 write!(f, "{record} needs {what} {name}, which the network does not have: {OTHER_NETWORK}")

@@ -77,7 +77,8 @@ pub fn refusal(network: &Network, contract: &Contract, refusal: &Refusal) -> Str
             format!("{placed}: {}", copy_refusal(network, contract, refusal))
         }
         Refusal::NoProtection { scheme } => {
-            format!("{scheme} does not place disjoint routes: leave out protection, or take --scheme chameleon")
+            let others = registry::admission_schemes(|entry| entry.places_disjoint_routes);
+            format!("{scheme} does not place disjoint routes: leave out protection, or take --scheme {others}")
         }
         Refusal::Stated { text, .. } => text.clone(),
         // What only one scheme refuses for, it explains itself.
@@ -212,9 +213,9 @@ pub fn shortfall(binding: &Binding) -> String {
 pub fn finding(network: &Network, contract: &Contract, refused: &Refusal) -> Option<(&'static str, String)> {
     let field = match refused {
         Refusal::Disconnected | Refusal::TooManySwitches { .. } => "to",
-        Refusal::FrameTooLarge { .. } | Refusal::Packet { .. } => "maxFrame",
-        Refusal::Deadline { .. } | Refusal::Epochs { .. } => "deadline",
-        Refusal::UnitRate { .. } => "rate",
+        Refusal::FrameTooLarge { .. } | Refusal::PacketTooLarge { .. } => "maxFrame",
+        Refusal::Deadline { .. } | Refusal::Rounds { .. } => "deadline",
+        Refusal::RateCap { .. } => "rate",
         Refusal::NoSuchQueue { .. } => "route",
         Refusal::TooFewDisjoint { .. } | Refusal::NoProtection { .. } => "protection",
         Refusal::Copy { refusal, .. } => match **refusal {
@@ -229,7 +230,7 @@ pub fn finding(network: &Network, contract: &Contract, refused: &Refusal) -> Opt
         | Refusal::TooSlow { .. }
         | Refusal::Stated { .. }
         | Refusal::Shares { .. }
-        | Refusal::ShortEpoch { .. }
+        | Refusal::ShortRound { .. }
         | Refusal::Allocation { .. } => {
             return None;
         }

@@ -38,12 +38,9 @@ pub fn terms<'a>(network: &'a Network, terms: &[Term]) -> Vec<TermShape<'a>> {
             Term::Processing(node, delay) => ("processing", Some(&network.node(node).name), None, delay),
             Term::Propagation(link, delay) => ("propagation", Some(&network.link(link).name), None, delay),
             Term::Queue(hop, budget) => ("queue", Some(&network.link(hop.link).name), Some(hop.queue), budget),
-            Term::Service(node, delay) => ("service", Some(&network.node(node).name), None, delay),
-            Term::Line(link, delay) => ("line", Some(&network.link(link).name), None, delay),
-            Term::Contention(delay) => ("contention", None, None, delay),
-            Term::Epsilon(delay) => ("epsilon", None, None, delay),
-            Term::Shaper { time, .. } => ("shaper", None, None, time),
-            Term::Own(name, time) => (name, None, None, time),
+            Term::Own(name, delay) => (name, None, None, delay),
+            Term::OwnOfNode(name, node, delay) => (name, Some(&network.node(node).name), None, delay),
+            Term::OwnOfLink(name, link, delay) => (name, Some(&network.link(link).name), None, delay),
         };
         TermShape { kind, at: at.map(String::as_str), queue, delay_ns: delay.as_nanos() }
     };

@@ -7,10 +7,10 @@ use wayleave_contracts::Named;
 
 use crate::document::{self, Kind};
 use crate::fields::{Fields, Shape};
+use crate::messages::{did_you_mean_one_of, quoted};
 use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
 use crate::tree::{Node, Value};
-use crate::words::{did_you_mean_one_of, quoted};
 
 pub(crate) const AGENT_SPEC: Shape = Shape {
     what: "the spec of Agent",

@@ -11,10 +11,10 @@ use wayleave_units::{Bytes, ParseUnitError, Rate, Time};
 
 use crate::contracts::Text;
 use crate::location::Span;
+use crate::messages::{did_you_mean, nearest, one_of, quoted};
 use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::rows::Rows;
 use crate::source::Source;
-use crate::words::{did_you_mean, nearest, one_of, quoted};
 
 const COLUMNS: [&str; 9] =
     ["entries", "match", "action", "used", "priorities", "packet", "throughput", "delay", "buffer"];

@@ -1,8 +1,8 @@
 //! Files of numbers in columns, as other simulators read them: lines of words that know their places.
 
 use crate::location::Span;
+use crate::messages::quoted;
 use crate::problem::{ProblemKind, Problems};
-use crate::words::quoted;
 
 /// A word and its place.
 #[derive(Clone, Copy, Debug)]

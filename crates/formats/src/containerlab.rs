@@ -14,10 +14,10 @@ use std::collections::HashMap;
 use wayleave_topology::NodeKind;
 
 use crate::graph::{Graph, GraphEdge, GraphEnd, GraphNode, ImportOptions, Remark, kind_of_word};
+use crate::messages::{did_you_mean_one_of, quoted};
 use crate::nodelink::load;
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Entry, Node, Value};
-use crate::words::{did_you_mean_one_of, quoted};
 
 /// The label that says what a node is.
 const ROLE: &str = "wayleave.role";

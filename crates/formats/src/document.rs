@@ -2,10 +2,10 @@
 
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
+use crate::messages::{did_you_mean_one_of, quoted};
 use crate::problem::{ProblemKind, Problems};
 use crate::source::Source;
 use crate::tree::{Fault, Loader, Node, Value};
-use crate::words::{did_you_mean_one_of, quoted};
 
 /// The `apiVersion` of every document.
 pub const API_VERSION: &str = "wayleave/v1";

@@ -10,10 +10,10 @@ use crate::contracts::{Addressed, ContractField, FieldSpans, Terms, finding};
 use crate::document::{self, Kind};
 use crate::fields::{Fields, Shape};
 use crate::location::{Location, Span};
+use crate::messages::{MAX_NAMES, did_you_mean, nearest, quoted};
 use crate::problem::{InputErrors, Problem, ProblemKind, Problems};
 use crate::source::Source;
 use crate::tree::{Node, Value};
-use crate::words::{MAX_NAMES, did_you_mean, nearest, quoted};
 
 pub(crate) const EVENTS_SPEC: Shape = Shape { what: "the spec of Events", keys: &["events"] };
 pub(crate) const EVENT: Shape = Shape { what: "an event", keys: &["at", "add", "change", "release"] };
@@ -122,7 +122,7 @@ fn read_document(source: &Source, problems: &mut Problems<'_>, collector: &mut C
 
 /// Whether a contract is there, and since which place in the file.
 #[derive(Clone, Copy)]
-enum Standing {
+enum Presence {
     Present(Span),
     Released(Span),
 }
@@ -153,7 +153,7 @@ struct Collector<'n> {
     spans: Vec<EventSpans>,
     /// The latest time so far, and where it stands.
     last: Option<(Time, Span)>,
-    names: HashMap<String, Standing>,
+    names: HashMap<String, Presence>,
     /// How many were looked at, right or wrong.
     seen: usize,
 }
@@ -248,18 +248,18 @@ impl Collector<'_> {
     /// Follows who is there; reports what cannot happen.
     fn follow(&mut self, verb: Verb, name: &str, span: Span, problems: &mut Problems<'_>) {
         let standing = self.names.get(name).copied();
-        let present = matches!(standing, Some(Standing::Present(_)));
+        let present = matches!(standing, Some(Presence::Present(_)));
         let source = problems.source();
         match (verb, standing) {
-            (Verb::Add, Some(Standing::Present(first))) => {
+            (Verb::Add, Some(Presence::Present(first))) => {
                 problems.report(ProblemKind::BadOrder, span, || {
                     let line = source.line_of(first);
                     let message = format!("{} is still there: it was added on line {line}", quoted(name));
                     (message, "release it first, or `change` it")
                 });
             }
-            (Verb::Add, _) | (_, Some(Standing::Present(_))) => {}
-            (_, Some(Standing::Released(end))) => {
+            (Verb::Add, _) | (_, Some(Presence::Present(_))) => {}
+            (_, Some(Presence::Released(end))) => {
                 problems.report(ProblemKind::BadOrder, span, || {
                     format!("{} is gone: it was released on line {}", quoted(name), source.line_of(end))
                 });
@@ -270,8 +270,8 @@ impl Collector<'_> {
             }),
         }
         match verb {
-            Verb::Release if present => drop(self.names.insert(name.to_owned(), Standing::Released(span))),
-            Verb::Add if !present => drop(self.names.insert(name.to_owned(), Standing::Present(span))),
+            Verb::Release if present => drop(self.names.insert(name.to_owned(), Presence::Released(span))),
+            Verb::Add if !present => drop(self.names.insert(name.to_owned(), Presence::Present(span))),
             _ => {}
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use unicode_width::UnicodeWidthChar;
 
 use crate::location::{Location, boundary};
-use crate::words::is_invisible;
+use crate::messages::is_invisible;
 
 /// Lines up to this length (in bytes) are shown whole.
 const WHOLE: usize = 140;

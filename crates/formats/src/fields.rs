@@ -4,9 +4,9 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use crate::location::Span;
+use crate::messages::{all_of, did_you_mean, nearest, one_of, quoted};
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Entry, Node, Value};
-use crate::words::{all_of, did_you_mean, nearest, one_of, quoted};
 
 /// A sort of mapping: what messages call it, and its keys. The JSON Schemas are tested against these.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 
 use crate::graph::{Graph, GraphEdge, GraphEnd, GraphNode, ImportOptions};
 use crate::location::Span;
+use crate::messages::quoted;
 use crate::problem::{Message, ProblemKind, Problems};
 use crate::tree::{Entry, Node, Value};
-use crate::words::quoted;
 
 /// How deep lists may be nested: a graph needs three levels.
 const MAX_DEPTH: usize = 64;

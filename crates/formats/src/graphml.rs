@@ -10,8 +10,8 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::graph::{Attribute, Graph, GraphEdge, GraphEnd, GraphNode, ImportOptions, Remark};
 use crate::location::{Span, boundary};
+use crate::messages::quoted;
 use crate::problem::{Message, ProblemKind, Problems};
-use crate::words::quoted;
 
 /// How many elements, texts and comments a file may have, as for YAML.
 const MAX_NODES: u32 = 10_000_000;

@@ -47,6 +47,7 @@ mod graphml;
 mod hpcc;
 mod htsim;
 mod location;
+mod messages;
 mod names;
 mod nodelink;
 mod policy;
@@ -65,7 +66,6 @@ mod topology;
 mod tree;
 #[cfg(test)]
 mod tree_tests;
-mod words;
 mod write;
 
 pub use agent::{AgentFile, AgentNode, UnmatchedPackets, read_agent};

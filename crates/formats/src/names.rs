@@ -2,8 +2,8 @@
 
 use wayleave_topology::{Network, NodeKind};
 
+use crate::messages::{MAX_NAMES, did_you_mean, nearest, quoted, shortened};
 use crate::problem::Message;
-use crate::words::{MAX_NAMES, did_you_mean, nearest, quoted, shortened};
 
 /// A contract's end that is no node.
 pub(crate) fn unknown_node(name: &str, network: &Network) -> Message {

@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use wayleave_topology::NodeKind;
 
 use crate::graph::{Attribute, Graph, GraphEdge, GraphEnd, GraphNode, ImportOptions, Remark, kind_of_word};
+use crate::messages::one_of;
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Entry, Fault, Loader, Node, Value};
-use crate::words::one_of;
 
 const EDGES: [&str; 4] = ["edges", "links", "links_bidirectional", "cables"];
 const ENDS: [[&str; 2]; 3] = [["source", "target"], ["from", "to"], ["a", "b"]];

@@ -9,11 +9,11 @@ use crate::contracts::read_match;
 use crate::document::{self, Kind};
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
+use crate::messages::{did_you_mean, nearest, one_of, quoted};
 use crate::names::unknown_node;
 use crate::problem::{InputErrors, Problem, ProblemKind, Problems};
 use crate::source::Source;
 use crate::tree::Node;
-use crate::words::{did_you_mean, nearest, one_of, quoted};
 
 pub(crate) const POLICY_SPEC: Shape =
     Shape { what: "the spec of a Policy", keys: &["level", "nodes", "peak", "services"] };

@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::excerpt::Excerpt;
 use crate::location::{Location, Span};
+use crate::messages::printable;
 use crate::source::Source;
-use crate::words::printable;
 
 /// How many problems of a file are kept; the others are counted.
 pub const MAX_PROBLEMS: usize = 20;

@@ -136,7 +136,7 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
         ("ports", &sc::PORTS),
         ("weighted", &sc::WEIGHTED),
         ("shared-buffer", &sc::SHARED_BUFFER),
-        ("red", &sc::RED),
+        ("marking", sc::MARKING.shape()),
         ("shared-service", &sc::SERVICE),
         ("routing", sc::ROUTING.shape()),
         ("transport", &sc::TRANSPORT),
@@ -170,9 +170,10 @@ fn the_schema_of_scenarios_has_the_keys_that_are_read() {
 }
 
 #[test]
-fn the_schema_of_scenarios_has_the_parameters_of_host_schemes() {
+fn the_schema_of_scenarios_has_the_parameters_of_host_and_marking_schemes() {
     let scenario = schema("scenario");
-    for scheme in sc::SCHEME.all {
+    let with_several = |scheme: &&&wayleave_roles::Descriptor| scheme.parameters.len() > 1;
+    for scheme in sc::SCHEME.all.iter().chain(sc::MARKING.all).filter(with_several) {
         assert_same_keys(&scenario, &format!("/$defs/{}", scheme.name), sc::scheme_shape(scheme));
     }
 }

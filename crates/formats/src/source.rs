@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::location::{Location, Span};
+use crate::messages::{did_you_mean, nearest};
 use crate::problem::{InputErrors, Problem, ProblemKind};
-use crate::words::{did_you_mean, nearest};
 
 /// The longest text that is read: byte offsets fit `u32`, and nothing endless (`/dev/zero`) is waited for.
 pub const MAX_TEXT: usize = 1 << 30;

@@ -4,8 +4,8 @@ use granit_parser::{ErrorKind, ScanError};
 use serde::de::IgnoredAny;
 
 use crate::location::{Location, Span, boundary};
+use crate::messages::is_invisible;
 use crate::problem::Message;
-use crate::words::is_invisible;
 
 /// Where a syntax error is, and what to say about it.
 pub(crate) fn explain(text: &str, error: &ScanError) -> (Span, Message) {

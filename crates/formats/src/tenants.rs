@@ -8,10 +8,10 @@ use wayleave_wire::Mac;
 use crate::document::{self, Kind};
 use crate::fields::{Fields, Shape};
 use crate::location::{Location, Span};
+use crate::messages::{did_you_mean_one_of, quoted};
 use crate::problem::{InputErrors, Problem, ProblemKind, Problems};
 use crate::source::Source;
 use crate::tree::Node;
-use crate::words::{did_you_mean_one_of, quoted};
 
 pub(crate) const TENANTS_SPEC: Shape = Shape { what: "the spec of Tenants", keys: &["tenants", "vms"] };
 pub(crate) const TENANT: Shape = Shape { what: "a tenant", keys: &["name", "quota"] };

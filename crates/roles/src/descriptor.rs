@@ -142,6 +142,10 @@ impl Parameter {
             return Some(self.default.to_owned());
         }
         match (self.preset)() {
+            // Structures keep per cent; files and messages say the part.
+            Value::Percent(percent) if matches!(self.kind, Kind::Hundredths { .. }) => {
+                Some(Value::Hundredths(percent).to_string())
+            }
             Value::Absent | Value::Flag(_) | Value::Scheme(_) => None,
             Value::ByName(values) if values.is_empty() => None,
             value => Some(value.to_string()),
@@ -264,7 +268,7 @@ impl Kind {
             Self::Hundredths { least, most } => {
                 range(&hundredths(*least), &hundredths(*most), false, false) + " in steps of 0.01"
             }
-            Self::Fraction => "above 0, up to 1".to_owned(),
+            Self::Fraction => "above 0 and up to 1".to_owned(),
             Self::Word(words) => words.iter().map(|word| word.word).collect::<Vec<_>>().join(", "),
             Self::List(kind) | Self::ByService(kind) => match kind.range() {
                 range if range.is_empty() => kind.name().to_owned(),

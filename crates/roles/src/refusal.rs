@@ -206,23 +206,23 @@ pub enum Refusal {
         /// The scheme.
         scheme: &'static str,
     },
-    /// QJump: an application sends less.
-    UnitRate {
+    /// Every sender may send at most so much, whatever else is admitted (QJump's packet an epoch).
+    RateCap {
         /// What would be needed.
         asked: Rate,
-        /// What every application may send.
-        unit: Rate,
+        /// What every sender may send.
+        most: Rate,
     },
-    /// QJump: the burst takes longer, one packet an epoch.
-    Epochs {
-        /// How many epochs it takes.
-        epochs: u64,
+    /// The shaper lets the burst out over several rounds, which together take longer than the deadline (QJump's epochs).
+    Rounds {
+        /// How many rounds it takes.
+        rounds: u64,
         /// How long they are together.
         bound: Time,
         /// The deadline.
         deadline: Time,
     },
-    /// QJump: all shares are taken, or too many of them.
+    /// What is given away is counted in shares, and fewer are left.
     Shares {
         /// What would be needed.
         asked: u64,
@@ -231,7 +231,7 @@ pub enum Refusal {
         /// How many there are, which was fixed at the start.
         all: u64,
     },
-    /// Loko: a switch has less left of what it was allocated.
+    /// A switch has less left of what was allocated to it as a whole (Loko's shared services).
     Allocation {
         /// The route, the first of the shortest.
         route: Route,
@@ -240,19 +240,19 @@ pub enum Refusal {
         /// What it lacks.
         limit: Allocated,
     },
-    /// QJump and Loko: packets are smaller.
-    Packet {
+    /// Packets are larger than those that the bounds were computed for.
+    PacketTooLarge {
         /// The contract's largest frame, on the wire.
         frame: Bytes,
         /// The largest packet, which was fixed or measured at the start.
         most: Bytes,
     },
-    /// QJump: one packet of every application takes longer than an epoch on this way, which the formula leaves out.
-    ShortEpoch {
+    /// On this way, a packet of every sender takes longer than a round, and the bound holds for shorter ways only.
+    ShortRound {
         /// The time that it takes.
         takes: Time,
-        /// The epoch.
-        epoch: Time,
+        /// The round.
+        round: Time,
     },
     /// What only this scheme refuses for, in its own words.
     Stated {
@@ -282,12 +282,12 @@ impl Refusal {
             | Self::FrameTooLarge { .. }
             | Self::NoSuchQueue { .. }
             | Self::TooFewDisjoint { .. } => Reason::NoPath,
-            Self::Deadline { .. } | Self::TooSlow { .. } | Self::Epochs { .. } | Self::ShortEpoch { .. } => {
+            Self::Deadline { .. } | Self::TooSlow { .. } | Self::Rounds { .. } | Self::ShortRound { .. } => {
                 Reason::Latency
             }
-            Self::UnitRate { .. } => Reason::Rate,
+            Self::RateCap { .. } => Reason::Rate,
             Self::Shares { .. } => Reason::Quota,
-            Self::Packet { .. } => Reason::Policy,
+            Self::PacketTooLarge { .. } => Reason::Policy,
             Self::Allocation { limit: Allocated::Rate { .. }, .. } => Reason::Rate,
             Self::Allocation { limit: Allocated::Burst { .. }, .. } => Reason::Buffer,
             Self::Blocked { binding, .. } => binding.reason(),

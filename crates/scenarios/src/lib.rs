@@ -19,7 +19,7 @@ mod validate;
 mod vms;
 
 pub use deadline::{Deadline, DeadlineError};
-pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, SharedService};
+pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Red, SharedService};
 pub use requests::{Rpc, Server};
 pub use schedule::{Period, Schedule, ScheduleError};
 pub use sharing::{

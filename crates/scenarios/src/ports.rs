@@ -1,5 +1,7 @@
 //! How ports work: order of service, buffers, marking, telemetry; and switches that serve all ports by one processor.
 
+pub use wayleave_schemes::red::Params as Red;
+pub use wayleave_schemes::switches::Ecn;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -83,10 +85,10 @@ pub enum PortEcn {
 
 impl PortEcn {
     /// When this queue marks; never beyond the end of a list.
-    pub fn of(&self, queue: usize) -> Option<Ecn> {
+    pub fn of(&self, queue: usize) -> Option<&Ecn> {
         match self {
-            Self::Same(ecn) => *ecn,
-            Self::PerQueue(queues) => queues.get(queue).copied().flatten(),
+            Self::Same(ecn) => ecn.as_ref(),
+            Self::PerQueue(queues) => queues.get(queue)?.as_ref(),
         }
     }
 }
@@ -107,24 +109,6 @@ impl From<Ecn> for PortEcn {
     fn from(ecn: Ecn) -> Self {
         Self::Same(Some(ecn))
     }
-}
-
-/// When a queue marks packets of transports that understand it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ecn {
-    /// The queue holds more than this when the packet comes (DCTCP, SIGCOMM 2010).
-    Threshold(Bytes),
-    /// Random early detection (Floyd and Jacobson, 1993) on the averaged queue.
-    Red {
-        /// No mark below.
-        min: Bytes,
-        /// Every packet is marked above.
-        max: Bytes,
-        /// Probability of a mark when the average reaches `max`.
-        probability: f64,
-        /// Weight of a sample in the average; 1 is the queue itself.
-        weight: f64,
-    },
 }
 
 /// A switch whose ports share one service behind one first-come-first-served buffer (Loko, CoNEXT 2019).

@@ -44,6 +44,7 @@ pub use wayleave_schemes::edges::EdgeScheme;
 pub use wayleave_schemes::elasticswitch::Settings as ElasticSwitch;
 pub use wayleave_schemes::eyeq::Settings as Eyeq;
 pub use wayleave_schemes::parley::{FabricBrokerAt, Settings as Parley};
+use wayleave_schemes::registry::broker_schemes;
 pub use wayleave_schemes::static_limits::Params as StaticLimits;
 use wayleave_topology::{Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Time};
@@ -370,8 +371,8 @@ pub enum SharingError {
     },
     /// A policy that nobody would enforce.
     #[error(
-        "scheme {scheme} has no brokers, so nobody would enforce a policy of level {key}: leave it out, or take \
-                 scheme parley"
+        "scheme {scheme} has no brokers, so nobody would enforce a policy of level {key}: leave it out, or take scheme {}",
+        broker_schemes()
     )]
     NoBrokers {
         /// Of which level.

@@ -229,7 +229,7 @@ pub enum Arrivals {
     /// Every pair at once, again and again after this long (incast).
     Every(Time),
     /// Every pair for itself, after gaps that are uniform between nothing and twice the mean (Parley, 6.3: inter-arrivals
-    /// "between 0 and 2 t_mu"). Not for pairs that are drawn anew.
+    /// "between 0 and 2 t_mu"). Not for pairs that are drawn again.
     Uniform {
         /// Mean of the gaps of one pair.
         mean: Time,

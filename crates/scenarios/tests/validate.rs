@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wayleave_scenarios::{
     Arrivals, Buffering, Change, Congestion, Deadline, Discipline, Ecn, Element, Ends, FlowSizes, FlowSpec, MAX_ACTORS,
-    OnOff, Outage, PacketKind, Phase, PortEcn, Routing, Rpc, Scenario, ScenarioError, SharedService, Traffic,
+    OnOff, Outage, PacketKind, Phase, PortEcn, Red, Routing, Rpc, Scenario, ScenarioError, SharedService, Traffic,
     Transport, Workload,
 };
 use wayleave_schemes::{flowlet, presto};
@@ -96,7 +96,7 @@ fn ports_that_cannot_work_are_refused() {
         });
     }
     let red = |min, max, probability, weight| {
-        PortEcn::from(Ecn::Red { min: Bytes::new(min), max: Bytes::new(max), probability, weight })
+        PortEcn::from(Ecn::Red(Red { min: Bytes::new(min), max: Bytes::new(max), probability, weight }))
     };
     assert_refused(
         "switches.ecn",
@@ -122,7 +122,7 @@ fn what_is_given_by_queue_is_given_for_every_queue() {
     assert_refused("switches.discipline", "queue 3 has a weight of 0: at least 1 is expected", |scenario| {
         scenario.switches.discipline = over(2, &[1, 0]);
     });
-    let marks = PortEcn::PerQueue(vec![Some(Ecn::Threshold(Bytes::new(9_000))), None]);
+    let marks = PortEcn::PerQueue(vec![Some(Ecn::above(Bytes::new(9_000))), None]);
     let unequal = "2 entries, and the port of s1->h1 has 4 queues: one for each is expected";
     assert_refused("switches.ecn", unequal, |scenario| {
         scenario.switches.discipline = Discipline::StrictPriority;
@@ -133,12 +133,12 @@ fn what_is_given_by_queue_is_given_for_every_queue() {
     let share = "a probability of 0: above 0 and up to 1 is accepted";
     assert_refused("switches.ecn", share, |scenario| {
         let (min, max) = (Bytes::new(1), Bytes::new(2));
-        let red = Ecn::Red { min, max, probability: 0.0, weight: 1.0 };
+        let red = Ecn::Red(Red { min, max, probability: 0.0, weight: 1.0 });
         scenario.switches.ecn = PortEcn::PerQueue(vec![Some(red)]);
     });
     let mut scenario = good();
     scenario.switches.discipline = over(2, &[3, 1]);
-    scenario.switches.ecn = PortEcn::PerQueue(vec![None, None, marks.of(0), None]);
+    scenario.switches.ecn = PortEcn::PerQueue(vec![None, None, marks.of(0).cloned(), None]);
     assert_eq!(scenario.validate(), Ok(()));
 }
 

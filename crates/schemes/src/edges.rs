@@ -6,14 +6,15 @@ use std::fmt;
 
 use wayleave_contracts::Policy;
 use wayleave_roles::{
-    Broker, BrokerAction, BrokerId, BrokerInput, CustomBroker, CustomHost, CustomMessage, Described, Descriptor, Given,
-    Host, HostAction, HostInput, Incoming, Parameter, Parameters, Probe, ProbeAnswer, Value,
+    Broker, BrokerAction, BrokerInput, CustomBroker, CustomHost, CustomMessage, Described, Descriptor, Given, Host,
+    HostAction, HostInput, Incoming, Parameter, Parameters, Probe, ProbeAnswer, Value,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
+use crate::brokers::{BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup, SchemeBroker};
 use crate::eyeq::Line;
-use crate::parley::{FabricBroker, Message, Pool, RackBroker, Services};
+use crate::services::Services;
 
 /// Ethernet header and FCS (18 B), preamble and gap (20 B), IPv4 header (20 B).
 pub const NETWORK_HEADERS: usize = 58;
@@ -32,8 +33,10 @@ pub struct HostSetup<'a> {
     pub policy: &'a Policy,
     /// The numbers of services.
     pub services: &'a Services,
-    /// Its own broker, where the scheme has brokers.
-    pub broker: BrokerId,
+    /// The host.
+    pub node: NodeId,
+    /// The scheme's brokers.
+    pub brokers: BrokerSeats<'a>,
     /// The hosts of its rack, itself included.
     pub rack: &'a [NodeId],
     /// Which policies everybody has.
@@ -67,14 +70,27 @@ pub trait HostScheme: Described + Host + Sized {
     const HAS_PARTS: bool = false;
     /// Whether it measures in an interval that can change.
     const HAS_INTERVAL: bool = false;
-    /// Whether it has brokers for racks and for the fabric.
+    /// Whether it has brokers, which enforce the policies of racks and of the fabric.
     const HAS_BROKERS: bool = false;
+
+    /// Its brokers; [`NoBroker`](crate::brokers::NoBroker) where there are none.
+    type Broker: SchemeBroker<Message = Self::Message>;
 
     /// The machine of a host.
     ///
     /// # Errors
     /// What does not fit.
     fn build(setup: &mut HostSetup<'_>, params: &Self::Params) -> Result<Self, NoHost>;
+
+    /// The brokers that a network needs, in the order of their numbers.
+    fn brokers(_around: &BrokerNetwork<'_>, _params: &Self::Params) -> Vec<BrokerSeat> {
+        Vec::new()
+    }
+
+    /// The broker of a seat, each time that it is started; `None`: it has nothing to divide.
+    fn broker(_setup: &BrokerSetup<'_>, _params: &Self::Params) -> Option<Self::Broker> {
+        None
+    }
 
     /// Another interval of measurement, where the scheme has one (Parley, Fig. 12: T).
     fn set_interval(&mut self, _interval: Time) {}
@@ -149,11 +165,31 @@ macro_rules! edges {
                 }
             }
 
-            /// Whether it has brokers for racks and for the fabric.
+            /// Whether it has brokers, which enforce the policies of racks and of the fabric.
             pub fn has_brokers(&self) -> bool {
                 match self {
                     $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as HostScheme>::HAS_BROKERS,)+
                     Self::Custom(_) => false,
+                }
+            }
+
+            /// The brokers that a network needs. Those of a scheme that is not in this repository its driver knows.
+            pub fn brokers(&self, around: &BrokerNetwork<'_>) -> Vec<BrokerSeat> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => {
+                        <crate::$module::$scheme as HostScheme>::brokers(around, params)
+                    })+
+                    Self::Custom(_) => Vec::new(),
+                }
+            }
+
+            /// The broker of a seat, as it starts.
+            pub fn broker(&self, setup: &BrokerSetup<'_>) -> Option<AnyBroker> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => {
+                        <crate::$module::$scheme as HostScheme>::broker(setup, params).map(AnyBroker::$scheme)
+                    })+
+                    Self::Custom(_) => None,
                 }
             }
 
@@ -303,78 +339,87 @@ macro_rules! edges {
                 u32::try_from(bytes.max(SMALLEST_FRAME)).unwrap_or(u32::MAX)
             }
         }
+
+        /// A broker, whichever scheme it belongs to.
+        pub enum AnyBroker {
+            $(
+                #[doc = concat!("See [`crate::", stringify!($module), "`].")]
+                $(#[$meta])*
+                $scheme(<crate::$module::$scheme as HostScheme>::Broker),
+            )+
+            /// Of a scheme that is not in this repository.
+            Custom(CustomBroker),
+        }
+
+        impl fmt::Debug for AnyBroker {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $($(#[$meta])* Self::$scheme(broker) => broker.fmt(f),)+
+                    Self::Custom(_) => f.write_str("Custom"),
+                }
+            }
+        }
+
+        /// What a broker's timer is for.
+        #[derive(Clone, Copy, Debug)]
+        pub enum AnyBrokerTimer {
+            $(
+                #[doc = concat!("See [`crate::", stringify!($module), "`].")]
+                $(#[$meta])*
+                $scheme(<<crate::$module::$scheme as HostScheme>::Broker as Broker>::Timer),
+            )+
+            /// Of a scheme that is not in this repository.
+            Custom(u64),
+        }
+
+        impl SchemeBroker for AnyBroker {
+            fn set_policies(&mut self, around: &BrokerNetwork<'_>) {
+                match self {
+                    $($(#[$meta])* Self::$scheme(broker) => broker.set_policies(around),)+
+                    Self::Custom(_) => {}
+                }
+            }
+        }
+
+        impl Broker for AnyBroker {
+            type Message = AnyMessage;
+            type Timer = AnyBrokerTimer;
+
+            #[allow(irrefutable_let_patterns, reason = "brokers of the list have no timers, but for a toy")]
+            fn on(
+                &mut self,
+                now: Time,
+                input: BrokerInput<AnyMessage, AnyBrokerTimer>,
+                act: &mut dyn FnMut(BrokerAction<AnyMessage, AnyBrokerTimer>),
+            ) {
+                // What another scheme wrote is not for this one.
+                match self {
+                    $($(#[$meta])* Self::$scheme(broker) => {
+                        let input = input.narrow(
+                            |message| if let AnyMessage::$scheme(message) = message { Some(message) } else { None },
+                            |timer| if let AnyBrokerTimer::$scheme(timer) = timer { Some(timer) } else { None },
+                        );
+                        if let Some(input) = input {
+                            broker.on(now, input, &mut |action| {
+                                act(action.widen(AnyMessage::$scheme, AnyBrokerTimer::$scheme));
+                            });
+                        }
+                    })+
+                    Self::Custom(broker) => {
+                        let input = input.narrow(
+                            |message| if let AnyMessage::Custom(message) = message { Some(message) } else { None },
+                            |timer| if let AnyBrokerTimer::Custom(timer) = timer { Some(timer) } else { None },
+                        );
+                        if let Some(input) = input {
+                            broker.on(now, input, &mut |action| {
+                                act(action.widen(AnyMessage::Custom, AnyBrokerTimer::Custom));
+                            });
+                        }
+                    }
+                }
+            }
+        }
     };
 }
 
 each_scheme!(edges);
-
-/// A broker of any level and scheme.
-pub enum AnyBroker {
-    /// See [`RackBroker`].
-    Rack(Box<RackBroker>),
-    /// See [`FabricBroker`].
-    Fabric(Box<FabricBroker>),
-    /// Of a scheme that is not in this repository.
-    Custom(CustomBroker),
-}
-
-impl fmt::Debug for AnyBroker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rack(broker) => broker.fmt(f),
-            Self::Fabric(broker) => broker.fmt(f),
-            Self::Custom(_) => f.write_str("Custom"),
-        }
-    }
-}
-
-impl AnyBroker {
-    /// Other terms for the same services and members, where the broker divides a pool.
-    pub fn set_pool(&mut self, pool: Pool) {
-        match self {
-            Self::Rack(broker) => broker.set_pool(pool),
-            Self::Fabric(broker) => broker.set_pool(pool),
-            Self::Custom(_) => {}
-        }
-    }
-}
-
-impl Broker for AnyBroker {
-    type Message = AnyMessage;
-    type Timer = AnyTimer;
-
-    fn on(
-        &mut self,
-        now: Time,
-        input: BrokerInput<AnyMessage, AnyTimer>,
-        act: &mut dyn FnMut(BrokerAction<AnyMessage, AnyTimer>),
-    ) {
-        // What another scheme wrote is not for this one.
-        match self {
-            Self::Custom(broker) => {
-                let input = input.narrow(
-                    |message| if let AnyMessage::Custom(message) = message { Some(message) } else { None },
-                    |timer| if let AnyTimer::Custom(timer) = timer { Some(timer) } else { None },
-                );
-                if let Some(input) = input {
-                    broker.on(now, input, &mut |action| act(action.widen(AnyMessage::Custom, AnyTimer::Custom)));
-                }
-            }
-            Self::Rack(broker) => parley(&mut **broker, now, input, act),
-            Self::Fabric(broker) => parley(&mut **broker, now, input, act),
-        }
-    }
-}
-
-/// Parley's brokers write as its shapers do, and have no timers.
-fn parley(
-    broker: &mut dyn Broker<Message = Message, Timer = std::convert::Infallible>,
-    now: Time,
-    input: BrokerInput<AnyMessage, AnyTimer>,
-    act: &mut dyn FnMut(BrokerAction<AnyMessage, AnyTimer>),
-) {
-    let message = |message| if let AnyMessage::Parley(message) = message { Some(message) } else { None };
-    if let Some(input) = input.narrow(message, |_| None) {
-        broker.on(now, input, &mut |action| act(action.widen(AnyMessage::Parley, |never| match never {})));
-    }
-}

@@ -1,22 +1,25 @@
-//! One room per published system, each a pure state machine: time is an argument, and nothing here reads a clock.
+//! One module per published system, each a pure state machine: time is an argument, and nothing here reads a clock.
 //!
 //! Which ones there are, `list.rs` says, one line each; what they say of themselves, their descriptors
 //! ([`wayleave_roles::Descriptor`]), and `wayleave schemes` prints it.
 //!
-//! What the rooms share stands beside them: [`routing`], the searches over the queue-level topology; [`costs`], what
+//! What the modules share stands beside them: [`routing`], the searches over the queue-level topology; [`costs`], what
 //! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
-//! [`refine`], the nearest request that would fit; [`transition`], when flows may start; [`standing`], what every admission scheme says about what it admitted;
-//! [`registry`], those schemes by name; [`transports`], those of the packet path; [`edges`], those of
-//! the hosts' limiters; [`custom`], tunnels and the paths of pairs; [`tune`], parameters of admission fitted to a mix of contracts.
+//! [`refine`], the nearest request that would fit; [`transition`], when flows may start; [`standing`], what every admission scheme says about
+//! what it admitted; [`registry`], those schemes by name; [`transports`], those of the packet path at hosts; [`switches`], those of ports;
+//! [`edges`], those of the hosts' limiters; [`brokers`], who coordinates hosts; [`services`], the numbers of services; [`custom`], tunnels and
+//! the paths of pairs; [`tune`], parameters of admission fitted to a mix of contracts.
 
+#[macro_use]
+mod choice;
 #[macro_use]
 mod list;
 
 mod book;
+pub mod brokers;
 pub mod costs;
 pub mod custom;
 pub mod duplicates;
-pub mod ecn;
 pub mod edges;
 pub mod explanation;
 #[cfg(test)]
@@ -27,9 +30,11 @@ mod random;
 pub mod refine;
 pub mod registry;
 pub mod routing;
+pub mod services;
 mod shortest;
 pub mod standing;
 pub mod survey;
+pub mod switches;
 pub mod transition;
 pub mod transports;
 pub mod tune;

@@ -1,8 +1,8 @@
 //! Every scheme, one line each: its module, its type, and the role by which it is chosen.
 //!
 //! A new scheme is a folder and a line here. The line declares the module, and the enums, lists of descriptors and
-//! constructors of [`registry`](crate::registry), [`transports`](crate::transports) and [`edges`](crate::edges) are
-//! written from it.
+//! constructors of [`registry`](crate::registry), [`transports`](crate::transports), [`edges`](crate::edges) and
+//! [`switches`](crate::switches) are written from it.
 
 /// Calls another macro with all schemes.
 macro_rules! each_scheme {
@@ -34,6 +34,12 @@ macro_rules! each_scheme {
                 elasticswitch::ElasticSwitch,
                 parley::Parley,
                 #[cfg(feature = "toys")] toy_cap::ToyCap,
+                #[cfg(feature = "toys")] toy_split::ToySplit,
+            }
+            switch {
+                threshold::Threshold,
+                red::Red,
+                #[cfg(feature = "toys")] toy_beat::ToyBeat,
             }
         }
     };

@@ -228,7 +228,7 @@ impl Placement {
         self.graph.cost_bounds(self.ledger.network(), switch, weight)
     }
 
-    /// What an admitted flow would look for, were it placed anew.
+    /// What an admitted flow would look for, were it placed again.
     pub fn query_of(&self, flow: FlowId) -> Option<Query> {
         let reservation = self.ledger.flow(flow)?;
         Query::of_flow(&self.graph, &reservation.demand, &reservation.route, self.deadline(flow)?)

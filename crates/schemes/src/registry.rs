@@ -12,10 +12,11 @@ use wayleave_roles::{
 use wayleave_topology::devices::{Scenario, Table};
 use wayleave_topology::{FlowId, Network, Route};
 
-use crate::edges::HOSTS;
+use crate::edges::{EdgeScheme, HOSTS};
 use crate::explanation::Section;
 use crate::placement::Placement;
 use crate::standing::{Held, SharedService, Standing, Term};
+use crate::switches::SWITCHES;
 use crate::transports::{PATHS, TRANSPORTS};
 
 /// Which defaults count where somebody says nothing.
@@ -80,6 +81,11 @@ impl Error for BuildError {}
 
 /// An admission scheme of the list.
 pub trait AdmissionScheme: Described + Standing + Sized {
+    /// Whether its promises rest on queues of a ledger, as a controller needs it.
+    const KEEPS_QUEUES: bool = false;
+    /// Whether it places contracts on disjoint routes.
+    const PLACES_DISJOINT_ROUTES: bool = false;
+
     /// With nothing admitted.
     ///
     /// # Errors
@@ -104,6 +110,10 @@ pub type Settled = Vec<(&'static Parameter, Value)>;
 pub struct Entry {
     /// What it says of itself.
     pub descriptor: &'static Descriptor,
+    /// Whether its promises rest on queues of a ledger.
+    pub keeps_queues: bool,
+    /// Whether it places contracts on disjoint routes.
+    pub places_disjoint_routes: bool,
     build: fn(&Given, &Setup<'_>) -> Result<Scheme, BuildError>,
     settings: fn(&Given, Defaults) -> Result<Settled, BuildError>,
     refusal_words: fn(&Network, &Refusal) -> Option<String>,
@@ -114,6 +124,8 @@ impl Entry {
     pub const fn of<S: AdmissionScheme + Send + Sync + 'static>() -> Self {
         Self {
             descriptor: S::DESCRIPTOR,
+            keeps_queues: S::KEEPS_QUEUES,
+            places_disjoint_routes: S::PLACES_DISJOINT_ROUTES,
             build: |given, setup| Ok(S::build(setup, params::<S>(given)?)?.into()),
             settings: |given, defaults| Ok(S::settings(&params::<S>(given)?, defaults)),
             refusal_words: S::refusal_words,
@@ -162,12 +174,38 @@ each_scheme!(admission);
 /// What all schemes say of themselves, role by role.
 pub fn all() -> impl Iterator<Item = &'static Descriptor> {
     let admission = ADMISSION.iter().map(|entry| entry.descriptor);
-    admission.chain(TRANSPORTS.iter().copied()).chain(PATHS.iter().copied()).chain(HOSTS.iter().copied())
+    admission.chain([TRANSPORTS, PATHS, HOSTS, SWITCHES].into_iter().flatten().copied())
 }
 
 /// The admission scheme of a name.
 pub fn admission(name: &str) -> Option<&'static Entry> {
     ADMISSION.iter().find(|entry| entry.descriptor.name == name)
+}
+
+/// The names of the admission schemes that can do something, for messages: `chameleon or silo`.
+///
+/// ```
+/// use wayleave_schemes::registry::admission_schemes;
+/// assert_eq!(admission_schemes(|entry| entry.keeps_queues), "chameleon or silo");
+/// ```
+pub fn admission_schemes(can: impl Fn(&Entry) -> bool) -> String {
+    let names: Vec<&str> = ADMISSION.iter().filter(|entry| can(entry)).map(|entry| entry.descriptor.name).collect();
+    one_of(&names)
+}
+
+/// The names of the host schemes whose brokers enforce policies of racks and of the fabric, for messages.
+pub fn broker_schemes() -> String {
+    let has_brokers = |name: &&str| EdgeScheme::of(name, &Given::new()).is_some_and(|scheme| scheme.has_brokers());
+    one_of(&HOSTS.iter().map(|scheme| scheme.name).filter(has_brokers).collect::<Vec<_>>())
+}
+
+/// `a, b or c`.
+fn one_of(names: &[&str]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        [only] => (*only).to_owned(),
+        [head @ .., last] => format!("{} or {last}", head.join(", ")),
+    }
 }
 
 /// Why a scheme refuses, in one clause, for refusals that only one scheme has.

@@ -35,23 +35,26 @@ pub enum Term {
     Queue(Hop, Time),
     /// Of a link.
     Propagation(LinkId, Time),
-    /// Loko: the service of a switch, its D.
-    Service(NodeId, Time),
-    /// Loko: what a line takes for what can come at once.
-    Line(LinkId, Time),
-    /// QJump: `2 n P / R`, what all applications together can put in a packet's way.
-    Contention(Time),
-    /// QJump: the cumulative processing on the way.
-    Epsilon(Time),
-    /// QJump: the network epochs for which the shaper may keep a burst waiting.
-    Shaper {
-        /// How many.
-        epochs: u64,
-        /// How long they are together.
-        time: Time,
-    },
     /// What only this scheme adds up, by its name in reports.
     Own(&'static str, Time),
+    /// The same, of a node.
+    OwnOfNode(&'static str, NodeId, Time),
+    /// The same, of a link.
+    OwnOfLink(&'static str, LinkId, Time),
+}
+
+impl Term {
+    /// How much it adds to the bound.
+    pub const fn time(&self) -> Time {
+        match *self {
+            Self::Processing(_, time)
+            | Self::Queue(_, time)
+            | Self::Propagation(_, time)
+            | Self::Own(_, time)
+            | Self::OwnOfNode(_, _, time)
+            | Self::OwnOfLink(_, _, time) => time,
+        }
+    }
 }
 
 /// A switch whose ports share one service, as a scheme takes it to be.

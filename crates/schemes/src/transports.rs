@@ -1,5 +1,5 @@
-//! The schemes of the packet path, one enum for each role: calls are static, and the states of flows, of their paths
-//! and of ports stand side by side without boxes. The enums are written from `list.rs`, and so are those of what a
+//! The schemes of the packet path at hosts, one enum for each role: calls are static, and the states of flows and of their
+//! paths stand side by side without boxes. The enums are written from `list.rs`, and so are those of what a
 //! scenario says: a scheme with its parameters.
 //!
 //! A scheme that is not in this repository is the variant `Custom` of each: a trait object, whose calls are dynamic.
@@ -8,12 +8,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use wayleave_roles::{
-    Ack, Departure, Described, Descriptor, Flow, FlowStart, Given, IntHop, LocalFlow, Loss, Mark, Parameter,
-    Parameters, Path, PathReport, Probe, QueueState, RouteFacts, Switch, Value,
+    Ack, Departure, Described, Descriptor, Flow, FlowStart, Given, IntHop, LocalFlow, Loss, Parameter, Parameters,
+    Path, PathReport, RouteFacts, Value,
 };
-use wayleave_units::{Bytes, Rate, Time};
-
-use crate::ecn::{Red, RedParams, Threshold};
+use wayleave_units::{Rate, Time};
 
 /// A transport of the list: congestion control of a flow.
 pub trait Transport: Described + Flow + Sized {
@@ -72,92 +70,8 @@ pub trait CustomPath: Path + fmt::Debug + Send {}
 
 impl<T: Path + fmt::Debug + Send> CustomPath for T {}
 
-/// Something shared; the same as another if both are one.
-macro_rules! shared {
-    ($name:ident, $scheme:ident, $what:literal) => {
-        #[doc = $what]
-        #[derive(Clone, Debug)]
-        pub struct $name(
-            /// The scheme.
-            pub Arc<dyn $scheme>,
-        );
-
-        impl PartialEq for $name {
-            fn eq(&self, other: &Self) -> bool {
-                Arc::ptr_eq(&self.0, &other.0)
-            }
-        }
-    };
-}
-
 shared!(SharedTransport, CustomTransport, "Somebody else's transport, which all flows share.");
 shared!(SharedPaths, CustomPaths, "Somebody else's path scheme, which all flows share.");
-
-/// Writes the enum of what a scenario says: a scheme with its parameters.
-macro_rules! choice {
-    (
-        $(#[$doc:meta])* $name:ident, $custom:ident, $list:ident;
-        $($(#[$meta:meta])* $module:ident::$scheme:ident,)+
-    ) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum $name {
-            $(
-                #[doc = concat!("See [`crate::", stringify!($module), "`].")]
-                $(#[$meta])*
-                $scheme(<crate::$module::$scheme as Described>::Params),
-            )+
-            /// One that is not in this repository.
-            Custom($custom),
-        }
-
-        /// All that can be chosen by name; the first is the default.
-        pub const $list: &[&Descriptor] = &[
-            $($(#[$meta])* <crate::$module::$scheme as Described>::DESCRIPTOR,)+
-        ];
-
-        impl $name {
-            $(
-                #[doc = concat!("See [`crate::", stringify!($module), "`]; with its defaults.")]
-                $(#[$meta])*
-                pub fn $module() -> Self {
-                    Self::$scheme(Default::default())
-                }
-            )+
-
-            /// What it says of itself.
-            pub fn descriptor(&self) -> &'static Descriptor {
-                match self {
-                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as Described>::DESCRIPTOR,)+
-                    Self::Custom(custom) => custom.0.descriptor(),
-                }
-            }
-
-            /// The one of this name, with what was said of its parameters; `None` if there is no such one, or a value is
-            /// not of its parameter's kind.
-            pub fn of(name: &str, given: &Given) -> Option<Self> {
-                $(
-                    $(#[$meta])*
-                    if name == <crate::$module::$scheme as Described>::DESCRIPTOR.name {
-                        return Parameters::with(given).ok().map(Self::$scheme);
-                    }
-                )+
-                None
-            }
-
-            /// Whether its parameters are in range.
-            ///
-            /// # Errors
-            /// The first that is not, and its value.
-            pub fn check(&self) -> Result<(), (&'static Parameter, Value)> {
-                match self {
-                    $($(#[$meta])* Self::$scheme(params) => params.check(),)+
-                    Self::Custom(_) => Ok(()),
-                }
-            }
-        }
-    };
-}
 
 /// Writes [`AnyFlow`], and how each call reaches the scheme that is meant.
 macro_rules! flows {
@@ -425,85 +339,6 @@ macro_rules! paths {
 
 each_scheme!(paths);
 
-/// Declares [`AnySwitch`], and how each call reaches the scheme module that is meant.
-macro_rules! switches {
-    ($($(#[$meta:meta])* $module:ident,)+) => {
-        /// What one queue of a port does beside queueing, whichever scheme it follows.
-        #[derive(Debug)]
-        pub enum AnySwitch {
-            /// Nothing: no packet is marked, and records of telemetry stay as the port writes them.
-            None,
-            $($(#[$meta])* $module($module),)+
-            /// A scheme from outside of this crate: a virtual call for each packet.
-            Custom(CustomSwitch),
-        }
-
-        $(impl From<$module> for AnySwitch {
-            fn from(switch: $module) -> Self {
-                Self::$module(switch)
-            }
-        })+
-
-        impl Switch for AnySwitch {
-            #[inline]
-            fn on_arrival(&mut self, now: Time, queue: QueueState, bytes: u32) -> Mark {
-                match self {
-                    Self::None => Mark::No,
-                    $(Self::$module(switch) => switch.on_arrival(now, queue, bytes),)+
-                    Self::Custom(switch) => switch.0.on_arrival(now, queue, bytes),
-                }
-            }
-
-            fn on_telemetry(&mut self, now: Time, probe: Option<&Probe>, hop: &mut IntHop) {
-                match self {
-                    Self::None => {}
-                    $(Self::$module(switch) => switch.on_telemetry(now, probe, hop),)+
-                    Self::Custom(switch) => switch.0.on_telemetry(now, probe, hop),
-                }
-            }
-        }
-    };
-}
-
-switches! {
-    /// See [`crate::ecn`].
-    Threshold,
-    /// See [`crate::ecn`].
-    Red,
-}
-
-/// A switch role that this crate does not know.
-pub struct CustomSwitch(pub Box<dyn Switch + Send>);
-
-impl fmt::Debug for CustomSwitch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CustomSwitch")
-    }
-}
-
-impl AnySwitch {
-    /// Marks packets that find more than this (DCTCP).
-    pub fn threshold(threshold: Bytes) -> Self {
-        Self::Threshold(Threshold(threshold))
-    }
-
-    /// Random early detection: see [`RedParams`].
-    pub fn red(min: Bytes, max: Bytes, probability: f64, weight: f64, rate: Rate, seed: u64) -> Self {
-        Self::Red(Red::new(RedParams { min, max, probability, weight, rate }, seed))
-    }
-
-    /// A scheme from outside.
-    pub fn custom(switch: Box<dyn Switch + Send>) -> Self {
-        Self::Custom(CustomSwitch(switch))
-    }
-
-    /// Whether it has to see packets whose transports understand no marks, and records of telemetry that nobody asked
-    /// the port for. Marking schemes need neither; what a scheme from outside needs is not known.
-    pub fn sees_everything(&self) -> bool {
-        matches!(self, Self::Custom(_))
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod testing {
     //! What the tests of several schemes share: flows in segments of 1,000 B.
@@ -550,10 +385,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_of_a_flow_is_a_cache_line_and_that_of_a_queue_too() {
+    fn the_state_of_a_flow_is_a_cache_line() {
         // They lie in the simulator's hottest tables.
         assert_eq!(size_of::<AnyFlow>(), 64);
         assert_eq!(size_of::<AnyPath>(), 40);
-        assert!(size_of::<AnySwitch>() <= 72, "{}", size_of::<AnySwitch>());
     }
 }

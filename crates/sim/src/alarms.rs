@@ -29,7 +29,7 @@ impl Engine {
         }
     }
 
-    /// An alarm rings, in vain if it was set anew for an earlier time, or if the flow is gone.
+    /// An alarm rings, in vain if it was set again for an earlier time, or if the flow is gone.
     pub(crate) fn wake(&mut self, actor: Actor, now: Instant) {
         let slot = actor / 2;
         if actor.is_multiple_of(2) { self.on_slow_alarm(slot, now) } else { self.on_quick_alarm(slot, now) }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use wayleave_roles::{BrokerId, CustomBroker, CustomHost, PairSpec, Path, Switch, Tunnel};
 use wayleave_scenarios::{EdgeScheme, Scenario, ScenarioError, SharingError};
-use wayleave_schemes::transports::AnySwitch;
+use wayleave_schemes::brokers::{BrokerNetwork, BrokerSeat, BrokerSetup};
+use wayleave_schemes::switches::AnySwitch;
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::Rate;
 
@@ -33,9 +34,14 @@ pub trait CustomScheme: Send + Sync {
         None
     }
 
-    /// Its brokers, which are numbered from [`HostPlace::first_broker`] on.
-    fn brokers(&self, _network: &Network) -> Vec<BrokerSetup> {
+    /// The brokers that it needs, which are numbered from [`HostPlace::first_broker`] on.
+    fn brokers(&self, _around: &BrokerNetwork<'_>) -> Vec<BrokerSeat> {
         Vec::new()
+    }
+
+    /// The broker of a seat, each time that it is started.
+    fn broker(&self, _setup: &BrokerSetup<'_>) -> Option<CustomBroker> {
+        None
     }
 }
 
@@ -52,22 +58,6 @@ pub struct HostPlace<'a> {
     pub receive: Rate,
     /// The number of the scheme's first broker.
     pub first_broker: BrokerId,
-}
-
-/// One broker of a scheme.
-pub struct BrokerSetup {
-    /// Its machine: messages are packets. `None`: beside the network, where they take no time.
-    pub host: Option<NodeId>,
-    /// Itself.
-    pub broker: CustomBroker,
-    /// Whether it is told that it leads its group.
-    pub leads: bool,
-}
-
-impl fmt::Debug for BrokerSetup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BrokerSetup").field("host", &self.host).field("leads", &self.leads).finish_non_exhaustive()
-    }
 }
 
 /// Makes the switch role of a queue of the port that sends on this link, 0 the highest; `None` leaves the queue as the

@@ -11,7 +11,7 @@ use crate::random;
 pub(crate) enum Pairs {
     /// These.
     Fixed(Vec<(Endpoint, Endpoint)>),
-    /// One of the first to one of the second at another host, drawn anew each time.
+    /// One of the first to one of the second at another host, drawn again each time.
     Drawn(Vec<Endpoint>, Vec<Endpoint>),
 }
 

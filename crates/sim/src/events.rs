@@ -175,7 +175,7 @@ mod tests {
         while let Some(event) = model.pop_first() {
             assert_eq!(queue.take(), Some(event));
         }
-        assert!(now > 10 * HORIZON, "the clock was set anew many times");
+        assert!(now > 10 * HORIZON, "the clock was set again many times");
         assert_eq!(queue.take(), None);
     }
 }

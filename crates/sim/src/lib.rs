@@ -64,11 +64,12 @@ pub mod trace;
 mod traffic;
 mod transport;
 
-pub use custom::{BrokerSetup, Custom, CustomScheme, HostPlace, SwitchFactory};
+pub use custom::{Custom, CustomScheme, HostPlace, SwitchFactory};
 pub use edge::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
 pub use engine::Ending;
 pub use outcome::{FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome};
 pub use recorder::Recording;
+pub use wayleave_schemes::brokers::{BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSetup};
 
 use wayleave_scenarios::{Scenario, ScenarioError};
 use wayleave_units::Time;

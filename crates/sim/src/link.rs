@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn marks_and_drops_are_those_of_the_scheme_and_of_whole_packets() {
         use wayleave_roles::{Mark, QueueState, Switch};
-        use wayleave_schemes::ecn::Threshold;
+        use wayleave_schemes::threshold::Threshold;
         use wayleave_units::{Bytes, Time};
         let mut rng = crate::random::generator(1, 0);
         let (limit, threshold, largest) = (12_000, 6_000, 1_538);

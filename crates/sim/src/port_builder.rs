@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use wayleave_scenarios::{Buffering, Discipline, Ecn, PortBehaviour, Scenario};
-use wayleave_schemes::transports::AnySwitch;
+use wayleave_schemes::switches::AnySwitch;
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Bytes, Time};
 
 use crate::clock::{self, LineSpeed};
 use crate::custom::Custom;
@@ -64,12 +64,12 @@ impl<'a> PortsBuilder<'a> {
         let ecn = behaviour.ecn.of(0);
         let is_plain = behaviour.discipline == Discipline::Fifo
             && !matches!(behaviour.buffering, Buffering::Shared { .. })
-            && !matches!(ecn, Some(Ecn::Red { .. }))
+            && ecn.is_none_or(|ecn| ecn.threshold_only().is_some())
             && !behaviour.telemetry
             && custom.iter().all(Option::is_none);
         if is_plain {
             let mut plain = Link::new(speed, latency, target, Port::Fifo, limits[0]);
-            if let Some(Ecn::Threshold(threshold)) = ecn {
+            if let Some(threshold) = ecn.and_then(Ecn::threshold_only) {
                 plain.mark_above = limit(Some(threshold));
             }
             return plain;
@@ -87,7 +87,8 @@ impl<'a> PortsBuilder<'a> {
             // Every queue draws its own marks.
             let port = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(id.0) + 1);
             let seed = port ^ (queue as u64) << 56;
-            let switch = custom.unwrap_or_else(|| marking(behaviour.ecn.of(queue), rate, seed));
+            let marking = || behaviour.ecn.of(queue).map_or(AnySwitch::None, |ecn| ecn.switch(rate, seed));
+            let switch = custom.unwrap_or_else(marking);
             if behaviour.telemetry || switch.sees_everything() {
                 roles.stamps |= 1 << queue;
             }
@@ -149,13 +150,5 @@ fn limits(network: &Network, id: LinkId, behaviour: &PortBehaviour) -> Vec<u32> 
         Buffering::Unlimited | Buffering::Shared { .. } => {
             vec![NO_LIMIT; if is_single { 1 } else { built.len() }]
         }
-    }
-}
-
-fn marking(ecn: Option<Ecn>, rate: Rate, seed: u64) -> AnySwitch {
-    match ecn {
-        None => AnySwitch::None,
-        Some(Ecn::Threshold(threshold)) => AnySwitch::threshold(threshold),
-        Some(Ecn::Red { min, max, probability, weight }) => AnySwitch::red(min, max, probability, weight, rate, seed),
     }
 }

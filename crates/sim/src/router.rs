@@ -99,7 +99,7 @@ impl Router {
         }
     }
 
-    /// A link failed or works again: all sets are found anew.
+    /// A link failed or works again: all sets are found again.
     pub(crate) fn set_link(&mut self, link: LinkId, is_up: bool) {
         self.is_up[link.index()] = is_up;
         self.distances.clear();
@@ -110,7 +110,7 @@ impl Router {
         self.is_up[link.index()]
     }
 
-    /// After changes: all sets are found anew.
+    /// After changes: all sets are found again.
     pub(crate) fn refresh(&mut self, routes: &mut Vec<Step>) {
         for index in 0..self.sets.len() {
             let PathSet { from, to, queue, is_fixed, .. } = self.sets[index];

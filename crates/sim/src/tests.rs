@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wayleave_roles::IntHop;
-use wayleave_scenarios::{Arrivals, Congestion, Ecn, Ends, FlowSizes, PacketKind, Scenario, Traffic};
+use wayleave_scenarios::{Arrivals, Congestion, Ecn, Ends, FlowSizes, PacketKind, Red, Scenario, Traffic};
 use wayleave_topology::builders::{Cabling, Chain, build};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
@@ -51,7 +51,7 @@ fn random_early_detection_marks_more_the_longer_the_queue_is() {
     let marked = |probability: f64| {
         let mut scenario = Scenario::new("red", network.clone(), Time::from_millis(20));
         let (min, max) = (Bytes::new(20_000), Bytes::new(40_000_000));
-        scenario.switches.ecn = Ecn::Red { min, max, probability, weight: 1.0 }.into();
+        scenario.switches.ecn = Ecn::Red(Red { min, max, probability, weight: 1.0 }).into();
         scenario.transport.congestion = Congestion::dctcp();
         let into = |from: usize| Ends::Pairs(vec![(hosts[from], hosts[2])]);
         let sizes = FlowSizes::Fixed(Bytes::new(2_000_000));

@@ -19,7 +19,7 @@ pub struct Contracts {
 }
 
 /// Which contract of [`Contracts`]: the list, and the index in it.
-pub type Place = (usize, usize);
+pub type ContractIndex = (usize, usize);
 
 impl Contracts {
     /// Reads files in YAML, JSON or CSV; `-` is the standard input.
@@ -64,7 +64,7 @@ impl Contracts {
 
     /// One file's own duplicates are found when it is read; these are those of different files.
     fn check_names(&self) -> Result<(), Error> {
-        let mut seen: HashMap<&str, Place> = HashMap::new();
+        let mut seen: HashMap<&str, ContractIndex> = HashMap::new();
         let mut problems = Vec::new();
         for (place, contract) in self.iter().filter(|_| self.lists.len() > 1) {
             let Some(&(list, index)) = seen.get(contract.name.as_str()) else {
@@ -81,7 +81,7 @@ impl Contracts {
     }
 
     /// Every contract with its place.
-    pub fn iter(&self) -> impl Iterator<Item = (Place, &Contract)> {
+    pub fn iter(&self) -> impl Iterator<Item = (ContractIndex, &Contract)> {
         self.lists.iter().enumerate().flat_map(|(list, contracts)| {
             contracts.contracts().iter().enumerate().map(move |(index, contract)| ((list, index), contract))
         })
@@ -106,7 +106,7 @@ impl Contracts {
     ///
     /// # Errors
     /// If there is none; the nearest name is in the message.
-    pub fn find(&self, name: &str) -> Result<(Place, &Contract), Error> {
+    pub fn find(&self, name: &str) -> Result<(ContractIndex, &Contract), Error> {
         self.iter().find(|(_, contract)| contract.name == name).ok_or_else(|| {
             let near = sentences::nearest(name, self.iter().map(|(_, contract)| contract.name.as_str()));
             let near = near.map_or_else(String::new, |near| format!(", did you mean \"{near}\"?"));
@@ -116,7 +116,7 @@ impl Contracts {
     }
 
     /// Something that was found out about a contract after it was read.
-    pub fn finding(&self, (list, index): Place, field: &str, message: &str) -> Problem {
+    pub fn finding(&self, (list, index): ContractIndex, field: &str, message: &str) -> Problem {
         self.lists[list].finding(index, field, message)
     }
 }

@@ -8,7 +8,7 @@ use wayleave_explain::table::Layout;
 use wayleave_explain::{Before, Explained, ExplanationShape, Refused, look_around, sentences, text};
 use wayleave_formats::Problem;
 
-use crate::contracts::{Contracts, Place};
+use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;
 use crate::network::Network;
 use crate::plan::{Head, PlanOptions, Summary};
@@ -80,7 +80,7 @@ pub fn explain_in(
 fn decide_those_before(
     session: &mut Session,
     contracts: &Contracts,
-    place: Place,
+    place: ContractIndex,
     progress: &mut dyn Progress,
 ) -> Before {
     let before = || contracts.iter().take_while(|(at, _)| *at != place);

@@ -60,7 +60,7 @@ pub mod sim;
 mod tune;
 mod verify;
 
-pub use contracts::{Contracts, Place, read_event_file};
+pub use contracts::{ContractIndex, Contracts, read_event_file};
 pub use demo::{Demo, DemoOptions, Paint, TOPOLOGY as DEMO_TOPOLOGY, USUAL_LIMIT as DEMO_REROUTE, demo};
 pub use error::Error;
 pub use explain::{Explanation, explain, explain_in};

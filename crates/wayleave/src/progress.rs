@@ -62,7 +62,7 @@ pub enum Step<'a> {
         /// Its name.
         method: &'a str,
     },
-    /// A file is of no use and is written anew.
+    /// A file is of no use and is written again.
     Unreadable {
         /// The file.
         file: &'a Path,

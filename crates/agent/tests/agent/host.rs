@@ -212,7 +212,7 @@ fn delays_are_reported_once() {
     assert_eq!((reports.len(), reports[0].packets, reports[0].late, reports[0].worst_ns), (1, 2, 2, 900_000));
     assert_eq!(host.reports(), []);
     fake.kernel().measured = vec![one(4, 4)];
-    assert_eq!(host.reports()[0].late, 4, "counts that have begun anew");
+    assert_eq!(host.reports()[0].late, 4, "counts that have begun again");
 }
 
 /// A host of the suite: its rules go from h1 to h2 over direct links.

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wayleave_roles::ClassId;
 use wayleave_schemes::eyeq::Metered;
-use wayleave_schemes::parley::{Limited, Report, Services, Usage};
+use wayleave_schemes::parley::{Limited, Usage, UsageReport};
+use wayleave_schemes::services::Services;
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::broker::RateList;
 
@@ -102,7 +103,7 @@ impl ReportLine {
     ///
     /// # Errors
     /// [`LineError`].
-    pub fn read(line: &str, services: &Services, now: Time) -> Result<Report, LineError> {
+    pub fn read(line: &str, services: &Services, now: Time) -> Result<UsageReport, LineError> {
         let line: Self = serde_json::from_str(line).map_err(|error| LineError::Json(error.to_string()))?;
         let usage = line.services.iter().map(|(name, counters)| {
             let total = [counters.sent, counters.received].map(Bytes::new);
@@ -122,7 +123,7 @@ impl ReportLine {
             });
             limits.collect::<Result<_, LineError>>()
         });
-        Ok(Report {
+        Ok(UsageReport {
             at: line.at_ns.map_or(now, Time::from_nanos),
             services: usage.collect::<Result<_, LineError>>()?,
             limits: limits.transpose()?,

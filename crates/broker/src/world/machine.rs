@@ -2,7 +2,7 @@
 
 use rand::Rng;
 use wayleave_roles::ClassId;
-use wayleave_schemes::parley::{Limited, Pool, RackBroker, RackPlace, Report, Usage};
+use wayleave_schemes::parley::{Limited, Pool, RackBroker, RackPlace, Usage, UsageReport};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::broker::RateList;
 
@@ -94,7 +94,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn report(&self, shown: Time) -> Report {
+    pub(super) fn report(&self, shown: Time) -> UsageReport {
         let bytes = |nanobits: u128| Bytes::new((nanobits / 8_000_000_000) as u64);
         let services = self.counted.iter().enumerate().map(|(class, counted)| {
             let moved = counted.map(bytes);
@@ -102,7 +102,7 @@ impl Machine {
         });
         let limits = self.limits.iter().enumerate().filter(|(_, limit)| **limit != [None; 2]);
         let limits = limits.map(|(class, &limit)| Limited { class: ClassId(class as u32), limit });
-        Report { at: shown, services: services.collect(), limits: Some(limits.collect()) }
+        UsageReport { at: shown, services: services.collect(), limits: Some(limits.collect()) }
     }
 
     /// Its broker says what services may have.

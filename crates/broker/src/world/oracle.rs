@@ -2,7 +2,8 @@
 
 use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyError, PolicyLevel};
 use wayleave_roles::ClassId;
-use wayleave_schemes::parley::{PoolError, Services};
+use wayleave_schemes::parley::PoolError;
+use wayleave_schemes::services::Services;
 use wayleave_sharing::{NodeId as Node, Shares, Terms, Tree};
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;

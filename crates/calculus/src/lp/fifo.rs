@@ -2,7 +2,7 @@
 //!
 //! Source: Bouillard, "Trade-off between accuracy and tractability of network calculus in FIFO networks", Performance
 //! Evaluation 153, 2022 (the program PLP), after Bouillard and Stea, "Exact worst-case delay in FIFO-multiplexing feed-forward
-//! networks", IEEE/ACM Transactions on Networking 23(5), 2015. Written anew from the model; the differences are below.
+//! networks", IEEE/ACM Transactions on Networking 23(5), 2015. Written again from the model; the differences are below.
 //!
 //! **Unfolding.** The last server of the flow is the root of a tree. The servers from which flows come to a server are its
 //! children: the path of the flow first, then others, nearest first, up to [`MAX_SERVERS`]. Where the tree ends, flows

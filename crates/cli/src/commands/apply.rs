@@ -56,7 +56,7 @@ pub(crate) struct ApplyArgs {
 
 /// Everything that came of it.
 #[derive(Serialize)]
-struct Report {
+struct ApplySummary {
     #[serde(rename = "dryRun")]
     dry_run: bool,
     done: usize,
@@ -102,7 +102,7 @@ impl ApplyArgs {
 
     fn print(&self, items: Vec<Item>) -> Result<Exit, Failure> {
         let refused = items.iter().filter(|item| item.applied.outcome == Outcome::Refused).count();
-        let report = Report { dry_run: self.dry_run, done: items.len() - refused, refused, items };
+        let report = ApplySummary { dry_run: self.dry_run, done: items.len() - refused, refused, items };
         match self.output {
             OutputFormat::Json => show::json(&report)?,
             OutputFormat::Table => self.print_table(&report)?,
@@ -110,7 +110,7 @@ impl ApplyArgs {
         Ok(if refused > 0 { Exit::Refused } else { Exit::Fine })
     }
 
-    fn print_table(&self, report: &Report) -> Result<(), Failure> {
+    fn print_table(&self, report: &ApplySummary) -> Result<(), Failure> {
         let mut refusals = 0;
         let shown = report.items.iter().enumerate().filter(|(index, item)| {
             let is_refused = item.applied.outcome == Outcome::Refused;
@@ -151,7 +151,7 @@ fn row(item: &Item) -> Vec<Cell> {
 }
 
 /// `3 created, 1 unchanged, 2 refused`.
-fn sum_up(report: &Report) -> String {
+fn sum_up(report: &ApplySummary) -> String {
     let words = [
         (Outcome::Created, "created"),
         (Outcome::Changed, "changed"),

@@ -70,7 +70,7 @@ impl Default for Settings {
         Self {
             unmatched: Unmatched::BestEffort,
             window: 1 << 15,
-            // The default of IEEE 802.1CB-2017 is 1000 ms: a sender that begins anew is heard a second later.
+            // The default of IEEE 802.1CB-2017 is 1000 ms: a sender that begins again is heard a second later.
             reset: Time::from_millis(1000),
             measure: None,
             contracts: 4096,

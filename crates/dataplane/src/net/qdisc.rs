@@ -57,7 +57,7 @@ impl PortQdisc {
     ///
     /// # Errors
     /// As [`Self::lines`].
-    pub fn anew(&self, interface: &str) -> Result<Vec<String>, NetError> {
+    pub fn rebuild(&self, interface: &str) -> Result<Vec<String>, NetError> {
         // HTB with the same handle cannot be changed, so what is there gives way to something else first.
         let mut lines = vec![format!("qdisc replace dev {interface} root pfifo")];
         lines.extend(self.lines(interface)?);

@@ -85,7 +85,7 @@ impl SwitchDriver for LinuxSwitch {
             // To give a port the queues that it has would drop the packets in them.
             let is_new = |egress: &&PortQdisc| !there.get(&port.interface).is_some_and(|port| egress.is(port));
             if let Some(egress) = port.egress.as_ref().filter(is_new) {
-                lines.extend(egress.anew(&port.interface)?);
+                lines.extend(egress.rebuild(&port.interface)?);
             }
             lines.extend(attach_ingress(&port.interface, &pinned));
         }

@@ -229,7 +229,7 @@ fn transport(name: &'static str, congestion: &Congestion) -> Result<Seen, Failed
     let run = |senders: &[NodeId]| {
         let mut scenario = Scenario::new(name, network.clone(), DURATION);
         scenario.transport = Transport { congestion: congestion.clone(), ..Transport::default() };
-        scenario.switches.ecn = Ecn::Threshold(THRESHOLD).into();
+        scenario.switches.ecn = Ecn::above(THRESHOLD).into();
         let pairs = Ends::Pairs(senders.iter().map(|&from| (from, hosts[0])).collect());
         let flows = Reliable::new(Arrivals::Once, None);
         // Nobody is a way to hear the probe alone.

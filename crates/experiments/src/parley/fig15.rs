@@ -97,7 +97,7 @@ fn burst(limited: Limited, rounds: u64) -> Result<Scenario, Failed> {
     if let Limited::By(interval) = limited {
         let services = vec![service("rpc", 7001, received(None, Some(LIMIT)))];
         let machine = policy(&network, PolicyLevel::Machine, None, services)?;
-        let shaper = Eyeq { interval: Some(interval), ..Eyeq::default() };
+        let shaper = Eyeq { interval, ..Eyeq::default() };
         run.sharing = Some(Sharing::new(EdgeScheme::Eyeq(shaper), machine));
     }
     let ends = Ends::Pairs(hosts[..3].iter().map(|&from| (from, hosts[3])).collect());

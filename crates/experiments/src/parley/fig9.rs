@@ -95,7 +95,7 @@ fn queue(load: u64, seed: u64, duration: Time) -> Result<Histogram, Failed> {
     scenario.transport = Transport { congestion: Congestion::cubic(), ..Transport::default() };
     scenario.switches.buffering = Buffering::Unlimited;
     let pair = Rate::from_bits_per_second(LINE.bits_per_second() * load / 100 / SENDERS);
-    let limits = StaticLimits { pair: Some(pair), burst: Some(BURST) };
+    let limits = StaticLimits { pair: Some(pair), burst: BURST };
     scenario.sharing = Some(Sharing::new(EdgeScheme::StaticLimits(limits), machine));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut flows: Vec<FlowSpec> = senders

@@ -122,12 +122,12 @@ impl System {
     }
 
     fn sharing(self, machine: Policy, rack: Policy, interval: Time, rack_interval: Time) -> Option<Sharing> {
-        let shaper = Eyeq { interval: Some(interval), ..Eyeq::default() };
+        let shaper = Eyeq { interval, ..Eyeq::default() };
         match self {
             Self::Nothing => None,
             Self::Eyeq | Self::EyeqWithMarks => Some(Sharing::new(EdgeScheme::Eyeq(shaper), machine)),
             Self::Parley | Self::ParleyWithoutMarks => {
-                let parley = Parley { shaper, rack_interval: Some(rack_interval), ..Parley::default() };
+                let parley = Parley { shaper, rack_interval, ..Parley::default() };
                 Some(Sharing { rack: Some(rack), ..Sharing::new(EdgeScheme::Parley(parley), machine) })
             }
         }
@@ -139,7 +139,7 @@ pub(super) fn scenario(name: &str, network: Arc<Network>, duration: Time) -> Sce
     let mut scenario = Scenario::new(name, network, duration);
     scenario.transport =
         Transport { congestion: Congestion::cubic(), min_timeout: MIN_TIMEOUT, ..Transport::default() };
-    scenario.switches.ecn = Ecn::Threshold(ECN).into();
+    scenario.switches.ecn = Ecn::above(ECN).into();
     scenario.switches.buffering = Buffering::Shared { total: BUFFER, alpha: 1.0 };
     scenario
 }

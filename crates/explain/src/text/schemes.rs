@@ -20,11 +20,13 @@ pub(super) fn term(page: &Page<'_>, term: Term) -> (String, Time) {
         Term::Processing(node, time) => (format!("processing in {}", network.node(node).name), time),
         Term::Propagation(link, time) => (format!("propagation on {}", network.link(link).name), time),
         Term::Queue(hop, time) => (sentences::queue(network, hop.link, hop.queue), time),
-        Term::Service(node, time) => (words().unwrap_or_else(|| network.node(node).name.clone()), time),
-        Term::Line(link, time) => (words().unwrap_or_else(|| network.link(link).name.clone()), time),
-        Term::Contention(time) => (words().unwrap_or_else(|| "packets of others".to_owned()), time),
-        Term::Epsilon(time) | Term::Shaper { time, .. } => (words().unwrap_or_default(), time),
         Term::Own(name, time) => (words().unwrap_or_else(|| name.to_owned()), time),
+        Term::OwnOfNode(name, node, time) => {
+            (words().unwrap_or_else(|| format!("{name} of {}", network.node(node).name)), time)
+        }
+        Term::OwnOfLink(name, link, time) => {
+            (words().unwrap_or_else(|| format!("{name} of {}", network.link(link).name)), time)
+        }
     }
 }
 

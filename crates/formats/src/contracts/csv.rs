@@ -6,10 +6,10 @@ use super::Collector;
 use super::list::ContractField;
 use super::terms::{Terms, Text};
 use crate::location::Span;
+use crate::messages::{did_you_mean, nearest, quoted};
 use crate::problem::{ProblemKind, Problems};
 use crate::rows::Rows;
 use crate::source::Source;
-use crate::words::{did_you_mean, nearest, quoted};
 
 const HEADER: &str = "name,from,to,rate,burst,deadline";
 

@@ -4,9 +4,9 @@ use wayleave_contracts::{Contract, Order};
 
 use super::written::Written;
 use crate::location::{Location, Span};
+use crate::messages::quoted;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::Source;
-use crate::words::quoted;
 
 /// A field of a contract in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

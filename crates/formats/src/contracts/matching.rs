@@ -7,9 +7,9 @@ use std::str::FromStr;
 use wayleave_contracts::{Match, Protocol};
 
 use crate::fields::{Fields, Shape};
+use crate::messages::{did_you_mean, nearest, quoted};
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::Node;
-use crate::words::{did_you_mean, nearest, quoted};
 
 pub(crate) const MATCH: Shape = Shape {
     what: "a match",

@@ -27,10 +27,10 @@ use wayleave_topology::Network;
 use crate::document::{self, Kind};
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
+use crate::messages::quoted;
 use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
 use crate::tree::{Node, Value};
-use crate::words::quoted;
 
 pub(crate) const CONTRACTS_SPEC: Shape = Shape { what: "the spec of Contracts", keys: &["contracts"] };
 

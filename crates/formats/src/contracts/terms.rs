@@ -14,10 +14,10 @@ use super::places::{Addressed, Places};
 use super::written::Written;
 use crate::fields::{Fields, Quantity, Shape, quantity};
 use crate::location::Span;
+use crate::messages::{did_you_mean_one_of, quoted};
 use crate::names::{unknown_end, unknown_link, unknown_node};
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
-use crate::words::{did_you_mean_one_of, quoted};
 
 /// The keys of a contract, in order of [`ContractField`].
 pub(crate) const CONTRACT: Shape = Shape {

@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, HashMap};
 use wayleave_topology::NodeKind;
 use wayleave_units::{Bytes, Rate, Time};
 
+use super::coordinates::Coordinates;
 use super::number::{self, DelayUnit, RateUnit};
-use super::places::Place;
 use super::{Attribute, ImportOptions};
 use crate::location::Span;
+use crate::messages::quoted;
 use crate::problem::{ProblemKind, Problems};
-use crate::words::quoted;
 
 /// What an attribute holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) struct Said {
 pub(super) struct Traits<'g> {
     pub(super) label: Option<&'g str>,
     pub(super) kind: Option<NodeKind>,
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<Coordinates>,
 }
 
 /// Numbers without a unit: how many there are, and the first.
@@ -202,7 +202,7 @@ impl<'o> Reader<'o> {
                 self.unread_of_nodes.insert(attribute.key.clone().into_owned());
             }
         }
-        traits.place = longitude.zip(latitude).and_then(|(longitude, latitude)| Place::new(longitude, latitude));
+        traits.place = longitude.zip(latitude).and_then(|(longitude, latitude)| Coordinates::new(longitude, latitude));
         traits
     }
 }

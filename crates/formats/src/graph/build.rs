@@ -12,9 +12,9 @@ use super::names::Names;
 use super::remarks::{about_hosts, about_parts, self_loops, unread};
 use super::{Graph, GraphEdge, GraphEnd, HostRule, ImportOptions, MAX_HOSTS_PER_NODE, Remark};
 use crate::location::Span;
+use crate::messages::{MAX_NAMES, did_you_mean, nearest, quoted};
 use crate::names::differs_by_number_only;
 use crate::problem::{Message, ProblemKind, Problems};
-use crate::words::{MAX_NAMES, did_you_mean, nearest, quoted};
 
 /// How many links may join two nodes in one direction, as in a topology document.
 const MAX_PARALLEL: u32 = 64;

@@ -5,8 +5,8 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::attributes::{Reader, Traits};
 use super::build::Edge;
 use super::{Graph, ImportOptions, Remark};
+use crate::messages::quoted;
 use crate::problem::{Message, ProblemKind, Problems};
-use crate::words::quoted;
 
 /// How many names a message lists.
 const LISTED: usize = 12;

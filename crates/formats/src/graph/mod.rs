@@ -8,10 +8,10 @@
 
 mod attributes;
 mod build;
+mod coordinates;
 mod lines;
 mod names;
 mod number;
-mod places;
 mod remarks;
 mod write;
 
@@ -29,12 +29,12 @@ use crate::containerlab;
 use crate::gml;
 use crate::graphml;
 use crate::location::Span;
+use crate::messages::printable;
 use crate::nodelink;
 use crate::problem::{InputErrors, Problems};
 use crate::source::Source;
 use crate::topology::{Topology, read_topology};
 use crate::tree::{Loader, Node, Value};
-use crate::words::printable;
 
 /// What a person says about a file that does not say it itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Remark;
-use crate::words::quoted;
+use crate::messages::quoted;
 
 /// How many renamings a remark lists.
 const LISTED: usize = 8;

@@ -7,8 +7,8 @@ use wayleave_units::{Rate, Time};
 
 use crate::fields::Quantity;
 use crate::location::Span;
+use crate::messages::quoted;
 use crate::problem::{ProblemKind, Problems};
-use crate::words::quoted;
 
 /// What a rate without a unit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

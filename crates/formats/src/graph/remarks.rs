@@ -5,8 +5,8 @@ use wayleave_topology::{Network, NodeKind};
 use super::attributes::Reader;
 use super::lines::links;
 use super::{Graph, HostRule, Remark};
+use crate::messages::{all_of, quoted};
 use crate::problem::Problems;
-use crate::words::{all_of, quoted};
 
 /// How many names a remark lists.
 const LISTED: usize = 8;

@@ -8,9 +8,9 @@ use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Time};
 
 use crate::columns::{Line, Word, expect_line, lines};
+use crate::messages::quoted;
 use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
-use crate::words::quoted;
 
 /// Reads the flows of an HPCC simulation, sorted by their start (those that start together stay in order).
 ///

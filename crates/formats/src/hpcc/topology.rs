@@ -6,10 +6,10 @@ use wayleave_units::{Rate, Time};
 
 use crate::columns::{Line, Word, expect_line, lines};
 use crate::fields::quantity;
+use crate::messages::quoted;
 use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
 use crate::topology::Topology;
-use crate::words::quoted;
 
 /// The most nodes of a file: its first line must not take all memory.
 const MAX_NODES: u64 = 1_000_000;

@@ -8,9 +8,9 @@ use wayleave_topology::{Network, NodeId, NodeKind};
 use crate::columns::{Line, Word, expect_line, lines};
 use crate::hpcc::{bytes, nanos, node};
 use crate::location::Span;
+use crate::messages::{did_you_mean, nearest, quoted};
 use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
-use crate::words::{did_you_mean, nearest, quoted};
 
 /// Reads the flows of a connection matrix, sorted by their start (those that start together stay in order).
 ///

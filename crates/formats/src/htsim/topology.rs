@@ -13,10 +13,10 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::columns::{Line, lines};
 use crate::location::Span;
+use crate::messages::{did_you_mean, nearest, quoted};
 use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
 use crate::topology::Topology;
-use crate::words::{did_you_mean, nearest, quoted};
 
 /// The keys before the first tier.
 const HEAD: [&str; 3] = ["nodes", "tiers", "podsize"];

@@ -9,10 +9,10 @@ use wayleave_calculus::{ArrivalCurve, RateLatency, Rational, ServiceCurve, Token
 use super::units::{Measure, Units};
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
+use crate::messages::{MAX_NAMES, did_you_mean, did_you_mean_one_of, nearest, quoted};
 use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
 use crate::tree::{Fault, Loader, Node};
-use crate::words::{MAX_NAMES, did_you_mean, did_you_mean_one_of, nearest, quoted};
 
 const ROOT: Shape =
     Shape { what: "an output-port network", keys: &["network", "servers", "flows", "adjacency_matrix"] };

@@ -4,9 +4,9 @@ use wayleave_calculus::Rational;
 use wayleave_calculus::rational::whole;
 
 use crate::fields::Fields;
+use crate::messages::{one_of, quoted};
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::Node;
-use crate::words::{one_of, quoted};
 
 /// What a number measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use wayleave_topology::{Network, NodeId, NodeKind};
 use super::scalars::{refuse_beside, unknown_word};
 use super::vms::Names;
 use crate::fields::Fields;
+use crate::messages::quoted;
 use crate::names::unknown_node;
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
-use crate::words::quoted;
 
 const PATTERNS: [&str; 3] = ["all-to-all", "random", "permutation"];
 

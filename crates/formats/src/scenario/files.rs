@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
+use crate::messages::quoted;
 use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
 use crate::tree::Node;
-use crate::words::quoted;
 
 /// Opens files, each once.
 pub(super) struct Files<'f> {

@@ -66,7 +66,7 @@ pub(crate) use {
     deadline::{DEADLINE, EXPONENTIAL_DEADLINE},
     network::TOPOLOGY,
     outages::{OUTAGE, RECORD},
-    ports::{PORTS, RED, ROUTING, SERVICE, SHARED_BUFFER, WEIGHTED},
+    ports::{MARKING, PORTS, ROUTING, SERVICE, SHARED_BUFFER, WEIGHTED},
     schemes::shape as scheme_shape,
     sharing::{ALSO, EVENT, FAULTS, SCHEME, SHARING},
     sizes::SIZES,
@@ -272,6 +272,6 @@ fn report(
     let mark = problems.mark();
     problems.report(ProblemKind::Impossible, path::locate(spec, &path), || error.to_string());
     if let ScenarioError::Traffic { name, .. } = error {
-        problems.explain_since(mark, || format!("traffic {}", crate::words::quoted(name)));
+        problems.explain_since(mark, || format!("traffic {}", crate::messages::quoted(name)));
     }
 }

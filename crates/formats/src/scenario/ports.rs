@@ -1,23 +1,25 @@
 //! How ports work, how packets are spread over paths, and switches with one service for all ports.
 
 use wayleave_scenarios::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Routing, SharedService};
+use wayleave_schemes::red;
+use wayleave_schemes::switches::SWITCHES;
 use wayleave_schemes::transports::PATHS;
 use wayleave_topology::{Network, NodeId, NodeKind};
-use wayleave_units::{Bytes, Time};
+use wayleave_units::Time;
 
 use super::scalars::{flag, number, queue, refuse_beside, small, unknown_word};
 use super::schemes::{self, Choice};
 use crate::fields::{Fields, Shape};
+use crate::messages::{MAX_NAMES, did_you_mean, nearest, quoted, shortened};
 use crate::names::differs_by_number_only;
 use crate::problem::{Message, ProblemKind, Problems};
 use crate::tree::{Node, Value};
-use crate::words::{MAX_NAMES, did_you_mean, nearest, quoted, shortened};
 
 pub(crate) const PORTS: Shape =
     Shape { what: "the behaviour of ports", keys: &["discipline", "buffer", "ecn", "telemetry"] };
 pub(crate) const WEIGHTED: Shape = Shape { what: "a discipline", keys: &["deficitRoundRobin", "strict", "weighted"] };
 pub(crate) const SHARED_BUFFER: Shape = Shape { what: "a buffer", keys: &["shared", "alpha"] };
-pub(crate) const RED: Shape = Shape { what: "random early detection", keys: &["min", "max", "probability", "weight"] };
+pub(crate) const MARKING: Choice = Choice { what: "marking", word: "marking", all: SWITCHES };
 pub(crate) const ROUTING: Choice = Choice { what: "a routing", word: "routing", all: PATHS };
 pub(crate) const SERVICE: Shape = Shape { what: "a shared service", keys: &["switch", "rate", "processing", "buffer"] };
 
@@ -110,22 +112,22 @@ fn read_port_ecn(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PortEcn
     queues.into_iter().collect::<Option<_>>().map(PortEcn::PerQueue)
 }
 
+/// A scheme with its parameters. The parameters of random early detection may stand there without its name, and a size
+/// is a threshold.
 fn read_ecn(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Option<Ecn>> {
-    match node.value {
-        Value::Mapping(_) => read_red(node, problems).map(Some),
-        _ if node.text() == Some("none") => Some(None),
-        _ => node.quantity(problems).map(|threshold| Some(Ecn::Threshold(threshold))),
-    }
-}
-
-fn read_red(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Ecn> {
-    let fields = Fields::read(node, &RED, problems)?;
-    fields.require_all(["min", "max", "probability"], problems);
-    let min: Option<Bytes> = fields.get("min").and_then(|node| node.quantity(problems));
-    let max: Option<Bytes> = fields.get("max").and_then(|node| node.quantity(problems));
-    let probability = fields.get("probability").and_then(|node| number(node, problems));
-    let weight = fields.get("weight").map_or(Some(1.0), |node| number(node, problems));
-    Some(Ecn::Red { min: min?, max: max?, probability: probability?, weight: weight? })
+    let is_scheme = |key: Option<&str>| {
+        key.is_some_and(|key| SWITCHES.iter().any(|scheme| key == scheme.name || key == schemes::camel(scheme.name)))
+    };
+    let (scheme, given) = match &node.value {
+        Value::Mapping(entries) if !entries.iter().any(|entry| is_scheme(entry.key.text())) => {
+            (&red::DESCRIPTOR, schemes::read_parameters(node, &red::DESCRIPTOR, None, problems)?)
+        }
+        Value::Mapping(_) => schemes::read(node, &MARKING, None, problems)?,
+        _ if node.text() == Some("none") => return Some(None),
+        _ if is_scheme(node.text()) => schemes::read(node, &MARKING, None, problems)?,
+        _ => return node.quantity(problems).map(|size| Some(Ecn::above(size))),
+    };
+    Ecn::of(scheme.name, &given).map(Some)
 }
 
 /// Reads how packets are spread over paths.

@@ -1,9 +1,9 @@
 //! Values that only scenarios have: fractions, switches, and mappings of which one key is given.
 
 use crate::fields::Fields;
+use crate::messages::{all_of, did_you_mean_one_of, one_of, quoted};
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::Node;
-use crate::words::{all_of, did_you_mean_one_of, one_of, quoted};
 
 /// A number that need not be whole.
 pub(super) fn number(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<f64> {

@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use wayleave_roles::{Descriptor, Kind, Parameter};
 
-use super::ports::ROUTING;
+use super::ports::{MARKING, ROUTING};
 use super::schemes::{Choice, camel, only};
 use super::sharing::SCHEME;
 use super::transport::CONGESTION;
@@ -25,10 +25,11 @@ fn written(is_wanted: impl Fn(&Descriptor) -> bool) -> String {
     let of = |choice: &Choice| -> Vec<&'static Descriptor> {
         choice.all.iter().copied().filter(|scheme| is_wanted(scheme)).collect()
     };
-    let (routings, controls, hosts) = (of(&ROUTING), of(&CONGESTION), of(&SCHEME));
-    schema.choose(&["properties", "spec", "properties", "routing"], &["$defs", "routing"], &routings);
-    schema.choose(&["$defs", "congestion"], &["$defs", "fixed-window"], &controls);
-    schema.choose(&["$defs", "sharing", "properties", "scheme"], &["$defs", "scheme"], &hosts);
+    let (routings, controls, hosts, markings) = (of(&ROUTING), of(&CONGESTION), of(&SCHEME), of(&MARKING));
+    schema.choose(&["properties", "spec", "properties", "routing"], &["$defs", "routing"], &routings, &[]);
+    schema.choose(&["$defs", "congestion"], &["$defs", "fixed-window"], &controls, &[]);
+    schema.choose(&["$defs", "sharing", "properties", "scheme"], &["$defs", "scheme"], &hosts, &[]);
+    schema.choose(&["$defs", "ecn"], &["$defs", "marking"], &markings, &["none"]);
     match serde_json::to_string_pretty(&schema) {
         Ok(text) => text + "\n",
         Err(_) => TEXT.to_owned(),
@@ -90,10 +91,12 @@ impl Json {
         }
     }
 
-    /// Writes which schemes can be chosen: by name at `place`, by their parameters in the definition `mapping`.
-    fn choose(&mut self, place: &[&str], mapping: &[&str], schemes: &[&'static Descriptor]) {
+    /// Writes which schemes can be chosen: by name at `place`, by their parameters in the definition `mapping`. What stands
+    /// for no scheme is `absent`.
+    fn choose(&mut self, place: &[&str], mapping: &[&str], schemes: &[&'static Descriptor], absent: &[&str]) {
         let needs_nothing = |scheme: &&&Descriptor| scheme.parameters.iter().all(|one| one.example.is_empty());
-        let names = schemes.iter().filter(needs_nothing).map(|scheme| Self::text(scheme.name)).collect();
+        let names = schemes.iter().filter(needs_nothing).map(|scheme| Self::text(scheme.name));
+        let names = absent.iter().map(|word| Self::text(*word)).chain(names).collect();
         if let Self::List(ways) = self.under(place).at("oneOf")
             && let Some(words) = ways.first_mut()
         {
@@ -288,7 +291,7 @@ mod tests {
     #[test]
     fn a_scheme_that_is_added_is_in_the_schema() {
         let all = scenario_schema();
-        for choice in [&CONGESTION, &ROUTING, &SCHEME] {
+        for choice in [&CONGESTION, &ROUTING, &SCHEME, &MARKING] {
             for scheme in choice.all {
                 assert!(all.contains(&format!("\"{}\"", scheme.name)), "{}", scheme.name);
                 for parameter in scheme.parameters {

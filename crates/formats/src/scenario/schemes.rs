@@ -109,7 +109,7 @@ pub(super) fn read(
 }
 
 /// Reads the parameters of a scheme.
-fn read_parameters(
+pub(super) fn read_parameters(
     node: &Node<'_>,
     scheme: &'static Descriptor,
     network: Option<&Network>,

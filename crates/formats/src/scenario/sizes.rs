@@ -6,10 +6,10 @@ use wayleave_units::Bytes;
 use super::files::Files;
 use super::scalars::{exactly_one, number};
 use crate::fields::{Fields, Shape};
+use crate::messages::{did_you_mean, nearest, quoted};
 use crate::problem::{ProblemKind, Problems};
 use crate::sizes::read_flow_sizes;
 use crate::tree::{Node, Value};
-use crate::words::{did_you_mean, nearest, quoted};
 
 pub(crate) const SIZES: Shape = Shape { what: "flow sizes", keys: &["uniform", "exponential", "cdf", "points"] };
 

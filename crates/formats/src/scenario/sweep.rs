@@ -3,9 +3,9 @@
 use super::path::{self, Blocked};
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
+use crate::messages::{quoted, shortened};
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
-use crate::words::{quoted, shortened};
 
 pub(crate) const SWEEP: Shape = Shape { what: "a sweep", keys: &["seeds", "vary"] };
 

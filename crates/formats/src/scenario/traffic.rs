@@ -15,9 +15,9 @@ use super::workload::{self, What};
 use crate::contracts::{hop, text_of};
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
+use crate::messages::quoted;
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::Node;
-use crate::words::quoted;
 
 pub(crate) const TRAFFIC: Shape = Shape {
     what: "a traffic",

@@ -11,9 +11,9 @@ use super::Topology;
 use super::explicit::{read_cabling, read_rate};
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
+use crate::messages::{did_you_mean, nearest, one_of, quoted};
 use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Entry, Node, Value};
-use crate::words::{did_you_mean, nearest, one_of, quoted};
 
 /// The keys of one builder: its own, and those that all have but testbeds.
 macro_rules! builder {

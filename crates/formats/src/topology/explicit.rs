@@ -11,10 +11,10 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::port::{self, Keys};
 use crate::fields::{Fields, Shape};
 use crate::location::Span;
+use crate::messages::{MAX_NAMES, did_you_mean, did_you_mean_one_of, nearest, quoted};
 use crate::names::differs_by_number_only;
 use crate::problem::{Message, ProblemKind, Problems};
 use crate::tree::Node;
-use crate::words::{MAX_NAMES, did_you_mean, did_you_mean_one_of, nearest, quoted};
 
 pub(crate) const DEFAULTS: Shape = Shape {
     what: "defaults",

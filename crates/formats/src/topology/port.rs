@@ -60,7 +60,7 @@ fn usual_buffer(owner: NodeKind, count: usize) -> Bytes {
 
 /// The port that a mapping describes; `inherited` is what it has where the mapping says nothing.
 ///
-/// A mapping that gives a count begins anew: it inherits neither buffers nor budgets, which belong to another count.
+/// A mapping that gives a count begins again: it inherits neither buffers nor budgets, which belong to another count.
 pub(super) fn read(
     fields: &Fields<'_, '_>,
     keys: Keys,

@@ -7,7 +7,7 @@ use wayleave_formats::{Source, beside, parse_builder, read_scenario, write_topol
 use wayleave_scenarios::{
     Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, Element, Endpoint, Ends,
     Eyeq, FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Pacing, PacketKind, Parley, Period, Phase, PortEcn,
-    Reliable, Routing, Rpc, Scenario, Schedule, Server, SharingChange, Traffic, Transport, Workload,
+    Red, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharingChange, Traffic, Transport, Workload,
 };
 use wayleave_schemes::{flowlet, presto};
 use wayleave_topology::NodeId;
@@ -63,7 +63,7 @@ fn every_field_of_a_scenario_can_be_written() {
     assert_eq!((scenario.duration, scenario.warmup), (millis(20), millis(2)));
     assert_eq!(scenario.switches.discipline, Discipline::DeficitRoundRobin { weights: vec![8, 4, 2, 1] });
     assert_eq!(scenario.switches.buffering, Buffering::Shared { total: Bytes::new(4_000_000), alpha: 1.0 });
-    assert_eq!(scenario.switches.ecn, Ecn::Threshold(Bytes::new(90_000)).into());
+    assert_eq!(scenario.switches.ecn, Ecn::above(Bytes::new(90_000)).into());
     assert!(scenario.switches.telemetry && !scenario.hosts.telemetry);
     assert_eq!(scenario.hosts.buffering, Buffering::Unlimited);
     let service = scenario.shared_services[0];
@@ -82,8 +82,8 @@ fn every_field_of_a_scenario_can_be_written() {
     assert_eq!((scenario.outages[3].change, scenario.outages[4].change), (Change::Works, Change::FailsSilently));
     assert_eq!(scenario.hosts.discipline, Discipline::StrictOverWeighted { strict: 1, weights: vec![2, 1, 1] });
     let (min, max) = (Bytes::new(30_000), Bytes::new(90_000));
-    let red = Ecn::Red { min, max, probability: 0.1, weight: 1.0 };
-    let queues = vec![None, Some(Ecn::Threshold(max)), None, Some(red)];
+    let red = Ecn::Red(Red { min, max, probability: 0.1, weight: 1.0 });
+    let queues = vec![None, Some(Ecn::above(max)), None, Some(red)];
     assert_eq!(scenario.hosts.ecn, PortEcn::PerQueue(queues));
 }
 
@@ -260,7 +260,13 @@ fn ports_and_routing_have_short_forms() {
     assert_eq!(smallest, Discipline::SmallestRemainingFirst);
     let red = with("hosts: { ecn: { min: 10kB, max: 30kB, probability: 0.1 } }").hosts.ecn.clone();
     let (min, max) = (Bytes::new(10_000), Bytes::new(30_000));
-    assert_eq!(red, Ecn::Red { min, max, probability: 0.1, weight: 1.0 }.into());
+    assert_eq!(red, Ecn::Red(Red { min, max, probability: 0.1, weight: 1.0 }).into());
+    assert_eq!(with("hosts: { ecn: { red: { min: 10kB, max: 30kB, probability: 0.1 } } }").hosts.ecn, red);
+    let above: PortEcn = Ecn::above(Bytes::new(9_000)).into();
+    for threshold in ["9kB", "{ threshold: 9kB }", "[{ threshold: { size: 9kB } }]"] {
+        let ecn = with(&format!("hosts: {{ ecn: {threshold} }}")).hosts.ecn.clone();
+        assert_eq!(ecn.of(0), above.of(0), "{threshold}");
+    }
     assert_eq!(with("transport: dctcp").transport.congestion, Congestion::dctcp());
     let services = with("sharedServices: [ { switch: all, rate: 1Gbit, buffer: 9kB } ]").shared_services.clone();
     assert_eq!(services.len(), 1);
@@ -338,7 +344,7 @@ fn a_path_finds_names_with_dots_and_adds_keys_that_are_not_there() {
     let spec = SPEC.replacen("10ms", sweep, 1).replace("{ name: a,", "{ name: a, sizes: 1B }, { name: a.b,");
     let scenario = &read(&spec).unwrap_or_else(|errors| panic!("{errors}")).runs[0].scenario;
     assert_eq!(scenario.traffic.iter().map(|traffic| traffic.queue).collect::<Vec<_>>(), [None, Some(2)]);
-    assert_eq!(scenario.hosts.ecn, Ecn::Threshold(Bytes::new(9000)).into());
+    assert_eq!(scenario.hosts.ecn, Ecn::above(Bytes::new(9000)).into());
 }
 
 #[test]
@@ -396,21 +402,21 @@ fn sharing_is_read_as_it_stands() {
     let sharing = scenario.sharing.as_ref().unwrap();
     let EdgeScheme::Parley(parley) = &sharing.scheme else { panic!("{:?}", sharing.scheme) };
     let shaper = Eyeq {
-        interval: Some(Time::from_micros(500)),
-        alpha_percent: Some(25),
-        sample: Some(Bytes::new(20_000)),
-        receive_percent: Some(80),
-        pair_burst: Some(Bytes::new(1_000)),
-        class_burst: Some(Bytes::new(2_000)),
+        interval: Time::from_micros(500),
+        alpha_percent: 25,
+        sample: Bytes::new(20_000),
+        receive_percent: 80,
+        pair_burst: Bytes::new(1_000),
+        class_burst: Bytes::new(2_000),
         bursts: vec![("a".to_owned(), Bytes::new(3_000))],
         sender_weights: vec![("a".to_owned(), 4)],
     };
     let expected = Parley {
         shaper,
-        rack_interval: Some(Time::from_millis(10)),
+        rack_interval: Time::from_millis(10),
         fabric_interval: Some(Time::from_millis(20)),
-        heavy_in_rack: Some(Rate::from_mbit(1)),
-        heavy_in_fabric: Some(Rate::from_mbit(2)),
+        heavy_in_rack: Rate::from_mbit(1),
+        heavy_in_fabric: Rate::from_mbit(2),
         fabric_broker: FabricBrokerAt::Host(host("h2")),
     };
     assert_eq!(parley, &expected);

@@ -290,6 +290,16 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
             "10ms\n  switches: { ecn: { min: 30kB, max: 40kB, probability: 0 } }",
             &["6:20 a probability of 0: above 0 and up to 1 is accepted"],
         ),
+        (
+            "10ms",
+            "10ms\n  switches: { ecn: threshold }",
+            &["6:20 a marking threshold needs a size: write `{ threshold: 97kB }`"],
+        ),
+        (
+            "10ms",
+            "10ms\n  switches: { ecn: { min: 30kB } }",
+            &["6:20 random early detection needs the keys \"max\" and \"probability\""],
+        ),
         ("10ms", "10ms\n  switches: { telemetry: on }", &["6:26 \"on\" is not accepted: true or false is expected"]),
         ("10ms", "10ms\n  routing: flowlet", &["6:12 a flowlet needs a value: write `{ flowlet: 50us }`"]),
         (
@@ -368,7 +378,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
             "10ms\n  sweep: { seeds: 1..5000, vary: { warmup: [0ms, 1ms, 2ms] } }",
             &["6:10 this sweep has 15000 runs: at most 10000 are accepted"],
         ),
-    ] as [(&str, &str, &[&str]); 47]
+    ] as [(&str, &str, &[&str]); 49]
     {
         assert!(SPEC.contains(old), "{old}");
         assert_eq!(said(read(&SPEC.replacen(old, new, 1))), expected, "{new}");

@@ -28,7 +28,8 @@ fn every_toy_is_named_on_one_line_outside_of_its_folder() {
         (rest == "mod.rs" && folder.starts_with("toy_")).then(|| folder.to_owned())
     };
     let toys: Vec<String> = files.iter().filter_map(folder).collect();
-    assert_eq!(toys.len(), 3, "an admission scheme, a transport and a host scheme: {toys:?}");
+    let kinds = "an admission scheme, a transport, two host schemes, one with brokers, and a marking";
+    assert_eq!(toys.len(), 5, "{kinds}: {toys:?}");
     for toy in toys {
         let found = mentions(&files, &toy);
         assert!(matches!(found[..], [(path, _)] if path == "crates/schemes/src/list.rs"), "{toy}: {found:?}");

@@ -157,19 +157,16 @@ pub enum PortError {
     NoBuffer,
     /// Dynamic threshold: alpha is not above zero, or no number.
     Alpha(f64),
-    /// Random early detection: `min` is not below `max`.
-    RedOrder {
-        /// The lower threshold.
-        min: Bytes,
-        /// The upper threshold.
-        max: Bytes,
-    },
-    /// Random early detection: a value outside (0, 1].
-    RedShare {
-        /// `probability` or `weight`.
+    /// Parameters of a marking scheme that do not fit together.
+    EcnConflict(String),
+    /// A parameter of a marking scheme out of its range.
+    Ecn {
+        /// Its key.
         key: &'static str,
         /// Its value.
-        value: f64,
+        value: String,
+        /// What is accepted.
+        range: String,
     },
 }
 
@@ -321,7 +318,7 @@ pub enum TrafficError {
     OfferOfRequests,
     /// Flows without end that begin again and again.
     Endless,
-    /// Pairs that are drawn anew, where every pair has its own arrivals.
+    /// Pairs that are drawn again, where every pair has its own arrivals.
     RandomPairs,
     /// A load or a rate of arrivals out of range.
     Arrivals {
@@ -387,7 +384,7 @@ impl PortError {
         match self {
             Self::Weights { .. } | Self::ZeroWeight { .. } => "discipline",
             Self::NoBuffer | Self::Alpha(_) => "buffer",
-            Self::Marks { .. } | Self::RedOrder { .. } | Self::RedShare { .. } => "ecn",
+            Self::Marks { .. } | Self::EcnConflict(_) | Self::Ecn { .. } => "ecn",
         }
     }
 }
@@ -441,10 +438,8 @@ impl fmt::Display for PortError {
             Self::ZeroWeight { queue } => write!(f, "queue {queue} has a weight of 0: at least 1 is expected"),
             Self::NoBuffer => write!(f, "a buffer of 0B holds no packet"),
             Self::Alpha(alpha) => write!(f, "an alpha of {alpha}: a number above 0 is expected, such as 1"),
-            Self::RedOrder { min, max } => {
-                write!(f, "marks begin at {min} and are certain at {max}: the first has to be the smaller one")
-            }
-            Self::RedShare { key, value } => write!(f, "a {key} of {value}: above 0 and up to 1 is accepted"),
+            Self::EcnConflict(conflict) => f.write_str(conflict),
+            Self::Ecn { key, value, range } => write!(f, "a {key} of {value}: {range} is accepted"),
         }
     }
 }

@@ -21,29 +21,28 @@ pub(super) fn check(ports: &PortBehaviour, of: NodeKind, network: &Network) -> R
         Buffering::AsBuilt | Buffering::EachQueue(_) | Buffering::Unlimited | Buffering::Shared { .. } => {}
     }
     match &ports.ecn {
-        PortEcn::Same(ecn) => check_ecn(*ecn),
+        PortEcn::Same(ecn) => check_ecn(ecn.as_ref()),
         PortEcn::PerQueue(queues) => {
             let is_single = ports.discipline.has_one_queue();
             let marks = queues.len();
             if let Some((link, queues)) = other_than(marks, is_single, of, network) {
                 return Err(PortError::Marks { link, queues, marks });
             }
-            queues.iter().try_for_each(|&ecn| check_ecn(ecn))
+            queues.iter().try_for_each(|ecn| check_ecn(ecn.as_ref()))
         }
     }
 }
 
-fn check_ecn(ecn: Option<Ecn>) -> Result<(), PortError> {
-    let Some(Ecn::Red { min, max, probability, weight }) = ecn else { return Ok(()) };
-    if min >= max {
-        return Err(PortError::RedOrder { min, max });
+fn check_ecn(ecn: Option<&Ecn>) -> Result<(), PortError> {
+    let Some(ecn) = ecn else { return Ok(()) };
+    if let Some(conflict) = ecn.conflict() {
+        return Err(PortError::EcnConflict(conflict));
     }
-    for (key, value) in [("probability", probability), ("weight", weight)] {
-        if !(value > 0.0 && value <= 1.0) {
-            return Err(PortError::RedShare { key, value });
-        }
-    }
-    Ok(())
+    ecn.check().map_err(|(parameter, value)| PortError::Ecn {
+        key: parameter.key,
+        value: value.to_string(),
+        range: parameter.kind.range(),
+    })
 }
 
 /// Every queue below the strict ones has a weight.

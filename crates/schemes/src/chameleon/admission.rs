@@ -6,11 +6,11 @@ use wayleave_ledger::{Ledger, LedgerError, Model};
 use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_topology::{FlowId, Network, Route};
 
-use super::reroute::{self, Rerouter, Room};
+use super::reroute::{self, Rerouter};
 use super::{Moves, Params, Routing};
 use crate::costs::{DelayCost, HopCost};
 use crate::placement::Placement;
-use crate::protection::{self, Copies};
+use crate::protection::{self, Copies, RouteWithMoves};
 use crate::routing::{Found, Query};
 use crate::standing::stands_on_its_placement;
 
@@ -93,7 +93,7 @@ impl Admission for Chameleon {
     }
 
     fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
-        // Moves that were kept for terms that fail could take the room of the old ones.
+        // Moves that were kept for terms that fail could take what the old ones had.
         let params = self.params.rolling_back();
         let rerouter = &mut self.rerouter;
         self.placement.change(flow, |placement| embed(placement, rerouter, &params, request))
@@ -105,8 +105,8 @@ impl Admission for Chameleon {
             let copies = protect(&mut self.placement, &mut self.rerouter, &params, request);
             return copies.map(|copies| copies.undo(&mut self.placement)).is_ok();
         }
-        let room = find_room(&mut self.placement, &mut self.rerouter, &params, request);
-        room.map(|room| self.placement.undo_moves(room.moved)).is_ok()
+        let found = find_route(&mut self.placement, &mut self.rerouter, &params, request);
+        found.map(|found| self.placement.undo_moves(found.moved)).is_ok()
     }
 }
 
@@ -121,34 +121,34 @@ fn embed(
         let copies = protect(placement, rerouter, params, request)?;
         return copies.decide(placement).ok_or(Refusal::Disconnected);
     }
-    match find_room(placement, rerouter, params, request) {
-        Ok(room) => Ok(reroute::reserve(placement, request, room)),
+    match find_route(placement, rerouter, params, request) {
+        Ok(found) => Ok(reroute::reserve(placement, request, found)),
         Err(Some(refusal)) => Err(refusal),
         Err(None) => Err(placement.diagnose(&Query::of(request))),
     }
 }
 
 /// Where the request fits, with flows moved out of its way; on failure the reason, where it is known already.
-fn find_room(
+fn find_route(
     placement: &mut Placement,
     rerouter: &mut Rerouter,
     params: &Params,
     request: &Request,
-) -> Result<Room, Option<Refusal>> {
+) -> Result<RouteWithMoves, Option<Refusal>> {
     let query = Query::of(request);
-    let unmoved = |found| Room { found, moved: Vec::new() };
+    let unmoved = |found| RouteWithMoves { found, moved: Vec::new() };
     if let Some(pinned) = &request.route {
         return placement.check(&query, pinned).map(unmoved).map_err(Some);
     }
-    if let Some(found) = unmoved_room(placement, params, &query) {
+    if let Some(found) = unmoved_route(placement, params, &query) {
         return Ok(unmoved(found));
     }
-    let room = params.rerouting.and_then(|how| rerouter.make_room(placement, how, params.routing, &query));
-    room.ok_or(None)
+    let moving = params.rerouting.and_then(|how| rerouter.make_way(placement, how, params.routing, &query));
+    moving.ok_or(None)
 }
 
 /// Where a query fits as things are.
-fn unmoved_room(placement: &mut Placement, params: &Params, query: &Query) -> Option<Found> {
+fn unmoved_route(placement: &mut Placement, params: &Params, query: &Query) -> Option<Found> {
     if let Some(found) = route(placement, params.routing, query) {
         return Some(found);
     }
@@ -165,9 +165,9 @@ fn protect(
     params: &Params,
     request: &Request,
 ) -> Result<Copies, Refusal> {
-    let unmoved = |found| protection::Room { found, moved: Vec::new() };
+    let unmoved = |found| RouteWithMoves { found, moved: Vec::new() };
     let found = protection::one_by_one(placement, request, |placement, query| {
-        unmoved_room(placement, params, query).map(unmoved)
+        unmoved_route(placement, params, query).map(unmoved)
     });
     let refusal = match found {
         Ok(copies) => return Ok(copies),
@@ -182,9 +182,8 @@ fn protect(
         return Err(refusal);
     };
     let moving = protection::one_by_one(placement, request, |placement, query| {
-        let room = |Room { found, moved }| protection::Room { found, moved };
-        let as_is = unmoved_room(placement, params, query).map(unmoved);
-        as_is.or_else(|| rerouter.make_room(placement, how, params.routing, query).map(room))
+        let as_is = unmoved_route(placement, params, query).map(unmoved);
+        as_is.or_else(|| rerouter.make_way(placement, how, params.routing, query))
     });
     moving.map_err(|_| refusal)
 }

@@ -29,7 +29,7 @@
 //! - Budgets of queue counts other than 2, 4 and 8 are subsets of the eight (the paper's rule that more queues offer a
 //!   superset of the delays); one queue gets 0.1 ms.
 //! - Among rerouting candidates that share equally many links the least recently placed comes first, and a flow that
-//!   was moved counts as placed anew, as in the published implementation; the paper does not say.
+//!   was moved counts as placed again, as in the published implementation; the paper does not say.
 //! - Fig. 6, line 6: the paper raises the cost of all queues on the shortest paths of the NEW flow; the published
 //!   implementation takes those of the flow to be MOVED. Both: [`Penalised`]; the paper's is the default.
 //! - The new route of a moved flow is found by label setting over the raised cost with the deadline, with one label a
@@ -76,6 +76,9 @@ impl Described for Chameleon {
 }
 
 impl AdmissionScheme for Chameleon {
+    const KEEPS_QUEUES: bool = true;
+    const PLACES_DISJOINT_ROUTES: bool = true;
+
     fn build(setup: &Setup<'_>, settings: Settings) -> Result<Self, BuildError> {
         let params = settings.params(setup.defaults)?;
         Self::new(setup.network.clone(), setup.model, params).map_err(BuildError::invalid)

@@ -11,6 +11,7 @@ use super::admission::route;
 use super::{Moves, Penalised, Rerouting, Routing, Search, Sort};
 use crate::costs::Cost;
 use crate::placement::{Moved, Placement};
+use crate::protection::RouteWithMoves;
 use crate::routing::{Found, Query};
 
 /// The memory of the search for candidates.
@@ -53,13 +54,13 @@ impl Rerouter {
     }
 
     /// Moves candidates, one after another, until the request fits; `None` if the list ends first.
-    pub(super) fn make_room(
+    pub(super) fn make_way(
         &mut self,
         placement: &mut Placement,
         how: Rerouting,
         routing: Routing,
         query: &Query,
-    ) -> Option<Room> {
+    ) -> Option<RouteWithMoves> {
         let network = placement.network().clone();
         let mut shortest = self.shortest_path_links(&network, query.from, query.to);
         // Where no route can go, nobody is in the way.
@@ -77,11 +78,11 @@ impl Rerouter {
                 continue;
             }
             if let Some(found) = route(placement, routing, query) {
-                return Some(Room { found, moved });
+                return Some(RouteWithMoves { found, moved });
             }
         }
         if let Some(found) = tighten(placement, how, routing, query, &mut moved) {
-            return Some(Room { found, moved });
+            return Some(RouteWithMoves { found, moved });
         }
         if how.moves == Moves::RolledBack {
             placement.undo_moves(moved);
@@ -258,14 +259,8 @@ impl Costs {
     }
 }
 
-/// Room that was made: where the request goes, and what was moved for it, with the reservations that were left.
-pub(super) struct Room {
-    pub(super) found: Found,
-    pub(super) moved: Vec<Moved>,
-}
-
-/// Reserves the room.
-pub(super) fn reserve(placement: &mut Placement, request: &Request, room: Room) -> Decision {
-    let moved = room.moved.into_iter().map(Move::from).collect();
-    Decision { moved, ..placement.reserve(request, room.found) }
+/// Reserves the route, with the moves that it needs.
+pub(super) fn reserve(placement: &mut Placement, request: &Request, found: RouteWithMoves) -> Decision {
+    let moved = found.moved.into_iter().map(Move::from).collect();
+    Decision { moved, ..placement.reserve(request, found.found) }
 }

@@ -9,7 +9,7 @@
 //! | `RecovSeqNum` | the highest number accepted |
 //! | `frerSeqRcvyHistoryLength`, `SequenceHistory` | [`Filter::new`]'s `window`, one bit a number |
 //! | `RecovSeqSpace` | 65,536: numbers are of 16 bits |
-//! | `frerSeqRcvyResetMSec`, `TakeAny` | `reset`: after so long without an accepted packet any number begins anew |
+//! | `frerSeqRcvyResetMSec`, `TakeAny` | `reset`: after so long without an accepted packet any number begins again |
 //! | `frerCpsSeqRcvyPassedPackets`, `DiscardedPackets`, `OutOfOrderPackets`, `RoguePackets` | [`Counts`] |
 //!
 //! [`window`] says how long the history has to be: a copy that is late by the difference of two routes' delays must not have
@@ -46,7 +46,7 @@ pub struct Counts {
     pub out_of_order: u64,
     /// Packets whose number lay outside of the window.
     pub rogue: u64,
-    /// How often any number was accepted anew.
+    /// How often any number was accepted again.
     pub resets: u64,
 }
 
@@ -82,7 +82,7 @@ enum State {
 
 impl Filter {
     /// A filter that remembers `window` numbers, from [`MIN_WINDOW`] to [`MAX_WINDOW`] (it is brought in between), and
-    /// begins anew when nothing was accepted for `reset`.
+    /// begins again when nothing was accepted for `reset`.
     pub fn new(window: u16, reset: Time) -> Self {
         let window = window.clamp(MIN_WINDOW, MAX_WINDOW);
         // A power of two divides the space of numbers, so that a ring goes on where numbers begin again.

@@ -73,7 +73,7 @@ impl ElasticSwitch {
         }
     }
 
-    /// Hoses are divided anew, and both ends of every pair are told.
+    /// Hoses are divided again, and both ends of every pair are told.
     pub(super) fn partition_all(&mut self, now: Time, act: &mut impl FnMut(Action<'_>)) {
         let Clock::Running { since } = self.partitions else { return };
         let elapsed = now.saturating_sub(since);

@@ -51,6 +51,7 @@ pub use params::Params;
 use rate::RateAllocation;
 pub use settings::Settings;
 
+use crate::brokers::NoBroker;
 use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost, UDP};
 
 /// Messages hold two rates, or a count and a flag.
@@ -73,6 +74,8 @@ impl Described for ElasticSwitch {
 }
 
 impl HostScheme for ElasticSwitch {
+    type Broker = NoBroker<Message>;
+
     fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
         Ok(Self::new(setup.line.transmit, settings.params()))
     }
@@ -104,7 +107,7 @@ pub enum Message {
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// Hoses are divided anew.
+    /// Hoses are divided again.
     Partition,
     /// Rates grow; receivers tell of congestion.
     Rates,

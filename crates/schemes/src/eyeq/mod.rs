@@ -69,6 +69,7 @@ pub use params::{Line, MeterParams, Params, Staleness};
 pub use settings::Settings;
 use side::{Side, least, terms};
 
+use crate::brokers::NoBroker;
 use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost};
 
 /// What EyeQ says of itself.
@@ -90,6 +91,8 @@ impl Described for Eyeq {
 impl HostScheme for Eyeq {
     const HAS_PARTS: bool = true;
     const HAS_INTERVAL: bool = true;
+
+    type Broker = NoBroker<Feedback>;
 
     fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
         Self::new(setup.line, settings.params(setup)).map_err(NoHost::because)
@@ -135,9 +138,9 @@ pub struct Usage {
     pub received: Bytes,
 }
 
-/// How a class stands.
+/// The limits of a class, as they are now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct ClassState {
     /// The rate of its root limiter.
     pub transmit_limit: Option<Rate>,
     /// C of its meter.
@@ -161,7 +164,7 @@ pub type Action<'a> = HostAction<'a, Feedback, Timer>;
 /// let terms = HostInput::ClassSet { class, transmit: limited, receive: Share::BEST_EFFORT };
 /// shaper.on(Time::ZERO, terms, &mut |action| limits += matches!(action, HostAction::SetBucket { .. }) as u32);
 /// assert_eq!(limits, 1);
-/// assert_eq!(shaper.standing(class).unwrap().receive_capacity, Rate::from_gbit(9));
+/// assert_eq!(shaper.class_state(class).unwrap().receive_capacity, Rate::from_gbit(9));
 /// # Ok::<(), wayleave_sharing::TreeError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -217,9 +220,9 @@ impl Eyeq {
     }
 
     /// How a class stands; `None` if it has never been here.
-    pub fn standing(&self, class: ClassId) -> Option<Standing> {
+    pub fn class_state(&self, class: ClassId) -> Option<ClassState> {
         let class = &self.classes[*self.places.get(&class)?];
-        Some(Standing {
+        Some(ClassState {
             transmit_limit: class.transmit.bucket.map(|bucket| bucket.rate),
             receive_capacity: class.receive.meter.capacity(),
             sender_rate: class.receive.meter.rate(),

@@ -10,25 +10,25 @@ use crate::edges::HostSetup;
 const SIZE: Kind = Kind::Bytes { least: Bytes::ZERO, most: Bytes::MAX };
 
 params! {
-    /// What is said of EyeQ. What is `None` or empty is as in [`Params`].
+    /// What is said of EyeQ. Defaults are those of [`Params`].
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
         /// T, in which arrivals are measured.
-        pub interval: Option<Time> = None, "interval", Kind::TIME, "Parley, Table 1: T", { default: "200us" };
+        pub interval: Time = Params::default().interval, "interval", Kind::TIME, "Parley, Table 1: T";
         /// Of the control equation, in steps of 0.01.
-        pub alpha_percent: Option<u8> = None, "alpha", Kind::Hundredths { least: 1, most: 100 },
-            "Parley, Table 1: alpha", { default: "0.5" };
+        pub alpha_percent: u8 = MeterParams::default().alpha_percent, "alpha", Kind::Hundredths { least: 1, most: 100 },
+            "Parley, Table 1: alpha";
         /// One message for so much that a class receives.
-        pub sample: Option<Bytes> = None, "sample", Kind::BYTES, "Parley, 3.2.1", { default: "10kB" };
+        pub sample: Bytes = Params::default().sample, "sample", Kind::BYTES, "Parley, 3.2.1";
         /// How much of a line the meters share out.
-        pub receive_percent: Option<u8> = None, "receivePercent", Kind::Percent { least: 1, most: 100 },
-            "EyeQ's released program: 9 of 10 Gbit/s", { default: "90" };
+        pub receive_percent: u8 = Params::default().receive_percent, "receivePercent",
+            Kind::Percent { least: 1, most: 100 }, "EyeQ's released program: 9 of 10 Gbit/s";
         /// Of the limiter of a pair.
-        pub pair_burst: Option<Bytes> = None, "pairBurst", Kind::BYTES, "Parley, 4: the limiters of Fig. 9",
-            { default: "64kB" };
+        pub pair_burst: Bytes = Params::default().pair_burst, "pairBurst", Kind::BYTES,
+            "Parley, 4: the limiters of Fig. 9";
         /// Of the limiter of a class.
-        pub class_burst: Option<Bytes> = None, "classBurst", Kind::BYTES, "as of a pair; Parley, 7, says when more",
-            { default: "64kB" };
+        pub class_burst: Bytes = Params::default().class_burst, "classBurst", Kind::BYTES,
+            "as of a pair; Parley, 7, says when more";
         /// Other bursts for what single services send.
         pub bursts: Vec<(String, Bytes)> = Vec::new(), "bursts", Kind::ByService(&SIZE), "Parley, section 7";
         /// The weights of services as senders.
@@ -45,15 +45,12 @@ impl Settings {
         let class = |service: usize| services.class_at(policy, Some(service));
         let parent = |service: usize| Some((class(service), class(policy.parent(service)?)));
         Params {
-            meter: MeterParams {
-                alpha_percent: self.alpha_percent.unwrap_or(usual.meter.alpha_percent),
-                ..usual.meter
-            },
-            interval: self.interval.unwrap_or(usual.interval),
-            sample: self.sample.unwrap_or(usual.sample),
-            receive_percent: self.receive_percent.unwrap_or(usual.receive_percent),
-            pair_burst: self.pair_burst.unwrap_or(usual.pair_burst),
-            class_burst: self.class_burst.unwrap_or(usual.class_burst),
+            meter: MeterParams { alpha_percent: self.alpha_percent, ..usual.meter },
+            interval: self.interval,
+            sample: self.sample,
+            receive_percent: self.receive_percent,
+            pair_burst: self.pair_burst,
+            class_burst: self.class_burst,
             class_bursts: named(&self.bursts, setup),
             sender_weights: named(&self.sender_weights, setup),
             parents: (0..policy.services().len()).filter_map(parent).collect(),

@@ -49,7 +49,7 @@ impl Side {
         self.capacity
     }
 
-    /// Builds the tree of these classes anew; nobody wants anything. A class that has parts gets a leaf of its own
+    /// Builds the tree of these classes again; nobody wants anything. A class that has parts gets a leaf of its own
     /// beside them, with the default terms. A minimum that does not fit beside the others counts as none.
     pub(super) fn rebuild(&mut self, classes: &[(ClassId, Terms)], parents: &[(ClassId, ClassId)]) {
         let Ok(tree) = Tree::new(Terms::default()) else { return };

@@ -7,7 +7,8 @@ use wayleave_roles::{Admission, Allocated, Decision, Handover, Refusal, Request,
 use wayleave_topology::{FlowId, Hop, LinkId, Network, NodeId, NodeKind, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
-use super::{Allocation, AllocationError, Model, Share, explanation};
+use super::explanation::{self, LINE, SERVICE};
+use super::{Allocation, AllocationError, Model, Share};
 use crate::book::{self, Book, Bookkeeper, Entry};
 use crate::explanation::Section;
 use crate::placement::Placement;
@@ -148,7 +149,7 @@ impl Loko {
         }
         let most = self.params.model.largest_packet;
         if let Some(frame) = request.max_frame.filter(|&frame| frame > most) {
-            return Err(Refusal::Packet { frame, most });
+            return Err(Refusal::PacketTooLarge { frame, most });
         }
         if let Some(pinned) = &request.route {
             return self.along(pinned.clone(), request);
@@ -178,11 +179,11 @@ impl Loko {
                 bursts.push(burst);
             }
             if self.params.counting == Counting::Sound {
-                let delay: Time = self.of_hop(hop).map(time).sum();
+                let delay: Time = self.of_hop(hop).map(|term| term.time()).sum();
                 burst += request.rate * delay;
             }
         }
-        let bound = self.terms_of(&route).map(time).sum();
+        let bound = self.terms_of(&route).map(|term| term.time()).sum();
         if bound > request.deadline {
             return Err(Refusal::TooSlow { route, bound, deadline: request.deadline });
         }
@@ -216,18 +217,18 @@ impl Loko {
     fn of_hop(&self, hop: Hop) -> impl Iterator<Item = Term> + use<> {
         let link = self.network.link(hop.link);
         let is_switch = self.is_switch(hop);
-        let service = Some(Term::Service(link.from, self.allocation.delay)).filter(|_| is_switch);
+        let service = Some(Term::OwnOfNode(SERVICE, link.from, self.allocation.delay)).filter(|_| is_switch);
         // Everything that the first switch accepts of a host's bursts may come at once; behind a service packets come one by one.
         let ahead = if is_switch { self.params.model.largest_packet } else { self.allocation.burst };
         let line = Amount::from(ahead).time_at(link.rate).unwrap_or(Time::MAX);
         let node = self.network.node(link.from);
         let own = [
             Term::Processing(link.from, node.processing + node.jitter),
-            Term::Line(hop.link, line),
+            Term::OwnOfLink(LINE, hop.link, line),
             Term::Propagation(hop.link, link.propagation),
         ];
         let is_sound = self.params.counting == Counting::Sound;
-        let own = own.into_iter().filter(move |&term| is_sound && time(term) > Time::ZERO);
+        let own = own.into_iter().filter(move |&term| is_sound && term.time() > Time::ZERO);
         service.into_iter().chain(own)
     }
 
@@ -280,14 +281,6 @@ impl Loko {
                 (self.network.link(link).from, Some(link), held)
             }
         })
-    }
-}
-
-/// How long a term of Loko is.
-fn time(term: Term) -> Time {
-    match term {
-        Term::Processing(_, time) | Term::Propagation(_, time) | Term::Line(_, time) | Term::Service(_, time) => time,
-        _ => Time::ZERO,
     }
 }
 

@@ -8,6 +8,12 @@ use super::Loko;
 use crate::explanation::{Rows, Section};
 use crate::standing::{Standing, Term};
 
+/// The term of a switch's service, its D, in reports.
+pub(super) const SERVICE: &str = "service";
+
+/// The term of what a line takes for all that can come at once, in reports.
+pub(super) const LINE: &str = "line";
+
 /// Why it refuses.
 pub(super) fn refusal(network: &Network, refusal: &Refusal) -> Option<String> {
     if let Refusal::Allocation { switch, limit, .. } = refusal {
@@ -38,8 +44,10 @@ fn allocation(network: &Network, switch: NodeId, limit: &Allocated) -> String {
 
 pub(super) fn term(network: &Network, term: Term) -> Option<String> {
     match term {
-        Term::Service(node, _) => Some(format!("service of {}, with all that it accepts", network.node(node).name)),
-        Term::Line(link, _) => Some(format!("line {}", network.link(link).name)),
+        Term::OwnOfNode(SERVICE, node, _) => {
+            Some(format!("service of {}, with all that it accepts", network.node(node).name))
+        }
+        Term::OwnOfLink(LINE, link, _) => Some(format!("line {}", network.link(link).name)),
         _ => None,
     }
 }

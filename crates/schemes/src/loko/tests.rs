@@ -191,7 +191,7 @@ fn the_sound_guarantee_counts_lines_and_the_growth_of_bursts() {
     let slow = Request { deadline: Time::from_millis(5), ..request("h1", "h6", 10, 306) };
     assert!(matches!(loko.admit(&slow), Err(Refusal::TooSlow { bound, .. }) if bound == decision.bound));
     let large = Request { max_frame: Some(Bytes::new(307)), ..request("h1", "h6", 10, 306) };
-    assert_eq!(loko.admit(&large), Err(Refusal::Packet { frame: Bytes::new(307), most: Bytes::new(306) }));
+    assert_eq!(loko.admit(&large), Err(Refusal::PacketTooLarge { frame: Bytes::new(307), most: Bytes::new(306) }));
 }
 
 #[test]

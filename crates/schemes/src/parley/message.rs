@@ -12,7 +12,7 @@ pub enum Message {
     /// From a receiver to a sender (3.2.1).
     Feedback(Feedback),
     /// From a machine to its own rack broker, which runs on the same machine.
-    Report(Report),
+    Report(UsageReport),
     /// Between brokers, and from a rack broker to its machine.
     Rates(RateList),
 }
@@ -31,7 +31,7 @@ impl Message {
 
 /// What a machine has sent and received until now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct UsageReport {
     /// When, by the machine's clock. Only differences count.
     pub at: Time,
     /// Of each service that ever sent or received; who is not listed counts as before.

@@ -53,6 +53,7 @@
 //!   from there.
 
 mod above;
+mod brokers;
 mod fabric;
 mod ignored;
 mod message;
@@ -60,23 +61,23 @@ mod own;
 mod params;
 mod pool;
 mod rack;
-mod services;
 mod settings;
 mod shaper;
 
+pub use brokers::ParleyBroker;
 pub use fabric::FabricBroker;
 pub use ignored::Ignored;
-pub use message::{Limited, Message, Report, Usage};
+pub use message::{Limited, Message, Usage, UsageReport};
 pub use params::Params;
 pub use pool::{Pool, PoolError};
 pub use rack::{RackBroker, RackPlace};
-pub use services::{Policies, Services, TooManyServices};
 pub use settings::{FabricBrokerAt, Settings};
 pub use shaper::{Shaper, ShaperPlace, Timer};
 
 use wayleave_roles::{Described, Descriptor, Parameters, Role};
 use wayleave_units::Time;
 
+use crate::brokers::{BrokerNetwork, BrokerSeat, BrokerSetup};
 use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost, UDP};
 
 /// What Parley says of itself.
@@ -103,11 +104,23 @@ impl HostScheme for Shaper {
     const HAS_INTERVAL: bool = true;
     const HAS_BROKERS: bool = true;
 
+    type Broker = ParleyBroker;
+
     fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
         let params = settings.params();
         let phase = (setup.phase)(params.rack_interval);
-        let place = ShaperPlace { broker: setup.broker, rack: setup.rack.to_vec(), epoch: setup.epoch, phase };
+        // Every host that takes part has one.
+        let broker = setup.brokers.of(setup.node).ok_or_else(|| NoHost::because("the host has no broker"))?;
+        let place = ShaperPlace { broker, rack: setup.rack.to_vec(), epoch: setup.epoch, phase };
         Self::new(setup.line, settings.shaper.params(setup), params, place).map_err(NoHost::because)
+    }
+
+    fn brokers(around: &BrokerNetwork<'_>, settings: &Settings) -> Vec<BrokerSeat> {
+        brokers::seats(around, settings)
+    }
+
+    fn broker(setup: &BrokerSetup<'_>, settings: &Settings) -> Option<ParleyBroker> {
+        ParleyBroker::new(setup, settings.params())
     }
 
     fn set_interval(&mut self, interval: Time) {

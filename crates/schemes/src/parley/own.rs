@@ -5,7 +5,7 @@ use wayleave_roles::ClassId;
 use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::message::{Limited, Report, Usage};
+use super::message::{Limited, Usage, UsageReport};
 use crate::eyeq::Metered;
 
 /// A machine's services as its own broker sees them.
@@ -54,7 +54,7 @@ impl Own {
     }
 
     /// A report. Whether demands are known now: a first one tells where counters stand and no more.
-    pub(super) fn observe(&mut self, now: Time, report: &Report) -> bool {
+    pub(super) fn observe(&mut self, now: Time, report: &UsageReport) -> bool {
         let Some(last) = self.at else {
             self.begin(report);
             return false;
@@ -140,7 +140,7 @@ impl Own {
         }
     }
 
-    fn begin(&mut self, report: &Report) {
+    fn begin(&mut self, report: &UsageReport) {
         for service in &mut self.services {
             service.counted = [Count::default(); 2];
             service.metered = Metered::default();
@@ -154,7 +154,7 @@ impl Own {
         self.at = Some(report.at);
     }
 
-    fn has_restarted(&self, report: &Report) -> bool {
+    fn has_restarted(&self, report: &UsageReport) -> bool {
         report.services.iter().any(|usage| {
             let before = self.services.get(usage.class.index()).map(|service| service.counted);
             let pairs = before.into_iter().flatten().zip(counts(usage));

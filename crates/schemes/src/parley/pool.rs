@@ -8,7 +8,7 @@ use wayleave_sharing::{NodeId as Node, Terms, Tree, TreeError};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, WallTime};
 
-use super::services::{Policies, Services};
+use crate::services::{Policies, Services};
 
 /// Who shares a contention point. It does not change while brokers work; other terms are another pool.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use wayleave_wire::broker::{MAX_DATAGRAM, RateList, ServiceRates, Subject, round
 
 use super::above::Above;
 use super::ignored::Ignored;
-use super::message::{Message, Report};
+use super::message::{Message, UsageReport};
 use super::own::Own;
 use super::params::Params;
 use super::pool::Pool;
@@ -135,7 +135,7 @@ impl RackBroker {
     }
 
     /// Its machine says what it used: the time to say, compute and tell everything.
-    fn on_report(&mut self, now: Time, report: &Report, act: &mut Act<'_>) {
+    fn on_report(&mut self, now: Time, report: &UsageReport, act: &mut Act<'_>) {
         let is_known = self.own.observe(now, report);
         self.forget_silent(now);
         if !is_known {

@@ -8,21 +8,21 @@ use super::Params;
 use crate::eyeq;
 
 params! {
-    /// What is said of Parley. What is `None` is as in [`Params`].
+    /// What is said of Parley. Defaults are those of [`Params::PUBLISHED`].
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Settings {
         /// The machines'.
         pub shaper: eyeq::Settings = eyeq::Settings::default(), "shaper", Kind::Scheme(&eyeq::DESCRIPTOR), "Table 1",
             { default: "" };
         /// T_rack.
-        pub rack_interval: Option<Time> = None, "rackInterval", Kind::TIME, "Table 1",
-            { default: "1s", note: "The other intervals and time-outs of brokers keep their ratio to it." };
+        pub rack_interval: Time = Params::PUBLISHED.rack_interval, "rackInterval", Kind::TIME, "Table 1",
+            { note: "The other intervals and time-outs of brokers keep their ratio to it." };
         /// T_fabric alone.
         pub fabric_interval: Option<Time> = None, "fabricInterval", Kind::TIME, "Table 1: 10s, ten times T_rack";
         /// What uses less in a rack is not told one by one.
-        pub heavy_in_rack: Option<Rate> = None, "heavyInRack", Kind::ANY_RATE, "section 3.3", { default: "100Mbit" };
+        pub heavy_in_rack: Rate = Params::PUBLISHED.heavy_in_rack, "heavyInRack", Kind::ANY_RATE, "section 3.3";
         /// What uses less in the fabric is not told one by one.
-        pub heavy_in_fabric: Option<Rate> = None, "heavyInFabric", Kind::ANY_RATE, "section 3.3", { default: "1Gbit" };
+        pub heavy_in_fabric: Rate = Params::PUBLISHED.heavy_in_fabric, "heavyInFabric", Kind::ANY_RATE, "section 3.3";
         /// The host of the fabric broker.
         pub fabric_broker: FabricBrokerAt = FabricBrokerAt::default(), "fabricBroker", Kind::Host, "ours",
             { note: "If absent it is outside of the network, 100us away." };
@@ -65,12 +65,11 @@ impl Setting for FabricBrokerAt {
 impl Settings {
     /// The parameters of brokers and of shapers beside EyeQ's.
     pub fn params(&self) -> Params {
-        let usual = Params::PUBLISHED;
-        let scaled = self.rack_interval.map_or(usual, |interval| usual.every(interval));
+        let scaled = Params::PUBLISHED.every(self.rack_interval);
         Params {
             fabric_interval: self.fabric_interval.unwrap_or(scaled.fabric_interval),
-            heavy_in_rack: self.heavy_in_rack.unwrap_or(usual.heavy_in_rack),
-            heavy_in_fabric: self.heavy_in_fabric.unwrap_or(usual.heavy_in_fabric),
+            heavy_in_rack: self.heavy_in_rack,
+            heavy_in_fabric: self.heavy_in_fabric,
             ..scaled
         }
     }

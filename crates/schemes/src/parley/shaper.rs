@@ -7,7 +7,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::broker::{RateList, Subject};
 
-use super::message::{Limited, Message, Report, Usage};
+use super::message::{Limited, Message, Usage, UsageReport};
 use super::params::Params;
 use crate::eyeq::{self, Eyeq, Line};
 
@@ -154,7 +154,7 @@ impl Shaper {
             usage.metered = self.eyeq.metered(usage.class).unwrap_or_default();
         }
         let limits = Some(self.limits.clone().into_boxed_slice());
-        let report = Report { at: now, services: self.usage.clone().into_boxed_slice(), limits };
+        let report = UsageReport { at: now, services: self.usage.clone().into_boxed_slice(), limits };
         act(HostAction::Send { to: Peer::Broker(self.place.broker), message: Message::Report(report) });
         act(HostAction::Arm { at: now + self.params.rack_interval, timer: Timer::Report });
     }

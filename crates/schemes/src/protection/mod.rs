@@ -18,7 +18,7 @@
 //! - Removing paths one by one can run into a trap: the first path takes what two others would need. Then paths are chosen
 //!   together (successive shortest paths with unit capacities, after Suurballe, "Disjoint paths in a network", 1974, and
 //!   Bhandari, "Survivable networks", 1999), and the best queues are found on each of them. If a link of one of them lets the
-//!   flow in nowhere, it is left out and they are chosen anew, `MAX_CHOICES` times. That is still incomplete: paths of least
+//!   flow in nowhere, it is left out and they are chosen again, `MAX_CHOICES` times. That is still incomplete: paths of least
 //!   sum need not be those that all meet the deadline (to find these is NP-hard), and the order of the copies can matter.
 //! - Flows are moved out of the way as for other requests, but whatever [`crate::chameleon::Moves`] says a refusal
 //!   takes everything back. The copies themselves are not moved later: a route that is disjoint today could be lost.
@@ -28,11 +28,11 @@ mod place;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use place::{Copies, Room, along_disjoint_paths, one_by_one};
+pub(crate) use place::{Copies, RouteWithMoves, along_disjoint_paths, one_by_one};
 
 use wayleave_topology::{Element, LinkId, Network, NodeId, Route};
 
-/// How often disjoint paths are chosen anew without the links that let the flow in nowhere.
+/// How often disjoint paths are chosen again without the links that let the flow in nowhere.
 const MAX_CHOICES: usize = 8;
 
 /// What the routes of a protected request have in common, in the order of the first: a failure of these is not survived.

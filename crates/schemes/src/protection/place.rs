@@ -12,8 +12,8 @@ use crate::placement::{Moved, Placement};
 use crate::routing::{Found, Query};
 use crate::survey::{PathOutcome, best_of_path};
 
-/// Where a copy fits, and what was moved for it, with the reservations that were left.
-pub(crate) struct Room {
+/// Where a request or a copy of it fits, and what was moved for it, with the reservations that were left.
+pub(crate) struct RouteWithMoves {
     pub(crate) found: Found,
     pub(crate) moved: Vec<Moved>,
 }
@@ -30,7 +30,7 @@ struct Placed {
 }
 
 impl Copies {
-    fn add(&mut self, placement: &mut Placement, request: &Request, Room { found, moved }: Room) {
+    fn add(&mut self, placement: &mut Placement, request: &Request, RouteWithMoves { found, moved }: RouteWithMoves) {
         let flow = placement.reserve_copy(request, found.route.clone());
         self.placed.push(Placed { flow, found, moved });
     }
@@ -66,7 +66,7 @@ impl Copies {
 pub(crate) fn one_by_one(
     placement: &mut Placement,
     request: &Request,
-    mut find: impl FnMut(&mut Placement, &Query) -> Option<Room>,
+    mut find: impl FnMut(&mut Placement, &Query) -> Option<RouteWithMoves>,
 ) -> Result<Copies, usize> {
     let network = placement.network().clone();
     let detached = Detached::of(&network, request.from, request.to);
@@ -137,7 +137,7 @@ fn fill(
     let mut copies = Copies { placed: Vec::new() };
     for path in paths {
         match on_path(placement, query, path) {
-            Ok(found) => copies.add(placement, request, Room { found, moved: Vec::new() }),
+            Ok(found) => copies.add(placement, request, RouteWithMoves { found, moved: Vec::new() }),
             Err(refusal) => return (copies, Some(refusal)),
         }
     }

@@ -8,7 +8,8 @@ use wayleave_roles::{Admission, Binding, Decision, Handover, Refusal, Request, V
 use wayleave_topology::{FlowId, Hop, LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{Epoch, Params, Reading, explanation};
+use super::explanation::{self, CONTENTION, EPSILON, SHAPER};
+use super::{Epoch, Params, Reading};
 use crate::book::{self, Book, Bookkeeper, Entry};
 use crate::ecmp::PerFlow;
 use crate::explanation::Section;
@@ -114,18 +115,18 @@ impl Qjump {
         }
         let route = self.route(request)?;
         if let Some(frame) = request.max_frame.filter(|&frame| frame > self.params.packet) {
-            return Err(Refusal::Packet { frame, most: self.params.packet });
+            return Err(Refusal::PacketTooLarge { frame, most: self.params.packet });
         }
         let takes = self.synchronised_round(&route);
         let epoch = self.epoch.length();
         if takes > epoch {
-            return Err(Refusal::ShortEpoch { takes, epoch });
+            return Err(Refusal::ShortRound { takes, round: epoch });
         }
         let unit = self.epoch.unit();
         let several = request.rate.bits_per_second().div_ceil(unit.bits_per_second().max(1)).max(1);
         let shares = match self.params.reading {
             Reading::Refused if request.rate > unit => {
-                return Err(Refusal::UnitRate { asked: request.rate, unit });
+                return Err(Refusal::RateCap { asked: request.rate, most: unit });
             }
             Reading::Refused | Reading::Flat => 1,
             Reading::Charged => several,
@@ -134,7 +135,7 @@ impl Qjump {
         let epochs = request.burst.get().div_ceil(an_epoch).max(1);
         let bound = times(epoch, epochs);
         if bound > request.deadline {
-            return Err(Refusal::Epochs { epochs, bound, deadline: request.deadline });
+            return Err(Refusal::Rounds { rounds: epochs, bound, deadline: request.deadline });
         }
         if shares > self.shares_left() {
             return Err(Refusal::Shares { asked: shares, left: self.shares_left(), all: self.shares() });
@@ -280,9 +281,9 @@ impl Standing for Qjump {
         let Some(entry) = self.book.get(flow) else { return Vec::new() };
         let mut terms = Vec::new();
         if let Some(epochs) = entry.more.epochs.checked_sub(1).filter(|&epochs| epochs > 0) {
-            terms.push(Term::Shaper { epochs, time: times(self.epoch.length(), epochs) });
+            terms.push(Term::Own(SHAPER, times(self.epoch.length(), epochs)));
         }
-        terms.extend([Term::Contention(self.epoch.contention()), Term::Epsilon(self.epoch.epsilon())]);
+        terms.extend([Term::Own(CONTENTION, self.epoch.contention()), Term::Own(EPSILON, self.epoch.epsilon())]);
         terms
     }
 

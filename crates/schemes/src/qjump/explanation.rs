@@ -8,33 +8,42 @@ use super::{Level, Qjump};
 use crate::explanation::Section;
 use crate::standing::{Standing, Term};
 
+/// The term of `2 n P / R`, what all applications together can put in a packet's way, in reports.
+pub(super) const CONTENTION: &str = "contention";
+
+/// The term of the cumulative processing on the way, in reports.
+pub(super) const EPSILON: &str = "epsilon";
+
+/// The term of the network epochs for which the shaper may keep a burst waiting, in reports.
+pub(super) const SHAPER: &str = "shaper";
+
 /// Why it refuses.
 pub(super) fn refusal(refusal: &Refusal) -> Option<String> {
     let words = match refusal {
-        Refusal::UnitRate { asked, unit } => {
+        Refusal::RateCap { asked, most: unit } => {
             format!("one packet an epoch is {}, and {} would be needed", unit.down(), asked.up())
         }
-        Refusal::Epochs { epochs: 1, bound, deadline } => {
+        Refusal::Rounds { rounds: 1, bound, deadline } => {
             format!("a network epoch is {}, longer than the deadline {deadline}", bound.up())
         }
-        Refusal::Epochs { epochs, bound, deadline } => {
+        Refusal::Rounds { rounds, bound, deadline } => {
             let bound = bound.up();
-            format!("a burst of {epochs} packets takes as many epochs, {bound}, longer than the deadline {deadline}")
+            format!("a burst of {rounds} packets takes as many epochs, {bound}, longer than the deadline {deadline}")
         }
         Refusal::Shares { asked: 1, all, .. } => format!("all {all} shares of the epoch are taken (--qjump-n)"),
         Refusal::Shares { asked, left, all } => {
             format!("{asked} shares of the epoch would be needed, and {left} of {all} are left (--qjump-n)")
         }
-        Refusal::Packet { frame, most } => {
+        Refusal::PacketTooLarge { frame, most } => {
             format!(
                 "the contract's largest frame, {frame} on the wire, is above the largest packet, {most} (--qjump-packet, --loko-scenario)"
             )
         }
-        Refusal::ShortEpoch { takes, epoch } => format!(
+        Refusal::ShortRound { takes, round } => format!(
             "if every application sends a packet at once, it takes up to {} to get through, and an epoch is {} \
              (a larger --qjump-n or --qjump-epsilon helps)",
             takes.up(),
-            epoch.down()
+            round.down()
         ),
         _ => return None,
     };
@@ -44,12 +53,13 @@ pub(super) fn refusal(refusal: &Refusal) -> Option<String> {
 /// `2 n P / R` with its values, and how long a burst is in the shaper.
 pub(super) fn term(qjump: &Qjump, term: Term) -> Option<String> {
     match term {
-        Term::Contention(_) => {
+        Term::Own(CONTENTION, _) => {
             let (params, rate) = (qjump.params(), qjump.epoch().rate());
             Some(format!("2 n P / R, with n = {}, P = {}, R = {rate}", params.applications, params.packet))
         }
-        Term::Epsilon(_) => Some("epsilon, the processing on the way".to_owned()),
-        Term::Shaper { epochs, .. } => {
+        Term::Own(EPSILON, _) => Some("epsilon, the processing on the way".to_owned()),
+        Term::Own(SHAPER, time) => {
+            let epochs = time.as_nanos() / qjump.epoch().length().as_nanos().max(1);
             let plural = if epochs == 1 { "" } else { "s" };
             Some(format!("{epochs} epoch{plural} in the shaper before the last packet"))
         }
@@ -69,7 +79,7 @@ pub(super) fn admitted(qjump: &Qjump, request: &Request, flow: FlowId) -> Sectio
 
 /// What is left, and the level that would let a refused rate through.
 pub(super) fn refused(qjump: &Qjump, refusal: &Refusal) -> Section {
-    let sentence = if let Refusal::UnitRate { asked, .. } = refusal {
+    let sentence = if let Refusal::RateCap { asked, .. } = refusal {
         let Level { factor, limit, .. } = qjump.epoch().level_for(*asked);
         let limit = limit.map_or_else(|| "any rate".to_owned(), |limit| limit.down());
         Some(format!("A level with throughput factor {factor} lets {limit} through, and bounds no latency."))

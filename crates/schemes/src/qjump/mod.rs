@@ -33,7 +33,7 @@
 //! Deviations:
 //! - The formula leaves out that switches store every packet before they forward it, and that a frame of lower priority is
 //!   finished first. Where all of that for one packet of each application takes longer than an epoch, the promise would be
-//!   wrong, and the request is refused ([`wayleave_roles::Refusal::ShortEpoch`]). It matters for n close to the number of hops.
+//!   wrong, and the request is refused ([`wayleave_roles::Refusal::ShortRound`]). It matters for n close to the number of hops.
 //! - Nothing is said of buffers. A queue that could have to hold more than it can (two packets of every share on it) refuses.
 //! - Only level f = 1 keeps a deadline, so only that level admits contracts. The others are computed, and named to whoever is
 //!   refused for his rate.

@@ -84,9 +84,9 @@ fn chameleons_two_examples_of_needless_refusals_are_refused() {
     let mut qjump = Qjump::new(Arc::new(fast.unwrap()), Model::default(), params);
     let soon = qjump.admit(&request(Rate::from_mbit(1), 300, Time::from_micros(50))).unwrap_err();
     let (bound, deadline) = (Time::from_nanos(80_800), Time::from_micros(50));
-    assert_eq!(soon, Refusal::Epochs { epochs: 1, bound, deadline });
+    assert_eq!(soon, Refusal::Rounds { rounds: 1, bound, deadline });
     let much = qjump.admit(&request(Rate::from_mbit(50), 300, Time::from_millis(1))).unwrap_err();
-    assert_eq!(much, Refusal::UnitRate { asked: Rate::from_mbit(50), unit: Rate::from_bits_per_second(29_702_970) });
+    assert_eq!(much, Refusal::RateCap { asked: Rate::from_mbit(50), most: Rate::from_bits_per_second(29_702_970) });
     assert_eq!([soon.reason(), much.reason()], [Reason::Latency, Reason::Rate]);
     // "the system will accept only 160 flows"
     let modest = request(Rate::from_mbit(3), 300, Time::from_micros(772));
@@ -104,7 +104,7 @@ fn a_rate_above_the_unit_is_refused_charged_or_held_to_the_unit() {
         (decision.map(|flow| qjump.held(flow).unwrap().demand.rate), qjump.shares_left())
     };
     let unit = qjump(Params::default()).epoch().unit();
-    assert_eq!(of(Reading::Refused), (Err(Refusal::UnitRate { asked: Rate::from_mbit(100), unit }), 32));
+    assert_eq!(of(Reading::Refused), (Err(Refusal::RateCap { asked: Rate::from_mbit(100), most: unit }), 32));
     // 100 / 15.5 is between 6 and 7.
     assert_eq!(of(Reading::Charged), (Ok(Rate::from_mbit(100)), 25));
     assert_eq!(of(Reading::Flat), (Ok(unit), 31));
@@ -115,7 +115,7 @@ fn a_burst_of_several_packets_takes_as_many_epochs() {
     let mut qjump = qjump(Params { reading: Reading::Charged, ..Params::default() });
     let bound = |qjump: &mut Qjump, rate, burst| {
         let decision = qjump.admit(&request(rate, burst, Time::from_millis(10))).unwrap();
-        let terms: Time = qjump.terms(decision.flow).iter().map(|term| time_of(*term)).sum();
+        let terms: Time = qjump.terms(decision.flow).iter().map(Term::time).sum();
         assert_eq!(terms, decision.bound);
         (decision.bound, qjump.held(decision.flow).unwrap().released)
     };
@@ -127,14 +127,7 @@ fn a_burst_of_several_packets_takes_as_many_epochs() {
     assert_eq!(bound(&mut qjump, Rate::from_mbit(20), 5000), (one * 2, one));
     let late = request(Rate::from_mbit(1), 5000, Time::from_millis(3));
     let (bound, deadline) = (one * 4, Time::from_millis(3));
-    assert_eq!(qjump.admit(&late), Err(Refusal::Epochs { epochs: 4, bound, deadline }));
-}
-
-fn time_of(term: Term) -> Time {
-    match term {
-        Term::Contention(time) | Term::Epsilon(time) | Term::Shaper { time, .. } => time,
-        other => panic!("QJump has no {other:?}"),
-    }
+    assert_eq!(qjump.admit(&late), Err(Refusal::Rounds { rounds: 4, bound, deadline }));
 }
 
 #[test]
@@ -165,7 +158,7 @@ fn packets_and_pinned_routes_are_held_to_what_was_fixed() {
     let mut qjump = qjump(Params::default());
     let large = Request { max_frame: Some(Bytes::new(1562)), ..small() };
     let refusal = qjump.admit(&large).unwrap_err();
-    assert_eq!(refusal, Refusal::Packet { frame: Bytes::new(1562), most: Bytes::new(1500) });
+    assert_eq!(refusal, Refusal::PacketTooLarge { frame: Bytes::new(1562), most: Bytes::new(1500) });
     assert_eq!(refusal.reason(), Reason::Policy);
     let route = qjump.admit(&small()).unwrap().route;
     assert!(route.hops.iter().all(|hop| hop.queue == 0) && route.hops.len() == 6);
@@ -210,7 +203,7 @@ fn small_late() -> Request {
 fn an_epoch_shorter_than_one_packet_of_everybody_promises_nothing() {
     // Six hops of 12 us and a frame of 12.5 us below each are more than 2 * 3 * 12 us + 4 us.
     let refusal = qjump(Params { applications: 3, ..Params::default() }).admit(&small()).unwrap_err();
-    assert!(matches!(refusal, Refusal::ShortEpoch { takes, epoch } if takes > epoch), "{refusal:?}");
+    assert!(matches!(refusal, Refusal::ShortRound { takes, round } if takes > round), "{refusal:?}");
     assert_eq!(refusal.reason(), Reason::Latency);
 }
 

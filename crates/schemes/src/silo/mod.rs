@@ -61,6 +61,8 @@ impl Described for Silo {
 }
 
 impl AdmissionScheme for Silo {
+    const KEEPS_QUEUES: bool = true;
+
     fn build(setup: &Setup<'_>, params: Params) -> Result<Self, BuildError> {
         Self::new(setup.network.clone(), setup.model, params).map_err(BuildError::invalid)
     }

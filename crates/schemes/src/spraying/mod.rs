@@ -1,4 +1,4 @@
-//! Packet spraying: a path is drawn anew for every packet.
+//! Packet spraying: a path is drawn again for every packet.
 //!
 //! A. Dixit, P. Prakash, Y. C. Hu, R. R. Kompella, "On the Impact of Packet Spraying in Data Center Networks", INFOCOM 2013.
 //!

@@ -25,6 +25,7 @@ use wayleave_units::{Rate, Time};
 
 pub use params::Params;
 
+use crate::brokers::NoBroker;
 use crate::edges::{HostScheme, HostSetup, NoHost};
 
 /// What fixed limits says of itself.
@@ -44,6 +45,8 @@ impl Described for StaticLimits {
 }
 
 impl HostScheme for StaticLimits {
+    type Broker = NoBroker<Infallible>;
+
     fn build(_: &mut HostSetup<'_>, params: &Params) -> Result<Self, NoHost> {
         Ok(Self::new(*params))
     }
@@ -82,7 +85,7 @@ impl StaticLimits {
     }
 
     fn bucket(&self, rate: Rate) -> Bucket {
-        Bucket { rate, burst: self.params.burst(), excess: Excess::Waits }
+        Bucket { rate, burst: self.params.burst, excess: Excess::Waits }
     }
 }
 

@@ -8,6 +8,7 @@ use wayleave_roles::{
 };
 use wayleave_units::{Bytes, Rate, Time};
 
+use crate::brokers::NoBroker;
 use crate::edges::{HostScheme, HostSetup, NoHost};
 
 /// What the toy says of itself.
@@ -44,6 +45,8 @@ impl Described for ToyCap {
 }
 
 impl HostScheme for ToyCap {
+    type Broker = NoBroker<Infallible>;
+
     fn build(_: &mut HostSetup<'_>, params: &Params) -> Result<Self, NoHost> {
         Ok(Self { params: *params })
     }

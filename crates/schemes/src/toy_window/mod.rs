@@ -1,4 +1,4 @@
-//! A toy: a window that grows by a fixed part of what is acknowledged, and begins anew after a loss. It shows what the
+//! A toy: a window that grows by a fixed part of what is acknowledged, and begins again after a loss. It shows what the
 //! least transport has, and that its folder and one line are all.
 
 use wayleave_roles::{Ack, Described, Descriptor, Flow, FlowStart, Kind, Loss, Parameters, Role, params};
@@ -11,7 +11,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     name: "toy-window",
     title: "toy window",
     roles: &[Role::Transport],
-    summary: "A window that grows by a part of what is acknowledged, and begins anew after a loss",
+    summary: "A window that grows by a part of what is acknowledged, and begins again after a loss",
     citation: "none: a toy",
     guarantee: "nothing",
     parameters: Params::LIST,

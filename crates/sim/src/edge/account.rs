@@ -2,7 +2,7 @@
 
 use wayleave_contracts::{Direction, Policy, PolicyLevel};
 use wayleave_scenarios::{Scenario, SharingChange};
-use wayleave_schemes::parley::Services;
+use wayleave_schemes::services::Services;
 use wayleave_stack::TunnelCounts;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate};

@@ -1,151 +1,111 @@
-//! Brokers of racks, of the fabric and of schemes from outside, and what changes on the way.
+//! Brokers of all schemes, as the schemes ask for them, and what changes on the way.
 
 use wayleave_contracts::{ContentionPoint, Direction, PolicyLevel};
 use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Leadership, Member};
-use wayleave_scenarios::{BrokerAt, EdgeScheme, FabricBrokerAt, Scenario, Sharing, SharingChange};
-use wayleave_schemes::edges::{AnyBroker, AnyMessage, AnyTimer};
-use wayleave_schemes::parley::{FabricBroker, Pool, RackBroker, RackPlace};
-use wayleave_topology::{Network, NodeId};
+use wayleave_scenarios::{BrokerAt, SharingChange};
+use wayleave_schemes::brokers::{BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup, SchemeBroker};
+use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer, AnyMessage};
+use wayleave_topology::Network;
 use wayleave_units::Time;
 
 use super::machine::Action;
-use super::roles::{self, EPOCH};
+use super::roles::{self, EPOCH, Scheme};
 use super::{EdgeId, Edges, NO_EDGE, Wake, time};
 use crate::clock::{self, Instant};
-use crate::custom::Custom;
 use crate::engine::Engine;
 
-/// All brokers. Those of Parley's racks have the numbers of their machines' edges, its fabric broker has the next one;
-/// those of further schemes follow, scheme by scheme.
+/// All brokers, scheme by scheme, in the order in which each scheme lists its own.
 #[derive(Debug, Default)]
 pub(super) struct Brokers {
-    all: Vec<Seat>,
+    seats: Vec<BrokerSeat>,
+    /// What is in each seat.
+    states: Vec<State>,
     /// The number of each scheme's first broker.
     first: Vec<u32>,
+    /// Timers that are armed, each with the start of its broker that armed it.
+    timers: Vec<(u64, AnyBrokerTimer)>,
+    free_timers: Vec<u32>,
 }
 
-/// Where a broker is, and the broker while it lives.
+/// The broker of a seat while it lives.
 #[derive(Debug)]
-struct Seat {
-    /// Its scheme.
+struct State {
     scheme: u8,
-    /// What it divides, if it hears of capacities.
-    point: Option<ContentionPoint>,
-    /// Its machine.
-    host: Option<NodeId>,
     broker: Option<AnyBroker>,
-    /// Whether it is told that it leads.
-    leads: bool,
     /// How often it was started.
     starts: u64,
 }
 
 impl Brokers {
-    /// Those of all schemes. Parley has one at every machine that belongs to a rack, and one for the fabric if it has a
-    /// policy.
-    pub(super) fn new(scenario: &Scenario, sharing: &Sharing, custom: &Custom<'_>, nodes: &[NodeId]) -> Self {
+    /// Those of all schemes; none of them works yet.
+    pub(super) fn new(schemes: &[Scheme], around: &BrokerNetwork<'_>) -> Self {
         let mut brokers = Self::default();
-        for (scheme, kind) in sharing.schemes().enumerate() {
-            brokers.first.push(brokers.all.len() as u32);
-            match kind {
-                EdgeScheme::Parley(settings) if scheme == 0 => {
-                    brokers.add_parley(scenario, sharing, settings.fabric_broker, nodes);
-                }
-                EdgeScheme::Custom(name) => {
-                    let setups = custom.schemes.get(name).map(|scheme| scheme.brokers(&scenario.network));
-                    let seat = |setup: crate::custom::BrokerSetup| Seat {
-                        scheme: scheme as u8,
-                        point: None,
-                        host: setup.host,
-                        broker: Some(AnyBroker::Custom(setup.broker)),
-                        leads: setup.leads,
-                        starts: 0,
-                    };
-                    brokers.all.extend(setups.unwrap_or_default().into_iter().map(seat));
-                }
-                _ => {}
-            }
+        for (number, scheme) in schemes.iter().enumerate() {
+            brokers.first.push(brokers.seats.len() as u32);
+            brokers.seats.extend(scheme.brokers(around));
+            let state = || State { scheme: number as u8, broker: None, starts: 0 };
+            brokers.states.resize_with(brokers.seats.len(), state);
         }
         brokers
     }
 
-    fn add_parley(&mut self, scenario: &Scenario, sharing: &Sharing, fabric: FabricBrokerAt, nodes: &[NodeId]) {
-        let network = &scenario.network;
-        let rack = |node: NodeId| network.switches().find(|&switch| ContentionPoint::Rack(switch).holds(network, node));
-        let seat = |point, host| Seat { scheme: 0, point: Some(point), host, broker: None, leads: false, starts: 0 };
-        let at =
-            |&node: &NodeId| seat(rack(node).map_or(ContentionPoint::Machine(node), ContentionPoint::Rack), Some(node));
-        self.all.extend(nodes.iter().map(at));
-        if sharing.fabric.is_some() {
-            let host = match fabric {
-                FabricBrokerAt::Host(host) => Some(host),
-                FabricBrokerAt::Outside(_) => None,
-            };
-            self.all.push(seat(ContentionPoint::Fabric, host));
-        }
-    }
-
-    /// The number of a scheme's first broker.
-    pub(super) fn first(&self, scheme: usize) -> BrokerId {
-        BrokerId(self.first.get(scheme).copied().unwrap_or(0))
+    /// Those of a scheme.
+    pub(super) fn of(&self, scheme: usize) -> BrokerSeats<'_> {
+        let first = self.first.get(scheme).copied().unwrap_or(0);
+        let end = self.first.get(scheme + 1).map_or(self.seats.len(), |&end| end as usize);
+        BrokerSeats { first: BrokerId(first), seats: self.seats.get(first as usize..end).unwrap_or_default() }
     }
 
     /// The scheme of a broker.
     pub(super) fn scheme(&self, broker: BrokerId) -> Option<u8> {
-        self.all.get(broker.index()).map(|seat| seat.scheme)
+        self.states.get(broker.index()).map(|state| state.scheme)
     }
 
-    /// Where a broker is; `None`: it is outside of the network, or there is no such broker.
-    pub(super) fn host(&self, broker: BrokerId) -> Option<NodeId> {
-        self.all.get(broker.index())?.host
+    /// Where a broker is; `None`: there is no such broker.
+    pub(super) fn location(&self, broker: BrokerId) -> Option<BrokerLocation> {
+        self.seats.get(broker.index()).map(|seat| seat.at)
     }
 
-    pub(super) fn exists(&self, broker: BrokerId) -> bool {
-        broker.index() < self.all.len()
+    fn starts(&self, broker: BrokerId) -> u64 {
+        self.states.get(broker.index()).map_or(0, |state| state.starts)
+    }
+
+    fn keep_timer(&mut self, broker: BrokerId, timer: AnyBrokerTimer) -> u32 {
+        let timer = (self.starts(broker), timer);
+        if let Some(place) = self.free_timers.pop() {
+            self.timers[place as usize] = timer;
+            return place;
+        }
+        self.timers.push(timer);
+        self.timers.len() as u32 - 1
     }
 }
 
 impl Edges {
-    /// What a broker divides, as the policies are now.
-    fn pool(&self, network: &Network, point: ContentionPoint) -> Option<Pool> {
+    /// The network in which brokers work, as the policies are now.
+    fn around<'a>(&'a self, network: &'a Network) -> BrokerNetwork<'a> {
         let policies = roles::policies(&self.sharing);
-        match point {
-            ContentionPoint::Rack(switch) => Pool::rack(network, &self.services, policies, switch, None).ok(),
-            ContentionPoint::Fabric => Pool::fabric(network, &self.services, policies, None).ok(),
-            ContentionPoint::Machine(_) => None,
-        }
+        BrokerNetwork { network, policies, services: &self.services, hosts: &self.nodes }
     }
 
-    /// A new broker.
+    /// The broker of a seat, as it starts.
     fn broker(&self, network: &Network, number: usize) -> Option<AnyBroker> {
-        let EdgeScheme::Parley(settings) = &self.sharing.scheme else { return None };
-        let params = settings.params();
-        let seat = &self.brokers.all[number];
-        // Above all numbers that it can have used before.
-        let serial = seat.starts << 40;
-        let point = seat.point?;
-        let pool = self.pool(network, point)?;
-        let ContentionPoint::Rack(rack) = point else {
-            return Some(AnyBroker::Fabric(Box::new(FabricBroker::new(params, EPOCH, serial, pool))));
-        };
-        let edge_of = |&member: &NodeId| BrokerId(self.of_node[member.index()]);
-        let fabric = BrokerId(self.hosts.len() as u32);
-        let place = RackPlace {
-            machine: seat.host?,
-            rack,
-            brokers: pool.members().iter().map(edge_of).collect(),
-            fabric: self.brokers.exists(fabric).then_some(fabric),
+        let state = self.brokers.states.get(number)?;
+        let setup = BrokerSetup {
+            around: self.around(network),
+            all: self.brokers.of(state.scheme.into()),
+            seat: *self.brokers.seats.get(number)?,
             epoch: EPOCH,
-            serial,
+            serial: state.starts << 40,
         };
-        RackBroker::new(params, place, pool).map(|broker| AnyBroker::Rack(Box::new(broker)))
+        self.schemes.get(usize::from(state.scheme))?.broker(&setup)
     }
 }
 
 impl Engine {
     /// All brokers begin to work.
     pub(super) fn start_brokers(&mut self) {
-        let count = self.edges.as_deref().map_or(0, |edges| edges.brokers.all.len());
+        let count = self.edges.as_deref().map_or(0, |edges| edges.brokers.seats.len());
         for number in 0..count {
             self.start_broker(number, 0);
         }
@@ -154,17 +114,15 @@ impl Engine {
     fn start_broker(&mut self, number: usize, now: Instant) {
         let network = self.spec.network.clone();
         let Some(edges) = self.edges.as_deref_mut() else { return };
-        let Some(seat) = edges.brokers.all.get_mut(number) else { return };
-        seat.starts += 1;
-        let leads = seat.leads;
-        // Whoever gave a scheme from outside gave its brokers once.
-        if seat.point.is_some() {
-            let broker = edges.broker(&network, number);
-            edges.brokers.all[number].broker = broker;
-        }
+        let Some(state) = edges.brokers.states.get_mut(number) else { return };
+        state.starts += 1;
+        let broker = edges.broker(&network, number);
+        edges.brokers.states[number].broker = broker;
+        let leadership = edges.brokers.seats[number].leadership;
         self.tell_broker(BrokerId(number as u32), BrokerInput::Started, now);
-        if leads {
-            self.tell_broker(BrokerId(number as u32), BrokerInput::Elected(Leadership::Leader), now);
+        // A broker begins as a follower.
+        if leadership == Leadership::Leader {
+            self.tell_broker(BrokerId(number as u32), BrokerInput::Elected(leadership), now);
         }
         if now > 0 {
             self.tell_capacity(number, now);
@@ -172,10 +130,10 @@ impl Engine {
     }
 
     /// Something happens at a broker, if it lives.
-    pub(super) fn tell_broker(&mut self, to: BrokerId, input: BrokerInput<AnyMessage, AnyTimer>, now: Instant) {
+    pub(super) fn tell_broker(&mut self, to: BrokerId, input: BrokerInput<AnyMessage, AnyBrokerTimer>, now: Instant) {
         let Some(edges) = self.edges.as_deref_mut() else { return };
         let Edges { brokers, actions, .. } = edges;
-        let Some(broker) = brokers.all.get_mut(to.index()).and_then(|seat| seat.broker.as_mut()) else { return };
+        let Some(broker) = brokers.states.get_mut(to.index()).and_then(|state| state.broker.as_mut()) else { return };
         broker.on(time(now), input, &mut |action| match action {
             BrokerAction::Send { to: member, message } => actions.push_back(Action::Broker(to, member, message)),
             BrokerAction::Arm { at, timer } => actions.push_back(Action::ArmBroker(to, at, timer)),
@@ -184,19 +142,21 @@ impl Engine {
     }
 
     /// A broker arms a timer.
-    pub(super) fn arm_broker(&mut self, broker: BrokerId, at: Time, timer: AnyTimer, now: Instant) {
+    pub(super) fn arm_broker(&mut self, broker: BrokerId, at: Time, timer: AnyBrokerTimer, now: Instant) {
         let Some(edges) = self.edges.as_deref_mut() else { return };
-        let scheme = edges.brokers.scheme(broker).unwrap_or(0);
-        let place = edges.keep_timer(scheme, timer);
+        let place = edges.brokers.keep_timer(broker, timer);
         self.arm(clock::from_time(at).max(now), Wake::BrokerTimer(broker.0, place));
     }
 
     pub(super) fn on_broker_timer(&mut self, broker: u32, place: u32, now: Instant) {
         let Some(edges) = self.edges.as_deref_mut() else { return };
-        let (_, timer) = edges.timers[place as usize];
-        edges.free_timers.push(place);
-        self.tell_broker(BrokerId(broker), BrokerInput::Timer(timer), now);
-        self.carry_out(now);
+        let (starts, timer) = edges.brokers.timers[place as usize];
+        edges.brokers.free_timers.push(place);
+        // What was armed before a broker was started again is forgotten with the rest.
+        if edges.brokers.starts(BrokerId(broker)) == starts {
+            self.tell_broker(BrokerId(broker), BrokerInput::Timer(timer), now);
+            self.carry_out(now);
+        }
     }
 
     /// A broker writes to somebody.
@@ -215,7 +175,7 @@ impl Engine {
 
     /// What the links of contention points carry is another than before: brokers ask the network for it (Parley, 3.2.2).
     pub(crate) fn capacities_changed(&mut self, now: Instant) {
-        let count = self.edges.as_deref().map_or(0, |edges| edges.brokers.all.len());
+        let count = self.edges.as_deref().map_or(0, |edges| edges.brokers.seats.len());
         for number in 0..count {
             self.tell_capacity(number, now);
         }
@@ -223,7 +183,7 @@ impl Engine {
 
     fn tell_capacity(&mut self, number: usize, now: Instant) {
         let Some(edges) = self.edges.as_deref() else { return };
-        let Some(point) = edges.brokers.all.get(number).and_then(|seat| seat.point) else { return };
+        let Some(point) = edges.brokers.seats.get(number).and_then(|seat| seat.point) else { return };
         let capacity =
             |direction| roles::capacity(&self.spec.network, point, direction, |link| self.router.is_up(link));
         let (transmit, receive) = (capacity(Direction::Transmit), capacity(Direction::Receive));
@@ -237,7 +197,7 @@ impl Engine {
         match event.what {
             SharingChange::Stops(at) => {
                 if let Some(number) = edges.seat(at) {
-                    edges.brokers.all[number].broker = None;
+                    edges.brokers.states[number].broker = None;
                 }
             }
             SharingChange::Starts(at) => {
@@ -262,35 +222,34 @@ impl Engine {
                         self.tell_terms(edge, now);
                     }
                 }
-                self.renew_pools(now);
+                self.renew_terms(now);
             }
         }
         self.carry_out(now);
     }
 
     /// Brokers hear the terms as they are now.
-    fn renew_pools(&mut self, now: Instant) {
+    fn renew_terms(&mut self, now: Instant) {
         let network = self.spec.network.clone();
         let Some(edges) = self.edges.as_deref_mut() else { return };
-        for number in 0..edges.brokers.all.len() {
-            let point = edges.brokers.all[number].point;
-            let pool = point.and_then(|point| edges.pool(&network, point));
-            if let (Some(broker), Some(pool)) = (&mut edges.brokers.all[number].broker, pool) {
-                broker.set_pool(pool);
-            }
+        let mut states = std::mem::take(&mut edges.brokers.states);
+        for broker in states.iter_mut().filter_map(|state| state.broker.as_mut()) {
+            broker.set_policies(&edges.around(&network));
         }
-        // A new pool has the capacity of the network as it was built.
+        edges.brokers.states = states;
+        // New terms have the capacity of the network as it was built.
         self.capacities_changed(now);
     }
 }
 
 impl Edges {
-    /// The number of a broker.
+    /// The number of a broker of the scheme of all services that no other one has.
     fn seat(&self, at: BrokerAt) -> Option<usize> {
+        let brokers = self.brokers.of(0);
         let number = match at {
-            BrokerAt::Machine(host) => *self.of_node.get(host.index())? as usize,
-            BrokerAt::Fabric => self.hosts.len(),
+            BrokerAt::Machine(host) => brokers.of(host),
+            BrokerAt::Fabric => brokers.find(|seat| seat.point == Some(ContentionPoint::Fabric)),
         };
-        (number < self.brokers.all.len()).then_some(number)
+        number.map(BrokerId::index)
     }
 }

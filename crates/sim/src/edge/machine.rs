@@ -4,7 +4,7 @@ use wayleave_roles::{
     Arrivals, BrokerId, Bucket, ClassId, Host, HostAction, HostInput, Limiter, Member, Outgoing, PathIndex, PathUse,
     Peer, Probe, Weighted,
 };
-use wayleave_schemes::edges::{AnyEdge, AnyMessage, AnyTimer};
+use wayleave_schemes::edges::{AnyBrokerTimer, AnyEdge, AnyMessage, AnyTimer};
 use wayleave_units::{Bytes, Time};
 
 use super::{EdgeId, Edges, NO_PAIR, PairSlot, Wake, time};
@@ -20,7 +20,7 @@ pub(super) enum Action {
     /// By a broker: a message to somebody.
     Broker(BrokerId, Member, AnyMessage),
     /// By a broker: a timer.
-    ArmBroker(BrokerId, Time, AnyTimer),
+    ArmBroker(BrokerId, Time, AnyBrokerTimer),
 }
 
 /// What a machine wants done: a [`HostAction`] that borrows nothing.

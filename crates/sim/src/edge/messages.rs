@@ -1,9 +1,10 @@
 //! Messages travel as packets, in the queue that the scenario gives them, and may be lost there.
 
 use wayleave_roles::{BrokerId, BrokerInput, HostInput, Member, Origin, Peer};
-use wayleave_scenarios::{EdgeScheme, FabricBrokerAt};
+use wayleave_schemes::brokers::BrokerLocation;
 use wayleave_schemes::edges::AnyMessage;
 use wayleave_topology::NodeId;
+use wayleave_units::Time;
 
 use super::{EdgeId, Edges, NO_PAIR, PairSlot, Wake};
 use crate::clock::{self, Instant};
@@ -33,8 +34,8 @@ struct Message {
 enum Transit {
     /// As a packet from one host to another.
     Network(NodeId, NodeId),
-    /// Beside the network.
-    Outside,
+    /// Beside the network, in this time.
+    Outside(Time),
 }
 
 /// Whom a message is for.
@@ -75,22 +76,21 @@ impl Engine {
     /// Somebody writes to a broker.
     pub(super) fn send_to_broker(&mut self, from: Member, to: BrokerId, message: AnyMessage, now: Instant) {
         let Some(edges) = self.edges.as_deref() else { return };
-        if !edges.brokers.exists(to) {
-            return;
-        }
-        let host = match from {
-            Member::Host(host) => Some(host),
-            Member::Broker(broker) => edges.brokers.host(broker),
+        let Some(at) = edges.brokers.location(to) else { return };
+        let sender = match from {
+            Member::Host(host) => Some(BrokerLocation::Host(host)),
+            Member::Broker(broker) => edges.brokers.location(broker),
         };
-        let way = way(host, edges.brokers.host(to));
+        let Some(sender) = sender else { return };
+        let way = way(sender, at);
         self.hand_over(Message { way, to: Recipient::Broker(to, from), body: message }, now);
     }
 
     /// A broker writes to a machine of its scheme.
     pub(super) fn send_to_machine(&mut self, from: BrokerId, to: EdgeId, message: AnyMessage, now: Instant) {
         let Some(edges) = self.edges.as_deref() else { return };
-        let way = way(edges.brokers.host(from), Some(edges.hosts[to as usize].node));
-        let Some(scheme) = edges.brokers.scheme(from) else { return };
+        let (Some(sender), Some(scheme)) = (edges.brokers.location(from), edges.brokers.scheme(from)) else { return };
+        let way = way(sender, BrokerLocation::Host(edges.hosts[to as usize].node));
         self.hand_over(Message { way, to: Recipient::Machine(to, scheme, from), body: message }, now);
     }
 
@@ -109,15 +109,13 @@ impl Engine {
             let Some(edges) = self.edges.as_deref_mut() else { return };
             let is_lost = random::unit(&mut edges.rng) < faults.loss;
             let mut delay = (random::unit(&mut edges.rng) * clock::from_time(faults.delay) as f64) as Instant;
-            if let (Transit::Outside, EdgeScheme::Parley(settings)) = (message.way, &edges.sharing.scheme)
-                && let FabricBrokerAt::Outside(away) = settings.fabric_broker
-            {
-                delay += clock::from_time(away);
+            if let Transit::Outside(time) = message.way {
+                delay += clock::from_time(time);
             }
             if is_lost {
                 edges.account.message(message.body.wire_bytes());
                 edges.account.message_lost();
-            } else if delay == 0 {
+            } else if let (Transit::Network(..), 0) = (message.way, delay) {
                 self.post(message.clone(), now);
             } else {
                 let number = edges.messages.keep(message.clone());
@@ -132,7 +130,7 @@ impl Engine {
         let Some(message) = edges.messages.take(number) else { return };
         match message.way {
             Transit::Network(..) => self.post(message, now),
-            Transit::Outside => {
+            Transit::Outside(_) => {
                 edges.account.message(message.body.wire_bytes());
                 self.deliver_message(message, now);
                 self.carry_out(now);
@@ -238,7 +236,8 @@ impl Messages {
     }
 }
 
-/// Who is at no host is outside of the network.
-fn way(from: Option<NodeId>, to: Option<NodeId>) -> Transit {
-    from.zip(to).map_or(Transit::Outside, |(from, to)| Transit::Network(from, to))
+/// As a packet if both are at hosts; otherwise it takes the time of whoever is outside.
+fn way(from: BrokerLocation, to: BrokerLocation) -> Transit {
+    let outside = Transit::Outside(from.delay() + to.delay());
+    from.host().zip(to.host()).map_or(outside, |(from, to)| Transit::Network(from, to))
 }

@@ -14,7 +14,7 @@
 //! | `paths` | paths of packets, copies, and what comes back of them |
 //! | `probes` | probes and answers travel as packets |
 //! | `messages` | so do messages |
-//! | `brokers` | those of racks, of the fabric and of other schemes, and what changes on the way |
+//! | `brokers` | those that the schemes ask for, and what changes on the way |
 //! | `roles` | a machine or a broker of a scheme, from a scenario |
 //! | `account` | what is counted |
 //!
@@ -32,8 +32,8 @@
 //!   answered by a frame of the smallest size. A window whose last packets were lost opens again when a transport of the
 //!   pair times out, and at the latest when nothing was sent or answered for 10 ms.
 //! - Ports write telemetry where the scenario says so; probes collect it on the way there and carry it back.
-//! - Messages between a machine and its own rack broker take no time. All others are packets, and those of the fabric
-//!   broker where it is at a host; they may be lost in full queues.
+//! - Messages between a machine and a broker at the same host take no time. All others are packets, which may be lost in
+//!   full queues; those of a broker outside of the network take the time that its scheme says.
 
 mod account;
 mod brokers;
@@ -53,10 +53,11 @@ use rand::rngs::ChaCha8Rng;
 use wayleave_contracts::Direction;
 use wayleave_roles::{ClassId, HostInput, Share};
 use wayleave_scenarios::{Scenario, Sharing};
+use wayleave_schemes::brokers::BrokerNetwork;
 use wayleave_schemes::custom::{AnyPairPath, AnyTunnel};
 use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::edges::{AnyEdge, AnyTimer};
-use wayleave_schemes::parley::Services;
+use wayleave_schemes::services::Services;
 use wayleave_stack::HostStack;
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
@@ -103,6 +104,8 @@ const NO_EDGE: EdgeId = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct Edges {
     hosts: Vec<Edge>,
+    /// The node of each of them.
+    nodes: Vec<NodeId>,
     /// Per node.
     of_node: Vec<EdgeId>,
     /// The classes by number; the first one is best effort.
@@ -200,19 +203,20 @@ impl Engine {
         let nodes: Vec<NodeId> = nodes.into_iter().filter(has_edge).collect();
         let scheme_of = |class| services.name(class).map_or(0, |name| sharing.scheme_of(name)) as u8;
         let scheme_of: Vec<u8> = services.classes().map(scheme_of).collect();
-        let brokers = Brokers::new(scenario, sharing, custom, &nodes);
-        let schemes: Vec<Scheme> =
-            sharing.schemes().enumerate().map(|(at, kind)| Scheme::new(kind, custom, brokers.first(at))).collect();
+        let schemes: Vec<Scheme> = sharing.schemes().map(|kind| Scheme::new(kind, custom)).collect();
+        let policies = roles::policies(sharing);
+        let brokers = Brokers::new(&schemes, &BrokerNetwork { network, policies, services: &services, hosts: &nodes });
         let mut of_node = vec![NO_EDGE; network.nodes().len()];
         let mut hosts = Vec::new();
         let mut here = Vec::new();
         for &node in &nodes {
             of_node[node.index()] = hosts.len() as EdgeId;
-            let edge = hosts.len() as EdgeId;
-            let role = |scheme| roles::edge(scenario, sharing, &services, scheme, (node, edge), &mut rng);
+            let role = |(number, scheme)| {
+                roles::edge(scenario, sharing, &services, (scheme, brokers.of(number)), node, &mut rng)
+            };
             hosts.push(Edge {
                 node,
-                roles: schemes.iter().map(role).collect(),
+                roles: schemes.iter().enumerate().map(role).collect(),
                 stack: Stack::new(classes as usize),
                 outgoing: Vec::new(),
                 free_outgoing: Vec::new(),
@@ -225,6 +229,7 @@ impl Engine {
         self.edges = Some(Box::new(Edges {
             account: Account::new(scenario, &services, &nodes, switch_of),
             brokers,
+            nodes,
             hosts,
             of_node,
             services,

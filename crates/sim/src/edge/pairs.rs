@@ -2,7 +2,7 @@
 
 use wayleave_roles::{ClassId, Demand, FlowStart, HostInput, Incoming, Outgoing, PairSpec, PathsChange};
 use wayleave_scenarios::Endpoint;
-use wayleave_schemes::parley::Services;
+use wayleave_schemes::services::Services;
 use wayleave_stack::Opening;
 use wayleave_topology::NodeId;
 
@@ -373,7 +373,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// Paths were found anew: the machines of pairs that have others now hear of it.
+    /// Paths were found again: the machines of pairs that have others now hear of it.
     pub(crate) fn pair_paths_changed(&mut self, now: Instant) {
         let count = self.edges.as_deref().map_or(0, |edges| edges.pairs.len());
         for slot in 0..count as PairSlot {

@@ -4,17 +4,17 @@ use rand::rngs::ChaCha8Rng;
 use std::sync::Arc;
 use wayleave_contracts::{ContentionPoint, Direction};
 
-use wayleave_roles::{BrokerId, PairSpec};
+use wayleave_roles::PairSpec;
 use wayleave_scenarios::{EdgeScheme, Scenario, Sharing};
+use wayleave_schemes::brokers::{BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup};
 use wayleave_schemes::custom::{AnyPairPath, AnyTunnel};
-use wayleave_schemes::edges::{AnyEdge, HostSetup};
+use wayleave_schemes::edges::{AnyBroker, AnyEdge, HostSetup};
 use wayleave_schemes::eyeq::Line;
-use wayleave_schemes::parley::{Policies, Services};
+use wayleave_schemes::services::{Policies, Services};
 use wayleave_schemes::static_limits::{self, StaticLimits};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
-use super::EdgeId;
 use crate::custom::{Custom, CustomScheme, HostPlace};
 use crate::{clock, random};
 
@@ -30,7 +30,6 @@ pub(super) fn policies(sharing: &Sharing) -> Policies<'_> {
 pub(super) struct Scheme {
     kind: EdgeScheme,
     custom: Option<Arc<dyn CustomScheme>>,
-    first_broker: BrokerId,
 }
 
 impl std::fmt::Debug for Scheme {
@@ -40,12 +39,28 @@ impl std::fmt::Debug for Scheme {
 }
 
 impl Scheme {
-    pub(super) fn new(kind: &EdgeScheme, custom: &Custom<'_>, first_broker: BrokerId) -> Self {
+    pub(super) fn new(kind: &EdgeScheme, custom: &Custom<'_>) -> Self {
         let custom = match kind {
             EdgeScheme::Custom(name) => custom.schemes.get(name).cloned(),
             _ => None,
         };
-        Self { kind: kind.clone(), custom, first_broker }
+        Self { kind: kind.clone(), custom }
+    }
+
+    /// The brokers that it needs.
+    pub(super) fn brokers(&self, around: &BrokerNetwork<'_>) -> Vec<BrokerSeat> {
+        match &self.custom {
+            Some(custom) => custom.brokers(around),
+            None => self.kind.brokers(around),
+        }
+    }
+
+    /// The broker of a seat, as it starts.
+    pub(super) fn broker(&self, setup: &BrokerSetup<'_>) -> Option<AnyBroker> {
+        match &self.custom {
+            Some(custom) => custom.broker(setup).map(AnyBroker::Custom),
+            None => self.kind.broker(setup),
+        }
     }
 
     /// The tunnel of a pair that leaves a host.
@@ -59,20 +74,20 @@ impl Scheme {
     }
 }
 
-/// The machine of a scheme at a host, the one with this number.
+/// The machine of a scheme at a host.
 pub(super) fn edge(
     scenario: &Scenario,
     sharing: &Sharing,
     services: &Services,
-    scheme: &Scheme,
-    (node, number): (NodeId, EdgeId),
+    (scheme, brokers): (&Scheme, BrokerSeats<'_>),
+    node: NodeId,
     rng: &mut ChaCha8Rng,
 ) -> AnyEdge {
     match &scheme.kind {
         EdgeScheme::Custom(_) => {
             let Line { transmit, receive } = line(scenario, sharing, node);
             let network = &scenario.network;
-            let place = HostPlace { network, node, transmit, receive, first_broker: scheme.first_broker };
+            let place = HostPlace { network, node, transmit, receive, first_broker: brokers.first };
             match &scheme.custom {
                 Some(custom) => AnyEdge::Custom(custom.host(&place)),
                 None => unlimited(),
@@ -87,7 +102,8 @@ pub(super) fn edge(
                 line: line(scenario, sharing, node),
                 policy: &sharing.machine,
                 services,
-                broker: BrokerId(number),
+                node,
+                brokers,
                 rack: &rack_of(scenario, node),
                 epoch: EPOCH,
                 phase,

@@ -8,7 +8,7 @@ mod queued;
 #[cfg(test)]
 mod tests;
 
-use wayleave_schemes::transports::AnySwitch;
+use wayleave_schemes::switches::AnySwitch;
 use wayleave_units::{Bytes, Rate};
 
 use crate::clock::{self, Instant, LineSpeed};

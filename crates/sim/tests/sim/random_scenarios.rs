@@ -13,8 +13,8 @@ use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Pr
 use wayleave_scenarios::{
     Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, ElasticSwitch, Element,
     Endpoint, Ends, Eyeq, FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Outage, Pacing, PacketKind, Parley,
-    Period, Phase, PortBehaviour, PortEcn, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharedService, Sharing,
-    SharingChange, SharingEvent, StaticLimits, Traffic, Transport, Vm, Workload,
+    Period, Phase, PortBehaviour, PortEcn, Red, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharedService,
+    Sharing, SharingChange, SharingEvent, StaticLimits, Traffic, Transport, Vm, Workload,
 };
 use wayleave_schemes::{flowlet, presto};
 use wayleave_sim::{Outcome, run};
@@ -69,8 +69,8 @@ impl Maker {
         let alpha = self.of(&[0.1, 1.0, 8.0]);
         let buffers =
             [Buffering::AsBuilt, Buffering::EachQueue(total), Buffering::Unlimited, Buffering::Shared { total, alpha }];
-        let red = Ecn::Red { min: Bytes::new(5_000), max: Bytes::new(50_000), probability: 0.2, weight: 0.1 };
-        let marks = [None, Some(Ecn::Threshold(Bytes::new(20_000))), Some(red)];
+        let red = Ecn::Red(Red { min: Bytes::new(5_000), max: Bytes::new(50_000), probability: 0.2, weight: 0.1 });
+        let marks = [None, Some(Ecn::above(Bytes::new(20_000))), Some(red)];
         let discipline = self.of(&disciplines);
         let queues = if discipline.has_one_queue() { 1 } else { most_queues };
         let by_queue = PortEcn::PerQueue((0..queues).map(|_| self.of(&marks)).collect());
@@ -163,15 +163,14 @@ impl Maker {
     fn sharing(&mut self, network: &Network) -> Option<Sharing> {
         let time = Time::from_micros(self.rng.random_range(20..500));
         let bytes = Bytes::new(self.rng.random_range(100..100_000));
-        let eyeq = Eyeq { interval: self.of(&[None, Some(time)]), pair_burst: Some(bytes), ..Eyeq::default() };
+        let eyeq = Eyeq { interval: self.of(&[Eyeq::default().interval, time]), pair_burst: bytes, ..Eyeq::default() };
         let place = self.of(&[FabricBrokerAt::Outside(time), FabricBrokerAt::Host(network.hosts().next()?)]);
-        let parley =
-            Parley { shaper: eyeq.clone(), rack_interval: Some(time), fabric_broker: place, ..Parley::default() };
+        let parley = Parley { shaper: eyeq.clone(), rack_interval: time, fabric_broker: place, ..Parley::default() };
         let pair = Rate::from_mbit(self.rng.random_range(1..900));
         let schemes = [
-            EdgeScheme::StaticLimits(StaticLimits { pair: self.of(&[None, Some(pair)]), burst: Some(bytes) }),
+            EdgeScheme::StaticLimits(StaticLimits { pair: self.of(&[None, Some(pair)]), burst: bytes }),
             EdgeScheme::Eyeq(eyeq),
-            EdgeScheme::ElasticSwitch(ElasticSwitch { period: Some(time), ..ElasticSwitch::default() }),
+            EdgeScheme::ElasticSwitch(ElasticSwitch { period: time, ..ElasticSwitch::default() }),
             EdgeScheme::Parley(parley),
         ];
         let scheme = self.of(&schemes);

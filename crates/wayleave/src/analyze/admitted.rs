@@ -13,6 +13,7 @@ use wayleave_calculus::rational::{from_amount, from_rate, from_time};
 use wayleave_calculus::{ArrivalCurve, Rational, TokenBucket};
 use wayleave_ledger::Shaping as Lines;
 use wayleave_schemes::placement::Placement;
+use wayleave_schemes::registry;
 use wayleave_schemes::standing::{Standing, Term};
 use wayleave_topology::Route;
 use wayleave_units::Amount;
@@ -39,7 +40,8 @@ fn subject(session: &Session) -> Result<Subject, Error> {
     let Some(placement) = session.scheme.queues() else {
         let scheme = session.scheme.name();
         return Err(Error::Usage(format!(
-            "{scheme} keeps no queues that could be analysed: --scheme chameleon or silo does"
+            "{scheme} keeps no queues that could be analysed: --scheme {} does",
+            registry::admission_schemes(|entry| entry.keeps_queues)
         )));
     };
     let network = network(session, placement)?;

@@ -99,7 +99,7 @@ fn scenario(case: Case) -> Result<Scenario, String> {
     let network = Arc::new(network.map_err(|error| error.to_string())?);
     let mut scenario = Scenario::new(case.name, network.clone(), case.duration);
     scenario.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
-    scenario.switches.ecn = Ecn::Threshold(Bytes::new(65 * 1538)).into();
+    scenario.switches.ecn = Ecn::above(Bytes::new(65 * 1538)).into();
     if matches!(case.load, Load::Priorities) {
         let strict = PortBehaviour { discipline: Discipline::StrictPriority, ..PortBehaviour::default() };
         scenario.switches = strict.clone();

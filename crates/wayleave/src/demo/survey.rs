@@ -10,7 +10,9 @@ use wayleave_topology::{FlowId, LinkId, Network, NodeKind};
 use wayleave_units::{Rate, Time};
 
 use crate::error::Error;
-use crate::report::findings::{Ask, Level, LevelRole, Link, LinkTier, LinkUse, Node, NodeTier, Place, Proof, ProofHop};
+use crate::report::findings::{
+    Ask, Level, LevelRole, Link, LinkTier, LinkUse, Node, NodeTier, PortKind, Proof, ProofHop,
+};
 use crate::report::numbers;
 use crate::report::scale::Share;
 use crate::session::Session;
@@ -109,13 +111,13 @@ pub(super) fn link_uses(session: &Session) -> Vec<LinkUse> {
 pub(super) fn levels(session: &Session) -> Vec<Level> {
     let Some(ledger) = session.ledger() else { return Vec::new() };
     let network = &session.network;
-    let kind = |place| if place == Place::Host { NodeKind::Host } else { NodeKind::Switch };
+    let kind = |place| if place == PortKind::Host { NodeKind::Host } else { NodeKind::Switch };
     let links = |place| {
         let of_kind = network.links().filter(move |(_, link)| network.node(link.from).kind == kind(place));
         of_kind.map(|(id, _)| id).collect::<Vec<LinkId>>()
     };
     let mut levels = Vec::new();
-    for place in [Place::Host, Place::Switch] {
+    for place in [PortKind::Host, PortKind::Switch] {
         let links = links(place);
         let reports: Vec<Vec<QueueReport>> = links.iter().map(|&link| ledger.report(link)).collect();
         let usable = reports.first().map_or(0, Vec::len);

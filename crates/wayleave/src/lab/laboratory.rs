@@ -42,7 +42,7 @@ impl Laboratory for Namespaces {
         // From here on it is taken away whatever happens.
         let guard = Guard { labs, name, warn: self.warn.clone() };
         let controller = begin(&lab, &self.program).map_err(Failed::broken)?;
-        Ok(Box::new(Standing { lab, controller, _guard: guard }))
+        Ok(Box::new(RunningLab { lab, controller, _guard: guard }))
     }
 }
 
@@ -54,7 +54,7 @@ fn begin(lab: &Lab, program: &Path) -> Result<LabController, Error> {
 }
 
 /// A lab that is up.
-struct Standing {
+struct RunningLab {
     lab: Lab,
     controller: LabController,
     _guard: Guard,
@@ -75,7 +75,7 @@ impl Drop for Guard {
     }
 }
 
-impl Testbed for Standing {
+impl Testbed for RunningLab {
     fn lab(&self) -> &Lab {
         &self.lab
     }

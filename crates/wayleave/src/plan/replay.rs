@@ -144,7 +144,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Admits a contract, or gives it new terms if it is there; and whether it had terms before. A change of a
-    /// contract that was refused asks for it anew.
+    /// contract that was refused asks for it again.
     fn place(&mut self, contract: &'a Contract) -> (Verdict, bool) {
         let old = self.standing.get(contract.name.as_str()).copied();
         let changed = old.and_then(|flow| self.session.change(flow, contract));

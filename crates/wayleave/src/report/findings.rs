@@ -197,9 +197,9 @@ pub(crate) struct LinkUse {
     pub(crate) fullest: Share,
 }
 
-/// Where a queue is.
+/// The kind of port that a queue is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum PortKind {
     /// A host's port.
     Host,
     /// A switch's port.
@@ -210,7 +210,7 @@ pub(crate) enum Place {
 #[derive(Clone, Debug)]
 pub(crate) struct Level {
     /// Where.
-    pub(crate) place: Place,
+    pub(crate) place: PortKind,
     /// The priority, 0 highest.
     pub(crate) queue: usize,
     /// What the contender makes of it.

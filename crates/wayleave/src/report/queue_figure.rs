@@ -1,6 +1,6 @@
 //! How full the queues are: for each contender and priority the share of the delay budget that is used, and the flows.
 
-use super::findings::{Contender, Findings, Level, LevelRole, Place};
+use super::findings::{Contender, Findings, Level, LevelRole, PortKind};
 use super::markup::Element;
 use super::numbers;
 use super::scale::{Share, round_up};
@@ -75,8 +75,8 @@ fn description(findings: &Findings) -> String {
 
 fn name(level: &Level) -> String {
     match level.place {
-        Place::Host => "host".to_owned(),
-        Place::Switch => format!("switch, queue {}", level.queue),
+        PortKind::Host => "host".to_owned(),
+        PortKind::Switch => format!("switch, queue {}", level.queue),
     }
 }
 

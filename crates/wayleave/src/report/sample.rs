@@ -122,7 +122,7 @@ fn contender(name: &'static str, links: &[Link], step: u64, admitted: usize) -> 
         fullest: Share::of(index as f64, 100.0),
     };
     let level = |queue: usize| Level {
-        place: if queue == 0 { Place::Host } else { Place::Switch },
+        place: if queue == 0 { PortKind::Host } else { PortKind::Switch },
         queue: queue.saturating_sub(1),
         role: match queue {
             7 => LevelRole::Unused,

@@ -6,7 +6,6 @@ mod bench;
 mod client;
 mod explain;
 mod graphs;
-mod others;
 mod plan;
 mod policy;
 mod protection;
@@ -19,6 +18,7 @@ mod sim;
 mod topology;
 mod toys;
 mod tune;
+mod usage;
 mod verify;
 
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -102,6 +102,37 @@ fn a_toy_host_scheme_holds_senders_to_the_rate_of_a_scenario() {
 }
 
 #[test]
+fn a_toy_broker_divides_the_rate_of_a_scenario_among_the_machines() {
+    let is_toy = |scheme: &&Descriptor| scheme.name.starts_with("toy-") && scheme.roles.contains(&Role::Broker);
+    let toy = registry::all().find(is_toy).unwrap();
+    let first = toy.parameters[0].key;
+    let with = |more: &str| {
+        let scheme = format!("{{ {}: {{ {first}: 200Mbit }} }}", key(toy));
+        let machine = "machine: { services: [ { name: a } ] }";
+        arrives(&format!("  sharing: {{ scheme: {scheme}, {machine}{more} }}\n"), ", service: a")
+    };
+    // Two machines have 100 Mbit/s each, from the first message of the broker on: 125 kB in 10 ms, and a bucket.
+    let divided = with("");
+    assert!(divided > 60_000 && divided < 200_000, "{divided}");
+    // Its policies and events need brokers; what stops it, a machine does not hear.
+    let stopped = with(", events: [ { at: 0s, stop: fabric } ]");
+    assert!(stopped > 3 * divided, "{stopped}, {divided}");
+    let both = with(", events: [ { at: 0s, stop: fabric }, { at: 1ms, start: fabric } ]");
+    assert!(both > 3 * divided, "nobody tells a broker that was started again who is there: {both}, {divided}");
+}
+
+#[test]
+fn a_toy_marking_slows_flows_that_hear_marks() {
+    let toy = toy(Role::Switch);
+    let first = toy.parameters[0].key;
+    let with = |ecn: &str| arrives(&format!("  switches: {{ ecn: {ecn} }}\n  transport: dctcp\n"), "");
+    let every = with(&format!("{{ {}: {{ {first}: 1 }} }}", key(toy)));
+    let some = with(toy.name);
+    let none = with("none");
+    assert!(every < some && some <= none, "{every}, {some}, {none}");
+}
+
+#[test]
 fn schemes_are_listed_with_what_can_be_set() {
     let list = wayleave("schemes").ends_with(0).stdout;
     for scheme in registry::all() {

@@ -11,7 +11,7 @@ use std::path::Path;
 use wayleave_faults::{Call, Fault, Shim, Step};
 
 use crate::crash::client::{Client, Random, revision};
-use crate::crash::process::{Door, Place, Server, Start, TOPOLOGY, shim, start_gated, start_with, wayleave};
+use crate::crash::process::{Door, LedgerDir, Server, Start, TOPOLOGY, shim, start_gated, start_with, wayleave};
 
 /// Lives of a usual run; `WAYLEAVE_CYCLES=10000` makes it that many.
 const CYCLES: u64 = 200;
@@ -58,7 +58,7 @@ impl Counts {
 }
 
 struct Run {
-    place: Place,
+    place: LedgerDir,
     shim: Shim,
     clients: Vec<Client>,
     random: Random,
@@ -82,7 +82,7 @@ fn two_hundred_lives_of_a_ledger() {
         "replay: WAYLEAVE_SEED={seed} WAYLEAVE_CYCLES={cycles} cargo test --locked -p wayleave-cli --test cli crash::cycles::lives"
     );
     let mut run = Run {
-        place: Place::new(),
+        place: LedgerDir::new(),
         shim: shim(),
         clients: (0..2).map(|number| Client::new(number, seed)).collect(),
         random: Random(seed),
@@ -273,13 +273,13 @@ fn point(phase: Phase, step: &Step) -> Point {
 
 #[test]
 fn a_first_start_can_be_killed_anywhere() {
-    let (shim, place) = (shim(), Place::new());
+    let (shim, place) = (shim(), LedgerDir::new());
     let trace = place.path("trace");
     let server = start_with(&place, &shim, &Fault::None, Some(&trace)).serves();
     let points = steps(&trace).len() as u64;
     server.kill();
     for at in 1..=points {
-        let place = Place::new();
+        let place = LedgerDir::new();
         match start_with(&place, &shim, &Fault::KillHalf(at), None) {
             Start::Ended(status, said) => assert_eq!(status.signal(), KILLED, "{at}: {said}"),
             Start::Serves(server) => drop(server.kill()),

@@ -17,9 +17,9 @@ use wayleave_faults::{Fault, Shim};
 pub(crate) const TOPOLOGY: &str = "star:hosts=4";
 
 /// A directory with a ledger, which is removed at the end.
-pub(crate) struct Place(pub(crate) PathBuf);
+pub(crate) struct LedgerDir(pub(crate) PathBuf);
 
-impl Place {
+impl LedgerDir {
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("crash-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for LedgerDir {
     fn drop(&mut self) {
         drop(fs::remove_dir_all(&self.0));
     }
@@ -150,7 +150,7 @@ impl Drop for Server {
 }
 
 /// Starts a server on the ledger of a place; with more arguments, and a command that is armed.
-pub(crate) fn start(place: &Place, more: &str, arm: impl FnOnce(&mut Command)) -> Start {
+pub(crate) fn start(place: &LedgerDir, more: &str, arm: impl FnOnce(&mut Command)) -> Start {
     let ledger = place.ledger();
     let mut command = wayleave("serve --listen 127.0.0.1:0 --log-level warn");
     command.arg("--ledger").arg(&ledger).args(more.split_whitespace());
@@ -190,13 +190,13 @@ fn rest(mut lines: BufReader<ChildStderr>, mut said: String) -> String {
 }
 
 /// Starts it with a fault, whose calls are traced too.
-pub(crate) fn start_with(place: &Place, shim: &Shim, fault: &Fault, trace: Option<&Path>) -> Start {
+pub(crate) fn start_with(place: &LedgerDir, shim: &Shim, fault: &Fault, trace: Option<&Path>) -> Start {
     start_gated(place, shim, fault, trace, None)
 }
 
 /// The same; calls count only while a file is there.
 pub(crate) fn start_gated(
-    place: &Place,
+    place: &LedgerDir,
     shim: &Shim,
     fault: &Fault,
     trace: Option<&Path>,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use wayleave_faults::{Errno, Fault, Shim, read};
 
 use crate::crash::client::look;
-use crate::crash::process::{Door, Place, Request, Server, Start, shim, start, start_gated, start_with, wayleave};
+use crate::crash::process::{Door, LedgerDir, Request, Server, Start, shim, start, start_gated, start_with, wayleave};
 
 const PAGE: usize = 4096;
 
@@ -18,13 +18,13 @@ fn contract(rate: &str) -> Value {
     json!({ "from": "h1", "to": "h3", "rate": rate, "burst": "3000B", "deadline": "20ms" })
 }
 
-fn plain(place: &Place) -> Server {
+fn plain(place: &LedgerDir) -> Server {
     start(place, "", |_| {}).serves()
 }
 
 /// A ledger with the contract `a`, and the trace of the life that wrote it.
-fn filled() -> Place {
-    let place = Place::new();
+fn filled() -> LedgerDir {
+    let place = LedgerDir::new();
     let server = plain(&place);
     assert_eq!(server.door().put("/v1/contracts/a", &contract("1Mbit")).unwrap().status, 201);
     assert!(server.end().0.success());
@@ -32,7 +32,7 @@ fn filled() -> Place {
 }
 
 /// The same, as a kill leaves it: with a log.
-fn killed() -> Place {
+fn killed() -> LedgerDir {
     let place = filled();
     let server = plain(&place);
     for rate in ["2Mbit", "3Mbit", "4Mbit"] {
@@ -42,7 +42,7 @@ fn killed() -> Place {
     place
 }
 
-fn files(place: &Place) -> Vec<(String, Vec<u8>)> {
+fn files(place: &LedgerDir) -> Vec<(String, Vec<u8>)> {
     let mut all: Vec<_> = (fs::read_dir(&place.0).unwrap())
         .map(|entry| entry.unwrap().path())
         .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap()))
@@ -54,7 +54,7 @@ fn files(place: &Place) -> Vec<(String, Vec<u8>)> {
 }
 
 /// One more life over a disk on which every call fails from one on. What was answered is so afterwards.
-fn live_and_check(place: &Place, shim: &Shim, fault: &Fault) -> &'static str {
+fn live_and_check(place: &LedgerDir, shim: &Shim, fault: &Fault) -> &'static str {
     let answered = match start_with(place, shim, fault, None) {
         Start::Ended(status, said) => {
             assert_eq!(status.code(), Some(1), "{fault:?}: {said}");
@@ -152,7 +152,7 @@ fn space_that_comes_back_is_used_without_anybodys_help() {
 
 /// The server does not serve over these files, says this, and has changed nothing.
 #[track_caller]
-fn refuses(place: &Place, more: &str, code: i32, words: &[&str]) {
+fn refuses(place: &LedgerDir, more: &str, code: i32, words: &[&str]) {
     let before = files(place);
     let said = start(place, more, |_| {}).refuses(code);
     println!("{said}");
@@ -163,7 +163,7 @@ fn refuses(place: &Place, more: &str, code: i32, words: &[&str]) {
 }
 
 /// Changes a file of a place.
-fn change(place: &Place, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
+fn change(place: &LedgerDir, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
     let path = place.path(file);
     let mut bytes = fs::read(&path).unwrap();
     change(&mut bytes);
@@ -172,7 +172,7 @@ fn change(place: &Place, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
 
 /// What became of a ledger after some damage: it is served as it was (false), or refused (true).
 #[track_caller]
-fn is_refused(place: &Place, whole: &[(String, String)], what: &str) -> bool {
+fn is_refused(place: &LedgerDir, whole: &[(String, String)], what: &str) -> bool {
     match start(place, "", |_| {}) {
         Start::Serves(server) => {
             assert_eq!(rates_of(&server.door()), whole, "{what}");
@@ -225,7 +225,7 @@ fn a_bit_that_flips_anywhere_is_refused_or_does_no_harm() {
     assert!(refused >= 12, "{refused}");
 }
 
-fn rates(place: &Place) -> Vec<(String, String)> {
+fn rates(place: &LedgerDir) -> Vec<(String, String)> {
     rates_of(&plain(place).door())
 }
 
@@ -236,7 +236,7 @@ fn rates_of(door: &Door) -> Vec<(String, String)> {
 #[test]
 fn files_that_are_cut_old_or_gone_are_refused() {
     let (old, base) = (filled(), killed());
-    let case = |words: &[&str], spoil: &dyn Fn(&Place)| {
+    let case = |words: &[&str], spoil: &dyn Fn(&LedgerDir)| {
         let place = base.copy();
         spoil(&place);
         refuses(&place, "", 1, words);
@@ -276,7 +276,7 @@ fn files_that_are_cut_old_or_gone_are_refused() {
 
 #[test]
 fn what_is_no_ledger_of_this_version_is_refused() {
-    let place = Place::new();
+    let place = LedgerDir::new();
     fs::write(place.ledger(), "to do: buy milk\n".repeat(500)).unwrap();
     fs::set_permissions(place.ledger(), fs::Permissions::from_mode(0o600)).unwrap();
     refuses(&place, "", 1, &["is not a Wayleave ledger", "nothing was changed"]);
@@ -301,7 +301,7 @@ fn files_that_others_may_touch_are_refused() {
     let file = place.path("ledger.db-operator");
     let said = start(&place, &format!("--operator-token-file {}", file.display()), |_| {}).refuses(1);
     assert!(said.contains("others may read it: chmod 600"), "{said}");
-    let said = start(&Place(place.path("not-there")), "", |_| {}).refuses(1);
+    let said = start(&LedgerDir(place.path("not-there")), "", |_| {}).refuses(1);
     assert!(said.contains("does not exist. Create it"), "{said}");
 }
 

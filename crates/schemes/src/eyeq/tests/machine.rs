@@ -112,7 +112,7 @@ fn a_maximum_and_a_broker_hold_at_once_and_the_smaller_counts() {
     let mut allow = |direction, rate| {
         let mut actions = Vec::new();
         machine.shaper.set_capacity(ClassId(1), direction, rate, &mut |action| actions.push(done(action)));
-        (actions, machine.shaper.standing(ClassId(1)).unwrap())
+        (actions, machine.shaper.class_state(ClassId(1)).unwrap())
     };
     let (done, standing) = allow(Direction::Transmit, Some(Rate::from_gbit(1)));
     assert_eq!(root(&done).unwrap().0, Rate::from_gbit(1));
@@ -205,7 +205,7 @@ fn whatever_is_told_in_whatever_order_is_survived() {
                 }
             }
             for class in machine.shaper.classes().collect::<Vec<_>>() {
-                let standing = machine.shaper.standing(class).unwrap();
+                let standing = machine.shaper.class_state(class).unwrap();
                 assert!(standing.receive_capacity <= Rate::from_gbit(9), "seed {seed}: {standing:?}");
                 assert!(standing.sender_rate <= Rate::from_gbit(9), "seed {seed}: {standing:?}");
             }

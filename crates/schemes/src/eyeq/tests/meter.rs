@@ -211,7 +211,7 @@ fn beta_follows_the_fraction_of_marks_by_a_sixteenth_and_counts_only_where_there
     assert_eq!(meter.rate(), before);
     meter.reset(Rate::from_gbit(9));
     interval(&mut meter, CAPACITY, 1.0);
-    assert_eq!(meter.rate(), Rate::from_bits_per_second(9_000_000_000 / 32 * 31), "a class that was idle begins anew");
+    assert_eq!(meter.rate(), Rate::from_bits_per_second(9_000_000_000 / 32 * 31), "a class that was idle begins again");
 }
 
 /// A receiver behind a congested link, whose marks come in bursts: every fourth interval is marked, the others not.

@@ -134,7 +134,7 @@ fn classes_share_what_a_machine_sends_and_are_not_limited_where_it_is_not_full()
     fluid.run(Time::from_millis(40));
     let before = fluid.root_changes;
     fluid.run(Time::from_millis(40));
-    let limits = [1, 2].map(|class| fluid.hosts[0].standing(ClassId(class)).unwrap().transmit_limit);
+    let limits = [1, 2].map(|class| fluid.hosts[0].class_state(ClassId(class)).unwrap().transmit_limit);
     assert_eq!((limits, fluid.root_changes - before), ([None, None], 0));
 }
 

@@ -8,6 +8,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::broker::RateList;
 
 use super::super::*;
+use crate::services::{Policies, Services};
 
 pub(super) const SECOND: Time = Time::from_millis(1_000);
 
@@ -194,7 +195,7 @@ impl Racks {
 }
 
 impl Machine {
-    fn run(&mut self, now: Time) -> Report {
+    fn run(&mut self, now: Time) -> UsageReport {
         for class in 0..self.wants.len() {
             for direction in 0..2 {
                 let (wants, inside) = (self.wants[class][direction], self.inside[class][direction]);
@@ -216,7 +217,7 @@ impl Machine {
                 self.counted[class].total[direction] += Bytes::new(total / 8);
             }
         }
-        Report { at: now, services: self.counted.clone().into_boxed_slice(), limits: Some(self.in_force()) }
+        UsageReport { at: now, services: self.counted.clone().into_boxed_slice(), limits: Some(self.in_force()) }
     }
 
     fn in_force(&self) -> Box<[Limited]> {

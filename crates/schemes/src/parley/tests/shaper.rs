@@ -75,7 +75,7 @@ fn a_silent_broker_leaves_the_machines_own_policy_after_the_time_out() {
         tell(shaper, now, HostInput::Message { from: Origin::Broker(BROKER), message })
     };
     assert_eq!(hear(&mut shaper, SECOND, limits(7, gbit(3))), ["ClassId(1) Some(Rate(3000000000))"]);
-    assert_eq!(shaper.eyeq().standing(CLASS).unwrap().receive_capacity, gbit(2));
+    assert_eq!(shaper.eyeq().class_state(CLASS).unwrap().receive_capacity, gbit(2));
     // Old words, those of others and those of other policies change nothing.
     assert_eq!(hear(&mut shaper, SECOND, limits(6, gbit(1))), [""; 0]);
     let from = Origin::Broker(BrokerId(5));

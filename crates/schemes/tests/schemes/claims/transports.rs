@@ -8,8 +8,10 @@ use wayleave_schemes::ecmp::PerFlow;
 use wayleave_schemes::fixed::Fixed;
 use wayleave_schemes::flowlet::Flowlet;
 use wayleave_schemes::presto::{FLOWCELL, Flowcells};
+use wayleave_schemes::red;
 use wayleave_schemes::spraying::PerPacket;
-use wayleave_schemes::transports::{AnyFlow, AnyPath, AnySwitch};
+use wayleave_schemes::switches::{AnySwitch, Ecn};
+use wayleave_schemes::transports::{AnyFlow, AnyPath};
 use wayleave_units::{Bytes, Rate, Time};
 
 type Constructor = fn(&FlowStart) -> AnyFlow;
@@ -308,8 +310,9 @@ fn a_flowcell_is_on_one_path_only_and_as_large_as_it_may_be() {
 fn an_empty_queue_is_never_marked_and_one_above_all_thresholds_always() {
     let (min, max) = (Bytes::new(10_000), Bytes::new(30_000));
     for weight in [1.0, 0.5] {
-        let red = AnySwitch::red(min, max, 0.5, weight, Rate::from_gbit(10), 1);
-        for (mut port, marks) in [(AnySwitch::None, false), (AnySwitch::threshold(min), true), (red, true)] {
+        let of = |marking: Ecn| marking.switch(Rate::from_gbit(10), 1);
+        let red = of(Ecn::Red(red::Params { min, max, probability: 0.5, weight }));
+        for (mut port, marks) in [(AnySwitch::None, false), (of(Ecn::above(min)), true), (red, true)] {
             let found = |queued| QueueState { queued: Bytes::new(queued), idle_since: None };
             let idle = QueueState { queued: Bytes::ZERO, idle_since: Some(Time::ZERO) };
             for _ in 0..100 {

@@ -66,7 +66,7 @@ fn entries_of_a_schedule_hold_one_after_the_other() {
     assert_eq!(flow(&outcome, 0).delivered, 3 * 813);
 }
 
-/// Catches sources that go on while they are off, or begin anew: 1,000 B at 8 Mbit/s are a millisecond, so that frames
+/// Catches sources that go on while they are off, or begin again: 1,000 B at 8 Mbit/s are a millisecond, so that frames
 /// leave when the source was on for 0, 1, 2, ... ms. On for 2 ms from 1 ms on, and off for 3 ms: 1, 2, 6, 7, 11 ms.
 #[test]
 fn a_source_goes_on_where_it_stopped() {

@@ -1,7 +1,7 @@
 //! Marks, and DCTCP as its paper (Alizadeh et al., SIGCOMM 2010) describes it.
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Discipline, Ecn, Ends, FlowSizes, PortEcn, Scenario, Traffic, Transport,
+    Arrivals, Buffering, Congestion, Discipline, Ecn, Ends, FlowSizes, PortEcn, Red, Scenario, Traffic, Transport,
 };
 use wayleave_sim::Outcome;
 use wayleave_topology::NodeId;
@@ -19,7 +19,7 @@ fn marks(discipline: Discipline, threshold: u64, rate: Rate) -> (u64, u64) {
     let star = star(&[Rate::from_gbit(100), rate], 0);
     let mut scenario = Scenario::new("marks", star.network.clone(), Time::from_millis(5));
     scenario.switches = ports(discipline, Buffering::Unlimited);
-    scenario.switches.ecn = Ecn::Threshold(Bytes::new(threshold)).into();
+    scenario.switches.ecn = Ecn::above(Bytes::new(threshold)).into();
     scenario.transport = dctcp(20, 20);
     scenario.traffic = vec![listed("f", &[(0, star.hosts[0], star.hosts[1], 20 * 1_460)])];
     let outcome = run(&scenario, 1);
@@ -47,7 +47,7 @@ fn a_packet_is_marked_if_it_finds_more_than_the_threshold() {
 fn packets_of_other_transports_are_not_marked() {
     let star = star(&[Rate::from_gbit(100), Rate::from_gbit(1)], 0);
     let mut scenario = Scenario::new("no marks", star.network.clone(), Time::from_millis(5));
-    scenario.switches.ecn = Ecn::Threshold(Bytes::ZERO).into();
+    scenario.switches.ecn = Ecn::above(Bytes::ZERO).into();
     scenario.transport = crate::truth::networks::fixed_window(20);
     scenario.traffic = vec![listed("f", &[(0, star.hosts[0], star.hosts[1], 20 * 1_460)])];
     let outcome = run(&scenario, 1);
@@ -81,7 +81,7 @@ fn marks_of_two_queues(ecn: PortEcn) -> (u64, u64) {
 #[test]
 fn random_early_detection_averages_each_queue_for_itself() {
     let (min, max) = (Bytes::new(5_000), Bytes::new(10_000));
-    let red = Ecn::Red { min, max, probability: 1.0, weight: 0.01 };
+    let red = Ecn::Red(Red { min, max, probability: 1.0, weight: 0.01 });
     let (first, second) = marks_of_two_queues(red.into());
     assert_eq!(first, 0);
     assert!(second > 1_000, "{second} marks");
@@ -90,9 +90,9 @@ fn random_early_detection_averages_each_queue_for_itself() {
 /// Catches marks that are not those of the packet's queue: only the queue that has a threshold marks.
 #[test]
 fn every_queue_marks_as_its_entry_says() {
-    let threshold = Some(Ecn::Threshold(Bytes::new(20 * FRAME)));
+    let threshold = Some(Ecn::above(Bytes::new(20 * FRAME)));
     let marked = |queues: [Option<Ecn>; 2]| marks_of_two_queues(PortEcn::PerQueue(queues.to_vec()));
-    let (first, second) = marked([None, threshold]);
+    let (first, second) = marked([None, threshold.clone()]);
     assert_eq!(first, 0);
     assert!(second > 100, "{second} marks");
     assert_eq!(marked([threshold, None]), (0, 0), "and the first one is never that long");
@@ -106,7 +106,7 @@ fn sawtooth(flows: usize, threshold: u64) -> (f64, f64, f64, f64) {
     let mut scenario = Scenario::new("sawtooth", star.network.clone(), Time::from_millis(90));
     scenario.warmup = Time::from_millis(30);
     scenario.switches = ports(Discipline::StrictPriority, Buffering::Unlimited);
-    scenario.switches.ecn = Ecn::Threshold(Bytes::new(threshold * FRAME)).into();
+    scenario.switches.ecn = Ecn::above(Bytes::new(threshold * FRAME)).into();
     scenario.transport = dctcp(10, 10_000);
     scenario.traffic =
         (0..flows).map(|index| endless(&format!("f{index}"), star.hosts[index], star.hosts[flows])).collect();
@@ -174,7 +174,7 @@ fn multi_hop() -> Outcome {
     scenario.warmup = Time::from_millis(100);
     scenario.switches = ports(Discipline::Fifo, Buffering::EachQueue(Bytes::new(4_000_000)));
     // The paper marks above 20 packets at 1 Gbit/s and above 65 at 10 Gbit/s; a scenario has one threshold for all.
-    scenario.switches.ecn = Ecn::Threshold(Bytes::new(65 * FRAME)).into();
+    scenario.switches.ecn = Ecn::above(Bytes::new(65 * FRAME)).into();
     scenario.transport = dctcp(10, 10_000);
     for (index, &(from, to)) in pairs.iter().enumerate() {
         let mut traffic = endless(&format!("f{index}"), from, to);

@@ -41,7 +41,7 @@ fn limited(hosts: usize, class: Option<Rate>, pair: Option<Rate>, burst: u64, mi
     let star = star(&vec![LINE; hosts], 1_000);
     let mut scenario = Scenario::new("limited", star.network.clone(), Time::from_millis(milliseconds));
     scenario.transport = fixed_window(200);
-    let limits = StaticLimits { pair, burst: Some(Bytes::new(burst)) };
+    let limits = StaticLimits { pair, burst: Bytes::new(burst) };
     let machine = services(&star.network, &[("a", class)]);
     scenario.sharing = Some(Sharing::new(EdgeScheme::StaticLimits(limits), machine));
     Limited { star, scenario }

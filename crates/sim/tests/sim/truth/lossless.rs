@@ -146,7 +146,7 @@ fn flows_change_over_to_the_spine_that_is_left() {
     }
 }
 
-/// Catches distances that are not found anew: in a triangle of switches the direct way fails, a longer one takes over,
+/// Catches distances that are not found again: in a triangle of switches the direct way fails, a longer one takes over,
 /// and when the direct one works again, it is used again.
 #[test]
 fn a_longer_way_is_used_while_the_short_one_is_down() {

@@ -63,7 +63,7 @@ fn guaranteed(pair: Option<Rate>, change: impl FnOnce(&mut Traffic)) -> Outcome 
     };
     let machine =
         Policy::new(&star.network, "machines", PolicyLevel::Machine, Vec::new(), None, vec![service]).unwrap();
-    let limits = StaticLimits { pair, burst: Some(Bytes::new(10 * FRAME)) };
+    let limits = StaticLimits { pair, burst: Bytes::new(10 * FRAME) };
     scenario.sharing = Some(Sharing::new(EdgeScheme::StaticLimits(limits), machine));
     let mut traffic = endless("flow", star.hosts[0], star.hosts[1]);
     traffic.service = Some("a".to_owned());

@@ -18,7 +18,7 @@ fn mixture() -> Scenario {
     let mut scenario = Scenario::new("mixture", network, Time::from_millis(4));
     scenario.warmup = Time::from_millis(1);
     scenario.switches = ports(Discipline::StrictPriority, Buffering::EachQueue(Bytes::new(60_000)));
-    scenario.switches.ecn = Ecn::Threshold(Bytes::new(30_000)).into();
+    scenario.switches.ecn = Ecn::above(Bytes::new(30_000)).into();
     scenario.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
     let everybody = || Ends::AllToAll(hosts.clone(), hosts.clone());
     let sizes = FlowSizes::published("web-search").unwrap();

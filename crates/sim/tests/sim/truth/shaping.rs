@@ -98,7 +98,7 @@ fn a_transport_that_knows_no_marks_is_not_changed_by_them() {
         let of = |flow: &wayleave_sim::FlowOutcome| (flow.sent, flow.delivered, flow.drops, flow.marked);
         outcome.flows.iter().map(of).collect::<Vec<_>>()
     };
-    let (plain, marked) = (packets(None), packets(Some(Ecn::Threshold(Bytes::new(10_000)))));
+    let (plain, marked) = (packets(None), packets(Some(Ecn::above(Bytes::new(10_000)))));
     assert!(marked.iter().all(|flow| flow.3 > 1_000), "{marked:?}");
     let without =
         |flows: Vec<(u64, u64, u64, u64)>| flows.into_iter().map(|(a, b, c, _)| (a, b, c)).collect::<Vec<_>>();
@@ -124,7 +124,7 @@ fn at_level(network: &Network, level: PolicyLevel, max: Rate) -> Policy {
 /// Parley with brokers that work every 10 ms, 100 times as often as in Table 1.
 fn parley(network: &Arc<Network>, milliseconds: u64) -> Scenario {
     let mut scenario = Scenario::new("parley", network.clone(), Time::from_millis(milliseconds));
-    let settings = Parley { rack_interval: Some(Time::from_millis(10)), ..Parley::default() };
+    let settings = Parley { rack_interval: Time::from_millis(10), ..Parley::default() };
     let machine = services(network, &[("a", None), ("b", None)]);
     let sharing = Sharing::new(EdgeScheme::Parley(settings), machine);
     scenario.record.series = Some(Time::from_millis(10));
@@ -255,7 +255,7 @@ fn under_elasticswitch_guarantees_hold_and_the_rest_is_used() {
     let mut scenario = Scenario::new("elastic", star.network.clone(), Time::from_millis(1_500));
     scenario.warmup = Time::from_millis(750);
     scenario.switches = ports(Discipline::Fifo, Buffering::EachQueue(Bytes::new(500_000)));
-    scenario.switches.ecn = Ecn::Threshold(Bytes::new(80_000)).into();
+    scenario.switches.ecn = Ecn::above(Bytes::new(80_000)).into();
     scenario.sharing = Some(Sharing::new(EdgeScheme::ElasticSwitch(ElasticSwitch::default()), machine));
     // One of a against four of b, into one host.
     scenario.traffic = (1..6)

@@ -4,14 +4,14 @@
 use std::sync::{Arc, Mutex};
 
 use wayleave_roles::{
-    Broker, BrokerAction, BrokerInput, Bucket, Excess, HostAction, HostInput, Limiter, Member, Outgoing, PathIndex,
-    PathUse, Peer, Plugged,
+    Broker, BrokerAction, BrokerInput, Bucket, CustomBroker, Excess, HostAction, HostInput, Leadership, Limiter,
+    Member, Outgoing, PathIndex, PathUse, Peer, Plugged,
 };
 use wayleave_scenarios::{Change, Element, Ends, Outage, PacketKind, Traffic};
-use wayleave_sim::BrokerSetup;
+use wayleave_sim::BrokerLocation;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{Parts, diamond, of, run_with, scenario, script};
+use super::{Parts, diamond, of, run_with, scenario, script, seat};
 use crate::truth::networks::{FRAME, flow};
 
 const RATE: Rate = Rate::from_mbit(100);
@@ -82,11 +82,11 @@ fn packets_wait_for_their_rule_and_then_take_both_paths_so_that_a_failure_costs_
                 _ => {}
             })
         });
-        parts.brokers = Box::new(move |_| {
+        let controller = Box::new(move || -> CustomBroker {
             let controller = Controller { waiting: None, confirmed: confirmed.clone() };
-            let broker_role = Box::new(Plugged::new(controller, |_: &u64| 84));
-            vec![BrokerSetup { host: Some(broker), broker: broker_role, leads: false }]
+            Box::new(Plugged::new(controller, |_: &u64| 84))
         });
+        parts.broker = Some((seat(BrokerLocation::Host(broker), Leadership::Follower), controller));
         parts
     };
     let whole = run_with(&scenario, parts(), 1);

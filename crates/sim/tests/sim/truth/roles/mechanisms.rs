@@ -3,18 +3,18 @@
 use std::sync::{Arc, Mutex};
 
 use wayleave_roles::{
-    Absent, Bucket, ClassId, Departure, Entry, Excess, HostAction, HostInput, IntHop, Limiter, LocalFlow, Path,
-    PathIndex, PathReport, PathUse, Peer, Plugged, Probe, ProbeKind, ProbeOutcome, Tunnel, TunnelAck, TunnelPacket,
-    TunnelQueue, Weighted,
+    Absent, Broker, BrokerAction, BrokerInput, Bucket, ClassId, CustomBroker, Departure, Entry, Excess, HostAction,
+    HostInput, IntHop, Leadership, Limiter, LocalFlow, Path, PathIndex, PathReport, PathUse, Peer, Plugged, Probe,
+    ProbeKind, ProbeOutcome, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Weighted,
 };
 use wayleave_scenarios::{
     Buffering, Change, Congestion, EdgeScheme, Element, Ends, Outage, PacketKind, SchemeOf, StaticLimits, Traffic,
 };
-use wayleave_sim::Outcome;
+use wayleave_sim::{BrokerLocation, Outcome};
 use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{LINE, Parts, diamond, of, run_with, scenario, script, telling};
+use super::{LINE, Parts, diamond, of, run_with, scenario, script, seat, telling};
 use crate::truth::networks::{FRAME, assert_near, endless, fixed_window, flow, once, ports, star};
 
 fn constant(name: &str, from: wayleave_topology::NodeId, to: wayleave_topology::NodeId, rate: Rate) -> Traffic {
@@ -396,7 +396,7 @@ fn several_schemes_live_in_one_host_each_with_its_classes() {
     let mut scenario = scenario(&star.network, 20);
     scenario.transport = fixed_window(100);
     let sharing = scenario.sharing.as_mut().unwrap();
-    let limits = StaticLimits { pair: Some(Rate::from_gbit(1)), burst: Some(Bytes::new(4 * FRAME)) };
+    let limits = StaticLimits { pair: Some(Rate::from_gbit(1)), burst: Bytes::new(4 * FRAME) };
     let services = vec!["a".to_owned()];
     sharing.also = vec![SchemeOf { scheme: EdgeScheme::StaticLimits(limits), services }];
     let hosts = &star.hosts;
@@ -433,4 +433,43 @@ fn a_scheme_that_was_not_given_is_an_error_with_its_name() {
     scenario.traffic = vec![of("a", once("flow", &[(star.hosts[0], star.hosts[1])], 100))];
     let error = wayleave_sim::run(&scenario, 1, |_| true).unwrap_err();
     assert!(error.to_string().contains("scheme outside is not in this repository"), "{error}");
+}
+
+/// Notes when it hears something.
+struct Listener(Arc<Mutex<Vec<Time>>>);
+
+impl Broker for Listener {
+    type Message = u64;
+    type Timer = ();
+
+    fn on(&mut self, now: Time, input: BrokerInput<u64, ()>, _: &mut dyn FnMut(BrokerAction<u64, ()>)) {
+        if let BrokerInput::Message { .. } = input {
+            self.0.lock().unwrap().push(now);
+        }
+    }
+}
+
+/// Catches messages that are lost because they have no network to cross, and a delay that is not the seat's.
+#[test]
+fn a_broker_outside_the_network_hears_messages_after_the_time_that_its_seat_says() {
+    for away in [Time::ZERO, Time::from_micros(100)] {
+        let diamond = diamond(1);
+        let mut scenario = scenario(&diamond.network, 1);
+        scenario.traffic.push(constant("none of the scheme", diamond.left[0], diamond.right[0], Rate::from_mbit(10)));
+        let heard: Arc<Mutex<Vec<Time>>> = Arc::default();
+        let mut parts = Parts::new(|place| {
+            let to = Peer::Broker(place.first_broker);
+            script(move |_, input, act| {
+                if let HostInput::Started = input {
+                    act(HostAction::Send { to, message: 1 });
+                }
+            })
+        });
+        let list = heard.clone();
+        let broker = Box::new(move || -> CustomBroker { Box::new(Plugged::new(Listener(list.clone()), |_: &u64| 84)) });
+        parts.broker = Some((seat(BrokerLocation::Outside(away), Leadership::Follower), broker));
+        let outcome = run_with(&scenario, parts, 1);
+        assert_eq!(*heard.lock().unwrap(), [away; 2], "one message of each host");
+        assert_eq!(outcome.sharing.unwrap().messages.sent, 2);
+    }
 }

@@ -9,9 +9,11 @@ mod ufab;
 
 use std::sync::Arc;
 
-use wayleave_roles::{CustomHost, Host, HostAction, HostInput, PairSpec, Path, Plugged, Switch, Tunnel};
+use wayleave_roles::{
+    CustomBroker, CustomHost, Host, HostAction, HostInput, Leadership, PairSpec, Path, Plugged, Switch, Tunnel,
+};
 use wayleave_scenarios::{Discipline, EdgeScheme, PortBehaviour, Scenario, Sharing, Traffic};
-use wayleave_sim::{BrokerSetup, Custom, CustomScheme, HostPlace, Outcome};
+use wayleave_sim::{BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSetup, Custom, CustomScheme, HostPlace, Outcome};
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::{Rate, Time};
 
@@ -63,7 +65,7 @@ fn long_diamond(hosts: usize, propagation: u64) -> Diamond {
 type Made<T> = Box<dyn Fn(NodeId, &PairSpec) -> T + Send + Sync>;
 type MadeHost = Box<dyn Fn(&HostPlace<'_>) -> Box<dyn CustomHost> + Send + Sync>;
 type MadeSwitch = Box<dyn Fn(LinkId, u8) -> Option<Box<dyn Switch + Send>> + Send + Sync>;
-type MadeBrokers = Box<dyn Fn(&Network) -> Vec<BrokerSetup> + Send + Sync>;
+type MadeBroker = Box<dyn Fn() -> CustomBroker + Send + Sync>;
 
 /// A scheme from outside whose parts are functions.
 struct Parts {
@@ -71,7 +73,8 @@ struct Parts {
     tunnel: Made<Option<Box<dyn Tunnel + Send>>>,
     path: Made<Option<Box<dyn Path + Send>>>,
     switch: MadeSwitch,
-    brokers: MadeBrokers,
+    /// Its only broker, if it has one.
+    broker: Option<(BrokerSeat, MadeBroker)>,
 }
 
 impl Parts {
@@ -81,9 +84,14 @@ impl Parts {
             tunnel: Box::new(|_, _| None),
             path: Box::new(|_, _| None),
             switch: Box::new(|_, _| None),
-            brokers: Box::new(|_| Vec::new()),
+            broker: None,
         }
     }
+}
+
+/// A seat at a place; its broker hears nothing of links.
+fn seat(at: BrokerLocation, leadership: Leadership) -> BrokerSeat {
+    BrokerSeat { point: None, at, leadership }
 }
 
 impl CustomScheme for Parts {
@@ -99,8 +107,11 @@ impl CustomScheme for Parts {
     fn switch(&self, link: LinkId, queue: u8) -> Option<Box<dyn Switch + Send>> {
         (self.switch)(link, queue)
     }
-    fn brokers(&self, network: &Network) -> Vec<BrokerSetup> {
-        (self.brokers)(network)
+    fn brokers(&self, _: &BrokerNetwork<'_>) -> Vec<BrokerSeat> {
+        self.broker.iter().map(|(seat, _)| *seat).collect()
+    }
+    fn broker(&self, _: &BrokerSetup<'_>) -> Option<CustomBroker> {
+        self.broker.as_ref().map(|(_, broker)| broker())
     }
 }
 

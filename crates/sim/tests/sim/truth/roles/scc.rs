@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use wayleave_roles::{
-    Broker, BrokerAction, BrokerInput, Bucket, Entry, Excess, FlowStart, Host, HostAction, HostInput, Incoming,
-    Leadership, Limiter, LocalFlow, Member, Origin, Outgoing, Peer, Plugged, Slot, Tunnel, TunnelAck, TunnelPacket,
-    TunnelQueue, Turn, Weighted,
+    Broker, BrokerAction, BrokerInput, Bucket, CustomBroker, Entry, Excess, FlowStart, Host, HostAction, HostInput,
+    Incoming, Leadership, Limiter, LocalFlow, Member, Origin, Outgoing, Peer, Plugged, Slot, Tunnel, TunnelAck,
+    TunnelPacket, TunnelQueue, Turn, Weighted,
 };
 use wayleave_scenarios::{Congestion, Ecn, PortBehaviour, PortEcn};
-use wayleave_sim::BrokerSetup;
+use wayleave_sim::BrokerLocation;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{LINE, Parts, diamond, of, run_with, scenario};
+use super::{LINE, Parts, diamond, of, run_with, scenario, seat};
 use crate::truth::networks::{FRAME, assert_near, endless, once};
 
 #[derive(Clone, Copy, Debug)]
@@ -209,16 +209,14 @@ fn scc(tracker_at: wayleave_topology::NodeId) -> (Parts, Watched) {
     });
     let heard = watched.heard.clone();
     parts.tunnel = Box::new(move |_, _| Some(Box::new(Private { heard: heard.clone(), ..Private::default() })));
-    parts.brokers = Box::new(move |_| {
-        let broker = Box::new(Plugged::new(Tracker::default(), |_: &Message| 100));
-        vec![BrokerSetup { host: Some(tracker_at), broker, leads: true }]
-    });
+    let tracker = Box::new(|| -> CustomBroker { Box::new(Plugged::new(Tracker::default(), |_: &Message| 100)) });
+    parts.broker = Some((seat(BrokerLocation::Host(tracker_at), Leadership::Leader), tracker));
     (parts, watched)
 }
 
 /// Ports that mark above 65 kB.
 fn marking() -> PortBehaviour {
-    PortBehaviour { ecn: PortEcn::Same(Some(Ecn::Threshold(Bytes::new(65_000)))), ..PortBehaviour::default() }
+    PortBehaviour { ecn: PortEcn::Same(Some(Ecn::above(Bytes::new(65_000)))), ..PortBehaviour::default() }
 }
 
 /// Catches: marks of the network that reach transports, feedback that is lost without a word, bytes that tunnels lose,

@@ -341,7 +341,7 @@ fn a_pair_leaves_a_path_that_fails_without_a_word() {
     }
 }
 
-/// Catches: stamps of another queue, of the whole port, of a counter that begins anew after the warm-up. The trace is the
+/// Catches: stamps of another queue, of the whole port, of a counter that begins again after the warm-up. The trace is the
 /// outside counter: everything that left a queue before its stamp, and everything that came to it.
 #[test]
 fn telemetry_equals_an_outside_counter_for_every_port_and_queue() {

@@ -11,12 +11,12 @@ const IN_FIBRE: f64 = 2.0 / 3.0;
 
 /// Longitude and latitude, in radians.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct Coordinates {
     longitude: f64,
     latitude: f64,
 }
 
-impl Place {
+impl Coordinates {
     /// From degrees; `None` if there is no such place.
     pub(super) fn new(longitude: f64, latitude: f64) -> Option<Self> {
         let on_earth = (-180.0..=360.0).contains(&longitude) && (-90.0..=90.0).contains(&latitude);
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn distances_on_earth_become_delays() {
-        let place = |longitude, latitude| Place::new(longitude, latitude).unwrap();
+        let place = |longitude, latitude| Coordinates::new(longitude, latitude).unwrap();
         let (pole, equator, antipode) = (place(0.0, 90.0), place(77.0, 0.0), place(0.0, -90.0));
         // A quarter of a great circle is pi/2 * 6371.0088 km = 10,007.557 km; at 199,861.639 km/s that takes 50.0724 ms.
         assert_eq!(pole.delay_to(equator), Time::from_micros(50_073));
@@ -51,6 +51,6 @@ mod tests {
         assert_eq!(pole.delay_to(pole), Time::ZERO);
         // Across the date line is near.
         assert_eq!(place(180.0, 10.0).delay_to(place(-180.0, 10.0)), Time::ZERO);
-        assert!(Place::new(0.0, 91.0).is_none() && Place::new(400.0, 0.0).is_none());
+        assert!(Coordinates::new(0.0, 91.0).is_none() && Coordinates::new(400.0, 0.0).is_none());
     }
 }

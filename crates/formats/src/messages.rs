@@ -1,4 +1,4 @@
-//! Words for messages: quoted safely, shortened, and the nearest known one.
+//! Texts in messages: quoted safely, shortened, and the nearest known word.
 
 /// How much of a name or value a message shows.
 const SHOWN: usize = 40;

@@ -1,14 +1,14 @@
-//! Fixed points of both papers, computed by hand.
-
-use wayleave_units::Rate;
+//! Fixed points of the papers, computed by hand.
 
 use super::*;
 
 const WEIGHT_OF_THE_PAPER: f64 = 0.002;
 
-fn params(weight: f64) -> RedParams {
+const LINE: Rate = Rate::from_gbit(1);
+
+fn params(weight: f64) -> Params {
     let (min, max) = (Bytes::new(5000), Bytes::new(15_000));
-    RedParams { min, max, probability: 0.2, weight, rate: Rate::from_gbit(1) }
+    Params { min, max, probability: 0.2, weight }
 }
 
 fn found(queued: u64) -> QueueState {
@@ -16,20 +16,12 @@ fn found(queued: u64) -> QueueState {
 }
 
 fn red(weight: f64) -> Red {
-    Red::new(params(weight), 1)
+    Red::new(params(weight), LINE, 1)
 }
 
 /// Which of so many packets, all of which find the same queue, are marked.
 fn marks(port: &mut Red, queued: u64, packets: u32) -> Vec<u32> {
     (0..packets).filter(|_| port.on_arrival(Time::ZERO, found(queued), 1538) == Mark::Congestion).collect()
-}
-
-#[test]
-fn a_threshold_marks_what_finds_more_and_nothing_else() {
-    let mut port = Threshold(Bytes::new(100));
-    for (queued, mark) in [(0, Mark::No), (100, Mark::No), (101, Mark::Congestion), (10_000, Mark::Congestion)] {
-        assert_eq!(port.on_arrival(Time::ZERO, found(queued), 1538), mark, "{queued}");
-    }
 }
 
 #[test]
@@ -45,8 +37,8 @@ fn the_average_moves_by_the_weight() {
 fn bursts_of_fifty_pass_a_threshold_of_five_if_the_weight_is_at_most_42_in_10000() {
     // RED, section 6.1: avg = L + 1 + ((1 - w)^(L + 1) - 1) / w < min_th; for min_th = 5, L = 50: w <= 0.0042.
     for (weight, passes) in [(WEIGHT_OF_THE_PAPER, true), (0.0041, true), (0.0043, false)] {
-        let params = RedParams { min: Bytes::new(5), max: Bytes::new(15), probability: 1.0, ..params(weight) };
-        let mut port = Red::new(params, 1);
+        let params = Params { min: Bytes::new(5), max: Bytes::new(15), probability: 1.0, ..params(weight) };
+        let mut port = Red::new(params, LINE, 1);
         for queued in 1..=50 {
             port.on_arrival(Time::ZERO, found(queued), 1);
         }
@@ -107,8 +99,8 @@ fn the_share_of_marks_rises_with_the_average() {
 #[test]
 fn equal_thresholds_of_the_queue_itself_are_one_threshold() {
     // DCTCP, 3.1: RED with both thresholds at K and the instantaneous queue.
-    let params = RedParams { min: Bytes::new(100), max: Bytes::new(100), probability: 1.0, ..params(1.0) };
-    let mut port = Red::new(params, 1);
+    let params = Params { min: Bytes::new(100), max: Bytes::new(100), probability: 1.0, ..params(1.0) };
+    let mut port = Red::new(params, LINE, 1);
     for queued in [0, 99, 100, 300, 50, 1000, 0] {
         let mark = if queued >= 100 { Mark::Congestion } else { Mark::No };
         assert_eq!(port.on_arrival(Time::ZERO, found(queued), 1538), mark, "{queued}");
@@ -120,7 +112,7 @@ fn equal_thresholds_of_the_queue_itself_are_one_threshold() {
 
 #[test]
 fn the_same_seed_marks_the_same_packets() {
-    let marks = |seed| marks(&mut Red::new(params(1.0), seed), 10_000, 200);
+    let marks = |seed| marks(&mut Red::new(params(1.0), LINE, seed), 10_000, 200);
     assert_eq!(marks(5), marks(5));
     assert_ne!(marks(5), marks(6));
 }
