@@ -186,6 +186,9 @@ fn curves(out: &mut impl Write, page: &Page<'_>, hop: Hop) -> io::Result<()> {
         writeln!(out, "    arrival  {} ({}, {from})", input.arrival, count(input.flows as usize, "flow"))?;
     }
     writeln!(out, "    service  {}", report.service)?;
+    if report.spread > Time::ZERO {
+        writeln!(out, "    jitter   {} before it, in any order: part of the delay and of what arrives", report.spread)?;
+    }
     Ok(())
 }
 

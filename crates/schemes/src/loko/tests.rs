@@ -185,6 +185,12 @@ fn the_sound_guarantee_counts_lines_and_the_growth_of_bursts() {
         decision.route.hops[1..].iter().map(|&hop| loko.in_use(hop).burst.bytes_rounded_up()).collect();
     // 1 Mbit/s for 0.166 ms are 21 B; for the 1.86 ms of a switch and a line of 24.5 us 236 B more.
     assert_eq!(bursts, [327, 563, 799]);
+    // What the switch's own jitter brings beside a burst, 1 Mbit/s for 0.8 ms, is there before the service.
+    let shaky = network().with_nodes(|node| node.jitter = Time::from_micros(800)).unwrap();
+    let params = Params { services: Services::PerSwitch, counting: Counting::Sound, ..*loko.params() };
+    let mut shaken = Loko::new(Arc::new(shaky), params).unwrap();
+    let decision = shaken.admit(&request("h1", "h6", 1000, 306)).unwrap();
+    assert_eq!(shaken.in_use(decision.route.hops[1]).burst.bytes_rounded_up(), 327 + 100 + 100);
     let rate = loko.admit(&request("h3", "h4", 11_000, 306)).unwrap_err();
     assert!(matches!(rate, Refusal::Allocation { limit: Allocated::Rate { .. }, .. }), "{rate:?}");
     assert_eq!(rate.reason(), Reason::Rate);
