@@ -11,7 +11,7 @@ use crate::attack::Frames;
 use crate::claim::{Background, Claim, ClaimError, Promise};
 use crate::fill::Fill;
 
-/// No frame is smaller on the wire: 64 B, and 20 B of preamble and gap (IEEE 802.3); a tag comes on top for each switch.
+/// No frame is smaller on the wire: 64 B, and 20 B of preamble and gap (IEEE 802.3). Tags take the place of padding.
 pub(crate) const SMALLEST_FRAME: u64 = 84;
 
 /// One tag a switch, which takes it off (Chameleon, section 3.3).
@@ -97,7 +97,7 @@ impl<'c> Stage<'c> {
         let largest = carried.unwrap_or(terms.frame).min(terms.burst).get();
         let frame = match frames {
             Frames::Largest => largest,
-            Frames::Smallest => largest.min(SMALLEST_FRAME + tags),
+            Frames::Smallest => largest.min(SMALLEST_FRAME),
         };
         Some(frame).filter(|&frame| frame > tags)
     }

@@ -148,6 +148,9 @@ const SAMPLES: usize = 256;
 /// Bytes that a switch takes off a tagged packet: one 802.1Q tag.
 const TAG: u32 = 4;
 
+/// No frame is smaller on the wire: 64 B, and 20 B of preamble and gap (IEEE 802.3).
+const SMALLEST_FRAME: u32 = 84;
+
 impl Fabric {
     /// The actor of a port that will be free; that of a packet's arrival is the link's number itself.
     #[inline]
@@ -182,8 +185,9 @@ impl Fabric {
     fn next_step(&mut self, id: PacketId) -> Step {
         let packet = self.arena.get_mut(id);
         packet.hop = packet.hop.wrapping_add(1);
-        if packet.flags.has(Flags::TAGGED) {
-            packet.size -= TAG;
+        // What the tag leaves is padded again; what is smaller was counted without padding from the start.
+        if packet.flags.has(Flags::TAGGED) && packet.size > SMALLEST_FRAME {
+            packet.size = (packet.size - TAG).max(SMALLEST_FRAME);
         }
         match self.routes[packet.route as usize + usize::from(packet.hop)] {
             Step::END => Step::from_bits(packet.last_hop),
