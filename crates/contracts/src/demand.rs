@@ -36,7 +36,9 @@ impl WireOverhead {
     /// ```
     pub fn on_the_wire(self, frame: Bytes) -> Bytes {
         match self {
-            Self::Counted { tags } => wire_bytes(usize::try_from(frame.get()).unwrap_or(usize::MAX >> 8), tags as usize),
+            Self::Counted { tags } => {
+                wire_bytes(usize::try_from(frame.get()).unwrap_or(usize::MAX >> 8), tags as usize)
+            }
             Self::Ignored => frame,
         }
     }

@@ -98,6 +98,13 @@ fn admitted(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>, de
         }
         routes => protected(out, page, contract, routes, &margin)?,
     }
+    let held = page.context.scheme.held(decision.flow).and_then(|held| held.demand.max_frame);
+    if let Some(frame) = held.filter(|_| routes.len() > 1 && held != explained.request.max_frame) {
+        writeln!(
+            out,
+            "\nFrames above {frame} on the wire are dropped by the sending host: not every route carries them"
+        )?;
+    }
     moves(out, page, decision)?;
     if page.context.ledger().is_none() {
         return schemes::admitted(out, page, explained.request, decision.flow);

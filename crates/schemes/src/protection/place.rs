@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wayleave_ledger::Reservation;
 use wayleave_roles::{Decision, DisjointRoute, Move, Refusal, Request};
 use wayleave_topology::{FlowId, LinkId};
-use wayleave_units::Time;
+use wayleave_units::{Bytes, Time};
 
 use super::disjoint::{self, Disjoint};
 use super::{Detached, MAX_CHOICES};
@@ -58,6 +58,7 @@ impl Copies {
         // The promise is that of the longest, so it stands first.
         routes.sort_by_key(|copy| Reverse(copy.bound));
         placement.join(&routes.iter().map(|copy| copy.flow).collect::<Vec<_>>());
+        limit_frames(placement, &routes);
         let in_flight = moved.iter().map(|(_, old)| placement.bound(&old.route));
         let activate_after = in_flight.max().unwrap_or(Time::ZERO);
         let now = |flow| placement.ledger().flow(flow).map(|reservation| reservation.route.clone());
@@ -69,6 +70,24 @@ impl Copies {
         let mut routes = routes.into_iter();
         let DisjointRoute { flow, route, .. } = routes.next()?;
         Some(Decision { flow, route, copies: routes.collect(), bound, moved, activate_after })
+    }
+}
+
+/// Where routes carry frames of different sizes, larger ones than all of them carry would go over some routes only: they are
+/// not promised, and their host drops them.
+fn limit_frames(placement: &mut Placement, routes: &[DisjointRoute]) {
+    let ledger = placement.ledger();
+    let narrowest = |copy: &DisjointRoute| copy.route.hops.iter().map(|hop| ledger.network().link(hop.link).mtu).min();
+    let carried: Vec<Bytes> = routes.iter().filter_map(narrowest).collect();
+    let (Some(&least), Some(&most)) = (carried.iter().min(), carried.iter().max()) else { return };
+    if least == most {
+        return;
+    }
+    // A packet is charged for the longest of its stacks, and for the tag with its sequence number.
+    let switches = routes.iter().map(|copy| copy.route.hops.len().saturating_sub(1)).max().unwrap_or(0);
+    let limit = ledger.model().frame_with_tags(least, switches as u32 + 1);
+    for copy in routes {
+        placement.limit_frame(copy.flow, limit);
     }
 }
 
