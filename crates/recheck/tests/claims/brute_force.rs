@@ -195,7 +195,8 @@ fn closest(said: JitterTerm, is: JitterTerm) -> f64 {
                 assert_eq!(worst, BigRational::from_integer(0.into()), "seed {seed}, queue {queue}");
                 continue;
             };
-            let derived = found.delay_ns.clone().unwrap_or_else(|| panic!("seed {seed}, queue {queue}: no bound"));
+            assert!(found.delay_ns.is_some(), "seed {seed}, queue {queue}: no bound");
+            let derived = found.delay_ns.clone().unwrap();
             let ratio = num_traits::ToPrimitive::to_f64(&(&worst / &derived)).unwrap();
             closest = closest.max(ratio);
         }

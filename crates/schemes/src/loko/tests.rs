@@ -185,12 +185,6 @@ fn the_sound_guarantee_counts_lines_and_the_growth_of_bursts() {
         decision.route.hops[1..].iter().map(|&hop| loko.in_use(hop).burst.bytes_rounded_up()).collect();
     // 1 Mbit/s for 0.166 ms are 21 B; for the 1.86 ms of a switch and a line of 24.5 us 236 B more.
     assert_eq!(bursts, [327, 563, 799]);
-    // What the switch's own jitter brings beside a burst, 1 Mbit/s for 0.8 ms, is there before the service.
-    let shaky = network().with_nodes(|node| node.jitter = Time::from_micros(800)).unwrap();
-    let params = Params { services: Services::PerSwitch, counting: Counting::Sound, ..*loko.params() };
-    let mut shaken = Loko::new(Arc::new(shaky), params).unwrap();
-    let decision = shaken.admit(&request("h1", "h6", 1000, 306)).unwrap();
-    assert_eq!(shaken.in_use(decision.route.hops[1]).burst.bytes_rounded_up(), 327 + 100 + 100);
     let rate = loko.admit(&request("h3", "h4", 11_000, 306)).unwrap_err();
     assert!(matches!(rate, Refusal::Allocation { limit: Allocated::Rate { .. }, .. }), "{rate:?}");
     assert_eq!(rate.reason(), Reason::Rate);
@@ -198,6 +192,16 @@ fn the_sound_guarantee_counts_lines_and_the_growth_of_bursts() {
     assert!(matches!(loko.admit(&slow), Err(Refusal::TooSlow { bound, .. }) if bound == decision.bound));
     let large = Request { max_frame: Some(Bytes::new(307)), ..request("h1", "h6", 10, 306) };
     assert_eq!(loko.admit(&large), Err(Refusal::Packet { frame: Bytes::new(307), most: Bytes::new(306) }));
+}
+
+#[test]
+fn a_burst_comes_to_a_service_with_what_it_earns_in_the_jitter_before() {
+    let shaky = network().with_nodes(|node| node.jitter = Time::from_micros(800)).unwrap();
+    let params = *loko_of_network().params();
+    let mut shaken = Loko::new(Arc::new(shaky), params).unwrap();
+    let decision = shaken.admit(&request("h1", "h6", 1000, 306)).unwrap();
+    // 327 B as without jitter, and 1 Mbit/s for the 0.8 ms of the host and of the switch.
+    assert_eq!(shaken.in_use(decision.route.hops[1]).burst.bytes_rounded_up(), 327 + 100 + 100);
 }
 
 #[test]
