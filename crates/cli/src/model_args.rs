@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use wayleave_contracts::WireOverhead;
-use wayleave_ledger::{BestEffort, Comparison, Model, Residual, Shaping};
+use wayleave_ledger::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
 use wayleave_schemes::registry::Defaults;
 use wayleave_units::Bytes;
 
@@ -36,6 +36,9 @@ pub(crate) struct ModelArgs {
     /// Whether traffic counts as bounded by the line that it comes from
     #[arg(long, value_enum, value_name = "SWITCH")]
     pub(crate) shaping: Option<Switch>,
+    /// What the jitter of a node may do to packets of one queue: keep their order over all inputs, or anything
+    #[arg(long, value_enum, value_name = "HOW")]
+    jitter: Option<JitterArg>,
 }
 
 /// Where the options start from.
@@ -75,6 +78,14 @@ enum ResidualArg {
 enum CompareArg {
     Strict,
     NonStrict,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum JitterArg {
+    /// Packets of one queue keep the order in which they came to the node
+    Ordered,
+    /// Every packet takes a time of its own
+    Any,
 }
 
 /// `mtu`, or a size.
@@ -135,6 +146,12 @@ impl ModelArgs {
             model.shaping = match shaping {
                 Switch::On => Shaping::InputLinks,
                 Switch::Off => Shaping::Off,
+            };
+        }
+        if let Some(jitter) = self.jitter {
+            model.jitter = match jitter {
+                JitterArg::Ordered => Jitter::Ordered,
+                JitterArg::Any => Jitter::Any,
             };
         }
         Ok(model)

@@ -1,7 +1,7 @@
 //! What has to be reserved for a contract: its token bucket in wire bytes.
 
 use wayleave_units::{Bytes, Rate};
-use wayleave_wire::Demand;
+use wayleave_wire::{Demand, wire_bytes};
 
 use crate::{Accounting, Contract};
 
@@ -23,7 +23,27 @@ impl WireOverhead {
     const ETHERNET_HEADER: u64 = 14;
     const TAG: u64 = 4;
 
-    /// Wire bytes that a frame (header and payload, without FCS) has on top of its own.
+    /// Wire bytes of a frame (header and payload, without FCS) with the longest stack of tags, as the shaper charges them. Tags are
+    /// pushed by the host before its interface pads a frame to Ethernet's smallest, 64 B with FCS; a switch that pops one
+    /// pads it again. So a padded frame is 84 B on every wire, and no frame grows on its way.
+    ///
+    /// ```
+    /// use wayleave_contracts::WireOverhead;
+    /// use wayleave_units::Bytes;
+    /// let six = WireOverhead::Counted { tags: 6 };
+    /// assert_eq!(six.on_the_wire(Bytes::new(100)), Bytes::new(148));
+    /// assert_eq!(six.on_the_wire(Bytes::new(20)), Bytes::new(84));
+    /// ```
+    pub fn on_the_wire(self, frame: Bytes) -> Bytes {
+        match self {
+            Self::Counted { tags } => {
+                wire_bytes(usize::try_from(frame.get()).unwrap_or(usize::MAX >> 8), tags as usize)
+            }
+            Self::Ignored => frame,
+        }
+    }
+
+    /// Wire bytes that a frame (header and payload, without FCS) has on top of its own, if it is not padded.
     pub const fn per_frame(self) -> Bytes {
         match self {
             Self::Counted { tags } => Bytes::new(Self::PREAMBLE_AND_GAP + Self::FCS + Self::TAG * tags as u64),
@@ -45,18 +65,17 @@ impl WireOverhead {
 impl Contract {
     /// The token bucket that bounds this contract's traffic on the wire.
     ///
-    /// A contract in frame bytes grows by the overhead of its smallest frame: in any window at most
-    /// `(burst + rate t) / min_frame` frames are sent, and each adds the overhead (a 100 B frame with six tags: 48 %).
-    /// Both are rounded up.
+    /// A contract in frame bytes grows as its smallest frame does: no frame has more wire bytes for each of its own, so in any
+    /// window at most `(burst + rate t) / min_frame` times its wire size is sent (a 100 B frame with six tags: 148 B for
+    /// 100 B; one of 20 B: 84 B for 20 B). Both are rounded up.
     pub fn demand(&self, overhead: WireOverhead) -> Demand {
-        let per_frame = overhead.per_frame().get();
-        match self.accounting {
-            Accounting::Frame { min_frame } if per_frame > 0 => {
-                let grow = |bytes: u64| grown(bytes, per_frame, min_frame.get());
+        match (self.accounting, overhead) {
+            (Accounting::Frame { min_frame }, WireOverhead::Counted { .. }) => {
+                let grow = |bytes: u64| grown(bytes, overhead.on_the_wire(min_frame).get(), min_frame.get());
                 Demand {
                     rate: Rate::from_bits_per_second(grow(self.rate.bits_per_second())),
                     burst: Bytes::new(grow(self.burst.get())),
-                    max_frame: self.max_frame.map(|frame| frame + overhead.per_frame()),
+                    max_frame: self.max_frame.map(|frame| overhead.on_the_wire(frame)),
                 }
             }
             _ => Demand { rate: self.rate, burst: self.burst, max_frame: self.max_frame },
@@ -64,8 +83,8 @@ impl Contract {
     }
 }
 
-/// `value * (1 + overhead / frame)`, rounded up; past `u64` it stays at the largest value, which no link carries.
-fn grown(value: u64, overhead: u64, frame: u64) -> u64 {
-    let product = u128::from(value) * u128::from(frame + overhead);
+/// `value * wire / frame`, rounded up; past `u64` it stays at the largest value, which no link carries.
+fn grown(value: u64, wire: u64, frame: u64) -> u64 {
+    let product = u128::from(value) * u128::from(wire);
     u64::try_from(product.div_ceil(u128::from(frame))).unwrap_or(u64::MAX)
 }

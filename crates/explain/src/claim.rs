@@ -1,7 +1,7 @@
 //! What a scheme promises, as the independent calculator wants it (`wayleave-recheck`).
 
-use wayleave_ledger::{QueueReport, Residual, Shaping};
-use wayleave_recheck::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow};
+use wayleave_ledger::{Jitter, QueueReport, Residual, Shaping};
+use wayleave_recheck::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::FlowId;
@@ -40,6 +40,10 @@ pub fn claim<'a>(context: &Context<'a>) -> Option<Claim<'a>> {
         budgets: links().map(|link| ledger.budgets(link).collect()).collect(),
         max_frame: links().map(|link| ledger.largest_frame(link)).collect(),
         packetiser: PacketiserTerm::Subtracted,
+        jitter: match context.model.jitter {
+            Jitter::Ordered => JitterTerm::Ordered,
+            Jitter::Any => JitterTerm::Any,
+        },
         shaping: context.model.shaping == Shaping::InputLinks,
         flows,
         disjoint,

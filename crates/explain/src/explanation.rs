@@ -90,8 +90,8 @@ fn at_binding(scheme: &Scheme, query: &Query, refusal: &Refusal) -> Vec<Option<B
 /// A contract in frame bytes is told frame bytes: as much as grows to no more than what fits on the wire.
 fn in_terms_of(contract: &Contract, model: &Model, wire: Nearest) -> Nearest {
     let Accounting::Frame { min_frame } = contract.accounting else { return wire };
-    let (frame, overhead) = (min_frame.get(), model.overhead.per_frame().get());
-    let shrink = |value: u64| (u128::from(value) * u128::from(frame) / u128::from(frame + overhead)) as u64;
+    let (frame, on_the_wire) = (min_frame.get(), model.overhead.on_the_wire(min_frame).get());
+    let shrink = |value: u64| (u128::from(value) * u128::from(frame) / u128::from(on_the_wire)) as u64;
     let least = contract.max_frame.unwrap_or(min_frame).max(min_frame);
     let burst = wire.burst.map(|burst| Bytes::new(shrink(burst.get())));
     let rate = wire.rate.map(|rate| Rate::from_bits_per_second(shrink(rate.bits_per_second())));

@@ -105,6 +105,9 @@ pub struct QueueShape<'a> {
     inputs: Vec<InputShape<'a>>,
     arrival: Vec<Bucket>,
     service: Vec<Piece>,
+    /// Jitter of the node in any order: part of the delay, and of what arrives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jitter_ns: Option<u64>,
     /// Rounded up; `None` is without bound.
     delay_bound_ns: Option<u64>,
     /// Exact, as the nearest double.
@@ -133,6 +136,7 @@ pub fn queue<'a>(network: &'a Network, report: &QueueReport) -> QueueShape<'a> {
         inputs: inputs.collect(),
         arrival: curves::arrival(&report.arrival),
         service: curves::service(&report.service),
+        jitter_ns: Some(report.spread.as_nanos()).filter(|&spread| spread > 0),
         delay_bound_ns: report.delay_bound().map(|bound| bound.as_nanos()),
         delay_ns: report.delay.clone().map(Number),
         backlog_bound_bytes: report.backlog_bound().map(|bound| bound.get()),

@@ -65,6 +65,10 @@ impl Lab {
         arguments.extend(["--topology".to_owned(), path(self.topology_file())]);
         arguments.extend(["--ledger".to_owned(), path(self.folder().join("ledger.db"))]);
         arguments.extend(["--operator-token-file".to_owned(), path(token_file.clone())]);
+        if !options.iter().any(|option| option == "--jitter" || option.starts_with("--jitter=")) {
+            // The jitter of a lab is that of timers, which are late for a port and not for a packet.
+            arguments.extend(["--jitter", "ordered"].map(str::to_owned));
+        }
         arguments.extend(options.iter().cloned());
         let log = self.log(CONTROLLER);
         let before = fs::read_to_string(&log).map_or(0, |text| text.len());

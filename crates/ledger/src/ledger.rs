@@ -129,7 +129,9 @@ impl Ledger {
             ports.push(Port::new(&network, &model, link, queues.len() as u32, budgets.len() as u8));
             let buffers = network.port(link.port).queues.iter().map(|queue| queue.buffer);
             let service = ports.last().map_or(Service { rate: 0, debt: 0 }, Port::service);
-            queues.extend(budgets.into_iter().zip(buffers).map(|(budget, buffer)| Queue::new(budget, buffer, service)));
+            let spread = ports.last().map_or(0, |port| port.spread);
+            let queue = |(budget, buffer)| Queue::new(budget, buffer, service, spread);
+            queues.extend(budgets.into_iter().zip(buffers).map(queue));
         }
         let links = ports.len();
         Ok(Self {
@@ -205,13 +207,14 @@ impl Ledger {
         &self.on_link[link.index()]
     }
 
-    /// Whether a flow of `rate` and `burst` (as grown on its way here), entering `queue` of `link` from `input`, would
+    /// Whether a flow of `rate` and `burst` (as grown on its way to the node), entering `queue` of `link` from `input`, would
     /// keep the delay budget and the buffer of that queue and of every lower one that holds flows.
     pub fn fits(&self, link: LinkId, queue: u8, input: Input, rate: Rate, burst: Amount) -> bool {
         let gate = self.gates[link.index()];
         if rate.bits_per_second() > gate.spare {
             return false;
         }
+        let burst = entering(gate, rate, burst);
         if self.surely_fits(gate, queue, rate, burst) {
             return true;
         }
@@ -252,13 +255,13 @@ impl Ledger {
 
     fn fits_fast(&self, queues: &[Queue], target: usize, joined: Load) -> bool {
         let comparison = self.model.comparison;
-        let Queue { service, budget, buffer, .. } = queues[target];
-        if !fast::keeps(&joined, service, budget, buffer, comparison) {
+        let Queue { service, buffer, .. } = queues[target];
+        if !fast::keeps(&joined, service, queues[target].wait(), buffer, comparison) {
             return false;
         }
         let mut service = service.below(&joined);
         for queue in &queues[target + 1..] {
-            if queue.flows > 0 && !fast::keeps(&queue.load, service, queue.budget, queue.buffer, comparison) {
+            if queue.flows > 0 && !fast::keeps(&queue.load, service, queue.wait(), queue.buffer, comparison) {
                 return false;
             }
             service = service.below(&queue.load);
@@ -270,8 +273,8 @@ impl Ledger {
         let mut service = vec![Line { rate: port.rate, offset: port.debt }];
         for (index, queue) in queues.iter().enumerate() {
             let extra = (index == target).then_some((input, rate, burst));
-            let arrival = lines::arrival(self.buckets(queue, extra));
-            let kept = || lines::keeps(&arrival, &service, queue.budget, queue.buffer, self.model.comparison);
+            let arrival = lines::arrival(self.buckets(port, queue, extra));
+            let kept = || lines::keeps(&arrival, &service, queue.wait(), queue.buffer, self.model.comparison);
             if index >= target && !kept() {
                 return false;
             }
@@ -283,6 +286,7 @@ impl Ledger {
     /// The buckets that enter a queue, with one more flow if given.
     fn buckets<'a>(
         &'a self,
+        port: &'a Port,
         queue: &'a Queue,
         extra: Option<(Input, i128, i128)>,
     ) -> impl Iterator<Item = Bucket> + 'a {
@@ -291,20 +295,21 @@ impl Ledger {
             Some((input, rate, burst)) if input == share.input => (input, share.rate + rate, share.burst + burst),
             _ => (share.input, share.rate, share.burst),
         });
-        known.chain(is_new).map(|(input, rate, burst)| Bucket { rate, burst, line: self.line(input) })
+        known.chain(is_new).map(|(input, rate, burst)| Bucket { rate, burst, line: self.line(port, input) })
     }
 
-    /// What lets at most this much through: `frame + rate t`.
-    fn line(&self, input: Input) -> Option<Line> {
+    /// What lets at most this much into a queue of a port: `frame + rate t`, and what comes while the jitter lasts.
+    fn line(&self, port: &Port, input: Input) -> Option<Line> {
         let link = input.as_link().filter(|_| self.model.shaping == Shaping::InputLinks)?;
-        let port = &self.ports[link.index()];
-        Some(Line { rate: port.rate, offset: port.frame })
+        let feeding = &self.ports[link.index()];
+        Some(Line { rate: feeding.rate, offset: feeding.frame }.earlier_by(port.spread))
     }
 
     /// The load of a queue with one more flow, or `None` where an input would never leave its line.
     fn joined(&self, link: LinkId, queue: &Queue, input: Input, rate: i128, burst: i128) -> Option<Load> {
-        debug_assert!(self.ports[link.index()].uniform);
-        let knee = match self.line(input) {
+        let port = &self.ports[link.index()];
+        debug_assert!(port.uniform);
+        let knee = match self.line(port, input) {
             None => queue.load.knee,
             Some(line) => {
                 let (r, b) = queue.share(input).map_or((0, 0), |at| (queue.shares[at].rate, queue.shares[at].burst));
@@ -323,6 +328,7 @@ impl Ledger {
             return false;
         }
         let gate = self.gates[link.index()];
+        let burst = entering(gate, rate, burst);
         let queues = self.queues_of(link);
         let target = &queues[usize::from(queue)];
         if !gate.quick || target.shares.len() > MANY_INPUTS || self.surely_fits(gate, queue, rate, burst) {
@@ -330,7 +336,7 @@ impl Ledger {
         }
         let (rate, burst) = (i128::from(rate.bits_per_second()), burst.nanobits());
         // The later the knee the smaller the delay.
-        let joins = |share: &Share| match self.line(share.input) {
+        let joins = |share: &Share| match self.line(port, share.input) {
             Some(line) => Knee::of_input(share.rate + rate, share.burst + burst, line.rate, line.offset),
             None => Some(Knee::ZERO),
         };
@@ -363,14 +369,15 @@ impl Ledger {
         }
         let queues = self.queues_of(link);
         let target = usize::from(queue);
-        let (rate, burst) = (i128::from(rate.bits_per_second()), burst.nanobits());
+        let burst = entering(gate, rate, burst).nanobits();
+        let rate = i128::from(rate.bits_per_second());
         let joined = self.joined(link, &queues[target], input, rate, burst)?;
         let mut service = queues[target].service;
         for (index, queue) in (0u8..).zip(queues).skip(target) {
             let is_target = usize::from(index) == target;
             let load = if is_target { joined } else { queue.load };
             let is_used = is_target || queue.flows > 0;
-            if is_used && !fast::keeps(&load, service, queue.budget, queue.buffer, self.model.comparison) {
+            if is_used && !fast::keeps(&load, service, queue.wait(), queue.buffer, self.model.comparison) {
                 let limit = queue.broken_limit(&load, service, self.model.comparison)?;
                 return Some(Denial { queue: index, limit });
             }
@@ -439,6 +446,14 @@ impl Ledger {
         }
     }
 
+    /// Of a flow no larger frames are promised than these. What is reserved is the same.
+    pub fn limit_frame(&mut self, flow: FlowId, largest: Bytes) {
+        if let Some(Some(reservation)) = self.flows.get_mut(flow.index()) {
+            let demand = &mut reservation.demand;
+            demand.max_frame = Some(demand.max_frame.map_or(largest, |frame| frame.min(largest)));
+        }
+    }
+
     fn next_placement(&mut self) -> u64 {
         self.placements += 1;
         self.placements
@@ -450,7 +465,7 @@ impl Ledger {
             self.ports[hop.link.index()].reserved += rate;
             let at = self.queue_index(hop);
             self.queues[at].add(input, rate, burst);
-            self.refresh_knee(at, input);
+            self.refresh_knee(hop.link, at, input);
             self.refresh_port(hop);
             let (list, entry) = (&mut self.on_link[hop.link.index()], (placed, flow));
             // Nearly always the last one, and then the others need not be looked at.
@@ -469,7 +484,7 @@ impl Ledger {
             port.releases = port.releases.wrapping_add(1);
             let at = self.queue_index(hop);
             self.queues[at].subtract(input, rate, burst);
-            self.rescan_knee(at);
+            self.rescan_knee(hop.link, at);
             self.refresh_port(hop);
             let list = &mut self.on_link[hop.link.index()];
             if let Ok(place) = list.binary_search(&(*placed, flow)) {
@@ -478,13 +493,14 @@ impl Ledger {
         }
     }
 
-    /// Each hop of a route with the input that it is entered from and the burst (nanobits) as grown by the budgets of
-    /// the queues before: budgets, not today's delays, so that later flows change nothing.
+    /// Each hop of a route with the input that it is entered from and the burst (nanobits) that enters it: as grown by the
+    /// budgets of the queues before (budgets, not today's delays, so that later flows change nothing) and by the jitter of
+    /// this node where it keeps no order.
     fn walk(&self, demand: &Demand, route: &Route) -> Vec<(Hop, Input, i128)> {
         let mut input = Input::LOCAL;
         let mut burst = Amount::from(demand.burst);
         let visit = |&hop: &Hop| {
-            let entered = (hop, input, burst.nanobits());
+            let entered = (hop, input, entering(self.gates[hop.link.index()], demand.rate, burst).nanobits());
             input = Input::link(hop.link);
             burst += demand.rate * self.budget(hop);
             entered
@@ -493,20 +509,20 @@ impl Ledger {
     }
 
     /// After an addition only the input that grew can have moved the knee.
-    fn refresh_knee(&mut self, at: usize, input: Input) {
+    fn refresh_knee(&mut self, link: LinkId, at: usize, input: Input) {
         let queue = &self.queues[at];
-        let (Some(line), Ok(share)) = (self.line(input), queue.share(input)) else { return };
+        let (Some(line), Ok(share)) = (self.line(&self.ports[link.index()], input), queue.share(input)) else { return };
         let share = queue.shares[share];
         let knee = Knee::of_input(share.rate, share.burst, line.rate, line.offset);
         match knee {
             Some(knee) => self.queues[at].load.knee = queue.load.knee.max(knee),
-            None => self.rescan_knee(at),
+            None => self.rescan_knee(link, at),
         }
     }
 
-    fn rescan_knee(&mut self, at: usize) {
-        let queue = &self.queues[at];
-        let knee = |share: &Share| match self.line(share.input) {
+    fn rescan_knee(&mut self, link: LinkId, at: usize) {
+        let (port, queue) = (&self.ports[link.index()], &self.queues[at]);
+        let knee = |share: &Share| match self.line(port, share.input) {
             Some(line) => Knee::of_input(share.rate, share.burst, line.rate, line.offset),
             None => Some(Knee::ZERO),
         };
@@ -562,6 +578,12 @@ impl Ledger {
     pub fn largest_frame(&self, link: LinkId) -> Bytes {
         self.model.largest_frame(self.network.link(link))
     }
+}
+
+/// The burst that enters a queue of a flow that comes to the node with this one: jitter that keeps no order lets what
+/// came in a longer time enter at once.
+fn entering(gate: Gate, rate: Rate, burst: Amount) -> Amount {
+    burst + rate * Time::from_nanos(gate.spread)
 }
 
 impl PartialEq for Ledger {

@@ -22,7 +22,7 @@ mod strain;
 
 pub use kernel::{Denial, Limit};
 pub use ledger::{Ledger, LedgerError, Reservation};
-pub use model::{BestEffort, Comparison, Model, Residual, Shaping};
+pub use model::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
 pub use port::Input;
 pub use report::{InputReport, QueueReport};
 pub use strain::{Gauge, Strain};

@@ -2,7 +2,7 @@
 
 use wayleave_contracts::WireOverhead;
 use wayleave_topology::{Link, Network, NodeKind};
-use wayleave_units::Bytes;
+use wayleave_units::{Bytes, Time};
 
 /// Which part of the residual service curve a lower queue is promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,15 @@ pub enum Shaping {
     InputLinks,
     /// Token buckets only.
     Off,
+}
+
+/// What a node's jitter, the variable part of its own delay, may do to the order of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jitter {
+    /// Packets that enter one queue keep the order in which they came to the node, over whichever inputs.
+    Ordered,
+    /// Every packet takes a time of its own: one that comes later may enter a queue earlier.
+    Any,
 }
 
 /// Where traffic without a contract goes.
@@ -57,6 +66,8 @@ pub struct Model {
     pub residual: Residual,
     /// Arrival curves capped by their lines, or not.
     pub shaping: Shaping,
+    /// What the jitter of nodes may do.
+    pub jitter: Jitter,
     /// Wire overhead of frames.
     pub overhead: WireOverhead,
     /// The largest frame of every link; `None` derives it from each link's MTU and the overhead.
@@ -69,11 +80,12 @@ pub struct Model {
 
 impl Default for Model {
     /// Sound on real networks: wire bytes with up to six tags (Chameleon, section 5.3.2), full residual curves, a class
-    /// for best effort.
+    /// for best effort, and nothing assumed about the jitter of nodes.
     fn default() -> Self {
         Self {
             residual: Residual::Full,
             shaping: Shaping::InputLinks,
+            jitter: Jitter::Any,
             overhead: WireOverhead::Counted { tags: 6 },
             max_frame: None,
             best_effort: BestEffort::LowestQueue,
@@ -84,10 +96,11 @@ impl Default for Model {
 
 impl Model {
     /// The model of Chameleon's published controller: first slopes, frames of at most 1530 B, no overhead, all queues
-    /// for contracts, strict comparison. For comparison with published numbers, not for real networks.
+    /// for contracts, strict comparison, jitter in the service alone (section 3.2.2, phi). For comparison with published numbers, not for real networks.
     pub const PUBLISHED: Self = Self {
         residual: Residual::FirstSlope,
         shaping: Shaping::InputLinks,
+        jitter: Jitter::Ordered,
         overhead: WireOverhead::Ignored,
         max_frame: Some(Bytes::new(1530)),
         best_effort: BestEffort::Dropped,
@@ -98,6 +111,24 @@ impl Model {
     /// that followed the admitted flows would grow after higher queues were promised.
     pub fn largest_frame(&self, link: &Link) -> Bytes {
         self.max_frame.unwrap_or_else(|| self.overhead.largest_frame(link.mtu))
+    }
+
+    /// The largest frame that links of this MTU carry, as it is counted with so many tags: no more than [`Self::largest_frame`].
+    pub fn frame_with_tags(&self, mtu: Bytes, tags: u32) -> Bytes {
+        let largest = match self.overhead {
+            WireOverhead::Counted { tags: most } => WireOverhead::Counted { tags: tags.min(most) }.largest_frame(mtu),
+            WireOverhead::Ignored => self.overhead.largest_frame(mtu),
+        };
+        self.max_frame.map_or(largest, |frame| frame.min(largest))
+    }
+
+    /// By how much packets of one queue can come closer together, or pass one another, before they enter a queue of this
+    /// link: all of the node's jitter where it keeps no order, nothing where it does.
+    pub fn spread(&self, network: &Network, link: &Link) -> Time {
+        match self.jitter {
+            Jitter::Ordered => Time::ZERO,
+            Jitter::Any => network.node(link.from).jitter,
+        }
     }
 
     /// How many of a link's queues contracts may use, counted from the highest priority.

@@ -41,6 +41,8 @@ pub(crate) struct Share {
 pub(crate) struct Queue {
     /// ns.
     pub(crate) budget: i128,
+    /// ns, as in [`Port::spread`]: part of the budget.
+    pub(crate) spread: i128,
     /// nanobits.
     pub(crate) buffer: i128,
     pub(crate) flows: u32,
@@ -58,8 +60,10 @@ pub(crate) struct Queue {
 pub(crate) struct Port {
     /// bit/s.
     pub(crate) rate: i128,
-    /// nanobits of service that never come: blocking, packetiser, jitter.
+    /// nanobits of service that never come: blocking, packetiser, and the jitter of a node that keeps the order.
     pub(crate) debt: i128,
+    /// ns by which packets may be early and late before they enter a queue: the jitter of a node that keeps no order.
+    pub(crate) spread: i128,
     /// nanobits.
     pub(crate) frame: i128,
     /// Sum of all reserved rates.
@@ -86,6 +90,8 @@ pub(crate) struct Port {
 pub(crate) struct Gate {
     /// bit/s that are not reserved; none where the port is closed, so that no search has to ask for more.
     pub(crate) spare: u64,
+    /// ns, as in [`Port::spread`].
+    pub(crate) spread: u64,
     pub(crate) first: u32,
     pub(crate) count: u8,
     /// The tolerances hold: the port is uniform, and no input stays on its line for ever.
@@ -96,7 +102,9 @@ impl Port {
     pub(crate) fn new(network: &Network, model: &Model, link: &Link, first: u32, count: u8) -> Self {
         let frame = Amount::from(model.largest_frame(link));
         // Non-preemptive blocking by one frame, and one more for delivery in whole packets (Chameleon, footnote 1).
-        let debt = frame + frame + link.rate * network.node(link.from).jitter;
+        // Jitter that keeps the order delays the service; other jitter belongs to what arrives (docs/admission.md, section 2).
+        let spread = model.spread(network, link);
+        let debt = frame + frame + link.rate * (network.node(link.from).jitter.saturating_sub(spread));
         let uniform = model.shaping == Shaping::Off
             || network.links_into(link.from).iter().all(|&input| network.link(input).rate >= link.rate);
         let inputs = || network.links_into(link.from).iter().map(|&input| network.link(input));
@@ -106,8 +114,10 @@ impl Port {
             rate: slowest.map_or(i128::from(link.rate.bits_per_second()), i128::from),
             offset: smallest.unwrap_or(0),
         };
+        let spread = i128::from(spread.as_nanos());
         Self {
-            slowest_input,
+            slowest_input: slowest_input.earlier_by(spread),
+            spread,
             rate: i128::from(link.rate.bits_per_second()),
             debt: debt.nanobits(),
             frame: frame.nanobits(),
@@ -132,6 +142,7 @@ impl Port {
     pub(crate) fn gate(&self) -> Gate {
         Gate {
             spare: if self.closed { 0 } else { u64::try_from(self.rate - self.reserved).unwrap_or(0) },
+            spread: self.spread as u64,
             first: self.first,
             count: self.count,
             quick: self.uniform && !self.endless,
@@ -140,21 +151,27 @@ impl Port {
 }
 
 impl Queue {
-    pub(crate) fn new(budget: Time, buffer: Bytes, service: Service) -> Self {
+    pub(crate) fn new(budget: Time, buffer: Bytes, service: Service, spread: i128) -> Self {
         let load = Load { rate: 0, burst: 0, knee: Knee::ZERO };
         let (budget, buffer) = (i128::from(budget.as_nanos()), Amount::from(buffer).nanobits());
-        Self { budget, buffer, flows: 0, load, service, endless: false, shares: Vec::new() }
+        Self { budget, spread, buffer, flows: 0, load, service, endless: false, shares: Vec::new() }
+    }
+
+    /// What is left of the budget for waiting, ns. Nothing that holds traffic keeps a wait of zero, since every port has
+    /// a debt, so a budget below the spread admits nothing.
+    pub(crate) fn wait(&self) -> i128 {
+        (self.budget - self.spread).max(0)
     }
 
     pub(crate) fn tolerance(&self) -> Tolerance {
-        Tolerance::of(&self.load, self.service, self.budget, self.buffer, self.flows)
+        Tolerance::of(&self.load, self.service, self.wait(), self.buffer, self.flows)
     }
 
     /// Which promise this load would break.
     pub(crate) fn broken_limit(&self, load: &Load, service: Service, comparison: Comparison) -> Option<Limit> {
         let (delay, backlog) = (fast::delay_bound(load, service)?, fast::backlog_bound(load, service)?);
-        if !fast::delay_holds(load, service, self.budget, comparison) {
-            let bound = Time::from_nanos(u64::try_from(delay).ok()?);
+        if !fast::delay_holds(load, service, self.wait(), comparison) {
+            let bound = Time::from_nanos(u64::try_from(delay + self.spread).ok()?);
             return Some(Limit::Delay { bound, budget: Time::from_nanos(self.budget as u64) });
         }
         let whole = |nanobits| u64::try_from(Amount::from_nanobits(nanobits).bytes_rounded_up()).ok().map(Bytes::new);

@@ -8,7 +8,7 @@ use wayleave_units::{Amount, Bytes, Rate, Time};
 use crate::kernel::{AMOUNT_LIMIT, Denial, Limit};
 use crate::ledger::Ledger;
 use crate::model::{Residual, Shaping};
-use crate::port::{Input, Queue};
+use crate::port::{Input, Port, Queue};
 
 /// What enters a queue from one input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct InputReport {
     pub flows: u32,
     /// Their rates' sum.
     pub rate: Rate,
-    /// Their bursts' sum, as grown on their ways.
+    /// Their bursts' sum, as grown on their ways and by the jitter of this node, where it keeps no order.
     pub burst: Amount,
     /// What bounds them: the token bucket of the sums, capped by the link's line.
     pub arrival: ArrivalCurve,
@@ -44,7 +44,10 @@ pub struct QueueReport {
     pub arrival: ArrivalCurve,
     /// What the queues above leave.
     pub service: ServiceCurve,
-    /// No packet waits longer, in ns; zero for an empty queue, `None` if unbounded.
+    /// How late a packet may enter the queue: the jitter of a node that keeps no order. It is part of `delay`; jitter that
+    /// keeps the order is part of `service` instead.
+    pub spread: Time,
+    /// No packet takes longer from its arrival at the node, in ns; zero for an empty queue, `None` if unbounded.
     pub delay: Option<Rational>,
     /// It never holds more, in nanobits; `None` if unbounded.
     pub backlog: Option<Rational>,
@@ -77,12 +80,13 @@ fn reports(ledger: &Ledger, link: LinkId, extra: Option<Extra>) -> Vec<QueueRepo
     let port = ledger.port(link);
     let debt = Amount::from_nanobits(port.debt);
     let line = ledger.network().link(link).rate;
+    let spread = Time::from_nanos(port.spread as u64);
     let mut service = ServiceCurve::constant_rate(line).subtract_amount(debt);
     let mut reports = Vec::new();
     for (index, queue) in (0u8..).zip(ledger.queues_of(link)) {
         let entering =
             extra.filter(|&(target, ..)| target == index).map(|(_, input, rate, burst)| (input, rate, burst));
-        let inputs = inputs(ledger, queue, entering);
+        let inputs = inputs(ledger, port, queue, entering);
         let arrival = inputs.iter().fold(ArrivalCurve::zero(), |sum, input| &sum + &input.arrival);
         let flows = queue.flows + u32::from(entering.is_some());
         let mut left = residual_service(&service, &arrival);
@@ -96,7 +100,10 @@ fn reports(ledger: &Ledger, link: LinkId, extra: Option<Extra>) -> Vec<QueueRepo
             budget: Time::from_nanos(queue.budget as u64),
             buffer: Bytes::new(Amount::from_nanobits(queue.buffer).bytes_rounded_up() as u64),
             flows,
-            delay: empty.clone().or_else(|| horizontal_deviation(&arrival, &service)),
+            spread,
+            delay: empty
+                .clone()
+                .or_else(|| Some(horizontal_deviation(&arrival, &service)? + rational::from_time(spread))),
             backlog: empty.or_else(|| vertical_deviation(&arrival, &service)),
             inputs,
             arrival,
@@ -106,7 +113,8 @@ fn reports(ledger: &Ledger, link: LinkId, extra: Option<Extra>) -> Vec<QueueRepo
     reports
 }
 
-fn inputs(ledger: &Ledger, queue: &Queue, extra: Option<(Input, Rate, Amount)>) -> Vec<InputReport> {
+fn inputs(ledger: &Ledger, port: &Port, queue: &Queue, extra: Option<(Input, Rate, Amount)>) -> Vec<InputReport> {
+    let spread = Time::from_nanos(port.spread as u64);
     let mut shares: Vec<(Input, u32, Rate, Amount)> = queue
         .shares
         .iter()
@@ -116,6 +124,7 @@ fn inputs(ledger: &Ledger, queue: &Queue, extra: Option<(Input, Rate, Amount)>) 
         })
         .collect();
     if let Some((input, rate, burst)) = extra {
+        let burst = burst + rate * spread;
         match shares.iter_mut().find(|share| share.0 == input) {
             Some(share) => *share = (input, share.1 + 1, share.2 + rate, share.3 + burst),
             None => shares.push((input, 1, rate, burst)),
@@ -126,7 +135,8 @@ fn inputs(ledger: &Ledger, queue: &Queue, extra: Option<(Input, Rate, Amount)>) 
         let line = input
             .as_link()
             .filter(|_| ledger.model().shaping == Shaping::InputLinks)
-            .map(|link| ArrivalCurve::line(ledger.network().link(link).rate, ledger.largest_frame(link)));
+            .map(|link| (ledger.network().link(link).rate, Amount::from(ledger.largest_frame(link))))
+            .map(|(rate, frame)| ArrivalCurve::token_bucket(rate, frame + rate * spread));
         let arrival = line.map_or(bucket.clone(), |line| bucket.minimum(&line));
         InputReport { link: input.as_link(), flows, rate, burst, arrival }
     };

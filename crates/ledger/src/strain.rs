@@ -27,6 +27,8 @@ pub struct Gauge {
     rate: f64,
     burst: f64,
     tau: f64,
+    /// ns that packets may be early and late before they enter: part of the delay, and rate times it of every burst.
+    spread: f64,
     /// One by the budget, one by the buffer.
     per_budget: f64,
     per_buffer: f64,
@@ -43,6 +45,7 @@ impl Gauge {
             rate: queue.load.rate as f64,
             burst: queue.load.burst as f64,
             tau: if quick && knee.num > 0 { knee.num as f64 / knee.den as f64 } else { 0.0 },
+            spread: queue.spread as f64,
             per_budget: 1.0 / queue.budget as f64,
             per_buffer: 1.0 / queue.buffer as f64,
             is_used: queue.flows > 0,
@@ -62,13 +65,19 @@ impl Gauge {
     /// With one more flow here, of `rate` (bit/s) and `burst` (nanobits).
     #[inline]
     pub fn with_here(&self, rate: f64, burst: f64) -> Strain {
-        Self { rate: self.rate + rate, burst: self.burst + burst, ..*self }.measure()
+        Self { rate: self.rate + rate, burst: self.burst + self.entering(rate, burst), ..*self }.measure()
     }
 
     /// With one more flow in a higher queue.
     #[inline]
     pub fn with_above(&self, rate: f64, burst: f64) -> Strain {
-        Self { service: self.service - rate, debt: self.debt + burst, ..*self }.measure()
+        Self { service: self.service - rate, debt: self.debt + self.entering(rate, burst), ..*self }.measure()
+    }
+
+    /// The burst that enters a queue of a flow that comes to the node with this one.
+    #[inline]
+    fn entering(&self, rate: f64, burst: f64) -> f64 {
+        burst + rate * self.spread
     }
 
     /// The closed forms of docs/admission.md, section 5, at the last knee and at zero.
@@ -80,7 +89,7 @@ impl Gauge {
         let per_service = 1.0 / self.service;
         let latency = self.debt * per_service;
         let shares = |tau: f64| {
-            let delay = latency + (self.burst + self.rate * tau) * per_service - tau;
+            let delay = self.spread + latency + (self.burst + self.rate * tau) * per_service - tau;
             let peak = latency.max(tau);
             let backlog = self.burst + self.rate * peak - self.service * (peak - latency);
             (delay * self.per_budget).max(backlog * self.per_buffer)

@@ -6,15 +6,21 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use wayleave_calculus::rational;
 use wayleave_contracts::Demand;
-use wayleave_ledger::{Comparison, Input, Ledger, Limit, Model, QueueReport, Residual, Shaping};
+use wayleave_ledger::{Comparison, Denial, Input, Jitter, Ledger, Limit, Model, QueueReport, Residual, Shaping};
 use wayleave_topology::builders::{Cabling, FatTree, build};
-use wayleave_topology::{FlowId, Hop, LinkSpec, Network, NetworkBuilder, NodeKind, PortSpec, Route};
+use wayleave_topology::{FlowId, Hop, LinkSpec, Network, NetworkBuilder, Node, NodeKind, PortSpec, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
 /// Three hosts of the given rates on a switch, and one output of `out` with three queues.
 fn funnel(inputs: [u64; 3], out: u64, buffer: u64) -> Arc<Network> {
+    funnel_with_jitter(inputs, out, buffer, Time::ZERO)
+}
+
+/// The same, where the switch has jitter.
+fn funnel_with_jitter(inputs: [u64; 3], out: u64, buffer: u64, jitter: Time) -> Arc<Network> {
     let mut builder = NetworkBuilder::default();
-    let switch = builder.add_node("s", NodeKind::Switch).unwrap();
+    let (name, kind, processing) = ("s".to_owned(), NodeKind::Switch, Time::ZERO);
+    let switch = builder.add(Node { name, kind, processing, jitter }).unwrap();
     let sink = builder.add_node("sink", NodeKind::Host).unwrap();
     let cable = |from, to, mbit| LinkSpec {
         from,
@@ -54,10 +60,12 @@ fn models() -> impl Strategy<Value = Model> {
     let residual = prop_oneof![Just(Residual::Full), Just(Residual::FirstSlope)];
     let shaping = prop_oneof![3 => Just(Shaping::InputLinks), 1 => Just(Shaping::Off)];
     let comparison = prop_oneof![Just(Comparison::Strict), Just(Comparison::NonStrict)];
-    (residual, shaping, comparison).prop_map(|(residual, shaping, comparison)| Model {
+    let jitter = prop_oneof![Just(Jitter::Ordered), Just(Jitter::Any)];
+    (residual, shaping, comparison, jitter).prop_map(|(residual, shaping, comparison, jitter)| Model {
         residual,
         shaping,
         comparison,
+        jitter,
         ..Model::default()
     })
 }
@@ -76,11 +84,11 @@ proptest! {
     fn the_kernels_decide_as_the_exact_curves_do(
         model in models(),
         inputs in prop::array::uniform3(prop_oneof![Just(100u64), Just(1000), Just(1001), Just(10_000)]),
-        out in prop_oneof![Just(100u64), Just(1000), Just(10_000)],
+        (out, jitter) in (prop_oneof![Just(100u64), Just(1000), Just(10_000)], prop_oneof![Just(0u64), 0..150_000u64]),
         buffer in 10_000u64..200_000,
         flows in prop::collection::vec((0usize..3, 0u8..3, 1u64..90_000, 64u64..40_000), 1..25),
     ) {
-        let network = funnel(inputs, out, buffer);
+        let network = funnel_with_jitter(inputs, out, buffer, Time::from_nanos(jitter));
         let mut ledger = ledger(&network, model, &[200, 1500, 6000]);
         let port = network.find_link("s->sink").unwrap();
         for (host, queue, kbit, bytes) in flows {
@@ -131,6 +139,50 @@ proptest! {
     }
 }
 
+/// Two flows into a port of 10 Gbit/s, over lines of 40 Gbit/s, at a switch with 20 us of jitter: 10 Mbit/s with a burst of
+/// 1,562 B after a budget of 1 us, and 100 Mbit/s with 60,000 B after 13 us.
+fn late_and_early(jitter: Jitter) -> QueueReport {
+    let network = funnel_with_jitter([40_000, 40_000, 40_000], 10_000, 200_000, Time::from_micros(20));
+    let link = |name| network.find_link(name).unwrap();
+    let budget = |name: &str| Time::from_micros(if name == "h0->s" { 1 } else { 13 });
+    let budgets = network.links().map(|(_, link)| vec![budget(&link.name)]).collect();
+    let mut ledger = Ledger::new(network.clone(), Model { jitter, ..Model::default() }, budgets).unwrap();
+    for (uplink, kbit, bytes) in [("h0->s", 10_000, 1562), ("h1->s", 100_000, 60_000)] {
+        let hops = [uplink, "s->sink"].map(|name| Hop { link: link(name), queue: 0 }).to_vec();
+        ledger.reserve(demand(kbit, bytes), Route { hops });
+    }
+    ledger.report(link("s->sink")).remove(0)
+}
+
+#[test]
+fn jitter_that_keeps_no_order_delays_a_packet_twice() {
+    // Two frames of 1,562 B at 10 Gbit/s are 2.4992 us; the bursts are 12,506 and 481,300 bits, the last knee is at
+    // (481,300 - 12,496) / 39.9 Gbit/s = 11.7495 us. In order: 2.4992 + 20 + 49.3806 + 0.011 * 11.7495 - 11.7495 us.
+    let ordered = late_and_early(Jitter::Ordered);
+    assert_eq!(ordered.delay_bound(), Some(Time::from_nanos(60_260)));
+    // In any order what comes within 20 us enters at once, behind all knees: bursts grow by 2,200 bits, and the wait of
+    // 2.4992 + 49.3806 + 0.22 us begins 20 us after the packet has come.
+    let any = late_and_early(Jitter::Any);
+    assert_eq!(any.delay_bound(), Some(Time::from_nanos(72_100)));
+    assert_eq!(
+        any.backlog, ordered.backlog,
+        "the service has lost the jitter in one, the arrivals have gained it in the other"
+    );
+}
+
+#[test]
+fn a_budget_below_the_jitter_admits_nothing() {
+    let network = funnel_with_jitter([1000; 3], 1000, 200_000, Time::from_micros(201));
+    let ledger = ledger(&network, Model::default(), &[200, 1500, 6000]);
+    let port = network.find_link("s->sink").unwrap();
+    let denial = |queue| ledger.denial(port, queue, Input::LOCAL, Rate::from_mbit(1), Bytes::new(100).into());
+    // 201 us, two frames, 100 B, and what 1 Mbit/s brings in 201 us: 201 bits.
+    let bound = Time::from_nanos(201_000 + 24_992 + 800 + 201);
+    let limit = Limit::Delay { bound, budget: Time::from_micros(200) };
+    assert_eq!(denial(0), Some(Denial { queue: 0, limit }));
+    assert_eq!(denial(1), None);
+}
+
 #[test]
 fn an_input_that_fills_its_line_for_ever_is_bounded_by_it() {
     // Rates add up to the input's line: its token bucket never takes over.
@@ -171,7 +223,6 @@ fn an_empty_lower_queue_refuses_nothing() {
 
 /// A seeded walk of additions, moves and releases; prints the seed that replays it.
 fn random_life(steps: u32, seed: u64) {
-    println!("seed {seed}");
     let network = Arc::new(build::fat_tree(&FatTree { cabling: Cabling::default(), ..FatTree::default() }).unwrap());
     let budgets = [100, 500, 1000, 1500, 3000, 6000, 12_000];
     let all = network.links().map(|(_, link)| {
@@ -252,9 +303,16 @@ fn a_budget_that_no_queue_can_have_is_refused() {
 
 #[test]
 fn line_rates_of_hundreds_of_fast_inputs_do_not_overflow_the_general_check() {
+    hundreds_of_fast_inputs(Time::ZERO, Rate::from_gbit(500));
+    // What comes over all lines within so long a jitter would be more than any product holds.
+    hundreds_of_fast_inputs(Time::from_millis(5_000), Rate::from_gbit(50));
+}
+
+fn hundreds_of_fast_inputs(jitter: Time, large: Rate) {
     let inputs = 300;
     let mut builder = NetworkBuilder::default();
-    let switch = builder.add_node("s", NodeKind::Switch).unwrap();
+    let (name, kind, processing) = ("s".to_owned(), NodeKind::Switch, Time::ZERO);
+    let switch = builder.add(Node { name, kind, processing, jitter }).unwrap();
     let port = PortSpec::uniform(2, Bytes::MAX);
     let mut cable = |name: &str, rate| {
         let host = builder.add_node(name, NodeKind::Host).unwrap();
@@ -281,7 +339,7 @@ fn line_rates_of_hundreds_of_fast_inputs_do_not_overflow_the_general_check() {
         fits
     };
     assert!(admit(slow, demand(1, 2000)));
-    let elephant = Demand { rate: Rate::from_gbit(500), burst: Bytes::new(1600), max_frame: None };
+    let elephant = Demand { rate: large, burst: Bytes::new(1600), max_frame: None };
     assert!(admit(fast[0], elephant));
     for &uplink in &fast[1..] {
         assert!(admit(uplink, demand(1, 2000)), "a tiny flow beside an elephant");
@@ -335,9 +393,9 @@ proptest! {
     #[test]
     fn gauges_agree_with_the_exact_curves(
         flows in prop::collection::vec((0usize..3, 0u8..3, 1u64..30_000, 64u64..9_000), 1..12),
-        queue in 0u8..3, kbit in 1u64..20_000, bytes in 64u64..5_000,
+        queue in 0u8..3, kbit in 1u64..20_000, bytes in 64u64..5_000, jitter in prop_oneof![Just(0u64), 0..50_000u64],
     ) {
-        let network = funnel([1000, 1000, 1000], 1000, 400_000);
+        let network = funnel_with_jitter([1000, 1000, 1000], 1000, 400_000, Time::from_nanos(jitter));
         let mut ledger = ledger(&network, Model::default(), &[300, 2000, 9000]);
         let link = network.find_link("s->sink").unwrap();
         let route = |input: usize, queue| Route {

@@ -7,7 +7,7 @@ use num_traits::Zero;
 use wayleave_topology::{Hop, LinkId, NodeKind};
 use wayleave_units::{Bytes, Time};
 
-use crate::claim::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow};
+use crate::claim::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
 use crate::deviation::{backlog, delay};
 use crate::disjoint::check_disjoint;
 use crate::exact::whole;
@@ -152,6 +152,11 @@ pub(crate) fn check_link(claim: &Claim<'_>, id: LinkId, load: &LinkLoad, report:
         });
     }
     let server = server(claim, id);
+    // How late a packet may enter its queue behind others that came after it.
+    let late = match claim.jitter {
+        JitterTerm::Ordered => whole(0),
+        JitterTerm::Any => whole(claim.network.node(link.from).jitter.as_nanos()),
+    };
     // The arrivals of the queues above, in order of priority.
     let mut higher = Vec::new();
     for (&queue, load) in &load.queues {
@@ -160,7 +165,7 @@ pub(crate) fn check_link(claim: &Claim<'_>, id: LinkId, load: &LinkLoad, report:
         let finding = QueueFinding {
             link: id,
             queue,
-            delay_ns: delay(&alpha, &beta),
+            delay_ns: delay(&alpha, &beta, &late).map(|delay| delay + &late),
             backlog_bytes: backlog(&alpha, &beta).map(|nanobits| nanobits / whole(NANOBITS_PER_BYTE)),
             flows: load.flows,
         };

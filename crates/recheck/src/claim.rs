@@ -14,6 +14,8 @@ pub struct Claim<'a> {
     pub max_frame: Vec<Bytes>,
     /// Whether the service of a queue loses one more largest frame.
     pub packetiser: PacketiserTerm,
+    /// What the jitter of nodes may do to the order of packets.
+    pub jitter: JitterTerm,
     /// Whether the line rate of an input link caps what arrives from it.
     pub shaping: bool,
     /// The promises.
@@ -33,6 +35,15 @@ pub enum PacketiserTerm {
     Subtracted,
     /// No: one frame, for blocking.
     Omitted,
+}
+
+/// Do packets of one queue enter it in the order in which they came to the node?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JitterTerm {
+    /// They do, whichever inputs they came from.
+    Ordered,
+    /// Each is delayed by a time of its own, up to the node's jitter.
+    Any,
 }
 
 /// One flow and what it was promised.

@@ -17,9 +17,19 @@
 //! service                  beta_p(t)  = sup over s <= t of [R (s - jitter) - L - (L once more: packetiser)
 //!                                                             - sum over j < p of alpha_j(s)]+
 //! delay                    sup over t > 0 of inf { d >= 0 : alpha_p(t) <= beta_p(t + d) }
+//!                          or, where the jitter of nodes keeps no order,
+//!                          jitter + sup over t > jitter of inf { d >= 0 : alpha_p(t) <= beta_p(t + d) }
 //! backlog                  sup over t > 0 of alpha_p(t) - beta_p(t)
 //! a flow, end to end       sum of its budgets + propagation + processing of the source host and of each switch
 //! ```
+//!
+//! Why the jitter that keeps no order is such a term: let a packet come to the node at time 0 and enter its queue at J,
+//! after the longest jitter, and let the queue have been busy since `J - w`. What is served in this time has entered the
+//! queue since `J - w`, so it has come to the node since `-w`; of the packet's own queue it has entered before `J`, so it
+//! has come before `J`. That is a window of `t = J + w > J`, of which `alpha_p(t)` is to be served, together with what
+//! has come to the queues above. `beta_p` counts from `-w`: it begins one jitter before the queue is busy, which is the
+//! term that it subtracts. So the packet has left at `-w + t + d = J + d`, with d as above. The backlog is the same
+//! either way: no service is counted within the first J, so a window below J holds less than that of J.
 //!
 //! Where each line lives: the first in `check.rs`, the next three in `port.rs`, delay and backlog in `deviation.rs`;
 //! those three files and `polyline.rs` are all of the mathematics. It is exact (rationals without limit of size) and
@@ -27,7 +37,7 @@
 //! are enough, is argued in `polyline.rs` and `deviation.rs`.
 //!
 //! ```
-//! use wayleave_recheck::{Claim, PacketiserTerm, PromisedFlow, check};
+//! use wayleave_recheck::{Claim, JitterTerm, PacketiserTerm, PromisedFlow, check};
 //! use wayleave_topology::builders::{Cabling, build};
 //! use wayleave_topology::{Hop, Route};
 //! use wayleave_units::{Bytes, Rate, Time};
@@ -40,6 +50,7 @@
 //!     budgets: vec![vec![Time::from_micros(50)]; network.links().len()],
 //!     max_frame: vec![Bytes::new(1562); network.links().len()],
 //!     packetiser: PacketiserTerm::Omitted,
+//!     jitter: JitterTerm::Any,
 //!     shaping: true,
 //!     flows: vec![PromisedFlow {
 //!         name: "ptp".into(),
@@ -76,7 +87,7 @@ mod transitions;
 mod violation;
 
 pub use check::check;
-pub use claim::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow};
+pub use claim::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
 pub use report::{FlowFinding, QueueFinding, Report};
 pub use transitions::{Overbooked, Stay, Transitions, check_transitions};
 pub use violation::{RouteFault, Violation};

@@ -26,7 +26,7 @@ impl Polyline {
             let value = f(&t);
             (t, value)
         };
-        let points: Vec<_> = sorted_from_zero(cuts).into_iter().map(valued).collect();
+        let points: Vec<_> = sorted_from(&BigRational::zero(), cuts).into_iter().map(valued).collect();
         let end = points.last().map_or_else(BigRational::zero, |(t, _)| t.clone());
         let tail = f(&(&end + whole(2))) - f(&(&end + whole(1)));
         Self { points, tail }
@@ -94,17 +94,18 @@ impl Polyline {
     }
 }
 
-/// `sup over t > 0 of f(t)`, where `f` is straight inside every interval between neighbouring cuts, between 0 and the
-/// first, and after the last; `None` if `f` has no value somewhere or grows without end.
+/// `sup over t > from of f(t)`, where `f` is straight inside every interval between neighbouring cuts, between `from` and
+/// the first cut behind it, and after the last; `None` if `f` has no value somewhere or grows without end.
 ///
 /// Inside an open interval a straight `f` comes as close as one likes to its limits at the two ends, and two values
 /// from the inside determine those limits. At a cut itself `f` may jump; the functions of this crate take there one of
 /// the two limits, so that the cuts add nothing.
-pub(crate) fn supremum(
+pub(crate) fn supremum_from(
+    from: &BigRational,
     cuts: impl IntoIterator<Item = BigRational>,
     f: impl Fn(&BigRational) -> Option<BigRational>,
 ) -> Option<BigRational> {
-    let cuts = sorted_from_zero(cuts);
+    let cuts = sorted_from(from, cuts);
     let mut best: Option<BigRational> = None;
     for (index, left) in cuts.iter().enumerate() {
         let right = cuts.get(index + 1);
@@ -122,10 +123,10 @@ pub(crate) fn supremum(
     best
 }
 
-/// The positive cuts in order, each once, with 0 before them.
-fn sorted_from_zero(cuts: impl IntoIterator<Item = BigRational>) -> Vec<BigRational> {
-    let mut cuts: Vec<_> = cuts.into_iter().filter(|t| *t > BigRational::zero()).collect();
-    cuts.push(BigRational::zero());
+/// The cuts after `from` in order, each once, with `from` before them.
+fn sorted_from(from: &BigRational, cuts: impl IntoIterator<Item = BigRational>) -> Vec<BigRational> {
+    let mut cuts: Vec<_> = cuts.into_iter().filter(|t| t > from).collect();
+    cuts.push(from.clone());
     cuts.sort();
     cuts.dedup();
     cuts
@@ -134,6 +135,13 @@ fn sorted_from_zero(cuts: impl IntoIterator<Item = BigRational>) -> Vec<BigRatio
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn supremum(
+        cuts: impl IntoIterator<Item = BigRational>,
+        f: impl Fn(&BigRational) -> Option<BigRational>,
+    ) -> Option<BigRational> {
+        supremum_from(&BigRational::zero(), cuts, f)
+    }
 
     /// Rises from -2 to 3 at t = 1, dips to 1 at t = 3, rises again with slope 2.
     fn dipping() -> Polyline {
@@ -185,6 +193,15 @@ mod tests {
         let f = |t: &BigRational| Some(if *t < whole(2) { t.clone() } else { whole(0) });
         assert_eq!(supremum([whole(2)], f), Some(whole(2)));
         assert_eq!(supremum([], |t| Some(whole(5) - t)), Some(whole(5)));
+    }
+
+    #[test]
+    fn a_supremum_may_begin_between_two_cuts_or_behind_all_of_them() {
+        // Falls from 4 to 2 at t = 2, jumps to 3, falls on.
+        let f = |t: &BigRational| Some(if *t <= whole(2) { whole(4) - t } else { whole(5) - t });
+        let from = |t: i32| supremum_from(&BigRational::new(t.into(), 2.into()), [whole(2)], f);
+        assert_eq!((from(1), from(3)), (Some(BigRational::new(7.into(), 2.into())), Some(whole(3))));
+        assert_eq!((from(4), from(6)), (Some(whole(3)), Some(whole(2))));
     }
 
     #[test]

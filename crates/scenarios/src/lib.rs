@@ -7,6 +7,7 @@
 //! [`provision`] turns flow sizes and load into the bandwidth that keeps completion times, and back.
 
 mod deadline;
+mod jitter;
 mod memory;
 mod ports;
 pub mod provision;
@@ -19,6 +20,7 @@ mod validate;
 mod vms;
 
 pub use deadline::{Deadline, DeadlineError};
+pub use jitter::{Draw, Jitter, Order};
 pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Red, SharedService};
 pub use requests::{Rpc, Server};
 pub use schedule::{Period, Schedule, ScheduleError};
@@ -57,6 +59,8 @@ pub struct Scenario {
     pub hosts: PortBehaviour,
     /// Switches whose ports share one service (Loko); all others are output-queued.
     pub shared_services: Vec<SharedService>,
+    /// How much of the jitter of a node each packet takes.
+    pub jitter: Jitter,
     /// How packets are spread over paths of equal length.
     pub routing: Routing,
     /// How reliable flows are carried, where their traffic does not say otherwise.
@@ -86,6 +90,7 @@ impl Scenario {
             switches: PortBehaviour::default(),
             hosts: PortBehaviour::default(),
             shared_services: Vec::new(),
+            jitter: Jitter::default(),
             routing: Routing::ecmp(),
             transport: Transport::default(),
             sharing: None,

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, Congestion, Deadline, Discipline, Ecn, Element, Ends, FlowSizes, FlowSpec, MAX_ACTORS,
-    OnOff, Outage, PacketKind, Phase, PortEcn, Red, Routing, Rpc, Scenario, ScenarioError, SharedService, Traffic,
-    Transport, Workload,
+    Arrivals, Buffering, Change, Congestion, Copies, Deadline, Discipline, Ecn, Element, Ends, FlowSizes, FlowSpec,
+    MAX_ACTORS, OnOff, Outage, PacketKind, Phase, PortEcn, Red, Routing, Rpc, Scenario, ScenarioError, SharedService,
+    Traffic, Transport, Workload,
 };
 use wayleave_schemes::{flowlet, presto};
 use wayleave_topology::builders::{Cabling, build};
@@ -413,6 +413,33 @@ fn flows_need_sizes_and_arrivals_in_range() {
             flows.arrivals = Arrivals::Rpc(Rpc::new(answer));
         }),
     );
+}
+
+#[test]
+fn a_frame_fits_the_links_of_its_route_where_it_has_one() {
+    let mut builder = NetworkBuilder::default();
+    let [a, d] = ["a", "d"].map(|name| builder.add_node(name, NodeKind::Host).unwrap());
+    let [wide, narrow] = ["wide", "narrow"].map(|name| builder.add_node(name, NodeKind::Switch).unwrap());
+    let mut cable = |from, to, mtu| {
+        let port = PortSpec::uniform(2, Bytes::new(97_000));
+        let (rate, propagation, mtu) = (Rate::from_gbit(1), Time::ZERO, Bytes::new(mtu));
+        builder.add_cable(LinkSpec { from, to, rate, propagation, mtu, port: port.clone() }, port).unwrap()
+    };
+    let [(up, _), (second, _), (_, down), (_, other)] =
+        [cable(a, wide, 9000), cable(a, narrow, 1500), cable(d, wide, 9000), cable(d, narrow, 1500)];
+    let mut scenario = Scenario::new("x", Arc::new(builder.build()), Time::from_millis(1));
+    let kind = PacketKind::ConstantRate { rate: Rate::from_mbit(1) };
+    let traffic = Traffic::packets("jumbo", Ends::Pairs(vec![(a, d)]), kind, Bytes::new(9000));
+    scenario.traffic.push(traffic);
+    let refused = "9kB on the wire, and a->narrow carries up to 1.562kB";
+    let said = |scenario: &Scenario| scenario.validate().map_err(|error| error.to_string());
+    assert_eq!(said(&scenario), Err(refused.to_owned()), "it may take either way");
+    let route = |links: [_; 2]| Route { hops: links.map(|link| Hop { link, queue: 0 }).to_vec() };
+    scenario.traffic[0].route = Some(route([up, down]));
+    assert_eq!(said(&scenario), Ok(()));
+    let copies = Copies { routes: vec![route([second, other])], window: 8, reset: Time::from_millis(1) };
+    scenario.traffic[0].copies = Some(copies);
+    assert_eq!(said(&scenario), Err(refused.to_owned()), "its copies would be lost");
 }
 
 #[test]

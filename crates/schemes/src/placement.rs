@@ -326,6 +326,11 @@ impl Placement {
         self.occupy(request, route, Mobility::Fixed)
     }
 
+    /// Of an admitted flow no larger frames are promised.
+    pub(crate) fn limit_frame(&mut self, flow: FlowId, largest: Bytes) {
+        self.ledger.limit_frame(flow, largest);
+    }
+
     fn occupy(&mut self, request: &Request, route: Route, mobility: Mobility) -> FlowId {
         let demand = Demand { rate: request.rate, burst: request.burst, max_frame: request.max_frame };
         let first = self.ledger.reserve(demand, route);

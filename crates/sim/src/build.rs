@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Routing, Scenario};
+use wayleave_scenarios::{Draw, Jitter, Routing, Scenario};
 use wayleave_topology::{Network, NodeId, NodeKind};
 use wayleave_units::{Rate, Time};
 
@@ -10,13 +10,13 @@ use crate::clock::{self, LineSpeed};
 use crate::copies::Copies;
 use crate::custom::Custom;
 use crate::engine::Engine;
-use crate::events::EventQueue;
-use crate::fabric::{Fabric, LinkHealth, limit};
+use crate::events::{Actor, EventQueue};
+use crate::fabric::{self, Fabric, LinkHealth, limit};
 use crate::flows::Interface;
-use crate::link::{Link, Port, Target};
+use crate::link::{Link, NO_LIMIT, Port, Target};
 use crate::outcome::Tally;
 use crate::packet::Arena;
-use crate::port_builder::{PortsBuilder, largest};
+use crate::port_builder::{PortsBuilder, holds_each, largest};
 use crate::processes::Process;
 use crate::recorder::Recorder;
 use crate::router::{Attachment, Router};
@@ -62,6 +62,7 @@ impl Engine {
             speeds.push(speed);
             rates.push(service.rate);
         }
+        let jitter = stages(scenario, seed, &mut links, &mut speeds, &mut rates);
         let stride = builder.stride;
         let records = vec![Default::default(); links.len() * stride];
         let health = vec![LinkHealth::default(); links.len()];
@@ -87,6 +88,7 @@ impl Engine {
             telemetry: TelemetryArena::default(),
             recorder: scenario.record.trace.map(|most| Box::new(Recorder::new(most as usize))),
             levels,
+            jitter,
             hops: 0,
         };
         let router = Router::new(network.clone());
@@ -129,6 +131,11 @@ impl Engine {
         for (index, traffic) in scenario.traffic.iter().enumerate() {
             engine.add_traffic(index as u32, traffic, &scenario.transport, lowest);
         }
+        if let (Jitter::Each { draw: Draw::Against { traffic }, .. }, Some(jitter)) =
+            (scenario.jitter, &mut engine.fabric.jitter)
+        {
+            jitter.against = engine.tally.flows_of(traffic as u32);
+        }
         let outages = scenario.outages.iter().map(|&outage| Process::Outage(outage));
         engine.processes.extend(outages);
         if scenario.warmup > Time::ZERO {
@@ -140,6 +147,38 @@ impl Engine {
         engine.start_processes();
         engine
     }
+}
+
+/// Nodes whose packets each take a time of their own: links into their switches lead to them, and each has the number of a link
+/// as its actor.
+fn stages(
+    scenario: &Scenario,
+    seed: u64,
+    links: &mut Vec<Link>,
+    speeds: &mut Vec<LineSpeed>,
+    rates: &mut Vec<Rate>,
+) -> Option<Box<fabric::Jitter>> {
+    let Jitter::Each { draw, order } = scenario.jitter else { return None };
+    let network = &scenario.network;
+    let first = links.len();
+    let mut of_host_link = vec![None; first];
+    let mut most = Vec::new();
+    for (id, node) in network.nodes().filter(|&(id, _)| holds_each(scenario, id)) {
+        let stage = most.len() as u32;
+        most.push(clock::from_time(node.jitter));
+        if node.kind == NodeKind::Host {
+            network.links_from(id).iter().for_each(|link| of_host_link[link.index()] = Some(stage));
+        } else {
+            for into in network.links_into(id) {
+                links[into.index()] = links[into.index()].clone().leading_to(Target::Jitter(stage));
+            }
+        }
+        // Nothing is ever on it.
+        links.push(Link::new(LineSpeed::new(Rate::MAX), 0, Target::Host, Port::Fifo, NO_LIMIT));
+        speeds.push(LineSpeed::new(Rate::MAX));
+        rates.push(Rate::MAX);
+    }
+    Some(Box::new(fabric::Jitter::new(of_host_link, most, first as Actor, (draw, order), seed)))
 }
 
 /// The interfaces of hosts, and which link has which.

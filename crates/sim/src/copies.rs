@@ -72,7 +72,7 @@ impl Engine {
             self.tally.sent(way.flow, &copy);
             let id = self.fabric.arena.insert(copy);
             self.fabric.note(Event::Sent, (way.first.link(), way.first.queue()), id, now);
-            if let Some(dropped) = self.fabric.enter(way.first, id, now) {
+            if let Some(dropped) = self.fabric.depart(way.first, id, now) {
                 self.dropped(dropped);
             }
         }

@@ -226,7 +226,7 @@ impl Engine {
             links.push(step.link());
             match link.target() {
                 Target::Host => break,
-                Target::Switch => {}
+                Target::Switch | Target::Jitter(_) => {}
                 Target::Service(service) => links.push(service),
             }
             step = match self.fabric.routes.get(at) {

@@ -17,6 +17,8 @@ pub(crate) enum Target {
     Switch,
     /// A switch that processes all packets in one place: the link with this number stands for its service.
     Service(u32),
+    /// A switch that holds each packet up for a time of its own, by the number of its stage.
+    Jitter(u32),
 }
 
 impl Target {
@@ -25,6 +27,7 @@ impl Target {
             Self::Host => TARGET_HOST,
             Self::Switch => TARGET_SWITCH,
             Self::Service(link) => link,
+            Self::Jitter(stage) => TARGET_JITTER | stage,
         }
     }
 }
@@ -72,6 +75,8 @@ pub(crate) struct Link {
 
 const TARGET_HOST: u32 = u32::MAX;
 const TARGET_SWITCH: u32 = u32::MAX - 1;
+/// There are at most 2^21 links and nodes.
+const TARGET_JITTER: u32 = 1 << 30;
 const PORT_FIFO: u32 = u32::MAX;
 
 /// How a packet found a first-come-first-served port.
@@ -114,6 +119,7 @@ impl Link {
         match self.target {
             TARGET_HOST => Target::Host,
             TARGET_SWITCH => Target::Switch,
+            stage if stage >= TARGET_JITTER => Target::Jitter(stage - TARGET_JITTER),
             link => Target::Service(link),
         }
     }

@@ -94,6 +94,12 @@ impl Tally {
         (self.flows.len() - 1) as u32
     }
 
+    /// The flows of a traffic.
+    pub(crate) fn flows_of(&self, traffic: u32) -> Vec<u32> {
+        let numbered = (0..).zip(&self.flows);
+        numbered.filter(|(_, flow)| flow.traffic == traffic).map(|(number, _)| number).collect()
+    }
+
     /// What is counted there is one of a flow's copies.
     pub(crate) fn is_copy(&mut self, flow: u32, number: u32) {
         self.flows[flow as usize].rare.copy = Some(number);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_scenarios::{Buffering, Discipline, Ecn, PortBehaviour, Scenario};
+use wayleave_scenarios::{Buffering, Discipline, Ecn, Jitter, PortBehaviour, Scenario};
 use wayleave_schemes::switches::AnySwitch;
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Time};
@@ -50,12 +50,12 @@ impl<'a> PortsBuilder<'a> {
         let to = network.node(link.to);
         let (target, mut inside) = match to.kind {
             NodeKind::Host => (Target::Host, Time::ZERO),
-            NodeKind::Switch => (Target::Switch, to.processing + to.jitter),
+            NodeKind::Switch => (Target::Switch, to.processing + self.whole_jitter(link.to)),
         };
         // What a sending host adds to every packet (its tagger) is the same before its port and behind it.
         let from = network.node(link.from);
         if from.kind == NodeKind::Host {
-            inside += from.processing + from.jitter;
+            inside += from.processing + self.whole_jitter(link.from);
         }
         let latency = clock::from_time(link.propagation + inside);
         let speed = LineSpeed::new(link.rate);
@@ -121,6 +121,11 @@ impl<'a> PortsBuilder<'a> {
         (self.ports.len() - 1) as u32
     }
 
+    /// The jitter of a node that all packets take.
+    fn whole_jitter(&self, node: NodeId) -> Time {
+        if holds_each(self.scenario, node) { Time::ZERO } else { self.scenario.network.node(node).jitter }
+    }
+
     fn pool(&mut self, node: NodeId, total: Bytes, alpha: f64) -> u32 {
         let pools = &mut self.pools;
         *self.pool_of.entry(node).or_insert_with(|| {
@@ -128,6 +133,13 @@ impl<'a> PortsBuilder<'a> {
             (pools.len() - 1) as u32
         })
     }
+}
+
+/// Whether each packet takes a time of its own at a node.
+pub(crate) fn holds_each(scenario: &Scenario, node: NodeId) -> bool {
+    scenario.jitter != Jitter::Whole
+        && scenario.network.node(node).jitter > Time::ZERO
+        && !scenario.shared_services.iter().any(|service| service.switch == node)
 }
 
 /// The largest frame that any link carries.

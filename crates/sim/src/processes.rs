@@ -205,7 +205,7 @@ impl Engine {
             return;
         }
         self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
-        if let Some(dropped) = self.fabric.enter(first, id, now) {
+        if let Some(dropped) = self.fabric.depart(first, id, now) {
             self.dropped(dropped);
         }
         if let Some(set) = copies {

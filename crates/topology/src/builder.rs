@@ -153,9 +153,27 @@ impl Network {
     /// # Errors
     /// What is wrong with a port that was changed.
     pub fn with_ports(&self, change: impl Fn(NodeKind, Bytes, &mut PortSpec)) -> Result<Self, NetworkError> {
+        self.rebuilt(|_| {}, change)
+    }
+
+    /// The same network with other nodes, of the same kinds.
+    ///
+    /// # Errors
+    /// If a changed node is none.
+    pub fn with_nodes(&self, change: impl Fn(&mut Node)) -> Result<Self, NetworkError> {
+        self.rebuilt(change, |_, _, _| {})
+    }
+
+    fn rebuilt(
+        &self,
+        change_node: impl Fn(&mut Node),
+        change: impl Fn(NodeKind, Bytes, &mut PortSpec),
+    ) -> Result<Self, NetworkError> {
         let mut builder = NetworkBuilder::default();
         for (_, node) in self.nodes() {
-            builder.add(node.clone())?;
+            let mut node = node.clone();
+            change_node(&mut node);
+            builder.add(node)?;
         }
         for (id, link) in self.links() {
             let mut port = PortSpec { queues: self.queues(id).to_vec() };

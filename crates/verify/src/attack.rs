@@ -23,6 +23,8 @@ pub struct Attack {
     pub frames: Frames,
     /// Whether traffic without a contract is there, where there can be any.
     pub company: Company,
+    /// How much of the jitter of nodes packets take.
+    pub held_up: HeldUp,
     /// What fails meanwhile, and stays so.
     pub cuts: Vec<Cut>,
     /// Of random phases, and of the simulator.
@@ -77,6 +79,17 @@ pub enum Company {
     Quiet,
 }
 
+/// How much of the jitter of nodes packets take; whether they may pass one another is the claim's matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeldUp {
+    /// All of it, every packet.
+    Alike,
+    /// Each a time of its own, at random.
+    Drawn,
+    /// The victim's packets all of it, and the others so that they come just before them. Without a victim, at random.
+    Late,
+}
+
 /// A cable or a switch that fails while flows run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
@@ -118,6 +131,7 @@ impl Attack {
             timing,
             frames: Frames::Largest,
             company: Company::Background,
+            held_up: HeldUp::Alike,
             cuts: Vec::new(),
             seed,
             shifts: Vec::new(),
@@ -164,6 +178,11 @@ impl fmt::Display for Attack {
         }
         if self.company == Company::Quiet {
             f.write_str("/quiet")?;
+        }
+        match self.held_up {
+            HeldUp::Alike => {}
+            HeldUp::Drawn => f.write_str("/drawn")?,
+            HeldUp::Late => f.write_str("/late")?,
         }
         for Cut { element, at_ns } in &self.cuts {
             match element {
@@ -212,6 +231,8 @@ fn parse(text: &str) -> Option<Attack> {
         match word {
             "small" => attack.frames = Frames::Smallest,
             "quiet" => attack.company = Company::Quiet,
+            "drawn" => attack.held_up = HeldUp::Drawn,
+            "late" => attack.held_up = HeldUp::Late,
             other => attack.cuts.push(cut(other.strip_prefix("cut:")?)?),
         }
     }
@@ -247,7 +268,8 @@ mod tests {
         for text in [
             "together,1",
             "random/small/quiet,18446744073709551615",
-            "repeated/quiet,0",
+            "repeated/quiet/drawn,0",
+            "squeezing:5/small/late,1",
             "colliding:0,3,@0-9223372036854775807",
             "squeezing:5,1",
             "chasing:12/small,7,@1+1200,9-400",

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use wayleave_scenarios::{ScenarioError, SharedService};
+use wayleave_scenarios::{Order, ScenarioError, SharedService};
 use wayleave_topology::{Element, Network, NetworkError, Route, RouteError};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -18,6 +18,8 @@ pub struct Claim {
     pub promises: Vec<Promise>,
     /// Which promises are about the same packets, sent over several routes at once.
     pub protected: Vec<Protected>,
+    /// Whether the jitter of nodes keeps the order of the packets of a queue.
+    pub order: Order,
     /// Switches whose ports share one service; all others are output-queued.
     pub services: Vec<SharedService>,
 }

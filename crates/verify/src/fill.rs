@@ -172,6 +172,7 @@ mod tests {
             background: Background::Saturating { largest },
             promises: vec![promise],
             protected: Vec::new(),
+            order: wayleave_scenarios::Order::Free,
             services: Vec::new(),
         }
     }

@@ -29,7 +29,7 @@
 //! use wayleave_topology::builders::{Cabling, build};
 //! use wayleave_topology::{Hop, Route};
 //! use wayleave_units::{Bytes, Rate, Time};
-//! use wayleave_verify::{Background, Claim, Effort, Promise, verify};
+//! use wayleave_verify::{Background, Claim, Effort, Order, Promise, verify};
 //!
 //! let network = Arc::new(build::star(3, Cabling::default())?);
 //! let link = |name| network.find_link(name).ok_or("no such link");
@@ -47,6 +47,7 @@
 //!     background: Background::Saturating { largest: vec![Bytes::new(1562); 6] },
 //!     promises: vec![promise.clone()],
 //!     protected: Vec::new(),
+//!     order: Order::Free,
 //!     services: Vec::new(),
 //! };
 //! assert!(verify(&claim(&promise), &Effort::QUICK, None, |_, _| true)?.is_sound());
@@ -68,9 +69,11 @@ mod schedule;
 mod stage;
 mod verify;
 
-pub use attack::{Attack, AttackError, Company, Cut, Frames, Shift, Timing, Who};
+pub use attack::{Attack, AttackError, Company, Cut, Frames, HeldUp, Shift, Timing, Who};
 pub use claim::{Background, Claim, ClaimError, Duplication, Promise, Protected};
 pub use effort::Effort;
 pub use fault::Fault;
 pub use report::{Breach, Finding, ProtectedFinding, Report, Violation};
 pub use verify::{replay, verify};
+
+pub use wayleave_scenarios::Order;

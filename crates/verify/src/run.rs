@@ -1,12 +1,14 @@
 //! One run: an attack becomes a scenario, and the scenario is simulated.
 
 use wayleave_scenarios::Element as Failing;
-use wayleave_scenarios::{Change, Copies, Discipline, Ends, Outage, PacketKind, Phase, Scenario, Traffic};
+use wayleave_scenarios::{
+    Change, Copies, Discipline, Draw, Ends, Jitter, Outage, PacketKind, Phase, Scenario, Traffic,
+};
 use wayleave_sim::stats::Histogram;
 use wayleave_topology::{Element, Route};
 use wayleave_units::{Bytes, Time};
 
-use crate::attack::{Attack, Company, Cut};
+use crate::attack::{Attack, Company, Cut, HeldUp};
 use crate::claim::{Background, ClaimError, Duplication};
 use crate::schedule::{Burst, Then};
 use crate::stage::{SMALLEST_FRAME, Stage, nanos, sending};
@@ -173,6 +175,7 @@ impl Stage<'_> {
         scenario.switches.discipline = Discipline::StrictPriority;
         scenario.hosts.discipline = Discipline::StrictPriority;
         scenario.shared_services.clone_from(&self.claim.services);
+        scenario.jitter = self.jitter(attack, None);
         let mut owners = Vec::new();
         for (number, (route, frame)) in background.iter().enumerate() {
             scenario.traffic.push(self.filling(number, route, *frame, (lead, plan.end)));
@@ -181,6 +184,9 @@ impl Stage<'_> {
         for (number, burst) in bursts.iter().enumerate().filter(|(_, burst)| burst.start < plan.end) {
             let owner = self.owner(attack, burst.promise);
             let Some(traffic) = self.bursting(number, burst, attack, plan, &owner) else { continue };
+            if attack.victim() == Some(burst.promise) {
+                scenario.jitter = self.jitter(attack, Some(scenario.traffic.len()));
+            }
             scenario.traffic.push(traffic);
             owners.push(owner);
         }
@@ -190,6 +196,16 @@ impl Stage<'_> {
         }
         scenario.outages.sort_by_key(|outage| outage.at);
         (scenario, owners)
+    }
+
+    /// What nodes do with their jitter; against the traffic of this number, if there is a victim.
+    fn jitter(&self, attack: &Attack, victim: Option<usize>) -> Jitter {
+        let draw = match (attack.held_up, victim) {
+            (HeldUp::Alike, _) => return Jitter::Whole,
+            (HeldUp::Late, Some(traffic)) => Draw::Against { traffic },
+            (HeldUp::Late, None) | (HeldUp::Drawn, _) => Draw::Uniform,
+        };
+        Jitter::Each { draw, order: self.claim.order }
     }
 
     /// Copies of one packet leave together: of the routes of a protected contract the victim's sends the others along, or

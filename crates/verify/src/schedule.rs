@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
+use wayleave_scenarios::Order;
 use wayleave_topology::LinkId;
 
-use crate::attack::{Attack, Timing, Who};
+use crate::attack::{Attack, HeldUp, Timing, Who};
 use crate::claim::Background;
-use crate::stage::{Joiner, Stage, nanos, sending};
+use crate::stage::{Joiner, Stage, Stop, nanos, sending};
 
 /// How often a contract bursts at most in one run.
 const MOST_BURSTS: i64 = 4;
@@ -92,12 +93,16 @@ impl Stage<'_> {
         // What the victim's last packet waits for of its own burst.
         let before = self.claim.promises[victim].burst.get().saturating_sub(frame);
         let mut involved: BTreeSet<usize> = joiners.iter().map(|joiner| joiner.promise).chain([victim]).collect();
-        // When the victim's last packet comes to the queue, in ns after its release.
-        let mut arrival = 0;
+        let is_late = attack.held_up == HeldUp::Late;
+        // When the victim's last packet comes to the queue, in ns after its release. What its host takes before the first queue
+        // is the same behind it, unless packets take different times there.
+        let own_jitter = self.ways[victim].hops.first().filter(|_| is_late).map_or(0, |stop| stop.jitter);
+        let mut arrival = own_jitter;
         for (at, stop) in self.ways[victim].hops.iter().enumerate() {
             let groups = self.groups(joiners.iter().filter(|joiner| joiner.at == at));
-            let arrives = arrival + attack.shift(Who::JoiningAt(at));
             for (input, group) in &groups {
+                let gained = if is_late { self.gained(stop, *input) } else { 0 };
+                let arrives = arrival + gained + attack.shift(Who::JoiningAt(at));
                 let squeezed = match input {
                     Some(input) if aim == Aim::Squeezed => self.squeezed(attack, *input, group, arrives, &mut involved),
                     _ => Vec::new(),
@@ -107,10 +112,22 @@ impl Stage<'_> {
                 }
                 bursts.extend(squeezed);
             }
-            arrival += self.wait(at, stop, before, &groups, aim) + sending(frame, stop.rate) + stop.latency;
+            let held = if is_late { stop.jitter } else { 0 };
+            arrival += self.wait(at, stop, before, &groups, (aim, held)) + sending(frame, stop.rate) + stop.latency;
+            arrival -= if at == 0 { own_jitter } else { 0 };
         }
         bursts.push(Burst { promise: victim, start: attack.shift(Who::Promise(victim)), then: Then::Rate });
         bursts
+    }
+
+    /// By how much later than if all packets took all of the jitter those may come who are to enter a queue with a late packet.
+    fn gained(&self, stop: &Stop, input: Option<LinkId>) -> i64 {
+        match (self.claim.order, input) {
+            (Order::Free, Some(_)) => stop.jitter,
+            // A host's own take nothing at its first queue.
+            (Order::Free, None) | (Order::Kept, Some(_)) => 0,
+            (Order::Kept, None) => -stop.jitter,
+        }
     }
 
     /// The whole group has come over its line at this moment.
@@ -174,19 +191,21 @@ impl Stage<'_> {
     fn wait(
         &self,
         at: usize,
-        stop: &crate::stage::Stop,
+        stop: &Stop,
         own: u64,
         groups: &BTreeMap<Option<LinkId>, Group>,
-        aim: Aim,
+        (aim, held): (Aim, i64),
     ) -> i64 {
         let local = if at == 0 { own } else { 0 };
         if aim == Aim::Alone {
             return sending(local, stop.rate);
         }
         let all: u64 = groups.values().map(|group| group.bytes).sum();
-        // While the longest group comes over its line, as much is sent.
+        // While the longest group comes over its line, as much is sent; not of what is held up until all have come.
         let longest = groups.iter().filter(|(input, _)| input.is_some()).map(|(_, group)| group.bytes).max();
-        let sent = if at == 0 { 0 } else { longest.unwrap_or(0).min(all) };
+        let held = u128::from(stop.rate.bits_per_second()) * u128::from(held.unsigned_abs()) / 8_000_000_000;
+        let longest = longest.unwrap_or(0).saturating_sub(u64::try_from(held).unwrap_or(u64::MAX));
+        let sent = if at == 0 { 0 } else { longest.min(all) };
         let blocking = match &self.claim.background {
             Background::Dropped => 0,
             Background::Saturating { largest } => largest.get(stop.link.index()).map_or(0, |frame| frame.get()),
@@ -259,6 +278,7 @@ mod tests {
             background: Background::Dropped,
             promises,
             protected: Vec::new(),
+            order: wayleave_scenarios::Order::Free,
             services: Vec::new(),
         }
     }

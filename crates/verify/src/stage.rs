@@ -11,7 +11,7 @@ use crate::attack::Frames;
 use crate::claim::{Background, Claim, ClaimError, Promise};
 use crate::fill::Fill;
 
-/// No frame is smaller on the wire: 64 B, and 20 B of preamble and gap (IEEE 802.3); a tag comes on top for each switch.
+/// No frame is smaller on the wire: 64 B, and 20 B of preamble and gap (IEEE 802.3). Tags take the place of padding.
 pub(crate) const SMALLEST_FRAME: u64 = 84;
 
 /// One tag a switch, which takes it off (Chameleon, section 3.3).
@@ -40,8 +40,10 @@ pub(crate) struct Stop {
     pub(crate) link: LinkId,
     pub(crate) queue: u8,
     pub(crate) rate: Rate,
-    /// ns from the last bit on the link to the next queue.
+    /// ns from the last bit on the link to the next queue, with all jitter.
     pub(crate) latency: i64,
+    /// ns that a packet may take more or less before it enters the queue; 0 where all packets take all of it.
+    pub(crate) jitter: i64,
 }
 
 /// Somebody who shares a queue, or a line, with a victim.
@@ -80,6 +82,11 @@ impl<'c> Stage<'c> {
         Ok(Self { claim, network, ways, on_link, fill, group_of })
     }
 
+    /// Whether some node on a promise's way may hold packets up for different times.
+    pub(crate) fn has_jitter(&self) -> bool {
+        self.ways.iter().flat_map(|way| &way.hops).any(|stop| stop.jitter > 0)
+    }
+
     /// What a promise sends at a time, in bytes; `None` if its burst has no room for a packet with its tags.
     pub(crate) fn frame(&self, promise: usize, frames: Frames) -> Option<u64> {
         let terms = &self.claim.promises[promise];
@@ -90,7 +97,7 @@ impl<'c> Stage<'c> {
         let largest = carried.unwrap_or(terms.frame).min(terms.burst).get();
         let frame = match frames {
             Frames::Largest => largest,
-            Frames::Smallest => largest.min(SMALLEST_FRAME + tags),
+            Frames::Smallest => largest.min(SMALLEST_FRAME),
         };
         Some(frame).filter(|&frame| frame > tags)
     }
@@ -148,9 +155,11 @@ fn way(network: &Network, services: &[SharedService], hops: &[wayleave_topology:
             .map(|(node, _)| network.node(node).processing + network.node(node).jitter)
             .sum();
         let service = services.iter().find(|service| service.switch == link.from);
+        let jitter = if service.is_some() { Time::ZERO } else { network.node(link.from).jitter };
         let rate = service.map_or(link.rate, |service| service.rate.min(link.rate));
         let processing = service.map_or(Time::ZERO, |service| service.processing);
-        Stop { link: hop.link, queue: hop.queue, rate, latency: nanos(link.propagation + inside + processing) }
+        let latency = nanos(link.propagation + inside + processing);
+        Stop { link: hop.link, queue: hop.queue, rate, latency, jitter: nanos(jitter) }
     };
     Way { hops: hops.iter().map(stop).collect() }
 }

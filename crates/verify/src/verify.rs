@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-use crate::attack::{Attack, Company, Frames, Timing, Who};
+use crate::attack::{Attack, Company, Frames, HeldUp, Timing, Who};
 use crate::claim::{Claim, ClaimError};
 use crate::effort::Effort;
 use crate::report::Report;
@@ -14,9 +14,6 @@ use crate::stage::{Stage, sending};
 
 /// Contracts that are attacked for one whose routes are cut: such runs are several, and longer.
 const VICTIMS_PER_CUT: usize = 4;
-
-/// Attacks on one contract before the search.
-const AIMED: usize = 4;
 
 /// Attacks a claim, and reports the worst that was seen of each promise.
 ///
@@ -90,8 +87,9 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         let victims = self.effort.victims.min(promises);
         let searched = if chosen.is_some() { 1 } else { self.effort.searched.min(promises) };
         let cuts = self.cuts();
-        let searches = searched * (self.effort.rounds as usize + AIMED);
-        self.total = (patterns.len() + cuts.len() + AIMED * victims + searches) as u64;
+        let aimed = self.aimed(0).len();
+        let searches = searched * (self.effort.rounds as usize + aimed);
+        self.total = (patterns.len() + cuts.len() + aimed * victims + searches) as u64;
         for attack in patterns.into_iter().chain(cuts) {
             if !self.make(&attack)?.goes_on {
                 return Ok(());
@@ -123,6 +121,10 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
             let seed = seed.wrapping_add(number);
             patterns.push(Attack::new(Timing::Random, seed));
             patterns.push(Attack::new(Timing::Repeated, seed));
+            if self.stage.has_jitter() {
+                let drawn = |timing| Attack { held_up: HeldUp::Drawn, ..Attack::new(timing, seed) };
+                patterns.extend([Timing::Together, Timing::Random, Timing::Repeated].map(drawn));
+            }
         }
         patterns
     }
@@ -140,16 +142,21 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
     }
 
     /// Attacks on one.
-    fn aimed(&self, victim: usize) -> [Attack; AIMED] {
+    fn aimed(&self, victim: usize) -> Vec<Attack> {
         let seed = self.effort.seed;
         let chasing = Attack::new(Timing::Chasing { victim }, seed);
         let small = Attack { frames: Frames::Smallest, ..chasing.clone() };
-        [
+        let mut aimed = vec![
             chasing,
             Attack::new(Timing::Squeezing { victim }, seed),
             Attack::new(Timing::Colliding { victim }, seed),
             small,
-        ]
+        ];
+        if self.stage.has_jitter() {
+            let late = aimed.iter().map(|attack| Attack { held_up: HeldUp::Late, ..attack.clone() });
+            aimed.extend(late.collect::<Vec<_>>());
+        }
+        aimed
     }
 
     /// The chosen one, then those that came closest to their limits.

@@ -35,7 +35,7 @@ pub(crate) struct VerifyArgs {
     files: Vec<String>,
     /// A plan that `wayleave plan -o json` has printed, in place of contracts
     #[arg(long, value_name = "FILE", conflicts_with_all = ["files", SCHEME_OPTIONS,
-        "model", "residual", "max_frame", "overhead", "tags", "best_effort", "compare", "shaping"])]
+        "model", "residual", "max_frame", "overhead", "tags", "best_effort", "compare", "shaping", "jitter"])]
     plan: Option<String>,
     /// The contract that the search for worse phases is for [default: the one that came closest to its limit]
     #[arg(long, value_name = "CONTRACT")]

@@ -43,6 +43,26 @@ fn a_100_byte_frame_with_six_tags_costs_48_percent() {
 }
 
 #[test]
+fn frames_below_ethernets_smallest_cost_84_bytes() {
+    let network = network();
+    let burst = |tags, bytes| {
+        let accounting = Accounting::Frame { min_frame: Bytes::new(bytes) };
+        Contract { accounting, ..contract(&network) }.demand(WireOverhead::Counted { tags }).burst.get()
+    };
+    // 1,000 B are fifty frames of 20 B, or a thousand of 1 B.
+    assert_eq!([burst(6, 20), burst(2, 20), burst(0, 20), burst(6, 1)], [4_200, 4_200, 4_200, 84_000]);
+    // 24 B of tags fill 36 B up to 60 B, 8 B 52 B: larger ones have nothing but the overhead.
+    assert_eq!([burst(6, 35), burst(6, 36)], [2_400, 2_334]);
+    assert_eq!([burst(2, 51), burst(2, 52), burst(2, 100)], [1_648, 1_616, 1_320]);
+    let small = Contract {
+        accounting: Accounting::Frame { min_frame: Bytes::new(10) },
+        max_frame: Some(Bytes::new(20)),
+        ..contract(&network)
+    };
+    assert_eq!(small.demand(SIX_TAGS).max_frame, Some(Bytes::new(84)));
+}
+
+#[test]
 fn a_demand_in_frames_is_rounded_up() {
     let network = network();
     let accounting = Accounting::Frame { min_frame: Bytes::new(999) };

@@ -190,6 +190,7 @@ fn attacked(
         background: Background::Saturating { largest },
         promises: scheme.flows().into_iter().filter_map(promise).collect(),
         protected: Vec::new(),
+        order: wayleave_verify::Order::Free,
         services: Vec::new(),
     };
     let report = verify(&claim, &Effort::QUICK, None, |_, _| true).map_err(Failed::broken)?;

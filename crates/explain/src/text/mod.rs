@@ -90,6 +90,13 @@ fn admitted(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>, de
         }
         routes => protected(out, page, contract, routes, &margin)?,
     }
+    let held = page.context.scheme.held(decision.flow).and_then(|held| held.demand.max_frame);
+    if let Some(frame) = held.filter(|_| routes.len() > 1 && held != explained.request.max_frame) {
+        writeln!(
+            out,
+            "\nFrames above {frame} on the wire are dropped by the sending host: not every route carries them"
+        )?;
+    }
     moves(out, page, decision, explained.starts)?;
     if page.context.ledger().is_none() {
         return schemes::admitted(out, page, explained.request, decision.flow);
@@ -178,6 +185,9 @@ fn curves(out: &mut impl Write, page: &Page<'_>, hop: Hop) -> io::Result<()> {
         writeln!(out, "    arrival  {} ({}, {from})", input.arrival, count(input.flows as usize, "flow"))?;
     }
     writeln!(out, "    service  {}", report.service)?;
+    if report.spread > Time::ZERO {
+        writeln!(out, "    jitter   {} before it, in any order: part of the delay and of what arrives", report.spread)?;
+    }
     Ok(())
 }
 

@@ -234,6 +234,7 @@ fn read_spec(
         switches: switches.unwrap_or_else(PortBehaviour::default),
         hosts: hosts.unwrap_or_else(PortBehaviour::default),
         shared_services,
+        jitter: wayleave_scenarios::Jitter::default(),
         routing: routing.unwrap_or_else(wayleave_scenarios::Routing::ecmp),
         transport,
         sharing: sharing.flatten(),

@@ -16,6 +16,13 @@ pub(crate) struct Line {
     pub(crate) offset: i128,
 }
 
+impl Line {
+    /// What passes in a time that is longer by `spread` ns.
+    pub(crate) fn earlier_by(self, spread: i128) -> Self {
+        Self { offset: self.offset + self.rate * spread, ..self }
+    }
+}
+
 /// A token bucket and the line that it arrives by, if any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {

@@ -1,7 +1,7 @@
 //! Claims about a small star: uplinks `h0->s`, `h1->s`, ... and one downlink `s->d`, whose queues are under test.
 #![allow(dead_code, reason = "shared by two test binaries, each of which uses a part")]
 
-use wayleave_recheck::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow, QueueFinding, Report, check};
+use wayleave_recheck::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, QueueFinding, Report, check};
 use wayleave_topology::{Hop, LinkId, LinkSpec, Network, NetworkBuilder, Node, NodeKind, PortSpec, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -105,6 +105,7 @@ pub(crate) fn claim<'a>(network: &'a Network, senders: &[Sender]) -> Claim<'a> {
         budgets: budgets.map(|budget| vec![budget; 3]).collect(),
         max_frame: vec![Bytes::new(1500); network.links().len()],
         packetiser: PacketiserTerm::Omitted,
+        jitter: JitterTerm::Ordered,
         shaping: true,
         flows: senders.iter().enumerate().map(flow).collect(),
         disjoint: Vec::new(),

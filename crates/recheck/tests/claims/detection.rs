@@ -274,6 +274,7 @@ fn two_routes(one: &[&str], other: &[&str]) -> Vec<Violation> {
         budgets: vec![vec![budget]; links],
         max_frame: vec![Bytes::new(1562); links],
         packetiser: wayleave_recheck::PacketiserTerm::Subtracted,
+        jitter: wayleave_recheck::JitterTerm::Any,
         shaping: true,
         flows: vec![flow("a", one), flow("a, route 2", other)],
         disjoint: vec![vec![0, 1]],

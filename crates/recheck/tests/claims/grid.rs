@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use proptest::prelude::*;
-use wayleave_recheck::{PacketiserTerm, check};
+use wayleave_recheck::{JitterTerm, PacketiserTerm, check};
 use wayleave_units::Rate;
 
 use crate::build::{UPLINK_BUDGET, down};
@@ -20,7 +20,17 @@ fn bits(rate: Rate) -> i128 {
     rate.bits_per_second().into()
 }
 
-/// alpha of a downlink queue at each point of the grid (at 0: right after it).
+/// What packets may be early and late where the jitter keeps no order, and what the service loses where it does.
+fn spread_and_loss(scene: &Scene) -> (i128, i128) {
+    let jitter = i128::from(scene.star.switch.1.as_nanos());
+    match scene.jitter {
+        JitterTerm::Ordered => (0, jitter),
+        JitterTerm::Any => (jitter, 0),
+    }
+}
+
+/// alpha of a downlink queue at each point of the grid (at 0: right after it): what enters a queue in a time has come to the
+/// node in that time and the spread before it.
 fn arrivals(scene: &Scene, queue: u8) -> Vec<i128> {
     let mut inputs = BTreeMap::<usize, (i128, i128)>::new();
     for sender in scene.senders.iter().filter(|sender| sender.queue == queue) {
@@ -34,7 +44,8 @@ fn arrivals(scene: &Scene, queue: u8) -> Vec<i128> {
         if scene.shaping { (burst + rate * t).min(cap) } else { burst + rate * t }
     };
     let total = |t: i128| inputs.iter().map(|(&host, &(burst, rate))| at(t, host, burst, rate)).sum();
-    (0..POINTS).map(|point| total(point as i128 * STEP)).collect()
+    let spread = spread_and_loss(scene).0;
+    (0..POINTS).map(|point| total(point as i128 * STEP + spread)).collect()
 }
 
 /// beta at each point: all arrivals are concave after 0, so what is left is convex from below zero and is the highest
@@ -43,8 +54,7 @@ fn services(scene: &Scene, queue: u8) -> Vec<i128> {
     let higher: Vec<_> = (0..queue).map(|queue| arrivals(scene, queue)).collect();
     let rate = bits(scene.star.downlink);
     let frames = if scene.packetiser == PacketiserTerm::Subtracted { 2 } else { 1 };
-    let jitter = i128::from(scene.star.switch.1.as_nanos());
-    let lost = frames * i128::from(scene.frames[3].get()) * NANOBITS_PER_BYTE + rate * jitter;
+    let lost = frames * i128::from(scene.frames[3].get()) * NANOBITS_PER_BYTE + rate * spread_and_loss(scene).1;
     let left =
         |point: usize| rate * point as i128 * STEP - lost - higher.iter().map(|alpha| alpha[point]).sum::<i128>();
     (0..POINTS).map(|point| left(point).max(0)).collect()
@@ -88,6 +98,8 @@ proptest! {
                 backlogs.0 = backlogs.0.max(alpha[t] - beta[t]);
                 backlogs.1 = backlogs.1.max(alpha[t + 1] - beta[t]);
             }
+            let spread = spread_and_loss(&scene).0;
+            delays = (delays.0 + spread, delays.1 + spread);
             prop_assert!(delays.1 < STEP * (POINTS as i128 / 2), "the grid is too short");
             prop_assert!(is_between(&found.delay_ns, 1, delays.0, delays.1), "{:?} {:?}", found, delays);
             prop_assert!(is_between(&found.backlog_bytes, NANOBITS_PER_BYTE, backlogs.0, backlogs.1), "{:?}", found);

@@ -3,7 +3,7 @@
 
 use num_rational::BigRational;
 use wayleave_contracts::WireOverhead;
-use wayleave_recheck::{PacketiserTerm, Violation, check};
+use wayleave_recheck::{JitterTerm, PacketiserTerm, Violation, check};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::build::{Sender, Star, claim, down, sender, uplink};
@@ -160,6 +160,24 @@ fn jitter_of_the_node_that_a_link_leaves_is_added_to_its_delay() {
     // 40000 + 12000 + 5000; and 24000 + 7000 as for one shaped input.
     assert_eq!(report.queue(uplink(&network, 0), 0).unwrap().delay_ns, exactly(57_000, 1));
     assert_eq!(down(&claim, &report, 0).delay_ns, exactly(31_000, 1));
+}
+
+#[test]
+fn jitter_in_any_order_lets_a_packet_wait_for_what_came_after_it() {
+    let us = Time::from_micros;
+    let star = Star { switch: (Time::ZERO, us(7)), ..Star::gigabit(2) };
+    let network = star.build();
+    let mut claim = claim(&network, &[sender(0, 0, 100, 3000), sender(1, 0, 100, 3000)]);
+    claim.jitter = JitterTerm::Any;
+    let report = check(&claim);
+    // Each line brings 12000 + t up to 22000 / 0.9 = 24444.4 ns, where its bucket of 34000 bits takes over. Beyond 7000 ns the
+    // delay is largest at that knee: 12000 + 7000 + 68000 + 0.2 * 220000 / 9 - 220000 / 9, and 7000 more.
+    assert_eq!(down(&claim, &report, 0).delay_ns, exactly(94_000 * 9 - 176_000, 9));
+    // With jitter beyond the knee: 12000 + 30000 + 68000 + 0.2 * 30000 - 30000, and 30000 more.
+    let late = Star { switch: (Time::ZERO, us(30)), ..star }.build();
+    claim.network = &late;
+    let report = check(&claim);
+    assert_eq!(down(&claim, &report, 0).delay_ns, exactly(116_000, 1));
 }
 
 #[test]

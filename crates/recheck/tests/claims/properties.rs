@@ -3,7 +3,7 @@
 use num_rational::BigRational;
 use num_traits::Zero;
 use proptest::prelude::*;
-use wayleave_recheck::{Claim, PacketiserTerm, Report, check};
+use wayleave_recheck::{Claim, JitterTerm, PacketiserTerm, Report, check};
 use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -17,6 +17,7 @@ pub(crate) struct Scene {
     pub(crate) frames: Vec<Bytes>,
     pub(crate) packetiser: PacketiserTerm,
     pub(crate) shaping: bool,
+    pub(crate) jitter: JitterTerm,
 }
 
 impl Scene {
@@ -25,6 +26,7 @@ impl Scene {
         claim.max_frame.clone_from(&self.frames);
         claim.packetiser = self.packetiser;
         claim.shaping = self.shaping;
+        claim.jitter = self.jitter;
         claim
     }
 
@@ -42,12 +44,13 @@ pub(crate) fn scenes() -> impl Strategy<Value = Scene> {
         });
     let frames = proptest::collection::vec((64..9100u64).prop_map(Bytes::new), 4);
     let packetiser = prop::sample::select(vec![PacketiserTerm::Subtracted, PacketiserTerm::Omitted]);
-    let network = (proptest::collection::vec(rate(), 3), rate(), 0..9u64);
+    let jitter = prop::sample::select(vec![JitterTerm::Ordered, JitterTerm::Any]);
+    let network = (proptest::collection::vec(rate(), 3), rate(), (0..90u64, jitter));
     (network, proptest::collection::vec(sender, 1..12), frames, packetiser, any::<bool>()).prop_map(
-        |((uplinks, downlink, jitter), senders, frames, packetiser, shaping)| {
-            let switch = (Time::ZERO, Time::from_micros(jitter));
+        |((uplinks, downlink, (most, jitter)), senders, frames, packetiser, shaping)| {
+            let switch = (Time::ZERO, Time::from_micros(most));
             let star = Star { switch, ..Star::new(&uplinks, downlink) };
-            Scene { star, senders, frames, packetiser, shaping }
+            Scene { star, senders, frames, packetiser, shaping, jitter }
         },
     )
 }
@@ -108,6 +111,19 @@ proptest! {
         let (omitted, subtracted) = (PacketiserTerm::Omitted, PacketiserTerm::Subtracted);
         prop_assert!(none_is_larger(&with(true, omitted), &with(false, omitted)));
         prop_assert!(none_is_larger(&with(true, omitted), &with(true, subtracted)));
+    }
+
+    #[test]
+    fn jitter_in_any_order_costs_at_most_itself_once_more_and_no_buffer(scene in scenes()) {
+        let with = |jitter| Scene { jitter, ..scene.clone() }.report();
+        let (ordered, any) = (with(JitterTerm::Ordered), with(JitterTerm::Any));
+        prop_assert!(none_is_larger(&ordered, &any));
+        let most = BigRational::from_integer(scene.star.switch.1.as_nanos().into());
+        for (ordered, any) in ordered.queues.iter().zip(&any.queues) {
+            prop_assert_eq!(&ordered.backlog_bytes, &any.backlog_bytes);
+            let once_more = ordered.delay_ns.as_ref().map(|delay| delay + &most);
+            prop_assert!(is_at_most(&any.delay_ns, &once_more), "{:?} and {:?}", ordered, any);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A claim of the size that the recheck is meant for.
 
-use wayleave_recheck::{Claim, PacketiserTerm, PromisedFlow, check};
+use wayleave_recheck::{Claim, JitterTerm, PacketiserTerm, PromisedFlow, check};
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{Hop, HopDistances, Network, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -46,6 +46,7 @@ fn three_thousand_flows_on_640_servers_are_checked() {
         budgets: network.links().map(|(id, _)| vec![Time::from_millis(3); network.queues(id).len().min(7)]).collect(),
         max_frame: vec![Bytes::new(1562); network.links().len()],
         packetiser: PacketiserTerm::Subtracted,
+        jitter: JitterTerm::Ordered,
         shaping: true,
         flows: (0..3000).filter(|&index| usable(index, index)).map(flow).collect(),
         disjoint: Vec::new(),

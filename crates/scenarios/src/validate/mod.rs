@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use wayleave_topology::{LinkId, NodeKind};
 use wayleave_units::{Bytes, Time};
 
-use crate::{Element, Scenario, VmError};
+use crate::{Element, Jitter, Scenario, VmError};
 
 pub use error::{PortError, ScenarioError, TrafficError};
 use reach::Reach;
@@ -178,7 +178,12 @@ impl Scenario {
             }
             traffic::check(traffic, self, &mut reach).map_err(named)?;
         }
-        let (links, flows) = (self.network.links().len() as u64, self.fixed_flows());
+        // A node that holds each packet up for a time of its own counts as a link.
+        let holding = match self.jitter {
+            Jitter::Whole => 0,
+            Jitter::Each { .. } => self.network.nodes().filter(|(_, node)| node.jitter > Time::ZERO).count(),
+        };
+        let (links, flows) = ((self.network.links().len() + holding) as u64, self.fixed_flows());
         if (links.saturating_mul(2)).saturating_add(flows) > MAX_ACTORS {
             return Err(ScenarioError::TooLarge { links, flows });
         }

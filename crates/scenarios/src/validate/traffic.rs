@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use wayleave_topology::{NodeId, NodeKind};
+use wayleave_topology::{LinkId, NodeId, NodeKind};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::reach::Reach;
@@ -348,18 +348,23 @@ fn check_segments(own: Option<&Transport>, traffic: &Traffic, scenario: &Scenari
     check_frame(mtu + WIRE_OVERHEAD, "transport", traffic, scenario)
 }
 
-/// A frame has to fit the links next to the hosts; what lies between is the network's own matter.
+/// A frame has to fit the links of its routes, where they are given, or else those next to the hosts; what lies between is the
+/// network's own matter then.
 fn check_frame(frame: Bytes, key: &'static str, traffic: &Traffic, scenario: &Scenario) -> Result<(), TrafficError> {
     let network = &scenario.network;
     let tags = if key == "frame" { MAX_TAGS } else { Bytes::ZERO };
-    let check = |node: NodeId| {
-        let links = network.links_from(node).iter().chain(network.links_into(node));
-        let narrow = links.map(|&link| network.link(link)).find(|link| frame > link.mtu + WIRE_OVERHEAD + tags);
+    let all_carry = |links: &mut dyn Iterator<Item = LinkId>| {
+        let narrow = links.map(|link| network.link(link)).find(|link| frame > link.mtu + WIRE_OVERHEAD + tags);
         narrow.map_or(Ok(()), |link| {
             let most = link.mtu + WIRE_OVERHEAD + tags;
             Err(TrafficError::Frame { frame, link: link.name.clone(), most, key })
         })
     };
+    if let Some(route) = &traffic.route {
+        let copies = traffic.copies.iter().flat_map(|copies| &copies.routes);
+        return all_carry(&mut std::iter::once(route).chain(copies).flat_map(|route| &route.hops).map(|hop| hop.link));
+    }
+    let check = |node: NodeId| all_carry(&mut network.links_from(node).iter().chain(network.links_into(node)).copied());
     match (&traffic.workload, &traffic.ends) {
         (Workload::Listed { flows, .. }, _) => {
             let hosts: HashSet<NodeId> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();

@@ -173,10 +173,17 @@ impl Loko {
         let mut bursts = Vec::new();
         for &hop in &route.hops {
             if self.is_switch(hop) {
-                if let Some(limit) = self.shortage(hop, request.rate, burst) {
-                    return Err(Refusal::Allocation { switch: self.network.link(hop.link).from, limit, route });
+                let switch = self.network.link(hop.link).from;
+                // What varies need not keep the order of packets: they may come to the service closer together.
+                let jitter = match self.params.counting {
+                    Counting::Sound => self.network.node(switch).jitter,
+                    Counting::Published => Time::ZERO,
+                };
+                let entering = burst + request.rate * jitter;
+                if let Some(limit) = self.shortage(hop, request.rate, entering) {
+                    return Err(Refusal::Allocation { switch, limit, route });
                 }
-                bursts.push(burst);
+                bursts.push(entering);
             }
             if self.params.counting == Counting::Sound {
                 let delay: Time = self.of_hop(hop).map(|term| term.time()).sum();

@@ -30,7 +30,8 @@
 //!   for. The default counts the growth, which is sound; [`Counting::Published`] does as the slides.
 //! - The slides' guarantee is the sum of D. The default adds what the lines take: at the first one the burst of everything
 //!   that the first switch accepts, then the largest packet of the scenario on each line, and propagation and
-//!   processing of nodes. It assumes that lines are no slower than the service; where one is, its switch is refused at the start.
+//!   processing of nodes, jitter included; a burst enters a service with what it earns during the switch's jitter, which may
+//!   be in any order. It assumes that lines are no slower than the service; where one is, its switch is refused at the start.
 //! - Nothing is said of routes: a flow takes the first of the shortest paths (fewest switches) with room.
 //! - The scenario (entries, matches, packet sizes ...) is the operator's statement of what will happen in the network. A contract with
 //!   larger packets is refused. Smaller ones cost more a bit than was measured; a scenario has to contain the smallest.

@@ -195,6 +195,16 @@ fn the_sound_guarantee_counts_lines_and_the_growth_of_bursts() {
 }
 
 #[test]
+fn a_burst_comes_to_a_service_with_what_it_earns_in_the_jitter_before() {
+    let shaky = network().with_nodes(|node| node.jitter = Time::from_micros(800)).unwrap();
+    let params = *loko_of_network().params();
+    let mut shaken = Loko::new(Arc::new(shaky), params).unwrap();
+    let decision = shaken.admit(&request("h1", "h6", 1000, 306)).unwrap();
+    // 327 B as without jitter, and 1 Mbit/s for the 0.8 ms of the host and of the switch.
+    assert_eq!(shaken.in_use(decision.route.hops[1]).burst.bytes_rounded_up(), 327 + 100 + 100);
+}
+
+#[test]
 fn release_and_refused_changes_leave_nothing_behind() {
     let mut loko = loko(Share::FifthRate, Counting::Sound);
     let empty = loko.uses();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wayleave_roles::{Decision, DisjointRoute, Handover, Move, Refusal, Request};
 use wayleave_topology::{FlowId, LinkId};
+use wayleave_units::Bytes;
 
 use super::disjoint::{self, Disjoint};
 use super::{Detached, MAX_CHOICES};
@@ -54,10 +55,29 @@ impl Copies {
         // The promise is that of the longest, so it stands first.
         routes.sort_by_key(|copy| Reverse(copy.bound));
         placement.join(&routes.iter().map(|copy| copy.flow).collect::<Vec<_>>());
+        limit_frames(placement, &routes);
         let bound = routes.iter().map(|copy| copy.bound).max()?;
         let mut routes = routes.into_iter();
         let DisjointRoute { flow, route, .. } = routes.next()?;
         Some(Decision { flow, route, copies: routes.collect(), bound, moved, handover: Handover::New })
+    }
+}
+
+/// Where routes carry frames of different sizes, larger ones than all of them carry would go over some routes only: they are
+/// not promised, and their host drops them.
+fn limit_frames(placement: &mut Placement, routes: &[DisjointRoute]) {
+    let ledger = placement.ledger();
+    let narrowest = |copy: &DisjointRoute| copy.route.hops.iter().map(|hop| ledger.network().link(hop.link).mtu).min();
+    let carried: Vec<Bytes> = routes.iter().filter_map(narrowest).collect();
+    let (Some(&least), Some(&most)) = (carried.iter().min(), carried.iter().max()) else { return };
+    if least == most {
+        return;
+    }
+    // A packet is charged for the longest of its stacks, and for the tag with its sequence number.
+    let switches = routes.iter().map(|copy| copy.route.hops.len().saturating_sub(1)).max().unwrap_or(0);
+    let limit = ledger.model().frame_with_tags(least, switches as u32 + 1);
+    for copy in routes {
+        placement.limit_frame(copy.flow, limit);
     }
 }
 

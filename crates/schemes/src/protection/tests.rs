@@ -100,6 +100,43 @@ fn two_links_to_one_switch_share_the_switch_alone() {
     assert_eq!(links.len(), 6);
 }
 
+/// Two ways between two hosts; the links of one have this MTU.
+fn with_narrow_way(mtu: u64) -> Arc<Network> {
+    let wide = plan(&[("ha", "s1"), ("ha", "s2"), ("s1", "hb"), ("s2", "hb")]);
+    let mut builder = NetworkBuilder::default();
+    for (_, node) in wide.nodes() {
+        builder.add(node.clone()).unwrap();
+    }
+    for (id, link) in wide.links() {
+        let mtu = Bytes::new(if link.name.contains("s2") { mtu } else { 9000 });
+        let port = PortSpec { queues: wide.queues(id).to_vec() };
+        let (rate, propagation) = (link.rate, link.propagation);
+        builder.add_link(LinkSpec { from: link.from, to: link.to, rate, propagation, mtu, port }).unwrap();
+    }
+    Arc::new(builder.build())
+}
+
+#[test]
+fn a_protected_contract_sends_only_frames_that_all_its_routes_carry() {
+    let largest = |mtu, max_frame| {
+        let network = with_narrow_way(mtu);
+        let mut scheme = chameleon(&network);
+        let asked = Request { max_frame, burst: Bytes::new(20_000), ..request(&network, "ha", "hb", 2) };
+        let decision = scheme.admit(&asked).unwrap();
+        let flows = std::iter::once(decision.flow).chain(decision.copies.iter().map(|copy| copy.flow));
+        let held: Vec<_> = flows.map(|flow| scheme.placement().ledger().flow(flow).unwrap().demand.max_frame).collect();
+        assert_eq!(held[0], held[1], "copies are of one size");
+        held[0].map(Bytes::get)
+    };
+    // 1,500 B and a header, with the tags of one switch and of the sequence number: 1500 + 14 + 8 + 24.
+    assert_eq!([largest(1500, None), largest(9000, None)], [Some(1546), None]);
+    assert_eq!(largest(1500, Some(Bytes::new(1000))), Some(1000));
+    let network = with_narrow_way(1500);
+    let jumbo =
+        Request { max_frame: Some(Bytes::new(5000)), burst: Bytes::new(20_000), ..request(&network, "ha", "hb", 2) };
+    assert!(chameleon(&network).admit(&jumbo).is_err(), "one way does not carry it");
+}
+
 /// The shortest way from s to t passes b and c, which the two ways a-b-d and e-c-f need (Suurballe 1974, Fig. 1).
 fn trap() -> Arc<Network> {
     plan(&[

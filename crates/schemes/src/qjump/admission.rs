@@ -177,7 +177,10 @@ impl Qjump {
                 0 | 1 => Bytes::ZERO,
                 _ => self.model.largest_frame(link),
             };
-            sending(self.params.packet + below, link.rate) + link.propagation + self.network.node(link.from).processing
+            let node = self.network.node(link.from);
+            // Jitter in any order counts once: a packet that waits a second time for another has gained on it before, while
+            // the other was late.
+            sending(self.params.packet + below, link.rate) + link.propagation + node.processing + node.jitter
         };
         route.hops.iter().map(hop).fold(others, |sum, time| sum.checked_add(time).unwrap_or(Time::MAX))
     }

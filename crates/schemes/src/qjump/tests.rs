@@ -205,6 +205,10 @@ fn an_epoch_shorter_than_one_packet_of_everybody_promises_nothing() {
     let refusal = qjump(Params { applications: 3, ..Params::default() }).admit(&small()).unwrap_err();
     assert!(matches!(refusal, Refusal::ShortRound { takes, round } if takes > round), "{refusal:?}");
     assert_eq!(refusal.reason(), Reason::Latency);
+    // So are three of 32 applications' epochs if each of six nodes may hold a packet up for 100 us.
+    let slow = network().with_nodes(|node| node.jitter = Time::from_micros(100)).unwrap();
+    let refusal = Qjump::new(Arc::new(slow), Model::default(), Params::default()).admit(&small()).unwrap_err();
+    assert!(matches!(refusal, Refusal::ShortRound { takes, round } if takes > round), "{refusal:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! `failures` links that fail, and what becomes of the packets there.
 
 mod failures;
+mod jitter;
 mod queued;
 #[cfg(test)]
 mod tests;
@@ -22,9 +23,10 @@ use crate::telemetry::TelemetryArena;
 use crate::trace::Event;
 
 pub(crate) use failures::{DropCause, Dropped, Health, LinkHealth};
+pub(crate) use jitter::Jitter;
 
 /// A step of a route: a link, and a queue of the port that it leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Step(u32);
 
 impl Step {
@@ -117,6 +119,8 @@ pub(crate) struct Fabric {
     pub(crate) recorder: Option<Box<Recorder>>,
     /// Per link, what its port holds over time, if that is recorded.
     pub(crate) levels: Option<Vec<Levels>>,
+    /// Nodes whose packets each take a time of their own.
+    pub(crate) jitter: Option<Box<Jitter>>,
     /// Packets put on links.
     pub(crate) hops: u64,
 }
@@ -144,6 +148,9 @@ const SAMPLES: usize = 256;
 /// Bytes that a switch takes off a tagged packet: one 802.1Q tag.
 const TAG: u32 = 4;
 
+/// No frame is smaller on the wire: 64 B, and 20 B of preamble and gap (IEEE 802.3).
+const SMALLEST_FRAME: u32 = 84;
+
 impl Fabric {
     /// The actor of a port that will be free; that of a packet's arrival is the link's number itself.
     #[inline]
@@ -155,7 +162,7 @@ impl Fabric {
     #[inline]
     pub(crate) fn arrive(&mut self, link: u32, now: Instant) -> Arrival {
         let state = &mut self.links[link as usize];
-        let Some((id, next)) = state.arrive(now, &self.arena) else { return Arrival::Nothing };
+        let Some((id, next)) = state.arrive(now, &self.arena) else { return self.release(link, now) };
         let target = state.target();
         if let Some(next) = next {
             self.events.put(next, link);
@@ -164,6 +171,11 @@ impl Fabric {
             Target::Host => return Arrival::AtHost(id),
             Target::Switch => self.next_step(id),
             Target::Service(service) => Step::new(service, 0),
+            Target::Jitter(stage) => {
+                let step = self.next_step(id);
+                self.hold(stage, step, id, now);
+                return Arrival::OnItsWay;
+            }
         };
         self.enter(step, id, now).map_or(Arrival::OnItsWay, Arrival::Dropped)
     }
@@ -173,8 +185,9 @@ impl Fabric {
     fn next_step(&mut self, id: PacketId) -> Step {
         let packet = self.arena.get_mut(id);
         packet.hop = packet.hop.wrapping_add(1);
-        if packet.flags.has(Flags::TAGGED) {
-            packet.size -= TAG;
+        // What the tag leaves is padded again; what is smaller was counted without padding from the start.
+        if packet.flags.has(Flags::TAGGED) && packet.size > SMALLEST_FRAME {
+            packet.size = (packet.size - TAG).max(SMALLEST_FRAME);
         }
         match self.routes[packet.route as usize + usize::from(packet.hop)] {
             Step::END => Step::from_bits(packet.last_hop),

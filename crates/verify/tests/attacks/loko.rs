@@ -78,6 +78,7 @@ fn claim(loko: &Loko, network: &Arc<Network>, bound: impl Fn(Time) -> Time) -> C
         background: Background::Dropped,
         promises: loko.flows().into_iter().filter_map(promise).collect(),
         protected: Vec::new(),
+        order: wayleave_verify::Order::Free,
         services: network
             .switches()
             .map(|switch| SharedService { switch, rate, processing: latency, buffer })

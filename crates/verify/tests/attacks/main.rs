@@ -4,6 +4,7 @@
 
 mod bottlenecks;
 mod common;
+mod jitter;
 mod loko;
 mod mutations;
 mod protected;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::common::{Plan, claim, constant, demand, ledger, route, star};
 use wayleave_contracts::Demand;
-use wayleave_ledger::{Ledger, Model};
+use wayleave_ledger::{Jitter, Ledger, Model};
 use wayleave_topology::{LinkId, Network, NodeKind, Route};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_verify::{Breach, Claim, Effort, Fault, verify};
@@ -260,7 +260,7 @@ fn far_or_slow(propagation: Time, processing: Time, jitter: Time) -> Ledger {
             .unwrap();
     }
     let network = Arc::new(builder.build());
-    let mut ledger = ledger(&network, Model::default(), Time::from_millis(5));
+    let mut ledger = ledger(&network, Model { jitter: Jitter::Ordered, ..Model::default() }, Time::from_millis(5));
     reserve(&mut ledger, &network, "h1 s1 h2", 0, 5, 3_000);
     ledger
 }

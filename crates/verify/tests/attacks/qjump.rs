@@ -54,7 +54,14 @@ fn claim(qjump: &Qjump, model: Model, bound: impl Fn(Time) -> Time) -> Claim {
         BestEffort::Dropped => Background::Dropped,
     };
     let promises = qjump.flows().into_iter().filter_map(promise).collect();
-    Claim { network, background, promises, protected: Vec::new(), services: Vec::new() }
+    Claim {
+        network,
+        background,
+        promises,
+        protected: Vec::new(),
+        order: wayleave_verify::Order::Free,
+        services: Vec::new(),
+    }
 }
 
 fn attacked(seed: u64, bound: impl Fn(Time) -> Time) -> Report {

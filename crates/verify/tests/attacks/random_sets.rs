@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_ledger::{BestEffort, Model, Shaping};
+use wayleave_ledger::{BestEffort, Jitter, Model, Shaping};
 use wayleave_roles::{Admission, Request};
 use wayleave_schemes::chameleon::{Allocation, Chameleon, Params, Rerouting, Routing};
 use wayleave_schemes::registry::Scheme;
@@ -87,7 +87,8 @@ fn scheme(draw: &mut Draw, network: &Arc<Network>) -> Scheme {
     let is_single = switch_ports.map(queues).min() == Some(1);
     let is_dropped = draw.one_in(6) || is_single;
     let best_effort = if is_dropped { BestEffort::Dropped } else { BestEffort::LowestQueue };
-    let model = Model { shaping, best_effort, ..Model::default() };
+    let jitter = if draw.one_in(3) { Jitter::Ordered } else { Jitter::Any };
+    let model = Model { shaping, best_effort, jitter, ..Model::default() };
     let slowest = network.links().map(|(_, link)| link.rate.bits_per_second()).min().unwrap();
     // The unit is what the largest frame takes on the slowest link.
     let frame = 1562 * 8 * 1_000_000_000 / slowest;

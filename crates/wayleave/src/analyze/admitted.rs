@@ -3,7 +3,8 @@
 //! Its service curve is what the ledger's report gives for the queue: the line minus the traffic of the queues above it
 //! and a blocking packet. That traffic has bursts that have grown by budgets, not by delays; since every budget holds,
 //! the curve is valid, and it is what admission promised with. Queues are FIFO, but what priorities leave over is no
-//! strict service curve, so that analyses of arbitrary multiplexing do not apply.
+//! strict service curve, so that analyses of arbitrary multiplexing do not apply. Nor is a queue FIFO behind a node whose
+//! jitter keeps no order: such sets are refused.
 
 use std::collections::HashMap;
 
@@ -16,7 +17,7 @@ use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry;
 use wayleave_schemes::standing::{Standing, Term};
 use wayleave_topology::Route;
-use wayleave_units::Amount;
+use wayleave_units::{Amount, Time};
 
 use super::subject::{Extra, ROUTE, Subject};
 use crate::error::Error;
@@ -57,6 +58,13 @@ fn network(session: &Session, placement: &Placement) -> Result<PortNetwork, Erro
     let mut index = HashMap::new();
     for (id, link) in session.network.links() {
         for report in ledger.report(id).into_iter().filter(|report| report.flows > 0) {
+            if report.spread > Time::ZERO {
+                let node = &session.network.node(link.from).name;
+                return Err(Error::Usage(format!(
+                    "the jitter of {node} may change the order of packets, and the analyses are for queues that keep it: \
+                     --jitter ordered takes it to be kept"
+                )));
+            }
             index.insert((id, report.queue), servers.len());
             let burst = from_amount(Amount::from(ledger.largest_frame(id)));
             servers.push(Server {

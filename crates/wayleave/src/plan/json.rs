@@ -6,7 +6,7 @@ use std::io::Write;
 use serde::Serialize;
 use wayleave_contracts::WireOverhead;
 use wayleave_explain::{Decided, GivenAway, RequestShape, SettingsShape, shapes};
-use wayleave_ledger::{BestEffort, Comparison, Model, Residual, Shaping};
+use wayleave_ledger::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
 
 use super::sink::Sink;
 use super::summary::{Released, Summary};
@@ -101,6 +101,7 @@ pub(super) struct ModelShape {
     best_effort: bool,
     compare: &'static str,
     shaping: bool,
+    jitter: &'static str,
 }
 
 impl ModelShape {
@@ -124,6 +125,10 @@ impl ModelShape {
                 Comparison::NonStrict => "non-strict",
             },
             shaping: model.shaping == Shaping::InputLinks,
+            jitter: match model.jitter {
+                Jitter::Ordered => "ordered",
+                Jitter::Any => "any",
+            },
         }
     }
 }

@@ -7,12 +7,12 @@ mod plan;
 use std::sync::Arc;
 
 use wayleave_contracts::WireOverhead;
-use wayleave_ledger::{BestEffort, Model};
+use wayleave_ledger::{BestEffort, Jitter, Model};
 use wayleave_scenarios::SharedService;
 use wayleave_schemes::standing::{self, Held, Standing};
 use wayleave_topology::{FlowId, Hop, Link, LinkId, Network, Route};
 use wayleave_units::{Bytes, Time};
-use wayleave_verify::{Attack, Background, Claim, Duplication, Effort, Fault, Promise, Protected, Report};
+use wayleave_verify::{Attack, Background, Claim, Duplication, Effort, Fault, Order, Promise, Protected, Report};
 
 use crate::error::Error;
 use crate::progress::{Cancel, Progress, Silent, Step};
@@ -127,7 +127,16 @@ pub fn of_session(session: &Session) -> Claim {
     // What shares a service has no queue of its own: nothing without a contract is let in.
     let best_effort = if services.is_empty() { session.model.best_effort } else { BestEffort::Dropped };
     let background = background(network, best_effort, |link| session.model.largest_frame(link));
-    Claim { network: network.clone(), background, promises, protected, services }
+    let order = order_of(session.model.jitter);
+    Claim { network: network.clone(), background, promises, protected, order, services }
+}
+
+/// Whether nodes keep the order of packets, as a model has it.
+fn order_of(jitter: Jitter) -> Order {
+    match jitter {
+        Jitter::Ordered => Order::Kept,
+        Jitter::Any => Order::Free,
+    }
 }
 
 /// Several routes carry the same packets.

@@ -9,7 +9,7 @@ use wayleave_formats::Source;
 use wayleave_ledger::BestEffort;
 use wayleave_topology::{Hop, LinkId, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_verify::{Claim, Promise};
+use wayleave_verify::{Claim, Order, Promise};
 
 use super::{background, constant, frame, largest_of, together};
 use crate::error::Error;
@@ -41,6 +41,18 @@ struct Model {
     max_frame_bytes: Option<u64>,
     tags: Option<u32>,
     best_effort: bool,
+    /// Plans of versions that did not say it promised for nodes that keep the order.
+    #[serde(default)]
+    jitter: NodeJitter,
+}
+
+/// What the jitter of nodes was taken to do.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum NodeJitter {
+    #[default]
+    Ordered,
+    Any,
 }
 
 /// A request, or the end of a contract.
@@ -104,7 +116,7 @@ pub fn read(source: &Source, network: &Arc<Network>) -> Result<Claim, Error> {
     plan.fits(network).map_err(wrong)?;
     let queues = plan.queues(network).map_err(wrong)?;
     let admitted = plan.admitted(network).map_err(wrong)?;
-    let Model { max_frame_bytes, tags, best_effort } = plan.model;
+    let Model { max_frame_bytes, tags, best_effort, jitter } = plan.model;
     let largest = |link: &wayleave_topology::Link| largest_of(max_frame_bytes, tags, link);
     let promise = |name: String, reserved: Reserved, route: Route| {
         let of = |hop: &Hop| {
@@ -138,6 +150,10 @@ pub fn read(source: &Source, network: &Arc<Network>) -> Result<Claim, Error> {
         background: background(network, best_effort, largest),
         promises,
         protected,
+        order: match jitter {
+            NodeJitter::Ordered => Order::Kept,
+            NodeJitter::Any => Order::Free,
+        },
         services: Vec::new(),
     })
 }

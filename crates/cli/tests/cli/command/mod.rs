@@ -1,6 +1,7 @@
 //! The real binary, run as a person would.
 
 mod analyze;
+mod assumptions;
 mod bad_input;
 mod bench;
 mod client;

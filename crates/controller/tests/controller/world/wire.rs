@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wayleave_contracts::Demand;
 use wayleave_protocol::agent::Rule;
 use wayleave_protocol::contract::Hop;
-use wayleave_recheck::{Claim, PacketiserTerm, PromisedFlow, check};
+use wayleave_recheck::{Claim, JitterTerm, PacketiserTerm, PromisedFlow, check};
 use wayleave_schemes::placement::Placement;
 use wayleave_topology::{Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -244,6 +244,7 @@ fn claim<'a>(placement: &'a Placement, flows: &BTreeSet<Flow>) -> Claim<'a> {
         budgets: links().map(|link| ledger.budgets(link).collect()).collect(),
         max_frame: links().map(|link| ledger.largest_frame(link)).collect(),
         packetiser: PacketiserTerm::Subtracted,
+        jitter: JitterTerm::Any,
         shaping: true,
         flows: flows.iter().map(promise).collect(),
         disjoint: Vec::new(),

@@ -9,6 +9,7 @@ mod buffers;
 mod congestion;
 mod copies;
 mod corrected;
+mod jitter;
 mod latency;
 mod limiters;
 mod lossless;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use wayleave_contracts::Demand;
-use wayleave_ledger::{BestEffort, Ledger, Model};
+use wayleave_ledger::{BestEffort, Jitter, Ledger, Model};
 use wayleave_topology::{Hop, LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, PortSpec, Route};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_verify::{Background, Claim, Promise};
+use wayleave_verify::{Background, Claim, Order, Promise};
 
 /// Everything that a ledger holds.
 pub(crate) fn claim(ledger: &Ledger) -> Claim {
@@ -36,7 +36,11 @@ pub(crate) fn claim(ledger: &Ledger) -> Claim {
         }
         BestEffort::Dropped => Background::Dropped,
     };
-    Claim { background, promises, protected: Vec::new(), services: Vec::new(), network }
+    let order = match ledger.model().jitter {
+        Jitter::Ordered => Order::Kept,
+        Jitter::Any => Order::Free,
+    };
+    Claim { background, promises, protected: Vec::new(), order, services: Vec::new(), network }
 }
 
 /// Propagation, and processing of the source and of every switch.

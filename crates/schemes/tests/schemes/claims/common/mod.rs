@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_ledger::{Ledger, QueueReport, Reservation, Residual, Shaping};
-use wayleave_recheck::{Claim, ClaimedQueue, PacketiserTerm, PromisedFlow, Report, check};
+use wayleave_ledger::{Jitter, Ledger, QueueReport, Reservation, Residual, Shaping};
+use wayleave_recheck::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, Report, check};
 use wayleave_schemes::placement::Placement;
 use wayleave_topology::{FlowId, LinkId};
 use wayleave_units::Time;
@@ -66,6 +66,10 @@ pub(crate) fn claim(placement: &Placement) -> Claim<'_> {
         budgets: links().map(|link| ledger.budgets(link).collect()).collect(),
         max_frame: links().map(|link| ledger.largest_frame(link)).collect(),
         packetiser: PacketiserTerm::Subtracted,
+        jitter: match ledger.model().jitter {
+            Jitter::Ordered => JitterTerm::Ordered,
+            Jitter::Any => JitterTerm::Any,
+        },
         shaping: ledger.model().shaping == Shaping::InputLinks,
         flows: ledger.flows().map(promise).collect(),
         disjoint: Vec::new(),

@@ -1,0 +1,142 @@
+//! Nodes whose packets each take a time of their own before they enter a queue.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use rand::rngs::ChaCha8Rng;
+use wayleave_scenarios::{Draw, Order};
+
+use super::{Arrival, Dropped, Fabric, Step};
+use crate::clock::Instant;
+use crate::events::Actor;
+use crate::packet::{Kind, Packet, PacketId};
+use crate::random;
+
+/// The nodes of a run that hold packets up.
+#[derive(Debug)]
+pub(crate) struct Jitter {
+    /// Nodes with jitter.
+    stages: Vec<Stage>,
+    /// Per link of the network: the number of the stage of the host that it leaves, or `None`.
+    of_host_link: Vec<Option<u32>>,
+    /// The actor of the first stage; links without packets, whose numbers only the event queue needs.
+    first_actor: Actor,
+    draw: Draw,
+    order: Order,
+    /// With [`Draw::Against`]: the flows of that traffic.
+    pub(crate) against: Vec<u32>,
+    rng: ChaCha8Rng,
+}
+
+/// One node.
+#[derive(Debug, Default)]
+struct Stage {
+    /// Nobody is held up for longer.
+    most: Instant,
+    held: BinaryHeap<Reverse<Held>>,
+    /// When the last packet that is to be delayed enters its queue.
+    meets: Option<Instant>,
+    /// Where the order is kept: when the last packet of a queue enters it.
+    last: HashMap<Step, Instant>,
+    count: u64,
+}
+
+/// A packet, in the order in which packets enter: of those of one instant lower queues first, so that one of their frames is
+/// on the line; then the packets that are to be delayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Held {
+    at: Instant,
+    is_last: bool,
+    queue: Reverse<u8>,
+    number: u64,
+    id: PacketId,
+    step: u32,
+}
+
+impl Jitter {
+    pub(crate) fn new(
+        of_host_link: Vec<Option<u32>>,
+        most: Vec<Instant>,
+        actor: Actor,
+        how: (Draw, Order),
+        seed: u64,
+    ) -> Self {
+        // Any purpose that no traffic has: those count from 0.
+        let rng = random::generator(seed, u64::MAX);
+        let stages = most.into_iter().map(|most| Stage { most, ..Stage::default() }).collect();
+        let (draw, order) = how;
+        Self { stages, of_host_link, first_actor: actor, draw, order, against: Vec::new(), rng }
+    }
+
+    /// Takes a packet that has come to a node; when it is released.
+    fn hold(&mut self, stage: u32, step: Step, id: PacketId, packet: &Packet, now: Instant) -> Instant {
+        let stage = &mut self.stages[stage as usize];
+        let is_delayed = packet.kind == Kind::Datagram && self.against.contains(&packet.flow);
+        let mut at = now
+            + match self.draw {
+                Draw::Uniform => random::uniform(&mut self.rng, stage.most + 1),
+                Draw::Against { .. } => stage.against(is_delayed, now),
+            };
+        if self.order == Order::Kept {
+            let last = stage.last.entry(step).or_default();
+            at = at.max(*last);
+            *last = at;
+        }
+        stage.count += 1;
+        let is_last = is_delayed && self.order == Order::Free;
+        let queue = Reverse(step.queue());
+        stage.held.push(Reverse(Held { at, is_last, queue, number: stage.count, id, step: step.bits() }));
+        at
+    }
+}
+
+impl Stage {
+    /// How long a packet is held up to the harm of some.
+    fn against(&mut self, is_delayed: bool, now: Instant) -> Instant {
+        if is_delayed {
+            self.meets = Some(now + self.most);
+        }
+        match self.meets {
+            // It came no later than `most` before.
+            Some(meets) => meets.saturating_sub(now),
+            None => self.most,
+        }
+    }
+}
+
+impl Fabric {
+    /// A packet has come to a node with jitter.
+    #[cold]
+    pub(super) fn hold(&mut self, stage: u32, step: Step, id: PacketId, now: Instant) {
+        let Some(jitter) = &mut self.jitter else {
+            unreachable!("only a run with jitter has links that lead to a stage")
+        };
+        let at = jitter.hold(stage, step, id, self.arena.get(id), now);
+        let actor = jitter.first_actor + stage;
+        self.events.put(at, actor);
+    }
+
+    /// A packet is released by a host.
+    #[inline]
+    pub(crate) fn depart(&mut self, first: Step, id: PacketId, now: Instant) -> Option<Dropped> {
+        let stage = self.jitter.as_ref().and_then(|jitter| jitter.of_host_link[first.link() as usize]);
+        match stage {
+            None => self.enter(first, id, now),
+            Some(stage) => {
+                self.hold(stage, first, id, now);
+                None
+            }
+        }
+    }
+
+    /// The event of a link without packets: it stands for a stage, the first of whose packets enters its queue.
+    #[cold]
+    pub(super) fn release(&mut self, actor: Actor, now: Instant) -> Arrival {
+        let released = self.jitter.as_mut().and_then(|jitter| {
+            let stage = jitter.stages.get_mut(actor.checked_sub(jitter.first_actor)? as usize)?;
+            stage.held.pop()
+        });
+        let Some(Reverse(Held { id, step, .. })) = released else { return Arrival::Nothing };
+        self.enter(Step::from_bits(step), id, now).map_or(Arrival::OnItsWay, Arrival::Dropped)
+    }
+}
