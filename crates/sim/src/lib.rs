@@ -30,8 +30,6 @@
 //! `processes` begin things, `schedule` and `supply` switch them on and off and hand them data; `build` and `traffic` make
 //! all of it from a scenario. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
-mod alarms;
-mod build;
 mod calls;
 mod clock;
 mod connections;
@@ -43,7 +41,7 @@ mod engine;
 mod events;
 mod fabric;
 mod flows;
-mod hosts;
+mod interfaces;
 mod link;
 mod outcome;
 mod packet;
@@ -57,17 +55,18 @@ mod schedule;
 mod sources;
 pub mod stats;
 mod supply;
+mod tally;
 mod telemetry;
 #[cfg(test)]
 mod tests;
 pub mod trace;
-mod traffic;
 mod transport;
 
 pub use custom::{BrokerSetup, Custom, CustomScheme, HostPlace, SwitchFactory};
 pub use edge::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
-pub use engine::Ending;
-pub use outcome::{FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome};
+pub use outcome::{
+    Ending, FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome,
+};
 pub use recorder::Recording;
 
 use wayleave_scenarios::{Scenario, ScenarioError};

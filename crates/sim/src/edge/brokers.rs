@@ -1,19 +1,21 @@
 //! Brokers of racks, of the fabric and of schemes from outside, and what changes on the way.
 
 use wayleave_contracts::{ContentionPoint, Direction, PolicyLevel};
-use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Leadership, Member};
+use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Leadership};
 use wayleave_scenarios::{BrokerAt, EdgeScheme, FabricBrokerAt, Scenario, Sharing, SharingChange};
 use wayleave_schemes::edges::{AnyBroker, AnyMessage, AnyTimer};
 use wayleave_schemes::parley::{FabricBroker, Pool, RackBroker, RackPlace};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::Time;
 
-use super::machine::Action;
+use super::action::Action;
+use super::edges::{Edges, time};
 use super::roles::{self, EPOCH};
-use super::{EdgeId, Edges, NO_EDGE, Wake, time};
+use super::slot::EdgeId;
+use super::wakes::Wake;
 use crate::clock::{self, Instant};
 use crate::custom::Custom;
-use crate::engine::Engine;
+use crate::fabric::Fabric;
 
 /// All brokers. Those of Parley's racks have the numbers of their machines' edges, its fabric broker has the next one;
 /// those of further schemes follow, scheme by scheme.
@@ -142,145 +144,122 @@ impl Edges {
     }
 }
 
-impl Engine {
+impl Edges {
     /// All brokers begin to work.
-    pub(super) fn start_brokers(&mut self) {
-        let count = self.edges.as_deref().map_or(0, |edges| edges.brokers.all.len());
-        for number in 0..count {
-            self.start_broker(number, 0);
+    pub(super) fn start_brokers(&mut self, fabric: &Fabric) {
+        for number in 0..self.brokers.all.len() {
+            self.start_broker(number, fabric, 0);
         }
     }
 
-    fn start_broker(&mut self, number: usize, now: Instant) {
-        let network = self.spec.network.clone();
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let Some(seat) = edges.brokers.all.get_mut(number) else { return };
+    fn start_broker(&mut self, number: usize, fabric: &Fabric, now: Instant) {
+        let Some(seat) = self.brokers.all.get_mut(number) else { return };
         seat.starts += 1;
         let leads = seat.leads;
         // Whoever gave a scheme from outside gave its brokers once.
         if seat.point.is_some() {
-            let broker = edges.broker(&network, number);
-            edges.brokers.all[number].broker = broker;
+            let broker = self.broker(fabric.network(), number);
+            self.brokers.all[number].broker = broker;
         }
         self.tell_broker(BrokerId(number as u32), BrokerInput::Started, now);
         if leads {
             self.tell_broker(BrokerId(number as u32), BrokerInput::Elected(Leadership::Leader), now);
         }
         if now > 0 {
-            self.tell_capacity(number, now);
+            self.tell_capacity(number, fabric, now);
         }
     }
 
     /// Something happens at a broker, if it lives.
     pub(super) fn tell_broker(&mut self, to: BrokerId, input: BrokerInput<AnyMessage, AnyTimer>, now: Instant) {
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let Edges { brokers, actions, .. } = edges;
+        let Self { brokers, actions, .. } = self;
         let Some(broker) = brokers.all.get_mut(to.index()).and_then(|seat| seat.broker.as_mut()) else { return };
         broker.on(time(now), input, &mut |action| match action {
             BrokerAction::Send { to: member, message } => actions.push_back(Action::Broker(to, member, message)),
             BrokerAction::Arm { at, timer } => actions.push_back(Action::ArmBroker(to, at, timer)),
         });
-        self.has_actions |= !actions.is_empty();
     }
 
     /// A broker arms a timer.
-    pub(super) fn arm_broker(&mut self, broker: BrokerId, at: Time, timer: AnyTimer, now: Instant) {
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let scheme = edges.brokers.scheme(broker).unwrap_or(0);
-        let place = edges.keep_timer(scheme, timer);
-        self.arm(clock::from_time(at).max(now), Wake::BrokerTimer(broker.0, place));
+    pub(crate) fn arm_broker(
+        &mut self,
+        broker: BrokerId,
+        (at, timer): (Time, AnyTimer),
+        fabric: &mut Fabric,
+        now: Instant,
+    ) {
+        let scheme = self.brokers.scheme(broker).unwrap_or(0);
+        let place = self.timers.keep(scheme, timer);
+        self.wakes.arm(clock::from_time(at).max(now), Wake::BrokerTimer(broker.0, place), fabric, now);
     }
 
-    pub(super) fn on_broker_timer(&mut self, broker: u32, place: u32, now: Instant) {
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let (_, timer) = edges.timers[place as usize];
-        edges.free_timers.push(place);
+    /// A broker's timer rings.
+    pub(crate) fn on_broker_timer(&mut self, broker: u32, place: u32, now: Instant) {
+        let (_, timer) = self.timers.take(place);
         self.tell_broker(BrokerId(broker), BrokerInput::Timer(timer), now);
-        self.carry_out(now);
-    }
-
-    /// A broker writes to somebody.
-    pub(super) fn send_from_broker(&mut self, from: BrokerId, to: Member, message: AnyMessage, now: Instant) {
-        let Some(edges) = self.edges.as_deref() else { return };
-        match to {
-            Member::Broker(broker) => self.send_to_broker(Member::Broker(from), broker, message, now),
-            Member::Host(node) => {
-                let edge = edges.of_node.get(node.index()).copied().unwrap_or(NO_EDGE);
-                if edge != NO_EDGE {
-                    self.send_to_machine(from, edge, message, now);
-                }
-            }
-        }
     }
 
     /// What the links of contention points carry is another than before: brokers ask the network for it (Parley, 3.2.2).
-    pub(crate) fn capacities_changed(&mut self, now: Instant) {
-        let count = self.edges.as_deref().map_or(0, |edges| edges.brokers.all.len());
-        for number in 0..count {
-            self.tell_capacity(number, now);
+    pub(crate) fn capacities_changed(&mut self, fabric: &Fabric, now: Instant) {
+        for number in 0..self.brokers.all.len() {
+            self.tell_capacity(number, fabric, now);
         }
     }
 
-    fn tell_capacity(&mut self, number: usize, now: Instant) {
-        let Some(edges) = self.edges.as_deref() else { return };
-        let Some(point) = edges.brokers.all.get(number).and_then(|seat| seat.point) else { return };
-        let capacity =
-            |direction| roles::capacity(&self.spec.network, point, direction, |link| self.router.is_up(link));
+    fn tell_capacity(&mut self, number: usize, fabric: &Fabric, now: Instant) {
+        let Some(point) = self.brokers.all.get(number).and_then(|seat| seat.point) else { return };
+        let capacity = |direction| roles::capacity(fabric.network(), point, direction, |link| fabric.is_up(link));
         let (transmit, receive) = (capacity(Direction::Transmit), capacity(Direction::Receive));
         self.tell_broker(BrokerId(number as u32), BrokerInput::Capacity { transmit, receive }, now);
     }
 
     /// Something changes on the way.
-    pub(super) fn on_event(&mut self, event: usize, now: Instant) {
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let Some(event) = edges.sharing.events.get(event).cloned() else { return };
+    pub(crate) fn on_event(&mut self, event: usize, fabric: &Fabric, now: Instant) {
+        let Some(event) = self.sharing.events.get(event).cloned() else { return };
         match event.what {
             SharingChange::Stops(at) => {
-                if let Some(number) = edges.seat(at) {
-                    edges.brokers.all[number].broker = None;
+                if let Some(number) = self.seat(at) {
+                    self.brokers.all[number].broker = None;
                 }
             }
             SharingChange::Starts(at) => {
-                if let Some(number) = edges.seat(at) {
-                    self.start_broker(number, now);
+                if let Some(number) = self.seat(at) {
+                    self.start_broker(number, fabric, now);
                 }
             }
             SharingChange::Interval(interval) => {
-                for role in edges.hosts.iter_mut().flat_map(|host| &mut host.roles) {
+                for role in self.hosts.iter_mut().flat_map(|host| &mut host.roles) {
                     role.set_interval(interval);
                 }
             }
             SharingChange::Policy(policy) => {
                 let level = policy.level();
                 match level {
-                    PolicyLevel::Machine => edges.sharing.machine = *policy,
-                    PolicyLevel::Rack => edges.sharing.rack = Some(*policy),
-                    PolicyLevel::Fabric => edges.sharing.fabric = Some(*policy),
+                    PolicyLevel::Machine => self.sharing.machine = *policy,
+                    PolicyLevel::Rack => self.sharing.rack = Some(*policy),
+                    PolicyLevel::Fabric => self.sharing.fabric = Some(*policy),
                 }
                 if level == PolicyLevel::Machine {
-                    for edge in 0..edges.hosts.len() as EdgeId {
+                    for edge in 0..self.hosts.len() as EdgeId {
                         self.tell_terms(edge, now);
                     }
                 }
-                self.renew_pools(now);
+                self.renew_pools(fabric, now);
             }
         }
-        self.carry_out(now);
     }
 
     /// Brokers hear the terms as they are now.
-    fn renew_pools(&mut self, now: Instant) {
-        let network = self.spec.network.clone();
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        for number in 0..edges.brokers.all.len() {
-            let point = edges.brokers.all[number].point;
-            let pool = point.and_then(|point| edges.pool(&network, point));
-            if let (Some(broker), Some(pool)) = (&mut edges.brokers.all[number].broker, pool) {
+    fn renew_pools(&mut self, fabric: &Fabric, now: Instant) {
+        for number in 0..self.brokers.all.len() {
+            let point = self.brokers.all[number].point;
+            let pool = point.and_then(|point| self.pool(fabric.network(), point));
+            if let (Some(broker), Some(pool)) = (&mut self.brokers.all[number].broker, pool) {
                 broker.set_pool(pool);
             }
         }
         // A new pool has the capacity of the network as it was built.
-        self.capacities_changed(now);
+        self.capacities_changed(fabric, now);
     }
 }
 

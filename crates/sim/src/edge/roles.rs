@@ -14,7 +14,7 @@ use wayleave_schemes::static_limits::{self, StaticLimits};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
-use super::EdgeId;
+use super::slot::EdgeId;
 use crate::custom::{Custom, CustomScheme, HostPlace};
 use crate::{clock, random};
 

@@ -45,10 +45,10 @@ pub(crate) enum Health {
 
 /// The health of a link, and what went wrong because of it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LinkHealth {
-    pub(crate) state: Health,
+pub(super) struct LinkHealth {
+    pub(super) state: Health,
     /// Packets lost by silent failures since the warm-up ended.
-    pub(crate) lost_silently: u64,
+    pub(super) lost_silently: u64,
 }
 
 impl Fabric {
@@ -92,7 +92,8 @@ impl Fabric {
     }
 
     /// A link works again. Returns whether that is news: nobody knew of a silent failure.
-    pub(crate) fn repair(&mut self, link: u32, limit: u32) -> bool {
+    pub(crate) fn repair(&mut self, link: u32) -> bool {
+        let limit = self.limits[link as usize];
         let state = &mut self.links[link as usize];
         match state.port() {
             Port::Fifo => state.limit = limit,
