@@ -14,7 +14,7 @@ use wayleave_topology::NodeKind;
 use crate::clock::Instant;
 use crate::events::HORIZON;
 use crate::fabric::{Fabric, Step};
-use crate::flows::FlowSlot;
+use crate::flows::{FlowSlot, Flows};
 use crate::link::Port;
 use crate::packet::PacketId;
 
@@ -152,16 +152,10 @@ impl Interfaces {
         self.all[number as usize].push_packet(class, item, most)
     }
 
-    /// What is next in a queue; of flows without weights, with a rank, the one whose rank is least. `bytes` says what a
-    /// flow would send.
-    pub(crate) fn pop(
-        &mut self,
-        number: u32,
-        queue: usize,
-        rank: Option<impl Fn(FlowSlot) -> u64>,
-        bytes: impl Fn(FlowSlot) -> u32,
-    ) -> Option<Item> {
-        self.all[number as usize].pop(queue, rank, bytes)
+    /// What is next in a queue: of flows without weights the one that has least left, if that counts.
+    pub(crate) fn pop(&mut self, number: u32, queue: usize, by_remaining: bool, flows: &Flows) -> Option<Item> {
+        let rank = by_remaining.then_some(|slot: FlowSlot| flows[slot].sender.remaining());
+        self.all[number as usize].pop(queue, rank, |slot| flows[slot].next_bytes())
     }
 
     /// A class gets a weight at the interface of a link: from now on all classes take turns by their weights. `class_of`

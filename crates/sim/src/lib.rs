@@ -25,10 +25,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! How it works: `engine` takes one event after the other from `events`; `fabric` moves packets over `link`s and through
-//! `port`s; `flows` and `transport` are the hosts, `edge` limits them where services share; `sources`, `calls` and
-//! `processes` begin things, `schedule` and `supply` switch them on and off and hand them data; `build` and `traffic` make
-//! all of it from a scenario. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
+//! How it works: `engine` takes one event after the other and hands it to the part that it concerns. `fabric` moves packets
+//! over `link`s and through `port`s, and keeps the `events`; `flows`, `interfaces` and `transport` are the hosts, `edge` limits
+//! them where services share; `processes` begin things, with `sources` and `calls`, `schedule` and `supply` switch them on and
+//! off and hand them data; `tally` counts. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
 mod calls;
 mod clock;

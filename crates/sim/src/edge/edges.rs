@@ -238,11 +238,6 @@ impl Edges {
     pub(crate) fn end_wakes(&mut self, fabric: &mut Fabric, now: Instant) {
         self.wakes.end(fabric, now);
     }
-
-    /// Something will happen at a time.
-    pub(crate) fn arm(&mut self, at: Instant, what: Wake, fabric: &mut Fabric, now: Instant) {
-        self.wakes.arm(at, what, fabric, now);
-    }
 }
 
 /// As schemes count time.

@@ -59,6 +59,17 @@ impl StackFlows<FlowSlot, (PacketId, Step)> for Sending<'_> {
     }
 }
 
+/// What a pair or a class waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rest {
+    /// A pair, until this time, or for an event.
+    Pair(PairSlot, Option<Instant>),
+    /// A class of an edge, until this time.
+    Class(EdgeId, u32, Instant),
+    /// A class of the edge that a pair leaves, until this time.
+    ClassOf(PairSlot, ClassId, Instant),
+}
+
 impl<'a> Sending<'a> {
     pub(crate) fn new(flows: &'a mut Flows, fabric: &'a Fabric, now: Instant) -> Self {
         Self { flows, fabric, now }
@@ -179,10 +190,15 @@ impl Edges {
         self.hosts[edge as usize].stack.on_class_wake(ClassId(class), at)
     }
 
-    /// The class of a pair waits: it is looked at again at a time.
-    pub(crate) fn arm_class(&mut self, slot: PairSlot, class: ClassId, at: Instant, fabric: &mut Fabric, now: Instant) {
-        let edge = self.pairs[slot as usize].sender;
-        self.wakes.arm(at, Wake::Class(edge, class.0), fabric, now);
+    /// A pair or a class waits.
+    pub(crate) fn rest(&mut self, rest: Rest, fabric: &mut Fabric, now: Instant) {
+        let (at, what) = match rest {
+            Rest::Pair(slot, Some(at)) => (at, Wake::Pair(slot)),
+            Rest::Pair(slot, None) => return self.watch_window(slot, fabric, now),
+            Rest::Class(edge, class, at) => (at, Wake::Class(edge, class)),
+            Rest::ClassOf(slot, class, at) => (at, Wake::Class(self.pairs[slot as usize].sender, class.0)),
+        };
+        self.wakes.arm(at, what, fabric, now);
     }
 
     /// A packet was answered, which brought back what its pair had sent on its path. Whether the pair may go on.
@@ -199,7 +215,7 @@ impl Edges {
     }
 
     /// A pair that a window holds back is looked at again, in case its answers are lost.
-    pub(crate) fn watch_window(&mut self, slot: PairSlot, fabric: &mut Fabric, now: Instant) {
+    fn watch_window(&mut self, slot: PairSlot, fabric: &mut Fabric, now: Instant) {
         let Some((stack, pair)) = self.stack(slot) else { return };
         let Some(since) = stack.waits_for_answers(pair) else { return };
         let pair = &mut self.pairs[slot as usize];

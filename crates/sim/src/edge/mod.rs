@@ -61,8 +61,8 @@ mod wakes;
 pub use account::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
 
 pub(crate) use action::{Action, Wish};
-pub(crate) use edges::Edges;
-pub(crate) use gate::{Sending, Waits};
+pub(crate) use edges::{Edges, Stack};
+pub(crate) use gate::{Rest, Sending, Waits};
 pub(crate) use messages::Message;
 pub(crate) use pair::PairKey;
 pub(crate) use slot::{EdgeId, NO_PAIR, PairSlot};

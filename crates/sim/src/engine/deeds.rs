@@ -2,7 +2,6 @@
 
 use wayleave_roles::Path;
 use wayleave_scenarios::{Change, Element, Outage};
-use wayleave_topology::LinkId;
 
 use super::Engine;
 use crate::calls::Follows;
@@ -42,7 +41,14 @@ impl Engine {
                     }
                 }
                 Deed::Change(outage) => return self.change(outage, now),
-                Deed::WarmedUp => return self.forget(),
+                Deed::WarmedUp => {
+                    self.fabric.forget();
+                    self.tally.forget();
+                    if let Some(edges) = &mut self.edges {
+                        edges.forget();
+                    }
+                    return;
+                }
                 Deed::Measure => {
                     if let Some(edges) = &mut self.edges {
                         edges.measure_guarantees(&self.flows, now);
@@ -50,15 +56,6 @@ impl Engine {
                 }
                 Deed::Nothing => {}
             }
-        }
-    }
-
-    /// The warm-up is over.
-    fn forget(&mut self) {
-        self.fabric.forget();
-        self.tally.forget();
-        if let Some(edges) = &mut self.edges {
-            edges.forget();
         }
     }
 
@@ -188,30 +185,28 @@ impl Engine {
         };
         let mut is_known = false;
         for link in links {
-            match outage.change {
+            let health = match outage.change {
                 Change::Works => {
                     if self.fabric.repair(link.0) {
                         is_known = true;
                         self.fabric.set_link(link, true);
                     }
+                    continue;
                 }
                 Change::Fails => {
                     is_known = true;
                     self.fabric.set_link(link, false);
-                    self.lose(link, Health::Down, now);
+                    Health::Down
                 }
-                Change::FailsSilently => self.lose(link, Health::SilentlyDown, now),
+                Change::FailsSilently => Health::SilentlyDown,
+            };
+            // What is on the link or waits for it is lost.
+            for dropped in self.fabric.fail(link.0, health, now) {
+                self.dropped(dropped);
             }
         }
         if is_known {
             self.paths_changed(now);
-        }
-    }
-
-    /// A link fails, and what is on it or waits for it is lost.
-    fn lose(&mut self, link: LinkId, to: Health, now: Instant) {
-        for dropped in self.fabric.fail(link.0, to, now) {
-            self.dropped(dropped);
         }
     }
 

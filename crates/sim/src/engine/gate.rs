@@ -5,7 +5,7 @@ use wayleave_stack::{ClassStep, Step as StackStep, Verdict, Waiting};
 
 use super::Engine;
 use crate::clock::Instant;
-use crate::edge::{EdgeId, NO_PAIR, PairSlot, Sending, Waits, Wake};
+use crate::edge::{EdgeId, NO_PAIR, PairSlot, Rest, Sending, Waits};
 use crate::fabric::Step;
 use crate::flows::{FlowSlot, FlowState};
 use crate::packet::{Flags, Kind, PacketId};
@@ -31,7 +31,7 @@ impl Engine {
                 }
                 Some(Verdict::Drop) => {
                     self.drop_segment(flow, now);
-                    if !self.can_send(flow, now) {
+                    if !self.flows[flow].can_send(&self.fabric, now) {
                         return false;
                     }
                 }
@@ -73,15 +73,11 @@ impl Engine {
             Some(Verdict::Go(path)) => self.let_packet_go(slot, (id, first), bytes, path, now),
             Some(Verdict::Wait) if edges.has_place(slot, bytes) => {
                 self.wait(slot, what, now);
-                self.note_demand(slot, now);
+                if let Some(edges) = &mut self.edges {
+                    edges.note_demand(slot, now);
+                }
             }
             Some(Verdict::Drop | Verdict::Wait) => self.limited(slot, first, id, now),
-        }
-    }
-
-    fn note_demand(&mut self, slot: PairSlot, now: Instant) {
-        if let Some(edges) = &mut self.edges {
-            edges.note_demand(slot, now);
         }
     }
 
@@ -133,27 +129,17 @@ impl Engine {
             match step {
                 StackStep::Go(what, bytes, path) => self.let_go(slot, what, bytes, path, now),
                 StackStep::Drop(what, _) => self.drop_waiting(slot, what, now),
-                StackStep::PairWaits(at) => return self.arm(at, Wake::Pair(slot), now),
-                StackStep::ClassWaits(class, at) => {
-                    if let Some(edges) = &mut self.edges {
-                        edges.arm_class(slot, class, at, &mut self.fabric, now);
-                    }
-                    return;
-                }
-                StackStep::Rests => return self.watch_window(slot, now),
+                StackStep::PairWaits(at) => return self.rest(Rest::Pair(slot, Some(at)), now),
+                StackStep::ClassWaits(class, at) => return self.rest(Rest::ClassOf(slot, class, at), now),
+                StackStep::Rests => return self.rest(Rest::Pair(slot, None), now),
             }
         }
     }
 
-    fn arm(&mut self, at: Instant, what: Wake, now: Instant) {
+    /// A pair or a class waits for a time or for an event.
+    fn rest(&mut self, rest: Rest, now: Instant) {
         if let Some(edges) = &mut self.edges {
-            edges.arm(at, what, &mut self.fabric, now);
-        }
-    }
-
-    fn watch_window(&mut self, slot: PairSlot, now: Instant) {
-        if let Some(edges) = &mut self.edges {
-            edges.watch_window(slot, &mut self.fabric, now);
+            edges.rest(rest, &mut self.fabric, now);
         }
     }
 
@@ -234,7 +220,9 @@ impl Engine {
             }
             Waiting::Packet((id, first), _) => {
                 self.limited(slot, first, id, now);
-                self.note_demand(slot, now);
+                if let Some(edges) = &mut self.edges {
+                    edges.note_demand(slot, now);
+                }
             }
         }
     }
@@ -250,27 +238,24 @@ impl Engine {
                 ClassStep::Go(_, what, bytes, path) => self.let_go(slot, what, bytes, path, now),
                 ClassStep::Drop(_, what, _) => self.drop_waiting(slot, what, now),
                 ClassStep::PairWaits(_, at) => {
-                    self.arm(at, Wake::Pair(slot), now);
+                    self.rest(Rest::Pair(slot, Some(at)), now);
                     continue;
                 }
-                ClassStep::Waits(at) => return self.arm(at, Wake::Class(edge, class), now),
+                ClassStep::Waits(at) => return self.rest(Rest::Class(edge, class, at), now),
                 ClassStep::Rests => return,
             }
             let Some(edges) = &mut self.edges else { return };
             let at = edges.queue_up(slot, Sending::new(&mut self.flows, &self.fabric, now));
             let Some(at) = at else { return };
             self.after_stack(slot, now);
-            match at {
-                Some(at) => self.arm(at, Wake::Pair(slot), now),
-                None => self.watch_window(slot, now),
-            }
+            self.rest(Rest::Pair(slot, at), now);
         }
     }
 
     /// A flow sends what its window and its tunnel let it.
     pub(super) fn fill_tunnel(&mut self, flow: FlowSlot, now: Instant) {
         let slot = self.flows[flow].pair;
-        while self.can_send(flow, now) {
+        while self.flows[flow].can_send(&self.fabric, now) {
             let state = &self.flows[flow];
             let packet = TunnelPacket {
                 flow: LocalFlow(state.local),
@@ -298,7 +283,9 @@ impl Engine {
         let packet = TunnelPacket { flow, bytes: self.fabric.packet(id).size, remaining: None };
         let Some(entry) = edges.ask_tunnel_of_source(slot, packet, now) else { return };
         self.enter_tunnel(slot, entry, packet, (id, first), now);
-        self.note_demand(slot, now);
+        if let Some(edges) = &mut self.edges {
+            edges.note_demand(slot, now);
+        }
         self.run_if_free(slot, now);
     }
 

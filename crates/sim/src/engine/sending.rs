@@ -28,29 +28,20 @@ impl Engine {
             self.fill_tunnel(slot, now);
         } else if flow.state == FlowState::Waiting {
             let (number, class) = (flow.interface, flow.class);
-            while self.can_send(slot, now) && (self.flows[slot].pair == NO_PAIR || self.admit(slot, now)) {
+            while self.flows[slot].can_send(&self.fabric, now)
+                && (self.flows[slot].pair == NO_PAIR || self.admit(slot, now))
+            {
                 if !self.interfaces.has_turn(number, &self.fabric, now) {
                     self.flows[slot].state = FlowState::Ready;
                     self.join_interface(number, usize::from(class), slot);
                     self.interfaces.schedule_turn(number, &mut self.fabric, now);
                     break;
                 }
-                self.send_in_turn(slot, number, now);
+                self.send(slot, now);
+                self.interfaces.has_sent(number, &self.fabric);
             }
         }
         self.flows.set_alarm(slot, &mut self.fabric, now);
-    }
-
-    #[inline]
-    pub(super) fn can_send(&self, slot: FlowSlot, now: Instant) -> bool {
-        self.flows[slot].can_send(&self.fabric, now)
-    }
-
-    /// Sends, and notes when the next segment may come to the port: when this one has left it.
-    #[inline]
-    fn send_in_turn(&mut self, slot: FlowSlot, number: u32, now: Instant) {
-        self.send(slot, now);
-        self.interfaces.has_sent(number, &self.fabric);
     }
 
     /// A flow stands in the list of its interface.
@@ -131,7 +122,7 @@ impl Engine {
 
     /// The next flow of a class that can send does so, and goes to the end of the line.
     fn pull(&mut self, number: u32, class: usize, by_remaining: bool, now: Instant) {
-        while let Some(item) = self.next_ready(number, class, by_remaining) {
+        while let Some(item) = self.interfaces.pop(number, class, by_remaining, &self.flows) {
             let slot = match item {
                 Item::Flow(slot) => slot,
                 Item::Packet(id, first, _) => {
@@ -140,12 +131,13 @@ impl Engine {
                     return;
                 }
             };
-            let is_able = self.can_send(slot, now);
+            let is_able = self.flows[slot].can_send(&self.fabric, now);
             if is_able {
-                self.send_in_turn(slot, number, now);
+                self.send(slot, now);
+                self.interfaces.has_sent(number, &self.fabric);
             }
             let pair = self.flows[slot].pair;
-            if is_able && self.can_send(slot, now) && (pair == NO_PAIR || self.admit(slot, now)) {
+            if is_able && self.flows[slot].can_send(&self.fabric, now) && (pair == NO_PAIR || self.admit(slot, now)) {
                 self.join_interface(number, class, slot);
             } else {
                 self.leave_interface(slot, now);
@@ -175,12 +167,6 @@ impl Engine {
         } else {
             self.flows.set_alarm(slot, &mut self.fabric, now);
         }
-    }
-
-    fn next_ready(&mut self, number: u32, class: usize, by_remaining: bool) -> Option<Item> {
-        let flows = &self.flows;
-        let rank = by_remaining.then_some(|slot: FlowSlot| flows[slot].sender.remaining());
-        self.interfaces.pop(number, class, rank, |slot| flows[slot].next_bytes())
     }
 
     /// An alarm rings, in vain if it was set anew for an earlier time, or if the flow is gone.

@@ -1,13 +1,12 @@
 //! What machines and brokers want done, and what is due at the edges.
 
-use wayleave_roles::{Limiter, Weighted};
+use wayleave_roles::{Limiter, Outgoing, Weighted};
 use wayleave_scenarios::Endpoint;
 use wayleave_units::Bytes;
 
 use super::Engine;
 use crate::clock::{self, Instant};
-use crate::edge::{Action, EdgeId, Message, NO_PAIR, PairKey, PairSlot, Wake, Wish};
-use crate::fabric::Dropped;
+use crate::edge::{Action, EdgeId, Message, NO_PAIR, PairKey, PairSlot, Stack, Wake, Wish};
 
 impl Engine {
     /// Does what machines and brokers want, in order.
@@ -33,8 +32,7 @@ impl Engine {
         let frame = self.fabric.largest();
         match wish {
             Wish::Limit(Limiter::Pair(pair), bucket) => {
-                let ready = edges.steer(edge, pair, |stack, pair| stack.limit_pair(pair, bucket, frame, now));
-                self.run_ready(ready, now);
+                self.steer(edge, pair, now, |stack, pair| stack.limit_pair(pair, bucket, frame, now));
             }
             Wish::Limit(Limiter::Class(class), bucket) => {
                 if edges.limit_class(edge, class, bucket, frame, now) {
@@ -42,19 +40,15 @@ impl Engine {
                 }
             }
             Wish::Window(pair, path, window) => {
-                let window = window.map(Bytes::get);
-                let ready = edges.steer(edge, pair, |stack, pair| stack.set_window(pair, path, window));
-                self.run_ready(ready, now);
+                self.steer(edge, pair, now, |stack, pair| stack.set_window(pair, path, window.map(Bytes::get)));
             }
             Wish::UsePath(pair, path, purpose, from) => {
                 let from = clock::from_time(from);
-                let ready = edges.steer(edge, pair, |stack, pair| stack.use_path(pair, path, purpose, from));
-                self.run_ready(ready, now);
+                self.steer(edge, pair, now, |stack, pair| stack.use_path(pair, path, purpose, from));
                 self.tell_route(edge, pair, now);
             }
             Wish::LeavePath(pair, path) => {
-                let ready = edges.steer(edge, pair, |stack, pair| stack.leave_path(pair, path));
-                self.run_ready(ready, now);
+                self.steer(edge, pair, now, |stack, pair| stack.leave_path(pair, path));
                 self.tell_route(edge, pair, now);
             }
             Wish::Weight(Weighted::Class(class), weight) => {
@@ -67,8 +61,10 @@ impl Engine {
                 }
             }
             Wish::Probe(pair, path, probe, windows) => {
-                let dropped = edges.send_probe((edge, pair), path, (probe, windows), &mut self.fabric, now);
-                self.dropped_if(dropped);
+                let sent = edges.send_probe((edge, pair), path, (probe, windows), &mut self.fabric, now);
+                if let Some(dropped) = sent {
+                    self.dropped(dropped);
+                }
             }
             Wish::Send(to, body) => {
                 let message = edges.from_machine(edge, to, body);
@@ -78,21 +74,15 @@ impl Engine {
         }
     }
 
-    /// A pair, if there is one, goes on.
-    fn run_ready(&mut self, pair: Option<PairSlot>, now: Instant) {
-        if let Some(pair) = pair {
+    /// Changes how a pair may send; what waits for that is looked at again.
+    fn steer(&mut self, edge: EdgeId, pair: Outgoing, now: Instant, change: impl FnOnce(&mut Stack, u32) -> bool) {
+        if let Some(pair) = self.edges.as_mut().and_then(|edges| edges.steer(edge, pair, change)) {
             self.run_pair(pair, now);
         }
     }
 
-    fn dropped_if(&mut self, dropped: Option<Dropped>) {
-        if let Some(dropped) = dropped {
-            self.dropped(dropped);
-        }
-    }
-
     /// Flows of a pair hear of the route that they take from now on.
-    fn tell_route(&mut self, edge: EdgeId, pair: wayleave_roles::Outgoing, now: Instant) {
+    fn tell_route(&mut self, edge: EdgeId, pair: Outgoing, now: Instant) {
         if let Some(edges) = &self.edges {
             edges.tell_route(edge, pair, &mut self.flows, &self.fabric, now);
         }
@@ -103,8 +93,9 @@ impl Engine {
         let (Some(message), Some(edges)) = (message, &mut self.edges) else { return };
         for _ in 0..edges.copies_of(&message) {
             let Some(edges) = &mut self.edges else { return };
-            let dropped = edges.send(message.clone(), &mut self.fabric, now);
-            self.dropped_if(dropped);
+            if let Some(dropped) = edges.send(message.clone(), &mut self.fabric, now) {
+                self.dropped(dropped);
+            }
         }
     }
 
@@ -148,7 +139,9 @@ impl Engine {
             }
             Wake::Message(message) => {
                 let (dropped, is_heard) = edges.send_held(message, &mut self.fabric, now);
-                self.dropped_if(dropped);
+                if let Some(dropped) = dropped {
+                    self.dropped(dropped);
+                }
                 if is_heard {
                     self.carry_out(now);
                 }
