@@ -16,10 +16,10 @@ use wayleave_units::Time;
 
 use super::account::Account;
 use super::action::Action;
-use super::brokers::Brokers;
-use super::messages::Messages;
+use super::message::Messages;
 use super::pair::{Pair, PairKey, SourcePair};
 use super::roles::{self, Scheme};
+use super::seats::Brokers;
 use super::slot::{EdgeId, NO_EDGE, NO_PAIR, PairSlot};
 use super::wakes::{Timers, Wake, Wakes};
 use crate::clock::{self, Instant};

@@ -3,53 +3,15 @@
 use wayleave_roles::{BrokerId, BrokerInput, HostInput, Member, Origin, Peer};
 use wayleave_scenarios::{EdgeScheme, FabricBrokerAt};
 use wayleave_schemes::edges::AnyMessage;
-use wayleave_topology::NodeId;
 
 use super::edges::Edges;
+use super::message::{Message, Recipient, Transit, way};
 use super::slot::{EdgeId, NO_EDGE, NO_PAIR, PairSlot};
 use super::wakes::Wake;
 use crate::clock::{self, Instant};
 use crate::fabric::{Direction, DropCause, Dropped, Fabric};
 use crate::packet::{Kind, Packet};
 use crate::random;
-
-/// Messages under way.
-#[derive(Debug, Default)]
-pub(super) struct Messages {
-    pending: Vec<Option<Message>>,
-    free: Vec<u32>,
-    sent: u64,
-}
-
-/// One message.
-#[derive(Clone, Debug)]
-pub(crate) struct Message {
-    way: Transit,
-    to: Recipient,
-    body: AnyMessage,
-}
-
-/// How a message travels.
-#[derive(Clone, Copy, Debug)]
-enum Transit {
-    /// As a packet from one host to another.
-    Network(NodeId, NodeId),
-    /// Beside the network.
-    Outside,
-}
-
-/// Whom a message is for.
-#[derive(Clone, Copy, Debug)]
-enum Recipient {
-    /// The sending end of a pair, from the receiving one.
-    Sender(PairSlot, u32),
-    /// The receiving end, from the sending one.
-    Receiver(PairSlot, u32),
-    /// A machine of a scheme, from a broker.
-    Machine(EdgeId, u8, BrokerId),
-    /// A broker.
-    Broker(BrokerId, Member),
-}
 
 impl Edges {
     /// What a machine writes to somebody; `None` if there is nobody.
@@ -143,7 +105,7 @@ impl Edges {
     }
 
     /// A message leaves its host as a packet. What was dropped for it.
-    fn post(&mut self, message: Message, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+    pub(super) fn post(&mut self, message: Message, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
         let Transit::Network(from, to) = message.way else { return None };
         let Direction { first, paths, last_hop } = fabric.direction(from, to, self.queue)?;
         let bytes = message.body.wire_bytes();
@@ -203,46 +165,4 @@ impl Edges {
         self.messages.take(number);
         self.account.message_lost();
     }
-}
-
-impl Message {
-    /// Whether it stays within a machine: one between that and its own broker.
-    fn is_local(&self) -> bool {
-        let is_of_broker = matches!(self.to, Recipient::Machine(..) | Recipient::Broker(..));
-        is_of_broker && matches!(self.way, Transit::Network(from, to) if from == to)
-    }
-
-    /// Whether the faults of the scenario are its: it comes from a broker or goes to one, elsewhere.
-    fn has_faults(&self) -> bool {
-        matches!(self.to, Recipient::Machine(..) | Recipient::Broker(..)) && !self.is_local()
-    }
-}
-
-impl Messages {
-    fn keep(&mut self, message: Message) -> u32 {
-        if let Some(number) = self.free.pop() {
-            self.pending[number as usize] = Some(message);
-            return number;
-        }
-        self.pending.push(Some(message));
-        self.pending.len() as u32 - 1
-    }
-
-    /// A message leaves as a packet: its number, and what spreads packets over paths, without random numbers.
-    fn post(&mut self, message: Message) -> (u32, u32) {
-        self.sent += 1;
-        let spread = (self.sent.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32;
-        (self.keep(message), spread)
-    }
-
-    fn take(&mut self, number: u32) -> Option<Message> {
-        let message = self.pending.get_mut(number as usize)?.take()?;
-        self.free.push(number);
-        Some(message)
-    }
-}
-
-/// Who is at no host is outside of the network.
-fn way(from: Option<NodeId>, to: Option<NodeId>) -> Transit {
-    from.zip(to).map_or(Transit::Outside, |(from, to)| Transit::Network(from, to))
 }

@@ -16,10 +16,10 @@
 //! | `wakes` | what happens at a time |
 //! | `paths` | paths of packets, copies, and what comes back of them |
 //! | `probes` | probes and answers travel as packets |
-//! | `messages` | so do messages |
-//! | `brokers` | those of racks, of the fabric and of other schemes, and what changes on the way |
+//! | `message`, `messages` | so do messages |
+//! | `seats`, `brokers` | brokers of racks, of the fabric and of other schemes, and what changes on the way |
 //! | `roles` | a machine or a broker of a scheme, from a scenario |
-//! | `account` | what is counted |
+//! | `account`, `measures` | what is counted, and what guarantees missed |
 //!
 //! [`Edges`] owns all of it. It does what concerns the edges alone, and says what else follows: a pair that may go on, a packet
 //! that was dropped. What follows is done in [`crate::engine`], since it goes on in flows and ports.
@@ -48,12 +48,14 @@ mod edges;
 mod gate;
 mod machine;
 mod measures;
+mod message;
 mod messages;
 mod pair;
 mod pairs;
 mod paths;
 mod probes;
 mod roles;
+mod seats;
 mod slot;
 mod tunnels;
 mod wakes;
@@ -63,7 +65,7 @@ pub use account::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingO
 pub(crate) use action::{Action, Wish};
 pub(crate) use edges::{Edges, Stack};
 pub(crate) use gate::{Rest, Sending, Waits};
-pub(crate) use messages::Message;
+pub(crate) use message::Message;
 pub(crate) use pair::PairKey;
 pub(crate) use slot::{EdgeId, NO_PAIR, PairSlot};
 pub(crate) use wakes::Wake;

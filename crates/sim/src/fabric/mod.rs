@@ -8,6 +8,7 @@
 //! | `mod` | arrivals, first-come-first-served ports, what is counted |
 //! | `queued` | ports that hold their packets |
 //! | `failures` | links that fail, and what becomes of the packets there |
+//! | `health` | whether links work, and why packets are lost |
 //! | `packets` | packets, their telemetry and events, as those see them who send and receive |
 //! | `paths` | the paths between hosts, and how long packets take there |
 //! | `step` | steps of routes |
@@ -16,6 +17,7 @@
 
 mod build;
 mod failures;
+mod health;
 mod outcome;
 mod packets;
 mod paths;
@@ -41,7 +43,7 @@ use crate::stats::{Histogram, Levels};
 use crate::telemetry::TelemetryArena;
 use crate::trace::Event;
 
-pub(crate) use failures::{DropCause, Dropped, Health};
+pub(crate) use health::{DropCause, Dropped, Health};
 pub(crate) use paths::Direction;
 pub(crate) use step::Step;
 
@@ -97,7 +99,7 @@ pub(crate) struct Fabric {
     /// What the queues of queued ports do beside queueing; each port knows where its own begin.
     switches: Vec<AnySwitch>,
     /// Per link.
-    health: Vec<failures::LinkHealth>,
+    health: Vec<health::LinkHealth>,
     pools: Vec<Pool>,
     arena: Arena,
     events: EventQueue,
