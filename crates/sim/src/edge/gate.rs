@@ -18,6 +18,9 @@ use crate::packet::{Kind, PacketId};
 /// time-out that is usual in datacenters (DCTCP, SIGCOMM 2010, section 4: 10 ms).
 const SILENCE: Instant = 10_000_000_000;
 
+/// What a class does next.
+type NextOfClass = ClassStep<FlowSlot, (PacketId, Step)>;
+
 /// What waits at a host.
 pub(crate) type Waits = Waiting<FlowSlot, (PacketId, Step)>;
 
@@ -152,7 +155,7 @@ impl Edges {
         edge: EdgeId,
         class: u32,
         mut sending: Sending<'_>,
-    ) -> Option<(ClassStep<FlowSlot, (PacketId, Step)>, PairSlot)> {
+    ) -> Option<(NextOfClass, PairSlot)> {
         let host = self.hosts.get_mut(edge as usize)?;
         let step = host.stack.serve(ClassId(class), sending.now, &mut sending);
         let slot = match step {

@@ -15,7 +15,7 @@ use crate::random;
 
 impl Edges {
     /// What a machine writes to somebody; `None` if there is nobody.
-    pub(crate) fn from_machine(&self, edge: EdgeId, to: Peer, body: AnyMessage) -> Option<Message> {
+    pub(crate) fn machine_message(&self, edge: EdgeId, to: Peer, body: AnyMessage) -> Option<Message> {
         let host = &self.hosts[edge as usize];
         let slot_of = |list: &[PairSlot], at: usize| list.get(at).copied().filter(|&slot| slot != NO_PAIR);
         // The pair may be being forgotten.
@@ -31,7 +31,7 @@ impl Edges {
     }
 
     /// What a broker writes to somebody; `None` if there is nobody.
-    pub(crate) fn from_broker(&self, from: BrokerId, to: Member, body: AnyMessage) -> Option<Message> {
+    pub(crate) fn broker_message(&self, from: BrokerId, to: Member, body: AnyMessage) -> Option<Message> {
         let node = match to {
             Member::Broker(broker) => return self.to_broker(Member::Broker(from), broker, body),
             Member::Host(node) => node,

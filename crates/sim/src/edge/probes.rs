@@ -111,7 +111,7 @@ impl Edges {
         let Packet { kind, flow: slot, sequence: epoch, extra, .. } = *fabric.packet(id);
         let at = fabric.switch_of_packet(id)?;
         let pair = self.open(slot, epoch).filter(|_| kind == Kind::Probe)?;
-        let (first, route, last_hop) = fabric.from_switch(at, pair.key.0, pair.forth.first.queue())?;
+        let (first, route, last_hop) = fabric.way_from_switch(at, pair.key.0, pair.forth.first.queue())?;
         fabric.telemetry_mut().settle(extra.telemetry(), ProbeOutcome::Failed);
         let packet = fabric.packet_mut(id);
         (packet.kind, packet.flags) = (Kind::ProbeAnswer, Flags::default());

@@ -17,7 +17,7 @@ impl Engine {
             match action {
                 Action::Edge(edge, scheme, wish) => self.fulfil(edge, scheme, wish, now),
                 Action::Broker(from, to, body) => {
-                    let message = edges.from_broker(from, to, body);
+                    let message = edges.broker_message(from, to, body);
                     self.send_message(message, now);
                 }
                 Action::ArmBroker(broker, at, timer) => {
@@ -67,7 +67,7 @@ impl Engine {
                 }
             }
             Wish::Send(to, body) => {
-                let message = edges.from_machine(edge, to, body);
+                let message = edges.machine_message(edge, to, body);
                 self.send_message(message, now);
             }
             Wish::Arm(at, timer) => edges.arm_timer(edge, scheme, (at, timer), &mut self.fabric, now),

@@ -74,7 +74,7 @@ impl Fabric {
     }
 
     /// The way of packets from a switch to a host, in a queue: its first step, where the others stand, and the last one.
-    pub(crate) fn from_switch(&mut self, at: NodeId, to: NodeId, queue: u8) -> Option<(Step, u32, Step)> {
+    pub(crate) fn way_from_switch(&mut self, at: NodeId, to: NodeId, queue: u8) -> Option<(Step, u32, Step)> {
         let home = self.attachment(to)?;
         let paths = self.router.paths(at, home.switch, queue, &mut self.routes);
         let route = self.router.start(paths, 0)?;
