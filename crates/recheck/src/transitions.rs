@@ -149,7 +149,7 @@ mod tests {
     use wayleave_units::{Bytes, Rate};
 
     use super::*;
-    use crate::claim::PacketiserTerm;
+    use crate::claim::{JitterTerm, PacketiserTerm};
 
     fn claim(network: &Network) -> Claim<'_> {
         Claim {
@@ -158,6 +158,7 @@ mod tests {
             max_frame: vec![Bytes::new(1000); network.links().len()],
             packetiser: PacketiserTerm::Omitted,
             shaping: false,
+            jitter: JitterTerm::Ordered,
             flows: Vec::new(),
             disjoint: Vec::new(),
             claimed_queues: Vec::new(),

@@ -6,10 +6,9 @@
 use wayleave_schemes::duplicates::{Filter, Verdict};
 
 use crate::clock::{self, Instant};
-use crate::engine::Engine;
 use crate::fabric::Step;
 use crate::packet::Packet;
-use crate::trace::Event;
+use crate::tally::Tally;
 
 /// No set of copies.
 const NONE: u32 = u32::MAX;
@@ -60,33 +59,26 @@ impl Copies {
     pub(crate) fn is_empty(&self) -> bool {
         self.sets.is_empty()
     }
-}
 
-impl Engine {
-    /// The further copies of a packet leave, right behind the first.
-    pub(crate) fn duplicate(&mut self, set: u32, packet: Packet, now: Instant) {
-        self.tally.sent(self.copies.sets[set as usize].whole, &packet);
-        for at in 0..self.copies.sets[set as usize].ways.len() {
-            let way = self.copies.sets[set as usize].ways[at];
-            let copy = Packet { flow: way.flow, route: way.route, ..packet };
-            self.tally.sent(way.flow, &copy);
-            let id = self.fabric.arena.insert(copy);
-            self.fabric.note(Event::Sent, (way.first.link(), way.first.queue()), id, now);
-            if let Some(dropped) = self.fabric.depart(way.first, id, now) {
-                self.dropped(dropped);
-            }
-        }
+    /// Where the flow of a set is counted.
+    pub(crate) fn whole(&self, set: u32) -> u32 {
+        self.sets[set as usize].whole
+    }
+
+    /// The ways of a set beside its source's own.
+    pub(crate) fn ways(&self, set: u32) -> &[CopyWay] {
+        &self.sets[set as usize].ways
     }
 
     /// A packet that may be a copy has come: the first one counts.
     #[cold]
-    pub(crate) fn eliminate(&mut self, packet: &Packet, now: Instant) {
-        let set = self.copies.of_flow.get(packet.flow as usize).and_then(|&set| self.copies.sets.get_mut(set as usize));
+    pub(crate) fn eliminate(&mut self, packet: &Packet, tally: &mut Tally, now: Instant) {
+        let set = self.of_flow.get(packet.flow as usize).and_then(|&set| self.sets.get_mut(set as usize));
         let Some(set) = set else { return };
         // Numbers are of 16 bits on the wire.
         match set.filter.on_packet(clock::to_time(now), packet.sequence as u16) {
-            Verdict::Accept => self.tally.delivered(set.whole, packet, now),
-            Verdict::Discard => self.tally.duplicate(set.whole),
+            Verdict::Accept => tally.delivered(set.whole, packet, now),
+            Verdict::Discard => tally.duplicate(set.whole),
         }
     }
 }

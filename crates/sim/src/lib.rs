@@ -25,13 +25,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! How it works: `engine` takes one event after the other from `events`; `fabric` moves packets over `link`s and through
-//! `port`s; `flows` and `transport` are the hosts, `edge` limits them where services share; `sources`, `calls` and
-//! `processes` begin things, `schedule` and `supply` switch them on and off and hand them data; `build` and `traffic` make
-//! all of it from a scenario. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
+//! How it works: `engine` takes one event after the other and hands it to the part that it concerns. `fabric` moves packets
+//! over `link`s and through `port`s, and keeps the `events`; `flows`, `interfaces` and `transport` are the hosts, `edge` limits
+//! them where services share; `processes` begin things, with `sources` and `calls`, `schedule` and `supply` switch them on and
+//! off and hand them data; `tally` counts. Times are picoseconds here (`clock`) and nanoseconds for the schemes.
 
-mod alarms;
-mod build;
 mod calls;
 mod clock;
 mod connections;
@@ -43,7 +41,7 @@ mod engine;
 mod events;
 mod fabric;
 mod flows;
-mod hosts;
+mod interfaces;
 mod link;
 mod outcome;
 mod packet;
@@ -57,17 +55,18 @@ mod schedule;
 mod sources;
 pub mod stats;
 mod supply;
+mod tally;
 mod telemetry;
 #[cfg(test)]
 mod tests;
 pub mod trace;
-mod traffic;
 mod transport;
 
 pub use custom::{Custom, CustomScheme, HostPlace, SwitchFactory};
 pub use edge::{MachineShare, MessageCounts, RackShare, ServiceShare, SharingOutcome, TunnelOutcome};
-pub use engine::Ending;
-pub use outcome::{FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome};
+pub use outcome::{
+    Ending, FlowOutcome, LinkOutcome, Outcome, QueueCounts, QueueOutcome, ServiceOutcome, TrafficOutcome,
+};
 pub use recorder::Recording;
 pub use wayleave_schemes::brokers::{BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSetup};
 

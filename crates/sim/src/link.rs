@@ -5,6 +5,8 @@
 //! is its arrival at the other end. Ports with another order of service hold their packets themselves ([`crate::port`])
 //! and put them on the link when they send them.
 
+use wayleave_units::Bytes;
+
 use crate::clock::{Instant, LineSpeed};
 use crate::packet::{Arena, NO_PACKET, PacketId};
 
@@ -43,6 +45,11 @@ pub(crate) enum Port {
 
 /// No limit of a buffer, no threshold of marks.
 pub(crate) const NO_LIMIT: u32 = u32::MAX;
+
+/// A buffer's size as links keep it.
+pub(crate) fn limit(bytes: Option<Bytes>) -> u32 {
+    bytes.map_or(NO_LIMIT, |bytes| u32::try_from(bytes.get()).unwrap_or(NO_LIMIT))
+}
 
 /// The state of a link that every packet touches; one cache line.
 #[derive(Clone, Debug)]
@@ -285,7 +292,7 @@ mod tests {
     fn marks_and_drops_are_those_of_the_scheme_and_of_whole_packets() {
         use wayleave_roles::{Mark, QueueState, Switch};
         use wayleave_schemes::threshold::Threshold;
-        use wayleave_units::{Bytes, Time};
+        use wayleave_units::Time;
         let mut rng = crate::random::generator(1, 0);
         let (limit, threshold, largest) = (12_000, 6_000, 1_538);
         let mut arena = Arena::new();

@@ -2,6 +2,15 @@
 
 use crate::clock::Instant;
 
+/// On the wire: IPv4 and TCP headers without options.
+pub(crate) const HEADERS: u32 = 40;
+
+/// On the wire: Ethernet header and FCS (18 B), preamble and gap (20 B).
+pub(crate) const FRAMING: u32 = 38;
+
+/// An acknowledgement: a frame of the smallest size (64 B) with preamble and gap.
+pub(crate) const ACKNOWLEDGEMENT: u32 = 84;
+
 /// A packet, or [`NO_PACKET`].
 pub(crate) type PacketId = u32;
 

@@ -9,8 +9,7 @@ use wayleave_units::{Bytes, Time};
 
 use crate::clock::{self, LineSpeed};
 use crate::custom::Custom;
-use crate::fabric::limit;
-use crate::link::{Link, NO_LIMIT, Port, Target};
+use crate::link::{Link, NO_LIMIT, Port, Target, limit};
 use crate::port::{Deficit, Order, Pool, QueuedPort, Roles};
 
 /// A frame's overhead beside its layer-3 packet: Ethernet, preamble, gap (38 B), and six tags.

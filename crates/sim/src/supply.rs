@@ -12,8 +12,6 @@ use std::sync::Arc;
 use wayleave_scenarios::Offer;
 
 use crate::clock::{self, Instant, PS_PER_SECOND};
-use crate::engine::Engine;
-use crate::flows::{Flow, FlowSlot};
 use crate::schedule::Schedule;
 use crate::transport::{NEVER, Sender};
 
@@ -70,7 +68,7 @@ impl Supply {
     }
 
     /// How many segments of a sender there are now.
-    fn available(&self, sender: &Sender, now: Instant) -> u32 {
+    pub(crate) fn available(&self, sender: &Sender, now: Instant) -> u32 {
         match self.offer {
             None if self.is_on => u32::MAX,
             None => 0,
@@ -91,37 +89,15 @@ impl Supply {
         }
     }
 
+    /// The application is switched on or off, if it has everything at once. Whether it is on, if that is news.
+    pub(crate) fn switch(&mut self, now: Instant) -> Option<bool> {
+        let (None, Some(schedule)) = (self.offer, &self.schedule) else { return None };
+        let was_on = std::mem::replace(&mut self.is_on, schedule.is_on(now));
+        (was_on != self.is_on).then_some(self.is_on)
+    }
+
     /// How long after the beginning of the flow all of so many bytes were written.
     pub(crate) fn lasts(&self, bytes: u64) -> Instant {
         self.offer.map_or(0, |offer| self.written_at(offer, bytes).saturating_sub(self.began))
-    }
-}
-
-impl Flow {
-    /// Its sender is told what its application has written until now.
-    pub(crate) fn supply(&mut self, now: Instant) {
-        if let Some(supply) = &self.supply {
-            let available = supply.available(&self.sender, now);
-            self.sender.make_available(available);
-        }
-    }
-}
-
-impl Engine {
-    /// The application of a flow writes, or is switched on or off.
-    #[cold]
-    pub(crate) fn feed(&mut self, slot: FlowSlot, now: Instant) {
-        let flow = &mut self.flows[slot as usize];
-        let Some(supply) = &mut flow.supply else { return };
-        if let (None, Some(schedule)) = (supply.offer, &supply.schedule) {
-            let was_on = std::mem::replace(&mut supply.is_on, schedule.is_on(now));
-            let (is_on, pair) = (supply.is_on, flow.pair);
-            flow.supply(now);
-            if was_on != is_on {
-                self.pause_in_pair(pair, !is_on, now);
-            }
-            return;
-        }
-        flow.supply(now);
     }
 }

@@ -32,7 +32,7 @@ fn every_switch_on_the_way_writes_its_state_into_a_segment() {
     scenario.validate().unwrap();
     let mut engine = Engine::new(&scenario, 1, &crate::Custom::default());
     engine.run(&mut |_| true);
-    let stacks: Vec<&[IntHop]> = (1..=2).map(|stack| engine.fabric.telemetry.get(stack)).collect();
+    let stacks: Vec<Vec<IntHop>> = (1..=2).map(|stack| engine.fabric().telemetry().get(stack).to_vec()).collect();
     for (segment, stack) in stacks.into_iter().enumerate() {
         assert_eq!(stack.len(), 3, "one record of each switch, and none of hosts");
         for (hop, record) in stack.iter().enumerate() {

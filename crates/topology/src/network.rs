@@ -135,6 +135,7 @@ impl Network {
     }
 
     /// The link with this index.
+    #[inline]
     pub fn link(&self, id: LinkId) -> &Link {
         &self.links[id.index()]
     }

@@ -21,6 +21,7 @@ const WITHOUT_CYCLES: &[&str] = &[
     "protocol/src",
     "recheck/src",
     "server/src",
+    "sim/src",
     "store/src",
     "wayleave/src",
 ];

@@ -7,10 +7,8 @@ use wayleave_stack::TunnelCounts;
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate};
 
-use super::pairs::Pair;
+use super::pair::Pair;
 use crate::clock::{self, Instant};
-use crate::engine::Engine;
-use crate::flows::{FRAMING, FlowState, HEADERS};
 use crate::stats::{Levels, Series, Shortfall};
 
 /// No service can be called this: names have no spaces.
@@ -265,7 +263,7 @@ impl Account {
     }
 
     /// The warm-up is over. Series keep what they have.
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         for (shortfalls, counts) in self.shortfalls.iter_mut().zip(&self.machines) {
             for (shortfall, got) in shortfalls.iter_mut().zip([counts.sent, counts.received]) {
                 if let Some(shortfall) = shortfall {
@@ -280,7 +278,30 @@ impl Account {
         self.probes = MessageCounts::default();
     }
 
-    fn outcome(self) -> SharingOutcome {
+    /// Whether it is measured what guarantees miss, and how often.
+    pub(super) fn measures_guarantees(&self) -> Option<Instant> {
+        self.interval.filter(|_| !self.shortfalls.is_empty())
+    }
+
+    /// An interval ends: what guarantees of this policy owed and missed in it. `waiting`: what was wanted and not sent, per
+    /// edge and class, from there and to there.
+    pub(super) fn measure_guarantees(&mut self, policy: &Policy, waiting: &[[u64; 2]], now: Instant) {
+        let span = (self.since, now);
+        let minima: Vec<[u64; 2]> =
+            self.names.iter().map(|name| Direction::ALL.map(|direction| minimum(policy, direction, name))).collect();
+        let places = self.shortfalls.iter_mut().zip(&self.machines).zip(waiting).zip(minima.iter().cycle());
+        for (((shortfalls, counts), waiting), rates) in places {
+            let got = [counts.sent, counts.received];
+            for (at, shortfall) in shortfalls.iter_mut().enumerate() {
+                if let Some(shortfall) = shortfall {
+                    shortfall.close(span, rates[at], got[at], waiting[at]);
+                }
+            }
+        }
+        self.since = now;
+    }
+
+    pub(super) fn outcome(self) -> SharingOutcome {
         let (classes, hosts, racks) = (self.names.len(), self.hosts, self.racks);
         let mut shortfalls = self.shortfalls.into_iter();
         let mut machines: Vec<Vec<MachineShare>> = vec![Vec::new(); classes];
@@ -350,72 +371,5 @@ fn minimum(policy: &Policy, direction: Direction, name: &str) -> u64 {
 fn record(series: &mut Option<Series>, interval: Option<Instant>, bytes: u32, now: Instant) {
     if let Some(interval) = interval {
         series.get_or_insert_with(|| Series::new(interval)).add(now, u64::from(bytes));
-    }
-}
-
-impl Engine {
-    /// The warm-up is over.
-    pub(crate) fn forget_edges(&mut self) {
-        if let Some(edges) = self.edges.as_deref_mut() {
-            edges.account.forget();
-        }
-    }
-
-    /// Whether it is measured what guarantees miss, and how often.
-    pub(crate) fn measures_guarantees(&self) -> Option<Instant> {
-        let account = &self.edges.as_deref()?.account;
-        account.interval.filter(|_| !account.shortfalls.is_empty())
-    }
-
-    /// An interval ends: what guarantees owed and missed in it.
-    pub(crate) fn measure_guarantees(&mut self, now: Instant) {
-        let waiting = self.waiting();
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let (account, policy) = (&mut edges.account, &edges.sharing.machine);
-        let span = (account.since, now);
-        let minima: Vec<[u64; 2]> =
-            account.names.iter().map(|name| Direction::ALL.map(|direction| minimum(policy, direction, name))).collect();
-        let places = account.shortfalls.iter_mut().zip(&account.machines).zip(&waiting).zip(minima.iter().cycle());
-        for (((shortfalls, counts), waiting), rates) in places {
-            let got = [counts.sent, counts.received];
-            for (at, shortfall) in shortfalls.iter_mut().enumerate() {
-                if let Some(shortfall) = shortfall {
-                    shortfall.close(span, rates[at], got[at], waiting[at]);
-                }
-            }
-        }
-        account.since = now;
-    }
-
-    /// What is wanted and not sent, per edge and class: on its way from there, and on its way to there. Bytes on the wire.
-    fn waiting(&self) -> Vec<[u64; 2]> {
-        let Some(edges) = self.edges.as_deref() else { return Vec::new() };
-        let mut waiting = vec![[0_u64; 2]; edges.is_here.len()];
-        let mut add = |pair: &Pair, bytes: u64| {
-            for (place, way) in [(pair.from_place, 0), (pair.to_place, 1)] {
-                let sum = &mut waiting[place as usize][way];
-                *sum = sum.saturating_add(bytes);
-            }
-        };
-        for flow in &self.flows {
-            let is_open = matches!(flow.state, FlowState::Waiting | FlowState::Ready | FlowState::Held);
-            if is_open && let Some(pair) = edges.pairs.get(flow.pair as usize) {
-                add(pair, flow.sender.unsent(HEADERS + FRAMING));
-            }
-        }
-        for pair in &edges.pairs {
-            add(pair, edges.hosts[pair.sender as usize].stack.held(pair.outgoing.0));
-        }
-        waiting
-    }
-
-    /// How hosts shared, at the end.
-    pub(crate) fn sharing_outcome(&mut self) -> Option<SharingOutcome> {
-        if self.measures_guarantees().is_some() {
-            self.measure_guarantees(self.now);
-        }
-        let mut edges = self.edges.take()?;
-        edges.count_open_tunnels();
-        Some(edges.account.outcome())
     }
 }

@@ -3,197 +3,149 @@
 use wayleave_roles::{BrokerId, BrokerInput, HostInput, Member, Origin, Peer};
 use wayleave_schemes::brokers::BrokerLocation;
 use wayleave_schemes::edges::AnyMessage;
-use wayleave_topology::NodeId;
-use wayleave_units::Time;
 
-use super::{EdgeId, Edges, NO_PAIR, PairSlot, Wake};
+use super::edges::Edges;
+use super::message::{Message, Recipient, Transit, way};
+use super::slot::{EdgeId, NO_EDGE, NO_PAIR, PairSlot};
+use super::wakes::Wake;
 use crate::clock::{self, Instant};
-use crate::engine::Engine;
-use crate::fabric::{DropCause, Dropped, Step};
+use crate::fabric::{Direction, DropCause, Dropped, Fabric};
 use crate::packet::{Kind, Packet};
 use crate::random;
 
-/// Messages under way.
-#[derive(Debug, Default)]
-pub(super) struct Messages {
-    pending: Vec<Option<Message>>,
-    free: Vec<u32>,
-    sent: u64,
-}
-
-/// One message.
-#[derive(Clone, Debug)]
-struct Message {
-    way: Transit,
-    to: Recipient,
-    body: AnyMessage,
-}
-
-/// How a message travels.
-#[derive(Clone, Copy, Debug)]
-enum Transit {
-    /// As a packet from one host to another.
-    Network(NodeId, NodeId),
-    /// Beside the network, in this time.
-    Outside(Time),
-}
-
-/// Whom a message is for.
-#[derive(Clone, Copy, Debug)]
-enum Recipient {
-    /// The sending end of a pair, from the receiving one.
-    Sender(PairSlot, u32),
-    /// The receiving end, from the sending one.
-    Receiver(PairSlot, u32),
-    /// A machine of a scheme, from a broker.
-    Machine(EdgeId, u8, BrokerId),
-    /// A broker.
-    Broker(BrokerId, Member),
-}
-
-impl Engine {
-    /// A machine writes to somebody.
-    pub(super) fn send_message(&mut self, edge: EdgeId, to: Peer, message: AnyMessage, now: Instant) {
-        let Some(edges) = self.edges.as_deref() else { return };
-        let host = &edges.hosts[edge as usize];
+impl Edges {
+    /// What a machine writes to somebody; `None` if there is nobody.
+    pub(crate) fn machine_message(&self, edge: EdgeId, to: Peer, body: AnyMessage) -> Option<Message> {
+        let host = &self.hosts[edge as usize];
         let slot_of = |list: &[PairSlot], at: usize| list.get(at).copied().filter(|&slot| slot != NO_PAIR);
+        // The pair may be being forgotten.
         let (slot, is_back) = match to {
-            Peer::Sender(incoming) => (slot_of(&host.incoming, incoming.index()), true),
-            Peer::Receiver(outgoing) => (slot_of(&host.outgoing, outgoing.index()), false),
-            Peer::Broker(broker) => {
-                self.send_to_broker(Member::Host(host.node), broker, message, now);
-                return;
-            }
+            Peer::Sender(incoming) => (slot_of(&host.incoming, incoming.index())?, true),
+            Peer::Receiver(outgoing) => (slot_of(&host.outgoing, outgoing.index())?, false),
+            Peer::Broker(broker) => return self.to_broker(Member::Host(host.node), broker, body),
         };
-        // The pair is being forgotten.
-        let Some(slot) = slot else { return };
-        let pair = &edges.pairs[slot as usize];
+        let pair = &self.pairs[slot as usize];
         let way = Transit::Network(host.node, if is_back { pair.key.0 } else { pair.key.1 });
         let to = if is_back { Recipient::Sender(slot, pair.epoch) } else { Recipient::Receiver(slot, pair.epoch) };
-        self.post(Message { way, to, body: message }, now);
+        Some(Message { way, to, body })
     }
 
-    /// Somebody writes to a broker.
-    pub(super) fn send_to_broker(&mut self, from: Member, to: BrokerId, message: AnyMessage, now: Instant) {
-        let Some(edges) = self.edges.as_deref() else { return };
-        let Some(at) = edges.brokers.location(to) else { return };
-        let sender = match from {
-            Member::Host(host) => Some(BrokerLocation::Host(host)),
-            Member::Broker(broker) => edges.brokers.location(broker),
+    /// What a broker writes to somebody; `None` if there is nobody.
+    pub(crate) fn broker_message(&self, from: BrokerId, to: Member, body: AnyMessage) -> Option<Message> {
+        let node = match to {
+            Member::Broker(broker) => return self.to_broker(Member::Broker(from), broker, body),
+            Member::Host(node) => node,
         };
-        let Some(sender) = sender else { return };
-        let way = way(sender, at);
-        self.hand_over(Message { way, to: Recipient::Broker(to, from), body: message }, now);
+        let edge = self.of_node.get(node.index()).copied().filter(|&edge| edge != NO_EDGE)?;
+        let (sender, scheme) = (self.brokers.location(from)?, self.brokers.scheme(from)?);
+        let way = way(sender, BrokerLocation::Host(self.hosts[edge as usize].node));
+        Some(Message { way, to: Recipient::Machine(edge, scheme, from), body })
     }
 
-    /// A broker writes to a machine of its scheme.
-    pub(super) fn send_to_machine(&mut self, from: BrokerId, to: EdgeId, message: AnyMessage, now: Instant) {
-        let Some(edges) = self.edges.as_deref() else { return };
-        let (Some(sender), Some(scheme)) = (edges.brokers.location(from), edges.brokers.scheme(from)) else { return };
-        let way = way(sender, BrokerLocation::Host(edges.hosts[to as usize].node));
-        self.hand_over(Message { way, to: Recipient::Machine(to, scheme, from), body: message }, now);
+    fn to_broker(&self, from: Member, to: BrokerId, body: AnyMessage) -> Option<Message> {
+        let sender = match from {
+            Member::Host(host) => BrokerLocation::Host(host),
+            Member::Broker(broker) => self.brokers.location(broker)?,
+        };
+        let way = way(sender, self.brokers.location(to)?);
+        Some(Message { way, to: Recipient::Broker(to, from), body })
     }
 
-    /// A message of a broker is on its way: at once within a machine, otherwise with the faults of the scenario.
-    fn hand_over(&mut self, message: Message, now: Instant) {
-        if let Transit::Network(from, to) = message.way
-            && from == to
-        {
-            self.deliver_message(message, now);
-            return;
+    /// How often a message is sent: those of brokers have the faults of the scenario. [`Edges::send`] sends each.
+    pub(crate) fn copies_of(&mut self, message: &Message) -> u32 {
+        if !message.has_faults() {
+            return 1;
         }
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let faults = edges.sharing.faults;
-        let copies = if random::unit(&mut edges.rng) < faults.duplicate { 2 } else { 1 };
-        for _ in 0..copies {
-            let Some(edges) = self.edges.as_deref_mut() else { return };
-            let is_lost = random::unit(&mut edges.rng) < faults.loss;
-            let mut delay = (random::unit(&mut edges.rng) * clock::from_time(faults.delay) as f64) as Instant;
-            if let Transit::Outside(time) = message.way {
-                delay += clock::from_time(time);
-            }
-            if is_lost {
-                edges.account.message(message.body.wire_bytes());
-                edges.account.message_lost();
-            } else if let (Transit::Network(..), 0) = (message.way, delay) {
-                self.post(message.clone(), now);
-            } else {
-                let number = edges.messages.keep(message.clone());
-                self.arm(now.saturating_add(delay), Wake::Message(number));
-            }
-        }
+        if random::unit(&mut self.rng) < self.sharing.faults.duplicate { 2 } else { 1 }
     }
 
-    /// A message that was held back goes on.
-    pub(super) fn send_held(&mut self, number: u32, now: Instant) {
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let Some(message) = edges.messages.take(number) else { return };
+    /// A message is on its way: as a packet, later, or not at all; at once within a machine. What was dropped for it.
+    pub(crate) fn send(&mut self, message: Message, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+        if !message.has_faults() {
+            if message.is_local() {
+                self.deliver_message(message, fabric, now);
+                return None;
+            }
+            return self.post(message, fabric, now);
+        }
+        let faults = self.sharing.faults;
+        let is_lost = random::unit(&mut self.rng) < faults.loss;
+        let mut delay = (random::unit(&mut self.rng) * clock::from_time(faults.delay) as f64) as Instant;
+        if let Transit::Outside(time) = message.way {
+            delay += clock::from_time(time);
+        }
+        if is_lost {
+            self.account.message(message.body.wire_bytes());
+            self.account.message_lost();
+        } else if let (Transit::Network(..), 0) = (message.way, delay) {
+            return self.post(message, fabric, now);
+        } else {
+            let number = self.messages.keep(message);
+            self.wakes.arm(now.saturating_add(delay), Wake::Message(number), fabric, now);
+        }
+        None
+    }
+
+    /// A message that was held back goes on. What was dropped for it, and whether it was heard.
+    pub(crate) fn send_held(&mut self, number: u32, fabric: &mut Fabric, now: Instant) -> (Option<Dropped>, bool) {
+        let Some(message) = self.messages.take(number) else { return (None, false) };
         match message.way {
-            Transit::Network(..) => self.post(message, now),
+            Transit::Network(..) => (self.post(message, fabric, now), false),
             Transit::Outside(_) => {
-                edges.account.message(message.body.wire_bytes());
-                self.deliver_message(message, now);
-                self.carry_out(now);
+                self.account.message(message.body.wire_bytes());
+                self.deliver_message(message, fabric, now);
+                (None, true)
             }
         }
     }
 
-    /// A message leaves its host as a packet.
-    fn post(&mut self, message: Message, now: Instant) {
-        let Transit::Network(from, to) = message.way else { return };
-        let attached = |node: NodeId| self.spec.attachments[node.index()];
-        let (Some(source), Some(sink)) = (attached(from), attached(to)) else { return };
-        let Some(edges) = self.edges.as_deref_mut() else { return };
+    /// A message leaves its host as a packet. What was dropped for it.
+    pub(super) fn post(&mut self, message: Message, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+        let Transit::Network(from, to) = message.way else { return None };
+        let Direction { first, paths, last_hop } = fabric.direction(from, to, self.queue)?;
         let bytes = message.body.wire_bytes();
-        let queue = edges.queue;
-        edges.account.message(bytes);
-        edges.messages.sent += 1;
-        // Spread over paths, without random numbers.
-        let spread = (edges.messages.sent.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32;
-        let number = edges.messages.keep(message);
-        let paths = self.router.paths(source.switch, sink.switch, queue, &mut self.fabric.routes);
-        let route = self.router.start(paths, spread % self.router.count(paths).max(1));
+        self.account.message(bytes);
+        let (number, spread) = self.messages.post(message);
+        let route = fabric.start(paths, spread % fabric.path_count(paths).max(1));
         let packet = Packet {
             sent: now,
             due: now,
             flow: number,
             size: bytes,
             route: route.unwrap_or(u32::MAX),
-            last_hop: Step::new(sink.down.0, queue).bits(),
+            last_hop: last_hop.bits(),
             hop: u8::MAX,
             kind: Kind::Message,
             ..Packet::default()
         };
-        let id = self.fabric.arena.insert(packet);
-        if route.is_none() {
-            self.dropped(Dropped { id, cause: DropCause::NoRoute });
-        } else if let Some(dropped) = self.fabric.enter(Step::new(source.up.0, queue), id, now) {
-            self.dropped(dropped);
+        let id = fabric.insert(packet);
+        match route {
+            None => Some(Dropped { id, cause: DropCause::NoRoute }),
+            Some(_) => fabric.enter(first, id, now),
         }
     }
 
     /// A message arrives.
     #[cold]
-    pub(crate) fn message_arrived(&mut self, number: u32, now: Instant) {
-        if let Some(message) = self.edges.as_deref_mut().and_then(|edges| edges.messages.take(number)) {
-            self.deliver_message(message, now);
+    pub(crate) fn message_arrived(&mut self, number: u32, fabric: &mut Fabric, now: Instant) {
+        if let Some(message) = self.messages.take(number) {
+            self.deliver_message(message, fabric, now);
         }
     }
 
     /// Whom a message is for hears it.
-    fn deliver_message(&mut self, message: Message, now: Instant) {
+    fn deliver_message(&mut self, message: Message, fabric: &mut Fabric, now: Instant) {
         let Message { to, body: message, .. } = message;
-        let Some(edges) = self.edges.as_deref() else { return };
         match to {
             Recipient::Sender(slot, epoch) => {
-                let Some(pair) = edges.open_pair(slot, epoch) else { return };
-                let from = Origin::Receiver(pair.outgoing);
-                self.tell(pair.sender, pair.scheme, HostInput::Message { from, message }, now);
+                let Some(pair) = self.open(slot, epoch) else { return };
+                let (edge, scheme, from) = (pair.sender, pair.scheme, Origin::Receiver(pair.outgoing));
+                self.tell(edge, scheme, HostInput::Message { from, message }, now);
             }
             Recipient::Receiver(slot, epoch) => {
-                let Some(pair) = edges.open_pair(slot, epoch) else { return };
+                let Some(pair) = self.open(slot, epoch) else { return };
                 let (edge, scheme) = (pair.receiver, pair.scheme);
-                let Some(incoming) = self.incoming(slot, now) else { return };
+                let incoming = self.incoming(slot, fabric, now);
                 self.tell(edge, scheme, HostInput::Message { from: Origin::Sender(incoming), message }, now);
             }
             Recipient::Machine(edge, scheme, from) => {
@@ -205,39 +157,7 @@ impl Engine {
 
     /// A message is lost.
     pub(crate) fn message_lost(&mut self, number: u32) {
-        if let Some(edges) = self.edges.as_deref_mut() {
-            edges.messages.take(number);
-            edges.account.message_lost();
-        }
+        self.messages.take(number);
+        self.account.message_lost();
     }
-}
-
-impl Edges {
-    /// A pair, unless it was forgotten meanwhile.
-    pub(super) fn open_pair(&self, slot: PairSlot, epoch: u32) -> Option<&super::pairs::Pair> {
-        self.pairs.get(slot as usize).filter(|pair| pair.epoch == epoch)
-    }
-}
-
-impl Messages {
-    fn keep(&mut self, message: Message) -> u32 {
-        if let Some(number) = self.free.pop() {
-            self.pending[number as usize] = Some(message);
-            return number;
-        }
-        self.pending.push(Some(message));
-        self.pending.len() as u32 - 1
-    }
-
-    fn take(&mut self, number: u32) -> Option<Message> {
-        let message = self.pending.get_mut(number as usize)?.take()?;
-        self.free.push(number);
-        Some(message)
-    }
-}
-
-/// As a packet if both are at hosts; otherwise it takes the time of whoever is outside.
-fn way(from: BrokerLocation, to: BrokerLocation) -> Transit {
-    let outside = Transit::Outside(from.delay() + to.delay());
-    from.host().zip(to.host()).map_or(outside, |(from, to)| Transit::Network(from, to))
 }

@@ -1,162 +1,78 @@
 //! Pairs: they open, are found again, and are forgotten.
 
-use wayleave_roles::{ClassId, Demand, FlowStart, HostInput, Incoming, Outgoing, PairSpec, PathsChange};
+use wayleave_roles::{ClassId, Demand, FlowStart, HostInput, Incoming, LocalFlow, Outgoing, PairSpec, PathsChange};
 use wayleave_scenarios::Endpoint;
 use wayleave_schemes::services::Services;
 use wayleave_stack::Opening;
 use wayleave_topology::NodeId;
 
 use super::account::TunnelOutcome;
-use super::{EdgeId, Edges, NO_EDGE, NO_PAIR, PairSlot, Wake, time};
+use super::edges::{Edges, time};
+use super::pair::{NO_FLOW, Pair, PairKey, SourcePair, set};
+use super::slot::{NO_EDGE, NO_PAIR, PairSlot};
+use super::wakes::Wake;
 use crate::clock::{self, Instant};
-use crate::engine::Engine;
-use crate::flows::{Direction, FlowSlot};
+use crate::fabric::Fabric;
+use crate::flows::{FlowSlot, Flows};
 
-/// No flow has this number of its pair.
-const NO_FLOW: FlowSlot = FlowSlot::MAX;
-
-/// What a pair is known by: both hosts, the class at each, and the endpoint at each (0 is the host itself).
-pub(super) type PairKey = (NodeId, NodeId, u32, u32, (u32, u32));
-
-/// A service of one host that sends to a service of another.
-#[derive(Debug)]
-pub(super) struct Pair {
-    pub(super) key: PairKey,
-    /// Told from other pairs that had its place before.
-    pub(super) epoch: u32,
-    /// Which of all pairs of the run: the same number at both ends.
-    pub(super) number: u64,
-    pub(super) sender: EdgeId,
-    pub(super) outgoing: Outgoing,
-    pub(super) receiver: EdgeId,
-    /// Since its first packet arrived.
-    pub(super) incoming: Option<Incoming>,
-    /// Its classes at both ends.
-    pub(super) from_place: u32,
-    pub(super) to_place: u32,
-    /// Its scheme.
-    pub(super) scheme: u8,
-    /// The ways of its packets, and of what comes back for them.
-    pub(super) forth: Direction,
-    pub(super) back: Direction,
-    /// What its host role last said (W of SCC; weighted Swift).
-    pub(super) weight: u32,
-    /// Its flows by their numbers; `NO_FLOW` where one is free.
-    flows: Vec<FlowSlot>,
-    free_flows: Vec<u32>,
-    /// Whether somebody looks after a window that waits for answers.
-    pub(super) is_watched: bool,
-    /// Flows that are open.
-    pub(super) users: u32,
-    /// Of these, flows whose applications are switched off.
-    pub(super) paused: u32,
-    /// Whether its machine takes it to have something to send.
-    pub(super) wants: bool,
-    pub(super) used_at: Instant,
-    /// Bytes that were lost since the last packet that arrived.
-    pub(super) lost: u64,
-}
-
-impl Pair {
-    /// Its open flows.
-    pub(super) fn members(&self) -> impl Iterator<Item = &FlowSlot> {
-        self.flows.iter().filter(|&&flow| flow != NO_FLOW)
-    }
-
-    /// A number for a flow.
-    fn join(&mut self, flow: FlowSlot) -> u32 {
-        let number = self.free_flows.pop().unwrap_or(self.flows.len() as u32);
-        set(&mut self.flows, number, flow);
-        number
-    }
-}
-
-/// The pair of a packet source, as far as it is known.
+/// A pair that nothing was sent in for a while: both ends hear that it is forgotten, and then give up its numbers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SourcePair {
-    key: PairKey,
-    pair: PairSlot,
-    epoch: u32,
-    /// Its number among the flows of the pair.
-    local: u32,
-    /// The queue of its packets.
-    queue: u8,
+pub(crate) struct Forgotten {
+    sender: u32,
+    outgoing: Outgoing,
+    receiver: u32,
+    incoming: Option<Incoming>,
 }
 
-impl Engine {
-    /// The pair of what a traffic sends from one host to another; [`NO_PAIR`] if one of them has no edge.
-    /// `is_answer`: from its receivers back to its senders.
-    pub(crate) fn pair_of(
-        &mut self,
-        traffic: u32,
-        (from, to): (Endpoint, Endpoint),
-        is_answer: bool,
-        now: Instant,
-    ) -> PairSlot {
-        if self.edges.is_none() {
-            return NO_PAIR;
-        }
-        let spec = &self.spec.traffic[traffic as usize];
-        let classes = if is_answer {
-            let (first, second) = self.classes_of(spec, to, from);
-            (second, first)
-        } else {
-            self.classes_of(spec, from, to)
-        };
-        let queue = self.spec.traffic[traffic as usize].queue;
-        self.key_of((from, to), classes).map_or(NO_PAIR, |key| self.find_pair(key, queue, now))
-    }
-
-    fn key_of(&self, (from, to): (Endpoint, Endpoint), (class, to_class): (u32, u32)) -> Option<PairKey> {
+impl Edges {
+    /// What a pair of these endpoints and classes is known by; `None` if one of them has no edge.
+    pub(crate) fn key_of(&self, (from, to): (Endpoint, Endpoint), (class, to_class): (u32, u32)) -> Option<PairKey> {
         let endpoints = (from.number, to.number);
         let (from, to) = (from.host, to.host);
-        let edges = self.edges.as_deref()?;
-        let has_edge = |node: NodeId| edges.of_node[node.index()] != NO_EDGE;
+        let has_edge = |node: NodeId| self.of_node[node.index()] != NO_EDGE;
         if !has_edge(from) || !has_edge(to) {
             return None;
         }
         let at = |class, node: NodeId| {
-            let place = edges.of_node[node.index()] * edges.classes + class;
-            if edges.is_here[place as usize] { class } else { Services::OTHER.0 }
+            let place = self.of_node[node.index()] * self.classes + class;
+            if self.is_here[place as usize] { class } else { Services::OTHER.0 }
         };
         let (class, to_class) = (at(class, from), at(to_class, to));
         // The scheme is the sender's. Where the receiving service has another one, both ends would not understand one
         // another: the pair is best effort there.
-        let is_one = edges.scheme_of[class as usize] == edges.scheme_of[to_class as usize];
+        let is_one = self.scheme_of[class as usize] == self.scheme_of[to_class as usize];
         Some((from, to, class, if is_one { to_class } else { class }, endpoints))
     }
 
-    fn find_pair(&mut self, key: PairKey, queue: u8, now: Instant) -> PairSlot {
-        let found = self.edges.as_deref().and_then(|edges| edges.known.get(&key).copied());
-        found.unwrap_or_else(|| self.open_pair(key, queue, now))
+    /// The pair with this key, if it is open.
+    pub(crate) fn known(&self, key: &PairKey) -> Option<PairSlot> {
+        self.known.get(key).copied()
     }
 
-    /// `queue`: of the first traffic of the pair, and of its probes and answers.
-    fn open_pair(&mut self, key: PairKey, queue: u8, now: Instant) -> PairSlot {
+    /// A pair opens. Its machine has to be heard before anything is sent: its limits hold for the first packet. `queue`: of
+    /// the first traffic of the pair, and of its probes and answers.
+    pub(crate) fn open_pair(&mut self, key: PairKey, queue: u8, fabric: &mut Fabric, now: Instant) -> Option<PairSlot> {
         let (from, to, class, to_class, _) = key;
-        let (paths, round_trip) = self.way_between(from, to);
-        let (Some(forth), Some(back)) = (self.direction(from, to, queue), self.direction(to, from, queue)) else {
-            return NO_PAIR;
-        };
-        let Some(edges) = self.edges.as_deref_mut() else { return NO_PAIR };
-        let (sender, receiver) = (edges.of_node[from.index()], edges.of_node[to.index()]);
-        let slot = edges.vacant.pop().unwrap_or(edges.pairs.len() as PairSlot);
-        let epoch = edges.pairs.get(slot as usize).map_or(0, |pair| pair.epoch + 1);
-        let scheme = edges.scheme_of[class as usize];
-        let host = &mut edges.hosts[sender as usize];
+        let (paths, round_trip) = fabric.way_between(from, to);
+        let (forth, back) = (fabric.direction(from, to, queue)?, fabric.direction(to, from, queue)?);
+        let (sender, receiver) = (self.of_node[from.index()], self.of_node[to.index()]);
+        let slot = self.vacant.pop().unwrap_or(self.pairs.len() as PairSlot);
+        let epoch = self.pairs.get(slot as usize).map_or(0, |pair| pair.epoch + 1);
+        let scheme = self.scheme_of[class as usize];
+        let host = &mut self.hosts[sender as usize];
         let outgoing = host.free_outgoing.pop().unwrap_or(host.outgoing.len() as u32);
         set(&mut host.outgoing, outgoing, slot);
-        edges.opened += 1;
+        self.opened += 1;
         let pair = Pair {
             key,
             epoch,
-            number: edges.opened,
+            number: self.opened,
             sender,
             outgoing: Outgoing(outgoing),
             receiver,
             incoming: None,
-            from_place: sender * edges.classes + class,
-            to_place: receiver * edges.classes + to_class,
+            from_place: sender * self.classes + class,
+            to_place: receiver * self.classes + to_class,
             scheme,
             forth,
             back,
@@ -179,7 +95,7 @@ impl Engine {
             paths,
             round_trip: time(round_trip),
         };
-        let kind = &edges.schemes[usize::from(scheme)];
+        let kind = &self.schemes[usize::from(scheme)];
         let opening = Opening {
             class: ClassId(class),
             paths,
@@ -187,37 +103,36 @@ impl Engine {
             tunnel: kind.tunnel(from, &spec),
             path_role: kind.path(from, &spec),
         };
-        edges.hosts[sender as usize].stack.open(outgoing, opening);
-        match edges.pairs.get_mut(slot as usize) {
+        self.hosts[sender as usize].stack.open(outgoing, opening);
+        match self.pairs.get_mut(slot as usize) {
             Some(place) => *place = pair,
-            None => edges.pairs.push(pair),
+            None => self.pairs.push(pair),
         }
-        edges.known.insert(key, slot);
-        let idle = clock::from_time(edges.sharing.idle);
-        self.arm(now.saturating_add(idle), Wake::Idle(slot, epoch));
+        self.known.insert(key, slot);
+        let idle = clock::from_time(self.sharing.idle);
+        self.wakes.arm(now.saturating_add(idle), Wake::Idle(slot, epoch), fabric, now);
         self.tell(sender, scheme, HostInput::Opened { pair: Outgoing(outgoing), spec }, now);
-        // The limits of a new pair hold for its first packet.
-        self.carry_out(now);
-        if self.has_tunnel(slot) {
-            self.on_slot(slot, epoch, now);
-        }
-        slot
+        Some(slot)
+    }
+
+    /// A pair, unless it was forgotten meanwhile.
+    pub(super) fn open(&self, slot: PairSlot, epoch: u32) -> Option<&Pair> {
+        self.pairs.get(slot as usize).filter(|pair| pair.epoch == epoch)
     }
 
     /// The receiving machine's number of a pair; it hears of the pair first, if it has not.
-    pub(super) fn incoming(&mut self, slot: PairSlot, now: Instant) -> Option<Incoming> {
-        let edges = self.edges.as_deref_mut()?;
-        let pair = &mut edges.pairs[slot as usize];
+    pub(super) fn incoming(&mut self, slot: PairSlot, fabric: &mut Fabric, now: Instant) -> Incoming {
+        let pair = &mut self.pairs[slot as usize];
         if let Some(incoming) = pair.incoming {
-            return Some(incoming);
+            return incoming;
         }
         let (from, to, class, to_class, _) = pair.key;
         let (key, receiver, scheme) = (pair.number, pair.receiver, pair.scheme);
-        let host = &mut edges.hosts[receiver as usize];
+        let host = &mut self.hosts[receiver as usize];
         let number = host.free_incoming.pop().unwrap_or(host.incoming.len() as u32);
         set(&mut host.incoming, number, slot);
         pair.incoming = Some(Incoming(number));
-        let (paths, round_trip) = self.way_between(from, to);
+        let (paths, round_trip) = fabric.way_between(from, to);
         let spec = PairSpec {
             class: ClassId(to_class),
             peer_class: ClassId(class),
@@ -227,22 +142,15 @@ impl Engine {
             round_trip: time(round_trip),
         };
         self.tell(receiver, scheme, HostInput::IncomingOpened { pair: Incoming(number), spec }, now);
-        Some(Incoming(number))
+        Incoming(number)
     }
 
-    /// The receiving machine's number of a pair that still has this epoch.
-    pub(super) fn incoming_of(&mut self, slot: PairSlot, epoch: u32, now: Instant) -> Option<Incoming> {
-        self.edges.as_deref()?.open_pair(slot, epoch)?;
-        self.incoming(slot, now)
-    }
-
-    /// A flow of a pair is open from now on. Its number in the pair, and the pair's weight.
-    pub(crate) fn join_pair(&mut self, slot: PairSlot, flow: FlowSlot, start: &FlowStart, now: Instant) {
-        let Some(edges) = self.edges.as_deref_mut().filter(|_| slot != NO_PAIR) else { return };
-        let pair = &mut edges.pairs[slot as usize];
+    /// A flow of a pair is open from now on: it gets its number in the pair, and the pair's weight.
+    pub(crate) fn join(&mut self, slot: PairSlot, flow: FlowSlot, flows: &mut Flows, start: &FlowStart, now: Instant) {
+        let pair = &mut self.pairs[slot as usize];
         pair.users += 1;
         let (local, weight) = (pair.join(flow), pair.weight);
-        let state = &mut self.flows[flow as usize];
+        let state = &mut flows[flow];
         state.local = local;
         if weight != 1 {
             state.sender.set_weight(now, weight);
@@ -251,38 +159,31 @@ impl Engine {
         self.note_demand(slot, now);
     }
 
-    /// A flow of a pair is over.
+    /// A flow of a pair is over, the one with this number.
     #[cold]
-    pub(crate) fn leave_pair(&mut self, slot: PairSlot, flow: FlowSlot) {
-        let now = self.now;
-        let local = self.flows[flow as usize].local;
-        if let Some(edges) = self.edges.as_deref_mut() {
-            let pair = &mut edges.pairs[slot as usize];
-            pair.users -= 1;
-            pair.flows[local as usize] = NO_FLOW;
-            pair.free_flows.push(local);
-            let (sender, outgoing) = (pair.sender, pair.outgoing);
-            if let Some(tunnel) = edges.hosts[sender as usize].stack.tunnel_mut(outgoing.0) {
-                tunnel.close(now, wayleave_roles::LocalFlow(local));
-            }
-            self.note_demand(slot, now);
+    pub(crate) fn leave(&mut self, slot: PairSlot, local: u32, now: Instant) {
+        let pair = &mut self.pairs[slot as usize];
+        pair.users -= 1;
+        pair.leave(local);
+        let (sender, outgoing) = (pair.sender, pair.outgoing);
+        if let Some(tunnel) = self.hosts[sender as usize].stack.tunnel_mut(outgoing.0) {
+            tunnel.close(now, LocalFlow(local));
         }
+        self.note_demand(slot, now);
     }
 
     /// The application of one of a pair's flows is switched off, or on again.
-    pub(crate) fn pause_in_pair(&mut self, slot: PairSlot, is_paused: bool, now: Instant) {
-        if let Some(edges) = self.edges.as_deref_mut().filter(|_| slot != NO_PAIR) {
-            let paused = &mut edges.pairs[slot as usize].paused;
-            *paused = if is_paused { *paused + 1 } else { paused.saturating_sub(1) };
+    pub(crate) fn pause(&mut self, slot: PairSlot, is_paused: bool, now: Instant) {
+        if let Some(pair) = self.pairs.get_mut(slot as usize) {
+            pair.paused = if is_paused { pair.paused + 1 } else { pair.paused.saturating_sub(1) };
             self.note_demand(slot, now);
         }
     }
 
     /// A pair's machine hears whether it has something to send, if that has changed.
-    pub(super) fn note_demand(&mut self, slot: PairSlot, now: Instant) {
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let pair = &mut edges.pairs[slot as usize];
-        let wants = pair.users > pair.paused || !edges.hosts[pair.sender as usize].stack.is_idle(pair.outgoing.0);
+    pub(crate) fn note_demand(&mut self, slot: PairSlot, now: Instant) {
+        let pair = &mut self.pairs[slot as usize];
+        let wants = pair.users > pair.paused || !self.hosts[pair.sender as usize].stack.is_idle(pair.outgoing.0);
         if std::mem::replace(&mut pair.wants, wants) != wants {
             let demand = if wants { Demand::Begins } else { Demand::Ends };
             let (sender, scheme, pair) = (pair.sender, pair.scheme, pair.outgoing);
@@ -293,115 +194,127 @@ impl Engine {
     /// A source of packets belongs to a pair. One that is sent over several routes does not, and is not limited.
     pub(crate) fn add_source(&mut self, stat: u32, ends: (Endpoint, Endpoint), classes: (u32, u32), queue: u8) {
         let key = self.key_of(ends, classes);
-        let Some(edges) = self.edges.as_deref_mut() else { return };
         let at = stat as usize;
-        if edges.sources.len() <= at {
-            edges.sources.resize(at + 1, None);
+        if self.sources.len() <= at {
+            self.sources.resize(at + 1, None);
         }
-        edges.sources[at] = key.map(|key| SourcePair { key, pair: NO_PAIR, epoch: 0, local: 0, queue });
+        self.sources[at] = key.map(|key| SourcePair { key, pair: NO_PAIR, epoch: 0, local: 0, queue });
+    }
+
+    fn source(&self, stat: u32) -> Option<SourcePair> {
+        self.sources.get(stat as usize).copied().flatten()
     }
 
     /// The pair of a source's packets, as long as it is open.
-    pub(super) fn open_source(&self, stat: u32) -> PairSlot {
-        let Some(edges) = self.edges.as_deref() else { return NO_PAIR };
-        let source = edges.sources.get(stat as usize).copied().flatten();
-        let still =
-            |source: &SourcePair| edges.pairs.get(source.pair as usize).is_some_and(|pair| pair.epoch == source.epoch);
-        source.filter(still).map_or(NO_PAIR, |source| source.pair)
+    pub(crate) fn open_source(&self, stat: u32) -> PairSlot {
+        let still = |source: &SourcePair| self.open(source.pair, source.epoch).is_some();
+        self.source(stat).filter(still).map_or(NO_PAIR, |source| source.pair)
     }
 
-    /// The pair of a source that sends now.
-    pub(super) fn source_pair(&mut self, stat: u32, now: Instant) -> PairSlot {
-        let open = self.open_source(stat);
-        if open != NO_PAIR {
-            return open;
-        }
-        let source = self.edges.as_deref().and_then(|edges| edges.sources.get(stat as usize).copied().flatten());
-        let Some(source) = source else { return NO_PAIR };
-        let pair = self.find_pair(source.key, source.queue, now);
-        let Some(edges) = self.edges.as_deref_mut() else { return NO_PAIR };
-        let Some(state) = edges.pairs.get_mut(pair as usize) else { return NO_PAIR };
+    /// What the pair of a source is known by, and the queue of its packets.
+    pub(crate) fn source_key(&self, stat: u32) -> Option<(PairKey, u8)> {
+        self.source(stat).map(|source| (source.key, source.queue))
+    }
+
+    /// The pair of a source has opened, or was open.
+    pub(crate) fn attach_source(&mut self, stat: u32, pair: PairSlot, fabric: &Fabric, now: Instant) {
+        let Some(source) = self.source(stat) else { return };
+        let Some(state) = self.pairs.get_mut(pair as usize) else { return };
         let (epoch, local) = (state.epoch, state.join(NO_FLOW));
-        edges.sources[stat as usize] = Some(SourcePair { pair, epoch, local, ..source });
-        let segment = self.fabric.largest;
+        self.sources[stat as usize] = Some(SourcePair { pair, epoch, local, ..source });
+        let segment = fabric.largest();
         let start =
             FlowStart { segment, initial_window: 0, max_window: u64::MAX, size: None, deadline: None, weight: 1 };
         self.join_tunnel(pair, local, &start, now);
-        pair
     }
 
     /// The number of a source among the flows of its pair.
-    pub(super) fn source_number(&self, stat: u32) -> u32 {
-        let sources = self.edges.as_deref().map(|edges| edges.sources.as_slice());
-        sources.and_then(|sources| *sources.get(stat as usize)?).map_or(0, |source| source.local)
+    pub(crate) fn source_number(&self, stat: u32) -> u32 {
+        self.source(stat).map_or(0, |source| source.local)
     }
 
     /// Whether a pair is still in use; if not, both ends forget it.
-    pub(super) fn on_idle_wake(&mut self, slot: PairSlot, epoch: u32, now: Instant) {
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        let Some(pair) = edges.pairs.get_mut(slot as usize).filter(|pair| pair.epoch == epoch) else { return };
-        let is_used = pair.users > 0 || !edges.hosts[pair.sender as usize].stack.is_idle(pair.outgoing.0);
+    pub(crate) fn on_idle_wake(
+        &mut self,
+        slot: PairSlot,
+        epoch: u32,
+        fabric: &mut Fabric,
+        now: Instant,
+    ) -> Option<Forgotten> {
+        let pair = self.pairs.get_mut(slot as usize).filter(|pair| pair.epoch == epoch)?;
+        let is_used = pair.users > 0 || !self.hosts[pair.sender as usize].stack.is_idle(pair.outgoing.0);
         let since = if is_used { now } else { pair.used_at };
-        let until = since.saturating_add(clock::from_time(edges.sharing.idle));
+        let until = since.saturating_add(clock::from_time(self.sharing.idle));
         if until > now {
-            self.arm(until, Wake::Idle(slot, epoch));
-            return;
+            self.wakes.arm(until, Wake::Idle(slot, epoch), fabric, now);
+            return None;
         }
         // Nobody finds its place any more before it is taken again.
         pair.epoch += 1;
         let (sender, outgoing, receiver, incoming) = (pair.sender, pair.outgoing, pair.receiver, pair.incoming);
         let scheme = pair.scheme;
         let key = pair.key;
-        edges.count_tunnel(slot);
-        edges.known.remove(&key);
-        edges.vacant.push(slot);
-        edges.hosts[sender as usize].outgoing[outgoing.index()] = NO_PAIR;
-        edges.hosts[sender as usize].stack.close(outgoing.0);
+        self.count_tunnel(slot);
+        self.known.remove(&key);
+        self.vacant.push(slot);
+        self.hosts[sender as usize].outgoing[outgoing.index()] = NO_PAIR;
+        self.hosts[sender as usize].stack.close(outgoing.0);
         self.tell(sender, scheme, HostInput::Closed { pair: outgoing }, now);
         if let Some(incoming) = incoming {
             self.tell(receiver, scheme, HostInput::IncomingClosed { pair: incoming }, now);
         }
-        self.carry_out(now);
-        let Some(edges) = self.edges.as_deref_mut() else { return };
-        edges.hosts[sender as usize].free_outgoing.push(outgoing.0);
+        Some(Forgotten { sender, outgoing, receiver, incoming })
+    }
+
+    /// Both ends have done what they wanted when they heard that a pair is forgotten.
+    pub(crate) fn free_numbers(&mut self, pair: Forgotten) {
+        let Forgotten { sender, outgoing, receiver, incoming } = pair;
+        self.hosts[sender as usize].free_outgoing.push(outgoing.0);
         if let Some(incoming) = incoming {
-            let host = &mut edges.hosts[receiver as usize];
+            let host = &mut self.hosts[receiver as usize];
             host.incoming[incoming.index()] = NO_PAIR;
             host.free_incoming.push(incoming.0);
         }
     }
-}
 
-impl Engine {
-    /// Paths were found again: the machines of pairs that have others now hear of it.
-    pub(crate) fn pair_paths_changed(&mut self, now: Instant) {
-        let count = self.edges.as_deref().map_or(0, |edges| edges.pairs.len());
-        for slot in 0..count as PairSlot {
-            let Some(edges) = self.edges.as_deref() else { return };
-            let pair = &edges.pairs[slot as usize];
-            if edges.known.get(&pair.key) != Some(&slot) {
-                continue;
-            }
-            let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);
-            let paths = self.router.count(pair.forth.paths).max(1);
-            let Some((stack, number, _)) = self.stack_of(slot, now) else { return };
-            if stack.replace_paths(number, paths, now) {
-                self.run_pair(slot, now);
-            }
-            let input = HostInput::PathsChanged { pair: outgoing, paths, change: PathsChange::Replaced };
-            self.tell(sender, scheme, input, now);
-        }
+    /// How many places of pairs there are.
+    pub(crate) fn pairs(&self) -> PairSlot {
+        self.pairs.len() as PairSlot
     }
-}
 
-impl Edges {
+    /// Paths were found again: a pair has others now. Whether it may send because of that, or `None` if it is not open;
+    /// [`Edges::tell_paths`] is next.
+    pub(crate) fn replace_paths(&mut self, slot: PairSlot, fabric: &Fabric, now: Instant) -> Option<bool> {
+        let pair = &self.pairs[slot as usize];
+        if self.known.get(&pair.key) != Some(&slot) {
+            return None;
+        }
+        let paths = fabric.path_count(pair.forth.paths).max(1);
+        let (stack, number) = self.stack(slot)?;
+        Some(stack.replace_paths(number, paths, now))
+    }
+
+    /// The machine of a pair hears of its paths.
+    pub(crate) fn tell_paths(&mut self, slot: PairSlot, fabric: &Fabric, now: Instant) {
+        let pair = &self.pairs[slot as usize];
+        let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);
+        let paths = fabric.path_count(pair.forth.paths).max(1);
+        let input = HostInput::PathsChanged { pair: outgoing, paths, change: PathsChange::Replaced };
+        self.tell(sender, scheme, input, now);
+    }
+
     /// The class of a pair at its sender.
     pub(crate) fn class_of_pair(&self, slot: PairSlot) -> u32 {
         self.pairs.get(slot as usize).map_or(0, |pair| pair.key.2)
     }
 
+    /// The open flows of a pair.
+    pub(crate) fn members(&self, slot: PairSlot) -> Vec<FlowSlot> {
+        self.pairs.get(slot as usize).map_or_else(Vec::new, |pair| pair.members().copied().collect())
+    }
+
     /// What a pair's tunnel has carried is counted: the pair is forgotten, or the run is over.
-    pub(super) fn count_tunnel(&mut self, slot: PairSlot) {
+    fn count_tunnel(&mut self, slot: PairSlot) {
         let pair = &self.pairs[slot as usize];
         if let Some(tunnel) = self.hosts[pair.sender as usize].stack.tunnel(pair.outgoing.0) {
             let (from, to) = (pair.key.0, pair.key.1);
@@ -417,13 +330,5 @@ impl Edges {
         for slot in open {
             self.count_tunnel(slot);
         }
-    }
-}
-
-/// Puts a value at an index that is at most the length.
-fn set(list: &mut Vec<PairSlot>, at: u32, slot: PairSlot) {
-    match list.get_mut(at as usize) {
-        Some(place) => *place = slot,
-        None => list.push(slot),
     }
 }

@@ -1,55 +1,12 @@
-//! Links that fail, with or without anybody being told, and why packets are lost.
+//! Links that fail, with or without anybody being told.
 
 use super::Fabric;
+use super::health::{DropCause, Dropped, Health};
 use crate::clock::Instant;
 use crate::link::Port;
 use crate::packet::PacketId;
 use crate::recorder;
 use crate::trace::Event;
-
-/// A packet that goes no further; whoever gets it takes it out of the arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Dropped {
-    pub(crate) id: PacketId,
-    pub(crate) cause: DropCause,
-}
-
-/// Why a packet goes no further. A switch can tell the sender of a probe about [`LinkDown`](Self::LinkDown) and
-/// [`NoRoute`](Self::NoRoute).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DropCause {
-    /// Its queue, or the buffer of its switch, was full.
-    QueueFull,
-    /// A more urgent packet took its place.
-    PushedOut,
-    /// It came to the port of a link that is known to be down.
-    LinkDown,
-    /// It was on a link that failed, or waited for one, and everybody knows of the failure.
-    LostOnLink,
-    /// It came to, was on, or waited for a link that failed, and nobody knows of it.
-    Silent,
-    /// No path leads to its destination.
-    NoRoute,
-}
-
-/// Whether a link works, and who knows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Health {
-    #[default]
-    Up,
-    /// Everybody knows: paths avoid it.
-    Down,
-    /// Nobody knows.
-    SilentlyDown,
-}
-
-/// The health of a link, and what went wrong because of it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LinkHealth {
-    pub(crate) state: Health,
-    /// Packets lost by silent failures since the warm-up ended.
-    pub(crate) lost_silently: u64,
-}
 
 impl Fabric {
     /// A link fails; `to` says who knows. What is on it and what waits for it is lost: the caller drops it. A failure
@@ -92,7 +49,8 @@ impl Fabric {
     }
 
     /// A link works again. Returns whether that is news: nobody knew of a silent failure.
-    pub(crate) fn repair(&mut self, link: u32, limit: u32) -> bool {
+    pub(crate) fn repair(&mut self, link: u32) -> bool {
+        let limit = self.limits[link as usize];
         let state = &mut self.links[link as usize];
         match state.port() {
             Port::Fifo => state.limit = limit,

@@ -24,7 +24,7 @@ pub(crate) struct Jitter {
     draw: Draw,
     order: Order,
     /// With [`Draw::Against`]: the flows of that traffic.
-    pub(crate) against: Vec<u32>,
+    against: Vec<u32>,
     rng: ChaCha8Rng,
 }
 
@@ -54,6 +54,11 @@ struct Held {
 }
 
 impl Jitter {
+    /// Packets are held up against these flows.
+    pub(super) fn attack(&mut self, flows: Vec<u32>) {
+        self.against = flows;
+    }
+
     pub(crate) fn new(
         of_host_link: Vec<Option<u32>>,
         most: Vec<Instant>,

@@ -1,80 +1,71 @@
 //! Links, ports and the packets on them: how a packet gets from one node to the next.
 //!
-//! Here are the routes, first-come-first-served ports and what is counted; `queued` has ports that hold their packets,
-//! `failures` links that fail, and what becomes of the packets there.
+//! [`Fabric`] owns all of it, with the event queue and the packets themselves. Whoever puts a packet into it gets back
+//! the packet that was dropped there, if one was.
+//!
+//! | file | what |
+//! |---|---|
+//! | `mod` | arrivals, first-come-first-served ports, what is counted |
+//! | `queued` | ports that hold their packets |
+//! | `jitter` | nodes whose packets each take a time of their own |
+//! | `failures` | links that fail, and what becomes of the packets there |
+//! | `health` | whether links work, and why packets are lost |
+//! | `packets` | packets, their telemetry and events, as those see them who send and receive |
+//! | `paths` | the paths between hosts, and how long packets take there |
+//! | `step` | steps of routes |
+//! | `build` | the fabric of a scenario |
+//! | `outcome` | what was counted, at the end |
 
+mod build;
 mod failures;
+mod health;
 mod jitter;
+mod outcome;
+mod packets;
+mod paths;
 mod queued;
+mod step;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use wayleave_schemes::switches::AnySwitch;
-use wayleave_units::{Bytes, Rate};
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::Rate;
 
 use crate::clock::{self, Instant, LineSpeed};
 use crate::events::EventQueue;
-use crate::link::{Found, Link, NO_LIMIT, Port, Target};
+use crate::link::{Found, Link, Port, Target};
 use crate::packet::{Arena, Flags, PacketId};
 use crate::port::{Pool, QueuedPort};
 use crate::recorder::Recorder;
+use crate::router::{Attachment, Router};
 use crate::stats::{Histogram, Levels};
 use crate::telemetry::TelemetryArena;
 use crate::trace::Event;
 
-pub(crate) use failures::{DropCause, Dropped, Health, LinkHealth};
-pub(crate) use jitter::Jitter;
-
-/// A step of a route: a link, and a queue of the port that it leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Step(u32);
-
-impl Step {
-    /// Behind the last step of a route that ends at a switch: a packet takes its own last hop from there.
-    pub(crate) const END: Self = Self(u32::MAX);
-    /// Three bits of queue above, the link below; there are at most 2^21 links.
-    const QUEUE_SHIFT: u32 = 29;
-
-    pub(crate) fn new(link: u32, queue: u8) -> Self {
-        Self(u32::from(queue) << Self::QUEUE_SHIFT | link)
-    }
-
-    #[inline]
-    pub(crate) fn link(self) -> u32 {
-        self.0 & ((1 << Self::QUEUE_SHIFT) - 1)
-    }
-
-    #[inline]
-    pub(crate) fn queue(self) -> u8 {
-        (self.0 >> Self::QUEUE_SHIFT) as u8
-    }
-
-    pub(crate) fn bits(self) -> u32 {
-        self.0
-    }
-
-    pub(crate) fn from_bits(bits: u32) -> Self {
-        Self(bits)
-    }
-}
+pub(crate) use health::{DropCause, Dropped, Health};
+pub(crate) use paths::Direction;
+pub(crate) use step::Step;
 
 /// What is counted at a queue.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct QueueRecord {
+struct QueueRecord {
     /// From coming to being sent, in ps; first-come-first-served ports leave out packets that find them idle.
-    pub(crate) wait: Histogram,
+    wait: Histogram,
     /// Bytes that a packet finds; first come, first served, they follow from the wait.
-    pub(crate) found: Option<Box<Histogram>>,
+    found: Option<Box<Histogram>>,
     /// Queued ports: the most that was held, with the packet that came.
-    pub(crate) peak: u32,
+    peak: u32,
     /// First come, first served: the longest until a packet that came had left, in ps.
-    pub(crate) longest: Instant,
+    longest: Instant,
     /// Packets that found no room, or were put out for others.
-    pub(crate) drops: u64,
+    drops: u64,
     /// Packets that were marked.
-    pub(crate) marks: u64,
+    marks: u64,
     /// Packets that a queued port sent at once: they neither waited nor found anything.
-    pub(crate) immediate: u64,
+    immediate: u64,
 }
 
 /// Where a packet is after its arrival.
@@ -93,41 +84,49 @@ pub(crate) enum Arrival {
 /// The network while it runs.
 #[derive(Debug)]
 pub(crate) struct Fabric {
-    pub(crate) links: Vec<Link>,
+    network: Arc<Network>,
+    router: Router,
+    /// Per node, where hosts are attached.
+    attachments: Vec<Option<Attachment>>,
+    /// Per link, the buffer of its port where it is first come first served.
+    limits: Vec<u32>,
+    /// The switches of shared services, in the order of their links.
+    services: Vec<NodeId>,
+    links: Vec<Link>,
     /// Per link.
-    pub(crate) speeds: Vec<LineSpeed>,
+    speeds: Vec<LineSpeed>,
     /// Per link.
-    pub(crate) rates: Vec<Rate>,
-    pub(crate) ports: Vec<QueuedPort>,
+    rates: Vec<Rate>,
+    ports: Vec<QueuedPort>,
     /// What the queues of queued ports do beside queueing; each port knows where its own begin.
-    pub(crate) switches: Vec<AnySwitch>,
+    switches: Vec<AnySwitch>,
     /// Per link.
-    pub(crate) health: Vec<LinkHealth>,
-    pub(crate) pools: Vec<Pool>,
-    pub(crate) arena: Arena,
-    pub(crate) events: EventQueue,
+    health: Vec<health::LinkHealth>,
+    pools: Vec<Pool>,
+    arena: Arena,
+    events: EventQueue,
     /// Steps of all routes, one after the other.
-    pub(crate) routes: Vec<Step>,
+    routes: Vec<Step>,
     /// No packet is larger.
-    pub(crate) largest: u32,
+    largest: u32,
     /// What is not in its histogram yet.
-    pub(crate) samples: Vec<Sample>,
+    samples: Vec<Sample>,
     /// Per link, `stride` queues.
-    pub(crate) records: Vec<QueueRecord>,
-    pub(crate) stride: usize,
-    pub(crate) telemetry: TelemetryArena,
-    pub(crate) recorder: Option<Box<Recorder>>,
+    records: Vec<QueueRecord>,
+    stride: usize,
+    telemetry: TelemetryArena,
+    recorder: Option<Box<Recorder>>,
     /// Per link, what its port holds over time, if that is recorded.
-    pub(crate) levels: Option<Vec<Levels>>,
+    levels: Option<Vec<Levels>>,
     /// Nodes whose packets each take a time of their own.
-    pub(crate) jitter: Option<Box<Jitter>>,
+    jitter: Option<Box<jitter::Jitter>>,
     /// Packets put on links.
-    pub(crate) hops: u64,
+    hops: u64,
 }
 
 /// What is counted a little later.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sample {
+struct Sample {
     /// The number of its record.
     record: u32,
     kind: SampleKind,
@@ -154,7 +153,7 @@ const SMALLEST_FRAME: u32 = 84;
 impl Fabric {
     /// The actor of a port that will be free; that of a packet's arrival is the link's number itself.
     #[inline]
-    pub(crate) fn service_actor(&self, link: u32) -> u32 {
+    fn service_actor(&self, link: u32) -> u32 {
         self.links.len() as u32 + link
     }
 
@@ -274,7 +273,7 @@ impl Fabric {
 
     /// The packets that found a first-come-first-served port idle join its histograms.
     #[cold]
-    pub(crate) fn flush_immediate(&mut self, link: u32) {
+    fn flush_immediate(&mut self, link: u32) {
         self.flush_samples();
         let state = &mut self.links[link as usize];
         let record = &mut self.records[link as usize * self.stride];
@@ -337,14 +336,4 @@ impl Fabric {
         }
         self.health.iter_mut().for_each(|health| health.lost_silently = 0);
     }
-
-    /// Bytes of memory of what grows with traffic.
-    pub(crate) fn memory(&self) -> usize {
-        self.arena.memory() + self.events.memory()
-    }
-}
-
-/// A buffer's size as links keep it.
-pub(crate) fn limit(bytes: Option<Bytes>) -> u32 {
-    bytes.map_or(NO_LIMIT, |bytes| u32::try_from(bytes.get()).unwrap_or(NO_LIMIT))
 }

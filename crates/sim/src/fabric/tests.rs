@@ -89,7 +89,8 @@ fn records_are_those_of_the_packets_own_queue_since_the_run_began() {
     let custom = Custom { switch: Some(&make), ..Custom::default() };
     let mut engine = Engine::new(&scenario, 1, &custom);
     engine.run(&mut |_| true);
-    let open = (1..100).flat_map(|stack| engine.fabric.telemetry.get(stack)).filter(|hop| hop.sent > Bytes::ZERO);
+    let telemetry = engine.fabric().telemetry();
+    let open = (1..100).flat_map(|stack| telemetry.get(stack)).filter(|hop| hop.sent > Bytes::ZERO);
     assert!(open.clone().count() > 0 && open.clone().all(|hop| hop.tokens == 7), "segments on the way");
     for (queue, counter) in counters.lock().unwrap().iter().enumerate() {
         assert!(counter.records > 500, "{} records of queue {queue}", counter.records);
@@ -123,8 +124,8 @@ fn a_role_from_outside_changes_no_time_of_a_fifo_port() {
 fn offered(engine: &mut Engine, count: u32) -> Vec<Option<DropCause>> {
     let offer = |_| {
         let packet = Packet { size: 1_000, kind: Kind::Datagram, hop: u8::MAX, ..Packet::default() };
-        let id = engine.fabric.arena.insert(packet);
-        let dropped = engine.fabric.enter(Step::new(0, 0), id, 0);
+        let id = engine.fabric().insert(packet);
+        let dropped = engine.fabric().enter(Step::new(0, 0), id, 0);
         dropped.map(|dropped| {
             assert_eq!(dropped.id, id);
             dropped.cause
@@ -143,16 +144,16 @@ fn the_cause_of_a_drop_is_known() {
         let mut engine = Engine::new(&scenario, 1, &Custom::default());
         assert_eq!(offered(&mut engine, 3), [None, None, Some(DropCause::QueueFull)], "{discipline:?}");
         let causes = |lost: Vec<Dropped>| lost.into_iter().map(|dropped| dropped.cause).collect::<Vec<_>>();
-        let lost = engine.fabric.fail(0, Health::Down, 0);
+        let lost = engine.fabric().fail(0, Health::Down, 0);
         assert_eq!(causes(lost), [DropCause::LostOnLink; 2], "{discipline:?}");
         assert_eq!(offered(&mut engine, 1), [Some(DropCause::LinkDown)], "{discipline:?}");
-        assert!(engine.fabric.repair(0, 2_500), "everybody knew");
+        assert!(engine.fabric().repair(0), "everybody knew");
         assert_eq!(offered(&mut engine, 1), [None], "{discipline:?}");
-        let lost = engine.fabric.fail(0, Health::SilentlyDown, 0);
+        let lost = engine.fabric().fail(0, Health::SilentlyDown, 0);
         assert_eq!(causes(lost), [DropCause::Silent], "{discipline:?}");
         assert_eq!(offered(&mut engine, 2), [Some(DropCause::Silent); 2], "{discipline:?}");
-        assert!(!engine.fabric.repair(0, 2_500), "nobody knew");
-        assert_eq!(engine.fabric.health[0].lost_silently, 3, "{discipline:?}");
-        assert_eq!(engine.fabric.records[0].drops, 2, "the full queue and the link that is known to be down");
+        assert!(!engine.fabric().repair(0), "nobody knew");
+        assert_eq!(engine.fabric().health[0].lost_silently, 3, "{discipline:?}");
+        assert_eq!(engine.fabric().records[0].drops, 2, "the full queue and the link that is known to be down");
     }
 }

@@ -1,8 +1,5 @@
 //! What explains the records of a trace: names, and where the trace comes from.
 
-use super::record::Record;
-use super::text::Line;
-
 /// Everything in a trace file beside its records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
@@ -49,33 +46,4 @@ pub struct FlowEntry {
     pub to: u32,
     /// Payload bytes of all its segments but the last, for TCP's numbers in a capture; 0 where it has no segments.
     pub segment_bytes: u32,
-}
-
-impl Header {
-    /// A record as one line of text, without an end of line.
-    ///
-    /// It holds the time in seconds, the event, the link and the queue, the flow, which packet, its bytes on the wire
-    /// and its flags. An index that is in no table is shown as a number.
-    ///
-    /// ```
-    /// use wayleave_sim::trace::{DropReason, Event, Flags, Header, Record};
-    /// let record = Record {
-    ///     time_ps: 12_000_000_000_345,
-    ///     link: 4,
-    ///     flow: 9,
-    ///     sequence: 17,
-    ///     size: 1_538,
-    ///     event: Event::Dropped(DropReason::QueueFull),
-    ///     queue: 3,
-    ///     flags: Flags::SEGMENT | Flags::ECN_CAPABLE | Flags::AGAIN,
-    ///     ..Record::default()
-    /// };
-    /// assert_eq!(
-    ///     Header::default().line(&record).to_string(),
-    ///     "    12.000000000345  dropped (queue full)   link 4 q3  flow 9  segment 17  1538 B  again ecn"
-    /// );
-    /// ```
-    pub fn line<'a>(&'a self, record: &'a Record) -> Line<'a> {
-        Line::new(self, record)
-    }
 }

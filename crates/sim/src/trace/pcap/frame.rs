@@ -1,6 +1,6 @@
 //! The made-up headers of one frame. All numbers are big-endian, as on the wire.
 
-use super::Tags;
+use super::tags::Tags;
 use crate::trace::header::{FlowEntry, Header};
 use crate::trace::record::{Flags, Record};
 

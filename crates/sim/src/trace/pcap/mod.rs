@@ -18,6 +18,7 @@
 //! - Times are cut to nanoseconds.
 
 mod frame;
+mod tags;
 #[cfg(test)]
 mod tests;
 
@@ -30,6 +31,8 @@ use super::file::{WholeFile, WriteError};
 use super::header::Header;
 use super::read::ReadError;
 use super::record::{Event, Record};
+
+pub use tags::Tags;
 
 /// Wire bytes of a frame that no capture shows: 8 of preamble and delimiter, 4 of FCS, and 12 of gap (IEEE 802.3, 3.1.1
 /// and 4.4.2). Network cards take them away, and Wireshark expects frames without.
@@ -73,15 +76,6 @@ impl Capture {
     fn takes(&self, record: &Record) -> bool {
         self.link.is_none_or(|link| link == record.link) && self.events.contains(&record.event)
     }
-}
-
-/// Whether a capture shows the tags that packets carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tags {
-    /// One 802.1Q tag for each.
-    Shown,
-    /// None; the length of frames still includes them, as bytes behind the payload.
-    Hidden,
 }
 
 /// A capture could not be made.

@@ -5,28 +5,27 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use wayleave_scenarios::{
-    Arrivals, Deadline, Endpoint, Ends, FlowSizes, Offer, PacketKind, Phase, Reliable, Server, Traffic, Transport,
-    Workload,
+    Arrivals, Endpoint, Ends, FlowSizes, PacketKind, Phase, Reliable, Scenario, Server, Traffic, Transport, Workload,
 };
 use wayleave_schemes::duplicates::Filter;
-use wayleave_topology::{NodeId, Route};
-use wayleave_units::Bytes;
+use wayleave_schemes::services::Services;
+use wayleave_topology::NodeId;
+use wayleave_units::{Bytes, Time};
 
+use super::table::{Process, Processes};
+use super::traffic::{Counting, TrafficSpec};
 use crate::calls::Calls;
 use crate::clock::{self, Instant};
 use crate::connections::Connections;
-use crate::copies::CopyWay;
+use crate::copies::{Copies, CopyWay};
+use crate::edge::Edges;
 use crate::ends::Pairs;
-use crate::engine::Engine;
-use crate::fabric::Step;
-use crate::flows::Purpose;
-use crate::link::Target;
+use crate::fabric::{Direction, Fabric, Step};
 use crate::packet::Kind;
-use crate::processes::Process;
 use crate::random;
 use crate::schedule::Schedule;
 use crate::sources::{Source, Way};
-use crate::supply::Supply;
+use crate::tally::Tally;
 use crate::transport::NEVER;
 
 /// Flows of more pairs than this are counted together.
@@ -35,89 +34,67 @@ const MAX_COUNTED_PAIRS: usize = 4096;
 /// The purposes of the random numbers of deadlines; those of traffic are below, with those of the edges between them.
 const DEADLINES: u64 = 1 << 41;
 
-/// One kind of traffic, resolved.
-#[derive(Debug)]
-pub(crate) struct TrafficSpec {
-    pub(crate) name: String,
-    pub(crate) pairs: Pairs,
-    /// Closed loops.
-    pub(crate) calls: Option<Calls>,
-    /// Pairs with arrivals of their own, by number.
-    pub(crate) loops: Vec<(Endpoint, Endpoint)>,
-    /// How many flows of a pair go on at once, if that is limited.
-    pub(crate) connections: Option<Connections>,
-    pub(crate) queue: u8,
-    /// Its classes where it is sent and where it is received, if hosts share and it names services.
-    pub(crate) classes: (Option<u32>, Option<u32>),
-    pub(crate) stop: Instant,
-    /// When it is active, if not always. Arrivals of flows count the time of being active.
-    pub(crate) schedule: Option<Arc<Schedule>>,
-    /// What applications of flows write, if not everything at once.
-    pub(crate) offer: Option<Offer>,
-    pub(crate) sizes: Option<FlowSizes>,
-    pub(crate) deadline: Option<Deadline>,
-    /// For deadlines that are drawn: they change nothing else.
-    pub(crate) deadline_rng: ChaCha8Rng,
-    pub(crate) transport: Transport,
-    /// The only path, if it is fixed: its first step, the rest in the table of routes.
-    pub(crate) fixed: Option<(Step, u32)>,
-    /// Where copies go beside it, and what removes them.
-    pub(crate) copies: Option<(Vec<(Step, u32)>, Filter)>,
-    pub(crate) counting: Counting,
-    /// Of its own, so that no traffic changes what another one draws.
-    pub(crate) rng: ChaCha8Rng,
+/// Makes the processes of a scenario, and tells the other parts of a run what they have to know of them.
+pub(crate) struct Builder<'a> {
+    scenario: &'a Scenario,
+    seed: u64,
+    fabric: &'a mut Fabric,
+    edges: Option<&'a mut Edges>,
+    copies: &'a mut Copies,
+    tally: &'a mut Tally,
+    processes: Processes,
 }
 
-impl TrafficSpec {
-    /// For how long it has been active at a time.
-    fn active(&self, now: Instant) -> Instant {
-        self.schedule.as_ref().map_or(now, |schedule| schedule.active(now))
+impl<'a> Builder<'a> {
+    pub(crate) fn new(
+        (scenario, seed): (&'a Scenario, u64),
+        fabric: &'a mut Fabric,
+        edges: Option<&'a mut Edges>,
+        copies: &'a mut Copies,
+        tally: &'a mut Tally,
+    ) -> Self {
+        let processes = Processes::new(fabric.actors());
+        Self { scenario, seed, fabric, edges, copies, tally, processes }
     }
 
-    /// When it has been active for so long.
-    pub(crate) fn real(&self, active: Instant) -> Instant {
-        self.schedule.as_ref().map_or(active, |schedule| schedule.real(active))
+    /// All processes. The first one is that of the edges, if there are any: they know its number.
+    pub(crate) fn build(mut self) -> Processes {
+        let scenario = self.scenario;
+        if self.edges.is_some() {
+            self.processes.all.push(Process::Edges);
+        }
+        let class =
+            |vm: &wayleave_scenarios::Vm| vm.service.as_deref().map_or(Services::OTHER.0, |name| self.class_of(name));
+        self.processes.vm_classes = scenario.vms.iter().map(class).collect();
+        let lowest = scenario.lowest_queue();
+        for (index, traffic) in scenario.traffic.iter().enumerate() {
+            self.add_traffic(index as u32, traffic, &scenario.transport, lowest);
+        }
+        let outages = scenario.outages.iter().map(|&outage| Process::Outage(outage));
+        self.processes.all.extend(outages);
+        if scenario.warmup > Time::ZERO {
+            self.processes.all.push(Process::WarmedUp(clock::from_time(scenario.warmup)));
+        }
+        let measures = self.edges.as_deref().and_then(Edges::measures_guarantees);
+        self.processes.all.extend(measures.map(|interval| Process::Guarantees { next: interval, interval }));
+        self.processes
     }
 
-    /// When it is active, at a time or later.
-    pub(crate) fn next_on(&self, at: Instant) -> Instant {
-        self.schedule.as_ref().map_or(at, |schedule| schedule.next_on(at))
+    /// The class of a service; best effort where hosts do not share.
+    fn class_of(&self, service: &str) -> u32 {
+        self.edges.as_deref().map_or(Services::OTHER.0, |edges| edges.class_of(service))
     }
 
-    /// What the application of a flow that begins now writes, if not everything at once. Requests and answers are there
-    /// at once, and flows with an end do not pause.
-    pub(crate) fn supply(&self, purpose: &Purpose, now: Instant) -> Option<Supply> {
-        let pauses = self.schedule.is_some() && purpose.bytes == u64::MAX;
-        (self.offer.is_some() || pauses).then(|| Supply::new(self.offer, self.schedule.clone(), now))
-    }
-
-    /// What the next flow has from its arrival on; [`NEVER`] without a deadline.
-    pub(crate) fn draw_deadline(&mut self) -> Instant {
-        let Some(deadline) = &self.deadline else { return NEVER };
-        let unit = if deadline.is_drawn() { random::unit(&mut self.deadline_rng) } else { 0.0 };
-        clock::from_time(deadline.quantile(unit))
-    }
-}
-
-/// Where flows are counted.
-#[derive(Debug)]
-pub(crate) enum Counting {
-    /// Each pair for itself.
-    PerPair(HashMap<(Endpoint, Endpoint), u32>),
-    /// All together.
-    Together(Option<u32>),
-}
-
-impl Engine {
     /// `lowest` is the queue of traffic that names none.
-    pub(crate) fn add_traffic(&mut self, index: u32, traffic: &Traffic, usual: &Transport, lowest: u8) {
-        let mut rng = random::generator(self.spec.seed, 2 * u64::from(index));
+    fn add_traffic(&mut self, index: u32, traffic: &Traffic, usual: &Transport, lowest: u8) {
+        let mut rng = random::generator(self.seed, 2 * u64::from(index));
         let pairs = Pairs::new(&traffic.ends, &mut rng);
         let start = clock::from_time(traffic.start);
-        let stop = traffic.stop.map_or(self.end.saturating_add(1), clock::from_time);
-        let fixed = traffic.route.as_ref().map(|route| self.add_route(route));
+        let end = clock::from_time(self.scenario.duration);
+        let stop = traffic.stop.map_or(end.saturating_add(1), clock::from_time);
+        let fixed = traffic.route.as_ref().map(|route| self.fabric.add_route(route));
         let copies = traffic.copies.as_ref().map(|copies| {
-            let routes = copies.routes.iter().map(|route| self.add_route(route)).collect();
+            let routes = copies.routes.iter().map(|route| self.fabric.add_route(route)).collect();
             (routes, Filter::new(copies.window, copies.reset))
         });
         let mut spec = TrafficSpec {
@@ -129,7 +106,7 @@ impl Engine {
             queue: traffic.queue.unwrap_or(lowest),
             classes: {
                 let to_service = traffic.to_service.as_deref().or(traffic.service.as_deref());
-                let class = |service: Option<&str>| service.map(|service| self.class_of(Some(service)));
+                let class = |service: Option<&str>| service.map(|service| self.class_of(service));
                 (class(traffic.service.as_deref()), class(to_service))
             },
             stop,
@@ -137,12 +114,12 @@ impl Engine {
             offer: None,
             sizes: None,
             deadline: None,
-            deadline_rng: random::generator(self.spec.seed, DEADLINES + u64::from(index)),
+            deadline_rng: random::generator(self.seed, DEADLINES + u64::from(index)),
             transport: usual.clone(),
             fixed,
             copies,
             counting: Counting::Together(None),
-            rng: random::generator(self.spec.seed, (2 * u64::from(index)) + 1),
+            rng: random::generator(self.seed, (2 * u64::from(index)) + 1),
         };
         match &traffic.workload {
             Workload::Packets { kind, frame } => {
@@ -152,10 +129,10 @@ impl Engine {
             Workload::Flows(reliable) => self.add_flows(index, &mut spec, reliable, &traffic.ends, start, &mut rng),
             Workload::Listed { flows, transport } => {
                 spec.transport = transport.clone().unwrap_or(spec.transport);
-                self.processes.push(Process::Listed { traffic: index, flows: flows.clone(), next: 0 });
+                self.processes.all.push(Process::Listed { traffic: index, flows: flows.clone(), next: 0 });
             }
         }
-        self.spec.traffic.push(spec);
+        self.processes.traffic.push(spec);
     }
 
     #[allow(clippy::too_many_arguments, reason = "the parts of one traffic, which are taken apart only here")]
@@ -179,17 +156,8 @@ impl Engine {
         for ((way, _), phase) in ways.into_iter().zip(phases) {
             let start = spec.active(phase);
             let source = Source::new(way, kind, frame, start, stop, rng).switched(spec.schedule.clone());
-            self.processes.push(Process::Source { traffic: index, source, start });
+            self.processes.all.push(Process::Source { traffic: index, source, start });
         }
-    }
-
-    /// The classes of what goes from one endpoint to another: those of the services that its traffic names, otherwise
-    /// those of the endpoints.
-    pub(crate) fn classes_of(&self, spec: &TrafficSpec, from: Endpoint, to: Endpoint) -> (u32, u32) {
-        let of = |end: Endpoint| end.vm().and_then(|vm| self.spec.vm_classes.get(vm)).copied();
-        let usual = || self.class_of(None);
-        let at = |named: Option<u32>, end: Endpoint| named.or_else(|| of(end)).unwrap_or_else(usual);
-        (at(spec.classes.0, from), at(spec.classes.1, to))
     }
 
     /// The way of a source.
@@ -204,20 +172,20 @@ impl Engine {
         let (first, route, last_hop, paths) = match spec.fixed {
             Some((first, route)) => (first, route, Step::END, None),
             None => {
-                let (source, sink) =
-                    (self.spec.attachments[from.host.index()]?, self.spec.attachments[to.host.index()]?);
-                let set = self.router.paths(source.switch, sink.switch, spec.queue, &mut self.fabric.routes);
-                let path = random::below(rng, self.router.count(set).max(1));
-                let route = self.router.start(set, path)?;
-                let (first, last) = (Step::new(source.up.0, spec.queue), Step::new(sink.down.0, spec.queue));
-                (first, route, last, Some((set, path)))
+                let Direction { first, paths, last_hop } = self.fabric.direction(from.host, to.host, spec.queue)?;
+                let path = random::below(rng, self.fabric.path_count(paths).max(1));
+                let route = self.fabric.start(paths, path)?;
+                (first, route, last_hop, Some((paths, path)))
             }
         };
         let whole = self.open_packets(index, spec, (from, to));
         let is_tagged = spec.fixed.is_some();
         let way = Way { first, route, last_hop, flow: whole, is_tagged, paths, copies: None };
         let Some((routes, filter)) = &spec.copies else {
-            self.add_source(whole, (from, to), self.classes_of(spec, from, to), spec.queue);
+            let classes = spec.classes_between(from, to, &self.processes.vm_classes);
+            if let Some(edges) = self.edges.as_deref_mut() {
+                edges.add_source(whole, (from, to), classes, spec.queue);
+            }
             return Some(way);
         };
         let own = self.open_packets(index, spec, (from, to));
@@ -235,9 +203,7 @@ impl Engine {
     /// A place to count packets that nobody acknowledges.
     fn open_packets(&mut self, index: u32, spec: &TrafficSpec, ends: (Endpoint, Endpoint)) -> u32 {
         let flow = self.tally.open(index, Some(ends));
-        if let Some(recorder) = &mut self.fabric.recorder {
-            recorder.name(Kind::Datagram, flow, &spec.name, (ends.0.host, ends.1.host), 0);
-        }
+        self.fabric.name(Kind::Datagram, flow, &spec.name, (ends.0.host, ends.1.host), 0);
         flow
     }
 
@@ -258,35 +224,15 @@ impl Engine {
                 ways.iter().map(|_| start + (random::unit(rng) * period as f64) as Instant).collect()
             }
             Phase::Colliding => {
-                let times: Vec<Instant> = ways.iter().map(|(way, _)| self.transit(way, frame)).collect();
+                let size = u32::try_from(frame.get()).unwrap_or(u32::MAX);
+                let transit = |way: &Way| self.fabric.transit(way.first, way.route, way.last_hop, size);
+                let times: Vec<Instant> = ways.iter().map(|(way, _)| transit(way)).collect();
                 let latest = |to: NodeId| {
                     ways.iter().zip(&times).filter(|((_, other), _)| *other == to).map(|(_, &time)| time).max()
                 };
                 ways.iter().zip(&times).map(|((_, to), time)| start + latest(*to).unwrap_or(0) - time).collect()
             }
         }
-    }
-
-    /// How long the first frame takes to its last port, if nothing delays it.
-    fn transit(&self, way: &Way, frame: Bytes) -> Instant {
-        let size = u32::try_from(frame.get()).unwrap_or(u32::MAX);
-        let mut time = 0;
-        let mut step = way.first;
-        let mut at = way.route as usize;
-        while !self.is_last(step) {
-            let link = &self.fabric.links[step.link() as usize];
-            time += link.transmission(size, || self.fabric.speeds[step.link() as usize]) + link.latency;
-            step = match self.fabric.routes.get(at) {
-                Some(&next) if next != Step::END => next,
-                _ => way.last_hop,
-            };
-            at += 1;
-        }
-        time
-    }
-
-    fn is_last(&self, step: Step) -> bool {
-        step == Step::END || self.fabric.links[step.link() as usize].target() == Target::Host
     }
 
     fn add_flows(
@@ -346,27 +292,17 @@ impl Engine {
                 Process::Loops { traffic: index, due: BinaryHeap::from_iter(due), wakes_at: NEVER }
             }
         };
-        self.processes.push(process);
+        self.processes.all.push(process);
     }
 
     /// How many flows a second load the first links of all senders so much.
     fn flows_per_second(&self, spec: &TrafficSpec, load: f64) -> f64 {
         let rate_of = |host: &NodeId| {
-            let up = self.spec.attachments[host.index()].map(|attachment| attachment.up);
-            up.map_or(0.0, |up| self.spec.network.link(up).rate.bits_per_second() as f64)
+            let up = self.fabric.attachment(*host).map(|attachment| attachment.up);
+            up.map_or(0.0, |up| self.fabric.network().link(up).rate.bits_per_second() as f64)
         };
         let capacity: f64 = spec.pairs.senders().iter().map(rate_of).sum();
         let mean = spec.sizes.as_ref().map_or(1.0, FlowSizes::mean).max(1.0);
         load * capacity / (8.0 * mean)
-    }
-
-    /// A route with its own queues: its first step, and where the others stand.
-    fn add_route(&mut self, route: &Route) -> (Step, u32) {
-        let mut steps = route.hops.iter().map(|hop| Step::new(hop.link.0, hop.queue));
-        let first = steps.next().unwrap_or(Step::END);
-        let start = self.fabric.routes.len() as u32;
-        self.fabric.routes.extend(steps);
-        self.fabric.routes.push(Step::END);
-        (first, start)
     }
 }

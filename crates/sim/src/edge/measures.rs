@@ -1,0 +1,55 @@
+//! What guarantees missed, and what the outcome of a run says of the edges.
+
+use super::account::SharingOutcome;
+use super::edges::Edges;
+use super::pair::Pair;
+use crate::clock::Instant;
+use crate::flows::Flows;
+use crate::packet::{FRAMING, HEADERS};
+
+impl Edges {
+    /// The warm-up is over.
+    pub(crate) fn forget(&mut self) {
+        self.account.forget();
+    }
+
+    /// Whether it is measured what guarantees miss, and how often.
+    pub(crate) fn measures_guarantees(&self) -> Option<Instant> {
+        self.account.measures_guarantees()
+    }
+
+    /// An interval ends: what guarantees owed and missed in it.
+    pub(crate) fn measure_guarantees(&mut self, flows: &Flows, now: Instant) {
+        let waiting = self.waiting(flows);
+        self.account.measure_guarantees(&self.sharing.machine, &waiting, now);
+    }
+
+    /// What is wanted and not sent, per edge and class: on its way from there, and on its way to there. Bytes on the wire.
+    fn waiting(&self, flows: &Flows) -> Vec<[u64; 2]> {
+        let mut waiting = vec![[0_u64; 2]; self.is_here.len()];
+        let mut add = |pair: &Pair, bytes: u64| {
+            for (place, way) in [(pair.from_place, 0), (pair.to_place, 1)] {
+                let sum = &mut waiting[place as usize][way];
+                *sum = sum.saturating_add(bytes);
+            }
+        };
+        for flow in flows.iter().filter(|flow| flow.is_open()) {
+            if let Some(pair) = self.pairs.get(flow.pair as usize) {
+                add(pair, flow.sender.unsent(HEADERS + FRAMING));
+            }
+        }
+        for pair in &self.pairs {
+            add(pair, self.hosts[pair.sender as usize].stack.held(pair.outgoing.0));
+        }
+        waiting
+    }
+
+    /// How hosts shared, at the end.
+    pub(crate) fn outcome(mut self, flows: &Flows, end: Instant) -> SharingOutcome {
+        if self.measures_guarantees().is_some() {
+            self.measure_guarantees(flows, end);
+        }
+        self.count_open_tunnels();
+        self.account.outcome()
+    }
+}

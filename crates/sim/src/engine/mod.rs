@@ -1,0 +1,147 @@
+//! The engine: takes one event after the other until the time is over, and hands it to the part that it concerns.
+//!
+//! | part | what it owns |
+//! |---|---|
+//! | [`Fabric`] | links, ports, paths, packets, the event queue |
+//! | [`Interfaces`] | whose turn it is at the hosts' interfaces |
+//! | [`Flows`] | reliable flows, their places and alarms |
+//! | [`Processes`] | sources, arrivals of flows, requests, outages |
+//! | [`Copies`] | packets of sources that go over several routes |
+//! | [`Edges`] | what limits hosts that share: machines, stacks, pairs, messages, brokers |
+//! | [`Tally`] | what is counted of flows and traffic |
+//!
+//! A part does what concerns itself and those above it in this table; edges know flows. What goes on in others is done here,
+//! where the parts meet: a packet that was dropped concerns its flow and its pair, a pair that may go on sends segments
+//! of flows, a flow that is complete is followed by another.
+//!
+//! | file | what |
+//! |---|---|
+//! | `arrivals` | packets arrive at hosts, or are lost |
+//! | `sending` | flows send, and wait for their turn or an alarm |
+//! | `gate` | flows and packets pass the stack of their host, or wait there |
+//! | `wishes` | what machines and brokers want done, and what is due at the edges |
+//! | `deeds` | what happens of itself: packets, flows, requests, failures |
+//! | `outcome` | the end of a run |
+//!
+//! Actors are numbered without gaps: arrivals of all links, then services of all ports, then processes (sources,
+//! arrivals of flows, outages), then two alarms for each flow. The order matters where events fall on the same instant: packets arrive
+//! before ports choose.
+
+mod arrivals;
+mod deeds;
+mod gate;
+mod outcome;
+mod sending;
+mod wishes;
+
+use wayleave_scenarios::Scenario;
+
+use crate::clock::{self, Instant};
+use crate::copies::Copies;
+use crate::custom::Custom;
+use crate::edge::Edges;
+use crate::fabric::{Arrival, Fabric};
+use crate::flows::Flows;
+use crate::interfaces::Interfaces;
+use crate::outcome::Ending;
+use crate::processes::{Builder, Processes};
+use crate::tally::Tally;
+
+/// Events between two looks at whether somebody wants the run to end.
+const EVENTS_PER_LOOK: u64 = 1 << 16;
+
+/// A run under way.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    fabric: Fabric,
+    interfaces: Interfaces,
+    flows: Flows,
+    processes: Processes,
+    copies: Copies,
+    /// What limits hosts, if they share.
+    edges: Option<Edges>,
+    tally: Tally,
+    /// Events that were dealt with.
+    events: u64,
+    /// A flow could not be opened, because the event queue has no number for it.
+    has_too_many_flows: bool,
+    end: Instant,
+    now: Instant,
+}
+
+impl Engine {
+    /// A run of a scenario that was validated.
+    pub(crate) fn new(scenario: &Scenario, seed: u64, custom: &Custom<'_>) -> Self {
+        let mut fabric = Fabric::new(scenario, seed, custom);
+        // Theirs is the first process.
+        let mut edges = Edges::new(scenario, seed, custom, &fabric);
+        let mut copies = Copies::default();
+        let mut tally = Tally::new(scenario.traffic.len(), scenario.warmup, scenario.record.series);
+        let builder = Builder::new((scenario, seed), &mut fabric, edges.as_mut(), &mut copies, &mut tally);
+        let processes = builder.build();
+        if let Some(traffic) = Fabric::attacked(scenario) {
+            fabric.attack(tally.flows_of(traffic));
+        }
+        let mut engine = Self {
+            interfaces: Interfaces::new(scenario, fabric.links() as usize),
+            flows: Flows::new(scenario, seed, processes.next_actor()),
+            fabric,
+            processes,
+            copies,
+            edges,
+            tally,
+            events: 0,
+            has_too_many_flows: false,
+            end: clock::from_time(scenario.duration),
+            now: 0,
+        };
+        if let Some(edges) = &mut engine.edges {
+            edges.start(&mut engine.fabric);
+        }
+        engine.carry_out(0);
+        engine.processes.start(&mut engine.fabric);
+        engine
+    }
+
+    /// Runs to the end, or until `go_on`, which is told the time in ps now and then, says no.
+    pub(crate) fn run(&mut self, go_on: &mut dyn FnMut(Instant) -> bool) -> Ending {
+        let (links, services, processes) = (self.fabric.links(), self.fabric.actors(), self.processes.next_actor());
+        loop {
+            for _ in 0..EVENTS_PER_LOOK {
+                let Some((now, actor)) = self.fabric.next_event().filter(|&(at, _)| at <= self.end) else {
+                    self.now = self.end;
+                    return Ending::Complete;
+                };
+                self.now = now;
+                self.events += 1;
+                if actor < links {
+                    match self.fabric.arrive(actor, now) {
+                        Arrival::OnItsWay | Arrival::Nothing => {}
+                        Arrival::AtHost(id) => self.at_host(actor, id, now),
+                        Arrival::Dropped(dropped) => self.dropped(dropped),
+                    }
+                } else if actor < services {
+                    self.serve(actor - links, now);
+                } else if actor < processes {
+                    self.proceed((actor - services) as usize, now);
+                } else {
+                    self.wake(actor - processes, now);
+                }
+                if self.edges.as_ref().is_some_and(Edges::has_actions) {
+                    self.carry_out(now);
+                }
+            }
+            if self.has_too_many_flows {
+                return Ending::TooManyFlows;
+            }
+            if !go_on(self.now) {
+                return Ending::Stopped;
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn fabric(&mut self) -> &mut Fabric {
+        &mut self.fabric
+    }
+}

@@ -1,0 +1,56 @@
+//! The end of a run.
+
+use std::collections::HashSet;
+
+use super::Engine;
+use crate::clock;
+use crate::flows::RpcStep;
+use crate::outcome::{Ending, Outcome};
+
+impl Engine {
+    /// What the run found out.
+    pub(crate) fn outcome(mut self, name: &str, seed: u64, ending: Ending) -> Outcome {
+        let simulated = clock::to_time(self.now);
+        let counted = simulated.saturating_sub(self.tally.warmup());
+        self.note_unfinished();
+        let sharing = self.edges.take().map(|edges| edges.outcome(&self.flows, self.now));
+        let (queues, services) = (self.fabric.queue_outcomes(), self.fabric.service_outcomes());
+        let links = self.fabric.link_outcomes(counted, self.now);
+        let (traffic, flows) = self.tally.outcomes(self.processes.names());
+        Outcome {
+            name: name.to_owned(),
+            seed,
+            simulated,
+            counted,
+            ending,
+            hops: self.fabric.hops(),
+            events: self.events,
+            peak_packets: self.fabric.peak_packets(),
+            packet_memory: self.fabric.memory(),
+            traffic,
+            flows,
+            queues,
+            services,
+            links,
+            sharing,
+            recording: self.fabric.take_recording(self.now),
+        }
+    }
+
+    /// Flows that are still under way or wait for a connection, and requests that are not answered yet.
+    fn note_unfinished(&mut self) {
+        // A request may have several parts under way, and is unfinished once.
+        let mut requests = HashSet::new();
+        for flow in self.flows.iter().filter(|flow| flow.is_open()) {
+            let is_complete = flow.sender.segments() == Some(flow.receiver.expected());
+            let purpose = &flow.purpose;
+            let is_counted = !is_complete && purpose.bytes != u64::MAX && self.tally.counts(purpose.began);
+            if is_counted && (purpose.step == RpcStep::None || requests.insert((purpose.traffic, purpose.pair))) {
+                self.tally.unfinished(purpose, self.now);
+            }
+        }
+        for (traffic, flow) in self.processes.waiting() {
+            self.tally.waiting(traffic, &flow, self.now);
+        }
+    }
+}

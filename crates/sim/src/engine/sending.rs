@@ -1,0 +1,215 @@
+//! Flows send: at once if it is their turn at the interface of their host, otherwise later.
+
+use super::Engine;
+use crate::clock::Instant;
+use crate::edge::NO_PAIR;
+use crate::events::Actor;
+use crate::fabric::Step;
+use crate::flows::{FlowSlot, FlowState};
+use crate::interfaces::Item;
+use crate::link::Port;
+use crate::packet::{Flags, PacketId};
+use crate::trace::Event;
+
+impl Engine {
+    /// A flow sends what it may, or waits for its turn.
+    #[inline]
+    pub(super) fn pump(&mut self, slot: FlowSlot, now: Instant) {
+        let flow = &mut self.flows[slot];
+        if flow.sender.is_done() {
+            // Who stands in a list leaves it when it is his turn.
+            if !matches!(flow.state, FlowState::Ready | FlowState::Held) {
+                flow.state = FlowState::Done;
+            }
+            self.leave_if_over(slot);
+            return;
+        }
+        if flow.state == FlowState::Waiting && flow.is_tunnelled {
+            self.fill_tunnel(slot, now);
+        } else if flow.state == FlowState::Waiting {
+            let (number, class) = (flow.interface, flow.class);
+            while self.flows[slot].can_send(&self.fabric, now)
+                && (self.flows[slot].pair == NO_PAIR || self.admit(slot, now))
+            {
+                if !self.interfaces.has_turn(number, &self.fabric, now) {
+                    self.flows[slot].state = FlowState::Ready;
+                    self.join_interface(number, usize::from(class), slot);
+                    self.interfaces.schedule_turn(number, &mut self.fabric, now);
+                    break;
+                }
+                self.send(slot, now);
+                self.interfaces.has_sent(number, &self.fabric);
+            }
+        }
+        self.flows.set_alarm(slot, &mut self.fabric, now);
+    }
+
+    /// A flow stands in the list of its interface.
+    #[inline]
+    fn join_interface(&mut self, number: u32, queue: usize, slot: FlowSlot) {
+        let (edges, pair) = (&self.edges, self.flows[slot].pair);
+        let class = || edges.as_ref().map_or(0, |edges| edges.class_of_pair(pair));
+        self.interfaces.push(number, queue, slot, class);
+    }
+
+    /// Sends the next segment of a flow that can.
+    fn send(&mut self, slot: FlowSlot, now: Instant) {
+        let Some(id) = self.flows.segment(slot, &mut self.fabric, &mut self.tally, now) else { return };
+        let flow = &self.flows[slot];
+        let (first, pair) = (flow.forth.first, flow.pair);
+        let packet = self.fabric.packet(id);
+        let (size, path, is_again) = (packet.size, packet.path, packet.flags.has(Flags::AGAIN));
+        if pair != NO_PAIR
+            && let Some(edges) = &mut self.edges
+        {
+            if let Some(sent) = edges.spend(&mut self.flows[slot], size, path, now) {
+                self.fabric.carry_sent(id, sent);
+            }
+            self.copy_packet(pair, first, id, now);
+        }
+        let event = if is_again { Event::Retransmitted } else { Event::Sent };
+        self.fabric.note(event, (first.link(), first.queue()), id, now);
+        self.enter(first, id, now);
+    }
+
+    /// A packet comes to the interface of its host: to its port, or to the queue of its class where classes have weights
+    /// and others wait. Whether it found a place there.
+    pub(super) fn enter_interface(&mut self, first: Step, id: PacketId, now: Instant) -> bool {
+        let number = self.interfaces.of(first.link());
+        let is_fair = self.interfaces.is_fair(number);
+        if is_fair && !self.interfaces.has_turn(number, &self.fabric, now) {
+            let packet = self.fabric.packet(id);
+            let edges = self.edges.as_ref();
+            let (class, most) = edges.map_or((0, u64::MAX), |edges| edges.class_of_packet(packet, &self.flows));
+            let item = Item::Packet(id, first, packet.size);
+            let has_place = self.interfaces.push_packet(number, class, item, most);
+            if has_place {
+                self.interfaces.schedule_turn(number, &mut self.fabric, now);
+            }
+            return has_place;
+        }
+        self.enter(first, id, now);
+        if is_fair {
+            self.interfaces.has_sent(number, &self.fabric);
+        }
+        true
+    }
+
+    /// A port is free, or it is a flow's turn there.
+    pub(super) fn serve(&mut self, link: u32, now: Instant) {
+        let number = self.interfaces.of(link);
+        match self.fabric.port(link) {
+            Port::Fifo => {
+                if self.interfaces.begins_turn(number, now) {
+                    self.pull(number, 0, false, now);
+                }
+            }
+            Port::Queued(port) => {
+                let is_wanted = self.interfaces.is_wanted(number);
+                for class in 0..if is_wanted { self.interfaces.classes(number) } else { 0 } {
+                    let (is_empty, by_remaining) = self.fabric.queue_state(port, class as u8);
+                    if is_empty {
+                        self.pull(number, class, by_remaining, now);
+                    }
+                }
+                self.fabric.serve(link, now);
+            }
+        }
+        if self.interfaces.is_wanted(number) {
+            self.interfaces.schedule_turn(number, &mut self.fabric, now);
+        }
+    }
+
+    /// The next flow of a class that can send does so, and goes to the end of the line.
+    fn pull(&mut self, number: u32, class: usize, by_remaining: bool, now: Instant) {
+        while let Some(item) = self.interfaces.pop(number, class, by_remaining, &self.flows) {
+            let slot = match item {
+                Item::Flow(slot) => slot,
+                Item::Packet(id, first, _) => {
+                    self.enter(first, id, now);
+                    self.interfaces.has_sent(number, &self.fabric);
+                    return;
+                }
+            };
+            let is_able = self.flows[slot].can_send(&self.fabric, now);
+            if is_able {
+                self.send(slot, now);
+                self.interfaces.has_sent(number, &self.fabric);
+            }
+            let pair = self.flows[slot].pair;
+            if is_able && self.flows[slot].can_send(&self.fabric, now) && (pair == NO_PAIR || self.admit(slot, now)) {
+                self.join_interface(number, class, slot);
+            } else {
+                self.leave_interface(slot, now);
+            }
+            if is_able {
+                return;
+            }
+        }
+    }
+
+    /// A flow that has no more to send now stands in the list of its interface no longer.
+    #[inline]
+    fn leave_interface(&mut self, slot: FlowSlot, now: Instant) {
+        let flow = &self.flows[slot];
+        if flow.state == FlowState::Held {
+            self.flows.set_alarm(slot, &mut self.fabric, now);
+            return;
+        }
+        if flow.pair != NO_PAIR {
+            self.give_back(slot, now);
+        }
+        let flow = &mut self.flows[slot];
+        flow.state = FlowState::Waiting;
+        if flow.sender.is_done() {
+            flow.state = FlowState::Done;
+            self.leave_if_over(slot);
+        } else {
+            self.flows.set_alarm(slot, &mut self.fabric, now);
+        }
+    }
+
+    /// An alarm rings, in vain if it was set again for an earlier time, or if the flow is gone.
+    pub(super) fn wake(&mut self, actor: Actor, now: Instant) {
+        let slot = actor / 2;
+        if actor.is_multiple_of(2) { self.on_slow_alarm(slot, now) } else { self.on_quick_alarm(slot, now) }
+    }
+
+    fn on_slow_alarm(&mut self, slot: FlowSlot, now: Instant) {
+        if !self.flows.slow_alarm_rings(slot, now) {
+            return;
+        }
+        let flow = &mut self.flows[slot];
+        if flow.sender.on_timer(now) {
+            self.tally.timed_out(flow.stat);
+            let pair = flow.pair;
+            if self.edges.as_mut().is_some_and(|edges| edges.forget_in_flight(pair)) {
+                self.run_pair(pair, now);
+            }
+        }
+        self.pump(slot, now);
+        self.flows.set_alarm(slot, &mut self.fabric, now);
+    }
+
+    #[inline]
+    fn on_quick_alarm(&mut self, slot: FlowSlot, now: Instant) {
+        if !self.flows.quick_alarm_rings(slot, now) {
+            return;
+        }
+        let flow = &mut self.flows[slot];
+        if flow.supply.is_some()
+            && let Some(is_on) = flow.feed(now)
+            && let Some(edges) = &mut self.edges
+        {
+            edges.pause(flow.pair, !is_on, now);
+        }
+        if let Some(up) = self.flows.release_late(slot, now) {
+            self.hand_up(up, slot, now);
+        }
+        if self.flows[slot].state == FlowState::Done {
+            self.flows.set_alarm(slot, &mut self.fabric, now);
+            return;
+        }
+        self.pump(slot, now);
+    }
+}

@@ -1,0 +1,146 @@
+//! Packets and events, as those see them who send and receive.
+
+use std::sync::Arc;
+
+use wayleave_topology::{Network, NodeId};
+
+use super::Fabric;
+use crate::clock::Instant;
+use crate::events::Actor;
+use crate::link::Port;
+use crate::packet::{Kind, Packet, PacketId};
+use crate::recorder::Recording;
+use crate::router::Attachment;
+use crate::telemetry::TelemetryArena;
+
+impl Fabric {
+    #[inline]
+    pub(crate) fn packet(&self, id: PacketId) -> &Packet {
+        self.arena.get(id)
+    }
+
+    #[inline]
+    pub(crate) fn packet_mut(&mut self, id: PacketId) -> &mut Packet {
+        self.arena.get_mut(id)
+    }
+
+    /// A packet is made; [`Fabric::enter`] sends it.
+    #[inline]
+    pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
+        self.arena.insert(packet)
+    }
+
+    /// A packet without telemetry has done its work.
+    #[inline]
+    pub(crate) fn remove(&mut self, id: PacketId) {
+        self.arena.remove(id);
+    }
+
+    /// A packet has done its work, and so has its telemetry.
+    #[inline]
+    pub(crate) fn forget_packet(&mut self, id: PacketId) {
+        let stack = self.arena.get(id).extra.telemetry();
+        self.telemetry.close(stack);
+        self.arena.remove(id);
+    }
+
+    #[inline]
+    pub(crate) fn telemetry(&self) -> &TelemetryArena {
+        &self.telemetry
+    }
+
+    #[inline]
+    pub(crate) fn telemetry_mut(&mut self) -> &mut TelemetryArena {
+        &mut self.telemetry
+    }
+
+    /// A packet brings back with its answer what its pair had sent.
+    pub(crate) fn carry_sent(&mut self, id: PacketId, sent: u64) {
+        let mut stack = self.arena.get(id).extra.telemetry();
+        if stack == 0 {
+            stack = self.telemetry.open();
+            self.arena.get_mut(id).extra.set_telemetry(stack);
+        }
+        self.telemetry.set_sent(stack, sent);
+    }
+
+    /// The next event, with its time.
+    #[inline]
+    pub(crate) fn next_event(&mut self) -> Option<(Instant, Actor)> {
+        self.events.take()
+    }
+
+    /// Puts an event of an actor that is not of the fabric.
+    #[inline]
+    pub(crate) fn schedule(&mut self, at: Instant, actor: Actor) {
+        self.events.put(at, actor);
+    }
+
+    /// Puts the event of the next turn at a port, first come, first served.
+    #[inline]
+    pub(crate) fn schedule_turn(&mut self, link: u32, at: Instant) {
+        self.events.put(at, self.service_actor(link));
+    }
+
+    /// How many actors there are in the fabric: those of others have higher numbers. The arrivals of all links are the
+    /// first half, the services of all ports the second.
+    pub(crate) fn actors(&self) -> Actor {
+        2 * self.links.len() as Actor
+    }
+
+    /// How many links there are, those that stand for services among them.
+    pub(crate) fn links(&self) -> u32 {
+        self.links.len() as u32
+    }
+
+    #[inline]
+    pub(crate) fn port(&self, link: u32) -> Port {
+        self.links[link as usize].port()
+    }
+
+    /// When a link is free for the next packet.
+    #[inline]
+    pub(crate) fn free_at(&self, link: u32) -> Instant {
+        self.links[link as usize].free_at
+    }
+
+    /// Whether a queued port would send a packet at once.
+    #[inline]
+    pub(crate) fn is_idle(&self, link: u32, port: u32, now: Instant) -> bool {
+        let port = &self.ports[port as usize];
+        self.links[link as usize].free_at <= now && port.is_empty() && !port.is_scheduled
+    }
+
+    /// Whether nothing waits in a queue of a queued port, and whether that sends what has least left first.
+    #[inline]
+    pub(crate) fn queue_state(&self, port: u32, class: u8) -> (bool, bool) {
+        let port = &self.ports[port as usize];
+        (port.is_queue_empty(class), port.is_by_remaining())
+    }
+
+    /// The bytes of the largest packet that there can be.
+    pub(crate) fn largest(&self) -> u32 {
+        self.largest
+    }
+
+    pub(crate) fn network(&self) -> &Arc<Network> {
+        &self.network
+    }
+
+    /// Where a host is attached, if it is.
+    pub(crate) fn attachment(&self, host: NodeId) -> Option<Attachment> {
+        self.attachments[host.index()]
+    }
+
+    /// For the trace, if there is one: what packets with this number are.
+    pub(crate) fn name(&mut self, kind: Kind, number: u32, traffic: &str, ends: (NodeId, NodeId), segment: u32) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.name(kind, number, traffic, ends, segment);
+        }
+    }
+
+    /// The trace, if there is one; nothing is recorded any more.
+    pub(crate) fn take_recording(&mut self, end: Instant) -> Option<Recording> {
+        self.recorder.take().map(|recorder| recorder.finish(end))
+    }
+}

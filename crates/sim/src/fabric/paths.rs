@@ -1,0 +1,201 @@
+//! The paths between hosts, and how long packets take there if nothing delays them.
+
+use wayleave_topology::{LinkId, NodeId, Route};
+
+use super::{Fabric, Step};
+use crate::clock::{self, Instant};
+use crate::link::Target;
+use crate::packet::{ACKNOWLEDGEMENT, FRAMING, HEADERS, PacketId};
+use crate::router::{Attachment, PathSetId};
+
+/// The way of packets from one host to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Direction {
+    pub(crate) first: Step,
+    pub(crate) paths: PathSetId,
+    pub(crate) last_hop: Step,
+}
+
+impl Fabric {
+    /// How many paths a set has: none if nothing joins its ends now.
+    #[inline]
+    pub(crate) fn path_count(&self, set: PathSetId) -> u32 {
+        self.router.count(set)
+    }
+
+    /// Where a path begins in the table of routes.
+    #[inline]
+    pub(crate) fn start(&self, set: PathSetId, path: u32) -> Option<u32> {
+        self.router.start(set, path)
+    }
+
+    /// Whether everybody takes a link to work.
+    pub(crate) fn is_up(&self, link: LinkId) -> bool {
+        self.router.is_up(link)
+    }
+
+    /// Paths avoid a link from now on, or use it; after [`Fabric::refresh_paths`].
+    pub(crate) fn set_link(&mut self, link: LinkId, is_up: bool) {
+        self.router.set_link(link, is_up);
+    }
+
+    /// After changes: all paths are found again.
+    pub(crate) fn refresh_paths(&mut self) {
+        self.router.refresh(&mut self.routes);
+    }
+
+    /// A route with its own queues: its first step, and where the others stand.
+    pub(crate) fn add_route(&mut self, route: &Route) -> (Step, u32) {
+        let mut steps = route.hops.iter().map(|hop| Step::new(hop.link.0, hop.queue));
+        let first = steps.next().unwrap_or(Step::END);
+        let start = self.routes.len() as u32;
+        self.routes.extend(steps);
+        self.routes.push(Step::END);
+        (first, start)
+    }
+
+    /// The way along one route that never changes.
+    pub(crate) fn fixed(&mut self, (first, route): (Step, u32)) -> Direction {
+        Direction { first, paths: self.router.fixed(route), last_hop: Step::END }
+    }
+
+    /// The way of packets from one host to another in a queue; `None` if one of them has no switch.
+    pub(crate) fn direction(&mut self, from: NodeId, to: NodeId, queue: u8) -> Option<Direction> {
+        let (source, sink) = (self.attachment(from)?, self.attachment(to)?);
+        Some(self.between(source, sink, queue))
+    }
+
+    fn between(&mut self, source: Attachment, sink: Attachment, queue: u8) -> Direction {
+        Direction {
+            first: Step::new(source.up.0, queue),
+            paths: self.router.paths(source.switch, sink.switch, queue, &mut self.routes),
+            last_hop: Step::new(sink.down.0, queue),
+        }
+    }
+
+    /// The way of packets from a switch to a host, in a queue: its first step, where the others stand, and the last one.
+    pub(crate) fn way_from_switch(&mut self, at: NodeId, to: NodeId, queue: u8) -> Option<(Step, u32, Step)> {
+        let home = self.attachment(to)?;
+        let paths = self.router.paths(at, home.switch, queue, &mut self.routes);
+        let route = self.router.start(paths, 0)?;
+        let last_hop = Step::new(home.down.0, queue);
+        let first = match self.routes[route as usize] {
+            Step::END => last_hop,
+            step => step,
+        };
+        Some((first, route, last_hop))
+    }
+
+    /// The switch at whose port a packet is; `None` at a host.
+    pub(crate) fn switch_of_packet(&self, id: PacketId) -> Option<NodeId> {
+        let packet = self.arena.get(id);
+        if packet.hop == u8::MAX {
+            return None;
+        }
+        let step = match self.routes[packet.route as usize + usize::from(packet.hop)] {
+            Step::END => Step::from_bits(packet.last_hop),
+            step => step,
+        };
+        Some(self.network.link(LinkId(step.link())).from)
+    }
+
+    /// Links between switches of a route.
+    pub(crate) fn hops_of(&self, route: u32) -> u32 {
+        self.routes[route as usize..].iter().take_while(|&&step| step != Step::END).count() as u32
+    }
+
+    /// The links of one path.
+    pub(crate) fn links_along(&self, direction: &Direction, path: u32) -> Vec<u32> {
+        let mut links = Vec::new();
+        let mut step = direction.first;
+        let mut at = self.router.start(direction.paths, path).unwrap_or(u32::MAX) as usize;
+        while let Some(link) = self.links.get(step.link() as usize) {
+            links.push(step.link());
+            match link.target() {
+                Target::Host => break,
+                Target::Switch | Target::Jitter(_) => {}
+                Target::Service(service) => links.push(service),
+            }
+            step = match self.routes.get(at) {
+                Some(&next) if next != Step::END => next,
+                _ => direction.last_hop,
+            };
+            at += 1;
+        }
+        links
+    }
+
+    /// How many paths there are from one host to another in queue 0, and how long a full frame and a small answer take on the
+    /// first ones, if nothing delays them.
+    pub(crate) fn way_between(&mut self, from: NodeId, to: NodeId) -> (u32, Instant) {
+        let (Some(source), Some(sink)) = (self.attachment(from), self.attachment(to)) else { return (1, 0) };
+        let (forth, back) = (self.between(source, sink, 0), self.between(sink, source, 0));
+        let mtu = self.network.link(source.up).mtu.get();
+        let frame = u32::try_from(mtu).unwrap_or(u32::MAX).saturating_add(FRAMING);
+        (self.path_count(forth.paths).max(1), self.duration(&forth, frame) + self.duration(&back, ACKNOWLEDGEMENT))
+    }
+
+    /// How long a segment of this payload and its acknowledgement take, if nothing delays them.
+    pub(crate) fn round_trip(&self, forth: &Direction, back: &Direction, payload: u32) -> Instant {
+        self.duration(forth, payload + HEADERS + FRAMING) + self.duration(back, ACKNOWLEDGEMENT)
+    }
+
+    /// How long a packet takes on the first path.
+    fn duration(&self, direction: &Direction, bytes: u32) -> Instant {
+        let one = |link: u32| self.links[link as usize].latency + self.transmission(link, bytes);
+        self.links_along(direction, 0).into_iter().map(one).sum()
+    }
+
+    #[inline]
+    fn transmission(&self, link: u32, bytes: u32) -> Instant {
+        self.links[link as usize].transmission(bytes, || self.speeds[link as usize])
+    }
+
+    /// How long so much payload takes in segments of this size, if nothing delays them: the last packet leaves the
+    /// slowest link when all have passed there.
+    pub(crate) fn alone(&self, forth: &Direction, segment: u32, bytes: u64) -> Instant {
+        let count = bytes.div_ceil(u64::from(segment)).max(1);
+        let last = (bytes - (count - 1) * u64::from(segment)) as u32 + HEADERS + FRAMING;
+        let first = if count > 1 { segment + HEADERS + FRAMING } else { last };
+        let links = self.links_along(forth, 0);
+        let latencies: Instant = links.iter().map(|&number| self.links[number as usize].latency).sum();
+        let mut ahead = 0;
+        let mut behind: Instant = links.iter().map(|&number| self.transmission(number, last)).sum();
+        let mut longest = 0;
+        for &number in &links {
+            behind -= self.transmission(number, last);
+            let passing =
+                (count - 1).saturating_mul(self.transmission(number, first)) + self.transmission(number, last);
+            longest = longest.max(ahead + passing + behind);
+            ahead += self.transmission(number, first);
+        }
+        latencies + longest
+    }
+
+    /// How long so much payload takes on the last link of a way, in segments of this size.
+    pub(crate) fn last_transfer(&self, forth: &Direction, segment: u32, bytes: u64) -> Instant {
+        let Some(&last) = self.links_along(forth, 0).last() else { return 0 };
+        let wire = bytes + bytes.div_ceil(u64::from(segment)).max(1) * u64::from(HEADERS + FRAMING);
+        clock::transmission(wire, self.rates[last as usize])
+    }
+
+    /// How long a frame takes along a route to its last port, if nothing delays it.
+    pub(crate) fn transit(&self, first: Step, route: u32, last_hop: Step, bytes: u32) -> Instant {
+        let mut time = 0;
+        let mut step = first;
+        let mut at = route as usize;
+        while !self.is_last(step) {
+            time += self.transmission(step.link(), bytes) + self.links[step.link() as usize].latency;
+            step = match self.routes.get(at) {
+                Some(&next) if next != Step::END => next,
+                _ => last_hop,
+            };
+            at += 1;
+        }
+        time
+    }
+
+    fn is_last(&self, step: Step) -> bool {
+        step == Step::END || self.links[step.link() as usize].target() == Target::Host
+    }
+}

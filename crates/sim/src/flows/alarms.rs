@@ -1,0 +1,49 @@
+//! Alarms of flows: time-outs, pacing, reordering buffers.
+
+use super::flow::{FlowSlot, FlowState};
+use super::table::Flows;
+use crate::clock::Instant;
+use crate::events::HORIZON;
+use crate::fabric::Fabric;
+use crate::transport::NEVER;
+
+impl Flows {
+    /// Sets both alarms of a flow: the slow one for its time-out, which mostly moves on before it rings, and the quick
+    /// one for its pace and its reordering buffer. One for both would fill the event queue with time-outs.
+    #[inline]
+    pub(crate) fn set_alarm(&mut self, slot: FlowSlot, fabric: &mut Fabric, now: Instant) {
+        let actor = self.actor(slot);
+        let flow = &mut self[slot];
+        let (slow, quick) = (flow.sender.timeout_at(), flow.quick_alarm(now));
+        if slow != NEVER && slow < flow.slow_at {
+            flow.slow_at = slow.min(now + HORIZON / 2);
+            fabric.schedule(flow.slow_at, actor);
+        }
+        if quick < flow.quick_at {
+            flow.quick_at = quick.clamp(now, now + HORIZON / 2);
+            fabric.schedule(flow.quick_at, actor + 1);
+        }
+    }
+
+    /// The slow alarm of a flow rings: whether there is something to do. Not if it was set again for another time, and not if the
+    /// flow is over.
+    pub(crate) fn slow_alarm_rings(&mut self, slot: FlowSlot, now: Instant) -> bool {
+        let flow = &mut self[slot];
+        if flow.slow_at != now {
+            return false;
+        }
+        flow.slow_at = NEVER;
+        !matches!(flow.state, FlowState::Done | FlowState::Gone)
+    }
+
+    /// The same of its quick alarm. A flow that is done still has a reordering buffer.
+    #[inline]
+    pub(crate) fn quick_alarm_rings(&mut self, slot: FlowSlot, now: Instant) -> bool {
+        let flow = &mut self[slot];
+        if flow.quick_at != now || flow.state == FlowState::Gone {
+            return false;
+        }
+        flow.quick_at = NEVER;
+        true
+    }
+}

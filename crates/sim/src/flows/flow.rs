@@ -1,0 +1,260 @@
+//! One flow, both ends of it.
+
+use wayleave_roles::{Departure, IntHop, Path, PathIndex, PathReport, RouteFacts};
+use wayleave_schemes::presto::Reorder;
+use wayleave_schemes::transports::AnyPath;
+
+use super::purpose::Purpose;
+use crate::clock::{self, Instant};
+use crate::edge::PairSlot;
+use crate::fabric::{Direction, Fabric};
+use crate::packet::{ACKNOWLEDGEMENT, Block, Extra, FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
+use crate::supply::Supply;
+use crate::transport::{NEVER, Receiver, Sender};
+
+/// A flow's place; used again when the flow is over and none of its packets is left.
+pub(crate) type FlowSlot = u32;
+
+/// One flow, both ends of it.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    pub(crate) path: AnyPath,
+    /// The receiver's reordering buffer, where packets of one flow take several paths in turn.
+    pub(crate) reorder: Option<Box<Reorder<PacketId>>>,
+    pub(crate) forth: Direction,
+    pub(crate) back: Direction,
+    /// Which interface sends for it, and in which class.
+    pub(crate) interface: u32,
+    pub(crate) class: u8,
+    pub(crate) state: FlowState,
+    /// The path of its acknowledgements, counted beyond their number.
+    pub(crate) back_path: u32,
+    /// When its alarms ring.
+    pub(crate) slow_at: Instant,
+    pub(crate) quick_at: Instant,
+    /// Packets of it on the way.
+    pub(crate) on_the_way: u32,
+    /// Index of its statistics.
+    pub(crate) stat: u32,
+    pub(crate) is_ecn_capable: bool,
+    pub(crate) wants_telemetry: bool,
+    /// Its segments go through the tunnel of its pair.
+    pub(crate) is_tunnelled: bool,
+    pub(crate) purpose: Purpose,
+    /// What its application writes, if not everything at once.
+    pub(crate) supply: Option<Box<Supply>>,
+    /// What limits it, or [`crate::edge::NO_PAIR`].
+    pub(crate) pair: PairSlot,
+    /// Its number among the flows of its pair.
+    pub(crate) local: u32,
+    /// Bytes on the wire for which it has tokens: one segment, or none.
+    pub(crate) granted: u32,
+    /// The path of the segment for which it has tokens, or [`OWN_PATH`].
+    pub(crate) granted_path: u16,
+}
+
+/// A flow chooses the path of its segment itself.
+pub(crate) const OWN_PATH: u16 = u16::MAX;
+
+/// What a flow waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FlowState {
+    /// Not in the interface's list.
+    Waiting,
+    /// In the list of those that can send.
+    Ready,
+    /// In a line of its host's stack, or held back by its tunnel.
+    Held,
+    /// Everything was acknowledged.
+    Done,
+    /// Its place is free.
+    Gone,
+}
+
+/// A segment that is to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) sequence: u32,
+    pub(crate) bytes: u32,
+    pub(crate) is_again: bool,
+    /// It is a probe with this payload, and not the segment.
+    pub(crate) is_partial: bool,
+}
+
+impl Flow {
+    /// Bytes on the wire of its next segment, or more.
+    #[inline]
+    pub(crate) fn next_bytes(&self) -> u32 {
+        self.sender.next_bytes() + HEADERS + FRAMING
+    }
+
+    /// Whether it can send a segment, and there is a path for it.
+    #[inline]
+    pub(crate) fn can_send(&self, fabric: &Fabric, now: Instant) -> bool {
+        self.sender.can_send(now) && fabric.path_count(self.forth.paths) > 0
+    }
+
+    /// Whether more of it is to be sent.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.state, FlowState::Waiting | FlowState::Ready | FlowState::Held)
+    }
+
+    /// There are tokens for a segment of so many bytes, on this path or on one that it chooses.
+    pub(crate) fn grant(&mut self, bytes: u32, path: Option<PathIndex>) {
+        (self.granted, self.granted_path) = (bytes, path.map_or(OWN_PATH, |path| path.0 as u16));
+    }
+
+    /// It cannot send what it was granted: how many bytes that were, and their path if it is not its own.
+    pub(crate) fn return_grant(&mut self) -> (u32, Option<PathIndex>) {
+        let path = std::mem::replace(&mut self.granted_path, OWN_PATH);
+        let path = (path != OWN_PATH).then_some(PathIndex(u32::from(path)));
+        (std::mem::take(&mut self.granted), path)
+    }
+
+    /// Its sender is told what its application has written until now.
+    pub(crate) fn supply(&mut self, now: Instant) {
+        if let Some(supply) = &self.supply {
+            let available = supply.available(&self.sender, now);
+            self.sender.make_available(available);
+        }
+    }
+
+    /// Its application writes, or is switched on or off. Whether it is on, if it was switched.
+    #[cold]
+    pub(crate) fn feed(&mut self, now: Instant) -> Option<bool> {
+        let switched = self.supply.as_mut()?.switch(now);
+        self.supply(now);
+        switched
+    }
+
+    /// It hears of the route that its packets take from now on: the one that its pair uses, or the first of its paths, which
+    /// are all as long.
+    pub(crate) fn tell_route(&mut self, fabric: &Fabric, now: Instant) {
+        if !self.sender.hears_routes() {
+            return;
+        }
+        let path = match self.granted_path {
+            OWN_PATH => 0,
+            path => u32::from(path),
+        };
+        let facts = RouteFacts {
+            hops: fabric.links_along(&self.forth, path).len() as u32,
+            round_trip: clock::to_time(fabric.round_trip(&self.forth, &self.back, self.sender.segment())),
+        };
+        self.sender.set_route(now, facts);
+    }
+
+    /// How long it would take alone.
+    pub(crate) fn ideal(&self, fabric: &Fabric) -> Instant {
+        let (segment, bytes) = (self.sender.segment(), self.purpose.bytes);
+        let network = fabric.alone(&self.forth, segment, bytes);
+        self.supply.as_ref().map_or(network, |supply| {
+            // Nobody sends the last segment before it is written.
+            let segments = bytes.div_ceil(u64::from(segment)).max(1);
+            let last = bytes - (segments - 1) * u64::from(segment);
+            network.max(supply.lasts(bytes) + fabric.alone(&self.forth, segment, last))
+        })
+    }
+
+    /// How long its segments take on the last link of its way.
+    pub(crate) fn last_transfer(&self, fabric: &Fabric) -> Instant {
+        fabric.last_transfer(&self.forth, self.sender.segment(), self.purpose.bytes)
+    }
+
+    /// When it has to be looked at for its pace, its application or its reordering buffer.
+    #[inline]
+    pub(crate) fn quick_alarm(&self, now: Instant) -> Instant {
+        let mut at = NEVER;
+        if self.state == FlowState::Waiting && self.sender.wants_to_send() {
+            let next = self.sender.paced_until();
+            if next > now {
+                at = next;
+            }
+        }
+        if let Some(supply) = &self.supply {
+            at = at.min(supply.next_look(&self.sender, now));
+        }
+        match self.reorder.as_ref().and_then(|buffer| buffer.deadline()) {
+            Some(deadline) => at.min(clock::from_time(deadline)),
+            None => at,
+        }
+    }
+
+    /// Whatever chooses the flow's paths hears what an acknowledgement told of one.
+    #[inline]
+    pub(crate) fn report(&mut self, packet: &Packet, newly: u64, hops: &[IntHop], now: Instant) {
+        if self.path.hears_reports() {
+            self.path.on_report(clock::to_time(now), report(packet, newly, now));
+            if !hops.is_empty() {
+                self.path.on_telemetry(clock::to_time(now), u32::from(packet.path), hops);
+            }
+        }
+    }
+
+    /// The packet that carries a segment; `count` is how many paths there are, `route` gives the start of one.
+    #[inline]
+    pub(crate) fn packet(
+        &mut self,
+        slot: FlowSlot,
+        segment: Segment,
+        now: Instant,
+        count: u32,
+        route: impl FnOnce(u32) -> u32,
+    ) -> Packet {
+        let path = match count {
+            _ if self.granted_path != OWN_PATH => u32::from(std::mem::replace(&mut self.granted_path, OWN_PATH)),
+            0 | 1 => 0,
+            paths => self.path.choose(clock::to_time(now), Departure { bytes: segment.bytes, paths }),
+        };
+        let mut flags = Flags::default();
+        if self.is_ecn_capable {
+            flags = flags.with(Flags::ECN_CAPABLE);
+        }
+        if segment.is_again {
+            flags = flags.with(Flags::AGAIN);
+        }
+        if segment.is_partial {
+            flags = flags.with(Flags::PARTIAL);
+        }
+        Packet {
+            sent: now,
+            due: now,
+            flow: slot,
+            size: segment.bytes + HEADERS + FRAMING,
+            sequence: segment.sequence,
+            route: route(path),
+            // The first switch makes it zero.
+            last_hop: self.forth.last_hop.bits(),
+            hop: u8::MAX,
+            kind: Kind::Data,
+            flags,
+            path: path as u8,
+            extra: Extra::data(self.sender.urgency(), self.path.cell()),
+            ..Packet::default()
+        }
+    }
+}
+
+/// Makes the acknowledgement of a segment out of its packet.
+#[inline]
+pub(crate) fn answer(packet: &mut Packet, expected: u32, block: Block, back: Direction, route: u32) {
+    packet.kind = Kind::Ack;
+    packet.size = ACKNOWLEDGEMENT;
+    packet.route = route;
+    packet.hop = u8::MAX;
+    packet.last_hop = back.last_hop.bits();
+    packet.flags = packet.flags.only(Flags::MARKED.with(Flags::AGAIN).with(Flags::PARTIAL));
+    packet.extra = Extra::ack(expected, block, packet.extra.telemetry());
+}
+
+/// What an acknowledgement tells of its path.
+pub(crate) fn report(packet: &Packet, newly: u64, now: Instant) -> PathReport {
+    PathReport {
+        path: u32::from(packet.path),
+        bytes: newly,
+        marked: if packet.flags.has(Flags::MARKED) { newly } else { 0 },
+        round_trip: Some(clock::to_time(now - packet.sent)),
+    }
+}

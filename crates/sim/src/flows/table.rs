@@ -1,0 +1,204 @@
+//! All flows of a run.
+
+use std::ops::{Index, IndexMut, Range};
+
+use wayleave_scenarios::{Routing, Scenario};
+
+use super::flow::{Flow, FlowSlot, FlowState, OWN_PATH, Segment};
+use super::purpose::Purpose;
+use crate::clock::{self, Instant};
+use crate::edge::{NO_PAIR, PairSlot};
+use crate::events::{Actor, MAX_ACTORS};
+use crate::fabric::{Direction, Fabric};
+use crate::packet::{Flags, PacketId};
+use crate::supply::Supply;
+use crate::tally::Tally;
+use crate::transport::{NEVER, Next, Receiver, Sender};
+
+/// All flows.
+#[derive(Debug)]
+pub(crate) struct Flows {
+    all: Vec<Flow>,
+    /// Places of flows that are gone.
+    vacant: Vec<FlowSlot>,
+    /// Of the first place; every place has two actors.
+    first_actor: Actor,
+    /// Segments that a reordering buffer hands up; kept for its memory.
+    in_order: Vec<PacketId>,
+    routing: Routing,
+    seed: u64,
+    /// Whether segments collect telemetry.
+    telemetry: bool,
+}
+
+/// What a flow begins with.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// Which of all flows of the run; its random numbers follow from it.
+    pub(crate) number: u64,
+    pub(crate) sender: Sender,
+    pub(crate) supply: Option<Box<Supply>>,
+    pub(crate) forth: Direction,
+    pub(crate) back: Direction,
+    /// Which interface sends for it, with how many queues.
+    pub(crate) interface: (u32, usize),
+    pub(crate) stat: u32,
+    pub(crate) is_ecn_capable: bool,
+    pub(crate) is_tunnelled: bool,
+    pub(crate) purpose: Purpose,
+    pub(crate) pair: PairSlot,
+}
+
+impl Index<FlowSlot> for Flows {
+    type Output = Flow;
+
+    #[inline]
+    fn index(&self, slot: FlowSlot) -> &Flow {
+        &self.all[slot as usize]
+    }
+}
+
+impl IndexMut<FlowSlot> for Flows {
+    #[inline]
+    fn index_mut(&mut self, slot: FlowSlot) -> &mut Flow {
+        &mut self.all[slot as usize]
+    }
+}
+
+impl Flows {
+    /// None yet; their actors have the numbers from `first_actor` on.
+    pub(crate) fn new(scenario: &Scenario, seed: u64, first_actor: Actor) -> Self {
+        Self {
+            all: Vec::new(),
+            vacant: Vec::new(),
+            first_actor,
+            in_order: Vec::new(),
+            routing: scenario.routing.clone(),
+            seed,
+            telemetry: scenario.switches.telemetry,
+        }
+    }
+
+    /// Whether the event queue has no number for another one.
+    pub(crate) fn are_full(&self) -> bool {
+        self.vacant.is_empty() && self.actor(self.all.len() as FlowSlot) as usize + 1 >= MAX_ACTORS
+    }
+
+    /// A flow begins.
+    pub(crate) fn open(&mut self, start: Start, fabric: &Fabric, now: Instant) -> FlowSlot {
+        let Start { number, forth, back, pair, interface: (interface, classes), .. } = start;
+        let mut flow = Flow {
+            sender: start.sender,
+            receiver: Receiver::default(),
+            // Every flow has its own random numbers, so that none changes another's.
+            path: self.routing.path(self.seed.rotate_left(32) ^ number),
+            reorder: self.routing.has_cells().then(Box::default),
+            forth,
+            back,
+            interface,
+            class: forth.first.queue().min(classes as u8 - 1),
+            state: FlowState::Waiting,
+            back_path: ((number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32)
+                % fabric.path_count(back.paths).max(1),
+            slow_at: NEVER,
+            quick_at: NEVER,
+            on_the_way: 0,
+            stat: start.stat,
+            is_ecn_capable: start.is_ecn_capable || pair != NO_PAIR,
+            wants_telemetry: self.telemetry,
+            is_tunnelled: start.is_tunnelled,
+            purpose: start.purpose,
+            supply: start.supply,
+            pair,
+            local: 0,
+            granted: 0,
+            granted_path: OWN_PATH,
+        };
+        flow.supply(now);
+        let slot = self.vacant.pop().unwrap_or(self.all.len() as FlowSlot);
+        match self.all.get_mut(slot as usize) {
+            Some(place) => *place = flow,
+            None => self.all.push(flow),
+        }
+        slot
+    }
+
+    /// A flow whose last segment was acknowledged, and of which nothing is on the way, leaves its place to another. Whether it does.
+    pub(crate) fn leave_if_over(&mut self, slot: FlowSlot) -> bool {
+        let flow = &mut self.all[slot as usize];
+        if flow.state != FlowState::Done || flow.on_the_way != 0 {
+            return false;
+        }
+        flow.state = FlowState::Gone;
+        self.vacant.push(slot);
+        true
+    }
+
+    /// All places.
+    pub(crate) fn slots(&self) -> Range<FlowSlot> {
+        0..self.all.len() as FlowSlot
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Flow> {
+        self.all.iter()
+    }
+
+    /// The first of a flow's two actors, for its slow alarm; the next one is its quick alarm.
+    pub(super) fn actor(&self, slot: FlowSlot) -> Actor {
+        self.first_actor + 2 * slot
+    }
+
+    /// Makes the next segment of a flow that can send, which counts as sent.
+    #[inline]
+    pub(crate) fn segment(
+        &mut self,
+        slot: FlowSlot,
+        fabric: &mut Fabric,
+        tally: &mut Tally,
+        now: Instant,
+    ) -> Option<PacketId> {
+        let flow = &mut self.all[slot as usize];
+        let Next::Send { sequence, bytes, is_again, is_partial } = flow.sender.poll(now) else { return None };
+        let set = flow.forth.paths;
+        let segment = Segment { sequence, bytes, is_again, is_partial };
+        let count = fabric.path_count(set);
+        let mut packet = flow.packet(slot, segment, now, count, |path| fabric.start(set, path).unwrap_or(0));
+        if flow.wants_telemetry {
+            packet.extra.set_telemetry(fabric.telemetry_mut().open());
+            packet.flags = packet.flags.with(Flags::TELEMETRY);
+        }
+        flow.on_the_way += 1;
+        tally.sent(flow.stat, &packet);
+        Some(fabric.insert(packet))
+    }
+
+    /// A segment goes through the reordering buffer of its flow. What that hands up; [`Flows::keep`] keeps the list.
+    pub(crate) fn put_in_order(
+        &mut self,
+        slot: FlowSlot,
+        id: PacketId,
+        fabric: &Fabric,
+        now: Instant,
+    ) -> Vec<PacketId> {
+        let mut up = std::mem::take(&mut self.in_order);
+        let packet = fabric.packet(id);
+        if let Some(buffer) = &mut self.all[slot as usize].reorder {
+            let cell = packet.extra.flowcell();
+            buffer.on_packet(clock::to_time(now), packet.sequence, cell, id, |id| up.push(id));
+        }
+        up
+    }
+
+    /// What the reordering buffer of a flow, if it has one, hands up because it has waited for long enough.
+    pub(crate) fn release_late(&mut self, slot: FlowSlot, now: Instant) -> Option<Vec<PacketId>> {
+        let buffer = self.all[slot as usize].reorder.as_mut()?;
+        let mut up = std::mem::take(&mut self.in_order);
+        buffer.on_timer(clock::to_time(now), |id| up.push(id));
+        Some(up)
+    }
+
+    /// The memory of a list, for the next segments.
+    pub(crate) fn keep(&mut self, in_order: Vec<PacketId>) {
+        self.in_order = in_order;
+    }
+}

@@ -1,0 +1,267 @@
+//! The hosts' interfaces that send for flows, and whose turn it is there.
+//!
+//! Hosts pull: a segment is made when the interface can send it, so that a window that is larger than the network does
+//! not pile up in the host (as Linux limits what a socket may have below it). Flows of one class take turns; of all
+//! flows of a class one segment at a time is in the port.
+//! Acknowledgements and packets of sources are queued at the interface as they come.
+
+use std::collections::VecDeque;
+
+use wayleave_scenarios::Scenario;
+use wayleave_stack::FairQueues;
+use wayleave_topology::NodeKind;
+
+use crate::clock::Instant;
+use crate::events::HORIZON;
+use crate::fabric::{Fabric, Step};
+use crate::flows::{FlowSlot, Flows};
+use crate::link::Port;
+use crate::packet::PacketId;
+
+/// The interfaces of all hosts.
+#[derive(Debug)]
+pub(crate) struct Interfaces {
+    all: Vec<Interface>,
+    /// Per link that leaves a host: its interface, otherwise [`NO_INTERFACE`].
+    of_link: Vec<u32>,
+}
+
+/// A link that leaves no host.
+const NO_INTERFACE: u32 = u32::MAX;
+
+/// A host's interface: who wants to send through it.
+#[derive(Debug)]
+struct Interface {
+    link: u32,
+    /// Per queue of its port, those that can send.
+    ready: Vec<Ready>,
+    /// How many those are.
+    count: usize,
+    /// First come, first served: the next segment may come to the port then, when the one before has left it.
+    turn_at: Instant,
+    /// First come, first served: whether an event stands at the next turn.
+    is_scheduled: bool,
+}
+
+/// Who wants to send in one queue.
+#[derive(Debug)]
+enum Ready {
+    /// Flows, in turn.
+    Turns(VecDeque<FlowSlot>),
+    /// Flows and packets of classes with weights.
+    Fair(Box<FairQueues<Item>>),
+}
+
+/// What waits for an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    /// A flow, for one segment.
+    Flow(FlowSlot),
+    /// A packet, with its first step and its bytes on the wire.
+    Packet(PacketId, Step, u32),
+}
+
+impl Interfaces {
+    /// Those of the hosts of a scenario; there are so many links.
+    pub(crate) fn new(scenario: &Scenario, links: usize) -> Self {
+        let network = &scenario.network;
+        let mut of_link = vec![NO_INTERFACE; links];
+        let mut all = Vec::new();
+        for (id, link) in network.links() {
+            if network.node(link.from).kind == NodeKind::Host {
+                let classes = if scenario.hosts.discipline.has_one_queue() { 1 } else { network.queues(id).len() };
+                of_link[id.index()] = all.len() as u32;
+                all.push(Interface::new(id.0, classes));
+            }
+        }
+        Self { all, of_link }
+    }
+
+    /// The interface that sends on a link; a number that none has if that leaves a switch.
+    #[inline]
+    pub(crate) fn of(&self, link: u32) -> u32 {
+        self.of_link[link as usize]
+    }
+
+    /// How many queues an interface has.
+    pub(crate) fn classes(&self, number: u32) -> usize {
+        self.all[number as usize].classes()
+    }
+
+    /// Whether there is an interface, and somebody wants to send there.
+    #[inline]
+    pub(crate) fn is_wanted(&self, number: u32) -> bool {
+        self.all.get(number as usize).is_some_and(|interface| !interface.is_idle())
+    }
+
+    /// Whether packets wait for their turn like flows: classes have weights.
+    #[inline]
+    pub(crate) fn is_fair(&self, number: u32) -> bool {
+        self.all.get(number as usize).is_some_and(Interface::is_fair)
+    }
+
+    /// Whether somebody may send at once: nobody else wants to, and nothing of a flow is in the port.
+    #[inline]
+    pub(crate) fn has_turn(&self, number: u32, fabric: &Fabric, now: Instant) -> bool {
+        let interface = &self.all[number as usize];
+        interface.is_idle()
+            && match fabric.port(interface.link) {
+                Port::Fifo => interface.turn_at <= now,
+                Port::Queued(port) => fabric.is_idle(interface.link, port, now),
+            }
+    }
+
+    /// A segment was sent: the next one may come to the port when this one has left it.
+    #[inline]
+    pub(crate) fn has_sent(&mut self, number: u32, fabric: &Fabric) {
+        let interface = &mut self.all[number as usize];
+        interface.turn_at = fabric.free_at(interface.link);
+    }
+
+    /// First come, first served: the event of a turn has come. Whether it is one.
+    #[inline]
+    pub(crate) fn begins_turn(&mut self, number: u32, now: Instant) -> bool {
+        let interface = &mut self.all[number as usize];
+        interface.is_scheduled = false;
+        interface.turn_at <= now
+    }
+
+    /// Puts the event of the next turn.
+    pub(crate) fn schedule_turn(&mut self, number: u32, fabric: &mut Fabric, now: Instant) {
+        let interface = &mut self.all[number as usize];
+        let link = interface.link;
+        match fabric.port(link) {
+            Port::Fifo if !interface.is_scheduled => {
+                interface.is_scheduled = true;
+                // A port may have to send for longer than the event queue looks ahead.
+                fabric.schedule_turn(link, interface.turn_at.clamp(now, now + HORIZON / 2));
+            }
+            Port::Fifo => {}
+            Port::Queued(_) => fabric.schedule_service(link, now),
+        }
+    }
+
+    /// A flow waits for its turn. `class`: the one that its weight belongs to.
+    #[inline]
+    pub(crate) fn push(&mut self, number: u32, queue: usize, slot: FlowSlot, class: impl FnOnce() -> u32) {
+        self.all[number as usize].push(queue, slot, class);
+    }
+
+    /// A packet waits for the turn of its class, unless that holds more than `most` bytes then. Whether it does.
+    pub(crate) fn push_packet(&mut self, number: u32, class: u32, item: Item, most: u64) -> bool {
+        self.all[number as usize].push_packet(class, item, most)
+    }
+
+    /// What is next in a queue: of flows without weights the one that has least left, if that counts.
+    pub(crate) fn pop(&mut self, number: u32, queue: usize, by_remaining: bool, flows: &Flows) -> Option<Item> {
+        let rank = by_remaining.then_some(|slot: FlowSlot| flows[slot].sender.remaining());
+        self.all[number as usize].pop(queue, rank, |slot| flows[slot].next_bytes())
+    }
+
+    /// A class gets a weight at the interface of a link: from now on all classes take turns by their weights. `class_of`
+    /// says whose a flow is that waits already.
+    pub(crate) fn weigh(
+        &mut self,
+        link: u32,
+        (class, weight): (u32, u32),
+        largest: u32,
+        class_of: impl Fn(FlowSlot) -> u32,
+    ) {
+        if let Some(interface) = self.all.get_mut(self.of_link[link as usize] as usize) {
+            interface.weigh(class, weight, largest, class_of);
+        }
+    }
+}
+
+impl Interface {
+    fn new(link: u32, classes: usize) -> Self {
+        let turns = || Ready::Turns(VecDeque::new());
+        let ready = std::iter::repeat_with(turns).take(classes.max(1)).collect();
+        Self { link, ready, count: 0, turn_at: 0, is_scheduled: false }
+    }
+
+    /// Nobody can send.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How many queues it has.
+    fn classes(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Whether packets wait for their turn like flows: classes have weights.
+    #[inline]
+    fn is_fair(&self) -> bool {
+        matches!(self.ready[0], Ready::Fair(_))
+    }
+
+    /// A flow waits for its turn. `class`: the one that its weight belongs to.
+    fn push(&mut self, queue: usize, slot: FlowSlot, class: impl FnOnce() -> u32) {
+        match &mut self.ready[queue] {
+            Ready::Turns(turns) => turns.push_back(slot),
+            Ready::Fair(fair) => fair.push(class(), Item::Flow(slot)),
+        }
+        self.count += 1;
+    }
+
+    /// A packet waits for the turn of its class, unless that holds more than `most` bytes then. Whether it does.
+    fn push_packet(&mut self, class: u32, item: Item, most: u64) -> bool {
+        let Item::Packet(_, first, bytes) = item else { return false };
+        let queue = usize::from(first.queue()).min(self.ready.len() - 1);
+        let Ready::Fair(fair) = &mut self.ready[queue] else { return false };
+        let held: u64 = fair
+            .items(class)
+            .map(|item| if let Item::Packet(_, _, bytes) = item { u64::from(*bytes) } else { 0 })
+            .sum();
+        if held + u64::from(bytes) > most {
+            return false;
+        }
+        fair.push(class, item);
+        self.count += 1;
+        true
+    }
+
+    /// What is next in a queue; of flows without weights, with a rank, the one whose rank is least. `bytes` says what a
+    /// flow would send.
+    fn pop(
+        &mut self,
+        queue: usize,
+        rank: Option<impl Fn(FlowSlot) -> u64>,
+        bytes: impl Fn(FlowSlot) -> u32,
+    ) -> Option<Item> {
+        let item = match &mut self.ready[queue] {
+            Ready::Turns(turns) => {
+                let at = match rank {
+                    Some(rank) if turns.len() > 1 => (0..turns.len()).min_by_key(|&at| rank(turns[at]))?,
+                    _ => 0,
+                };
+                Item::Flow(turns.remove(at)?)
+            }
+            Ready::Fair(fair) => fair.pop(|item| match *item {
+                Item::Flow(flow) => bytes(flow),
+                Item::Packet(_, _, bytes) => bytes,
+            })?,
+        };
+        self.count -= 1;
+        Some(item)
+    }
+
+    /// A class gets a weight: from now on all classes take turns by their weights. `class_of` says whose a flow is that
+    /// waits already.
+    fn weigh(&mut self, class: u32, weight: u32, largest: u32, class_of: impl Fn(FlowSlot) -> u32) {
+        for ready in &mut self.ready {
+            if let Ready::Turns(turns) = ready {
+                let mut fair = FairQueues::new(largest);
+                for slot in turns.drain(..) {
+                    fair.push(class_of(slot), Item::Flow(slot));
+                }
+                *ready = Ready::Fair(Box::new(fair));
+            }
+            if let Ready::Fair(fair) = ready {
+                fair.set_weight(class, weight);
+            }
+        }
+    }
+}

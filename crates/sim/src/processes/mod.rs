@@ -1,0 +1,18 @@
+//! What happens of itself: packets of sources, flows that begin, links that fail.
+//!
+//! [`Processes`] says what happens at a time, a [`Deed`], and whoever drives it carries it out.
+//!
+//! | file | what |
+//! |---|---|
+//! | `table` | all processes, and what is due |
+//! | `begin` | flows and requests begin, and what follows when they are complete |
+//! | `traffic` | one kind of traffic |
+//! | `build` | from a scenario's traffic to sources and arrivals of flows |
+
+mod begin;
+mod build;
+mod table;
+mod traffic;
+
+pub(crate) use build::Builder;
+pub(crate) use table::{Deed, Emission, Opening, Processes, Wakes};
