@@ -1,4 +1,4 @@
-//! Alarms of flows: time-outs, pacing, reordering buffers; and flows that are over.
+//! Alarms of flows: time-outs, late segments, pacing, reordering buffers; and flows that are over.
 
 use crate::clock::{self, Instant};
 use crate::edge::NO_PAIR;
@@ -8,8 +8,8 @@ use crate::flows::{FlowSlot, FlowState};
 use crate::transport::NEVER;
 
 impl Engine {
-    /// Sets both alarms of a flow: the slow one for its time-out, which mostly moves on before it rings, and the quick
-    /// one for its pace and its reordering buffer. One for both would fill the event queue with time-outs.
+    /// Sets both alarms of a flow: the slow one for its time-outs, which mostly move on before it rings, and the quick
+    /// one for its pace, late segments and its reordering buffer. One for both would fill the event queue with time-outs.
     #[inline]
     pub(crate) fn set_alarm(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot as usize];
@@ -44,6 +44,15 @@ impl Engine {
         if matches!(flow.state, FlowState::Done | FlowState::Gone) {
             return;
         }
+        self.strike_timers(slot, now);
+        self.pump(slot, now);
+        self.set_alarm(slot, now);
+    }
+
+    /// The timers of a flow's sender that are due strike.
+    #[inline]
+    fn strike_timers(&mut self, slot: FlowSlot, now: Instant) {
+        let flow = &mut self.flows[slot as usize];
         if flow.sender.on_timer(now) {
             self.tally.timed_out(flow.stat);
             let pair = flow.pair;
@@ -51,8 +60,6 @@ impl Engine {
                 self.forget_in_flight(pair, now);
             }
         }
-        self.pump(slot, now);
-        self.set_alarm(slot, now);
     }
 
     #[inline]
@@ -75,6 +82,7 @@ impl Engine {
             self.set_alarm(slot, now);
             return;
         }
+        self.strike_timers(slot, now);
         self.pump(slot, now);
     }
 

@@ -287,10 +287,10 @@ pub(crate) struct Segment {
 }
 
 impl Flow {
-    /// When it has to be looked at for its pace, its application or its reordering buffer.
+    /// When it has to be looked at for its pace, its application, late segments or its reordering buffer.
     #[inline]
     pub(crate) fn quick_alarm(&self, now: Instant) -> Instant {
-        let mut at = NEVER;
+        let mut at = self.sender.judge_at();
         if self.state == FlowState::Waiting && self.sender.wants_to_send() {
             let next = self.sender.paced_until();
             if next > now {

@@ -54,6 +54,7 @@ impl Engine {
             initial_window: transport.initial_window,
             max_window: transport.max_window,
             min_timeout: transport.min_timeout,
+            first_timeout: transport.first_timeout,
             deadline: purpose
                 .deadline()
                 .map(|deadline| clock::to_time(purpose.began.saturating_add(deadline).saturating_sub(now))),
