@@ -44,8 +44,11 @@ impl Engine {
         if matches!(flow.state, FlowState::Done | FlowState::Gone) {
             return;
         }
-        self.strike_timers(slot, now);
-        self.pump(slot, now);
+        // Mostly it has moved on.
+        if flow.sender.timeout_at() <= now {
+            self.strike_timers(slot, now);
+            self.pump(slot, now);
+        }
         self.set_alarm(slot, now);
     }
 

@@ -291,11 +291,10 @@ impl Flow {
     #[inline]
     pub(crate) fn quick_alarm(&self, now: Instant) -> Instant {
         let mut at = self.sender.judge_at();
-        if self.state == FlowState::Waiting && self.sender.wants_to_send() {
-            let next = self.sender.paced_until();
-            if next > now {
-                at = next;
-            }
+        // Nearly always the pace is no matter: asked first.
+        let next = self.sender.paced_until();
+        if next > now && self.state == FlowState::Waiting && self.sender.wants_to_send() {
+            at = at.min(next);
         }
         if let Some(supply) = &self.supply {
             at = at.min(supply.next_look(&self.sender, now));

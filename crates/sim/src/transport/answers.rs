@@ -87,14 +87,19 @@ impl Sender {
     /// The first half of an acknowledgement: what it says about segments and losses. [`Self::conclude`] follows.
     #[inline]
     pub(crate) fn account_for(&mut self, now: Instant, answer: &Answer<'_>) -> Account {
-        let limit = if self.has_window() && !self.is_probing { Limit::Application } else { Limit::Window };
+        let limit = if self.has_window() && self.due != Due::Answer { Limit::Application } else { Limit::Window };
         let round_trip = now - answer.sent;
         self.timer.sample(round_trip);
         self.rack.sample(now, round_trip);
         self.prober.sample();
         if answer.is_partial {
-            self.is_probing = false;
-            self.timer.stop();
+            self.due = Due::Window;
+            // What was sent before it counts as lost, mostly; what leaves next starts the timer anew.
+            if self.flight.in_flight() == 0 {
+                self.timer.stop()
+            } else {
+                self.timer.restart(now)
+            }
             return Account { newly: 0, marked: 0, limit, round_trip };
         }
         let newly = match self.is_usual(answer) {
@@ -203,8 +208,8 @@ impl Sender {
         } else if has_advanced {
             self.timer.restart(now);
         }
-        if has_advanced || self.due == Due::Probe {
-            self.due = Due::Nothing;
+        if has_advanced && self.due == Due::First || self.due == Due::Probe {
+            self.due = Due::Window;
         }
         self.prober.cancel();
         if has_advanced && self.flight.in_flight() > 0 {
@@ -215,11 +220,16 @@ impl Sender {
     /// The probe time-out begins, unless losses are known or may be near: those are RACK's (RFC 8985, 7.2).
     #[inline]
     pub(super) fn schedule_probe(&mut self, now: Instant) {
+        // What an acknowledgement lets go leaves with it, mostly.
+        if self.prober.is_scheduled(now) {
+            return;
+        }
         let smoothed = self.timer.smoothed();
         let is_open = self.repair == Repair::None && (self.flight.is_in_order() || self.flight.arrived() == 0);
         if smoothed > 0 && is_open {
             let left = self.timer.at().saturating_sub(now);
-            self.prober.schedule(now + probe_timeout(smoothed, self.flight.in_flight(), MAX_ACK_DELAY, left));
+            let (in_flight, tick) = (self.flight.in_flight(), self.timer.granularity());
+            self.prober.schedule(now, probe_timeout(smoothed, in_flight, MAX_ACK_DELAY, tick, left));
         }
     }
 
@@ -273,7 +283,6 @@ impl Sender {
         self.flight.time_out(now, lost_after);
         self.repair = Repair::Timeout { until: self.flight.next() };
         self.shrank_at = now;
-        self.is_probing = false;
         self.control.on_loss(clock::to_time(now), Loss::Timeout { in_flight });
         self.prober.reset();
         self.judge_at = NEVER;

@@ -91,6 +91,11 @@ pub(crate) struct Judgement {
 }
 
 impl Flight {
+    /// With room for so many segments from the start.
+    pub(crate) fn new(room: u32) -> Self {
+        Self { segments: VecDeque::with_capacity(room as usize), ..Self::default() }
+    }
+
     /// The first segment that has not arrived (SND.UNA).
     #[inline]
     pub(crate) fn first(&self) -> u32 {
@@ -144,11 +149,15 @@ impl Flight {
     /// Everything before `expected` has arrived, and all is in order. The latest of the segments that this is news of.
     #[inline]
     pub(crate) fn advance_in_order(&mut self, expected: u32) -> Option<Transmission> {
-        let newly = expected.checked_sub(self.first + 1)? as usize;
-        let latest = self.segments.get(newly)?.sent();
-        self.segments.drain(..=newly);
+        let before = expected.checked_sub(self.first + 1)?;
+        if before > 0 {
+            // The answers of some were lost.
+            self.segments.get(before as usize)?;
+            self.segments.drain(..before as usize);
+        }
+        let latest = self.segments.pop_front()?.sent();
         self.first = expected;
-        self.in_flight -= newly as u32 + 1;
+        self.in_flight -= before + 1;
         Some((latest, expected - 1))
     }
 

@@ -7,8 +7,10 @@
 //! | 7.3: one probe at once, and one for each new sample of the round trip | `on_timeout`, `is_sent` |
 //! | 7.4.2: TLP_process_ack | `on_answer` |
 //!
-//! Deviation: no probe time-out before the first sample of the round trip. It could send nothing (7.3), and would put off
-//! the retransmission time-out; TCP has a sample of its handshake then.
+//! Deviations:
+//! - No probe time-out before the first sample of the round trip: it could send nothing (7.3), and would put off the
+//!   retransmission time-out; TCP has a sample of its handshake then.
+//! - None below two ticks of the clock (G of [`RetransmissionTimer`](super::timer::RetransmissionTimer)), as in Linux.
 
 use super::timer::NEVER;
 use crate::clock::{Instant, PS_PER_SECOND};
@@ -20,16 +22,26 @@ pub(crate) const MAX_ACK_DELAY: Instant = 0;
 /// The probe time-out before the first sample (RFC 8985, 7.2), in ps.
 const FIRST: Instant = PS_PER_SECOND;
 
-/// PTO: how long to wait for an acknowledgement before a probe. `smoothed`: SRTT, 0 before the first sample; `left`: until
-/// the retransmission time-out, which it never exceeds.
+/// PTO: how long to wait for an acknowledgement before a probe. `smoothed`: SRTT, 0 before the first sample;
+/// `granularity`: of the clock; `left`: until the retransmission time-out, which it never exceeds.
 #[inline]
-pub(crate) fn probe_timeout(smoothed: Instant, in_flight: u32, max_ack_delay: Instant, left: Instant) -> Instant {
+pub(crate) fn probe_timeout(
+    smoothed: Instant,
+    in_flight: u32,
+    max_ack_delay: Instant,
+    granularity: Instant,
+    left: Instant,
+) -> Instant {
     let timeout = match smoothed {
         0 => FIRST,
         _ => 2 * smoothed + if in_flight == 1 { max_ack_delay } else { 0 },
     };
-    timeout.min(left)
+    timeout.max(LEAST_TICKS * granularity).min(left)
 }
+
+/// No probe time-out is less than two ticks of the clock, as in Linux (`TCP_TIMEOUT_MIN`): with a tick of 1 ms, which is usual,
+/// two round trips of a datacenter are less than what one queue adds to the next.
+const LEAST_TICKS: Instant = 2;
 
 /// A probe whose effect is not known yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +79,8 @@ pub(crate) struct Feedback {
 pub(crate) struct Prober {
     /// When the probe time-out strikes.
     at: Instant,
+    /// Since when it runs.
+    since: Instant,
     pending: Pending,
     /// A round trip was measured since the latest probe.
     has_sample: bool,
@@ -74,7 +88,7 @@ pub(crate) struct Prober {
 
 impl Prober {
     pub(crate) fn new() -> Self {
-        Self { at: NEVER, pending: Pending::None, has_sample: false }
+        Self { at: NEVER, since: 0, pending: Pending::None, has_sample: false }
     }
 
     #[inline]
@@ -89,8 +103,14 @@ impl Prober {
     }
 
     #[inline]
-    pub(crate) fn schedule(&mut self, at: Instant) {
-        self.at = at;
+    pub(crate) fn schedule(&mut self, now: Instant, timeout: Instant) {
+        (self.at, self.since) = (now + timeout, now);
+    }
+
+    /// Whether it runs since then.
+    #[inline]
+    pub(crate) fn is_scheduled(&self, since: Instant) -> bool {
+        self.since == since && self.at != NEVER
     }
 
     #[inline]

@@ -14,6 +14,9 @@ use crate::clock::{self, Instant};
 /// Endless flows have this many segments.
 const ENDLESS: u32 = u32::MAX;
 
+/// Segments under way for which a flow has room from the start; more when they come.
+const MOST_ROOM: u32 = 64;
+
 /// What a sender has to do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
@@ -71,14 +74,17 @@ pub(super) enum Repair {
     },
 }
 
-/// What leaves whether or not the window is open.
+/// What leaves next, whatever the window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
-    Nothing,
+    /// What the window lets go.
+    Window,
     /// The first segment that is lost, after a time-out (RFC 6298, 5.4), or when a loss is found (RFC 6675, 5, step 4.3).
     First,
     /// A tail loss probe.
     Probe,
+    /// Nothing before the answer of a probe of less than a segment, or the time-out.
+    Answer,
 }
 
 /// One flow at its sender.
@@ -95,8 +101,6 @@ pub(crate) struct Sender {
     /// When the window last shrank for a loss.
     pub(super) shrank_at: Instant,
     pub(super) due: Due,
-    /// A probe of less than a segment is out: nothing else is sent before its answer, or the time-out.
-    pub(super) is_probing: bool,
     pub(super) segments: u32,
     /// Those that the application has written; all of them, mostly.
     available: u32,
@@ -122,15 +126,14 @@ impl Sender {
         let timeouts = [setup.min_timeout, setup.first_timeout].map(clock::from_time);
         Self {
             control,
-            flight: Flight::default(),
+            flight: Flight::new(segments.min(setup.initial_window).min(MOST_ROOM)),
             timer: RetransmissionTimer::new(timeouts[0], timeouts[1]),
             rack: Rack::new(),
             prober: Prober::new(),
             judge_at: NEVER,
             repair: Repair::None,
             shrank_at: 0,
-            due: Due::Nothing,
-            is_probing: false,
+            due: Due::Window,
             segments,
             available: segments,
             segment,
@@ -225,7 +228,11 @@ impl Sender {
 
     #[inline]
     fn may_send(&self) -> bool {
-        (self.has_window() || self.due != Due::Nothing) && !self.is_probing
+        match self.due {
+            Due::Window => self.has_window(),
+            Due::First | Due::Probe => true,
+            Due::Answer => false,
+        }
     }
 
     #[inline]
@@ -248,8 +255,8 @@ impl Sender {
         }
         let (sequence, is_again) = match self.take_due() {
             Due::Probe => self.tail_probe(now),
-            Due::Nothing if self.flight.is_in_order() => (self.flight.send(now), false),
-            Due::Nothing | Due::First => match self.flight.send_again(now) {
+            Due::Window if self.flight.is_in_order() => (self.flight.send(now), false),
+            Due::Window | Due::First | Due::Answer => match self.flight.send_again(now) {
                 Some(sequence) => (sequence, true),
                 None if self.flight.next() < self.available => (self.flight.send(now), false),
                 None => return Next::Wait,
@@ -272,7 +279,7 @@ impl Sender {
 
     #[inline]
     fn take_due(&mut self) -> Due {
-        std::mem::replace(&mut self.due, Due::Nothing)
+        std::mem::replace(&mut self.due, Due::Window)
     }
 
     /// A tail loss probe: new data if the receiver has room for it, or the last segment again (RFC 8985, 7.3).
@@ -291,7 +298,7 @@ impl Sender {
     /// section 4.3). The segment itself counts as not sent.
     #[cold]
     fn probe(&mut self, now: Instant, payload: u32) -> Next {
-        self.is_probing = true;
+        self.due = Due::Answer;
         self.timer.restart(now);
         self.control.on_send(clock::to_time(now), payload);
         Next::Send { sequence: self.flight.first(), bytes: payload, is_again: true, is_partial: true }

@@ -41,6 +41,8 @@ pub(crate) struct RetransmissionTimer {
     variation: Instant,
     least: Instant,
     first: Instant,
+    /// G.
+    granularity: Instant,
     /// How often it has struck in a row.
     backoff: u32,
 }
@@ -48,7 +50,7 @@ pub(crate) struct RetransmissionTimer {
 impl RetransmissionTimer {
     /// With its shortest time-out, and the one before the first sample.
     pub(crate) fn new(least: Instant, first: Instant) -> Self {
-        Self { at: NEVER, smoothed: 0, variation: 0, least, first, backoff: 0 }
+        Self { at: NEVER, smoothed: 0, variation: 0, least, first, granularity: (least / 10).min(COARSEST), backoff: 0 }
     }
 
     /// When it strikes; [`NEVER`] if it does not run.
@@ -61,6 +63,12 @@ impl RetransmissionTimer {
     #[inline]
     pub(crate) fn smoothed(&self) -> Instant {
         self.smoothed
+    }
+
+    /// G.
+    #[inline]
+    pub(crate) fn granularity(&self) -> Instant {
+        self.granularity
     }
 
     /// A round trip was measured.
@@ -77,15 +85,11 @@ impl RetransmissionTimer {
     /// RTO.
     #[inline]
     pub(crate) fn timeout(&self) -> Instant {
-        let base = if self.smoothed == 0 {
-            self.first
-        } else {
-            let granularity = (self.least / 10).min(COARSEST);
-            self.smoothed + granularity.max(4 * self.variation)
-        };
-        let base = base.max(self.least);
+        let base =
+            if self.smoothed == 0 { self.first } else { self.smoothed + self.granularity.max(4 * self.variation) };
+        let base = base.max(self.least).min(LONGEST);
         if self.backoff == 0 {
-            return base.min(LONGEST);
+            return base;
         }
         // Twenty doublings of a nanosecond are a millisecond, of 60 us more than a minute; more would overflow.
         base.checked_mul(1 << self.backoff.min(20)).map_or(LONGEST, |timeout| timeout.min(LONGEST))

@@ -19,7 +19,7 @@ enum Pattern {
     /// Each so-manieth transmission.
     Periodic(u64),
     /// With this probability.
-    Random(f64, ChaCha8Rng),
+    Random(f64, Box<ChaCha8Rng>),
 }
 
 struct Lossy {
@@ -31,7 +31,7 @@ impl Fate for Lossy {
     fn forth(&mut self, _: u32, number: u64) -> Option<Instant> {
         let is_lost = match &mut self.pattern {
             Pattern::Periodic(every) => number.is_multiple_of(*every),
-            Pattern::Random(p, rng) => random::unit(rng) < *p,
+            Pattern::Random(p, rng) => random::unit(rng.as_mut()) < *p,
         };
         (!is_lost).then_some(self.one_way)
     }
@@ -79,7 +79,7 @@ fn cubic(setup: &Setup) -> AnyFlow {
 }
 
 fn at_random(p: f64) -> Pattern {
-    Pattern::Random(p, random::generator(7, 3))
+    Pattern::Random(p, Box::new(random::generator(7, 3)))
 }
 
 /// How many losses a transfer at random has: `make transport-long` says 20,000.

@@ -122,10 +122,16 @@ fn a_retransmission_counts_only_if_it_is_what_was_answered() {
 
 #[test]
 fn probes_wait_for_two_round_trips_and_never_past_the_time_out() {
-    let cases = [(50, 2, 200, 1_000, 100), (50, 1, 200, 1_000, 300), (50, 2, 0, 80, 80), (0, 9, 0, 5_000, 1_000)];
-    for (smoothed, in_flight, delay, left, expected) in cases {
-        let timeout = probe_timeout(smoothed * MS, in_flight, delay * MS, left * MS);
-        assert_eq!(timeout, expected * MS, "{smoothed} {in_flight} {delay} {left}");
+    for (smoothed, in_flight, delay, tick, left, expected) in [
+        (50, 2, 200, 1, 1_000, 100),
+        (50, 1, 200, 1, 1_000, 300),
+        (50, 2, 0, 1, 80, 80),
+        (0, 9, 0, 1, 5_000, 1_000),
+        (1, 2, 0, 10, 80, 20),
+        (1, 2, 0, 10, 15, 15),
+    ] {
+        let timeout = probe_timeout(smoothed * MS, in_flight, delay * MS, tick * MS, left * MS);
+        assert_eq!(timeout, expected * MS, "{smoothed} {in_flight} {delay} {tick} {left}");
     }
 }
 
@@ -169,7 +175,7 @@ fn there_is_one_probe_for_each_sample_of_the_round_trip() {
     let mut first = Prober::new();
     assert!(!first.on_timeout(), "there is no sample yet");
     first.sample();
-    first.schedule(5);
+    first.schedule(5, 1);
     assert!(first.on_timeout());
     assert_eq!(first.at(), NEVER);
     first.is_sent(Pending::Again { end: 10 });
