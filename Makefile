@@ -9,6 +9,12 @@ FRAMES ?= 1000000
 VERIFY_CASES ?= 1000000
 # Histories in `make churn-long`; about 10 ms each.
 CHURNS ?= 10000
+# Transfers and losses in `make transport-long`.
+TRANSFERS ?= 100000
+LOSSES ?= 20000
+# Where `make ns3` keeps its Python, and the Python that makes it.
+NS3 ?= target/ns3
+PYTHON ?= python3
 # Times as long as usual, or `all`, in `make break-ledger`.
 BREAKING ?= 40
 # Lives of the server in `make break-server`, and servers that get 500 requests each.
@@ -33,13 +39,8 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long churn-long break-ledger break-server quiet-lab try-topologies bpf toolchain \
-	components
-=======
-.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long break-ledger break-server quiet-lab try-topologies bpf toolchain \
-	components tools
->>>>>>> main
+.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long churn-long transport-long ns3 break-ledger break-server quiet-lab \
+	try-topologies bpf toolchain components tools
 
 help: ## list these targets
 	@printf 'Wayleave: latency contracts that a shared network can keep.\n\n'
@@ -107,6 +108,19 @@ verify-long: toolchain ## a million random networks with admitted contracts unde
 churn-long: toolchain ## 10,000 random histories with rerouting: nobody is on a link beside more than fits (CHURNS)
 	$(call say,$(CHURNS) histories)
 	@WAYLEAVE_CHURNS=$(CHURNS) $(CARGO) test --locked --release --package wayleave --test facade churn:: -- --nocapture
+
+transport-long: toolchain ## 100,000 transfers with double and triple losses, and windows over 20,000 losses (TRANSFERS, LOSSES)
+	$(call say,$(TRANSFERS) transfers$(comma) $(LOSSES) losses)
+	@WAYLEAVE_TRANSFERS=$(TRANSFERS) WAYLEAVE_LOSSES=$(LOSSES) $(CARGO) test --locked --release --package wayleave-sim --lib transport:: -- --nocapture
+
+ns3: build $(NS3)/ready ## the same dumbbells in ns-3 and here, as a table (a wheel of 100 MB; minutes; CASES)
+	$(call say,wayleave sim and ns-3 side by side)
+	@$(NS3)/bin/python tools/ns3/compare.py '$(abspath $(WAYLEAVE))' $(CASES)
+
+$(NS3)/ready:
+	@$(PYTHON) -m venv $(NS3)
+	@$(NS3)/bin/pip install --quiet ns3==3.44.post0
+	@touch $@
 
 break-ledger: toolchain ## kill, cut the power of and damage the ledger on disk at length (BREAKING)
 	$(call say,$(BREAKING) times as many kills$(comma) power cuts and cases of damage as usual)

@@ -75,19 +75,20 @@ pub enum Limit {
 pub enum Phase {
     /// No loss is outstanding.
     Open,
-    /// Retransmissions of a loss are under way; [`Flow::on_loss`] was told when it began.
+    /// Retransmissions of a loss are under way; [`Flow::on_loss`] was told when it began, and of further losses since.
     Recovery,
 }
 
-/// A loss was found. Told once for each window of data, not for each packet.
+/// A loss was found. Told once for each window of data, not for each packet: again, also during a recovery, if a packet is
+/// lost that was sent after the one before was told, for the first time or again (RFC 5681, section 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// By acknowledgements of later packets.
+    /// By acknowledgements of packets that were sent later, or because a probe repaired it (RFC 8985).
     Fast {
         /// In flight when it was found, without what was lost.
         in_flight: u64,
     },
-    /// By the retransmission time-out: everything in flight counts as lost.
+    /// By the retransmission time-out: the first packet that is missing counts as lost, and what was sent long enough ago.
     Timeout {
         /// In flight when it was found.
         in_flight: u64,

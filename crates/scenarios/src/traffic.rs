@@ -268,6 +268,8 @@ pub struct Transport {
     pub initial_window: u32,
     /// The shortest retransmission time-out.
     pub min_timeout: Time,
+    /// The retransmission time-out before the first sample of the round trip (RFC 6298, section 2.1: 1 s).
+    pub first_timeout: Time,
     /// The longest window in full packets (what the receiver can buffer).
     pub max_window: u32,
     /// Whether segments are spread over the round trip.
@@ -294,6 +296,7 @@ impl Default for Transport {
             initial_window: 10,
             // 1 s in RFC 6298; datacenter practice is milliseconds (DCTCP, section 4: 10 ms).
             min_timeout: Time::from_millis(10),
+            first_timeout: Time::from_millis(1_000),
             max_window: 10_000,
             pacing: Pacing::Off,
         }

@@ -453,6 +453,8 @@ fn transports_have_windows_and_segments_that_fit() {
     assert_refused("transport.initialWindow", windows, with(|transport| transport.max_window = 9));
     let timeout = "the shortest time-out has to be above zero";
     assert_refused("transport.minTimeout", timeout, with(|transport| transport.min_timeout = Time::ZERO));
+    let first = "the first time-out has to be above zero";
+    assert_refused("transport.firstTimeout", first, with(|transport| transport.first_timeout = Time::ZERO));
     let fixed = "a fixed window has to be above zero";
     assert_refused("transport.congestion", fixed, with(|transport| transport.congestion = Congestion::fixed_window(0)));
     let large = "1.539kB on the wire, and h1->s1 carries up to 1.538kB";

@@ -56,6 +56,8 @@ impl Flags {
     pub(crate) const PARTIAL: Self = Self(32);
     /// It goes over several paths of its pair at once.
     pub(crate) const COPIED: Self = Self(64);
+    /// On an acknowledgement: what it answers had come before (D-SACK, RFC 2883).
+    pub(crate) const DUPLICATE: Self = Self(128);
 
     #[inline]
     pub(crate) const fn has(self, other: Self) -> bool {

@@ -9,8 +9,10 @@ use crate::fields::{Fields, Shape};
 use crate::problem::Problems;
 use crate::tree::Node;
 
-pub(crate) const TRANSPORT: Shape =
-    Shape { what: "a transport", keys: &["congestion", "mtu", "initialWindow", "minTimeout", "maxWindow", "pacing"] };
+pub(crate) const TRANSPORT: Shape = Shape {
+    what: "a transport",
+    keys: &["congestion", "mtu", "initialWindow", "minTimeout", "firstTimeout", "maxWindow", "pacing"],
+};
 pub(crate) const CONGESTION: Choice =
     Choice { what: "a congestion control", word: "congestion control", all: TRANSPORTS };
 
@@ -27,6 +29,7 @@ pub(super) fn read(node: &Node<'_>, usual: &Transport, problems: &mut Problems<'
     let mtu = fields.get("mtu").map_or(Some(usual.mtu), |node| node.quantity(problems));
     let initial = fields.get("initialWindow").map_or(Some(usual.initial_window), |node| small(node, problems));
     let timeout = fields.get("minTimeout").map_or(Some(usual.min_timeout), |node| node.quantity(problems));
+    let first = fields.get("firstTimeout").map_or(Some(usual.first_timeout), |node| node.quantity(problems));
     let most = fields.get("maxWindow").map_or(Some(usual.max_window), |node| small(node, problems));
     let pacing = fields.get("pacing").map_or(Some(usual.pacing), |node| read_pacing(node, problems));
     Some(Transport {
@@ -34,6 +37,7 @@ pub(super) fn read(node: &Node<'_>, usual: &Transport, problems: &mut Problems<'
         mtu: mtu?,
         initial_window: initial?,
         min_timeout: timeout?,
+        first_timeout: first?,
         max_window: most?,
         pacing: pacing?,
     })

@@ -219,12 +219,16 @@ fn ends_are_groups_of_hosts_and_a_pattern() {
 
 #[test]
 fn a_traffic_inherits_the_transport_of_its_scenario() {
-    let spec = "  topology: star:hosts=2\n  duration: 1ms\n  transport: { congestion: cubic, minTimeout: 1ms }\n  traffic:\n    \
+    let spec = "  topology: star:hosts=2\n  duration: 1ms\n  transport: { congestion: cubic, minTimeout: 1ms, firstTimeout: 3ms }\n  traffic:\n    \
                 - { name: a, sizes: 1MB, transport: dctcp }\n    - { name: b, sizes: 1MB, transport: { maxWindow: 20 } }\n    \
                 - { name: c, sizes: 1MB, transport: { congestion: { fixed: 3 }, pacing: window } }\n    - { name: d, sizes: 1MB }\n";
     let scenario = only(spec);
-    let usual =
-        Transport { congestion: Congestion::cubic(), min_timeout: Time::from_millis(1), ..Transport::default() };
+    let usual = Transport {
+        congestion: Congestion::cubic(),
+        min_timeout: Time::from_millis(1),
+        first_timeout: Time::from_millis(3),
+        ..Transport::default()
+    };
     let own: Vec<Option<Transport>> = scenario
         .traffic
         .iter()

@@ -77,6 +77,9 @@ pub(super) fn check_transport(transport: &Transport) -> Result<(), TrafficError>
     if transport.min_timeout == Time::ZERO {
         return zero("minTimeout", "the shortest time-out");
     }
+    if transport.first_timeout == Time::ZERO {
+        return zero("firstTimeout", "the first time-out");
+    }
     transport.congestion.check().map_err(|(parameter, value)| match parameter.kind.is_zero(&value) {
         true => TrafficError::Zero { key: "congestion", what: parameter.noun() },
         false => TrafficError::Congestion {

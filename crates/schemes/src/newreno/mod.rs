@@ -24,7 +24,7 @@
 //!   transport counts what is in flight, as RFC 6675 does, and needs no such correction.
 //! - FlightSize is what the latest acknowledgement left outstanding, at most the window: what limited transmit sends
 //!   beyond it does not count (RFC 5681, 3.2, step 2).
-//! - The window is not taken back after an idle period (RFC 5681, 4.1): a room does not know the retransmission
+//! - The window is not taken back after an idle period (RFC 5681, 4.1): this module does not know the retransmission
 //!   time-out. What is not used does not grow, at least.
 //! - It does not listen to congestion marks: its packets do not say that it would (RFC 3168).
 //! - No window is above 1 GiB, whatever the transport allows: [`MAX_WINDOW`].

@@ -116,11 +116,12 @@ impl Engine {
         let packet = self.fabric.packet_mut(id);
         let is_partial = packet.flags.has(Flags::PARTIAL);
         let received = if is_partial { flow.receiver.on_probe() } else { flow.receiver.on_segment(packet.sequence) };
+        // A copy that comes second is no retransmission in vain.
+        let is_in_vain = received.is_duplicate && !packet.flags.has(Flags::COPIED);
         if is_partial {
             // Answered, and not counted: nothing of its segment came.
         } else if received.is_duplicate {
-            // A copy that comes second is no retransmission in vain.
-            if !packet.flags.has(Flags::COPIED) {
+            if is_in_vain {
                 self.tally.duplicate(flow.stat);
             }
         } else {
@@ -128,6 +129,9 @@ impl Engine {
         }
         let is_last = !received.is_duplicate && !is_partial && Some(received.expected) == flow.sender.segments();
         flows::answer(packet, received.expected, received.block, back, route.unwrap_or(u32::MAX));
+        if is_in_vain {
+            packet.flags = packet.flags.with(Flags::DUPLICATE);
+        }
         if route.is_none() {
             self.dropped(Dropped { id, cause: DropCause::NoRoute });
         } else {
@@ -266,6 +270,7 @@ fn answer_of<'a>(packet: &Packet, hops: &'a [IntHop]) -> Answer<'a> {
         expected: packet.extra.expected(),
         block: packet.extra.block(),
         is_marked: packet.flags.has(Flags::MARKED),
+        is_duplicate: packet.flags.has(Flags::DUPLICATE),
         is_partial: packet.flags.has(Flags::PARTIAL),
         telemetry: hops,
     }

@@ -179,6 +179,17 @@ impl Engine {
         if !self.flows.slow_alarm_rings(slot, now) {
             return;
         }
+        // Mostly the time-out has moved on.
+        if self.flows[slot].sender.timeout_at() <= now {
+            self.strike_timers(slot, now);
+            self.pump(slot, now);
+        }
+        self.flows.set_alarm(slot, &mut self.fabric, now);
+    }
+
+    /// The timers of a flow's sender that are due strike.
+    #[inline]
+    fn strike_timers(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot];
         if flow.sender.on_timer(now) {
             self.tally.timed_out(flow.stat);
@@ -187,8 +198,6 @@ impl Engine {
                 self.run_pair(pair, now);
             }
         }
-        self.pump(slot, now);
-        self.flows.set_alarm(slot, &mut self.fabric, now);
     }
 
     #[inline]
@@ -210,6 +219,7 @@ impl Engine {
             self.flows.set_alarm(slot, &mut self.fabric, now);
             return;
         }
+        self.strike_timers(slot, now);
         self.pump(slot, now);
     }
 }

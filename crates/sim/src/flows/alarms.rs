@@ -1,4 +1,4 @@
-//! Alarms of flows: time-outs, pacing, reordering buffers.
+//! Alarms of flows: time-outs, late segments, pacing, reordering buffers.
 
 use super::flow::{FlowSlot, FlowState};
 use super::table::Flows;
@@ -8,8 +8,8 @@ use crate::fabric::Fabric;
 use crate::transport::NEVER;
 
 impl Flows {
-    /// Sets both alarms of a flow: the slow one for its time-out, which mostly moves on before it rings, and the quick
-    /// one for its pace and its reordering buffer. One for both would fill the event queue with time-outs.
+    /// Sets both alarms of a flow: the slow one for its time-outs, which mostly move on before it rings, and the quick
+    /// one for its pace, late segments and its reordering buffer. One for both would fill the event queue with time-outs.
     #[inline]
     pub(crate) fn set_alarm(&mut self, slot: FlowSlot, fabric: &mut Fabric, now: Instant) {
         let actor = self.actor(slot);

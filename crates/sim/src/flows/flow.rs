@@ -10,7 +10,7 @@ use crate::edge::PairSlot;
 use crate::fabric::{Direction, Fabric};
 use crate::packet::{ACKNOWLEDGEMENT, Block, Extra, FRAMING, Flags, HEADERS, Kind, Packet, PacketId};
 use crate::supply::Supply;
-use crate::transport::{NEVER, Receiver, Sender};
+use crate::transport::{Receiver, Sender};
 
 /// A flow's place; used again when the flow is over and none of its packets is left.
 pub(crate) type FlowSlot = u32;
@@ -163,15 +163,14 @@ impl Flow {
         fabric.last_transfer(&self.forth, self.sender.segment(), self.purpose.bytes)
     }
 
-    /// When it has to be looked at for its pace, its application or its reordering buffer.
+    /// When it has to be looked at for its pace, its application, late segments or its reordering buffer.
     #[inline]
     pub(crate) fn quick_alarm(&self, now: Instant) -> Instant {
-        let mut at = NEVER;
-        if self.state == FlowState::Waiting && self.sender.wants_to_send() {
-            let next = self.sender.paced_until();
-            if next > now {
-                at = next;
-            }
+        let mut at = self.sender.judge_at();
+        // Nearly always the pace is no matter: asked first.
+        let next = self.sender.paced_until();
+        if next > now && self.state == FlowState::Waiting && self.sender.wants_to_send() {
+            at = at.min(next);
         }
         if let Some(supply) = &self.supply {
             at = at.min(supply.next_look(&self.sender, now));

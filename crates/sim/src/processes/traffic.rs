@@ -94,6 +94,7 @@ impl TrafficSpec {
             initial_window: transport.initial_window,
             max_window: transport.max_window,
             min_timeout: transport.min_timeout,
+            first_timeout: transport.first_timeout,
             deadline: purpose.deadline().map(left),
             pacing: transport.pacing,
         }

@@ -1,22 +1,21 @@
-//! The sending half: what to send next, what was acknowledged, what was lost.
+//! The sending half: what leaves next. What comes back, and the timers, are in [`super::answers`].
 
-use wayleave_roles::{Ack, Flow, FlowStart, IntHop, Limit, Loss, Phase, RouteFacts};
+use wayleave_roles::{Flow, FlowStart, RouteFacts};
 use wayleave_scenarios::Pacing;
 use wayleave_schemes::transports::AnyFlow;
 use wayleave_units::Time;
 
-use super::scoreboard::{Change, Scoreboard};
-use crate::clock::{self, Instant, PS_PER_SECOND};
-use crate::packet::Block;
+use super::flight::Flight;
+use super::probe::{Pending, Prober};
+use super::rack::{Rack, Transmission};
+use super::timer::{LONGEST, NEVER, RetransmissionTimer};
+use crate::clock::{self, Instant};
 
 /// Endless flows have this many segments.
 const ENDLESS: u32 = u32::MAX;
 
-/// The time-out before the first sample of the round trip (RFC 6298, section 2.1), in ps.
-const FIRST_TIMEOUT: Instant = PS_PER_SECOND;
-
-/// No time-out is longer (RFC 6298, section 2.5: at least 60 s), in ps.
-const LONGEST_TIMEOUT: Instant = 60 * PS_PER_SECOND;
+/// Segments under way for which a flow has room from the start; more when they come.
+const MOST_ROOM: u32 = 64;
 
 /// What a sender has to do.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +29,8 @@ pub(crate) struct Setup {
     /// In full segments.
     pub(crate) max_window: u32,
     pub(crate) min_timeout: Time,
+    /// The time-out before the first sample of the round trip.
+    pub(crate) first_timeout: Time,
     pub(crate) deadline: Option<Time>,
     pub(crate) pacing: Pacing,
 }
@@ -48,24 +49,6 @@ impl Setup {
     }
 }
 
-/// What comes back for a segment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer<'a> {
-    /// The segment that is answered.
-    pub(crate) sequence: u32,
-    /// When that was sent.
-    pub(crate) sent: Instant,
-    /// What the receiver expects next.
-    pub(crate) expected: u32,
-    /// What arrived around the segment, if out of order.
-    pub(crate) block: Block,
-    /// Whether the segment was marked.
-    pub(crate) is_marked: bool,
-    /// Whether it answers a probe of the sender, which carried no whole segment.
-    pub(crate) is_partial: bool,
-    pub(crate) telemetry: &'a [IntHop],
-}
-
 /// What a sender does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
@@ -77,9 +60,9 @@ pub(crate) enum Next {
     Wait,
 }
 
-/// Whether losses are being repaired, up to which segment.
+/// Whether losses are being repaired, up to which segment (RecoveryPoint of RFC 6675).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Repair {
+pub(super) enum Repair {
     None,
     /// After later acknowledgements.
     Fast {
@@ -91,50 +74,43 @@ enum Repair {
     },
 }
 
+/// What leaves next, whatever the window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// What the window lets go.
+    Window,
+    /// The first segment that is lost, after a time-out (RFC 6298, 5.4), or when a loss is found (RFC 6675, 5, step 4.3).
+    First,
+    /// A tail loss probe.
+    Probe,
+    /// Nothing before the answer of a probe of less than a segment, or the time-out.
+    Answer,
+}
+
 /// One flow at its sender.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    control: AnyFlow,
-    /// The first segment that has not been acknowledged.
-    unacknowledged: u32,
-    /// The first that was never sent.
-    next: u32,
-    /// Sent, neither acknowledged nor taken for lost.
-    in_flight: u32,
-    segments: u32,
+    pub(super) control: AnyFlow,
+    pub(super) flight: Flight,
+    pub(super) timer: RetransmissionTimer,
+    pub(super) rack: Rack,
+    pub(super) prober: Prober,
+    /// When losses are judged again (RACK's reordering timer).
+    pub(super) judge_at: Instant,
+    pub(super) repair: Repair,
+    /// When the window last shrank for a loss.
+    pub(super) shrank_at: Instant,
+    pub(super) due: Due,
+    pub(super) segments: u32,
     /// Those that the application has written; all of them, mostly.
     available: u32,
-    segment: u32,
+    pub(super) segment: u32,
     last_bytes: u32,
-    repair: Repair,
-    /// When the time-out strikes, if nothing happens.
-    timeout_at: Instant,
-    /// Paced flows send nothing before.
-    pace_at: Instant,
-    smoothed: Instant,
-    variation: Instant,
-    min_timeout: Instant,
-    backoff: u32,
+    max_window: u32,
     pacing: Pacing,
-    /// A probe of less than a segment is out: nothing else is sent before its answer, or the time-out.
-    is_probing: bool,
-    /// Only while something arrives out of order.
-    scoreboard: Option<Box<Scoreboard>>,
+    /// Paced flows send nothing before.
+    pub(super) pace_at: Instant,
 }
-
-/// What an acknowledgement told a sender, between being accounted for and being told to congestion control.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Account {
-    /// Payload newly acknowledged.
-    pub(crate) newly: u64,
-    /// Of that, marked by the network.
-    pub(crate) marked: u64,
-    limit: Limit,
-    round_trip: Instant,
-}
-
-/// No time-out is pending.
-pub(crate) const NEVER: Instant = Instant::MAX;
 
 impl Sender {
     pub(crate) fn new(setup: &Setup, control: AnyFlow) -> Self {
@@ -147,32 +123,31 @@ impl Sender {
                 (full as u32, last as u32)
             }
         };
+        let timeouts = [setup.min_timeout, setup.first_timeout].map(clock::from_time);
         Self {
             control,
-            unacknowledged: 0,
-            next: 0,
-            in_flight: 0,
+            flight: Flight::new(segments.min(setup.initial_window).min(MOST_ROOM)),
+            timer: RetransmissionTimer::new(timeouts[0], timeouts[1]),
+            rack: Rack::new(),
+            prober: Prober::new(),
+            judge_at: NEVER,
+            repair: Repair::None,
+            shrank_at: 0,
+            due: Due::Window,
             segments,
             available: segments,
             segment,
             last_bytes,
-            repair: Repair::None,
-            timeout_at: NEVER,
-            pace_at: 0,
-            smoothed: 0,
-            variation: 0,
-            min_timeout: clock::from_time(setup.min_timeout),
-            backoff: 0,
+            max_window: setup.max_window,
             pacing: setup.pacing,
-            is_probing: false,
-            scoreboard: None,
+            pace_at: 0,
         }
     }
 
     /// Everything was acknowledged.
     #[inline]
     pub(crate) fn is_done(&self) -> bool {
-        self.unacknowledged == self.segments
+        self.flight.first() == self.segments
     }
 
     /// Payload of a full segment.
@@ -187,7 +162,7 @@ impl Sender {
 
     /// So many segments are there now. What was sent stays sent.
     pub(crate) fn make_available(&mut self, segments: u32) {
-        self.available = segments.clamp(self.next, self.segments);
+        self.available = segments.clamp(self.flight.next(), self.segments);
     }
 
     /// How many segments so much payload makes: whole ones, and the last one as soon as all of it is there.
@@ -206,12 +181,13 @@ impl Sender {
 
     /// How much payload there has to be before the next segment can be sent for the first time, if it waits for that.
     pub(crate) fn starved_of(&self) -> Option<u64> {
-        (self.next == self.available && self.available < self.segments).then(|| self.bytes_until(self.next + 1))
+        let next = self.flight.next();
+        (next == self.available && self.available < self.segments).then(|| self.bytes_until(next + 1))
     }
 
     /// What was written and not sent yet, with so much overhead for each segment.
     pub(crate) fn unsent(&self, overhead: u32) -> u64 {
-        let count = u64::from(self.available.saturating_sub(self.next));
+        let count = u64::from(self.available.saturating_sub(self.flight.next()));
         match self.available.checked_sub(1) {
             Some(last) if count > 0 => {
                 (count - 1) * u64::from(self.segment) + u64::from(self.bytes_of(last)) + count * u64::from(overhead)
@@ -220,19 +196,13 @@ impl Sender {
         }
     }
 
-    /// When it has to be woken: for a time-out, [`NEVER`] if none is pending.
-    #[inline]
-    pub(crate) fn timeout_at(&self) -> Instant {
-        self.timeout_at
-    }
-
     /// Left to send or to be acknowledged.
     #[inline]
     pub(crate) fn remaining(&self) -> u64 {
         if self.segments == ENDLESS {
             return u64::from(u32::MAX);
         }
-        match self.segments - self.unacknowledged {
+        match self.segments - self.flight.first() {
             0 => 0,
             left => u64::from(left - 1) * u64::from(self.segment) + u64::from(self.last_bytes),
         }
@@ -250,19 +220,30 @@ impl Sender {
 
     /// Whether the window is open; below one segment, one at a time.
     #[inline]
-    fn has_window(&self) -> bool {
-        let after = (u64::from(self.in_flight) + 1) * u64::from(self.segment);
-        (after <= self.control.window() || self.in_flight == 0) && !self.is_probing
+    pub(super) fn has_window(&self) -> bool {
+        let in_flight = self.flight.in_flight();
+        let after = (u64::from(in_flight) + 1) * u64::from(self.segment);
+        after <= self.control.window() || in_flight == 0
     }
 
+    #[inline]
+    fn may_send(&self) -> bool {
+        match self.due {
+            Due::Window => self.has_window(),
+            Due::First | Due::Probe => true,
+            Due::Answer => false,
+        }
+    }
+
+    #[inline]
     fn has_to_send(&self) -> bool {
-        self.next < self.available || self.scoreboard.as_ref().is_some_and(|board| board.has_to_send_again())
+        self.flight.next() < self.available || self.flight.has_to_send_again() || self.due == Due::Probe
     }
 
     /// What to do now; a segment that is returned counts as sent.
     #[inline]
     pub(crate) fn poll(&mut self, now: Instant) -> Next {
-        if !self.has_to_send() || !self.has_window() {
+        if !self.has_to_send() || !self.may_send() {
             return Next::Wait;
         }
         if self.pace_at > now {
@@ -272,33 +253,55 @@ impl Sender {
         if payload < self.segment {
             return self.probe(now, payload.max(1));
         }
-        let again = self.scoreboard.as_mut().and_then(|board| board.send_again());
-        let (sequence, is_again) = match again {
-            Some(sequence) => (sequence, true),
-            None if self.next < self.available => {
-                self.next += 1;
-                (self.next - 1, false)
-            }
-            None => return Next::Wait,
+        let (sequence, is_again) = match self.take_due() {
+            Due::Probe => self.tail_probe(now),
+            Due::Window if self.flight.is_in_order() => (self.flight.send(now), false),
+            Due::Window | Due::First | Due::Answer => match self.flight.send_again(now) {
+                Some(sequence) => (sequence, true),
+                None if self.flight.next() < self.available => (self.flight.send(now), false),
+                None => return Next::Wait,
+            },
         };
         let bytes = self.bytes_of(sequence);
-        self.in_flight += 1;
         self.pace_at = self.earliest_after(now, bytes);
-        if self.timeout_at == NEVER {
-            self.timeout_at = now + self.timeout();
+        if is_again && sequence == self.flight.first() {
+            // The "more careful variant" of RFC 6675, section 6, for the segment that the timer waits for.
+            self.timer.restart(now);
+        } else {
+            self.timer.start(now);
+        }
+        if !is_again {
+            self.schedule_probe(now);
         }
         self.control.on_send(clock::to_time(now), bytes);
         Next::Send { sequence, bytes, is_again, is_partial: false }
+    }
+
+    #[inline]
+    fn take_due(&mut self) -> Due {
+        std::mem::replace(&mut self.due, Due::Window)
+    }
+
+    /// A tail loss probe: new data if the receiver has room for it, or the last segment again (RFC 8985, 7.3).
+    #[cold]
+    fn tail_probe(&mut self, now: Instant) -> (u32, bool) {
+        let next = self.flight.next();
+        if next < self.available && next - self.flight.first() < self.max_window {
+            self.prober.is_sent(Pending::NewData { end: next + 1 });
+            return (self.flight.send(now), false);
+        }
+        self.prober.is_sent(Pending::Again { end: next });
+        (self.flight.send_last_again(now), true)
     }
 
     /// Sends a part of the first segment that is missing, to learn whether anything gets through (pFabric, SIGCOMM 2013,
     /// section 4.3). The segment itself counts as not sent.
     #[cold]
     fn probe(&mut self, now: Instant, payload: u32) -> Next {
-        self.is_probing = true;
-        self.timeout_at = now + self.timeout();
+        self.due = Due::Answer;
+        self.timer.restart(now);
         self.control.on_send(clock::to_time(now), payload);
-        Next::Send { sequence: self.unacknowledged, bytes: payload, is_again: true, is_partial: true }
+        Next::Send { sequence: self.flight.first(), bytes: payload, is_again: true, is_partial: true }
     }
 
     /// Its pair has another weight.
@@ -318,8 +321,9 @@ impl Sender {
 
     /// Payload of what [`Self::poll`] sends next, or more: what is sent again counts as a full segment.
     pub(crate) fn next_bytes(&self) -> u32 {
-        let is_again = self.scoreboard.as_ref().is_some_and(|board| board.has_to_send_again());
-        if is_again || self.next >= self.segments { self.segment } else { self.bytes_of(self.next) }
+        let next = self.flight.next();
+        let is_again = self.flight.has_to_send_again() || self.due == Due::Probe;
+        if is_again || next >= self.segments { self.segment } else { self.bytes_of(next) }
     }
 
     /// Whether [`Self::poll`] would send now.
@@ -331,7 +335,7 @@ impl Sender {
     /// Whether it would send if time were no matter.
     #[inline]
     pub(crate) fn wants_to_send(&self) -> bool {
-        self.has_window() && self.has_to_send()
+        self.may_send() && self.has_to_send()
     }
 
     /// When pacing lets the next segment go.
@@ -347,8 +351,9 @@ impl Sender {
             return now + clock::transmission(u64::from(bytes), rate);
         }
         let window = self.control.window().max(1);
-        let share = |bytes: u32| (self.smoothed.saturating_mul(u64::from(bytes)) / window).min(LONGEST_TIMEOUT);
-        if window < u64::from(self.segment) && self.smoothed > 0 {
+        let smoothed = self.timer.smoothed();
+        let share = |bytes: u32| (smoothed.saturating_mul(u64::from(bytes)) / window).min(LONGEST);
+        if window < u64::from(self.segment) && smoothed > 0 {
             return now + share(self.segment);
         }
         match self.pacing {
@@ -358,136 +363,12 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement. `remark` is told how much payload is newly acknowledged, how much of it the network marked, and
-    /// what is left, and says how much counts as marked. Returns what is newly acknowledged.
-    #[inline]
-    pub(crate) fn on_answer(
-        &mut self,
-        now: Instant,
-        answer: &Answer<'_>,
-        remark: impl FnOnce(u64, u64, u64) -> u64,
-    ) -> u64 {
-        let account = self.account_for(now, answer);
-        if account.newly > 0 || answer.is_partial {
-            let marked = remark(account.newly, account.marked, self.remaining());
-            self.conclude(now, answer, account, marked);
+    /// What was sent from then on belongs to a new episode of losses: transmissions by their numbers, retransmissions by
+    /// their times.
+    pub(super) fn new_episode_since(&self) -> Transmission {
+        match self.repair {
+            Repair::None => (0, 0),
+            Repair::Fast { until } | Repair::Timeout { until } => (self.shrank_at, until),
         }
-        account.newly
-    }
-
-    /// The first half of an acknowledgement: what it says about segments and losses. [`Self::conclude`] follows.
-    #[inline]
-    pub(crate) fn account_for(&mut self, now: Instant, answer: &Answer<'_>) -> Account {
-        let limit = if self.has_window() { Limit::Application } else { Limit::Window };
-        let round_trip = now - answer.sent;
-        self.sample(round_trip);
-        if answer.is_partial {
-            self.is_probing = false;
-            self.timeout_at = NEVER;
-            return Account { newly: 0, marked: 0, limit, round_trip };
-        }
-        let change = self.account(answer);
-        self.in_flight -= change.left_flight.min(self.in_flight);
-        if change.newly_lost > 0 && self.repair == Repair::None {
-            self.repair = Repair::Fast { until: self.next };
-            let in_flight = u64::from(self.in_flight) * u64::from(self.segment);
-            self.control.on_loss(clock::to_time(now), Loss::Fast { in_flight });
-        }
-        if let Repair::Fast { until } | Repair::Timeout { until } = self.repair
-            && self.unacknowledged >= until
-        {
-            self.repair = Repair::None;
-        }
-        if change.newly > 0 {
-            self.backoff = 0;
-            // Without anything in flight there is nothing to wait for (RFC 6298, 5.2); the next segment sets it anew.
-            self.timeout_at = if self.in_flight == 0 { NEVER } else { now + self.timeout() };
-        }
-        let newly = u64::from(change.newly) * u64::from(self.segment);
-        Account { newly, marked: if answer.is_marked { newly } else { 0 }, limit, round_trip }
-    }
-
-    /// The second half: congestion control hears of what is new, `marked` of it with a mark.
-    #[inline]
-    pub(crate) fn conclude(&mut self, now: Instant, answer: &Answer<'_>, account: Account, marked: u64) {
-        if account.newly == 0 && !answer.is_partial {
-            return;
-        }
-        let segment = u64::from(self.segment);
-        self.control.on_ack(
-            clock::to_time(now),
-            &Ack {
-                newly: account.newly,
-                marked,
-                acknowledged: u64::from(self.unacknowledged) * segment,
-                sent: u64::from(self.next) * segment,
-                in_flight: u64::from(self.in_flight) * segment,
-                remaining: (self.segments != ENDLESS).then(|| self.remaining()),
-                round_trip: Some(clock::to_time(account.round_trip)),
-                host_delay: None,
-                limit: account.limit,
-                phase: if matches!(self.repair, Repair::Fast { .. }) { Phase::Recovery } else { Phase::Open },
-                telemetry: answer.telemetry,
-            },
-        );
-    }
-
-    /// What the acknowledgement says about segments.
-    #[inline]
-    fn account(&mut self, answer: &Answer<'_>) -> Change {
-        let Some(board) = &mut self.scoreboard else {
-            if answer.block.end <= answer.expected.max(self.unacknowledged) {
-                let newly = answer.expected.saturating_sub(self.unacknowledged);
-                self.unacknowledged += newly;
-                return Change { newly, left_flight: newly, newly_lost: 0 };
-            }
-            self.scoreboard = Some(Box::new(Scoreboard::new(self.unacknowledged)));
-            return self.account(answer);
-        };
-        self.unacknowledged = self.unacknowledged.max(answer.expected);
-        let change = board.acknowledge(self.unacknowledged, answer.sequence, answer.block);
-        if board.is_clear() {
-            self.scoreboard = None;
-        }
-        change
-    }
-
-    /// RFC 6298, section 2: alpha 1/8, beta 1/4.
-    #[inline]
-    fn sample(&mut self, round_trip: Instant) {
-        if self.smoothed == 0 {
-            (self.smoothed, self.variation) = (round_trip.max(1), round_trip / 2);
-        } else {
-            self.variation = (3 * self.variation + self.smoothed.abs_diff(round_trip)) / 4;
-            self.smoothed = (7 * self.smoothed + round_trip) / 8;
-        }
-    }
-
-    fn timeout(&self) -> Instant {
-        let base = if self.smoothed == 0 {
-            FIRST_TIMEOUT.min(self.min_timeout.saturating_mul(10))
-        } else {
-            self.smoothed + 4 * self.variation
-        };
-        let base = base.max(self.min_timeout);
-        base.checked_shl(self.backoff.min(20)).map_or(LONGEST_TIMEOUT, |timeout| timeout.min(LONGEST_TIMEOUT))
-    }
-
-    /// The time-out strikes, if it is due; whether it did.
-    pub(crate) fn on_timer(&mut self, now: Instant) -> bool {
-        if now < self.timeout_at {
-            return false;
-        }
-        let in_flight = u64::from(self.in_flight) * u64::from(self.segment);
-        let board = self.scoreboard.get_or_insert_with(|| Box::new(Scoreboard::new(self.unacknowledged)));
-        board.lose_all(self.next);
-        self.in_flight = 0;
-        self.is_probing = false;
-        self.repair = Repair::Timeout { until: self.next };
-        self.control.on_loss(clock::to_time(now), Loss::Timeout { in_flight });
-        self.backoff += 1;
-        self.pace_at = 0;
-        self.timeout_at = NEVER;
-        true
     }
 }

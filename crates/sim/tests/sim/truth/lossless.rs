@@ -21,7 +21,8 @@ fn assert_complete(outcome: &Outcome, traffic: usize, flows: u64, bytes: u64, wh
 }
 
 fn short_timeouts(congestion: Congestion) -> Transport {
-    Transport { congestion, min_timeout: Time::from_millis(1), ..Transport::default() }
+    let (min_timeout, first_timeout) = (Time::from_millis(1), Time::from_millis(10));
+    Transport { congestion, min_timeout, first_timeout, ..Transport::default() }
 }
 
 /// 32 senders, one receiver, a buffer of five packets: nearly all is lost at first. Catches retransmissions that are

@@ -1,0 +1,162 @@
+//! RACK: what is lost is judged by when segments were sent (RFC 8985, section 6).
+//!
+//! A segment is lost if one that was sent after it has been delivered, and a round trip and a reordering window have
+//! passed since it was sent. A retransmission has a time of its own, so the same test finds it if it is lost again.
+//! [`Flight`](super::flight::Flight) has the segments and their times; this is what RACK remembers beside them.
+//!
+//! | text | here |
+//! |---|---|
+//! | 6.2, step 1: RACK.min_RTT over a window of time | [`LeastRoundTrip`] |
+//! | step 2: RACK.rtt, RACK.xmit_ts, RACK.end_seq; retransmissions that cannot be told apart do not count | `hear`, `update` |
+//! | step 3: reordering, by RACK.fack | `hear` |
+//! | step 4: the reordering window, larger after D-SACKs, for 16 recoveries | `window`, `on_duplicate`, `on_recovered` |
+//! | step 5: losses, and the reordering timer | `Flight::judge` |
+//! | 6.3: what a time-out takes for lost | `Flight::time_out` |
+
+use crate::clock::{Instant, PS_PER_SECOND};
+
+/// How many segments beyond a gap mean a loss at once, as long as no reordering was seen (RFC 8985, 6.2, step 4; RFC
+/// 5681, 3.2).
+const DUPLICATE_THRESHOLD: u32 = 3;
+
+/// For how many recoveries a larger window stays (RFC 8985, 6.2, step 4).
+const PERSISTENCE: u8 = 16;
+
+/// How long the least round trip stays the least: 300 s in Linux (`tcp_min_rtt_wlen`); RFC 8985 (6.2, step 1) leaves it
+/// open. In ps.
+const LEAST_FOR: Instant = 300 * PS_PER_SECOND;
+
+/// The least round trip of the past [`LEAST_FOR`], or up to twice that.
+#[derive(Clone, Copy, Debug)]
+struct LeastRoundTrip {
+    current: Instant,
+    previous: Instant,
+    /// When the current window of time ends.
+    until: Instant,
+}
+
+impl LeastRoundTrip {
+    #[inline]
+    fn sample(&mut self, now: Instant, round_trip: Instant) {
+        if now >= self.until {
+            (self.previous, self.current) = (self.current, round_trip);
+            self.until = now + LEAST_FOR;
+        }
+        self.current = self.current.min(round_trip);
+    }
+
+    fn get(&self) -> Instant {
+        self.current.min(self.previous)
+    }
+}
+
+/// What one sender remembers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rack {
+    /// Of the segment that was sent last of all that were delivered: when that was (RACK.xmit_ts).
+    sent: Instant,
+    /// Its number (RACK.end_seq is behind it).
+    sequence: u32,
+    /// Behind the highest segment that was delivered (RACK.fack).
+    highest: u32,
+    /// RACK.rtt; 0 before the first.
+    round_trip: Instant,
+    least: LeastRoundTrip,
+    has_reordering: bool,
+    /// RACK.reo_wnd_mult.
+    multiplier: u32,
+    /// RACK.reo_wnd_persist.
+    persists: u8,
+    /// D-SACKs count once until everything before this is acknowledged (RACK.dsack_round).
+    duplicates_count_from: u32,
+}
+
+/// A transmission: when, and of which segment.
+pub(crate) type Transmission = (Instant, u32);
+
+impl Rack {
+    pub(crate) fn new() -> Self {
+        Self {
+            sent: 0,
+            sequence: 0,
+            highest: 0,
+            round_trip: 0,
+            least: LeastRoundTrip { current: Instant::MAX, previous: Instant::MAX, until: LEAST_FOR },
+            has_reordering: false,
+            multiplier: 1,
+            persists: 0,
+            duplicates_count_from: 0,
+        }
+    }
+
+    /// The segment that was sent last of all that were delivered; `None` if none was.
+    pub(crate) fn latest(&self) -> Option<Transmission> {
+        (self.round_trip > 0).then_some((self.sent, self.sequence))
+    }
+
+    /// RACK.rtt.
+    #[inline]
+    pub(crate) fn round_trip(&self) -> Instant {
+        self.round_trip
+    }
+
+    /// A round trip was measured.
+    #[inline]
+    pub(crate) fn sample(&mut self, now: Instant, round_trip: Instant) {
+        self.least.sample(now, round_trip);
+    }
+
+    /// A segment is newly acknowledged, whose latest transmission was then. `echo`: when what the acknowledgement answers
+    /// was sent. Whether it says something about round trips.
+    pub(crate) fn hear(&mut self, now: Instant, echo: Instant, transmission: Transmission, is_again: bool) -> bool {
+        let (sent, sequence) = transmission;
+        if sequence >= self.highest {
+            self.highest = sequence + 1;
+        } else if !is_again {
+            self.has_reordering = true;
+        }
+        // An acknowledgement of an earlier transmission is none of this one.
+        !is_again || (echo >= sent && now - sent >= self.least.get())
+    }
+
+    /// Of all that an acknowledgement told of, this was sent last.
+    #[inline]
+    pub(crate) fn update(&mut self, now: Instant, latest: Transmission) {
+        self.round_trip = (now - latest.0).max(1);
+        if latest > (self.sent, self.sequence) {
+            (self.sent, self.sequence) = latest;
+        }
+    }
+
+    /// The same where nothing is out of order: it is also the highest.
+    #[inline]
+    pub(crate) fn update_in_order(&mut self, now: Instant, latest: Transmission) {
+        self.highest = self.highest.max(latest.1 + 1);
+        self.update(now, latest);
+    }
+
+    /// The receiver had a segment twice. All before `first` is acknowledged, and `next` is sent next.
+    pub(crate) fn on_duplicate(&mut self, first: u32, next: u32) {
+        if first >= self.duplicates_count_from {
+            self.duplicates_count_from = next;
+            self.multiplier = self.multiplier.saturating_add(1);
+            self.persists = PERSISTENCE;
+        }
+    }
+
+    /// All losses of an episode are repaired.
+    pub(crate) fn on_recovered(&mut self) {
+        self.persists = self.persists.saturating_sub(1);
+        if self.persists == 0 {
+            self.multiplier = 1;
+        }
+    }
+
+    /// How much longer than a round trip a segment may take (RACK.reo_wnd). `arrived`: segments that arrived beyond a gap.
+    pub(crate) fn window(&self, is_recovering: bool, arrived: u32, smoothed: Instant) -> Instant {
+        if !self.has_reordering && (is_recovering || arrived >= DUPLICATE_THRESHOLD) {
+            return 0;
+        }
+        (self.least.get() / 4).saturating_mul(u64::from(self.multiplier)).min(smoothed)
+    }
+}
