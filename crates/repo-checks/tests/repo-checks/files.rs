@@ -1,4 +1,4 @@
-//! No source file outgrows its reader, and no file names a directory of somebody's machine.
+//! No source file outgrows its reader, no file names a directory of somebody's machine, and none has conflicts of a merge in it.
 
 use crate::repository::{File, files, root};
 
@@ -60,6 +60,36 @@ fn machine_faults(files: &[File]) -> Vec<String> {
 /// Whether a `/` behind this character is in the middle of a path, as in `crates/home/` or `$DIR/root/`.
 fn continues_a_path(before: char) -> bool {
     before.is_alphanumeric() || "_-.~$})>*".contains(before)
+}
+
+/// What Git writes around both sides of a conflict. A line of equals signs may be a heading.
+const CONFLICT: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
+
+/// Lines that Git wrote where a merge had a conflict. `make` reads them without complaint.
+fn merge_faults(files: &[File]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for File { path, text } in files {
+        for (number, line) in (1..).zip(text.lines()) {
+            if CONFLICT.iter().any(|mark| line.starts_with(mark)) {
+                faults.push(format!("{path}:{number} is left from a merge: {line}"));
+            }
+        }
+    }
+    faults
+}
+
+#[test]
+fn no_file_has_conflicts_of_a_merge() {
+    let faults = merge_faults(&files().unwrap());
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn a_conflict_is_refused_and_a_shift_is_not() {
+    let text = "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> main\n";
+    let expected = ["Makefile:2 is left from a merge: <<<<<<< HEAD", "Makefile:6 is left from a merge: >>>>>>> main"];
+    assert_eq!(merge_faults(&file("Makefile", text)), expected);
+    assert_eq!(merge_faults(&file("a.md", "Heading\n=======\n x <<<<<<< y\n>>> z\n")), [""; 0]);
 }
 
 #[test]

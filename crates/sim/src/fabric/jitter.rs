@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, HashMap};
 use rand::rngs::ChaCha8Rng;
 use wayleave_scenarios::{Draw, Order};
 
-use super::{Arrival, Dropped, Fabric, Step};
+use super::step::Step;
 use crate::clock::Instant;
 use crate::events::Actor;
 use crate::packet::{Kind, Packet, PacketId};
@@ -73,9 +73,22 @@ impl Jitter {
         Self { stages, of_host_link, first_actor: actor, draw, order, against: Vec::new(), rng }
     }
 
-    /// Takes a packet that has come to a node; when it is released.
-    fn hold(&mut self, stage: u32, step: Step, id: PacketId, packet: &Packet, now: Instant) -> Instant {
-        let stage = &mut self.stages[stage as usize];
+    /// The number of the stage of the host that a link leaves, if it has one.
+    #[inline]
+    pub(super) fn of_host_link(&self, link: u32) -> Option<u32> {
+        self.of_host_link[link as usize]
+    }
+
+    /// Takes a packet that has come to a node; when it is released, and the actor that does so.
+    pub(super) fn hold(
+        &mut self,
+        number: u32,
+        step: Step,
+        id: PacketId,
+        packet: &Packet,
+        now: Instant,
+    ) -> (Instant, Actor) {
+        let stage = &mut self.stages[number as usize];
         let is_delayed = packet.kind == Kind::Datagram && self.against.contains(&packet.flow);
         let mut at = now
             + match self.draw {
@@ -91,7 +104,14 @@ impl Jitter {
         let is_last = is_delayed && self.order == Order::Free;
         let queue = Reverse(step.queue());
         stage.held.push(Reverse(Held { at, is_last, queue, number: stage.count, id, step: step.bits() }));
-        at
+        (at, self.first_actor + number)
+    }
+
+    /// The first packet of the stage whose actor this is, and the queue that it enters; `None` if it is no stage's.
+    pub(super) fn release(&mut self, actor: Actor) -> Option<(Step, PacketId)> {
+        let stage = self.stages.get_mut(actor.checked_sub(self.first_actor)? as usize)?;
+        let Reverse(Held { id, step, .. }) = stage.held.pop()?;
+        Some((Step::from_bits(step), id))
     }
 }
 
@@ -106,42 +126,5 @@ impl Stage {
             Some(meets) => meets.saturating_sub(now),
             None => self.most,
         }
-    }
-}
-
-impl Fabric {
-    /// A packet has come to a node with jitter.
-    #[cold]
-    pub(super) fn hold(&mut self, stage: u32, step: Step, id: PacketId, now: Instant) {
-        let Some(jitter) = &mut self.jitter else {
-            unreachable!("only a run with jitter has links that lead to a stage")
-        };
-        let at = jitter.hold(stage, step, id, self.arena.get(id), now);
-        let actor = jitter.first_actor + stage;
-        self.events.put(at, actor);
-    }
-
-    /// A packet is released by a host.
-    #[inline]
-    pub(crate) fn depart(&mut self, first: Step, id: PacketId, now: Instant) -> Option<Dropped> {
-        let stage = self.jitter.as_ref().and_then(|jitter| jitter.of_host_link[first.link() as usize]);
-        match stage {
-            None => self.enter(first, id, now),
-            Some(stage) => {
-                self.hold(stage, first, id, now);
-                None
-            }
-        }
-    }
-
-    /// The event of a link without packets: it stands for a stage, the first of whose packets enters its queue.
-    #[cold]
-    pub(super) fn release(&mut self, actor: Actor, now: Instant) -> Arrival {
-        let released = self.jitter.as_mut().and_then(|jitter| {
-            let stage = jitter.stages.get_mut(actor.checked_sub(jitter.first_actor)? as usize)?;
-            stage.held.pop()
-        });
-        let Some(Reverse(Held { id, step, .. })) = released else { return Arrival::Nothing };
-        self.enter(Step::from_bits(step), id, now).map_or(Arrival::OnItsWay, Arrival::Dropped)
     }
 }

@@ -7,7 +7,8 @@
 //! |---|---|
 //! | `mod` | arrivals, first-come-first-served ports, what is counted |
 //! | `queued` | ports that hold their packets |
-//! | `jitter` | nodes whose packets each take a time of their own |
+//! | `jitter` | nodes whose packets each take a time of their own: for how long, in which order |
+//! | `holding` | the same packets as they come there and go on |
 //! | `failures` | links that fail, and what becomes of the packets there |
 //! | `health` | whether links work, and why packets are lost |
 //! | `packets` | packets, their telemetry and events, as those see them who send and receive |
@@ -19,6 +20,7 @@
 mod build;
 mod failures;
 mod health;
+mod holding;
 mod jitter;
 mod outcome;
 mod packets;
