@@ -80,6 +80,10 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
     }
     args.print(&reproduced)?;
     eprintln!("{} in {:.1}s", human::count(reproduced.figures.len(), "figure"), started.elapsed().as_secs_f64());
+    if !reproduced.failed.is_empty() {
+        let why: Vec<String> = reproduced.failed.iter().map(|(entry, why)| format!("{}: {why}", entry.id)).collect();
+        return Err(wayleave::Error::Internal(format!("not measured:\n  {}", why.join("\n  "))).into());
+    }
     Ok(if reproduced.is_stopped { Exit::Stopped } else { Exit::Fine })
 }
 

@@ -65,6 +65,8 @@ pub struct Reproduced {
     pub figures: Vec<Measured>,
     /// How many were left out, because this machine lacks what they need.
     pub left_out: usize,
+    /// Those that could not be measured although they should, each with the reason. The others were measured all the same.
+    pub failed: Vec<(&'static Entry, String)>,
     /// Whether somebody has stopped it.
     pub is_stopped: bool,
 }
@@ -103,7 +105,8 @@ fn unknown(name: &str) -> Error {
 /// the page of all.
 ///
 /// # Errors
-/// If a figure cannot be measured, nothing can, or a file cannot be written.
+/// If this machine can measure none of the figures, or a file cannot be written. A figure that fails is no error here: the others are
+/// measured all the same, and [`Reproduced::failed`] says why.
 ///
 /// ```
 /// use wayleave::{Cancel, ReproduceOptions, Silent, figures, reproduce};
@@ -136,7 +139,7 @@ pub fn reproduce(
         !stop.is_cancelled()
     }));
     let command = |figures: &str| command(figures, effort, seeds);
-    let mut reproduced = Reproduced { figures: Vec::new(), left_out: 0, is_stopped: false };
+    let mut reproduced = Reproduced { figures: Vec::new(), left_out: 0, failed: Vec::new(), is_stopped: false };
     for (at, entry) in chosen.iter().enumerate() {
         shared.lock().unwrap_or_else(PoisonError::into_inner).0 = at;
         match (entry.measure)(&run) {
@@ -157,7 +160,7 @@ pub fn reproduce(
                 shared.lock().unwrap_or_else(PoisonError::into_inner).1.step(step);
                 reproduced.left_out += 1;
             }
-            Err(Failed::Broken(why)) => return Err(Error::Internal(format!("{}: {why}", entry.id))),
+            Err(Failed::Broken(why)) => reproduced.failed.push((entry, why)),
         }
     }
     if reproduced.figures.is_empty() && reproduced.left_out > 0 {
