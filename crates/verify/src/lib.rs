@@ -59,6 +59,8 @@
 mod attack;
 mod claim;
 mod cuts;
+mod derive;
+mod discrepancy;
 mod effort;
 mod fault;
 mod fill;
@@ -66,11 +68,21 @@ mod report;
 mod run;
 mod schedule;
 mod stage;
+mod standing;
+mod statement;
+mod transit;
 mod verify;
 
 pub use attack::{Attack, AttackError, Company, Cut, Frames, Shift, Timing, Who};
 pub use claim::{Background, Claim, ClaimError, Duplication, Promise, Protected};
+pub use derive::{Derivation, check_history, derive};
+pub use discrepancy::Discrepancy;
 pub use effort::Effort;
-pub use fault::Fault;
+pub use fault::{Fault, Layer, NotBroken};
 pub use report::{Breach, Finding, ProtectedFinding, Report, Violation};
+pub use standing::HistoryError;
+pub use statement::{
+    Accounting, Admitted, Bucket, Counting, Figures, Happening, Kind, Lines, LowestQueue, Part, Patience, Relocation,
+    StatedQueue, StatedRoute, StatedTerm, Statement, Terms,
+};
 pub use verify::{replay, verify};
