@@ -166,8 +166,8 @@ impl fmt::Display for Discrepancy {
             }
             Self::TooEarly { name, stated, derived, breaks } => write!(
                 f,
-                "\"{name}\" starts {stated} after the flows that were moved for it, and packets of these may be on their \
-                 old routes for {derived}: {breaks}"
+                "\"{name}\" starts {stated} after the decision, and packets of flows that were moved, or of its earlier \
+                 terms, may be on their old routes for {derived}: {breaks}"
             ),
         }
     }

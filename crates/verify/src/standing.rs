@@ -6,7 +6,7 @@ use std::fmt;
 use wayleave_topology::{Network, Route};
 use wayleave_units::Time;
 
-use crate::statement::{Admitted, Happening, Kind, Statement};
+use crate::statement::{Admitted, Happening, Kind, Relocation, Statement};
 
 /// One contract's place in the network.
 #[derive(Clone, Debug)]
@@ -99,7 +99,7 @@ impl std::error::Error for HistoryError {}
 /// A decision as it is carried out.
 pub(crate) trait Watcher<'s> {
     /// One flow has been moved for a contract; its packets may still be on the route that it left.
-    fn moved(&mut self, standing: &Standing<'s>, admitted: &'s Admitted, left: Left);
+    fn moved(&mut self, standing: &Standing<'s>, admitted: &'s Admitted, moved: &'s Relocation, left: Left);
     /// The contract has been given its routes. `left` is where its packets were before, if it had other terms.
     fn admitted(&mut self, standing: &Standing<'s>, admitted: &'s Admitted, left: Option<Place<'s>>);
 }
@@ -108,7 +108,7 @@ pub(crate) trait Watcher<'s> {
 pub(crate) struct Nobody;
 
 impl<'s> Watcher<'s> for Nobody {
-    fn moved(&mut self, _: &Standing<'s>, _: &'s Admitted, _: Left) {}
+    fn moved(&mut self, _: &Standing<'s>, _: &'s Admitted, _: &'s Relocation, _: Left) {}
     fn admitted(&mut self, _: &Standing<'s>, _: &'s Admitted, _: Option<Place<'s>>) {}
 }
 
@@ -122,7 +122,7 @@ impl<'s> Standing<'s> {
                 Happening::Admitted(admitted) => {
                     for moved in &admitted.moved {
                         let left = standing.relocate(&statement.network, admitted, moved)?;
-                        watcher.moved(&standing, admitted, left);
+                        watcher.moved(&standing, admitted, moved, left);
                     }
                     let left = standing.admit(admitted)?;
                     watcher.admitted(&standing, admitted, left);
@@ -196,7 +196,7 @@ impl<'s> Standing<'s> {
         &mut self,
         network: &Network,
         by: &Admitted,
-        moved: &crate::statement::Relocation,
+        moved: &Relocation,
     ) -> Result<Left, HistoryError> {
         let name = moved.name.as_str();
         let is_held = |&&number: &&usize| self.places[number].as_ref().is_some_and(|p| p.admitted.name == name);

@@ -71,7 +71,7 @@ pub enum Figures {
 /// What decisions wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// Where the statement has no times, each decision waits until the packets of the one before have left.
+    /// As is said.
     Waits,
     /// Nobody waits for anything: a fault.
     None,
@@ -135,7 +135,7 @@ pub struct Admitted {
     pub routes: Vec<StatedRoute>,
     /// Flows that were moved for it, in that order.
     pub moved: Vec<Relocation>,
-    /// How long after the last of these moves it starts.
+    /// When it starts, counted from the decision.
     pub activate_after: Time,
 }
 
@@ -220,6 +220,9 @@ pub struct Relocation {
     pub from: Route,
     /// The route that it takes.
     pub to: Route,
+    /// When it takes it, counted from the decision. `None` where nothing is said of it: then moves of one decision follow one
+    /// another at once, and decisions wait for the one before.
+    pub after: Option<Time>,
 }
 
 impl Counting {

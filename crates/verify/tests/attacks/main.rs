@@ -9,3 +9,4 @@ mod mutations;
 mod protected;
 mod qjump;
 mod random_sets;
+mod statements;

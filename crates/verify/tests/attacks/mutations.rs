@@ -241,7 +241,7 @@ fn single_packets(bytes: u64) -> Ledger {
 }
 
 /// Over 200 km, or through switches that take 300 us of which 250 us vary.
-fn far_or_slow(propagation: Time, processing: Time, jitter: Time) -> Ledger {
+pub(crate) fn far_or_slow(propagation: Time, processing: Time, jitter: Time) -> Ledger {
     let plan = Plan::default().cable("h1", "s1", Rate::from_gbit(1), propagation);
     let plain = plan.cable("h2", "s1", Rate::from_gbit(1), Time::ZERO).build();
     let mut builder = wayleave_topology::NetworkBuilder::default();

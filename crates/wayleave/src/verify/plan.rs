@@ -125,6 +125,7 @@ struct Move {
     name: String,
     from: Vec<Step>,
     to: Vec<Step>,
+    after_ns: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -369,7 +370,12 @@ impl<'a> Reader<'a> {
     }
 
     fn relocation(&self, moved: &Move) -> Result<Relocation, String> {
-        Ok(Relocation { name: moved.name.clone(), from: self.route(&moved.from)?, to: self.route(&moved.to)? })
+        Ok(Relocation {
+            name: moved.name.clone(),
+            from: self.route(&moved.from)?,
+            to: self.route(&moved.to)?,
+            after: moved.after_ns.map(|after| time(after, &moved.name)).transpose()?,
+        })
     }
 
     fn route(&self, steps: &[Step]) -> Result<Route, String> {

@@ -79,6 +79,8 @@ fn happening(session: &Session, decided: &Decided<'_>) -> Option<Happening> {
         name: session.name_of(moved.flow).to_owned(),
         from: moved.from.clone(),
         to: moved.to.clone(),
+        // What waits for what is said of the whole decision.
+        after: None,
     };
     let copies = decision.copies.iter().map(|copy| (&copy.route, copy.bound));
     let routes = std::iter::once((&decision.route, decision.bound)).chain(copies);
