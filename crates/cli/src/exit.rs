@@ -29,8 +29,8 @@ pub(crate) fn after(examples: &str) -> String {
 const HELP: &str = "\
 Exit codes:
   0  fine
-  1  internal failure, a file could not be read or written, or a controller was not reached
-  2  bad input or usage
+  1  internal failure, a file could not be written, or a controller was not reached
+  2  bad input or usage, also a file that is not there or cannot be read
   3  something was refused, or would break
   4  the recheck found a broken promise, or verify saw one or something that is not as a plan says
   5  a fault that verify --break put in was not noticed, or changes nothing here
