@@ -27,7 +27,7 @@
 //! | `attack.rs`, `schedule.rs` | who sends when, and its text |
 //! | `cuts.rs` | what fails meanwhile |
 //! | `fill.rs` | traffic without a contract |
-//! | `stage.rs`, `run.rs` | from an attack to a scenario to what was seen |
+//! | `stage.rs`, `narrow.rs`, `run.rs` | from an attack to a scenario to what was seen |
 //! | `verify.rs`, `effort.rs` | which attacks are made |
 //! | `report.rs` | what was seen |
 //!
@@ -71,6 +71,7 @@ mod discrepancy;
 mod effort;
 mod fault;
 mod fill;
+mod narrow;
 mod report;
 mod run;
 mod schedule;
