@@ -17,7 +17,10 @@ impl Line {
     /// The value at `t`, times the denominator of `t`: offsets and slopes are whole numbers, so that it is one, and many
     /// can be added and compared without the cost of fractions.
     fn scaled(&self, t: &BigRational) -> BigInt {
-        debug_assert!(self.offset.is_integer() && self.slope.is_integer(), "nanobits and bit/s are counted in whole ones");
+        debug_assert!(
+            self.offset.is_integer() && self.slope.is_integer(),
+            "nanobits and bit/s are counted in whole ones"
+        );
         self.offset.numer() * t.denom() + self.slope.numer() * t.numer()
     }
 }
@@ -73,9 +76,8 @@ impl Server {
     /// is lower at s = 0 only, where it is not positive either way.
     pub(crate) fn service(&self, higher: &[Vec<Input>]) -> Polyline {
         let inputs = || higher.iter().flatten();
-        let left_over = Polyline::sample(inputs().filter_map(Input::knee), |s| {
-            &self.rate * s - sum(inputs(), s) - &self.lost
-        });
+        let left_over =
+            Polyline::sample(inputs().filter_map(Input::knee), |s| &self.rate * s - sum(inputs(), s) - &self.lost);
         left_over.positive_supremum()
     }
 }

@@ -302,10 +302,8 @@ fn claim(statement: &Statement, standing: &Standing<'_>, flows: &Flows, report: 
         if last == Some(owner) {
             match protected.last_mut().filter(|group| group.routes.last() == Some(&(promises.len() - 1))) {
                 Some(group) => group.routes.push(promises.len()),
-                None => protected.push(Protected {
-                    routes: vec![promises.len() - 1, promises.len()],
-                    duplication: Duplication::On,
-                }),
+                None => protected
+                    .push(Protected { routes: vec![promises.len() - 1, promises.len()], duplication: Duplication::On }),
             }
         }
         last = Some(owner);

@@ -153,7 +153,10 @@ impl fmt::Display for Discrepancy {
                 write!(f, "queue {queue} of {link} is said to hold {stated}, and the network gives it {derived}")
             }
             Self::Budget { link, queue, stated, derived } => {
-                write!(f, "queue {queue} of {link} is said to have a budget of {stated}, and the network fixes {derived}")
+                write!(
+                    f,
+                    "queue {queue} of {link} is said to have a budget of {stated}, and the network fixes {derived}"
+                )
             }
             Self::NoContractQueue { link, queue } => {
                 write!(f, "queue {queue} of {link} is said to be for contracts, and is not")
@@ -162,7 +165,10 @@ impl fmt::Display for Discrepancy {
                 write!(f, "queue {queue} of {link} is described where queue {expected} is expected")
             }
             Self::Transit { name, by, breaks } => {
-                write!(f, "while \"{name}\" is moved for \"{by}\", packets are still on routes that were left: {breaks}")
+                write!(
+                    f,
+                    "while \"{name}\" is moved for \"{by}\", packets are still on routes that were left: {breaks}"
+                )
             }
             Self::TooEarly { name, stated, derived, breaks } => write!(
                 f,

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wayleave_scenarios::{Element, Ends, Endpoint, Scenario};
+use wayleave_scenarios::{Element, Ends, Scenario};
 use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NetworkError, NodeId, PortSpec, Route};
 
-/// A smaller part than this share of all links is worth to be cut out.
+/// A part is cut out if all links are so many times as many.
 const WORTH: usize = 2;
 
 /// Leaves of a scenario's network what its packets and its outages pass. Nodes and links stay in their order, so that what
@@ -38,9 +38,7 @@ pub(crate) fn narrow(scenario: &mut Scenario) -> Result<(), NetworkError> {
         traffic.copies.iter_mut().flat_map(|copies| &mut copies.routes).for_each(along);
         if let Ends::Pairs(pairs) = &mut traffic.ends {
             for end in pairs.iter_mut().flat_map(|(from, to)| [from, to]) {
-                if let Endpoint::Host(host) = end {
-                    *host = new_node(*host);
-                }
+                end.host = new_node(end.host);
             }
         }
     }

@@ -192,12 +192,7 @@ impl<'s> Standing<'s> {
     }
 
     /// Somebody takes another route: the contract of this name, or one of this name that is held, whichever has the route.
-    fn relocate(
-        &mut self,
-        network: &Network,
-        by: &Admitted,
-        moved: &Relocation,
-    ) -> Result<Left, HistoryError> {
+    fn relocate(&mut self, network: &Network, by: &Admitted, moved: &Relocation) -> Result<Left, HistoryError> {
         let name = moved.name.as_str();
         let is_held = |&&number: &&usize| self.places[number].as_ref().is_some_and(|p| p.admitted.name == name);
         let known: Vec<usize> =

@@ -173,7 +173,7 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         // What is learnt from a run depends on those before it, so all are taken in order, whichever ended first.
         for some in attacks.chunks(RUNS_PER_THREAD * rayon::current_num_threads()) {
             let (stage, most) = (&self.stage, self.effort.packet_hops);
-            let shown: Vec<Result<Shown, ClaimError>> = 
+            let shown: Vec<Result<Shown, ClaimError>> =
                 some.par_iter().with_max_len(1).map(|attack| stage.run(attack, most)).collect();
             for (attack, shown) in some.iter().zip(shown) {
                 let shown = shown?;

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use wayleave::{
-    Asked, Batch, Cancel, Choice, Contracts, Document, Effort, Error, Fault, Hold, Model, Network, Noticed, Plan, PlanFile,
-    PlanOptions, Promises, SchemeOptions, Session, Silent, Source, Step, SweepOptions, Threads, VerifyOptions, What, decide,
-    explain, plan, plan_watched, read_plan, sweep, verify,
+    Asked, Batch, Cancel, Choice, Contracts, Document, Effort, Error, Fault, Hold, Model, Network, Noticed, Plan,
+    PlanFile, PlanOptions, Promises, SchemeOptions, Session, Silent, Source, Step, SweepOptions, Threads,
+    VerifyOptions, What, decide, explain, plan, plan_watched, read_plan, sweep, verify,
 };
 use wayleave_formats::read_events;
 
@@ -142,7 +142,11 @@ fn a_plan_is_not_believed() {
     };
     assert!(error(&twice).contains(&format!("plan.json: \"{name}\" is admitted twice")), "{}", error(&twice));
     let quiet = |plan: &mut serde_json::Value| plan["model"]["best_effort"] = false.into();
-    assert!(error(&quiet).contains("the plan counts with --best-effort off, and here --best-effort on"), "{}", error(&quiet));
+    assert!(
+        error(&quiet).contains("the plan counts with --best-effort off, and here --best-effort on"),
+        "{}",
+        error(&quiet)
+    );
     let long = |plan: &mut serde_json::Value| plan["queues"][0]["budget_ns"] = u64::MAX.into();
     assert!(error(&long).contains("has a budget of more than 10s"), "{}", error(&long));
     let nanosecond = |plan: &mut serde_json::Value| plan["requests"][0]["bound_ns"] = 1.into();

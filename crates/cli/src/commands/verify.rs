@@ -5,8 +5,8 @@ use std::io::Write;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use wayleave::{
-    Asked, Cancel, Contracts, History, Network, Noticed, PlanFile, Promises, Verified, VerifyOptions, decide, read_plan,
-    verify_watched,
+    Asked, Cancel, Contracts, History, Network, Noticed, PlanFile, Promises, Verified, VerifyOptions, decide,
+    read_plan, verify_watched,
 };
 use wayleave_explain::human::count;
 use wayleave_formats::Source;

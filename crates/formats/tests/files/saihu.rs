@@ -171,7 +171,12 @@ fn a_curve_that_is_wrong_is_not_said_to_serve_nothing() {
     };
     let errors = curve("\"5 bogus\"").expect_err("the file is wrong").to_string();
     assert!(!errors.contains("serves nothing") && errors.matches("bogus").count() >= 2, "{errors}");
-    assert_said(read(r#"{ "servers": [ { "name": "s", "service_curve": { "latencies": [1], "rates": [0] } } ],
-        "flows": [ { "name": "f", "path": ["s"], "arrival_curve": { "bursts": [1], "rates": [0] } } ] }"#),
-        ProblemKind::Impossible, &["serves nothing"]);
+    assert_said(
+        read(
+            r#"{ "servers": [ { "name": "s", "service_curve": { "latencies": [1], "rates": [0] } } ],
+        "flows": [ { "name": "f", "path": ["s"], "arrival_curve": { "bursts": [1], "rates": [0] } } ] }"#,
+        ),
+        ProblemKind::Impossible,
+        &["serves nothing"],
+    );
 }

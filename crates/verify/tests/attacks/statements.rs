@@ -149,14 +149,29 @@ fn nothing_that_is_said_is_believed() {
         change(&mut statement);
         statement
     };
-    assert_found(&changed(|s| first(s).routes[0].bound = Time::from_nanos(1)), "\"c1\" was promised 1ns, below its bound of");
+    assert_found(
+        &changed(|s| first(s).routes[0].bound = Time::from_nanos(1)),
+        "\"c1\" was promised 1ns, below its bound of",
+    );
     assert_found(&changed(|s| first(s).asked.deadline = Time::from_millis(9)), "longer than its deadline of 9ms");
-    assert_found(&changed(|s| first(s).routes[0].terms[1].delay = Time::from_nanos(1)), "1ns in queue 0 of s1->h5 is said");
+    assert_found(
+        &changed(|s| first(s).routes[0].terms[1].delay = Time::from_nanos(1)),
+        "1ns in queue 0 of s1->h5 is said",
+    );
     assert_found(&changed(|s| first(s).routes[0].terms.truncate(1)), "5ms in queue 0 of s1->h5 is missing");
-    assert_found(&changed(|s| s.queues[0].flows += 1), "queue 0 of h1->s1 is said to hold 2 flows, and the routes bring 1");
-    assert_found(&changed(|s| s.queues[0].buffer = Bytes::new(7)), "is said to hold 7B, and the network gives it 100GB");
+    assert_found(
+        &changed(|s| s.queues[0].flows += 1),
+        "queue 0 of h1->s1 is said to hold 2 flows, and the routes bring 1",
+    );
+    assert_found(
+        &changed(|s| s.queues[0].buffer = Bytes::new(7)),
+        "is said to hold 7B, and the network gives it 100GB",
+    );
     assert_found(&changed(|s| s.queues[0].backlog = None), "is claimed to hold 0B, below the derived");
-    assert_found(&changed(|s| first(s).reserved.burst = Bytes::new(29_999)), "for \"c1\" 5Mbit with bursts of 29.999kB are");
+    assert_found(
+        &changed(|s| first(s).reserved.burst = Bytes::new(29_999)),
+        "for \"c1\" 5Mbit with bursts of 29.999kB are",
+    );
     assert_found(
         &changed(|s| first(s).asked.accounting = Accounting::Frames { smallest: Bytes::new(20) }),
         "its traffic can be 21Mbit with bursts of 126kB on the wire",
@@ -172,7 +187,10 @@ fn nothing_that_is_said_is_believed() {
     let low = changed(|s| s.queues[0].delay = Some(Time::from_nanos(1)));
     assert_found(&low, "queue 0 of h1->s1 is claimed to delay by 1ns, below the derived");
     // Packets are held against what was said, where that is less: so they can show it, too.
-    assert_eq!(derive(&changed(|s| first(s).routes[0].bound = Time::from_nanos(1))).unwrap().claim.promises[0].bound, nanosecond);
+    assert_eq!(
+        derive(&changed(|s| first(s).routes[0].bound = Time::from_nanos(1))).unwrap().claim.promises[0].bound,
+        nanosecond
+    );
 }
 
 #[test]

@@ -65,7 +65,8 @@ impl Row {
 
     /// Whether an analysis, by its place, has given the smallest bound itself.
     pub fn is_tightest(&self, place: usize) -> bool {
-        self.instead[place].is_none() && self.bounds[place].as_ref().ok().is_some_and(|own| Some(own) == self.tightest())
+        self.instead[place].is_none()
+            && self.bounds[place].as_ref().ok().is_some_and(|own| Some(own) == self.tightest())
     }
 }
 
@@ -130,7 +131,9 @@ impl Report {
         let replaced = rows.iter().flat_map(|row| &row.instead).flatten().count();
         if replaced > 0 {
             let which = wayleave_explain::human::count(replaced, "linear program");
-            notes.push(format!("{which} gave a worse bound than separate flow analysis (SFA), whose bound stands there"));
+            notes.push(format!(
+                "{which} gave a worse bound than separate flow analysis (SFA), whose bound stands there"
+            ));
         }
         let servers = computed.tfa.servers().iter();
         let servers = servers.map(|bound| bound.clone().map_err(|reason| reason.explain(network))).collect();

@@ -230,7 +230,8 @@ impl<'a> Reader<'a> {
     }
 
     fn statement(&self, plan: &Plan) -> Result<Statement, String> {
-        let mut queues: Vec<StatedQueue> = plan.queues.iter().map(|queue| self.queue(queue)).collect::<Result<_, _>>()?;
+        let mut queues: Vec<StatedQueue> =
+            plan.queues.iter().map(|queue| self.queue(queue)).collect::<Result<_, _>>()?;
         queues.sort_by_key(|said| (said.link, said.queue));
         let (mut history, mut findings) = (Vec::new(), Vec::new());
         for entry in &plan.requests {
@@ -257,7 +258,8 @@ impl<'a> Reader<'a> {
     /// Contracts of which the plan says nothing.
     fn unmentioned(&self, plan: &Plan) -> Vec<Discrepancy> {
         let Some(contracts) = &self.contracts else { return Vec::new() };
-        let mentioned: std::collections::HashSet<&str> = plan.requests.iter().map(|entry| entry.name.as_str()).collect();
+        let mentioned: std::collections::HashSet<&str> =
+            plan.requests.iter().map(|entry| entry.name.as_str()).collect();
         let mut missing: Vec<&str> = contracts.keys().copied().filter(|name| !mentioned.contains(name)).collect();
         missing.sort_unstable();
         missing.into_iter().map(|name| Discrepancy::Unmentioned { name: name.to_owned() }).collect()
@@ -394,18 +396,18 @@ impl<'a> Reader<'a> {
 
 /// A number of ns that is a time.
 fn time(nanos: u64, of: &str) -> Result<Time, String> {
-    Some(Time::from_nanos(nanos)).filter(|&time| time <= LONGEST).ok_or_else(|| {
-        format!("{of} has a time of {nanos} ns: up to {LONGEST} is accepted")
-    })
+    Some(Time::from_nanos(nanos))
+        .filter(|&time| time <= LONGEST)
+        .ok_or_else(|| format!("{of} has a time of {nanos} ns: up to {LONGEST} is accepted"))
 }
 
 /// Sums of a few of these are still times.
 const LONGEST: Time = Time::from_millis(1_000_000_000);
 
 fn bytes(bytes: u64, of: &str) -> Result<Bytes, String> {
-    Some(Bytes::new(bytes)).filter(|&bytes| bytes <= Bytes::MAX).ok_or_else(|| {
-        format!("{of} has a size of {bytes} B: up to {} is accepted", Bytes::MAX)
-    })
+    Some(Bytes::new(bytes))
+        .filter(|&bytes| bytes <= Bytes::MAX)
+        .ok_or_else(|| format!("{of} has a size of {bytes} B: up to {} is accepted", Bytes::MAX))
 }
 
 fn bucket(rate: u64, burst: u64, of: &str) -> Result<Bucket, String> {

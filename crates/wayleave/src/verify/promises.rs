@@ -11,8 +11,9 @@ use wayleave_schemes::standing::{self, Held, Standing, Term};
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::{Bytes, Time};
 use wayleave_verify::{
-    Accounting, Admitted, Background, Bucket, Claim, Counting, Duplication, Figures, Happening, HistoryError, Kind, Lines, LowestQueue,
-    Part, Patience, Promise, Protected, Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, derive,
+    Accounting, Admitted, Background, Bucket, Claim, Counting, Duplication, Figures, Happening, HistoryError, Kind,
+    Lines, LowestQueue, Part, Patience, Promise, Protected, Relocation, StatedQueue, StatedRoute, StatedTerm,
+    Statement, Terms, derive,
 };
 
 use crate::error::Error;
@@ -55,7 +56,11 @@ impl Sink for History {
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
         let Released { name, at, held_until } = *released;
-        self.happenings.extend(held_until.map(|held_until| Happening::Released { name: name.to_owned(), at, held_until }));
+        self.happenings.extend(held_until.map(|held_until| Happening::Released {
+            name: name.to_owned(),
+            at,
+            held_until,
+        }));
         Ok(())
     }
 }
@@ -222,9 +227,8 @@ fn claimed(session: &Session) -> Claim {
         let held = flows.into_iter().filter_map(|flow| Some((flow, session.scheme.held(flow)?)));
         promises.extend(held.map(|(flow, held)| promise(session, flow, &held)));
         let routes = first..promises.len();
-        protected.extend(
-            (routes.len() > 1).then(|| Protected { routes: routes.collect(), duplication: Duplication::On }),
-        );
+        protected
+            .extend((routes.len() > 1).then(|| Protected { routes: routes.collect(), duplication: Duplication::On }));
     }
     let services: Vec<SharedService> = session.scheme.shared_services().into_iter().map(shared).collect();
     let largest = || session.network.links().map(|(_, link)| session.model.largest_frame(link)).collect();
@@ -238,12 +242,7 @@ fn claimed(session: &Session) -> Claim {
 
 /// A switch that the scheme takes for one shared service (Loko).
 fn shared(service: standing::SharedService) -> SharedService {
-    SharedService {
-        switch: service.switch,
-        rate: service.rate,
-        processing: service.latency,
-        buffer: service.buffer,
-    }
+    SharedService { switch: service.switch, rate: service.rate, processing: service.latency, buffer: service.buffer }
 }
 
 fn promise(session: &Session, flow: FlowId, held: &Held<'_>) -> Promise {

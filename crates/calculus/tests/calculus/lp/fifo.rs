@@ -153,7 +153,10 @@ fn a_bound_does_not_depend_on_how_large_times_are() {
         let total = tfa(&net, &options);
         let separate = sfa(&net, &options, &total).path_delay(0, 0).unwrap();
         let bound = fifo_delay(&net, &total, Some(&separate), 0, 0).unwrap();
-        assert!(bound.delay >= exact && bound.delay <= &exact * ratio(1_000_001, 1_000_000).unwrap(), "{unit}: {bound:?}");
+        assert!(
+            bound.delay >= exact && bound.delay <= &exact * ratio(1_000_001, 1_000_000).unwrap(),
+            "{unit}: {bound:?}"
+        );
         assert!(!bound.is_known && separate > bound.delay);
     }
 }
