@@ -51,7 +51,7 @@ fn a_plan_whose_moves_wait_for_one_another_is_verified_too() {
 }
 
 #[track_caller]
-fn verify_as_planned(name: &str, count: usize, routing: &str) {
+fn verify_as_planned(name: &str, count: u32, routing: &str) {
     let list = requests(&format!("{name}.yaml"), "fat-tree:k=4", 8, count);
     let plan = wayleave(&format!("plan -t fat-tree:k=4 -f {list} --reroute {routing} -o json"));
     assert!(
