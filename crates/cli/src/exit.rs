@@ -15,6 +15,8 @@ pub(crate) enum Exit {
     Refused = 3,
     /// The recheck found a promise that does not hold, or a verification saw one broken.
     Unsound = 4,
+    /// A fault that was put in on purpose was not noticed, or changes nothing here.
+    Unnoticed = 5,
     /// Somebody stopped it, and what was done until then is kept; as shells say of Ctrl-C (128 and the signal's number).
     Stopped = 130,
 }
@@ -27,10 +29,11 @@ pub(crate) fn after(examples: &str) -> String {
 const HELP: &str = "\
 Exit codes:
   0  fine
-  1  internal failure, a file could not be read or written, or a controller was not reached
-  2  bad input or usage
+  1  internal failure, a file could not be written, or a controller was not reached
+  2  bad input or usage, also a file that is not there or cannot be read
   3  something was refused, or would break
-  4  the recheck found a broken promise, or verify saw one
+  4  the recheck found a broken promise, or verify saw one or something that is not as a plan says
+  5  a fault that verify --break put in was not noticed, or changes nothing here
   130  stopped by Ctrl-C: results until then are kept, and marked as partial";
 
 impl From<Exit> for ExitCode {

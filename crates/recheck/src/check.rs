@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use num_rational::BigRational;
 use num_traits::Zero;
+use rayon::prelude::*;
 use wayleave_topology::{Hop, LinkId, NodeKind};
 use wayleave_units::{Bytes, Time};
 
@@ -40,8 +41,16 @@ pub fn check(claim: &Claim<'_>) -> Report {
     for routes in &claim.disjoint {
         check_disjoint(claim, routes, &mut report);
     }
-    for (&link, load) in &loads {
-        check_link(claim, link, load, &mut report);
+    // Links do not depend on one another. Their findings are put together in the order of links.
+    let loads: Vec<_> = loads.into_iter().collect();
+    let of_link = |(link, load): &(LinkId, LinkLoad)| {
+        let mut found = Report::default();
+        check_link(claim, *link, load, &mut found);
+        found
+    };
+    for found in loads.par_iter().map(of_link).collect::<Vec<_>>() {
+        report.queues.extend(found.queues);
+        report.violations.extend(found.violations);
     }
     for claimed in &claim.claimed_queues {
         check_claimed(claim, claimed, &mut report);
@@ -157,10 +166,11 @@ pub(crate) fn check_link(claim: &Claim<'_>, id: LinkId, load: &LinkLoad, report:
         JitterTerm::Ordered => whole(0),
         JitterTerm::Any => whole(claim.network.node(link.from).jitter.as_nanos()),
     };
-    // The arrivals of the queues above, in order of priority.
+    // What comes to the queues above, in order of priority.
     let mut higher = Vec::new();
     for (&queue, load) in &load.queues {
-        let alpha = arrival(&inputs(claim, load));
+        let inputs = inputs(claim, load);
+        let alpha = arrival(&inputs);
         let beta = server.service(&higher);
         let finding = QueueFinding {
             link: id,
@@ -171,7 +181,7 @@ pub(crate) fn check_link(claim: &Claim<'_>, id: LinkId, load: &LinkLoad, report:
         };
         check_limits(claim, &finding, report);
         report.queues.push(finding);
-        higher.push(alpha);
+        higher.push(inputs);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The curves of one port: what arrives at each of its queues, and what service is left for it.
 
+use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::Zero;
 
@@ -13,8 +14,14 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    fn at(&self, t: &BigRational) -> BigRational {
-        &self.offset + &self.slope * t
+    /// The value at `t`, times the denominator of `t`: offsets and slopes are whole numbers, so that it is one, and many
+    /// can be added and compared without the cost of fractions.
+    fn scaled(&self, t: &BigRational) -> BigInt {
+        debug_assert!(
+            self.offset.is_integer() && self.slope.is_integer(),
+            "nanobits and bit/s are counted in whole ones"
+        );
+        self.offset.numer() * t.denom() + self.slope.numer() * t.numer()
     }
 }
 
@@ -26,11 +33,11 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// `alpha_i(t) = min(L_i + R_i t, sum of (b_f + r_f t))`.
-    fn at(&self, t: &BigRational) -> BigRational {
-        let flows = self.flows.at(t);
+    /// `alpha_i(t) = min(L_i + R_i t, sum of (b_f + r_f t))`, times the denominator of `t`.
+    fn scaled(&self, t: &BigRational) -> BigInt {
+        let flows = self.flows.scaled(t);
         match &self.cap {
-            Some(cap) => flows.min(cap.at(t)),
+            Some(cap) => flows.min(cap.scaled(t)),
             None => flows,
         }
     }
@@ -44,9 +51,13 @@ impl Input {
 
 /// `alpha(t) = sum of alpha_i(t)`; its slope changes only where that of an `alpha_i` does.
 pub(crate) fn arrival(inputs: &[Input]) -> Polyline {
-    Polyline::sample(inputs.iter().filter_map(Input::knee), |t| {
-        inputs.iter().map(|input| input.at(t)).fold(BigRational::zero(), |sum, term| sum + term)
-    })
+    Polyline::sample(inputs.iter().filter_map(Input::knee), |t| sum(inputs.iter(), t))
+}
+
+/// `sum of alpha_i(t)`.
+fn sum<'i>(inputs: impl Iterator<Item = &'i Input>, t: &BigRational) -> BigRational {
+    let scaled = inputs.fold(BigInt::zero(), |sum, input| sum + input.scaled(t));
+    BigRational::new(scaled, t.denom().clone())
 }
 
 /// The line that a port sends on, and what it may lose before the first bit of a queue's own.
@@ -59,15 +70,14 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `beta_p(t) = sup over s <= t of [R s - sum over j < p of alpha_j(s) - lost]+`.
+    /// `beta_p(t) = sup over s <= t of [R s - sum over j < p of alpha_j(s) - lost]+`, for the inputs of the queues above.
     ///
     /// The bracket is straight between the knees of the `alpha_j`. With `alpha_j(0)` taken as the burst instead of 0 it
     /// is lower at s = 0 only, where it is not positive either way.
-    pub(crate) fn service(&self, higher: &[Polyline]) -> Polyline {
-        let left_over = Polyline::sample(higher.iter().flat_map(Polyline::times), |s| {
-            let taken = higher.iter().map(|alpha| alpha.at(s)).fold(BigRational::zero(), |sum, term| sum + term);
-            &self.rate * s - taken - &self.lost
-        });
+    pub(crate) fn service(&self, higher: &[Vec<Input>]) -> Polyline {
+        let inputs = || higher.iter().flatten();
+        let left_over =
+            Polyline::sample(inputs().filter_map(Input::knee), |s| &self.rate * s - sum(inputs(), s) - &self.lost);
         left_over.positive_supremum()
     }
 }
@@ -78,6 +88,13 @@ mod tests {
 
     use super::*;
     use crate::exact::whole;
+
+    /// The definition, with fractions.
+    fn at(input: &Input, t: &BigRational) -> BigRational {
+        let line = |line: &Line| &line.offset + &line.slope * t;
+        let flows = line(&input.flows);
+        input.cap.as_ref().map_or(flows.clone(), |cap| flows.min(line(cap)))
+    }
 
     fn input(burst: u32, rate: u32, cap: Option<(u32, u32)>) -> Input {
         let line = |(offset, slope): (u32, u32)| Line { offset: whole(offset), slope: whole(slope) };
@@ -94,7 +111,7 @@ mod tests {
         #[test]
         fn a_sampled_arrival_is_the_sum_of_minima_everywhere(inputs in inputs(), n in 1..400u32, d in 1..9u32) {
             let t = BigRational::new(n.into(), d.into());
-            let defined: BigRational = inputs.iter().map(|input| input.at(&t)).sum();
+            let defined: BigRational = inputs.iter().map(|input| at(input, &t)).sum();
             prop_assert_eq!(arrival(&inputs).at(&t), defined);
         }
 
@@ -106,10 +123,9 @@ mod tests {
         ) {
             let server = Server { rate: whole(rate), lost: whole(lost) };
             let t = BigRational::new(n.into(), 4.into());
-            let higher: Vec<_> = above.iter().map(|inputs| arrival(inputs)).collect();
-            let beta = server.service(&higher);
+            let beta = server.service(&above);
             let bracket = |s: &BigRational| {
-                let taken: BigRational = above.iter().flatten().map(|input| input.at(s)).sum();
+                let taken: BigRational = above.iter().flatten().map(|input| at(input, s)).sum();
                 whole(rate) * s - taken - whole(lost)
             };
             let mut best = BigRational::zero();

@@ -32,6 +32,8 @@ pub(crate) struct Router {
     /// Per node, for each destination that was asked for: links to go.
     distances: HashMap<NodeId, Vec<u32>>,
     known: HashMap<(NodeId, NodeId, u8), PathSetId>,
+    /// Sets with one path that never changes, by where it begins in the table of routes.
+    fixed: HashMap<u32, PathSetId>,
     sets: Vec<PathSet>,
 }
 
@@ -48,7 +50,8 @@ struct PathSet {
 impl Router {
     pub(crate) fn new(network: Arc<Network>) -> Self {
         let is_up = vec![true; network.links().len()];
-        Self { network, is_up, distances: HashMap::new(), known: HashMap::new(), sets: Vec::new() }
+        let (distances, known, fixed) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { network, is_up, distances, known, fixed, sets: Vec::new() }
     }
 
     /// The first link of a host that has a counterpart; hosts with several use it for all traffic without a route.
@@ -74,11 +77,13 @@ impl Router {
 
     /// A set with one path that never changes.
     pub(crate) fn fixed(&mut self, start: u32) -> PathSetId {
-        if let Some(known) = self.sets.iter().position(|set| set.is_fixed && set.starts == [start]) {
-            return known as PathSetId;
+        if let Some(&known) = self.fixed.get(&start) {
+            return known;
         }
+        let id = self.sets.len() as PathSetId;
         self.sets.push(PathSet { from: NodeId(0), to: NodeId(0), queue: 0, is_fixed: true, starts: vec![start] });
-        (self.sets.len() - 1) as PathSetId
+        self.fixed.insert(start, id);
+        id
     }
 
     /// How many paths a set has: none if nothing joins its ends now.

@@ -1,9 +1,14 @@
 //! Every promise under the worst traffic that the contracts allow, packet by packet.
 //!
-//! The admission control proves that its promises hold. This crate believes none of it: it takes the network and the
-//! promises (a [`Claim`]), lets the simulator run them under attack after attack, and returns a [`Report`] with the
-//! longest delay that was seen of each promise, and with every promise that did not hold. It depends on neither the
-//! calculus nor the ledger nor any scheme.
+//! The admission control proves that its promises hold. This crate believes none of it, and depends on neither the
+//! calculus nor the ledger nor any scheme. It checks in two steps:
+//!
+//! 1. [`derive()`] takes what is said (a [`Statement`]), derives from network, contracts and routes what they are worth on the
+//!    wire, every queue's delay and backlog and every bound, by the method of `wayleave-recheck`, and lists every
+//!    [`Discrepancy`] between the two. Moves are followed one by one, with the packets that were still on routes that were left.
+//! 2. [`verify()`] takes the promises that follow (a [`Claim`]), lets the simulator run them under attack after attack, on all
+//!    processors, and returns a [`Report`] with the longest delay that was seen of each promise, and with every promise that
+//!    did not hold. A scheme that says nothing of queues (QJump, Loko) has a claim only.
 //!
 //! An [`Attack`] is traffic within the contracts: every contract sends its whole burst at once and then at its rate,
 //! and traffic without a contract fills the queues below. What varies is when bursts begin ([`Timing`]), how large
@@ -16,11 +21,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | `claim.rs`, `fault.rs` | what is promised; faults on purpose |
+//! | `statement.rs`, `standing.rs` | what is said; who stands where, step by step |
+//! | `derive.rs`, `transit.rs`, `discrepancy.rs` | what follows; moves under way; what is not as it was said |
+//! | `claim.rs`, `fault.rs` | what packets are to show; faults on purpose |
 //! | `attack.rs`, `schedule.rs` | who sends when, and its text |
 //! | `cuts.rs` | what fails meanwhile |
 //! | `fill.rs` | traffic without a contract |
-//! | `stage.rs`, `run.rs` | from an attack to a scenario to what was seen |
+//! | `stage.rs`, `narrow.rs`, `run.rs` | from an attack to a scenario to what was seen |
 //! | `verify.rs`, `effort.rs` | which attacks are made |
 //! | `report.rs` | what was seen |
 //!
@@ -60,20 +67,33 @@
 mod attack;
 mod claim;
 mod cuts;
+mod derive;
+mod discrepancy;
 mod effort;
 mod fault;
 mod fill;
+mod narrow;
 mod report;
 mod run;
 mod schedule;
 mod stage;
+mod standing;
+mod statement;
+mod transit;
 mod verify;
 
 pub use attack::{Attack, AttackError, Company, Cut, Frames, HeldUp, Shift, Timing, Who};
 pub use claim::{Background, Claim, ClaimError, Duplication, Promise, Protected};
+pub use derive::{Derivation, check_history, derive};
+pub use discrepancy::Discrepancy;
 pub use effort::Effort;
-pub use fault::Fault;
+pub use fault::{Fault, Layer, NotBroken};
 pub use report::{Breach, Finding, ProtectedFinding, Report, Violation};
+pub use standing::HistoryError;
+pub use statement::{
+    Accounting, Admitted, Bucket, Counting, Figures, Happening, Kind, Lines, LowestQueue, Part, Patience, Relocation,
+    StatedQueue, StatedRoute, StatedTerm, Statement, Terms,
+};
 pub use verify::{replay, verify};
 
 pub use wayleave_scenarios::Order;

@@ -10,6 +10,7 @@ use wayleave_units::{Bytes, Time};
 
 use crate::attack::{Attack, Company, Cut, HeldUp};
 use crate::claim::{Background, ClaimError, Duplication};
+use crate::narrow::narrow;
 use crate::schedule::{Burst, Then};
 use crate::stage::{SMALLEST_FRAME, Stage, nanos, sending};
 
@@ -93,10 +94,11 @@ impl Stage<'_> {
         if let Some(cut) = attack.cuts.iter().find(|cut| !is_there(cut)) {
             return Err(ClaimError::NoElement { element: cut.element });
         }
-        let (scenario, owners) = self.scenario(attack, packet_hops);
+        let (mut scenario, owners) = self.scenario(attack, packet_hops);
         if owners.iter().all(|owner| matches!(owner, Owner::Background)) {
             return Ok(Shown { seen: Vec::new(), kept: Vec::new(), hops: 0 });
         }
+        narrow(&mut scenario).map_err(ClaimError::Network)?;
         let outcome =
             wayleave_sim::run(&scenario, attack.seed, |_| true).map_err(|error| ClaimError::Run(Box::new(error)))?;
         let (mut seen, mut kept): (Vec<Seen>, Vec<Kept>) = (Vec::new(), Vec::new());

@@ -4,16 +4,25 @@ use std::collections::BTreeSet;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
+use rayon::prelude::*;
 
 use crate::attack::{Attack, Company, Frames, HeldUp, Timing, Who};
 use crate::claim::{Claim, ClaimError};
 use crate::effort::Effort;
 use crate::report::Report;
-use crate::run::Seen;
+use crate::run::{Seen, Shown};
 use crate::stage::{Stage, sending};
 
 /// Contracts that are attacked for one whose routes are cut: such runs are several, and longer.
 const VICTIMS_PER_CUT: usize = 4;
+
+/// Steps of the search that are tried from one place, side by side. It is no number of processors: the result must not
+/// depend on how many there are.
+const STEPS: usize = 8;
+
+/// Runs for each thread between two looks at what they showed: enough that no thread waits long for the others, and few
+/// enough that what they showed fits the memory.
+const RUNS_PER_THREAD: usize = 4;
 
 /// Attacks a claim, and reports the worst that was seen of each promise.
 ///
@@ -65,19 +74,15 @@ struct Campaign<'a, P> {
 }
 
 /// Whether to go on.
-type Step = Result<bool, ClaimError>;
-
-/// What one attack showed, and whether to go on.
-struct Made {
-    seen: Vec<Seen>,
-    goes_on: bool,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Goes,
+    Stops,
 }
 
-impl Made {
-    /// The longest that a packet of a promise took, in ps.
-    fn delay_ps(&self, promise: usize) -> u64 {
-        self.seen.iter().filter(|seen| seen.promise == promise).map(|seen| seen.delay_ps).max().unwrap_or(0)
-    }
+/// The longest that a packet of a promise took, in ps.
+fn delay_ps(seen: &[Seen], promise: usize) -> u64 {
+    seen.iter().filter(|seen| seen.promise == promise).map(|seen| seen.delay_ps).max().unwrap_or(0)
 }
 
 impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
@@ -90,20 +95,17 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         let aimed = self.aimed(0).len();
         let searches = searched * (self.effort.rounds as usize + aimed);
         self.total = (patterns.len() + cuts.len() + aimed * victims + searches) as u64;
-        for attack in patterns.into_iter().chain(cuts) {
-            if !self.make(&attack)?.goes_on {
-                return Ok(());
-            }
+        let all: Vec<Attack> = patterns.into_iter().chain(cuts).collect();
+        if self.make(&all)? == Next::Stops {
+            return Ok(());
         }
-        for victim in self.closest(chosen, victims) {
-            for attack in self.aimed(victim) {
-                if !self.make(&attack)?.goes_on {
-                    return Ok(());
-                }
-            }
+        let aimed: Vec<Attack> =
+            self.closest(chosen, victims).into_iter().flat_map(|victim| self.aimed(victim)).collect();
+        if self.make(&aimed)? == Next::Stops {
+            return Ok(());
         }
         for victim in self.closest(chosen, searched) {
-            if !self.search(victim)? {
+            if self.search(victim)? == Next::Stops {
                 return Ok(());
             }
         }
@@ -168,30 +170,46 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         chosen.into_iter().chain(others).take(count).collect()
     }
 
-    /// One attack.
-    fn make(&mut self, attack: &Attack) -> Result<Made, ClaimError> {
-        let shown = self.stage.run(attack, self.effort.packet_hops)?;
+    /// Makes attacks, on as many processors as there are.
+    fn make(&mut self, attacks: &[Attack]) -> Result<Next, ClaimError> {
+        self.watched(attacks, |_, _| {})
+    }
+
+    /// The same; `each` sees what each of them showed, in their order.
+    fn watched(&mut self, attacks: &[Attack], mut each: impl FnMut(&Attack, &[Seen])) -> Result<Next, ClaimError> {
+        // What is learnt from a run depends on those before it, so all are taken in order, whichever ended first.
+        for some in attacks.chunks(RUNS_PER_THREAD * rayon::current_num_threads()) {
+            let (stage, most) = (&self.stage, self.effort.packet_hops);
+            let shown: Vec<Result<Shown, ClaimError>> =
+                some.par_iter().with_max_len(1).map(|attack| stage.run(attack, most)).collect();
+            for (attack, shown) in some.iter().zip(shown) {
+                let shown = shown?;
+                each(attack, &shown.seen);
+                if self.take(attack, &shown) == Next::Stops {
+                    return Ok(Next::Stops);
+                }
+            }
+        }
+        Ok(Next::Goes)
+    }
+
+    fn take(&mut self, attack: &Attack, shown: &Shown) -> Next {
         self.report.runs += 1;
         self.report.packet_hops += shown.hops;
         self.report.add(self.stage.claim, &shown.seen, attack);
         self.report.add_protected(self.stage.claim, &shown.kept, attack);
         self.done += 1;
-        let goes_on = (self.progress)(self.done, self.total.max(self.done));
-        Ok(Made { seen: shown.seen, goes_on })
+        if (self.progress)(self.done, self.total.max(self.done)) { Next::Goes } else { Next::Stops }
     }
 
-    /// Hill climbing over the phases of those who share a line with the victim, one coordinate at a time.
-    fn search(&mut self, victim: usize) -> Step {
+    /// Hill climbing over the phases of those who share a line with the victim: from the best place so far a few steps
+    /// are tried, each along one coordinate, and the best of them is the next place if it is better.
+    fn search(&mut self, victim: usize) -> Result<Next, ClaimError> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.effort.seed ^ victim as u64);
         let mut best = (0, Attack::new(Timing::Chasing { victim }, self.effort.seed));
-        for attack in self.aimed(victim) {
-            let made = self.make(&attack)?;
-            if !made.goes_on {
-                return Ok(false);
-            }
-            if made.delay_ps(victim) > best.0 {
-                best = (made.delay_ps(victim), attack);
-            }
+        let first = self.aimed(victim);
+        if self.climb(&first, victim, &mut best)? == Next::Stops {
+            return Ok(Next::Stops);
         }
         let joiners = self.stage.joiners(victim);
         let mut coordinates: Vec<Who> =
@@ -199,20 +217,31 @@ impl<P: FnMut(u64, u64) -> bool> Campaign<'_, P> {
         coordinates.extend(joiners.iter().map(|joiner| Who::Promise(joiner.promise)));
         coordinates.push(Who::Promise(victim));
         let frame = self.stage.ways[victim].hops.iter().map(|stop| sending(1500, stop.rate)).max().unwrap_or(1);
-        for _ in 0..self.effort.rounds {
-            let who = coordinates[rng.random_range(0..coordinates.len())];
-            // From a sixteenth of a frame to sixteen frames.
-            let size = (frame << rng.random_range(0..9) >> 4).max(1);
-            let by = if rng.random_range(0..2) == 0 { size } else { -size };
-            let attack = best.1.moved(who, by);
-            let made = self.make(&attack)?;
-            if !made.goes_on {
-                return Ok(false);
-            }
-            if made.delay_ps(victim) > best.0 {
-                best = (made.delay_ps(victim), attack);
+        let mut left = self.effort.rounds as usize;
+        while left > 0 {
+            let mut step = || {
+                let who = coordinates[rng.random_range(0..coordinates.len())];
+                // From a sixteenth of a frame to sixteen frames.
+                let size = (frame << rng.random_range(0..9) >> 4).max(1);
+                let by = if rng.random_range(0..2) == 0 { size } else { -size };
+                best.1.moved(who, by)
+            };
+            let steps: Vec<Attack> = (0..left.min(STEPS)).map(|_| step()).collect();
+            left -= steps.len();
+            if self.climb(&steps, victim, &mut best)? == Next::Stops {
+                return Ok(Next::Stops);
             }
         }
-        Ok(true)
+        Ok(Next::Goes)
+    }
+
+    /// Tries places, and keeps the best: the first of those that are equal.
+    fn climb(&mut self, places: &[Attack], victim: usize, best: &mut (u64, Attack)) -> Result<Next, ClaimError> {
+        self.watched(places, |attack, seen| {
+            let delay = delay_ps(seen, victim);
+            if delay > best.0 {
+                *best = (delay, attack.clone());
+            }
+        })
     }
 }

@@ -32,7 +32,7 @@ fn main() -> Result<(), Error> {
         }
     };
     let options = VerifyOptions { effort: Effort::QUICK, ..VerifyOptions::default() };
-    let verified = verify_watched(&plan.claim(), &options, &mut progress, &Cancel::default())?;
+    let verified = verify_watched(&plan.promises(), &options, &mut progress, &Cancel::default())?;
     println!("every promise held: {}", verified.is_sound());
     verified.write_text(&mut stdout(), Layout::default(), false)
 }

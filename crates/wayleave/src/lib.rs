@@ -77,7 +77,10 @@ pub use schemes::SchemeOptions;
 pub use session::{Session, Verdict};
 pub use sim::{Batch, Choice, Planned, Sweep, SweepOptions, Threads, simulate, sweep};
 pub use tune::{Ceiling, Mix, TuneOptions, Tuned, tune};
-pub use verify::{Verified, VerifyOptions, of_session, read_plan, verify, verify_watched};
+pub use verify::{
+    Derived, History, Noticed, PlanFile, Promises, Verified, VerifyOptions, of_session, read_plan, verify,
+    verify_watched,
+};
 
 // Types of other crates that options are made of.
 pub use wayleave_experiments::Effort as FigureEffort;

@@ -134,7 +134,7 @@ fn solve_dual(program: &Program, scale: &Scale) -> Result<(Vec<f64>, f64), Unsol
         .map(|(row, unit)| {
             let at_low: Rational =
                 row.terms.iter().map(|(index, factor)| factor * &program.variables[*index].low).sum();
-            let cost = to_f64(&(&row.limit - at_low)) * unit * scale.objective;
+            let cost = to_f64(&(&row.limit - at_low)) * unit;
             let multiplier = dual.add_var(cost, (0.0, f64::INFINITY));
             for (index, factor) in &row.terms {
                 columns[*index].push((multiplier, to_f64(factor) * unit * scale.columns[*index]));
@@ -145,14 +145,16 @@ fn solve_dual(program: &Program, scale: &Scale) -> Result<(Vec<f64>, f64), Unsol
     let mut constant = Rational::zero();
     for ((column, unit), mut terms) in program.variables.iter().zip(&scale.columns).zip(columns) {
         constant += &column.objective * &column.low;
-        let width = to_f64(&(&column.high - &column.low)) / unit * scale.objective;
+        let width = to_f64(&(&column.high - &column.low)) / unit;
         terms.push((dual.add_var(width, (0.0, f64::INFINITY)), 1.0));
-        // Objective and multipliers are in units of scale.objective: costs have it, right-hand sides do not.
-        dual.add_constraint(terms.as_slice(), ComparisonOp::Ge, to_f64(&column.objective) * unit);
+        // Multipliers are in units of the objective, so that costs, right-hand sides and factors are all near one: the
+        // solver takes what is far below that for zero, and then for the best.
+        dual.add_constraint(terms.as_slice(), ComparisonOp::Ge, to_f64(&column.objective) * unit * scale.objective);
     }
     let solved = dual.solve().map_err(|error| Unsolved(error.to_string()))?;
     let Some(solution) = solved.solution() else { return Err(Unsolved("it found no solution".to_owned())) };
-    let multipliers = rows.iter().zip(&scale.rows).map(|(&row, unit)| solution.var_value(row) * unit).collect();
+    let multipliers = rows.iter().zip(&scale.rows).map(|(&row, unit)| solution.var_value(row) * unit / scale.objective);
+    let multipliers = multipliers.collect();
     Ok((multipliers, solution.objective() / scale.objective + to_f64(&constant)))
 }
 

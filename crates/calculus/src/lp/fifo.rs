@@ -51,6 +51,8 @@ pub struct FifoBound {
     pub delay: Rational,
     /// Whether it is more than [`LOOSE`](crate::lp::LOOSE) above what the solver takes for the maximum.
     pub is_loose: bool,
+    /// Whether it is the known bound, and the program alone gives a worse one.
+    pub is_known: bool,
     /// How many servers the tree has.
     pub servers: usize,
     /// Whether flows enter it on their ways.
@@ -109,10 +111,20 @@ pub fn fifo_delay(
     let certified = maximize(&program).map_err(NoFifoBound::Unsolved)?;
     Ok(FifoBound {
         is_loose: certified.is_loose(),
+        is_known: match known {
+            Some(known) if certified.bound >= *known => !reaches(&tree, tfa, known),
+            _ => false,
+        },
         delay: certified.bound,
         servers: tree.nodes.len(),
         is_cut: tree.is_cut,
     })
+}
+
+/// Whether the program alone gives a bound that is no worse than the known one.
+fn reaches(tree: &Tree<'_>, tfa: &Tfa, known: &Rational) -> bool {
+    let alone = tree.program(tfa, None).ok().and_then(|program| maximize(&program).ok());
+    alone.is_some_and(|alone| alone.bound <= *known)
 }
 
 /// A server of the tree, on its way to the root.

@@ -12,9 +12,17 @@
 //! So nothing has to be proved about how x was found. It is searched by iteration from zero, rounded up to a grid (the
 //! numerators of exact iterates would double with every round), with an extrapolation of the geometric series now and
 //! then. Once F(x) < x, x falls with every further round and stays a bound.
+//!
+//! Where there is no bound, the search need not go through all of its rounds. F is concave, so F(x + v) >= F(x) + G(v) for the slope
+//! G that F has far away, where no bucket and no line changes any more. Suppose G(v) >= v for some v > 0, every component of
+//! F(0) is positive, and F(x) <= x. Take the largest s with s v <= x: x = s v + y, y >= 0, and some component of y is 0. There
+//! F(x) >= F(y) + s G(v) >= F(0) + s v > s v = x. So there is no such x. The directions in which the iteration rises are tried as v.
+//! And iterates are below every bound, but for the grid: once they are beyond every time that can be said, nothing is lost by
+//! giving up.
 
 use num_bigint::BigInt;
 use num_traits::{One, Signed};
+use wayleave_units::Time;
 
 use super::delay::delay_of;
 use super::propagation::Propagation;
@@ -30,6 +38,8 @@ const ROUNDS: usize = 400;
 const ROUNDS_DOWN: usize = 200;
 /// How often the limit is guessed from three iterates.
 const GUESS_EVERY: usize = 4;
+/// So far away, as a power of two, is far away: knees of curves are bursts divided by rates.
+const FAR: u32 = 100;
 
 /// Sets the delays of the servers of `core`, or all of them to the reason why there are none.
 pub(crate) fn resolve(state: &mut Propagation<'_>, core: &[usize]) {
@@ -63,6 +73,9 @@ fn search(state: &mut Propagation<'_>, core: &[usize]) -> Result<(), NoBound> {
         {
             set(state, core, &bound);
             return Ok(());
+        }
+        if round % GUESS_EVERY == 0 && has_no_end(state, core, &history)? {
+            return Err(NoBound::NoFixedPoint { server: core[0], rounds: round });
         }
         if history.len() > GUESS_EVERY {
             history.remove(0);
@@ -105,6 +118,36 @@ fn try_guesses(
         }
     }
     Ok(None)
+}
+
+/// Whether it is certain that no vector holds itself up, or that it would be longer than every time.
+fn has_no_end(state: &mut Propagation<'_>, core: &[usize], history: &[Vec<Rational>]) -> Result<bool, NoBound> {
+    let [.., before, last] = history else { return Ok(false) };
+    if last.iter().any(|delay| *delay > whole(i128::from(Time::MAX.as_nanos()))) {
+        return Ok(true);
+    }
+    let rise: Vec<Rational> = last.iter().zip(before).map(|(last, before)| last - before).collect();
+    Ok(rises_for_ever(state, core, &rise)? || rises_for_ever(state, core, last)?)
+}
+
+/// Whether F far away rises by at least what its argument does, in a direction.
+fn rises_for_ever(state: &mut Propagation<'_>, core: &[usize], direction: &[Rational]) -> Result<bool, NoBound> {
+    if !direction.iter().all(Signed::is_positive) {
+        return Ok(false);
+    }
+    let far = Rational::from_integer(BigInt::one() << FAR);
+    let mut at = |times: i128| {
+        let delays: Vec<Rational> = direction.iter().map(|part| part * &far * whole(times)).collect();
+        set(state, core, &delays);
+        core.iter().map(|&server| delay_of(state, server)).collect::<Result<Vec<_>, _>>()
+    };
+    let (once, twice) = (at(1)?, at(2)?);
+    let rises = once.iter().zip(&twice).zip(direction);
+    if !rises.into_iter().all(|((once, twice), part)| twice - once >= part * &far) {
+        return Ok(false);
+    }
+    let start = at(0)?;
+    Ok(start.iter().all(Signed::is_positive))
 }
 
 /// How far a geometric series through the last three iterates rises beyond them, in its fastest component: those that

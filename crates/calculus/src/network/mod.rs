@@ -55,5 +55,5 @@ pub use model::{Flow, NetworkError, PortNetwork, Server};
 pub use pmoo::pmoo;
 pub use propagation::{Multiplexing, Options, Packetizer, Shaping};
 pub use result::{NoBound, PathBounds, ServerBound};
-pub use sfa::sfa;
-pub use tfa::{Tfa, tfa};
+pub use sfa::{sfa, sfa_of};
+pub use tfa::{Tfa, tfa, tfa_watched};

@@ -65,6 +65,9 @@ impl PathBounds {
     ///
     /// # Errors
     /// Why there is none.
+    ///
+    /// # Panics
+    /// If the flow is none of those that were asked for.
     pub fn path_delay(&self, flow: usize, path: usize) -> Result<Rational, NoBound> {
         self.delays[flow][path].clone()
     }
@@ -73,8 +76,20 @@ impl PathBounds {
         network: &PortNetwork,
         bound: impl Fn(usize, &[usize]) -> Result<Rational, NoBound>,
     ) -> PathBounds {
-        let flows = network.flows().iter().enumerate();
-        let of_flow = |(index, flow): (usize, &super::Flow)| flow.paths.iter().map(|path| bound(index, path)).collect();
-        PathBounds { delays: flows.map(of_flow).collect() }
+        let all: Vec<usize> = (0..network.flows().len()).collect();
+        Self::of_flows(network, &all, bound)
+    }
+
+    /// Of these flows only.
+    pub(crate) fn of_flows(
+        network: &PortNetwork,
+        flows: &[usize],
+        bound: impl Fn(usize, &[usize]) -> Result<Rational, NoBound>,
+    ) -> PathBounds {
+        let mut delays = vec![Vec::new(); network.flows().len()];
+        for &flow in flows {
+            delays[flow] = network.flows()[flow].paths.iter().map(|path| bound(flow, path)).collect();
+        }
+        PathBounds { delays }
     }
 }

@@ -17,7 +17,7 @@
 //! **Arbitrary multiplexing.** [beta - alpha]+, for a strict beta. A flow's curve at the next server is its deconvolution by what was
 //! left for it, or alpha(t + D), whichever is lower; in a network with a cycle the latter alone.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use num_traits::{Signed, Zero};
 
@@ -31,20 +31,29 @@ type Cross = HashMap<usize, ArrivalCurve>;
 
 /// Bounds every flow by what servers leave for it. `tfa` gives the bursts of the other flows.
 pub fn sfa(network: &PortNetwork, options: &Options, tfa: &Tfa) -> PathBounds {
+    let all: Vec<usize> = (0..network.flows().len()).collect();
+    sfa_of(network, options, tfa, &all)
+}
+
+/// The same of these flows only, which takes no longer than they do.
+pub fn sfa_of(network: &PortNetwork, options: &Options, tfa: &Tfa, flows: &[usize]) -> PathBounds {
     let state = Propagation { options: *options, ..tfa.propagation(network) };
     let curves = match options.multiplexing {
         Multiplexing::Fifo => None,
         Multiplexing::Arbitrary => network.topological_order().map(|order| separate_curves(&state, &order)),
     };
-    let crosses: Vec<Result<Cross, NoBound>> = (0..network.servers().len())
+    let visited: BTreeSet<usize> =
+        flows.iter().flat_map(|&flow| &network.flows()[flow].paths).flatten().copied().collect();
+    let crosses: HashMap<usize, Result<Cross, NoBound>> = visited
+        .into_iter()
         .map(|server| match &curves {
-            None => state.cross_at(server).map(Cross::from_iter),
-            Some(curves) => cross_from(&state, curves, server).map(Cross::from_iter),
+            None => (server, state.cross_at(server).map(Cross::from_iter)),
+            Some(curves) => (server, cross_from(&state, curves, server).map(Cross::from_iter)),
         })
         .collect();
-    PathBounds::of(network, |flow, path| {
+    PathBounds::of_flows(network, flows, |flow, path| {
         let mut cross = Vec::with_capacity(path.len());
-        for &server in path {
+        for server in path {
             let all = crosses[server].as_ref().map_err(Clone::clone)?;
             cross.push(all.get(&flow).cloned().unwrap_or_else(ArrivalCurve::zero));
         }

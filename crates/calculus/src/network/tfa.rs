@@ -65,17 +65,22 @@ impl Tfa {
 
 /// Bounds every server for all of its traffic. Cycles are resolved by a fixed point.
 pub fn tfa(network: &PortNetwork, options: &Options) -> Tfa {
+    tfa_watched(network, options, &mut |_| {})
+}
+
+/// The same; `watch` is told how many servers are done.
+pub fn tfa_watched(network: &PortNetwork, options: &Options, watch: &mut dyn FnMut(usize)) -> Tfa {
     let count = network.servers().len();
     let mut state = Propagation { network, options: *options, delays: vec![Ok(Rational::zero()); count] };
     let predecessors = network.predecessors();
     let mut done = vec![false; count];
     // What no cycle feeds, then the cycles and what lies between them, then the rest.
-    evaluate(&mut state, &ordered(&predecessors, &done), &mut done);
+    evaluate(&mut state, &ordered(&predecessors, &done), &mut done, watch);
     let core = core_of(&predecessors, &done);
     if !core.is_empty() {
         fixed_point::resolve(&mut state, &core);
         core.iter().for_each(|&server| done[server] = true);
-        evaluate(&mut state, &ordered(&predecessors, &done), &mut done);
+        evaluate(&mut state, &ordered(&predecessors, &done), &mut done, watch);
     }
     let servers = (0..count).map(|server| bound_of(&state, server)).collect();
     let paths = PathBounds::of(network, |_, path| {
@@ -86,10 +91,12 @@ pub fn tfa(network: &PortNetwork, options: &Options) -> Tfa {
     Tfa { servers, paths, options: *options }
 }
 
-fn evaluate(state: &mut Propagation<'_>, order: &[usize], done: &mut [bool]) {
-    for &server in order {
+fn evaluate(state: &mut Propagation<'_>, order: &[usize], done: &mut [bool], watch: &mut dyn FnMut(usize)) {
+    let before = done.iter().filter(|done| **done).count();
+    for (number, &server) in (1..).zip(order) {
         state.delays[server] = delay_of(state, server);
         done[server] = true;
+        watch(before + number);
     }
 }
 

@@ -118,7 +118,8 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     };
     args.set(&mut subject.options);
     let analyses: Vec<_> = args.analyses.iter().copied().map(Analysis::analysis).collect();
-    let report = Report::of(&subject, &analyses, &subject.flows(&args.flows)?, args.all);
+    let flows = subject.flows(&args.flows)?;
+    let report = Report::watched(&subject, &analyses, &flows, args.all, &mut Progress::new(args.progress));
     let mut out = out();
     match args.output {
         Format::Table => subject.write_text(&report, &mut out, layout(), false)?,

@@ -2,11 +2,15 @@
 
 use std::io::Write;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use wayleave::{Contracts, Network, Verified, VerifyOptions, of_session, read_plan, verify_watched};
+use wayleave::{
+    Asked, Cancel, Contracts, History, Network, Noticed, PlanFile, Promises, Verified, VerifyOptions, decide,
+    read_plan, verify_watched,
+};
 use wayleave_explain::human::count;
 use wayleave_formats::Source;
-use wayleave_verify::{Attack, Claim, Effort, Fault};
+use wayleave_verify::{Attack, Effort, Fault};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -30,12 +34,13 @@ const SHOWN: usize = 10;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = exit::after(EXAMPLE))]
 pub(crate) struct VerifyArgs {
-    /// Contracts in YAML, JSON or CSV, which are admitted first; several files are read in order, - is stdin
+    /// Contracts in YAML, JSON or CSV: they are admitted first, or with --plan what the plan says of them is compared;
+    /// several files are read in order, - is stdin
     #[arg(short = 'f', long = "file", value_name = "CONTRACTS", required_unless_present = "plan")]
     files: Vec<String>,
-    /// A plan that `wayleave plan -o json` has printed, in place of contracts
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", SCHEME_OPTIONS,
-        "model", "residual", "max_frame", "overhead", "tags", "best_effort", "compare", "shaping", "jitter"])]
+    /// A plan that `wayleave plan -o json` has printed: nothing that it says is believed. Without -f, what contracts ask
+    /// for is taken from it
+    #[arg(long, value_name = "FILE", conflicts_with_all = [SCHEME_OPTIONS, "compare"])]
     plan: Option<String>,
     /// The contract that the search for worse phases is for [default: the one that came closest to its limit]
     #[arg(long, value_name = "CONTRACT")]
@@ -80,16 +85,42 @@ pub(crate) enum EffortName {
     Long,
 }
 
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FaultName {
-    /// Every queue gets half the time that it needs today
-    BudgetHalved,
-    /// Every contract sends twice its burst, at twice its rate
-    ShaperOff,
-    /// The queues of switches hold two frames
-    BuffersGone,
-    /// Packets of protected contracts go over one of their routes only
-    DuplicationOff,
+/// A fault that can be put in, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FaultName(Fault);
+
+impl ValueEnum for FaultName {
+    fn value_variants<'a>() -> &'a [Self] {
+        const { &all_faults() }
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self.0 {
+            Fault::BudgetHalved => "Every queue gets half the time that it needs today",
+            Fault::ShaperOff => "Every contract sends twice its burst, at twice its rate",
+            Fault::BuffersGone => "The queues of switches hold two frames",
+            Fault::DuplicationOff => "Packets of protected contracts go over one of their routes only",
+            Fault::PrioritiesSwapped => "The highest two priorities of every port are served in the wrong order",
+            Fault::CalculusLow => "The delays that are said of queues are 2 % too small",
+            Fault::FrameForgotten => "The delay that is said of one queue lacks one frame",
+            Fault::BurstLarger => "One contract's burst is a frame larger than what was reserved",
+            Fault::RateLarger => "Contracts have 1.1 times the rate that was reserved",
+            Fault::MoveForgotten => "One flow that was moved stays on its old route",
+            Fault::MovesChained => "Moves and contracts do not wait for packets of flows that were moved before",
+            Fault::JitterIgnored => "The delays that are said of queues do without the jitter of nodes",
+        };
+        Some(PossibleValue::new(self.0.name()).help(help))
+    }
+}
+
+const fn all_faults() -> [FaultName; Fault::ALL.len()] {
+    let mut all = [FaultName(Fault::BudgetHalved); Fault::ALL.len()];
+    let mut number = 0;
+    while number < all.len() {
+        all[number] = FaultName(Fault::ALL[number]);
+        number += 1;
+    }
+    all
 }
 
 /// `all`, `none` or a number.
@@ -105,16 +136,16 @@ fn cuts(text: &str) -> Result<u32, String> {
 pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let inputs = args.files.iter().chain(&args.plan).chain([&args.session.network.topology]);
     check_stdin(inputs.map(String::as_str))?;
-    let (topology, claim) = args.claim()?;
+    let cancel = interrupt::listen()?;
+    let (topology, promises) = args.promises(&mut Progress::new(args.progress), &cancel)?;
     let options = VerifyOptions {
         effort: args.effort(),
         flow: args.flow.clone(),
         replay: args.replay.clone(),
-        fault: args.fault.map(FaultName::fault),
+        fault: args.fault.map(|name| name.0),
         command: command_line(),
     };
-    let cancel = interrupt::listen()?;
-    let verified = verify_watched(&claim, &options, &mut Progress::new(args.progress), &cancel)?;
+    let verified = verify_watched(&promises, &options, &mut Progress::new(args.progress), &cancel)?;
     let mut out = out();
     match args.output {
         OutputFormat::Json => verified.write_json(&mut out, &topology)?,
@@ -124,35 +155,28 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     Ok(judge(&verified, cancel.is_cancelled()))
 }
 
-impl FaultName {
-    fn fault(self) -> Fault {
-        match self {
-            Self::BudgetHalved => Fault::BudgetHalved,
-            Self::ShaperOff => Fault::ShaperOff,
-            Self::BuffersGone => Fault::BuffersGone,
-            Self::DuplicationOff => Fault::DuplicationOff,
-        }
-    }
-}
-
 impl VerifyArgs {
     /// What the topology is called, and what is put to the test.
-    fn claim(&self) -> Result<(String, Claim), Failure> {
+    fn promises(&self, progress: &mut Progress, cancel: &Cancel) -> Result<(String, Promises), Failure> {
         if let Some(file) = &self.plan {
-            let Network { name, graph } = self.session.network.read()?;
+            let network = self.session.network.read()?;
             // Messages call the plan what the command line calls it.
             let source = Source::new(file, Source::read(file)?.text());
-            return Ok((name, read_plan(&source, &graph)?));
+            let contracts = (!self.files.is_empty()).then(|| Contracts::read(&self.files, &network)).transpose()?;
+            let (model, contracts) = (&self.session.model.model()?, contracts.as_ref());
+            let plan = PlanFile { source: &source, network: &network.graph, model, contracts };
+            return Ok((network.name.clone(), read_plan(&plan)?));
         }
         let mut session = self.session.open()?;
-        let network = session.to_network();
+        let network: Network = session.to_network();
         let contracts = Contracts::read(&self.files, &network)?;
-        let total = contracts.len();
-        let refused = contracts.iter().filter(|(_, contract)| session.admit(contract).decision.is_err()).count();
-        if refused > 0 {
-            eprintln!("{refused} of {} refused: nothing was promised to them", count(total, "contract"));
+        let mut history = History::default();
+        let outcome = decide(&mut session, Asked::Contracts(&contracts), &mut history, progress, cancel)?;
+        if outcome.summary.refused > 0 {
+            let total = count(contracts.len(), "contract");
+            eprintln!("{} of {total} refused: nothing was promised to them", outcome.summary.refused);
         }
-        Ok((network.name, of_session(&session)))
+        Ok((network.name, history.promises(&session)))
     }
 
     fn effort(&self) -> Effort {
@@ -165,22 +189,49 @@ impl VerifyArgs {
     }
 }
 
-/// Says on the standard error what did not hold, each with the command that shows it again.
+/// Says on the standard error what did not hold: what is not as it was said, and broken promises, each with the command
+/// that shows it again.
 fn judge(verified: &Verified, is_stopped: bool) -> Exit {
     let Verified { claim, report, .. } = verified;
+    let discrepancies = verified.discrepancies();
+    for discrepancy in discrepancies.iter().take(SHOWN) {
+        eprintln!("derived again: {discrepancy}");
+    }
+    left_out(discrepancies.len(), "more that is not as it was said", "more that are not as they were said");
     for violation in report.violations.iter().take(SHOWN) {
         let name = &claim.promises[violation.promise].name;
         eprintln!("broken promise to {name}: {}", violation.breach);
         eprintln!("  replay: {}", verified.replay(&violation.attack));
     }
-    if let Some(more) = report.violations.len().checked_sub(SHOWN).filter(|&more| more > 0) {
-        eprintln!("and {}", count(more, "more broken promise"));
+    left_out(report.violations.len(), "more broken promise", "more broken promises");
+    match (verified.noticed(), verified.is_sound()) {
+        (Some(Noticed::ByNobody), _) => unnoticed(verified),
+        (Some(Noticed::ByDerivation | Noticed::ByPackets), _) | (None, false) => Exit::Unsound,
+        (None, true) if is_stopped => Exit::Stopped,
+        (None, true) => Exit::Fine,
     }
-    match report.is_sound() {
-        false => Exit::Unsound,
-        true if is_stopped => Exit::Stopped,
-        true => Exit::Fine,
+}
+
+/// How many lines were left out.
+fn left_out(all: usize, one: &str, many: &str) {
+    match all.saturating_sub(SHOWN) {
+        0 => {}
+        1 => eprintln!("and 1 {one}"),
+        more => eprintln!("and {more} {many}"),
     }
+}
+
+/// A fault was put in, and nothing shows it.
+fn unnoticed(verified: &Verified) -> Exit {
+    let fault = verified.fault.map_or("", Fault::name);
+    match verified.no_effect {
+        Some(why) => eprintln!("--break {fault} changes nothing here: {why}"),
+        None => eprintln!(
+            "--break {fault} was not noticed: with this set and this effort no packet was late or lost by it; a set that \
+             uses more of its budgets, or --effort long, may show it"
+        ),
+    }
+    Exit::Unnoticed
 }
 
 /// How this command was called, without what a replay does not need.

@@ -113,6 +113,10 @@ fn read(source: &Source, problems: &mut Problems<'_>) -> Option<PortNetworkFile>
         parts.flow(node, &units, &largest, problems);
     }
     let name = name.to_owned();
+    if problems.mark() > 0 {
+        // What else would be said of the network would follow from what could not be read.
+        return None;
+    }
     parts.build(problems).map(|network| PortNetworkFile { name, network, options })
 }
 

@@ -69,6 +69,14 @@ impl Measure {
         }
     }
 
+    /// Thousandths of bits: who writes `mbps` means millions, and the format says thousandths.
+    fn ambiguous(self, unit: &str) -> Option<(String, String)> {
+        let base = unit.strip_prefix('m').filter(|_| self != Self::Time)?;
+        self.units().iter().find(|(name, ..)| *name == base)?;
+        let message = format!("{} means thousandths here, and millions to most people", quoted(unit));
+        Some((message, format!("write M{base} if millions are meant")))
+    }
+
     /// What one unit is worth.
     fn worth(self, unit: &str) -> Option<Rational> {
         // `m` is a minute and `ms` a millisecond: a unit without a prefix comes first.
@@ -101,6 +109,10 @@ impl Units {
         let mut read = |measure: Measure, outer: &Rational| {
             let Some(node) = fields.get(measure.key()) else { return outer.clone() };
             let Some(text) = node.expect_text(problems) else { return outer.clone() };
+            if let Some((message, hint)) = measure.ambiguous(text) {
+                problems.report(ProblemKind::BadValue, node.span, || (message, hint));
+                return outer.clone();
+            }
             measure.worth(text).unwrap_or_else(|| {
                 let known: Vec<&str> = measure.units().iter().map(|(name, ..)| *name).collect();
                 problems.report(ProblemKind::BadValue, node.span, || {
@@ -120,6 +132,11 @@ impl Units {
     /// A number with or without a unit, not negative.
     pub(crate) fn read(&self, measure: Measure, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Rational> {
         let text = node.expect_text(problems)?;
+        let unit = split(text.trim()).map_or("", |(_, unit)| unit);
+        if let Some((message, hint)) = measure.ambiguous(unit) {
+            problems.report(ProblemKind::BadValue, node.span, || (message, hint));
+            return None;
+        }
         let value = self.value(measure, text.trim());
         if value.is_none() {
             problems.report(ProblemKind::BadValue, node.span, || {

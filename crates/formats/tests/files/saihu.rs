@@ -144,3 +144,39 @@ fn servers_and_heads_that_mean_nothing_are_refused() {
     assert_said(read(""), ProblemKind::Empty, &["nothing is in it"]);
     assert_said(read("{ \"servers\": [ }"), ProblemKind::Syntax, &["n.json:1:16"]);
 }
+
+#[test]
+fn thousandths_of_bits_are_not_taken_for_millions() {
+    let with = |rate: &str, unit: &str| {
+        read(&format!(
+            r#"{{ "network": {{ "rate_unit": "{unit}" }},
+            "servers": [ {{ "name": "s", "service_curve": {{ "latencies": ["1us"], "rates": [{rate}] }} }} ],
+            "flows": [ {{ "name": "f", "path": ["s"], "arrival_curve": {{ "bursts": [1], "rates": [0] }} }} ] }}"#
+        ))
+    };
+    let parts = ["\"mbps\" means thousandths here, and millions to most people", "write Mbps if millions are meant"];
+    assert_said(with("4", "mbps"), ProblemKind::BadValue, &parts);
+    assert_said(with("\"4mbps\"", "Mbps"), ProblemKind::BadValue, &parts);
+    assert!(with("\"4Mbps\"", "kbps").is_ok());
+}
+
+/// What follows from what could not be read is not said, least of all first.
+#[test]
+fn a_curve_that_is_wrong_is_not_said_to_serve_nothing() {
+    let curve = |rates: &str| {
+        read(&format!(
+            r#"{{ "servers": [ {{ "name": "s", "service_curve": {{ "latencies": [1], "rates": [{rates}] }} }} ],
+            "flows": [ {{ "name": "f", "path": ["s"], "arrival_curve": {{ "bursts": [1], "rates": ["1 bogus"] }} }} ] }}"#
+        ))
+    };
+    let errors = curve("\"5 bogus\"").expect_err("the file is wrong").to_string();
+    assert!(!errors.contains("serves nothing") && errors.matches("bogus").count() >= 2, "{errors}");
+    assert_said(
+        read(
+            r#"{ "servers": [ { "name": "s", "service_curve": { "latencies": [1], "rates": [0] } } ],
+        "flows": [ { "name": "f", "path": ["s"], "arrival_curve": { "bursts": [1], "rates": [0] } } ] }"#,
+        ),
+        ProblemKind::Impossible,
+        &["serves nothing"],
+    );
+}

@@ -22,8 +22,8 @@ const ARROWS: &[(&str, Allowed)] = &[
     ("sim", Only(&["units", "topology", "sharing", "contracts", "roles", "schemes", "scenarios", "stack"])),
     // Independent of what it checks: never the calculus, the ledger, a scheme or the roles.
     ("recheck", Only(&["units", "topology"])),
-    // The same, and it sees packets only.
-    ("verify", Only(&["units", "topology", "scenarios", "sim"])),
+    // The same: what is said it derives again by recheck's method, and then it sees packets only.
+    ("verify", Only(&["units", "topology", "scenarios", "sim", "recheck"])),
     (
         "experiments",
         Only(&[

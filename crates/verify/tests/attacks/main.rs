@@ -10,3 +10,4 @@ mod mutations;
 mod protected;
 mod qjump;
 mod random_sets;
+mod statements;

@@ -242,6 +242,11 @@ fn single_packets(bytes: u64) -> Ledger {
 
 /// Over 200 km, or through switches that take 300 us of which 250 us vary.
 fn far_or_slow(propagation: Time, processing: Time, jitter: Time) -> Ledger {
+    far_or_slow_of(Jitter::Ordered, propagation, processing, jitter)
+}
+
+/// The same, for jitter that keeps the order or does not.
+pub(crate) fn far_or_slow_of(order: Jitter, propagation: Time, processing: Time, jitter: Time) -> Ledger {
     let plan = Plan::default().cable("h1", "s1", Rate::from_gbit(1), propagation);
     let plain = plan.cable("h2", "s1", Rate::from_gbit(1), Time::ZERO).build();
     let mut builder = wayleave_topology::NetworkBuilder::default();
@@ -260,7 +265,7 @@ fn far_or_slow(propagation: Time, processing: Time, jitter: Time) -> Ledger {
             .unwrap();
     }
     let network = Arc::new(builder.build());
-    let mut ledger = ledger(&network, Model { jitter: Jitter::Ordered, ..Model::default() }, Time::from_millis(5));
+    let mut ledger = ledger(&network, Model { jitter: order, ..Model::default() }, Time::from_millis(5));
     reserve(&mut ledger, &network, "h1 s1 h2", 0, 5, 3_000);
     ledger
 }

@@ -12,7 +12,7 @@ use wayleave_explain::human::count;
 use wayleave_explain::table::{Layout, plain_table, write_table};
 use wayleave_units::{Bytes, Time};
 
-use super::report::{Bound, Report, Row};
+use super::report::{Report, Row};
 use super::subject::Subject;
 use crate::error::Error;
 
@@ -59,9 +59,8 @@ fn table(
     headings.push("path");
     let mut table = plain_table(&headings, layout);
     for row in &report.rows {
-        let tightest = row.tightest();
         let mut cells = vec![Cell::new(&subject.network.flows()[row.flow].name)];
-        cells.extend(row.bounds.iter().map(|bound| cell(bound, tightest, &mut reasons, layout)));
+        cells.extend((0..row.bounds.len()).map(|place| cell(row, place, &mut reasons, layout)));
         cells.extend(row.budget.iter().map(|budget| Cell::new(time_text(budget))));
         cells.push(Cell::new(path(&subject.network, row)));
         table.add_row(cells);
@@ -103,13 +102,16 @@ fn head(subject: &Subject) -> String {
     format!("{name}: {servers}, {flows}; {order}, {lines}, {packets}")
 }
 
-fn cell<'r>(bound: &'r Bound, tightest: Option<&Rational>, reasons: &mut Vec<&'r str>, layout: Layout) -> Cell {
-    match bound {
-        Ok(delay) if Some(delay) == tightest => {
+fn cell<'r>(row: &'r Row, place: usize, reasons: &mut Vec<&'r str>, layout: Layout) -> Cell {
+    match &row.bounds[place] {
+        Ok(delay) if row.is_tightest(place) => {
             let cell = Cell::new(format!("{}*", time_text(delay)));
             if layout.bold { cell.add_attribute(Attribute::Bold) } else { cell }
         }
-        Ok(delay) => Cell::new(time_text(delay)),
+        Ok(delay) => Cell::new(match row.instead[place] {
+            Some(other) => format!("{} ({})", time_text(delay), other.name().to_uppercase()),
+            None => time_text(delay),
+        }),
         Err(reason) => {
             let known = reasons.iter().position(|known| known == reason);
             let index = known.unwrap_or_else(|| {
@@ -204,13 +206,17 @@ fn json(subject: &Subject, report: &Report, out: &mut impl Write) -> Result<(), 
 fn row_json(network: &PortNetwork, report: &Report, row: &Row) -> Value {
     let flow = &network.flows()[row.flow];
     let named = || report.analyses.iter().zip(&row.bounds);
-    let bounds = named().map(|(analysis, bound)| {
-        let bound = bound.as_ref().map_or_else(|reason| json!({ "none": reason }), time_json);
+    let bounds = named().zip(&row.instead).map(|((analysis, bound), instead)| {
+        let mut bound = bound.as_ref().map_or_else(|reason| json!({ "none": reason }), time_json);
+        if let Some(other) = instead {
+            // The analysis itself gave nothing better.
+            bound["of"] = json!(other.name());
+        }
         (analysis.name().to_owned(), bound)
     });
     let bounds: Map<String, Value> = bounds.collect();
-    let tightest = named().filter(|(_, bound)| bound.as_ref().ok() == row.tightest() && bound.is_ok());
-    let tightest: Vec<&str> = tightest.map(|(analysis, _)| analysis.name()).collect();
+    let tightest = report.analyses.iter().enumerate().filter(|(place, _)| row.is_tightest(*place));
+    let tightest: Vec<&str> = tightest.map(|(_, analysis)| analysis.name()).collect();
     let path: Vec<&str> = flow.paths[row.path].iter().map(|&server| network.servers()[server].name.as_str()).collect();
     let mut value = json!({ "name": flow.name, "path": path, "bounds": bounds, "tightest": tightest });
     if let Some(budget) = &row.budget {

@@ -2,9 +2,12 @@
 
 use wayleave_calculus::Rational;
 use wayleave_calculus::lp::{NoFifoBound, fifo_delay};
-use wayleave_calculus::network::{Multiplexing, NoBound, PathBounds, PortNetwork, ServerBound, Tfa, pmoo, sfa, tfa};
+use wayleave_calculus::network::{
+    Multiplexing, NoBound, PathBounds, PortNetwork, ServerBound, Tfa, pmoo, sfa_of, tfa_watched,
+};
 
 use super::subject::Subject;
+use crate::progress::{Progress, Silent, Step};
 
 /// How many flows are shown, and linear programs solved, unless more are asked for.
 const SHOWN: usize = 40;
@@ -48,6 +51,8 @@ pub struct Row {
     pub path: usize,
     /// As many as there are analyses, in their order.
     pub bounds: Vec<Bound>,
+    /// For each of them, whose bound it is, if the analysis itself gave nothing better.
+    pub instead: Vec<Option<Analysis>>,
     /// What admission counts with, for admitted contracts.
     pub budget: Option<Rational>,
 }
@@ -56,6 +61,12 @@ impl Row {
     /// The smallest bound of the analyses.
     pub fn tightest(&self) -> Option<&Rational> {
         self.bounds.iter().flatten().min()
+    }
+
+    /// Whether an analysis, by its place, has given the smallest bound itself.
+    pub fn is_tightest(&self, place: usize) -> bool {
+        self.instead[place].is_none()
+            && self.bounds[place].as_ref().ok().is_some_and(|own| Some(own) == self.tightest())
     }
 }
 
@@ -77,71 +88,113 @@ pub struct Report {
 struct Analyses<'s> {
     subject: &'s Subject,
     tfa: Tfa,
-    sfa: PathBounds,
+    sfa: Option<PathBounds>,
     pmoo: Option<PathBounds>,
 }
 
 impl Report {
     /// Bounds of these flows; without `all`, of the first 40, since each linear program takes its time.
     pub fn of(subject: &Subject, analyses: &[Analysis], flows: &[usize], all: bool) -> Self {
+        Self::watched(subject, analyses, flows, all, &mut Silent)
+    }
+
+    /// The same for somebody who wants to know how far it has come: servers, and then flows.
+    pub fn watched(
+        subject: &Subject,
+        analyses: &[Analysis],
+        flows: &[usize],
+        all: bool,
+        progress: &mut dyn Progress,
+    ) -> Self {
         let (network, options) = (&subject.network, &subject.options);
-        let total = tfa(network, options);
+        let shown = &flows[..if all { flows.len() } else { flows.len().min(SHOWN) }];
+        let servers = network.servers().len();
+        let total_steps = (servers + shown.len()) as u64;
+        let mut step = |done: usize| progress.step(Step::Items { done: done as u64, total: total_steps });
+        let total = tfa_watched(network, options, &mut step);
         let is_strict = subject.extras.is_none();
+        let uses = |which: &[Analysis]| which.iter().any(|analysis| analyses.contains(analysis));
         let computed = Analyses {
             subject,
-            sfa: sfa(network, options, &total),
-            pmoo: (is_strict && analyses.contains(&Analysis::Pmoo)).then(|| pmoo(network, options, &total)),
+            sfa: uses(&[Analysis::Sfa, Analysis::Lp]).then(|| sfa_of(network, options, &total, shown)),
+            pmoo: (is_strict && uses(&[Analysis::Pmoo])).then(|| pmoo(network, options, &total)),
             tfa: total,
         };
         let mut analyses = analyses.to_vec();
         analyses.dedup();
-        let mut notes = Vec::new();
-        let shown = if all { flows.len() } else { flows.len().min(SHOWN) };
-        let paths = flows[..shown].iter().flat_map(|&flow| {
-            let paths = network.flows()[flow].paths.len();
-            (0..paths).map(move |path| (flow, path))
-        });
-        let rows = paths.map(|(flow, path)| computed.row(flow, path, &analyses, &mut notes)).collect();
+        let (mut notes, mut rows) = (Vec::new(), Vec::new());
+        for (done, &flow) in (1..).zip(shown) {
+            let paths = 0..network.flows()[flow].paths.len();
+            rows.extend(paths.map(|path| computed.row(flow, path, &analyses, &mut notes)));
+            step(servers + done);
+        }
+        let replaced = rows.iter().flat_map(|row| &row.instead).flatten().count();
+        if replaced > 0 {
+            let which = wayleave_explain::human::count(replaced, "linear program");
+            notes.push(format!(
+                "{which} gave a worse bound than separate flow analysis (SFA), whose bound stands there"
+            ));
+        }
         let servers = computed.tfa.servers().iter();
         let servers = servers.map(|bound| bound.clone().map_err(|reason| reason.explain(network))).collect();
-        Self { analyses, rows, more: flows.len() - shown, servers, notes }
+        Self { analyses, rows, more: flows.len() - shown.len(), servers, notes }
     }
 }
 
 impl Analyses<'_> {
     fn row(&self, flow: usize, path: usize, analyses: &[Analysis], notes: &mut Vec<String>) -> Row {
         let extra = self.subject.extras.as_ref().map(|extras| &extras[flow]);
-        let bound = |analysis: &Analysis| {
-            let bound = self.bound(*analysis, flow, path, notes)?;
+        let mut instead = vec![None; analyses.len()];
+        let mut bound = |(analysis, instead): (&Analysis, &mut Option<Analysis>)| {
+            let bound = self.bound(*analysis, flow, path, notes, instead)?;
             Ok(extra.map_or(bound.clone(), |extra| bound + &extra.constants))
         };
-        let bounds = analyses.iter().map(bound).collect();
-        Row { flow, path, bounds, budget: extra.map(|extra| &extra.budgets + &extra.constants) }
+        let bounds = analyses.iter().zip(&mut instead).map(&mut bound).collect();
+        Row { flow, path, bounds, instead, budget: extra.map(|extra| &extra.budgets + &extra.constants) }
     }
 
-    fn bound(&self, analysis: Analysis, flow: usize, path: usize, notes: &mut Vec<String>) -> Bound {
+    fn bound(
+        &self,
+        analysis: Analysis,
+        flow: usize,
+        path: usize,
+        notes: &mut Vec<String>,
+        instead: &mut Option<Analysis>,
+    ) -> Bound {
         let network = &self.subject.network;
         let explain = |reason: NoBound| reason.explain(network);
         match analysis {
             Analysis::Tfa => self.tfa.path_delay(flow, path).map_err(explain),
-            Analysis::Sfa => self.sfa.path_delay(flow, path).map_err(explain),
+            Analysis::Sfa => match &self.sfa {
+                Some(sfa) => sfa.path_delay(flow, path).map_err(explain),
+                None => Err("it was not asked for".to_owned()),
+            },
             Analysis::Pmoo => match &self.pmoo {
                 Some(pmoo) => pmoo.path_delay(flow, path).map_err(explain),
                 None => Err("PMOO needs strict service curves, and what priorities leave over is none".to_owned()),
             },
-            Analysis::Lp => self.linear_program(network, flow, path, notes),
+            Analysis::Lp => self.linear_program(network, flow, path, notes, instead),
         }
     }
 
-    fn linear_program(&self, network: &PortNetwork, flow: usize, path: usize, notes: &mut Vec<String>) -> Bound {
+    fn linear_program(
+        &self,
+        network: &PortNetwork,
+        flow: usize,
+        path: usize,
+        notes: &mut Vec<String>,
+        instead: &mut Option<Analysis>,
+    ) -> Bound {
         if self.subject.options.multiplexing == Multiplexing::Arbitrary {
             return Err("the linear program is for FIFO: add --multiplexing fifo if servers are".to_owned());
         }
-        let separate = self.sfa.path_delay(flow, path).ok();
+        let separate = self.sfa.as_ref().and_then(|sfa| sfa.path_delay(flow, path).ok());
         let bound = fifo_delay(network, &self.tfa, separate.as_ref(), flow, path);
         let bound = bound.map_err(|reason: NoFifoBound| reason.explain(network))?;
-        if bound.is_loose {
-            let name = &network.flows()[flow].name;
+        let name = &network.flows()[flow].name;
+        if bound.is_known {
+            *instead = Some(Analysis::Sfa);
+        } else if bound.is_loose {
             notes.push(format!(
                 "the certificate of the linear program of \"{name}\" is more than a millionth above the solver's maximum: \
                  the bound holds, and a better one exists"

@@ -13,7 +13,9 @@ const PARTS: u128 = 10_000;
 
 /// Puts everything that a session has admitted to the test.
 pub(super) fn run(session: &Session) -> Result<Verified, Error> {
-    let claim = of_session(session);
+    let promises = of_session(session);
+    let claim =
+        promises.claim().map_err(|error| Error::Internal(format!("the promises contradict themselves: {error}")))?;
     let report = verify(&claim, &Effort::QUICK, None, |_, _| true);
     let report = report.map_err(|error| Error::Internal(format!("the promises could not be verified: {error}")))?;
     let mut contracts: Vec<VerifiedContract> = claim

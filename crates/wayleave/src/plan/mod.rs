@@ -18,7 +18,6 @@ use wayleave_explain::{Decided, EventKind, GivenAway, RequestShape, sentences, s
 use wayleave_ledger::Model;
 use wayleave_roles::{Decision, Refusal};
 use wayleave_units::Time;
-use wayleave_verify::Claim;
 
 use crate::contracts::Contracts;
 use crate::error::Error;
@@ -26,7 +25,7 @@ use crate::network::Network;
 use crate::progress::{Cancel, Progress, Silent};
 use crate::schemes::SchemeOptions;
 use crate::session::Session;
-use crate::verify::of_session;
+use crate::verify::{History, Promises};
 use sink::Watch;
 
 pub use json::Document;
@@ -83,9 +82,9 @@ pub fn plan_watched(
     cancel: &Cancel,
 ) -> Result<Plan, Error> {
     let mut session = Session::open(network, options.model, options.scheme.clone())?;
-    let mut entries = Entries(Vec::new());
+    let mut entries = Entries::default();
     let outcome = decide(&mut session, asked, &mut entries, progress, cancel)?;
-    Ok(Plan { session, entries: entries.0, outcome })
+    Ok(Plan { session, entries: entries.entries, outcome, history: entries.history })
 }
 
 /// A list of requests with what became of each. Serialised, it is the document that `wayleave plan -o json` prints.
@@ -96,6 +95,7 @@ pub struct Plan {
     pub entries: Vec<Entry>,
     /// Counts and findings.
     pub outcome: Outcome,
+    history: History,
 }
 
 /// A request that was decided, or the end of a contract.
@@ -142,7 +142,11 @@ impl Entry {
 }
 
 /// Keeps everything.
-struct Entries(Vec<Entry>);
+#[derive(Default)]
+struct Entries {
+    entries: Vec<Entry>,
+    history: History,
+}
 
 impl Sink for Entries {
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
@@ -151,15 +155,15 @@ impl Sink for Entries {
         // Who owns which flow is known now; indices of ended flows are used again.
         let document = to_raw_value(&RequestShape::of(&session.context(), decided))?;
         let what = What::Decided { contract: Box::new(contract.clone()), decision: decision.clone(), reason, event };
-        self.0.push(Entry { name: contract.name.clone(), what, document });
-        Ok(())
+        self.entries.push(Entry { name: contract.name.clone(), what, document });
+        self.history.decided(session, decided)
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
         let document = to_raw_value(&json::ReleaseShape::of(released))?;
         let what = What::Released { at: released.at, held_until: released.held_until };
-        self.0.push(Entry { name: released.name.to_owned(), what, document });
-        Ok(())
+        self.entries.push(Entry { name: released.name.to_owned(), what, document });
+        self.history.released(released)
     }
 }
 
@@ -178,8 +182,8 @@ impl Plan {
     }
 
     /// Everything that is promised when the plan ends, for [`crate::verify()`].
-    pub fn claim(&self) -> Claim {
-        of_session(&self.session)
+    pub fn promises(&self) -> Promises {
+        self.history.promises(&self.session)
     }
 
     /// Derives every promise again with an independent calculator; `None` for schemes that reserve no queues.

@@ -1,24 +1,17 @@
-//! An admitted set under the worst traffic that its contracts allow, packet by packet: everything that a session has
-//! admitted, or that a plan says.
+//! An admitted set under test: what is said of it is derived again, and then it sends the worst traffic that its contracts
+//! allow, packet by packet. The set is everything that a session has admitted, or what a plan says.
 
 mod output;
 mod plan;
+mod promises;
 
-use std::sync::Arc;
-
-use wayleave_contracts::WireOverhead;
-use wayleave_ledger::{BestEffort, Jitter, Model};
-use wayleave_scenarios::SharedService;
-use wayleave_schemes::standing::{self, Held, Standing};
-use wayleave_topology::{FlowId, Hop, Link, LinkId, Network, Route};
-use wayleave_units::{Bytes, Time};
-use wayleave_verify::{Attack, Background, Claim, Duplication, Effort, Fault, Order, Promise, Protected, Report};
+use wayleave_verify::{Attack, Claim, Derivation, Discrepancy, Effort, Fault, Layer, NotBroken, Report, derive};
 
 use crate::error::Error;
 use crate::progress::{Cancel, Progress, Silent, Step};
-use crate::session::Session;
 
-pub use plan::read as read_plan;
+pub use plan::{PlanFile, read as read_plan};
+pub use promises::{History, Promises, of_session};
 
 /// How promises are put to the test.
 #[derive(Clone, Debug)]
@@ -45,8 +38,10 @@ impl Default for VerifyOptions {
 /// A verification, and what it is about.
 #[derive(Clone, Debug)]
 pub struct Verified {
-    /// What was promised, with what was broken on purpose.
+    /// What packets were to show, with what was broken on purpose.
     pub claim: Claim,
+    /// What was derived again; `None` for a scheme that says nothing of queues.
+    pub derived: Option<Derived>,
     /// What was seen.
     pub report: Report,
     /// How hard was tried.
@@ -55,15 +50,31 @@ pub struct Verified {
     pub chosen: Option<usize>,
     /// What was broken on purpose.
     pub fault: Option<Fault>,
+    /// Why the fault changes nothing here; nothing was tried then.
+    pub no_effect: Option<&'static str>,
     command: Vec<String>,
 }
 
-/// Replays promises packet by packet with the worst traffic that the contracts allow.
+/// What was derived again.
+#[derive(Clone, Debug)]
+pub struct Derived {
+    /// Queues that hold flows.
+    pub queues: usize,
+    /// Routes of contracts.
+    pub flows: usize,
+    /// Moves of flows.
+    pub moves: usize,
+    /// What is not as it was said.
+    pub discrepancies: Vec<Discrepancy>,
+}
+
+/// Derives everything that is said again, and replays promises packet by packet with the worst traffic that the contracts
+/// allow.
 ///
 /// # Errors
 /// If a contract is named that is not among the promises, or the attack does not fit them.
-pub fn verify(claim: &Claim, options: &VerifyOptions) -> Result<Verified, Error> {
-    verify_watched(claim, options, &mut Silent, &Cancel::default())
+pub fn verify(promises: &Promises, options: &VerifyOptions) -> Result<Verified, Error> {
+    verify_watched(promises, options, &mut Silent, &Cancel::default())
 }
 
 /// The same for somebody who wants to know how far it has come, or to stop it: what was seen until then is returned.
@@ -71,32 +82,65 @@ pub fn verify(claim: &Claim, options: &VerifyOptions) -> Result<Verified, Error>
 /// # Errors
 /// As for [`verify()`].
 pub fn verify_watched(
-    claim: &Claim,
+    promises: &Promises,
     options: &VerifyOptions,
     progress: &mut dyn Progress,
     cancel: &Cancel,
 ) -> Result<Verified, Error> {
-    let claim = match options.fault {
-        None => claim.clone(),
-        Some(fault) => {
-            let broken = claim.broken_by(fault);
-            broken.map_err(|error| Error::Internal(format!("the network cannot be rebuilt: {error}")))?
-        }
-    };
+    let (claim, derived, no_effect) = prepared(promises, options.fault)?;
     let chosen = options.flow.as_ref().map(|name| number_of(&claim, name)).transpose()?;
     let effort = options.effort;
-    let mut done = 0;
-    let step = |_, total: u64| {
-        done += 1;
+    let step = |done, total: u64| {
         progress.step(Step::Items { done, total });
         !cancel.is_cancelled()
     };
     let report = match &options.replay {
+        _ if no_effect.is_some() => Ok(Report::default()),
         Some(attack) => wayleave_verify::replay(&claim, &effort, attack),
         None => wayleave_verify::verify(&claim, &effort, chosen, step),
     };
     let report = report.map_err(|error| Error::Usage(error.to_string()))?;
-    Ok(Verified { claim, report, effort, chosen, fault: options.fault, command: options.command.clone() })
+    let (fault, command) = (options.fault, options.command.clone());
+    Ok(Verified { claim, derived, report, effort, chosen, fault, no_effect, command })
+}
+
+/// Derives what is said, and puts a fault in, before or after.
+fn prepared(
+    promises: &Promises,
+    fault: Option<Fault>,
+) -> Result<(Claim, Option<Derived>, Option<&'static str>), Error> {
+    let mut no_effect = None;
+    let (in_words, in_packets) = match fault.map(|fault| (fault, fault.layer())) {
+        Some((fault, Layer::Statement)) => (Some(fault), None),
+        Some((fault, Layer::Packets)) => (None, Some(fault)),
+        None => (None, None),
+    };
+    let (claim, derived) = match promises {
+        Promises::Claimed(claim) => {
+            let broken = in_words.map(|fault| claim.broken_by(fault)).transpose();
+            no_effect = excuse(broken)?.1;
+            (claim.clone(), None)
+        }
+        Promises::Stated(statement) => {
+            let (broken, excuse) = excuse(in_words.map(|fault| statement.broken_by(fault)).transpose())?;
+            no_effect = no_effect.or(excuse);
+            let derivation = derive(broken.as_ref().unwrap_or(statement));
+            let Derivation { claim, discrepancies, queues, flows, moves, .. } =
+                derivation.map_err(|error| Error::Usage(error.to_string()))?;
+            (claim, Some(Derived { queues, flows, moves, discrepancies }))
+        }
+    };
+    let (broken, excuse) = excuse(in_packets.map(|fault| claim.broken_by(fault)).transpose())?;
+    Ok((broken.unwrap_or(claim), derived, no_effect.or(excuse)))
+}
+
+/// What was broken, or why nothing was.
+fn excuse<T>(broken: Result<Option<T>, NotBroken>) -> Result<(Option<T>, Option<&'static str>), Error> {
+    match broken {
+        Ok(broken) => Ok((broken, None)),
+        Err(NotBroken::NoEffect(why)) => Ok((None, Some(why))),
+        Err(NotBroken::Network(error)) => Err(Error::Internal(format!("the network cannot be rebuilt: {error}"))),
+    }
 }
 
 /// The number of the promise of a contract.
@@ -109,92 +153,36 @@ fn number_of(claim: &Claim, name: &str) -> Result<usize, Error> {
     Err(Error::Usage(format!("no contract \"{name}\" is admitted{}", hint.unwrap_or_default())))
 }
 
-/// Everything that a session promises.
-pub fn of_session(session: &Session) -> Claim {
-    let network = &session.network;
-    let delays: Vec<Vec<Option<Time>>> = session.ledger().map_or_else(Vec::new, |ledger| {
-        let of = |(link, _)| ledger.report(link).iter().map(|report| report.delay_bound()).collect();
-        network.links().map(of).collect()
-    });
-    let (mut promises, mut protected) = (Vec::new(), Vec::new());
-    for flows in session.admitted() {
-        let first = promises.len();
-        let held = flows.into_iter().filter_map(|flow| Some((flow, session.scheme.held(flow)?)));
-        promises.extend(held.map(|(flow, held)| promise(session, flow, held, &delays)));
-        protected.extend(together(first..promises.len()));
+/// How a fault that was put in on purpose came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noticed {
+    /// What was derived again is not what was said.
+    ByDerivation,
+    /// A packet was late or lost.
+    ByPackets,
+    /// Nothing showed it.
+    ByNobody,
+}
+
+impl Verified {
+    /// Whether everything that was said is so, and every promise held.
+    pub fn is_sound(&self) -> bool {
+        self.report.is_sound() && self.discrepancies().is_empty()
     }
-    let services = services(session);
-    // What shares a service has no queue of its own: nothing without a contract is let in.
-    let best_effort = if services.is_empty() { session.model.best_effort } else { BestEffort::Dropped };
-    let background = background(network, best_effort, |link| session.model.largest_frame(link));
-    let order = order_of(session.model.jitter);
-    Claim { network: network.clone(), background, promises, protected, order, services }
-}
 
-/// Whether nodes keep the order of packets, as a model has it.
-fn order_of(jitter: Jitter) -> Order {
-    match jitter {
-        Jitter::Ordered => Order::Kept,
-        Jitter::Any => Order::Free,
+    /// What is not as it was said.
+    pub fn discrepancies(&self) -> &[Discrepancy] {
+        self.derived.as_ref().map_or(&[], |derived| &derived.discrepancies)
     }
-}
 
-/// Several routes carry the same packets.
-fn together(routes: std::ops::Range<usize>) -> Option<Protected> {
-    (routes.len() > 1).then(|| Protected { routes: routes.collect(), duplication: Duplication::On })
-}
-
-/// Switches that the scheme takes for one shared service each (Loko).
-fn services(session: &Session) -> Vec<SharedService> {
-    let services = session.scheme.shared_services().into_iter();
-    let shared = |service: standing::SharedService| SharedService {
-        switch: service.switch,
-        rate: service.rate,
-        processing: service.latency,
-        buffer: service.buffer,
-    };
-    services.map(shared).collect()
-}
-
-fn promise(session: &Session, flow: FlowId, held: Held<'_>, delays: &[Vec<Option<Time>>]) -> Promise {
-    let Held { route, demand, released, .. } = held;
-    let wait = |hop: &Hop| *delays.get(hop.link.index())?.get(usize::from(hop.queue))?;
-    let waits: Option<Time> = route.hops.iter().map(wait).sum();
-    Promise {
-        name: session.route_name(flow),
-        route: route.clone(),
-        rate: demand.rate,
-        burst: demand.burst,
-        frame: frame(route, demand.max_frame, |link| session.model.largest_frame(session.network.link(link))),
-        // Packets are watched from the shaper's release on.
-        bound: released,
-        today: waits.map(|waits| waits + constant(&session.network, route)),
+    /// What showed the fault that was put in; `None` if there was none.
+    pub fn noticed(&self) -> Option<Noticed> {
+        let fault = self.fault?;
+        let in_words = fault.layer() == Layer::Statement;
+        Some(match (self.no_effect.is_none(), in_words && !self.discrepancies().is_empty()) {
+            (true, true) => Noticed::ByDerivation,
+            (true, false) if !self.report.is_sound() => Noticed::ByPackets,
+            _ => Noticed::ByNobody,
+        })
     }
-}
-
-/// The largest frame of a flow: what it says itself, and what every link on the way carries.
-fn frame(route: &Route, own: Option<Bytes>, largest: impl Fn(LinkId) -> Bytes) -> Bytes {
-    let carried = route.hops.iter().map(|hop| largest(hop.link));
-    carried.chain(own).min().unwrap_or(Bytes::ZERO)
-}
-
-/// What no queue is to blame for: propagation, and processing of the source and of every switch.
-fn constant(network: &Network, route: &Route) -> Time {
-    let links = route.hops.iter().map(|hop| network.link(hop.link));
-    links.map(|link| link.propagation + network.node(link.from).processing).sum()
-}
-
-fn background(network: &Arc<Network>, best_effort: BestEffort, largest: impl Fn(&Link) -> Bytes) -> Background {
-    match best_effort {
-        BestEffort::LowestQueue => {
-            Background::Saturating { largest: network.links().map(|(_, link)| largest(link)).collect() }
-        }
-        BestEffort::Dropped => Background::Dropped,
-    }
-}
-
-/// The largest frame of a link, where a plan says what its model counts.
-fn largest_of(max_frame: Option<u64>, tags: Option<u32>, link: &Link) -> Bytes {
-    let overhead = tags.map_or(WireOverhead::Ignored, |tags| WireOverhead::Counted { tags });
-    Model { max_frame: max_frame.map(Bytes::new), overhead, ..Model::default() }.largest_frame(link)
 }

@@ -11,7 +11,7 @@ use wayleave_topology::Network;
 use wayleave_units::Time;
 use wayleave_verify::{Attack, Claim, Fault};
 
-use super::Verified;
+use super::{Derived, Noticed, Verified};
 use crate::error::Error;
 
 /// How many contracts are shown unless all are asked for.
@@ -33,11 +33,6 @@ impl Verified {
     /// If it cannot be written.
     pub fn write_json(&self, out: &mut impl Write, topology: &str) -> Result<(), Error> {
         json(self, out, topology)
-    }
-
-    /// Whether every promise held.
-    pub fn is_sound(&self) -> bool {
-        self.report.is_sound()
     }
 
     /// The command that makes an attack again.
@@ -120,6 +115,9 @@ fn margin(bound: Time, delay_ps: u64) -> f64 {
 
 fn table(verified: &Verified, out: &mut impl Write, layout: Layout, show_all: bool) -> Result<(), Error> {
     let Verified { claim, report, .. } = verified;
+    if let (Some(fault), Some(why)) = (verified.fault, verified.no_effect) {
+        return Ok(writeln!(out, "{} changes nothing here: {why}; nothing was tried", fault.name())?);
+    }
     let shown = if show_all { usize::MAX } else { SHOWN };
     let order = verified.order();
     if !order.is_empty() {
@@ -136,12 +134,15 @@ fn table(verified: &Verified, out: &mut impl Write, layout: Layout, show_all: bo
     if let Some(more) = order.len().checked_sub(shown).filter(|&more| more > 0) {
         writeln!(out, "... and {more} that stayed further below (--all shows them, -o json has everything)")?;
     }
+    if let Some(derived) = &verified.derived {
+        writeln!(out, "{}{}", if order.is_empty() { "" } else { "\n" }, derived_text(derived))?;
+    }
     let packets: u64 = report.findings.iter().map(|finding| finding.packets).sum();
     let runs = count(usize::try_from(report.runs).unwrap_or(usize::MAX), "run");
     writeln!(
         out,
         "{}{}, {runs}, {packets} of their packets: {}",
-        if order.is_empty() { "" } else { "\n" },
+        if order.is_empty() || verified.derived.is_some() { "" } else { "\n" },
         count(verified.contracts(), "contract"),
         match report.violations.len() {
             0 => "every promise held".to_owned(),
@@ -165,6 +166,18 @@ fn table(verified: &Verified, out: &mut impl Write, layout: Layout, show_all: bo
         writeln!(out, "{cuts}")?;
     }
     Ok(())
+}
+
+/// `312 queues and 40 routes derived again, 3 moves followed: all is as it was said`.
+fn derived_text(derived: &Derived) -> String {
+    let &Derived { queues, flows, moves, ref discrepancies } = derived;
+    let moves = if moves == 0 { String::new() } else { format!(", {} followed", count(moves, "move")) };
+    let verdict = match discrepancies.len() {
+        0 => "all is as it was said".to_owned(),
+        1 => "1 thing is not as it was said".to_owned(),
+        many => format!("{many} things are not as they were said"),
+    };
+    format!("{} and {} derived again{moves}: {verdict}", count(queues, "queue"), count(flows, "route"))
 }
 
 fn row(verified: &Verified, number: usize, layout: Layout) -> Vec<Cell> {
@@ -217,10 +230,49 @@ struct Shape<'a> {
     effort: EffortShape,
     /// What was broken on purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
-    broken: Option<&'a str>,
+    broken: Option<BrokenShape>,
+    /// What was derived again; absent for a scheme that says nothing of queues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    derived: Option<DerivedShape>,
     contracts: Vec<ContractShape<'a>>,
     violations: Vec<ViolationShape<'a>>,
     summary: SummaryShape,
+}
+
+#[derive(Serialize)]
+struct BrokenShape {
+    fault: &'static str,
+    /// `derivation` or `packets`; `null` if nothing showed it.
+    noticed_by: Option<&'static str>,
+    /// Why it changes nothing here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_effect: Option<&'static str>,
+}
+
+fn broken(verified: &Verified, fault: Fault) -> BrokenShape {
+    let noticed_by = match verified.noticed() {
+        Some(Noticed::ByDerivation) => Some("derivation"),
+        Some(Noticed::ByPackets) => Some("packets"),
+        Some(Noticed::ByNobody) | None => None,
+    };
+    BrokenShape { fault: fault.name(), noticed_by, no_effect: verified.no_effect }
+}
+
+#[derive(Serialize)]
+struct DerivedShape {
+    queues: usize,
+    routes: usize,
+    moves: usize,
+    /// What is not as it was said.
+    discrepancies: Vec<String>,
+}
+
+impl DerivedShape {
+    fn of(derived: &Derived) -> Self {
+        let &Derived { queues, flows, moves, ref discrepancies } = derived;
+        let discrepancies = discrepancies.iter().map(ToString::to_string).collect();
+        Self { queues, routes: flows, moves, discrepancies }
+    }
 }
 
 #[derive(Serialize)]
@@ -323,7 +375,8 @@ fn json(verified: &Verified, out: &mut impl Write, topology: &str) -> Result<(),
             cuts: Some(effort.cuts).filter(|&cuts| cuts < u32::MAX),
             packet_hops: effort.packet_hops,
         },
-        broken: verified.fault.map(name_of),
+        broken: verified.fault.map(|fault| broken(verified, fault)),
+        derived: verified.derived.as_ref().map(DerivedShape::of),
         contracts: contracts.collect(),
         violations: violations.collect(),
         summary: SummaryShape {
@@ -338,16 +391,6 @@ fn json(verified: &Verified, out: &mut impl Write, topology: &str) -> Result<(),
     };
     serde_json::to_writer(&mut *out, &shape)?;
     Ok(writeln!(out)?)
-}
-
-/// What an option of the command calls a fault.
-fn name_of(fault: Fault) -> &'static str {
-    match fault {
-        Fault::BudgetHalved => "budget-halved",
-        Fault::ShaperOff => "shaper-off",
-        Fault::BuffersGone => "buffers-gone",
-        Fault::DuplicationOff => "duplication-off",
-    }
 }
 
 /// A short name for a network with all its promises: FNV-1a (Fowler, Noll, Vo; draft-eastlake-fnv) over their text.

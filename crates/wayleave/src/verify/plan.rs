@@ -1,24 +1,42 @@
-//! A plan that `wayleave plan -o json` has printed, read back as promises: what is admitted when it ends.
+//! A plan that `wayleave plan -o json` has printed, read back as what it is: something that somebody says. The network, what is
+//! counted on it and, where they are at hand, the contracts come from the user.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use wayleave_explain::sentences::route_name;
+use wayleave_contracts::Contract;
 use wayleave_formats::Source;
-use wayleave_ledger::BestEffort;
-use wayleave_topology::{Hop, LinkId, Network, Route};
+use wayleave_ledger::{Model, Residual, Shaping};
+use wayleave_topology::{Hop, LinkId, MAX_BUDGET, Network, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_verify::{Claim, Order, Promise};
+use wayleave_verify::{
+    Accounting, Admitted, Bucket, Counting, Discrepancy, Happening, Kind, LowestQueue, Order, Part, Patience,
+    Relocation, StatedQueue, StatedRoute, StatedTerm, Statement, Terms, check_history,
+};
 
-use super::{background, constant, frame, largest_of, together};
+use super::promises::{Promises, counting, terms};
+use crate::contracts::Contracts;
 use crate::error::Error;
+
+/// A plan with what it is held against.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanFile<'a> {
+    /// The plan.
+    pub source: &'a Source,
+    /// The network that it is for.
+    pub network: &'a Arc<Network>,
+    /// What is counted on this network. A plan that counts something else is refused.
+    pub model: &'a Model,
+    /// The contracts; without them, what the plan says that they ask for is taken.
+    pub contracts: Option<&'a Contracts>,
+}
 
 #[derive(Deserialize)]
 struct Plan {
     scheme: Scheme,
     topology: Topology,
-    model: Model,
+    model: Counted,
     requests: Vec<Entry>,
     queues: Vec<Queue>,
 }
@@ -37,17 +55,19 @@ struct Topology {
 }
 
 #[derive(Deserialize)]
-struct Model {
+struct Counted {
+    residual: String,
     max_frame_bytes: Option<u64>,
     tags: Option<u32>,
     best_effort: bool,
+    shaping: bool,
     /// Plans of versions that did not say it promised for nodes that keep the order.
     #[serde(default)]
     jitter: NodeJitter,
 }
 
 /// What the jitter of nodes was taken to do.
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum NodeJitter {
     #[default]
@@ -55,23 +75,50 @@ enum NodeJitter {
     Any,
 }
 
+impl NodeJitter {
+    /// As the option takes it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Ordered => "ordered",
+            Self::Any => "any",
+        }
+    }
+}
+
 /// A request, or the end of a contract.
 #[derive(Deserialize)]
 struct Entry {
     name: String,
     decision: String,
+    event: Option<String>,
+    #[serde(default)]
+    at_ns: u64,
+    held_until_ns: Option<u64>,
+    from: Option<String>,
+    to: Option<String>,
+    rate_bps: Option<u64>,
+    burst_bytes: Option<u64>,
+    deadline_ns: Option<u64>,
+    protection: Option<usize>,
     reserved: Option<Reserved>,
     route: Option<Vec<Step>>,
+    bound_ns: Option<u64>,
+    #[serde(default)]
+    terms: Vec<Term>,
     #[serde(default)]
     copies: Vec<Further>,
     #[serde(default)]
     moved: Vec<Move>,
+    activate_after_ns: Option<u64>,
 }
 
 /// A further route of a protected contract.
 #[derive(Deserialize)]
 struct Further {
     route: Vec<Step>,
+    bound_ns: u64,
+    #[serde(default)]
+    terms: Vec<Term>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -88,9 +135,19 @@ struct Step {
 }
 
 #[derive(Deserialize)]
+struct Term {
+    kind: String,
+    at: Option<String>,
+    queue: Option<u8>,
+    delay_ns: u64,
+}
+
+#[derive(Deserialize)]
 struct Move {
     name: String,
+    from: Vec<Step>,
     to: Vec<Step>,
+    after_ns: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -98,64 +155,28 @@ struct Queue {
     link: String,
     queue: u8,
     budget_ns: u64,
+    buffer_bytes: u64,
+    flows: usize,
     delay_bound_ns: Option<u64>,
+    backlog_bound_bytes: Option<u64>,
 }
 
-/// What is known of the queues: budget, and delay today.
-type Queues = HashMap<(LinkId, u8), (Time, Option<Time>)>;
-
-/// Reads a plan for this network: what `wayleave plan -o json` has printed, or a serialised [`crate::Plan`].
+/// Reads a plan: what `wayleave plan -o json` has printed, or a serialised [`crate::Plan`].
 ///
 /// # Errors
-/// If it is no plan, or one for another network, or of a scheme that reserves no queues.
-pub fn read(source: &Source, network: &Arc<Network>) -> Result<Claim, Error> {
-    let file = source.name();
-    let wrong = |what: String| Error::Located(format!("{file}: {what}"));
-    let plan: Plan = serde_json::from_str(source.text())
+/// If it is no plan, or one for another network or another model, or of a scheme that reserves no queues, or if it contradicts
+/// itself: a contract is admitted twice, or a flow is moved from where it is not.
+pub fn read(file: &PlanFile<'_>) -> Result<Promises, Error> {
+    let name = file.source.name();
+    let wrong = |what: String| Error::Located(format!("{name}: {what}"));
+    let plan: Plan = serde_json::from_str(file.source.text())
         .map_err(|error| wrong(format!("is no plan of `wayleave plan -o json`: {error}")))?;
-    plan.fits(network).map_err(wrong)?;
-    let queues = plan.queues(network).map_err(wrong)?;
-    let admitted = plan.admitted(network).map_err(wrong)?;
-    let Model { max_frame_bytes, tags, best_effort, jitter } = plan.model;
-    let largest = |link: &wayleave_topology::Link| largest_of(max_frame_bytes, tags, link);
-    let promise = |name: String, reserved: Reserved, route: Route| {
-        let of = |hop: &Hop| {
-            let missing = || format!("queue {} of {} has no entry", hop.queue, network.link(hop.link).name);
-            queues.get(&(hop.link, hop.queue)).copied().ok_or_else(missing)
-        };
-        let known: Vec<_> = route.hops.iter().map(of).collect::<Result<_, String>>()?;
-        let rest = constant(network, &route);
-        let waits: Option<Time> = known.iter().map(|&(_, delay)| delay).sum();
-        Ok(Promise {
-            name,
-            rate: Rate::from_bits_per_second(reserved.rate_bps),
-            burst: Bytes::new(reserved.burst_bytes),
-            frame: frame(&route, reserved.max_frame_bytes.map(Bytes::new), |link| largest(network.link(link))),
-            bound: known.iter().map(|&(budget, _)| budget).sum::<Time>() + rest,
-            today: waits.map(|waits| waits + rest),
-            route,
-        })
-    };
-    let (mut promises, mut protected) = (Vec::new(), Vec::new());
-    for (name, reserved, routes) in admitted {
-        let first = promises.len();
-        for (number, route) in routes.into_iter().enumerate() {
-            promises.push(promise(route_name(&name, number), reserved, route).map_err(wrong)?);
-        }
-        protected.extend(together(first..promises.len()));
-    }
-    let best_effort = if best_effort { BestEffort::LowestQueue } else { BestEffort::Dropped };
-    Ok(Claim {
-        network: network.clone(),
-        background: background(network, best_effort, largest),
-        promises,
-        protected,
-        order: match jitter {
-            NodeJitter::Ordered => Order::Kept,
-            NodeJitter::Any => Order::Free,
-        },
-        services: Vec::new(),
-    })
+    plan.fits(file.network).map_err(wrong)?;
+    plan.counts(file.model).map_err(wrong)?;
+    let reader = Reader::new(file);
+    let statement = reader.statement(&plan).map_err(wrong)?;
+    check_history(&statement).map_err(|error| wrong(error.to_string()))?;
+    Ok(Promises::Stated(statement))
 }
 
 impl Plan {
@@ -180,53 +201,244 @@ impl Plan {
         ))
     }
 
-    fn queues(&self, network: &Network) -> Result<Queues, String> {
-        let entry = |queue: &Queue| {
-            let link = find(network, &queue.link)?;
-            let delay = queue.delay_bound_ns.map(Time::from_nanos);
-            Ok(((link, queue.queue), (Time::from_nanos(queue.budget_ns), delay)))
+    /// Whether it counts what is counted here. A plan does not decide what traffic there is on a network.
+    fn counts(&self, model: &Model) -> Result<(), String> {
+        let Counting { tags, max_frame, lowest_queue, order, .. } = counting(model);
+        let said = &self.model;
+        let switch = |is_on: bool| if is_on { "on" } else { "off" };
+        let frames = |bytes: Option<u64>| bytes.map_or_else(|| "mtu".to_owned(), |bytes| format!("{bytes}B"));
+        let overhead = |tags: Option<u32>| tags.map_or_else(|| "off".to_owned(), |tags| format!("on --tags {tags}"));
+        let residual = |model: Residual| match model {
+            Residual::Full => "full",
+            Residual::FirstSlope => "first-slope",
         };
-        self.queues.iter().map(entry).collect()
+        let best_effort = lowest_queue == LowestQueue::BestEffort;
+        let shaping = model.shaping == Shaping::InputLinks;
+        let max_frame = max_frame.map(Bytes::get);
+        let jitter = match order {
+            Order::Kept => NodeJitter::Ordered,
+            Order::Free => NodeJitter::Any,
+        };
+        let options = [
+            ("best-effort", switch(said.best_effort).to_owned(), switch(best_effort).to_owned()),
+            ("jitter", said.jitter.word().to_owned(), jitter.word().to_owned()),
+            ("max-frame", frames(said.max_frame_bytes), frames(max_frame)),
+            ("overhead", overhead(said.tags), overhead(tags)),
+            ("residual", said.residual.clone(), residual(model.residual).to_owned()),
+            ("shaping", switch(said.shaping).to_owned(), switch(shaping).to_owned()),
+        ];
+        let other: Vec<_> = options.into_iter().filter(|(_, said, here)| said != here).collect();
+        if other.is_empty() {
+            return Ok(());
+        }
+        let list = |text: fn(&(&str, String, String)) -> String| other.iter().map(text).collect::<Vec<_>>().join(" ");
+        Err(format!(
+            "the plan counts with {}, and here {} is counted with: a plan does not decide what is true of the network, so \
+             give these options here as well if they are",
+            list(|(name, said, _)| format!("--{name} {said}")),
+            list(|(name, _, here)| format!("--{name} {here}")),
+        ))
+    }
+}
+
+/// Reads the parts of a plan.
+struct Reader<'a> {
+    network: &'a Arc<Network>,
+    model: &'a Model,
+    contracts: Option<HashMap<&'a str, &'a Contract>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(file: &PlanFile<'a>) -> Self {
+        let by_name = |contracts: &'a Contracts| {
+            contracts.iter().map(|(_, contract)| (contract.name.as_str(), contract)).collect::<HashMap<_, _>>()
+        };
+        Self { network: file.network, model: file.model, contracts: file.contracts.map(by_name) }
     }
 
-    /// Who holds what when the plan ends, in the order in which they were first admitted.
-    fn admitted(&self, network: &Network) -> Result<Vec<(String, Reserved, Vec<Route>)>, String> {
-        let mut order: Vec<&str> = Vec::new();
-        let mut held: HashMap<&str, (Reserved, Vec<Route>)> = HashMap::new();
-        for entry in &self.requests {
-            for moved in &entry.moved {
-                let route = route(network, &moved.to)?;
-                match held.get_mut(moved.name.as_str()) {
-                    // Only contracts with one route are moved.
-                    Some(place) => place.1 = vec![route],
-                    None => return Err(format!("\"{}\" is moved, and was not admitted before", moved.name)),
+    fn statement(&self, plan: &Plan) -> Result<Statement, String> {
+        let mut queues: Vec<StatedQueue> =
+            plan.queues.iter().map(|queue| self.queue(queue)).collect::<Result<_, _>>()?;
+        queues.sort_by_key(|said| (said.link, said.queue));
+        let (mut history, mut findings) = (Vec::new(), Vec::new());
+        for entry in &plan.requests {
+            let name = || entry.name.clone();
+            match entry.decision.as_str() {
+                "admitted" => {
+                    let admitted = self.admitted(entry, &mut findings)?;
+                    history.push(Happening::Admitted(Box::new(admitted)));
                 }
-            }
-            match (entry.decision.as_str(), entry.reserved, &entry.route) {
-                ("admitted", Some(reserved), Some(steps)) => {
-                    let all = std::iter::once(steps).chain(entry.copies.iter().map(|copy| &copy.route));
-                    let routes = all.map(|steps| route(network, steps)).collect::<Result<_, String>>()?;
-                    let is_new = held.insert(&entry.name, (reserved, routes)).is_none();
-                    order.extend(Some(entry.name.as_str()).filter(|_| is_new));
+                "released" => {
+                    let at = time(entry.at_ns, &entry.name)?;
+                    let held_until = entry.held_until_ns.map_or(Ok(at), |until| time(until, &entry.name))?;
+                    history.push(Happening::Released { name: name(), at, held_until });
                 }
-                ("admitted", ..) => return Err(format!("\"{}\" has no route, or nothing is reserved", entry.name)),
-                ("released", ..) => {
-                    held.remove(entry.name.as_str());
-                    order.retain(|name| *name != entry.name);
-                }
-                _ => {}
+                "refused" | "not-admitted" => {}
+                other => return Err(format!("\"{}\" is \"{other}\", which is no decision", entry.name)),
             }
         }
-        let take = |name: &str| held.remove(name).map(|(reserved, routes)| (name.to_owned(), reserved, routes));
-        Ok(order.into_iter().filter_map(take).collect())
+        findings.extend(self.unmentioned(plan));
+        let (network, counting) = (self.network.clone(), counting(self.model));
+        Ok(Statement { network, counting, queues, history, patience: Patience::Waits, findings })
+    }
+
+    /// Contracts of which the plan says nothing.
+    fn unmentioned(&self, plan: &Plan) -> Vec<Discrepancy> {
+        let Some(contracts) = &self.contracts else { return Vec::new() };
+        let mentioned: std::collections::HashSet<&str> =
+            plan.requests.iter().map(|entry| entry.name.as_str()).collect();
+        let mut missing: Vec<&str> = contracts.keys().copied().filter(|name| !mentioned.contains(name)).collect();
+        missing.sort_unstable();
+        missing.into_iter().map(|name| Discrepancy::Unmentioned { name: name.to_owned() }).collect()
+    }
+
+    fn queue(&self, queue: &Queue) -> Result<StatedQueue, String> {
+        let of = || format!("queue {} of {}", queue.queue, queue.link);
+        let budget = Some(Time::from_nanos(queue.budget_ns)).filter(|&budget| budget <= MAX_BUDGET);
+        Ok(StatedQueue {
+            link: self.link(&queue.link)?,
+            queue: queue.queue,
+            budget: budget.ok_or_else(|| format!("{} has a budget of more than {MAX_BUDGET}", of()))?,
+            buffer: bytes(queue.buffer_bytes, &of())?,
+            flows: queue.flows,
+            delay: queue.delay_bound_ns.map(|delay| time(delay, &of())).transpose()?,
+            backlog: queue.backlog_bound_bytes.map(|backlog| bytes(backlog, &of())).transpose()?,
+        })
+    }
+
+    fn admitted(&self, entry: &Entry, findings: &mut Vec<Discrepancy>) -> Result<Admitted, String> {
+        let name = entry.name.as_str();
+        let missing = |what: &str| format!("\"{name}\" is admitted, and has no {what}");
+        let node = |node: &Option<String>, what: &str| self.node(node.as_ref().ok_or_else(|| missing(what))?);
+        let reserved = entry.reserved.ok_or_else(|| missing("reservation"))?;
+        let routes = self.routes(entry)?;
+        let mut admitted = Admitted {
+            name: name.to_owned(),
+            at: time(entry.at_ns, name)?,
+            kind: if entry.event.as_deref() == Some("change") { Kind::Change } else { Kind::New },
+            from: node(&entry.from, "source")?,
+            to: node(&entry.to, "destination")?,
+            asked: Terms {
+                bucket: bucket(
+                    entry.rate_bps.ok_or_else(|| missing("rate"))?,
+                    entry.burst_bytes.ok_or_else(|| missing("burst"))?,
+                    name,
+                )?,
+                // The plan does not say; what is reserved covers at least this.
+                accounting: Accounting::Wire,
+                deadline: time(entry.deadline_ns.ok_or_else(|| missing("deadline"))?, name)?,
+            },
+            reserved: bucket(reserved.rate_bps, reserved.burst_bytes, name)?,
+            max_frame: reserved.max_frame_bytes.map(|frame| bytes(frame, name)).transpose()?,
+            routes,
+            moved: entry.moved.iter().map(|moved| self.relocation(moved)).collect::<Result<_, _>>()?,
+            activate_after: time(entry.activate_after_ns.unwrap_or(0), name)?,
+        };
+        if let Some(contracts) = &self.contracts {
+            let unknown = || format!("\"{name}\" is admitted, and is not among the contracts that were given");
+            self.compare(contracts.get(name).ok_or_else(unknown)?, entry, &mut admitted, findings);
+        }
+        Ok(admitted)
+    }
+
+    /// Holds what a plan says that a contract asks for against the contract, and goes on with the contract.
+    fn compare(&self, contract: &Contract, entry: &Entry, admitted: &mut Admitted, findings: &mut Vec<Discrepancy>) {
+        let node = |node: NodeId| self.network.node(node).name.clone();
+        let (said, asked) = (admitted.asked, terms(contract));
+        let routes = (entry.protection.unwrap_or(1), usize::from(contract.protection));
+        let fields = [
+            ("a path from", node(admitted.from), node(contract.from)),
+            ("a path to", node(admitted.to), node(contract.to)),
+            ("a rate of", said.bucket.rate.to_string(), asked.bucket.rate.to_string()),
+            ("bursts of", said.bucket.burst.to_string(), asked.bucket.burst.to_string()),
+            ("a deadline of", said.deadline.to_string(), asked.deadline.to_string()),
+            ("disjoint routes:", routes.0.to_string(), routes.1.to_string()),
+        ];
+        let name = &contract.name;
+        for (what, stated, contract) in fields.into_iter().filter(|(_, stated, contract)| stated != contract) {
+            findings.push(Discrepancy::Asked { name: name.clone(), what, stated, contract });
+        }
+        let given = admitted.routes.len();
+        if given != routes.1 {
+            let (stated, contract) = (given.to_string(), routes.1.to_string());
+            findings.push(Discrepancy::Asked { name: name.clone(), what: "disjoint routes:", stated, contract });
+        }
+        let pinned = contract.route.as_ref().filter(|route| admitted.routes.iter().any(|own| own.route != **route));
+        if pinned.is_some() {
+            let (stated, contract) = ("another one".to_owned(), "which one it is".to_owned());
+            findings.push(Discrepancy::Asked { name: name.clone(), what: "a route:", stated, contract });
+        }
+        (admitted.from, admitted.to, admitted.asked) = (contract.from, contract.to, asked);
+    }
+
+    fn routes(&self, entry: &Entry) -> Result<Vec<StatedRoute>, String> {
+        let name = &entry.name;
+        let steps = entry.route.as_ref().ok_or_else(|| format!("\"{name}\" is admitted, and has no route"))?;
+        let bound = entry.bound_ns.ok_or_else(|| format!("\"{name}\" is admitted, and has no bound"))?;
+        let first = (steps, bound, &entry.terms);
+        let copies = entry.copies.iter().map(|copy| (&copy.route, copy.bound_ns, &copy.terms));
+        let stated = |(steps, bound, terms): (&Vec<Step>, u64, &Vec<Term>)| {
+            Ok(StatedRoute {
+                route: self.route(steps)?,
+                bound: time(bound, name)?,
+                terms: terms.iter().map(|term| self.term(term, name)).collect::<Result<_, String>>()?,
+            })
+        };
+        std::iter::once(first).chain(copies).map(stated).collect()
+    }
+
+    fn term(&self, term: &Term, name: &str) -> Result<StatedTerm, String> {
+        let at = term.at.as_deref().unwrap_or_default();
+        let part = match (term.kind.as_str(), term.queue) {
+            ("queue", Some(queue)) => Part::Queue(self.link(at)?, queue),
+            ("propagation", None) => Part::Propagation(self.link(at)?),
+            ("processing", None) => Part::Processing(self.node(at)?),
+            (kind, _) => return Err(format!("\"{name}\" has a part of its bound of kind \"{kind}\", which is none")),
+        };
+        Ok(StatedTerm { part, delay: time(term.delay_ns, name)? })
+    }
+
+    fn relocation(&self, moved: &Move) -> Result<Relocation, String> {
+        Ok(Relocation {
+            name: moved.name.clone(),
+            from: self.route(&moved.from)?,
+            to: self.route(&moved.to)?,
+            after: moved.after_ns.map(|after| time(after, &moved.name)).transpose()?,
+        })
+    }
+
+    fn route(&self, steps: &[Step]) -> Result<Route, String> {
+        let hop = |step: &Step| Ok(Hop { link: self.link(&step.link)?, queue: step.queue });
+        Ok(Route { hops: steps.iter().map(hop).collect::<Result<_, String>>()? })
+    }
+
+    fn link(&self, name: &str) -> Result<LinkId, String> {
+        self.network.find_link(name).ok_or_else(|| format!("link {name} is not in --topology"))
+    }
+
+    fn node(&self, name: &str) -> Result<NodeId, String> {
+        self.network.find_node(name).ok_or_else(|| format!("node {name} is not in --topology"))
     }
 }
 
-fn route(network: &Network, steps: &[Step]) -> Result<Route, String> {
-    let hop = |step: &Step| Ok(Hop { link: find(network, &step.link)?, queue: step.queue });
-    Ok(Route { hops: steps.iter().map(hop).collect::<Result<_, String>>()? })
+/// A number of ns that is a time.
+fn time(nanos: u64, of: &str) -> Result<Time, String> {
+    Some(Time::from_nanos(nanos))
+        .filter(|&time| time <= LONGEST)
+        .ok_or_else(|| format!("{of} has a time of {nanos} ns: up to {LONGEST} is accepted"))
 }
 
-fn find(network: &Network, link: &str) -> Result<LinkId, String> {
-    network.find_link(link).ok_or_else(|| format!("link {link} is not in --topology"))
+/// Sums of a few of these are still times.
+const LONGEST: Time = Time::from_millis(1_000_000_000);
+
+fn bytes(bytes: u64, of: &str) -> Result<Bytes, String> {
+    Some(Bytes::new(bytes))
+        .filter(|&bytes| bytes <= Bytes::MAX)
+        .ok_or_else(|| format!("{of} has a size of {bytes} B: up to {} is accepted", Bytes::MAX))
+}
+
+fn bucket(rate: u64, burst: u64, of: &str) -> Result<Bucket, String> {
+    let rate = Some(Rate::from_bits_per_second(rate)).filter(|&rate| rate <= Rate::MAX);
+    let rate = rate.ok_or_else(|| format!("{of} has a rate above {}", Rate::MAX))?;
+    Ok(Bucket { rate, burst: bytes(burst, of)? })
 }

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use wayleave::{
-    Asked, Batch, Cancel, Choice, Contracts, Document, Effort, Error, Fault, Hold, Network, Plan, PlanOptions,
-    SchemeOptions, Session, Silent, Source, Step, SweepOptions, Threads, VerifyOptions, What, decide, explain, plan,
-    plan_watched, read_plan, sweep, verify,
+    Asked, Batch, Cancel, Choice, Contracts, Document, Effort, Error, Fault, Hold, Model, Network, Noticed, Plan,
+    PlanFile, PlanOptions, Promises, SchemeOptions, Session, Silent, Source, Step, SweepOptions, Threads,
+    VerifyOptions, What, decide, explain, plan, plan_watched, read_plan, sweep, verify,
 };
 use wayleave_formats::read_events;
 
@@ -96,14 +96,71 @@ spec:
     assert_eq!(timeless(serialised(&plan)), timeless(printed(&network, asked, &options)));
 }
 
+/// What is said, with the contracts and without.
+fn read(text: &str, network: &Network, contracts: Option<&Contracts>) -> Result<Promises, Error> {
+    let (source, model) = (Source::new("plan.json", text), Model::default());
+    read_plan(&PlanFile { source: &source, network: &network.graph, model: &model, contracts })
+}
+
 #[test]
 fn what_a_plan_promises_is_the_same_from_memory_and_from_its_document() {
     let (network, contracts) = fat_tree(40);
     let plan = plan(&network, &contracts, &PlanOptions::default()).unwrap();
     let text = serde_json::to_string(&plan).unwrap();
-    let read = read_plan(&Source::new("plan.json", text), &network.graph).unwrap();
-    assert_eq!(read.promises, plan.claim().promises);
+    let here = plan.promises().claim().unwrap();
+    for contracts in [None, Some(&contracts)] {
+        let read = read(&text, &network, contracts).unwrap();
+        assert_eq!(read.claim().unwrap().promises, here.promises);
+        let nothing = VerifyOptions { replay: Some("together,1".parse().unwrap()), ..VerifyOptions::default() };
+        assert_eq!(verify(&read, &nothing).unwrap().discrepancies(), []);
+    }
     assert!(plan.recheck().unwrap().is_sound());
+}
+
+/// The plan of an auditor: every contract twice, every bound a nanosecond, no background.
+#[test]
+fn a_plan_is_not_believed() {
+    let (network, contracts) = fat_tree(10);
+    let plan = plan(&network, &contracts, &PlanOptions::default()).unwrap();
+    let document = serde_json::to_value(&plan).unwrap();
+    let error = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut changed = document.clone();
+        change(&mut changed);
+        read(&changed.to_string(), &network, Some(&contracts)).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let said = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut changed = document.clone();
+        change(&mut changed);
+        let promises = read(&changed.to_string(), &network, Some(&contracts)).unwrap();
+        let quick = VerifyOptions { replay: Some("together,1".parse().unwrap()), ..VerifyOptions::default() };
+        let verified = verify(&promises, &quick).unwrap();
+        assert!(!verified.is_sound());
+        verified.discrepancies().iter().map(|one| format!("{one}\n")).collect::<String>()
+    };
+    let name = document["requests"][0]["name"].as_str().unwrap().to_owned();
+    let twice = |plan: &mut serde_json::Value| {
+        let first = plan["requests"][0].clone();
+        plan["requests"].as_array_mut().unwrap().push(first);
+    };
+    assert!(error(&twice).contains(&format!("plan.json: \"{name}\" is admitted twice")), "{}", error(&twice));
+    let quiet = |plan: &mut serde_json::Value| plan["model"]["best_effort"] = false.into();
+    assert!(
+        error(&quiet).contains("the plan counts with --best-effort off, and here --best-effort on"),
+        "{}",
+        error(&quiet)
+    );
+    let long = |plan: &mut serde_json::Value| plan["queues"][0]["budget_ns"] = u64::MAX.into();
+    assert!(error(&long).contains("has a budget of more than 10s"), "{}", error(&long));
+    let nanosecond = |plan: &mut serde_json::Value| plan["requests"][0]["bound_ns"] = 1.into();
+    assert!(said(&nanosecond).contains(&format!("flow \"{name}\" was promised 1ns, below its bound")));
+    let later = |plan: &mut serde_json::Value| plan["requests"][0]["deadline_ns"] = 99_000_000_000_u64.into();
+    assert!(said(&later).contains(&format!("\"{name}\" is said to ask for a deadline of 99s, and its contract says")));
+    let term = |plan: &mut serde_json::Value| plan["requests"][0]["terms"][0]["delay_ns"] = 7.into();
+    assert!(said(&term).contains(&format!("the bound of \"{name}\" is not the sum of what delays it: 7ns")));
+    let missing = |plan: &mut serde_json::Value| drop(plan["requests"].as_array_mut().unwrap().remove(0));
+    let text = said(&missing);
+    assert!(text.contains(&format!("of contract \"{name}\" nothing is said")), "{text}");
+    assert!(text.contains("flows, and the routes bring"), "{text}");
 }
 
 #[test]
@@ -116,14 +173,38 @@ fn a_fault_breaks_a_promise_and_its_attack_breaks_it_again() {
     let scheme = SchemeOptions::default().with("budgets", "2ms,4ms").unwrap().with("host_budgets", "2ms").unwrap();
     let plan = plan(&network, &contracts, &PlanOptions { scheme, ..PlanOptions::default() }).unwrap();
     assert_eq!(plan.admitted().count(), 4);
-    let claim = plan.claim();
+    let promises = plan.promises();
     let options = VerifyOptions { effort: Effort::QUICK, ..VerifyOptions::default() };
-    assert!(verify(&claim, &options).unwrap().is_sound());
-    let broken = VerifyOptions { fault: Some(Fault::ShaperOff), ..options };
-    let verified = verify(&claim, &broken).unwrap();
+    assert!(verify(&promises, &options).unwrap().is_sound());
+    let broken = VerifyOptions { fault: Some(Fault::ShaperOff), ..options.clone() };
+    let verified = verify(&promises, &broken).unwrap();
+    assert_eq!(verified.noticed(), Some(Noticed::ByPackets));
     let attack = verified.report.violations.first().unwrap().attack.clone();
     assert_eq!(verified.replay(&attack), format!("wayleave verify --replay {attack}"));
-    assert!(!verify(&claim, &VerifyOptions { replay: Some(attack), ..broken }).unwrap().is_sound());
+    assert!(!verify(&promises, &VerifyOptions { replay: Some(attack), ..broken }).unwrap().is_sound());
+    let noticed = |fault| {
+        let verified = verify(&promises, &VerifyOptions { fault: Some(fault), ..options.clone() }).unwrap();
+        (verified.noticed().unwrap(), verified.no_effect)
+    };
+    assert_eq!(noticed(Fault::CalculusLow), (Noticed::ByDerivation, None));
+    assert_eq!(noticed(Fault::MoveForgotten), (Noticed::ByNobody, Some("no flow was moved")));
+    let alone = "no contract is protected, so no packet is sent twice";
+    assert_eq!(noticed(Fault::DuplicationOff), (Noticed::ByNobody, Some(alone)));
+}
+
+/// A scheme that says nothing of queues is tested by packets, and a fault of what is said of queues changes nothing.
+#[test]
+fn a_scheme_without_queues_has_nothing_to_derive() {
+    let network = Network::open("star:hosts=3").unwrap();
+    let source = Source::new("c.csv", "name,from,to,rate,burst,deadline\nc,h1,h2,1Mbit,300B,20ms\n");
+    let contracts = Contracts::parse(&[source], &network).unwrap();
+    let scheme = SchemeOptions::named("qjump").unwrap();
+    let plan = plan(&network, &contracts, &PlanOptions { scheme, ..PlanOptions::default() }).unwrap();
+    assert_eq!(plan.admitted().count(), 1);
+    let options = VerifyOptions { effort: Effort::QUICK, fault: Some(Fault::CalculusLow), ..VerifyOptions::default() };
+    let verified = verify(&plan.promises(), &options).unwrap();
+    assert!(verified.derived.is_none() && verified.noticed() == Some(Noticed::ByNobody));
+    assert_eq!(verified.no_effect, Some("this scheme says nothing of queues that could be wrong"));
 }
 
 #[test]

@@ -139,3 +139,36 @@ proptest! {
         }
     }
 }
+
+/// The solver takes small numbers for zero: in any unit of time and of data the result is the same.
+#[test]
+fn a_bound_does_not_depend_on_how_large_times_are() {
+    // 10 + 10 + four bursts of 1 at rate 1, in units from a microsecond to a quarter of an hour.
+    for unit in [1_000, 1_000_000, 1_000_000_000, 1_000_000_000_000] {
+        let rate = 1_000_000_000;
+        let row = vec![server("a", rate, 10 * unit), server("b", rate, 10 * unit)];
+        let one = |name: &str| flow(name, rate / 5, rate * unit, &[0, 1]);
+        let net = PortNetwork::new(row, vec![one("f"), one("x"), one("y"), one("z")]).unwrap();
+        let (options, exact) = (Options::default(), whole(24 * unit));
+        let total = tfa(&net, &options);
+        let separate = sfa(&net, &options, &total).path_delay(0, 0).unwrap();
+        let bound = fifo_delay(&net, &total, Some(&separate), 0, 0).unwrap();
+        assert!(
+            bound.delay >= exact && bound.delay <= &exact * ratio(1_000_001, 1_000_000).unwrap(),
+            "{unit}: {bound:?}"
+        );
+        assert!(!bound.is_known && separate > bound.delay);
+    }
+}
+
+#[test]
+fn a_program_that_is_no_better_than_what_is_known_says_so() {
+    let one = PortNetwork::new(vec![server("a", 10, 1)], vec![flow("f", 1, 6, &[0]), flow("x", 2, 8, &[0])]).unwrap();
+    let total = tfa(&one, &Options::default());
+    let known = |known: Rational| fifo_delay(&one, &total, Some(&known), 0, 0).unwrap();
+    let exact = whole(1) + ratio(14, 10).unwrap();
+    // The same is no worse.
+    assert!(!known(exact.clone()).is_known && !known(whole(3)).is_known);
+    let better = known(whole(2));
+    assert!(better.is_known && better.delay == whole(2));
+}

@@ -103,3 +103,16 @@ fn a_cycle_behind_an_overloaded_server_has_its_reason() {
     let total = tfa(&network(servers, flows), &Options::default());
     assert_eq!(total.path_delay(1, 0), Err(NoBound::Overload { server: 0 }));
 }
+
+/// A ring in which every flow crosses nearly all servers, loaded far below its rate and yet without a bound: that is
+/// certain after a few rounds, and was said after 400, with numbers of hundreds of digits.
+#[test]
+fn a_ring_without_a_bound_is_given_up_early() {
+    // 30 servers of rate 100, and 29 flows of rate 3 at each: 3 * 29 * 28 is far above 2 * 100.
+    let net = ring(30, 29, |name| server(name, 100, 1), 3, 10);
+    let total = tfa(&net, &Options::default());
+    match total.path_delay(0, 0) {
+        Err(NoBound::NoFixedPoint { rounds, .. }) => assert!(rounds <= 40, "{rounds} rounds"),
+        other => panic!("{other:?}"),
+    }
+}

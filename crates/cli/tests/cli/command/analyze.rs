@@ -41,6 +41,16 @@ fn what_has_no_bound_has_a_reason() {
     assert!(run.stdout.contains("no bound: the linear program is for FIFO"), "{}", run.stdout);
 }
 
+#[test]
+fn units_of_thousandths_are_refused() {
+    let text = std::fs::read_to_string(EXAMPLE).unwrap();
+    assert!(text.contains("\"Mbps\""), "{text}");
+    let path = file("thousandths.json", text.replace("\"Mbps\"", "\"mbps\""));
+    let run = wayleave(&format!("analyze {path}")).ends_with(2);
+    assert!(run.stderr.contains("write Mbps if millions are meant"), "{}", run.stderr);
+    assert!(!run.stderr.contains("serves nothing"), "{}", run.stderr);
+}
+
 /// Every queue's delay is within its budget, so that what is analysed is never above what admission promises.
 #[test]
 fn analyses_of_admitted_contracts_are_within_their_budgets() {

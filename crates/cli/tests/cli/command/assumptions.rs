@@ -54,16 +54,19 @@ fn find<'a>(list: &'a Value, name: &str) -> &'a Value {
 fn a_plan_for_ordered_jitter_breaks_where_packets_pass_one_another() {
     let (topology, list) = (file("broken.yaml", JITTER), file("broken-list.yaml", contracts(&LATE_AND_EARLY)));
     let plan = wayleave(&format!("plan -t {topology} -f {list} --jitter ordered -o json")).ends_with(0).stdout;
-    let verify = |name: &str, plan: String| {
+    let verify = |name: &str, plan: String, options: &str| {
         let plan = file(name, plan);
-        wayleave(&format!("verify -t {topology} --plan {plan} --effort quick -o json"))
+        wayleave(&format!("verify -t {topology} --plan {plan} --effort quick -o json {options}"))
     };
-    verify("kept.json", plan.clone()).ends_with(0);
+    verify("kept.json", plan.clone(), "--jitter ordered").ends_with(0);
+    let refused = verify("other.json", plan.clone(), "").ends_with(2);
+    assert!(refused.stderr.contains("counts with --jitter ordered, and here --jitter any"), "{}", refused.stderr);
     let jitter = "\"jitter\":\"ordered\"";
     let as_pretty = "\"jitter\": \"ordered\"";
     assert!(plan.contains(jitter) || plan.contains(as_pretty), "{plan}");
     let free = plan.replace(jitter, "\"jitter\":\"any\"").replace(as_pretty, "\"jitter\": \"any\"");
-    let broken = verify("free.json", free).ends_with(4);
+    let broken = verify("free.json", free, "").ends_with(4);
+    assert!(broken.stderr.contains("derived again: queue 0 of s1->d is claimed to delay by"), "{}", broken.stderr);
     let worst = find(&broken.json()["contracts"], "A")["worst_ps"].as_u64().unwrap();
     assert!(worst > 70_000_000 && worst < 72_200_000, "{worst}");
 }

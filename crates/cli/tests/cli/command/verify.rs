@@ -41,18 +41,34 @@ fn bursts_that_collide_come_close_to_what_the_calculus_says() {
 
 #[test]
 fn a_plan_is_verified_as_the_contracts_that_it_was_made_of() {
-    let list = requests("verify-plan.yaml", "fat-tree:k=4", 8, 1500);
-    let plan = wayleave(&format!("plan -t fat-tree:k=4 -f {list} --reroute --routing least-delay -o json"));
+    verify_as_planned("verify-plan", 2500, "");
+}
+
+/// By delay alone flows are moved into what others have just left: moves of one decision wait for one another.
+#[test]
+fn a_plan_whose_moves_wait_for_one_another_is_verified_too() {
+    verify_as_planned("verify-least-delay", 1500, "--routing least-delay");
+}
+
+#[track_caller]
+fn verify_as_planned(name: &str, count: u32, routing: &str) {
+    let list = requests(&format!("{name}.yaml"), "fat-tree:k=4", 8, count);
+    let plan = wayleave(&format!("plan -t fat-tree:k=4 -f {list} --reroute {routing} -o json"));
     assert!(
         plan.json()["summary"]["moved"].as_u64() > Some(0),
         "no flow was moved: the test shows less than it should"
     );
-    let plan = file("verify-plan.json", plan.stdout);
+    let plan = file(&format!("{name}.json"), plan.stdout);
     let options = "--effort quick -o json";
     let from_plan = wayleave(&format!("verify -t fat-tree:k=4 --plan {plan} {options}")).ends_with(0).json();
-    let from_list = wayleave(&format!("verify -t fat-tree:k=4 -f {list} --reroute --routing least-delay {options}"))
-        .ends_with(0)
-        .json();
+    // With the contracts at hand, what the plan says that they ask for is compared, too.
+    let with_list = wayleave(&format!("verify -t fat-tree:k=4 --plan {plan} -f {list} {options}")).ends_with(0).json();
+    assert_eq!(with_list["contracts"], from_plan["contracts"]);
+    assert!(from_plan["derived"]["moves"].as_u64() > Some(0), "{}", from_plan["derived"]);
+    assert_eq!(from_plan["derived"]["discrepancies"], serde_json::json!([]));
+    let from_list =
+        wayleave(&format!("verify -t fat-tree:k=4 -f {list} --reroute {routing} {options}")).ends_with(0).json();
+    assert_eq!(from_list["derived"], from_plan["derived"]);
     let bounds = |json: &serde_json::Value| {
         let contracts = json["contracts"].as_array().unwrap().iter();
         let of = |contract: &serde_json::Value| ["name", "bound_ns", "today_ns"].map(|key| contract[key].to_string());
@@ -75,6 +91,75 @@ fn a_broken_promise_ends_with_four_and_a_command_that_shows_it_again() {
         assert_eq!(same.unwrap()["message"], violation["message"], "{fault}: {said}");
         assert_eq!(again["input_hash"], json["input_hash"]);
     }
+}
+
+#[test]
+fn a_plan_that_is_wrong_ends_with_four_and_says_what() {
+    let list = colliding("verify-believed.yaml");
+    let plan = wayleave(&format!("plan {STAR} -f {list} -o json")).ends_with(0).stdout;
+    let verify = |plan: String, options: &str| {
+        let plan = file("verify-believed.json", plan);
+        wayleave(&format!("verify -t star:hosts=5 --plan {plan} --effort quick {options}"))
+    };
+    verify(plan.clone(), &format!("-f {list}")).ends_with(0);
+    let lower = plan.replacen("\"bound_ns\":4000000", "\"bound_ns\":1", 1);
+    assert_ne!(lower, plan);
+    let run = verify(lower, "").ends_with(4);
+    assert!(
+        run.stderr.contains("derived again: flow \"c1\" was promised 1ns, below its bound of 4ms"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stdout.contains("derived again: 1 thing is not as it was said"), "{}", run.stdout);
+    // What contracts ask for is in their file.
+    let wider = plan.replacen("\"burst_bytes\":20000", "\"burst_bytes\":20001", 1);
+    let run = verify(wider, &format!("-f {list}")).ends_with(4);
+    assert!(
+        run.stderr.contains("\"c1\" is said to ask for bursts of 20.001kB, and its contract says 20kB"),
+        "{}",
+        run.stderr
+    );
+    let quiet = plan.replacen("\"best_effort\":true", "\"best_effort\":false", 1);
+    let run = verify(quiet, "").ends_with(2);
+    assert!(run.stderr.contains("the plan counts with --best-effort off, and here --best-effort on"), "{}", run.stderr);
+    let first = plan.lines().find(|line| line.contains("\"name\":\"c1\"")).unwrap();
+    let twice = plan.replacen(first, &format!("{first}\n{first}"), 1);
+    let run = verify(twice, "").ends_with(2);
+    assert!(run.stderr.contains("\"c1\" is admitted twice"), "{}", run.stderr);
+}
+
+#[test]
+fn a_fault_is_caught_by_what_the_document_says_or_says_why_not() {
+    let document =
+        std::fs::read_to_string(format!("{}/../../docs/verification.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let list = requests("verify-faults.yaml", "fat-tree:k=4", 8, 2500);
+    let plan = wayleave(&format!("plan -t fat-tree:k=4 -f {list} --reroute -o json"));
+    let plan = file("verify-faults.json", plan.stdout);
+    for (fault, noticed_by) in [
+        ("priorities-swapped", "packets"),
+        ("calculus-low", "derivation"),
+        ("frame-forgotten", "derivation"),
+        ("burst-larger", "derivation"),
+        ("rate-larger", "derivation"),
+        ("move-forgotten", "derivation"),
+        ("moves-chained", "derivation"),
+    ] {
+        let command = format!("verify -t fat-tree:k=4 --plan {plan} --effort quick --break {fault} -o json");
+        let json = wayleave(&command).ends_with(4).json();
+        assert_eq!(json["broken"], serde_json::json!({ "fault": fault, "noticed_by": noticed_by }));
+        let row = document.lines().find(|line| line.starts_with(&format!("| `{fault}`"))).unwrap_or_default();
+        assert!(row.contains(noticed_by), "{row}");
+    }
+    for (fault, why) in [("jitter-ignored", "has jitter"), ("duplication-off", "no contract is protected")] {
+        let run =
+            wayleave(&format!("verify -t fat-tree:k=4 --plan {plan} --effort quick --break {fault}")).ends_with(5);
+        assert!(run.stderr.contains(&format!("--break {fault} changes nothing here: ")) && run.stderr.contains(why));
+    }
+    // Silo's budgets are far from used up by one small contract.
+    let light =
+        file("verify-light.yaml", contracts(&["name: c1, from: h1, to: h2, rate: 1Mbit, burst: 300B, deadline: 9ms"]));
+    let run = wayleave(&format!("verify -t star:hosts=2 -f {light} --scheme silo --break buffers-gone --effort quick"));
+    assert!(run.ends_with(5).stderr.contains("--break buffers-gone was not noticed"));
 }
 
 #[test]

@@ -1,0 +1,348 @@
+//! What follows from a network, its contracts and their routes, whatever anybody says: wire buckets, the delay and the
+//! backlog of every queue, and every bound, by the method of `wayleave-recheck`. What a statement says is held against it.
+
+use std::collections::BTreeMap;
+
+use wayleave_recheck::{
+    Claim as Asked, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, QueueFinding, Report, check,
+};
+use wayleave_scenarios::Order;
+use wayleave_topology::{LinkId, Network, NodeKind, Route};
+use wayleave_units::{Bytes, Time};
+
+use crate::claim::{Background, Claim, Duplication, Promise, Protected};
+use crate::discrepancy::Discrepancy;
+use crate::standing::{HistoryError, Nobody, Place, Standing};
+use crate::statement::{
+    Admitted, Bucket, Counting, Figures, Lines, LowestQueue, Part, StatedQueue, StatedTerm, Statement,
+};
+use crate::transit::Transit;
+
+/// What was derived from a statement's network, contracts and routes.
+#[derive(Clone, Debug)]
+pub struct Derivation {
+    /// What packets are to show: every promise with the smaller of what was said and what was derived.
+    pub claim: Claim,
+    /// What the statement says that is not so, or that breaks a promise.
+    pub discrepancies: Vec<Discrepancy>,
+    /// Queues that hold flows.
+    pub queues: usize,
+    /// Flows with a valid route: one for each route of a contract.
+    pub flows: usize,
+    /// Moves of flows, each checked with the packets that were still on the way.
+    pub moves: usize,
+    /// What was derived for every queue that holds flows: its delay and its backlog, rounded up; `None` is without bound.
+    pub(crate) figures: BTreeMap<(LinkId, u8), (Option<Time>, Option<Bytes>)>,
+}
+
+/// Whether a statement says at every moment who is admitted where.
+///
+/// # Errors
+/// Where it contradicts itself.
+pub fn check_history(statement: &Statement) -> Result<(), HistoryError> {
+    Standing::of(statement, &mut Nobody).map(|_| ())
+}
+
+/// Derives everything that a statement says, and holds the two against each other.
+///
+/// # Errors
+/// If the statement contradicts itself so that it cannot be said who is admitted where.
+pub fn derive(statement: &Statement) -> Result<Derivation, HistoryError> {
+    let mut transit = Transit::new(statement);
+    let standing = Standing::of(statement, &mut transit)?;
+    let moves = transit.moves;
+    let mut discrepancies = statement.findings.clone();
+    discrepancies.append(&mut transit.discrepancies);
+    check_queues(statement, &mut discrepancies);
+    let flows = Flows::of(statement, &standing);
+    for (_, place) in standing.places() {
+        check_contract(statement, place.admitted, &mut discrepancies);
+    }
+    let report = check(&flows.asked(statement, said_of_queues(statement)));
+    check_counts(statement, &report, &mut discrepancies);
+    discrepancies.extend(report.violations.iter().cloned().map(Discrepancy::Unsound));
+    Ok(Derivation {
+        claim: claim(statement, &standing, &flows, &report),
+        discrepancies,
+        queues: report.queues.len(),
+        flows: report.flows.len(),
+        moves,
+        figures: report.queues.iter().map(figure).collect(),
+    })
+}
+
+fn figure(found: &QueueFinding) -> ((LinkId, u8), (Option<Time>, Option<Bytes>)) {
+    ((found.link, found.queue), (found.delay_rounded_up(), found.backlog_rounded_up()))
+}
+
+/// A contract's name, with the number of its route if it is a further one.
+fn route_name(contract: &str, route: usize) -> String {
+    if route == 0 { contract.to_owned() } else { format!("{contract}, route {}", route + 1) }
+}
+
+/// What has to be counted for a contract: what was reserved, or what it asks for if that is more.
+pub(crate) fn bucket(counting: &Counting, admitted: &Admitted) -> Bucket {
+    admitted.reserved.or(counting.on_the_wire(&admitted.asked))
+}
+
+/// One flow of a place, as it is derived.
+pub(crate) fn flow(statement: &Statement, place: &Place<'_>, number: usize, route: &Route) -> PromisedFlow {
+    let admitted = place.admitted;
+    let Bucket { rate, burst } = bucket(&statement.counting, admitted);
+    // A flow that has moved was promised to be as fast as before.
+    let promised = admitted.routes.get(number).or(admitted.routes.first());
+    let is_moved = promised.is_none_or(|stated| stated.route != *route);
+    let bound = constants(&statement.network, route).checked_add(budgets(statement, route)).unwrap_or(Time::MAX);
+    PromisedFlow {
+        name: match place.held_until {
+            None => route_name(&admitted.name, number),
+            Some(_) => format!("{} (released, and still held)", route_name(&admitted.name, number)),
+        },
+        from: admitted.from,
+        to: admitted.to,
+        route: route.clone(),
+        covered: 0,
+        rate,
+        burst,
+        deadline: admitted.asked.deadline,
+        promised_bound: promised.filter(|_| !is_moved).map_or(bound, |stated| stated.bound),
+    }
+}
+
+/// Propagation, and processing of the source and of every switch; nothing for links that are not there.
+pub(crate) fn constants(network: &Network, route: &Route) -> Time {
+    let known = route.hops.iter().filter(|hop| hop.link.index() < network.links().len());
+    let links = known.map(|hop| network.link(hop.link));
+    links.map(|link| link.propagation + network.node(link.from).processing).sum()
+}
+
+/// What is said to be the most that the queues of a route delay.
+pub(crate) fn budgets(statement: &Statement, route: &Route) -> Time {
+    let said = |hop: &wayleave_topology::Hop| Some(statement.queue(hop.link, hop.queue)?.budget);
+    route.hops.iter().filter_map(said).sum()
+}
+
+/// All flows of a statement, and whose they are.
+struct Flows {
+    flows: Vec<PromisedFlow>,
+    /// Per flow: its place, and whether packets of it are still sent.
+    owners: Vec<(usize, bool)>,
+    disjoint: Vec<Vec<usize>>,
+}
+
+impl Flows {
+    fn of(statement: &Statement, standing: &Standing<'_>) -> Self {
+        let mut all = Self { flows: Vec::new(), owners: Vec::new(), disjoint: Vec::new() };
+        for (number, place) in standing.places() {
+            let first = all.flows.len();
+            for (index, route) in place.routes.iter().enumerate() {
+                all.flows.push(flow(statement, place, index, route));
+                all.owners.push((number, place.held_until.is_none()));
+            }
+            all.disjoint.extend((place.routes.len() > 1).then(|| (first..all.flows.len()).collect()));
+        }
+        all
+    }
+
+    fn asked<'n>(&self, statement: &'n Statement, claimed_queues: Vec<ClaimedQueue>) -> Asked<'n> {
+        Asked { disjoint: self.disjoint.clone(), claimed_queues, ..asked(statement, self.flows.clone()) }
+    }
+}
+
+/// Flows on the network of a statement, with its budgets.
+pub(crate) fn asked(statement: &Statement, flows: Vec<PromisedFlow>) -> Asked<'_> {
+    let network = &statement.network;
+    let mut budgets = vec![Vec::new(); network.links().len()];
+    for said in &statement.queues {
+        // Queues of a link are said in order; what is out of order is found by `check_queues`.
+        if budgets[said.link.index()].len() == usize::from(said.queue) {
+            budgets[said.link.index()].push(said.budget);
+        }
+    }
+    Asked {
+        network,
+        budgets,
+        max_frame: network.links().map(|(_, link)| statement.counting.largest_frame(link.mtu)).collect(),
+        packetiser: PacketiserTerm::Subtracted,
+        jitter: match statement.counting.order {
+            Order::Kept => JitterTerm::Ordered,
+            Order::Free => JitterTerm::Any,
+        },
+        shaping: statement.counting.lines == Lines::Shape,
+        flows,
+        disjoint: Vec::new(),
+        claimed_queues: Vec::new(),
+        exact_claims: statement.counting.figures == Figures::Exact,
+    }
+}
+
+fn said_of_queues(statement: &Statement) -> Vec<ClaimedQueue> {
+    let claimed = |said: &StatedQueue| ClaimedQueue {
+        link: said.link,
+        queue: said.queue,
+        // Without a bound nothing is said; the check says so.
+        delay: said.delay.unwrap_or(Time::ZERO),
+        backlog: said.backlog.unwrap_or(Bytes::ZERO),
+    };
+    statement.queues.iter().map(claimed).collect()
+}
+
+impl Statement {
+    /// What is said of a queue.
+    pub(crate) fn queue(&self, link: LinkId, queue: u8) -> Option<&StatedQueue> {
+        let found = self.queues.binary_search_by_key(&(link, queue), |said| (said.link, said.queue)).ok()?;
+        self.queues.get(found)
+    }
+
+    /// How many queues of a link contracts may use.
+    fn contract_queues(&self, link: LinkId) -> usize {
+        let (all, from) = (self.network.queues(link).len(), self.network.link(link).from);
+        let is_shared = self.network.node(from).kind == NodeKind::Switch;
+        match self.counting.lowest_queue {
+            LowestQueue::BestEffort if is_shared => all.saturating_sub(1),
+            LowestQueue::BestEffort | LowestQueue::Contracts => all,
+        }
+    }
+}
+
+/// Budgets that the network fixes, buffers, and whose the lowest queue is.
+fn check_queues(statement: &Statement, discrepancies: &mut Vec<Discrepancy>) {
+    let network = &statement.network;
+    let mut before: Option<(LinkId, u8)> = None;
+    for said in &statement.queues {
+        let link = || network.link(said.link).name.clone();
+        let queue = said.queue;
+        let expected = before.filter(|(other, _)| *other == said.link).map_or(0, |(_, queue)| queue + 1);
+        if queue != expected {
+            discrepancies.push(Discrepancy::QueueOrder { link: link(), queue, expected });
+        }
+        before = Some((said.link, queue));
+        if usize::from(queue) >= statement.contract_queues(said.link) {
+            discrepancies.push(Discrepancy::NoContractQueue { link: link(), queue });
+            continue;
+        }
+        let Some(real) = network.queues(said.link).get(usize::from(queue)) else { continue };
+        if real.buffer != said.buffer {
+            let (stated, derived) = (said.buffer, real.buffer);
+            discrepancies.push(Discrepancy::Buffer { link: link(), queue, stated, derived });
+        }
+        if let Some(derived) = real.budget.filter(|&budget| budget != said.budget) {
+            discrepancies.push(Discrepancy::Budget { link: link(), queue, stated: said.budget, derived });
+        }
+    }
+}
+
+/// What was reserved, and what bounds are the sum of.
+fn check_contract(statement: &Statement, admitted: &Admitted, discrepancies: &mut Vec<Discrepancy>) {
+    let derived = statement.counting.on_the_wire(&admitted.asked);
+    let stated = admitted.reserved;
+    if !stated.covers(derived) {
+        discrepancies.push(Discrepancy::Reserved { name: admitted.name.clone(), stated, derived });
+    }
+    for (number, stated) in admitted.routes.iter().enumerate() {
+        let name = || route_name(&admitted.name, number);
+        let mut said = stated.terms.clone();
+        let mut derived = terms(statement, &stated.route);
+        said.sort_unstable();
+        derived.sort_unstable();
+        // What nobody waits for need not be said.
+        said.retain(|term| term.delay > Time::ZERO);
+        derived.retain(|term| term.delay > Time::ZERO);
+        if said == derived {
+            continue;
+        }
+        let only_in = |one: &[StatedTerm], other: &[StatedTerm]| one.iter().find(|term| !other.contains(term)).copied();
+        let (stated, derived) = (only_in(&said, &derived), only_in(&derived, &said));
+        let network = &statement.network;
+        let text = |term: Option<StatedTerm>| term.map(|term| term_text(network, term));
+        discrepancies.push(Discrepancy::Terms { name: name(), stated: text(stated), derived: text(derived) });
+    }
+}
+
+fn term_text(network: &Network, term: StatedTerm) -> String {
+    let delay = term.delay;
+    match term.part {
+        Part::Queue(link, queue) => format!("{delay} in queue {queue} of {}", network.link(link).name),
+        Part::Propagation(link) => format!("{delay} of propagation on {}", network.link(link).name),
+        Part::Processing(node) => format!("{delay} of processing in {}", network.node(node).name),
+    }
+}
+
+/// What the bound of a route is the sum of.
+fn terms(statement: &Statement, route: &Route) -> Vec<StatedTerm> {
+    let network = &statement.network;
+    let mut terms = Vec::new();
+    for hop in route.hops.iter().filter(|hop| hop.link.index() < network.links().len()) {
+        let link = network.link(hop.link);
+        let budget = statement.queue(hop.link, hop.queue).map(|said| said.budget);
+        let parts = [
+            (Part::Queue(hop.link, hop.queue), budget.unwrap_or(Time::ZERO)),
+            (Part::Propagation(hop.link), link.propagation),
+            (Part::Processing(link.from), network.node(link.from).processing),
+        ];
+        terms.extend(parts.map(|(part, delay)| StatedTerm { part, delay }));
+    }
+    terms
+}
+
+/// Who is in which queue.
+fn check_counts(statement: &Statement, report: &Report, discrepancies: &mut Vec<Discrepancy>) {
+    for said in &statement.queues {
+        let derived = report.queue(said.link, said.queue).map_or(0, |found| found.flows);
+        if derived != said.flows {
+            let link = statement.network.link(said.link).name.clone();
+            discrepancies.push(Discrepancy::Flows { link, queue: said.queue, stated: said.flows, derived });
+        }
+    }
+}
+
+/// What packets are to show.
+fn claim(statement: &Statement, standing: &Standing<'_>, flows: &Flows, report: &Report) -> Claim {
+    let network = &statement.network;
+    let (mut promises, mut protected): (Vec<Promise>, Vec<Protected>) = (Vec::new(), Vec::new());
+    let mut last = None;
+    for found in &report.flows {
+        let (owner, is_sending) = flows.owners[found.index];
+        let Some(place) = standing.place(owner).filter(|_| is_sending) else { continue };
+        let flow = &flows.flows[found.index];
+        let today = [derived_today(network, &flow.route, report), stated_today(statement, &flow.route)];
+        if last == Some(owner) {
+            match protected.last_mut().filter(|group| group.routes.last() == Some(&(promises.len() - 1))) {
+                Some(group) => group.routes.push(promises.len()),
+                None => protected
+                    .push(Protected { routes: vec![promises.len() - 1, promises.len()], duplication: Duplication::On }),
+            }
+        }
+        last = Some(owner);
+        let carried = flow.route.hops.iter().map(|hop| statement.counting.largest_frame(network.link(hop.link).mtu));
+        promises.push(Promise {
+            name: flow.name.clone(),
+            route: flow.route.clone(),
+            rate: flow.rate,
+            burst: flow.burst,
+            frame: carried.chain(place.admitted.max_frame).min().unwrap_or(Bytes::ZERO),
+            bound: flow.promised_bound,
+            today: today.into_iter().flatten().min(),
+        });
+    }
+    let largest = || network.links().map(|(_, link)| statement.counting.largest_frame(link.mtu)).collect();
+    let background = match statement.counting.lowest_queue {
+        LowestQueue::BestEffort => Background::Saturating { largest: largest() },
+        LowestQueue::Contracts => Background::Dropped,
+    };
+    let order = statement.counting.order;
+    Claim { network: network.clone(), background, promises, protected, order, services: Vec::new() }
+}
+
+/// What the queues of a route add up to today, each rounded up.
+fn derived_today(network: &Network, route: &Route, report: &Report) -> Option<Time> {
+    let wait = |hop: &wayleave_topology::Hop| report.queue(hop.link, hop.queue)?.delay_rounded_up();
+    let waits: Option<Time> = route.hops.iter().map(wait).sum();
+    waits?.checked_add(constants(network, route))
+}
+
+fn stated_today(statement: &Statement, route: &Route) -> Option<Time> {
+    let wait = |hop: &wayleave_topology::Hop| statement.queue(hop.link, hop.queue)?.delay;
+    let waits: Option<Time> = route.hops.iter().map(wait).sum();
+    waits?.checked_add(constants(&statement.network, route))
+}

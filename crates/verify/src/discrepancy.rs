@@ -1,0 +1,180 @@
+//! What a statement says that is not so.
+
+use std::fmt;
+
+use wayleave_recheck::Violation;
+use wayleave_units::{Bytes, Time};
+
+use crate::statement::Bucket;
+
+/// One thing that is not as it was said. Contracts, links and queues are named as in the network and the statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Discrepancy {
+    /// A bound, a deadline, a budget, a buffer or a rate does not hold, or what was said of a queue is not what is derived.
+    Unsound(Violation),
+    /// Less was reserved than the contract's traffic can be on the wire.
+    Reserved {
+        /// Whose.
+        name: String,
+        /// What was reserved.
+        stated: Bucket,
+        /// What it takes.
+        derived: Bucket,
+    },
+    /// A contract asks for something else.
+    Asked {
+        /// Whose.
+        name: String,
+        /// The field.
+        what: &'static str,
+        /// What is said to be asked for.
+        stated: String,
+        /// What the contract says.
+        contract: String,
+    },
+    /// Nothing is said of a contract.
+    Unmentioned {
+        /// Whose.
+        name: String,
+    },
+    /// The parts of a bound are not those of the route.
+    Terms {
+        /// Whose.
+        name: String,
+        /// The first part that is no part of it.
+        stated: Option<String>,
+        /// The first part that is missing.
+        derived: Option<String>,
+    },
+    /// Another number of flows is in a queue.
+    Flows {
+        /// The link.
+        link: String,
+        /// The queue.
+        queue: u8,
+        /// How many were said to be there.
+        stated: usize,
+        /// How many are.
+        derived: usize,
+    },
+    /// The network has another buffer.
+    Buffer {
+        /// The link.
+        link: String,
+        /// The queue.
+        queue: u8,
+        /// What was said.
+        stated: Bytes,
+        /// What the network has.
+        derived: Bytes,
+    },
+    /// The network fixes another budget.
+    Budget {
+        /// The link.
+        link: String,
+        /// The queue.
+        queue: u8,
+        /// What was said.
+        stated: Time,
+        /// What the network says.
+        derived: Time,
+    },
+    /// A queue that is not there, or that traffic without a contract uses.
+    NoContractQueue {
+        /// The link.
+        link: String,
+        /// The queue.
+        queue: u8,
+    },
+    /// A queue is missing, or said twice.
+    QueueOrder {
+        /// The link.
+        link: String,
+        /// The queue that is said.
+        queue: u8,
+        /// The queue that had to come.
+        expected: u8,
+    },
+    /// While flows are moved, a queue may delay or hold too much: packets are still on routes that were left.
+    Transit {
+        /// The flow that is moved or starts too early.
+        name: String,
+        /// The contract for which flows are moved.
+        by: String,
+        /// What breaks meanwhile.
+        breaks: Violation,
+    },
+    /// A contract starts before the packets of flows that were moved for it have left, and does not fit beside them.
+    TooEarly {
+        /// Whose.
+        name: String,
+        /// How long it is said to wait.
+        stated: Time,
+        /// How long it has to.
+        derived: Time,
+        /// What breaks meanwhile.
+        breaks: Violation,
+    },
+}
+
+impl fmt::Display for Discrepancy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsound(violation) => violation.fmt(f),
+            Self::Reserved { name, stated, derived } => {
+                let (rate, burst) = (derived.rate, derived.burst);
+                let said = (stated.rate, stated.burst);
+                write!(
+                    f,
+                    "for \"{name}\" {} with bursts of {} are reserved, and its traffic can be {rate} with bursts of \
+                     {burst} on the wire",
+                    said.0, said.1
+                )
+            }
+            Self::Asked { name, what, stated, contract } => {
+                write!(f, "\"{name}\" is said to ask for {what} {stated}, and its contract says {contract}")
+            }
+            Self::Unmentioned { name } => write!(f, "of contract \"{name}\" nothing is said"),
+            Self::Terms { name, stated, derived } => {
+                write!(f, "the bound of \"{name}\" is not the sum of what delays it: ")?;
+                match (stated, derived) {
+                    (Some(stated), Some(derived)) => write!(f, "{stated} is said, and {derived} is missing"),
+                    (Some(stated), None) => write!(f, "{stated} is said, and is no part of it"),
+                    (None, Some(derived)) => write!(f, "{derived} is missing"),
+                    (None, None) => f.write_str("a part of it is said more or less often than the route has it"),
+                }
+            }
+            Self::Flows { link, queue, stated, derived } => write!(
+                f,
+                "queue {queue} of {link} is said to hold {stated} flows, and the routes bring {derived}: a move is \
+                 missing, or one too many"
+            ),
+            Self::Buffer { link, queue, stated, derived } => {
+                write!(f, "queue {queue} of {link} is said to hold {stated}, and the network gives it {derived}")
+            }
+            Self::Budget { link, queue, stated, derived } => {
+                write!(
+                    f,
+                    "queue {queue} of {link} is said to have a budget of {stated}, and the network fixes {derived}"
+                )
+            }
+            Self::NoContractQueue { link, queue } => {
+                write!(f, "queue {queue} of {link} is said to be for contracts, and is not")
+            }
+            Self::QueueOrder { link, queue, expected } => {
+                write!(f, "queue {queue} of {link} is described where queue {expected} is expected")
+            }
+            Self::Transit { name, by, breaks } => {
+                write!(
+                    f,
+                    "while \"{name}\" is moved for \"{by}\", packets are still on routes that were left: {breaks}"
+                )
+            }
+            Self::TooEarly { name, stated, derived, breaks } => write!(
+                f,
+                "\"{name}\" starts {stated} after the decision, and packets of flows that were moved, or of its earlier \
+                 terms, may be on their old routes for {derived}: {breaks}"
+            ),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Who stands where: the history of a statement, step by step.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use wayleave_topology::{Network, Route};
+use wayleave_units::Time;
+
+use crate::statement::{Admitted, Happening, Kind, Relocation, Statement};
+
+/// One contract's place in the network.
+#[derive(Clone, Debug)]
+pub(crate) struct Place<'s> {
+    pub(crate) admitted: &'s Admitted,
+    /// Where its packets go now.
+    pub(crate) routes: Vec<Route>,
+    /// It has ended, and until then its reservation stays.
+    pub(crate) held_until: Option<Time>,
+}
+
+/// Everybody who has reserved something, in the order in which they came.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Standing<'s> {
+    /// By number; `None` for those that are gone.
+    places: Vec<Option<Place<'s>>>,
+    by_name: HashMap<&'s str, usize>,
+    /// Ended, and not gone yet.
+    held: Vec<usize>,
+}
+
+/// Somebody's packets that may still be on a route that they have left.
+#[derive(Clone, Debug)]
+pub(crate) struct Left {
+    /// Whose, by its number.
+    pub(crate) place: usize,
+    pub(crate) route: Route,
+}
+
+/// Why a history is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HistoryError {
+    /// A contract is admitted while one of its name is.
+    Twice {
+        /// Its name.
+        name: String,
+    },
+    /// A flow is moved that nobody has.
+    MovedUnknown {
+        /// Its name.
+        name: String,
+        /// For whom.
+        by: String,
+    },
+    /// A flow is moved from a route that it does not have.
+    MovedFromElsewhere {
+        /// Its name.
+        name: String,
+        /// For whom.
+        by: String,
+        /// The route that is said to be left.
+        from: String,
+        /// The route that it has.
+        has: String,
+    },
+    /// A contract ends that nobody has.
+    ReleasedUnknown {
+        /// Its name.
+        name: String,
+    },
+    /// An admitted contract without a route.
+    NoRoute {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl fmt::Display for HistoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Twice { name } => {
+                write!(f, "\"{name}\" is admitted twice: it has to be released, or changed, before it can be again")
+            }
+            Self::MovedUnknown { name, by } => {
+                write!(f, "\"{name}\" is moved for \"{by}\", and nobody of this name is admitted then")
+            }
+            Self::MovedFromElsewhere { name, by, from, has } => write!(
+                f,
+                "\"{name}\" is moved for \"{by}\" from {from}, and its route is {has}: an earlier move is missing, or \
+                 one too many"
+            ),
+            Self::ReleasedUnknown { name } => write!(f, "\"{name}\" is released, and was not admitted before"),
+            Self::NoRoute { name } => write!(f, "\"{name}\" is admitted, and has no route"),
+        }
+    }
+}
+
+impl std::error::Error for HistoryError {}
+
+/// A decision as it is carried out.
+pub(crate) trait Watcher<'s> {
+    /// One flow has been moved for a contract; its packets may still be on the route that it left.
+    fn moved(&mut self, standing: &Standing<'s>, admitted: &'s Admitted, moved: &'s Relocation, left: Left);
+    /// The contract has been given its routes. `left` is where its packets were before, if it had other terms.
+    fn admitted(&mut self, standing: &Standing<'s>, admitted: &'s Admitted, left: Option<Place<'s>>);
+}
+
+/// Nobody watches.
+pub(crate) struct Nobody;
+
+impl<'s> Watcher<'s> for Nobody {
+    fn moved(&mut self, _: &Standing<'s>, _: &'s Admitted, _: &'s Relocation, _: Left) {}
+    fn admitted(&mut self, _: &Standing<'s>, _: &'s Admitted, _: Option<Place<'s>>) {}
+}
+
+impl<'s> Standing<'s> {
+    /// Goes through the history of a statement.
+    pub(crate) fn of(statement: &'s Statement, watcher: &mut dyn Watcher<'s>) -> Result<Self, HistoryError> {
+        let mut standing = Self::default();
+        for happening in &statement.history {
+            standing.free(happening.at());
+            match happening {
+                Happening::Admitted(admitted) => {
+                    for moved in &admitted.moved {
+                        let left = standing.relocate(&statement.network, admitted, moved)?;
+                        watcher.moved(&standing, admitted, moved, left);
+                    }
+                    let left = standing.admit(admitted)?;
+                    watcher.admitted(&standing, admitted, left);
+                }
+                Happening::Released { name, held_until, .. } => standing.release(name, *held_until)?,
+            }
+        }
+        if let Some(last) = statement.history.last() {
+            standing.free(last.at());
+        }
+        Ok(standing)
+    }
+
+    /// Everybody, with their numbers.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, &Place<'s>)> {
+        self.places.iter().enumerate().filter_map(|(number, place)| Some((number, place.as_ref()?)))
+    }
+
+    pub(crate) fn place(&self, number: usize) -> Option<&Place<'s>> {
+        self.places.get(number)?.as_ref()
+    }
+
+    /// What is held no longer at a time.
+    fn free(&mut self, now: Time) {
+        let places = &mut self.places;
+        self.held.retain(|&number| {
+            let is_over = places[number].as_ref().and_then(|place| place.held_until).is_some_and(|until| until <= now);
+            if is_over {
+                places[number] = None;
+            }
+            !is_over
+        });
+    }
+
+    fn admit(&mut self, admitted: &'s Admitted) -> Result<Option<Place<'s>>, HistoryError> {
+        let name = admitted.name.as_str();
+        if admitted.routes.is_empty() {
+            return Err(HistoryError::NoRoute { name: name.to_owned() });
+        }
+        let old = self.by_name.get(name).copied();
+        if old.is_some() && admitted.kind == Kind::New {
+            return Err(HistoryError::Twice { name: name.to_owned() });
+        }
+        let routes = admitted.routes.iter().map(|stated| stated.route.clone()).collect();
+        let place = Place { admitted, routes, held_until: None };
+        let left = match old {
+            // Its number stays: it was first admitted then.
+            Some(number) => self.places[number].replace(place),
+            None => {
+                self.by_name.insert(name, self.places.len());
+                self.places.push(Some(place));
+                None
+            }
+        };
+        Ok(left)
+    }
+
+    fn release(&mut self, name: &str, held_until: Time) -> Result<(), HistoryError> {
+        let Some(number) = self.by_name.remove(name) else {
+            return Err(HistoryError::ReleasedUnknown { name: name.to_owned() });
+        };
+        if let Some(place) = &mut self.places[number] {
+            place.held_until = Some(held_until);
+        }
+        self.held.push(number);
+        Ok(())
+    }
+
+    /// Somebody takes another route: the contract of this name, or one of this name that is held, whichever has the route.
+    fn relocate(&mut self, network: &Network, by: &Admitted, moved: &Relocation) -> Result<Left, HistoryError> {
+        let name = moved.name.as_str();
+        let is_held = |&&number: &&usize| self.places[number].as_ref().is_some_and(|p| p.admitted.name == name);
+        let known: Vec<usize> =
+            self.by_name.get(name).copied().into_iter().chain(self.held.iter().filter(is_held).copied()).collect();
+        let has = |number: usize| self.places[number].as_ref()?.routes.iter().position(|route| *route == moved.from);
+        let found = known.iter().find_map(|&number| Some((number, has(number)?)));
+        let Some((number, route)) = found else {
+            let Some(place) = known.first().and_then(|&number| self.place(number)) else {
+                return Err(HistoryError::MovedUnknown { name: name.to_owned(), by: by.name.clone() });
+            };
+            let has: Vec<String> = place.routes.iter().map(|route| text(network, route)).collect();
+            return Err(HistoryError::MovedFromElsewhere {
+                name: name.to_owned(),
+                by: by.name.clone(),
+                from: text(network, &moved.from),
+                has: has.join(" and "),
+            });
+        };
+        if let Some(place) = &mut self.places[number] {
+            place.routes[route] = moved.to.clone();
+        }
+        Ok(Left { place: number, route: moved.from.clone() })
+    }
+}
+
+impl Happening {
+    fn at(&self) -> Time {
+        match self {
+            Self::Admitted(admitted) => admitted.at,
+            Self::Released { at, .. } => *at,
+        }
+    }
+}
+
+/// `h1->s1:0 s1->h2:1`.
+pub(crate) fn text(network: &Network, route: &Route) -> String {
+    let hop = |hop: &wayleave_topology::Hop| match hop.link.index() < network.links().len() {
+        true => format!("{}:{}", network.link(hop.link).name, hop.queue),
+        false => format!("link {}:{}", hop.link.0, hop.queue),
+    };
+    route.hops.iter().map(hop).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,317 @@
+//! What an admission control says of a network: who asked for what, what was reserved where, what was promised, and what it
+//! takes for the delay of every queue. Nothing of it is believed: [`derive()`](crate::derive()) holds it against what follows from
+//! the network and the contracts.
+
+use std::sync::Arc;
+
+use wayleave_scenarios::Order;
+use wayleave_topology::{LinkId, Network, NodeId, Route};
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::discrepancy::Discrepancy;
+
+/// Everything that is said.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The network, as the user describes it.
+    pub network: Arc<Network>,
+    /// What is counted on it, as the user says.
+    pub counting: Counting,
+    /// What is said of every queue that contracts may use: queues of a link in order, the highest priority first.
+    pub queues: Vec<StatedQueue>,
+    /// What happened, in its order.
+    pub history: Vec<Happening>,
+    /// Whether later decisions wait for the packets of flows that were moved.
+    pub patience: Patience,
+    /// What was found to be wrong while the statement was read.
+    pub findings: Vec<Discrepancy>,
+}
+
+/// What the network model counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counting {
+    /// The longest tag stack; `None` where frames are counted without preamble, gap and tags.
+    pub tags: Option<u32>,
+    /// The largest frame of every link on the wire; `None` where it follows from the MTU of each.
+    pub max_frame: Option<Bytes>,
+    /// Whose the lowest queue of a switch is.
+    pub lowest_queue: LowestQueue,
+    /// Whether the rate of a line caps what comes over it.
+    pub lines: Lines,
+    /// Whether the jitter of nodes keeps the order of the packets of a queue.
+    pub order: Order,
+    /// What is said of queues.
+    pub figures: Figures,
+}
+
+/// Whose the lowest queue of every port of a switch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LowestQueue {
+    /// That of traffic without a contract, of which there is as much as lines carry.
+    BestEffort,
+    /// Contracts may use it: there is no other traffic.
+    Contracts,
+}
+
+/// Whether the line rate of an input caps what arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lines {
+    /// It does.
+    Shape,
+    /// Only token buckets count.
+    Ignored,
+}
+
+/// How what is said of queues relates to what is derived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figures {
+    /// It is the same, rounded up.
+    Exact,
+    /// It may be more: the model is simpler than what is derived.
+    AtLeast,
+}
+
+/// What decisions wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// As is said.
+    Waits,
+    /// Nobody waits for anything: a fault.
+    None,
+}
+
+/// What is said of one queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatedQueue {
+    /// The link.
+    pub link: LinkId,
+    /// The queue: 0 is the highest priority.
+    pub queue: u8,
+    /// No packet stays longer.
+    pub budget: Time,
+    /// What it holds.
+    pub buffer: Bytes,
+    /// How many flows have reserved something there.
+    pub flows: usize,
+    /// The longest delay for the present set; `None` is without bound.
+    pub delay: Option<Time>,
+    /// The largest backlog for the present set; `None` is without bound.
+    pub backlog: Option<Bytes>,
+}
+
+/// What can happen.
+#[derive(Clone, Debug)]
+pub enum Happening {
+    /// A contract is admitted, or gets other terms.
+    Admitted(Box<Admitted>),
+    /// A contract ends.
+    Released {
+        /// Whose.
+        name: String,
+        /// When.
+        at: Time,
+        /// Until then its reservation stays.
+        held_until: Time,
+    },
+}
+
+/// An admitted contract.
+#[derive(Clone, Debug)]
+pub struct Admitted {
+    /// Its name: no two contracts have the same one at one time.
+    pub name: String,
+    /// When; zero for all contracts of a list.
+    pub at: Time,
+    /// Whether it is new.
+    pub kind: Kind,
+    /// The sending host.
+    pub from: NodeId,
+    /// The receiving host.
+    pub to: NodeId,
+    /// What it asked for.
+    pub asked: Terms,
+    /// What was reserved on every route: what its shaper lets through.
+    pub reserved: Bucket,
+    /// The largest frame on the wire, where one is known.
+    pub max_frame: Option<Bytes>,
+    /// Its routes: one, or several disjoint ones that carry the same packets.
+    pub routes: Vec<StatedRoute>,
+    /// Flows that were moved for it, in that order.
+    pub moved: Vec<Relocation>,
+    /// When it starts, counted from the decision.
+    pub activate_after: Time,
+}
+
+/// Whether a name is new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nobody of this name is admitted.
+    New,
+    /// It takes the place of what is admitted under this name, if anything is.
+    Change,
+}
+
+/// What a contract asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// Its token bucket, counted as it says itself.
+    pub bucket: Bucket,
+    /// What its bytes are.
+    pub accounting: Accounting,
+    /// No packet may take longer.
+    pub deadline: Time,
+}
+
+/// A token bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// Its rate.
+    pub rate: Rate,
+    /// Its burst.
+    pub burst: Bytes,
+}
+
+/// What the bytes of a contract are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accounting {
+    /// All that is on the wire.
+    Wire,
+    /// Frames without FCS, preamble, gap and tags.
+    Frames {
+        /// None is smaller.
+        smallest: Bytes,
+    },
+}
+
+/// One route with what was promised on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatedRoute {
+    /// Its queues.
+    pub route: Route,
+    /// No packet takes longer.
+    pub bound: Time,
+    /// What this is the sum of.
+    pub terms: Vec<StatedTerm>,
+}
+
+/// A part of a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StatedTerm {
+    /// Of what.
+    pub part: Part,
+    /// How much.
+    pub delay: Time,
+}
+
+/// What delays a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// A queue.
+    Queue(LinkId, u8),
+    /// The length of a link.
+    Propagation(LinkId),
+    /// The constant work of a node.
+    Processing(NodeId),
+}
+
+/// A flow that takes another route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relocation {
+    /// Whose.
+    pub name: String,
+    /// The route that it leaves.
+    pub from: Route,
+    /// The route that it takes.
+    pub to: Route,
+    /// When it takes it, counted from the decision. `None` where nothing is said of it: then moves of one decision follow one
+    /// another at once, and decisions wait for the one before.
+    pub after: Option<Time>,
+}
+
+impl Counting {
+    /// Preamble and delimiter (8 B) and the gap between frames (12 B); IEEE 802.3.
+    const BETWEEN_FRAMES: u64 = 20;
+    /// IEEE 802.3.
+    const CHECKSUM: u64 = 4;
+    /// Two addresses and a type; IEEE 802.3.
+    const HEADER: u64 = 14;
+    /// One tag a switch (Chameleon, section 3.3).
+    const TAG: u64 = 4;
+    /// The smallest frame with its checksum (IEEE 802.3) and what is between frames.
+    const SMALLEST: u64 = 64 + Self::BETWEEN_FRAMES;
+
+    /// The largest frame that a link with this MTU carries, as it is counted.
+    pub fn largest_frame(&self, mtu: Bytes) -> Bytes {
+        let plain = mtu.get() + Self::HEADER + Self::CHECKSUM;
+        let derived = self.tags.map_or(plain, |tags| plain + Self::BETWEEN_FRAMES + Self::TAG * u64::from(tags));
+        self.max_frame.unwrap_or(Bytes::new(derived))
+    }
+
+    /// The least that has to be reserved for terms.
+    ///
+    /// A bucket in frame bytes allows `(b + r t) / m` frames of the smallest size m, and no other size brings more on the
+    /// wire: what the wire adds is the same for every frame, and frames below Ethernet's smallest are padded.
+    pub fn on_the_wire(&self, terms: &Terms) -> Bucket {
+        let Bucket { rate, burst } = terms.bucket;
+        let (Accounting::Frames { smallest }, Some(tags)) = (terms.accounting, self.tags) else { return terms.bucket };
+        let frame = smallest.get().max(1);
+        let added = Self::CHECKSUM + Self::BETWEEN_FRAMES + Self::TAG * u64::from(tags);
+        let sent = (frame + added).max(Self::SMALLEST);
+        let scaled = |amount: u64, most: u64| {
+            let wire = (u128::from(amount) * u128::from(sent)).div_ceil(u128::from(frame));
+            u64::try_from(wire).map_or(most, |wire| wire.min(most))
+        };
+        Bucket {
+            rate: Rate::from_bits_per_second(scaled(rate.bits_per_second(), Rate::MAX.bits_per_second())),
+            burst: Bytes::new(scaled(burst.get(), Bytes::MAX.get())),
+        }
+    }
+}
+
+impl Bucket {
+    /// The smallest bucket that lets both through.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self { rate: self.rate.max(other.rate), burst: self.burst.max(other.burst) }
+    }
+
+    /// Whether it lets through all that the other does.
+    pub(crate) fn covers(self, other: Self) -> bool {
+        self.or(other) == self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNTING: Counting = Counting {
+        tags: Some(6),
+        max_frame: None,
+        lowest_queue: LowestQueue::BestEffort,
+        lines: Lines::Shape,
+        order: Order::Free,
+        figures: Figures::Exact,
+    };
+
+    fn in_frames(burst: u64, smallest: u64) -> Terms {
+        Terms {
+            bucket: Bucket { rate: Rate::from_mbit(1), burst: Bytes::new(burst) },
+            accounting: Accounting::Frames { smallest: Bytes::new(smallest) },
+            deadline: Time::from_millis(1),
+        }
+    }
+
+    #[test]
+    fn a_full_frame_with_six_tags_is_1562_bytes_on_the_wire() {
+        assert_eq!(COUNTING.largest_frame(Bytes::new(1500)), Bytes::new(1562));
+        assert_eq!(Counting { tags: None, ..COUNTING }.largest_frame(Bytes::new(1500)), Bytes::new(1518));
+    }
+
+    #[test]
+    fn small_frames_are_padded() {
+        // 50 frames of 20 B: each is 84 B on the wire.
+        assert_eq!(COUNTING.on_the_wire(&in_frames(1000, 20)).burst, Bytes::new(50 * 84));
+        // One of 100 B has 48 B on top.
+        assert_eq!(COUNTING.on_the_wire(&in_frames(1000, 100)).burst, Bytes::new(1480));
+    }
+}

@@ -1,0 +1,269 @@
+//! What is promised: everything that an admission control says, or, for a scheme that says nothing of queues, its promises.
+
+use std::collections::HashSet;
+
+use wayleave_contracts::{Contract, WireOverhead};
+use wayleave_explain::{Decided, EventKind};
+use wayleave_ledger::{BestEffort, Jitter, Model, QueueReport, Residual, Shaping};
+use wayleave_roles::Move;
+use wayleave_scenarios::SharedService;
+use wayleave_schemes::standing::{self, Held, Standing, Term};
+use wayleave_topology::{FlowId, Route};
+use wayleave_units::{Bytes, Time};
+use wayleave_verify::{
+    Accounting, Admitted, Background, Bucket, Claim, Counting, Duplication, Figures, Happening, HistoryError, Kind,
+    Lines, LowestQueue, Order, Part, Patience, Promise, Protected, Relocation, StatedQueue, StatedRoute, StatedTerm,
+    Statement, Terms, derive,
+};
+
+use crate::error::Error;
+use crate::plan::{Released, Sink};
+use crate::session::Session;
+
+/// What [`crate::verify()`] puts to the test.
+#[derive(Clone, Debug)]
+pub enum Promises {
+    /// Of a scheme that reserves queues: all that it says is derived again first.
+    Stated(Statement),
+    /// Of any other scheme: packets alone decide.
+    Claimed(Claim),
+}
+
+impl Promises {
+    /// What packets are to show of them.
+    ///
+    /// # Errors
+    /// If what is said contradicts itself, so that it cannot be said who is admitted where.
+    pub fn claim(&self) -> Result<Claim, HistoryError> {
+        match self {
+            Self::Stated(statement) => derive(statement).map(|derivation| derivation.claim),
+            Self::Claimed(claim) => Ok(claim.clone()),
+        }
+    }
+}
+
+/// What was decided, in its order: with it every move can be checked as it was carried out.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    happenings: Vec<Happening>,
+}
+
+impl Sink for History {
+    fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+        self.happenings.extend(happening(session, decided));
+        Ok(())
+    }
+
+    fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
+        let Released { name, at, held_until } = *released;
+        self.happenings.extend(held_until.map(|held_until| Happening::Released {
+            name: name.to_owned(),
+            at,
+            held_until,
+        }));
+        Ok(())
+    }
+}
+
+impl History {
+    /// Everything that a session has promised, with how it came to be.
+    pub fn promises(&self, session: &Session) -> Promises {
+        match statement(session, self.happenings.clone()) {
+            Some(statement) => Promises::Stated(statement),
+            None => Promises::Claimed(claimed(session)),
+        }
+    }
+}
+
+/// A decision that the session has just made: who owns which flow is known now.
+fn happening(session: &Session, decided: &Decided<'_>) -> Option<Happening> {
+    let decision = decided.decision.as_ref().ok()?;
+    session.ledger()?;
+    let held = session.scheme.held(decision.flow)?;
+    let moved = |(number, moved): (usize, &Move)| Relocation {
+        name: session.name_of(moved.flow).to_owned(),
+        from: moved.from.clone(),
+        to: moved.to.clone(),
+        after: decided.starts.and_then(|starts| starts.moves.get(number).copied()),
+    };
+    let copies = decision.copies.iter().map(|copy| (&copy.route, copy.bound));
+    let routes = std::iter::once((&decision.route, decision.bound)).chain(copies);
+    let contract = decided.contract;
+    Some(Happening::Admitted(Box::new(Admitted {
+        at: decided.event.map_or(Time::ZERO, |(_, at)| at),
+        kind: match decided.event {
+            Some((EventKind::Change, _)) => Kind::Change,
+            Some((EventKind::Add, _)) | None => Kind::New,
+        },
+        from: contract.from,
+        to: contract.to,
+        asked: terms(contract),
+        moved: decision.moved.iter().enumerate().map(moved).collect(),
+        routes: routes.map(|(route, bound)| stated(session, route, bound)).collect(),
+        activate_after: decided.starts.map_or(Time::ZERO, |starts| starts.flow),
+        ..standing(session, contract.name.clone(), &held)?
+    })))
+}
+
+/// Everything that a session promises, as it stands now: how it came to be is left out.
+pub fn of_session(session: &Session) -> Promises {
+    let mut names = HashSet::new();
+    let admitted = session.admitted().filter_map(|flows| {
+        let &first = flows.first()?;
+        let held = session.scheme.held(first)?;
+        let routes = flows.iter().filter_map(|&flow| session.scheme.held(flow));
+        // What is still held may have the name of a contract that came later.
+        let name = session.name_of(first);
+        let name = if names.insert(name) { name.to_owned() } else { format!("{name} (flow {})", first.0) };
+        Some(Happening::Admitted(Box::new(Admitted {
+            routes: routes.map(|held| stated(session, held.route, held.bound)).collect(),
+            ..standing(session, name, &held)?
+        })))
+    });
+    let history = History { happenings: admitted.collect() };
+    history.promises(session)
+}
+
+fn statement(session: &Session, history: Vec<Happening>) -> Option<Statement> {
+    let ledger = session.ledger()?;
+    let links = session.network.links();
+    Some(Statement {
+        network: session.network.clone(),
+        counting: counting(&session.model),
+        queues: links.flat_map(|(link, _)| ledger.report(link)).map(|report| said(&report)).collect(),
+        history,
+        patience: Patience::Waits,
+        findings: Vec::new(),
+    })
+}
+
+fn said(report: &QueueReport) -> StatedQueue {
+    StatedQueue {
+        link: report.link,
+        queue: report.queue,
+        budget: report.budget,
+        buffer: report.buffer,
+        flows: report.flows as usize,
+        delay: report.delay_bound(),
+        backlog: report.backlog_bound(),
+    }
+}
+
+/// What the network model counts.
+pub(super) fn counting(model: &Model) -> Counting {
+    Counting {
+        tags: match model.overhead {
+            WireOverhead::Counted { tags } => Some(tags),
+            WireOverhead::Ignored => None,
+        },
+        max_frame: model.max_frame,
+        lowest_queue: match model.best_effort {
+            BestEffort::LowestQueue => LowestQueue::BestEffort,
+            BestEffort::Dropped => LowestQueue::Contracts,
+        },
+        lines: match model.shaping {
+            Shaping::InputLinks => Lines::Shape,
+            Shaping::Off => Lines::Ignored,
+        },
+        order: order(model.jitter),
+        figures: match model.residual {
+            Residual::Full => Figures::Exact,
+            Residual::FirstSlope => Figures::AtLeast,
+        },
+    }
+}
+
+/// Whether nodes keep the order of packets, as a model has it.
+fn order(jitter: Jitter) -> Order {
+    match jitter {
+        Jitter::Ordered => Order::Kept,
+        Jitter::Any => Order::Free,
+    }
+}
+
+/// What a contract asks for.
+pub(super) fn terms(contract: &Contract) -> Terms {
+    Terms {
+        bucket: Bucket { rate: contract.rate, burst: contract.burst },
+        accounting: match contract.accounting {
+            wayleave_contracts::Accounting::Wire => Accounting::Wire,
+            wayleave_contracts::Accounting::Frame { min_frame } => Accounting::Frames { smallest: min_frame },
+        },
+        deadline: contract.deadline,
+    }
+}
+
+/// Somebody whose contract is not at hand: what is reserved is taken for what was asked.
+fn standing(session: &Session, name: String, held: &Held<'_>) -> Option<Admitted> {
+    let (first, last) = (held.route.hops.first()?, held.route.hops.last()?);
+    let reserved = Bucket { rate: held.demand.rate, burst: held.demand.burst };
+    Some(Admitted {
+        name,
+        at: Time::ZERO,
+        kind: Kind::New,
+        from: session.network.link(first.link).from,
+        to: session.network.link(last.link).to,
+        asked: Terms { bucket: reserved, accounting: Accounting::Wire, deadline: held.deadline },
+        reserved,
+        max_frame: held.demand.max_frame,
+        routes: Vec::new(),
+        moved: Vec::new(),
+        activate_after: Time::ZERO,
+    })
+}
+
+fn stated(session: &Session, route: &Route, bound: Time) -> StatedRoute {
+    let terms = session.scheme.queues().map_or_else(Vec::new, |placement| placement.terms(route));
+    let part = |term: &Term| {
+        let (part, delay) = match *term {
+            Term::Queue(hop, delay) => (Part::Queue(hop.link, hop.queue), delay),
+            Term::Propagation(link, delay) => (Part::Propagation(link), delay),
+            Term::Processing(node, delay) => (Part::Processing(node), delay),
+            // Schemes that reserve queues have no others.
+            _ => return None,
+        };
+        Some(StatedTerm { part, delay })
+    };
+    StatedRoute { route: route.clone(), bound, terms: terms.iter().filter_map(part).collect() }
+}
+
+/// The promises of a scheme that reserves no queues.
+fn claimed(session: &Session) -> Claim {
+    let (mut promises, mut protected) = (Vec::new(), Vec::new());
+    for flows in session.admitted() {
+        let first = promises.len();
+        let held = flows.into_iter().filter_map(|flow| Some((flow, session.scheme.held(flow)?)));
+        promises.extend(held.map(|(flow, held)| promise(session, flow, &held)));
+        let routes = first..promises.len();
+        protected
+            .extend((routes.len() > 1).then(|| Protected { routes: routes.collect(), duplication: Duplication::On }));
+    }
+    let services: Vec<SharedService> = session.scheme.shared_services().into_iter().map(shared).collect();
+    let largest = || session.network.links().map(|(_, link)| session.model.largest_frame(link)).collect();
+    let background = match session.model.best_effort {
+        // What shares a service has no queue of its own: nothing without a contract is let in.
+        BestEffort::LowestQueue if services.is_empty() => Background::Saturating { largest: largest() },
+        BestEffort::LowestQueue | BestEffort::Dropped => Background::Dropped,
+    };
+    let order = order(session.model.jitter);
+    Claim { network: session.network.clone(), background, promises, protected, order, services }
+}
+
+/// A switch that the scheme takes for one shared service (Loko).
+fn shared(service: standing::SharedService) -> SharedService {
+    SharedService { switch: service.switch, rate: service.rate, processing: service.latency, buffer: service.buffer }
+}
+
+fn promise(session: &Session, flow: FlowId, held: &Held<'_>) -> Promise {
+    let carried = held.route.hops.iter().map(|hop| session.model.largest_frame(session.network.link(hop.link)));
+    Promise {
+        name: session.route_name(flow),
+        route: held.route.clone(),
+        rate: held.demand.rate,
+        burst: held.demand.burst,
+        frame: carried.chain(held.demand.max_frame).min().unwrap_or(Bytes::ZERO),
+        // Packets are watched from the shaper's release on.
+        bound: held.released,
+        today: None,
+    }
+}
