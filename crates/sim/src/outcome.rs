@@ -80,7 +80,7 @@ pub struct FlowOutcome {
     pub from: Option<NodeId>,
     /// Its receiver, if it is one flow.
     pub to: Option<NodeId>,
-    /// The endpoints at both, as [`Endpoint::number`] counts them: 0 is the host itself.
+    /// The endpoints at both, as [`wayleave_scenarios::Endpoint::number`] counts them: 0 is the host itself.
     pub endpoints: (u32, u32),
     /// Of its packets, in ps, from release by the sender to the last bit at the receiver.
     pub delay: Histogram,
