@@ -3,7 +3,7 @@
 //! M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; S. Bensley et al., "Data Center TCP (DCTCP): TCP
 //! Congestion Control for Data Centers", RFC 8257 (2017).
 //!
-//! Ports mark packets that find more than a threshold in the queue ([`crate::ecn`]). The sender keeps an average, alpha,
+//! Ports mark packets that find more than a threshold in the queue ([`crate::threshold`]). The sender keeps an average, alpha,
 //! of the fraction of bytes that were marked, with one sample for each window of data. When marks come it takes away
 //! alpha / 2 of its window, at most once for each window of data: half for lasting congestion, little for a
 //! queue that only touches the threshold. Growth, losses and time-outs are NewReno's ([`crate::newreno`]).
