@@ -156,13 +156,13 @@ fn the_options_of_the_model_arrive_in_the_model() {
     let published = model("--model published");
     assert_eq!(published["residual"], "first-slope");
     assert_eq!(published["max_frame_bytes"], 1530);
-    assert_eq!(published["compare"], "strict");
+    assert_eq!((&published["compare"], &published["jitter"]), (&"strict".into(), &"ordered".into()));
     assert_eq!((&published["overhead"], &published["best_effort"]), (&false.into(), &false.into()));
     let options = "--residual full --max-frame mtu --overhead on --tags 3 --best-effort on --compare non-strict";
-    let mixed = model(&format!("--model published {options} --shaping off"));
+    let mixed = model(&format!("--model published {options} --shaping off --jitter any"));
     let expected = serde_json::json!({
         "residual": "full", "max_frame_bytes": null, "overhead": true, "tags": 3, "best_effort": true,
-        "compare": "non-strict", "shaping": false,
+        "compare": "non-strict", "shaping": false, "jitter": "any",
     });
     assert_eq!(mixed, expected);
 }
