@@ -20,6 +20,7 @@ pub(crate) struct Bracket {
 
 impl Bracket {
     /// Around the level of water among hundreds of claims or more. `memory` has room for all of them and is overwritten.
+    #[inline(always)]
     pub(crate) fn guess(water: Water, among: &impl Among, memory: &mut [Claim]) -> Self {
         // Sorting three times the root of them, and settling whom the bracket leaves in doubt, is little beside one pass.
         let stride = among.count().isqrt() / 3;

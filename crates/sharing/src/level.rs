@@ -114,6 +114,7 @@ pub(crate) trait Among {
 
 /// Who is not full of all who want more than `amount` together, and what they have: their level. It takes time linear in the number of
 /// claims. `memory` is overwritten.
+#[inline(always)]
 pub(crate) fn level(amount: u64, among: &impl Among, memory: &mut Vec<Claim>) -> Water {
     let (water, heaviest) = (Water { amount, weight: among.weight() }, among.heaviest());
     memory.resize(among.count(), Claim { cap: 0, weight: 0 });
@@ -138,6 +139,7 @@ pub(crate) fn level(amount: u64, among: &impl Among, memory: &mut Vec<Claim>) ->
 }
 
 /// Sums over those who are full, and the others as far as they may be full.
+#[inline(always)]
 fn divide<'a>(
     among: &impl Among,
     memory: &'a mut [Claim],
@@ -245,6 +247,7 @@ impl Sums {
     }
 
     /// One more, if it is meant. That is as good as random, and a branch on it would be dear.
+    #[inline]
     fn add(&mut self, claim: &Claim, is_meant: bool) {
         self.caps += u128::from(select_unpredictable(is_meant, claim.cap, 0));
         self.weights += select_unpredictable(is_meant, claim.weight, 0);

@@ -162,7 +162,9 @@ pub(crate) fn start(place: &LedgerDir, more: &str, arm: impl FnOnce(&mut Command
     let mut lines = BufReader::new(child.stderr.take().unwrap());
     let (mut said, watch) = (String::new(), Watch::of(&child));
     while let Some(line) = line(&mut lines) {
-        let address = line.strip_prefix("wayleave serves on http://").and_then(|rest| rest.split(' ').next());
+        // Somebody may kill it in the middle of this line.
+        let whole = line.strip_prefix("wayleave serves on http://").filter(|rest| rest.ends_with('\n'));
+        let address = whole.and_then(|rest| rest.split(' ').next());
         if let Some(address) = address.map(|text| text.trim().parse().unwrap()) {
             watch.end(&said);
             let secret = fs::read_to_string(place.path("ledger.db-operator")).unwrap().trim().to_owned();
