@@ -9,7 +9,7 @@
 //! for (name, decision) in plan.admitted() {
 //!     println!("{name} arrives within {}", decision.bound);
 //! }
-//! let verified = verify(&plan.claim(), &VerifyOptions::default())?;
+//! let verified = verify(&plan.promises(), &VerifyOptions::default())?;
 //! assert!(verified.is_sound());
 //! # Ok(())
 //! # }
