@@ -11,7 +11,7 @@ use crate::kernel::lines::{self, Bucket, Line};
 use crate::kernel::{AMOUNT_LIMIT, Denial, Limit};
 use crate::model::{Model, Shaping};
 use crate::port::{Gate, Input, Port, Queue, Share};
-use crate::strain::Gauge;
+use crate::utilisation::Gauge;
 
 mod doors;
 

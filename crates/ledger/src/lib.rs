@@ -18,11 +18,11 @@ mod ledger;
 mod model;
 mod port;
 mod report;
-mod strain;
+mod utilisation;
 
 pub use kernel::{Denial, Limit};
 pub use ledger::{Ledger, LedgerError, Reservation};
 pub use model::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
 pub use port::Input;
 pub use report::{InputReport, QueueReport};
-pub use strain::{Gauge, Strain};
+pub use utilisation::{Gauge, Utilisation};

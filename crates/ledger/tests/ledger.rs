@@ -412,8 +412,8 @@ proptest! {
         };
         let close = |seen: f64, exact: f64| (seen - exact).abs() < 1e-3 || seen > 1.0 && exact > 1.0;
         for (gauge, report) in ledger.gauges(link).iter().zip(ledger.report(link)) {
-            prop_assert!(close(gauge.strain().now, share(&report)), "{:?} and {}", gauge.strain(), share(&report));
-            prop_assert!(gauge.strain().dormant >= gauge.strain().now - 1e-9);
+            prop_assert!(close(gauge.utilisation().now, share(&report)), "{:?} and {}", gauge.utilisation(), share(&report));
+            prop_assert!(gauge.utilisation().dormant >= gauge.utilisation().now - 1e-9);
         }
         // The last knee may move with the new flow, which only lowers the delay: a gauge never says less.
         let (rate, burst) = ((kbit * 1000) as f64, (bytes * 8) as f64 * 1e9);

@@ -6,13 +6,13 @@
 //! so convex that the last tenth of a queue costs more than all of an empty one. The resources that a flow touches on a
 //! link are the line's rate, the queue that it enters, and every lower queue, which it delays.
 //!
-//! A queue's `u` mixes its strain with the one that it would have if no line bounded its inputs: shaping hides a burst
+//! A queue's `u` mixes its utilisation with the one that it would have if no line bounded its inputs: shaping hides a burst
 //! that comes over one line until a second input appears, and then it is too late to have spread the bursts.
 //!
 //! Not from a publication. The form follows exponential-cost admission for virtual circuits (Awerbuch, Azar, Plotkin,
 //! "Throughput-competitive on-line routing", FOCS 1993), which prices an edge exponentially in its utilisation.
 
-use wayleave_ledger::{Gauge, Ledger, Strain};
+use wayleave_ledger::{Gauge, Ledger, Utilisation};
 use wayleave_topology::LinkId;
 
 /// How a resource's price rises with its use.
@@ -20,7 +20,7 @@ use wayleave_topology::LinkId;
 pub struct Scarcity {
     /// `phi(u) = exp(steepness u)` up to `u` = 1, and its tangent beyond.
     pub steepness: f64,
-    /// The weight of the strain without line shaping, from 0 to 1.
+    /// The weight of the utilisation without line shaping, from 0 to 1.
     pub dormant: f64,
     /// From this share of its host link's rate on a flow takes the fastest queues along its way whatever they cost: its
     /// burst grows so much in slow ones that it would be scarce queues further on that pay for them.
@@ -43,7 +43,7 @@ const EMPTY: f64 = 1.0;
 pub struct Prices {
     scarcity: Scarcity,
     links: Vec<LinkPrice>,
-    /// `phi` of the strain of each queue of all links, one after another; 1 if it is empty.
+    /// `phi` of the utilisation of each queue of all links, one after another; 1 if it is empty.
     queues: Vec<f64>,
 }
 
@@ -91,7 +91,7 @@ impl Prices {
             price.used = ledger.reserved(link).bits_per_second() as f64 * price.per_rate;
             price.reserved = self.scarcity.phi(price.used);
             for (pressure, gauge) in queues.iter_mut().zip(gauges) {
-                *pressure = if gauge.is_used() { self.scarcity.price(gauge.strain()) } else { EMPTY };
+                *pressure = if gauge.is_used() { self.scarcity.price(gauge.utilisation()) } else { EMPTY };
             }
             price.pressure = queues.iter().sum();
         }
@@ -139,8 +139,8 @@ impl Tariff<'_> {
 }
 
 impl Scarcity {
-    fn price(&self, strain: Strain) -> f64 {
-        self.phi((1.0 - self.dormant) * strain.now + self.dormant * strain.dormant)
+    fn price(&self, utilisation: Utilisation) -> f64 {
+        self.phi((1.0 - self.dormant) * utilisation.now + self.dormant * utilisation.dormant)
     }
 
     fn phi(&self, used: f64) -> f64 {

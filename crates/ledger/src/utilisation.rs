@@ -7,19 +7,19 @@ use crate::port::Queue;
 
 /// How much of a queue's promises is used up; 1 is all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Strain {
+pub struct Utilisation {
     /// The larger of delay bound by budget and backlog bound by buffer.
     pub now: f64,
     /// The same if the inputs were not bounded by their lines: a burst that shaping hides until a second input comes.
     pub dormant: f64,
 }
 
-impl Strain {
+impl Utilisation {
     /// Of an unstable queue.
     const BEYOND: Self = Self { now: 16.0, dormant: 16.0 };
 }
 
-/// What a queue's strain depends on, in bit/s, nanobits and ns.
+/// What a queue's utilisation depends on, in bit/s, nanobits and ns.
 #[derive(Clone, Copy, Debug)]
 pub struct Gauge {
     service: f64,
@@ -58,19 +58,19 @@ impl Gauge {
     }
 
     /// As it is.
-    pub fn strain(&self) -> Strain {
-        if self.is_used { self.measure() } else { Strain::default() }
+    pub fn utilisation(&self) -> Utilisation {
+        if self.is_used { self.measure() } else { Utilisation::default() }
     }
 
     /// With one more flow here, of `rate` (bit/s) and `burst` (nanobits).
     #[inline]
-    pub fn with_here(&self, rate: f64, burst: f64) -> Strain {
+    pub fn with_here(&self, rate: f64, burst: f64) -> Utilisation {
         Self { rate: self.rate + rate, burst: self.burst + self.entering(rate, burst), ..*self }.measure()
     }
 
     /// With one more flow in a higher queue.
     #[inline]
-    pub fn with_above(&self, rate: f64, burst: f64) -> Strain {
+    pub fn with_above(&self, rate: f64, burst: f64) -> Utilisation {
         Self { service: self.service - rate, debt: self.debt + self.entering(rate, burst), ..*self }.measure()
     }
 
@@ -82,9 +82,9 @@ impl Gauge {
 
     /// The closed forms of docs/admission.md, section 5, at the last knee and at zero.
     #[inline]
-    fn measure(&self) -> Strain {
+    fn measure(&self) -> Utilisation {
         if self.rate > self.service || self.service <= 0.0 {
-            return Strain::BEYOND;
+            return Utilisation::BEYOND;
         }
         let per_service = 1.0 / self.service;
         let latency = self.debt * per_service;
@@ -95,6 +95,6 @@ impl Gauge {
             (delay * self.per_budget).max(backlog * self.per_buffer)
         };
         let dormant = shares(0.0);
-        Strain { now: if self.tau > 0.0 { shares(self.tau) } else { dormant }, dormant }
+        Utilisation { now: if self.tau > 0.0 { shares(self.tau) } else { dormant }, dormant }
     }
 }
