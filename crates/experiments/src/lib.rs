@@ -43,5 +43,5 @@ pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Se
 pub use laboratory::{Laboratory, Testbed};
 pub use parley::{SHARE_CASES, ShareCase, ShareTimes, time_shares};
 pub use run::{Effort, Failed, Run, Watch, seeds};
-pub use statement::{Statement, Verdict};
+pub use statement::{Cause, Statement, Verdict};
 pub use stats::Summary;

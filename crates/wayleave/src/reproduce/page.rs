@@ -81,7 +81,7 @@ fn statements(statements: &[Statement]) -> Element {
     let heads = [("section", Text), ("the text says", Text), ("measured", Text), ("verdict", Text), ("remark", Text)];
     let row = |of: &Statement| {
         let verdict = of.verdict.name().to_owned();
-        vec![of.section.to_owned(), of.says.clone(), of.measured.clone(), verdict, of.why.clone()]
+        vec![of.section.to_owned(), of.says.clone(), of.measured.clone(), verdict, of.remarks().join(" ")]
     };
     let caption = "What the text says, and what was seen";
     boxed(caption, table(caption, &[], &heads, statements.iter().map(row)).class("statements"))

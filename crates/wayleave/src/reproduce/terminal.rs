@@ -72,11 +72,7 @@ fn write_statements(out: &mut impl Write, measured: &Measured, layout: Layout) -
         says.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(36)));
     }
     for statement in &measured.figure.statements {
-        let seen = if statement.why.is_empty() {
-            statement.measured.clone()
-        } else {
-            format!("{}\n{}", statement.measured, statement.why)
-        };
+        let seen = [vec![statement.measured.clone()], statement.remarks()].concat().join("\n");
         table.add_row([statement.verdict.name(), statement.section, &statement.says, &seen]);
     }
     Ok(write_table(out, &mut table)?)
