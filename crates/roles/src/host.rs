@@ -28,7 +28,7 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::ids::{BrokerId, ClassId, Incoming, Outgoing, PathIndex};
-use crate::telemetry::{IntHop, Probe, ProbeAnswer, ProbeKind, ProbeOutcome};
+use crate::telemetry::{HopWindow, IntHop, Probe, ProbeAnswer, ProbeOutcome};
 
 /// What a class is entitled to at one host in one direction (Parley, 3.1; the hose of uFAB, 3.1, and of ElasticSwitch
 /// is `min`; a division's share, SCC, I, is `weight`).
@@ -195,8 +195,8 @@ pub enum HostInput<'a, M, T> {
         pair: Outgoing,
         /// Along which path it went.
         path: PathIndex,
-        /// Which kind it was.
-        kind: ProbeKind,
+        /// Its header, as it was sent.
+        probe: Probe,
         /// What the other end says.
         outcome: ProbeOutcome,
         /// What the ports on the way there wrote, the first first.
@@ -336,9 +336,9 @@ pub enum HostAction<'a, M, T> {
         path: PathIndex,
         /// Its header.
         probe: Probe,
-        /// The pair's window at each hop's link, the first first; the last also stands for all hops behind it (w of
-        /// uFAB, 3.6; G: the field that a switch replaces by its sum). Never empty.
-        windows: &'a [Bytes],
+        /// What it says to each hop's port, the first first; the last also stands for all hops behind it (w of uFAB, 3.6). Never
+        /// empty.
+        windows: &'a [HopWindow],
     },
     /// Sends a message. It may be lost.
     Send {
@@ -376,8 +376,8 @@ impl<'a, M, T> HostInput<'a, M, T> {
             Self::Sent { pair, path, bytes } => HostInput::Sent { pair, path, bytes },
             Self::PathsChanged { pair, paths, change } => HostInput::PathsChanged { pair, paths, change },
             Self::ReferenceWeight { pair, weight } => HostInput::ReferenceWeight { pair, weight },
-            Self::ProbeReturned { pair, path, kind, outcome, hops } => {
-                HostInput::ProbeReturned { pair, path, kind, outcome, hops }
+            Self::ProbeReturned { pair, path, probe, outcome, hops } => {
+                HostInput::ProbeReturned { pair, path, probe, outcome, hops }
             }
             Self::IncomingOpened { pair, spec } => HostInput::IncomingOpened { pair, spec },
             Self::IncomingClosed { pair } => HostInput::IncomingClosed { pair },

@@ -97,5 +97,5 @@ pub use params::{Parameters, Setting, nested};
 pub use path::{Departure, Path, PathReport};
 pub use refusal::{Allocated, Binding, Reason, Refusal};
 pub use switch::{Mark, QueueState, Switch};
-pub use telemetry::{IntHop, Probe, ProbeAnswer, ProbeKind, ProbeOutcome};
+pub use telemetry::{HopWindow, IntHop, Probe, ProbeAnswer, ProbeAt, ProbeKind, ProbeOutcome};
 pub use tunnel::{Entry, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn};

@@ -11,7 +11,7 @@
 
 use wayleave_units::{Bytes, Time};
 
-use crate::telemetry::{IntHop, Probe};
+use crate::telemetry::{IntHop, ProbeAt};
 
 /// A queue as a packet finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,11 +39,10 @@ pub trait Switch {
     /// A packet of `bytes` on the wire arrives at a queue.
     fn on_arrival(&mut self, now: Time, queue: QueueState, bytes: u32) -> Mark;
 
-    /// A packet with telemetry leaves; `probe` is its header if it is a probe. The port has filled its record but for
-    /// tokens and windows. In a probe, `hop.windows` is what the sender wrote for this link (w of uFAB, 3.6), and what
-    /// the switch puts there takes its place (G: both share the field).
+    /// A packet with telemetry leaves; `probe` is what it says to this port if it is a probe (w of uFAB, 3.6). The port has filled its record
+    /// but for what schemes keep: tokens, windows, rate and period.
     ///
     /// Only such packets are told about: a hook on every departure would cost ports that need none an event for each
     /// packet, and no scheme marks when packets leave.
-    fn on_telemetry(&mut self, _now: Time, _probe: Option<&Probe>, _hop: &mut IntHop) {}
+    fn on_telemetry(&mut self, _now: Time, _probe: Option<&ProbeAt>, _hop: &mut IntHop) {}
 }

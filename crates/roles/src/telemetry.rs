@@ -17,6 +17,10 @@ pub struct IntHop {
     pub tokens: u64,
     /// W: sum of the windows of all active pairs on the link; zero where no scheme keeps it.
     pub windows: Bytes,
+    /// tx: what the queue has sent lately; zero where no scheme measures it.
+    pub tx: Rate,
+    /// In which of two periods, that take turns, the port has counted the pair of a probe. Meaningless without such a scheme.
+    pub period: bool,
 }
 
 /// What a probe is for.
@@ -33,14 +37,57 @@ pub enum ProbeKind {
 }
 
 /// The header of a probe (uFAB, G), without what the ports write.
+///
+/// Ports keep sums and no pairs, so a sender says what they count of its pair and what they are to count. A change can be lost on the way: it is
+/// repeated, with the same number, until the other end has answered it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// The pair: [`PairSpec::key`](crate::PairSpec::key).
     pub pair: u64,
     /// What it is for.
     pub kind: ProbeKind,
-    /// phi: the tokens that the sender has given to the pair; on the way 24 bits (G).
+    /// phi: the tokens that the sender has given to the pair; on the way 16 bits (G, the table; 24 in the caption).
     pub tokens: u64,
+    /// The tokens that the ports of this path count for the pair, as far as its sender knows.
+    pub counted: u64,
+    /// A number for each change of what ports count, the same when a probe is repeated.
+    pub change: u16,
+    /// Whether the sender does not know which ports have seen this change already.
+    pub is_repeated: bool,
+}
+
+/// What the sender of a probe says to one port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HopWindow {
+    /// w: the pair's window at this link.
+    pub window: Bytes,
+    /// The window that the port counts for the pair, as far as its sender knows.
+    pub counted: Bytes,
+    /// [`IntHop::period`] as the port said it last; `None`: it counts nothing of the pair.
+    pub period: Option<bool>,
+}
+
+impl HopWindow {
+    /// For a port that counts nothing of the pair yet.
+    pub const fn new(window: Bytes) -> Self {
+        Self { window, counted: Bytes::ZERO, period: None }
+    }
+}
+
+/// A probe as a port sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeAt {
+    /// Its header.
+    pub probe: Probe,
+    /// What it says to this port.
+    pub said: HopWindow,
+}
+
+impl Probe {
+    /// Of a pair that no port counts yet.
+    pub const fn new(pair: u64, kind: ProbeKind, tokens: u64) -> Self {
+        Self { pair, kind, tokens, counted: 0, change: 0, is_repeated: false }
+    }
 }
 
 /// What the receiving host adds to a probe when it sends it back.

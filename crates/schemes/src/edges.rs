@@ -15,6 +15,7 @@ use wayleave_units::Time;
 use crate::brokers::{BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup, SchemeBroker};
 use crate::eyeq::Line;
 use crate::services::Services;
+use crate::switches::Ecn;
 
 /// Ethernet header and FCS (18 B), preamble and gap (20 B), IPv4 header (20 B).
 pub const NETWORK_HEADERS: usize = 58;
@@ -94,6 +95,11 @@ pub trait HostScheme: Described + Host + Sized {
 
     /// Another interval of measurement, where the scheme has one (Parley, Fig. 12: T).
     fn set_interval(&mut self, _interval: Time) {}
+
+    /// What the queues of switches do for it, if its scenario says nothing else of them.
+    fn core(_params: &Self::Params) -> Option<Ecn> {
+        None
+    }
 
     /// Bytes of a message's packet with all headers, preamble and gap; a smallest frame is more.
     fn wire_bytes(message: &Self::Message) -> usize;
@@ -189,6 +195,14 @@ macro_rules! edges {
                     $($(#[$meta])* Self::$scheme(params) => {
                         <crate::$module::$scheme as HostScheme>::broker(setup, params).map(AnyBroker::$scheme)
                     })+
+                    Self::Custom(_) => None,
+                }
+            }
+
+            /// What the queues of switches do for it, if its scenario says nothing else of them.
+            pub fn core(&self) -> Option<Ecn> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => <crate::$module::$scheme as HostScheme>::core(params),)+
                     Self::Custom(_) => None,
                 }
             }

@@ -33,12 +33,14 @@ macro_rules! each_scheme {
                 eyeq::Eyeq,
                 elasticswitch::ElasticSwitch,
                 parley::Parley,
+                ufab::Ufab,
                 #[cfg(feature = "toys")] toy_cap::ToyCap,
                 #[cfg(feature = "toys")] toy_split::ToySplit,
             }
             switch {
                 threshold::Threshold,
                 red::Red,
+                ufab_core::UfabCore,
                 #[cfg(feature = "toys")] toy_beat::ToyBeat,
             }
         }

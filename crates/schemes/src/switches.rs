@@ -7,12 +7,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use wayleave_roles::{
-    Described, Descriptor, Given, IntHop, Mark, Parameter, Parameters, Probe, QueueState, Switch, Value,
+    Described, Descriptor, Given, IntHop, Mark, Parameter, Parameters, ProbeAt, QueueState, Switch, Value,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
 /// A marking scheme of the list.
 pub trait SwitchScheme: Described + Switch + Sized {
+    /// Whether it writes into records of telemetry, so that its port has to make them.
+    const WRITES_TELEMETRY: bool = false;
+
     /// For a queue of a port that sends at this rate; queues should not share a seed.
     fn begin(params: &Self::Params, rate: Rate, seed: u64) -> Self;
 
@@ -108,6 +111,17 @@ macro_rules! switches {
             }
         )+
 
+        impl AnySwitch {
+            /// Whether it has to see records of telemetry that nobody asked the port for.
+            pub fn writes_telemetry(&self) -> bool {
+                match self {
+                    Self::None => false,
+                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as SwitchScheme>::WRITES_TELEMETRY,)+
+                    Self::Custom(_) => true,
+                }
+            }
+        }
+
         impl Switch for AnySwitch {
             #[inline]
             fn on_arrival(&mut self, now: Time, queue: QueueState, bytes: u32) -> Mark {
@@ -118,7 +132,7 @@ macro_rules! switches {
                 }
             }
 
-            fn on_telemetry(&mut self, now: Time, probe: Option<&Probe>, hop: &mut IntHop) {
+            fn on_telemetry(&mut self, now: Time, probe: Option<&ProbeAt>, hop: &mut IntHop) {
                 match self {
                     Self::None => {}
                     $($(#[$meta])* Self::$scheme(switch) => switch.on_telemetry(now, probe, hop),)+
@@ -146,8 +160,8 @@ impl AnySwitch {
         Self::Custom(CustomSwitch(switch))
     }
 
-    /// Whether it has to see packets whose transports understand no marks, and records of telemetry that nobody asked
-    /// the port for. Marking schemes need neither; what a scheme from outside needs is not known.
+    /// Whether it has to see packets whose transports understand no marks. Marking schemes need not; what a scheme from outside needs is not
+    /// known.
     pub fn sees_everything(&self) -> bool {
         matches!(self, Self::Custom(_))
     }

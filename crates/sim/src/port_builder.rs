@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_scenarios::{Buffering, Discipline, Ecn, Jitter, PortBehaviour, Scenario};
+use wayleave_scenarios::{Buffering, Discipline, Ecn, EdgeScheme, Jitter, PortBehaviour, Scenario};
 use wayleave_schemes::switches::AnySwitch;
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Time};
@@ -65,6 +65,7 @@ impl<'a> PortsBuilder<'a> {
             && !matches!(behaviour.buffering, Buffering::Shared { .. })
             && ecn.is_none_or(|ecn| ecn.threshold_only().is_some())
             && !behaviour.telemetry
+            && self.core_at(link.from).is_none()
             && custom.iter().all(Option::is_none);
         if is_plain {
             let mut plain = Link::new(speed, latency, target, Port::Fifo, limits[0]);
@@ -78,17 +79,26 @@ impl<'a> PortsBuilder<'a> {
         Link::new(speed, latency, target, Port::Queued(port), NO_LIMIT)
     }
 
+    /// What the schemes of hosts want of the ports of a node: of switches only.
+    fn core_at(&self, node: NodeId) -> Option<Ecn> {
+        let sharing =
+            self.scenario.sharing.as_ref().filter(|_| self.scenario.network.node(node).kind == NodeKind::Switch);
+        sharing?.schemes().find_map(EdgeScheme::core)
+    }
+
     /// What the queues of a port do beside queueing: what was given for them, otherwise the marks of the scenario.
     fn roles(&mut self, id: LinkId, behaviour: &PortBehaviour, custom: Vec<Option<AnySwitch>>) -> Roles {
         let mut roles = Roles { first: self.switches.len() as u32, ..Roles::default() };
         let rate = self.scenario.network.link(id).rate;
+        let core = self.core_at(self.scenario.network.link(id).from);
+        let core = core.as_ref();
         for (queue, custom) in custom.into_iter().enumerate() {
             // Every queue draws its own marks.
             let port = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(id.0) + 1);
             let seed = port ^ (queue as u64) << 56;
-            let marking = || behaviour.ecn.of(queue).map_or(AnySwitch::None, |ecn| ecn.switch(rate, seed));
+            let marking = || behaviour.ecn.of(queue).or(core).map_or(AnySwitch::None, |ecn| ecn.switch(rate, seed));
             let switch = custom.unwrap_or_else(marking);
-            if behaviour.telemetry || switch.sees_everything() {
+            if behaviour.telemetry || switch.writes_telemetry() {
                 roles.stamps |= 1 << queue;
             }
             if switch.sees_everything() {

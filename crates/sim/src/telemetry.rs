@@ -1,8 +1,7 @@
 //! What few packets carry, beside the packets, so that they stay within a cache line: telemetry, the headers of probes,
 //! and the numbers that the windows of pairs get back.
 
-use wayleave_roles::{IntHop, Probe, ProbeAnswer, ProbeOutcome};
-use wayleave_units::Bytes;
+use wayleave_roles::{HopWindow, IntHop, Probe, ProbeAnswer, ProbeAt, ProbeOutcome};
 
 /// The stacks of all packets that carry any.
 #[derive(Debug, Default)]
@@ -24,8 +23,8 @@ struct Stack {
 #[derive(Debug)]
 struct Header {
     probe: Probe,
-    /// The pair's window at each hop; the last also stands for those behind it.
-    windows: Vec<Bytes>,
+    /// What it says to each hop's port; the last also stands for those behind it.
+    windows: Vec<HopWindow>,
     outcome: Option<ProbeOutcome>,
 }
 
@@ -39,7 +38,7 @@ impl TelemetryArena {
     }
 
     /// The stack of a probe.
-    pub(crate) fn open_probe(&mut self, probe: Probe, windows: Vec<Bytes>) -> u32 {
+    pub(crate) fn open_probe(&mut self, probe: Probe, windows: Vec<HopWindow>) -> u32 {
         let number = self.open();
         if let Some(stack) = self.at(number) {
             stack.header = Some(Header { probe, windows, outcome: None });
@@ -67,12 +66,12 @@ impl TelemetryArena {
         self.stacks.get(Self::place(stack)).map_or(&[], |stack| stack.hops.as_slice())
     }
 
-    /// The header of a probe, and the window that its sender wrote for the next port.
-    pub(crate) fn probe(&self, stack: u32) -> Option<(Probe, Bytes)> {
+    /// A probe as the next port sees it.
+    pub(crate) fn probe(&self, stack: u32) -> Option<ProbeAt> {
         let stack = self.stacks.get(Self::place(stack))?;
         let header = stack.header.as_ref()?;
         let window = header.windows.get(stack.hops.len()).or(header.windows.last());
-        Some((header.probe, window.copied().unwrap_or_default()))
+        Some(ProbeAt { probe: header.probe, said: window.copied().unwrap_or_default() })
     }
 
     /// What became of a probe: its answer, or that it could not go on.

@@ -1,7 +1,7 @@
 //! What machines and brokers want done.
 
 use wayleave_roles::{
-    BrokerId, Bucket, HostAction, Limiter, Member, Outgoing, PathIndex, PathUse, Peer, Probe, Weighted,
+    BrokerId, Bucket, HopWindow, HostAction, Limiter, Member, Outgoing, PathIndex, PathUse, Peer, Probe, Weighted,
 };
 use wayleave_schemes::edges::{AnyBrokerTimer, AnyMessage, AnyTimer};
 use wayleave_units::{Bytes, Time};
@@ -27,7 +27,7 @@ pub(crate) enum Wish {
     Weight(Weighted, u32),
     UsePath(Outgoing, PathIndex, PathUse, Time),
     LeavePath(Outgoing, PathIndex),
-    Probe(Outgoing, PathIndex, Probe, Vec<Bytes>),
+    Probe(Outgoing, PathIndex, Probe, Vec<HopWindow>),
     Send(Peer, AnyMessage),
     Arm(Time, AnyTimer),
 }

@@ -4,8 +4,7 @@
 //! hop of telemetry (uFAB, SIGCOMM 2022, G), and never less than a frame of the smallest size. Room for all hops is there
 //! from the start, so that its size is the same at every port.
 
-use wayleave_roles::{HostInput, Outgoing, PathIndex, Probe, ProbeOutcome};
-use wayleave_units::Bytes;
+use wayleave_roles::{HopWindow, HostInput, Outgoing, PathIndex, Probe, ProbeOutcome};
 
 use super::edges::{Edges, time};
 use super::slot::{EdgeId, PairSlot};
@@ -30,7 +29,7 @@ impl Edges {
         &mut self,
         (edge, pair): (EdgeId, Outgoing),
         path: PathIndex,
-        (probe, windows): (Probe, Vec<Bytes>),
+        (probe, windows): (Probe, Vec<HopWindow>),
         fabric: &mut Fabric,
         now: Instant,
     ) -> Option<Dropped> {
@@ -74,7 +73,7 @@ impl Edges {
     #[cold]
     pub(crate) fn probe_arrived(&mut self, id: PacketId, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
         let Packet { flow: slot, sequence: epoch, extra, .. } = *fabric.packet(id);
-        let probe = fabric.telemetry().probe(extra.telemetry()).map(|(probe, _)| probe);
+        let probe = fabric.telemetry().probe(extra.telemetry()).map(|at| at.probe);
         let Some(probe) = probe.filter(|_| self.open(slot, epoch).is_some()) else {
             fabric.forget_packet(id);
             return None;
@@ -97,7 +96,7 @@ impl Edges {
             let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);
             let path = PathIndex(u32::from(path));
             let hops = fabric.telemetry().get(extra.telemetry());
-            let input = HostInput::ProbeReturned { pair: outgoing, path, kind: probe.kind, outcome, hops };
+            let input = HostInput::ProbeReturned { pair: outgoing, path, probe, outcome, hops };
             self.tell(sender, scheme, input, now);
         }
         fabric.forget_packet(id);

@@ -157,11 +157,10 @@ impl Fabric {
             queue: Bytes::new(u64::from(port.held(queue, false))),
             sent: Bytes::new(port.sent(queue)),
             at,
-            windows: probe.map_or(Bytes::ZERO, |(_, windows)| windows),
+            windows: probe.map_or(Bytes::ZERO, |at| at.said.window),
             ..IntHop::default()
         };
-        let header = probe.as_ref().map(|(header, _)| header);
-        self.switches[port.roles.place(queue)].on_telemetry(at, header, &mut hop);
+        self.switches[port.roles.place(queue)].on_telemetry(at, probe.as_ref(), &mut hop);
         self.telemetry.push(stack, hop);
     }
 }

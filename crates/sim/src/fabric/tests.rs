@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use wayleave_roles::{IntHop, Mark, Probe, QueueState, Switch};
+use wayleave_roles::{IntHop, Mark, ProbeAt, QueueState, Switch};
 use wayleave_scenarios::{Arrivals, Buffering, Congestion, Discipline, Ends, FlowSizes, Scenario, Traffic};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{LinkId, Network, NodeId, PortSpec};
@@ -42,7 +42,7 @@ impl Switch for Checked {
         Mark::Congestion
     }
 
-    fn on_telemetry(&mut self, now: Time, probe: Option<&Probe>, hop: &mut IntHop) {
+    fn on_telemetry(&mut self, now: Time, probe: Option<&ProbeAt>, hop: &mut IntHop) {
         let counter = &mut self.0.lock().unwrap()[self.1];
         let bytes = counter.waiting.pop_front().unwrap();
         let behind: u64 = counter.waiting.iter().map(|&bytes| u64::from(bytes)).sum();

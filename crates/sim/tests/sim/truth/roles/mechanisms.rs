@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use wayleave_roles::{
-    Absent, Broker, BrokerAction, BrokerInput, Bucket, ClassId, CustomBroker, Departure, Entry, Excess, HostAction,
-    HostInput, IntHop, Leadership, Limiter, LocalFlow, Path, PathIndex, PathReport, PathUse, Peer, Plugged, Probe,
-    ProbeKind, ProbeOutcome, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Weighted,
+    Absent, Broker, BrokerAction, BrokerInput, Bucket, ClassId, CustomBroker, Departure, Entry, Excess, HopWindow,
+    HostAction, HostInput, IntHop, Leadership, Limiter, LocalFlow, Path, PathIndex, PathReport, PathUse, Peer, Plugged,
+    Probe, ProbeKind, ProbeOutcome, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Weighted,
 };
 use wayleave_scenarios::{
     Buffering, Change, Congestion, EdgeScheme, Element, Ends, Outage, PacketKind, SchemeOf, StaticLimits, Traffic,
@@ -321,8 +321,8 @@ fn a_probe_takes_its_path_and_brings_back_what_the_ports_wrote() {
         script(move |now, input, act| match input {
             HostInput::Opened { pair, spec } => {
                 for path in (0..spec.paths).map(PathIndex) {
-                    let probe = Probe { pair: spec.key, kind: ProbeKind::Candidate, tokens: 7 };
-                    act(HostAction::SendProbe { pair, path, probe, windows: &[Bytes::new(5)] });
+                    let probe = Probe::new(spec.key, ProbeKind::Candidate, 7);
+                    act(HostAction::SendProbe { pair, path, probe, windows: &[HopWindow::new(Bytes::new(5))] });
                 }
             }
             HostInput::ProbeReturned { path, outcome, hops, .. } => {
@@ -372,8 +372,8 @@ fn a_probe_into_a_failed_link_comes_back_as_failed_unless_the_failure_is_silent(
                 }
                 HostInput::Timer(pair) => {
                     let pair = wayleave_roles::Outgoing(pair as u32);
-                    let probe = Probe { pair: 1, kind: ProbeKind::Active, tokens: 1 };
-                    act(HostAction::SendProbe { pair, path: PathIndex(0), probe, windows: &[Bytes::ZERO] });
+                    let probe = Probe::new(1, ProbeKind::Active, 1);
+                    act(HostAction::SendProbe { pair, path: PathIndex(0), probe, windows: &[HopWindow::default()] });
                 }
                 HostInput::ProbeReturned { outcome, hops, .. } => {
                     assert_eq!(hops.len(), 2, "the ports up to there have seen it");

@@ -6,8 +6,8 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use wayleave_roles::{
-    Demand, Host, HostAction, HostInput, IntHop, Mark, Outgoing, PairSpec, PathIndex, PathUse, Plugged, Probe,
-    ProbeAnswer, ProbeKind, ProbeOutcome, QueueState, Switch,
+    Demand, HopWindow, Host, HostAction, HostInput, IntHop, Mark, Outgoing, PairSpec, PathIndex, PathUse, Plugged,
+    Probe, ProbeAnswer, ProbeAt, ProbeKind, ProbeOutcome, QueueState, Switch,
 };
 use wayleave_scenarios::{Change, Element, Outage, Scenario};
 use wayleave_sim::{Outcome, trace};
@@ -54,8 +54,8 @@ const PROBE_EVERY: u64 = 4 * FRAME;
 
 impl Pair {
     fn probe(&mut self, now: Time, pair: Outgoing, path: PathIndex, kind: ProbeKind, act: Act<'_>) {
-        let probe = Probe { pair: self.spec.key, kind, tokens: self.tokens };
-        act(HostAction::SendProbe { pair, path, probe, windows: &[self.window] });
+        let probe = Probe::new(self.spec.key, kind, self.tokens);
+        act(HostAction::SendProbe { pair, path, probe, windows: &[HopWindow::new(self.window)] });
         self.sent += 1;
         self.awaited.insert((path.0, kind as u8), self.sent);
         let at = now + Time::from_nanos(8 * self.spec.round_trip.as_nanos());
@@ -179,7 +179,13 @@ impl Host for Edge {
                     state.probe(now, pair, path, ProbeKind::Active, act);
                 }
             }
-            HostInput::ProbeReturned { pair, path, kind, outcome: ProbeOutcome::Answered(_), hops } => {
+            HostInput::ProbeReturned {
+                pair,
+                path,
+                probe: Probe { kind, .. },
+                outcome: ProbeOutcome::Answered(_),
+                hops,
+            } => {
                 if let Some(state) = self.pairs.get_mut(&pair.0) {
                     state.on_answer(now, pair, path, kind, hops, act);
                 }
@@ -230,12 +236,13 @@ impl Switch for Core {
         Mark::No
     }
 
-    fn on_telemetry(&mut self, _now: Time, probe: Option<&Probe>, hop: &mut IntHop) {
+    fn on_telemetry(&mut self, _now: Time, probe: Option<&ProbeAt>, hop: &mut IntHop) {
         self.records.lock().unwrap().push((self.place.0, self.place.1, *hop));
         let Some(probe) = probe else { return };
+        let ProbeAt { probe, said } = probe;
         match probe.kind {
             ProbeKind::Candidate => None,
-            ProbeKind::Active => self.pairs.insert(probe.pair, (probe.tokens, hop.windows)),
+            ProbeKind::Active => self.pairs.insert(probe.pair, (probe.tokens, said.window)),
             ProbeKind::Finish => self.pairs.remove(&probe.pair),
         };
         hop.tokens = self.pairs.values().map(|(tokens, _)| tokens).sum();

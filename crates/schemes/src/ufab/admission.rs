@@ -1,0 +1,256 @@
+//! How much of a pair may be in flight on a path: proportional shares (equation 1), the windows of equation 3, and the two stages of admission (3.4).
+
+use wayleave_roles::IntHop;
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::settings::{Queue, Settings, Step};
+
+/// What a pair is on a path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    /// phi.
+    pub(super) tokens: u64,
+    /// T: the round trip without queues.
+    pub(super) round_trip: Time,
+}
+
+impl Terms {
+    /// What the guarantee carries in a base round trip: phi B_u T.
+    pub(super) fn guaranteed(&self, unit: Rate) -> u64 {
+        let rate = u128::from(unit.bits_per_second()) * u128::from(self.tokens);
+        bytes(rate, self.round_trip)
+    }
+}
+
+/// What a pair sent on a path since the last answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Usage {
+    pub(super) bytes: u64,
+    pub(super) elapsed: Time,
+}
+
+/// What the ports of a link said, as one pair sees it; in bytes of a base round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct View {
+    /// C T.
+    product: u64,
+    /// r T (equation 1).
+    share: u64,
+    /// w of equation 3.
+    fair: u64,
+}
+
+/// One link of a path.
+#[derive(Clone, Copy, Debug, Default)]
+struct Link {
+    /// While the window grows towards that of equation 3.
+    ramp: Option<u64>,
+    /// What the link counts.
+    window: u64,
+    /// q of the last answer.
+    queue: u64,
+}
+
+/// Of one pair on one path.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Admission {
+    links: Vec<Link>,
+    /// How much may be in flight.
+    window: u64,
+    /// The pair sends less than it may.
+    rests: bool,
+    /// What it sent between the last two answers, in bit/s.
+    sends: u64,
+}
+
+/// No window is smaller, so that a pair can always send something: a frame of 1,500 B in a hundred round trips.
+const LEAST: u64 = 15;
+
+fn bytes(bits_per_second: u128, time: Time) -> u64 {
+    u64::try_from(bits_per_second * u128::from(time.as_nanos()) / 8_000_000_000).unwrap_or(u64::MAX)
+}
+
+/// `of * part / whole`.
+fn part(of: u64, part: u64, whole: u64) -> u64 {
+    u64::try_from(u128::from(of) * u128::from(part) / u128::from(whole.max(1))).unwrap_or(u64::MAX)
+}
+
+/// C: what is shared out of a link.
+pub(super) fn capacity(hop: &IntHop, target_percent: u8) -> u64 {
+    part(hop.rate.bits_per_second(), u64::from(target_percent), 100)
+}
+
+impl View {
+    fn of(hop: &IntHop, queue: u64, counted: u64, terms: Terms, settings: &Settings) -> Self {
+        let product = bytes(u128::from(capacity(hop, settings.target_percent)), terms.round_trip);
+        // Where a false positive has left the pair out, it counts itself.
+        let all = hop.tokens.max(terms.tokens);
+        let share = part(product, terms.tokens, all);
+        let windows = hop.windows.get().max(counted);
+        let load = bytes(u128::from(hop.tx.bits_per_second()), terms.round_trip).saturating_add(queue);
+        let fair = part(part(windows, terms.tokens, all), product, load).min(product);
+        Self { product, share, fair }
+    }
+}
+
+impl Admission {
+    /// Scenario-1: a pair joins a path.
+    pub(super) fn join(terms: Terms, settings: &Settings) -> Self {
+        let window = terms.guaranteed(settings.unit).max(LEAST);
+        let ramp = settings.latency_bound.then_some(window);
+        Self { links: vec![Link { ramp, window, queue: u64::MAX }], window, rests: false, sends: 0 }
+    }
+
+    /// Whether the pair sends less than it may, and less than its share.
+    pub(super) fn rests(&self) -> bool {
+        self.rests
+    }
+
+    /// What it sent lately, in bit/s.
+    pub(super) fn sends(&self) -> u64 {
+        self.sends
+    }
+
+    /// What its window carries, in bit/s.
+    pub(super) fn rate(&self, terms: Terms) -> u64 {
+        part(self.window.saturating_mul(8), 1_000_000_000, terms.round_trip.as_nanos())
+    }
+
+    /// How much may be in flight.
+    pub(super) fn window(&self) -> Bytes {
+        Bytes::new(self.window)
+    }
+
+    /// What the links shall count, the first first.
+    pub(super) fn counted(&self) -> Vec<Bytes> {
+        self.links.iter().map(|link| Bytes::new(link.window)).collect()
+    }
+
+    /// What was answered decides the windows.
+    pub(super) fn answered(&mut self, hops: &[IntHop], usage: Usage, terms: Terms, settings: &Settings) {
+        // At first all links of the path are what the first one is.
+        let usual = self.links.last().copied().unwrap_or_default();
+        self.links.resize(hops.len().max(1), usual);
+        let views: Vec<View> = (self.links.iter_mut().zip(hops))
+            .map(|(link, hop)| {
+                let before = std::mem::replace(&mut link.queue, hop.queue.get());
+                let queue = if settings.queue == Queue::Lesser { before.min(link.queue) } else { link.queue };
+                View::of(hop, queue, link.window, terms, settings)
+            })
+            .collect();
+        let share = views.iter().map(|view| view.share).min().unwrap_or(self.window);
+        self.stage(share, usage, &views, terms, settings);
+        let mut window = u64::MAX;
+        for (link, view) in self.links.iter_mut().zip(&views) {
+            link.ramp = link.ramp.filter(|&ramp| ramp < view.fair);
+            link.window = link.ramp.unwrap_or(view.fair).max(LEAST);
+            // Its share and no more, so that it can do no harm when it wants more at once.
+            let is_held = self.rests && settings.latency_bound;
+            window = window.min(if is_held { link.window.min(view.share) } else { link.window });
+        }
+        self.window = window.max(LEAST);
+    }
+
+    /// Scenario-2: a pair that sends less than its share of the path begins there when it wants more, and all grow in steps.
+    ///
+    /// While such a pair rests, links go on to count what equation 3 gives it: what they count has to follow the load, or others
+    /// would get no more than their proportional share of a link that is not full. When it wants more, links count its true window.
+    fn stage(&mut self, share: u64, usage: Usage, views: &[View], terms: Terms, settings: &Settings) {
+        let nanos = usage.elapsed.as_nanos().max(1);
+        self.sends = part(usage.bytes.saturating_mul(8), 1_000_000_000, nanos);
+        let sent = part(usage.bytes, terms.round_trip.as_nanos(), nanos);
+        let rests = sent < share && sent.saturating_mul(2) < self.window;
+        let wakes = std::mem::replace(&mut self.rests, rests) && !rests;
+        let round_trips = (nanos / terms.round_trip.as_nanos().max(1)).max(1);
+        for (link, view) in self.links.iter_mut().zip(views) {
+            if rests {
+                link.ramp = None;
+            } else if wakes && settings.latency_bound {
+                link.ramp = Some(view.share.min(share));
+            }
+            let step = match settings.step {
+                Step::Guaranteed => terms.guaranteed(settings.unit).min(view.share),
+                Step::AsPrinted => view.share,
+            };
+            link.ramp = link.ramp.map(|ramp| ramp.saturating_add(step.saturating_mul(round_trips)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T: Time = Time::from_micros(24);
+
+    fn hop(tokens: u64, windows: u64, tx_mbit: u64, queue: u64) -> IntHop {
+        IntHop {
+            rate: Rate::from_gbit(10),
+            tokens,
+            windows: Bytes::new(windows),
+            tx: Rate::from_mbit(tx_mbit),
+            queue: Bytes::new(queue),
+            ..IntHop::default()
+        }
+    }
+
+    fn view(hop: &IntHop) -> View {
+        let terms = Terms { tokens: 1_000, round_trip: T };
+        View::of(hop, hop.queue.get(), 0, terms, &Settings::default())
+    }
+
+    /// The fixed points of equation 3 at 10 Gbit/s and 24 us: a quarter of the tokens, W of 28,500 B, tx of 9.5 Gbit/s.
+    #[test]
+    fn windows_are_those_of_equation_3() {
+        assert_eq!(view(&hop(4_000, 28_500, 9_500, 0)), View { product: 28_500, share: 7_125, fair: 7_125 });
+        assert_eq!(view(&hop(4_000, 28_500, 9_500, 28_500)).fair, 3_562);
+        assert_eq!(view(&hop(4_000, 28_500, 4_750, 0)).fair, 14_250, "half of the line is not used");
+        assert_eq!(view(&hop(1_000, 1_000_000, 0, 0)).fair, 28_500, "never more than the product");
+    }
+
+    fn answered(admission: &mut Admission, hop: IntHop, bytes: u64) -> u64 {
+        let terms = Terms { tokens: 500, round_trip: T };
+        let usage = Usage { bytes, elapsed: T };
+        admission.answered(&[hop], usage, terms, &Settings::default());
+        admission.window().get()
+    }
+
+    /// Scenario-1: 500 Mbit/s are 1,500 B in 24 us; another 1,500 B with each round trip, until equation 3 gives less.
+    #[test]
+    fn a_pair_that_joins_grows_in_steps_of_its_guarantee() {
+        let terms = Terms { tokens: 500, round_trip: T };
+        let mut admission = Admission::join(terms, &Settings::default());
+        assert_eq!(admission.window().get(), 1_500);
+        assert_eq!(answered(&mut admission, hop(500, 1_500, 500, 0), 1_500), 3_000);
+        assert_eq!(answered(&mut admission, hop(500, 3_000, 1_000, 0), 3_000), 4_500);
+        // Half of the tokens of a full link: equation 3 gives 14,250 B, and the steps go on.
+        assert_eq!(answered(&mut admission, hop(1_000, 28_500, 9_500, 0), 4_500), 6_000);
+        assert_eq!(answered(&mut admission, hop(1_000, 8_000, 9_500, 0), 6_000), 4_000, "then equation 3 is used");
+        assert_eq!(answered(&mut admission, hop(1_000, 10_000, 9_500, 0), 4_000), 5_000);
+    }
+
+    /// Scenario-2: who sends little may have its share in flight and no more; when it wants more it begins there.
+    #[test]
+    fn a_pair_that_rests_has_its_share_and_begins_there() {
+        let terms = Terms { tokens: 500, round_trip: T };
+        let mut admission = Admission {
+            links: vec![Link { window: 20_000, ..Link::default() }],
+            window: 20_000,
+            ..Admission::default()
+        };
+        let idle = hop(1_000, 40_000, 1_000, 0);
+        assert_eq!(answered(&mut admission, idle, 100), 14_250, "r T");
+        assert_eq!(admission.counted(), [Bytes::new(28_500)], "and links count what equation 3 gives");
+        assert_eq!(answered(&mut admission, idle, 14_250), 14_250 + 1_500);
+        assert_eq!(admission.counted(), [Bytes::new(15_750)]);
+        let without = Settings { latency_bound: false, ..Settings::default() };
+        admission.answered(&[idle], Usage { bytes: 100, elapsed: T }, terms, &without);
+        assert_eq!(admission.window().get(), 28_500, "uFAB' gives all at once");
+    }
+
+    #[test]
+    fn a_window_is_never_nothing() {
+        let mut admission = Admission::join(Terms { tokens: 1, round_trip: T }, &Settings::default());
+        assert_eq!(answered(&mut admission, hop(1 << 40, 1, 10_000, 1 << 40), 0), LEAST);
+    }
+}

@@ -1,0 +1,114 @@
+//! What can be set of the edge.
+
+use wayleave_roles::{Kind, params, words};
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::ufab_core::Registers;
+
+/// By how much a pair's window grows in a round trip while it ramps up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// By what its guarantee carries in a base round trip.
+    Guaranteed,
+    /// By its part of the bandwidth-delay product.
+    AsPrinted,
+}
+
+words! {
+    Step {
+        Guaranteed = "guaranteed", "Of its guarantee: together never more than the line in a round trip";
+        AsPrinted = "as-printed", "Of its part of the line (3.4, Scenario-1), which is all of it for the first of many";
+    }
+}
+
+/// Which queue equation 3 sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// The lesser of this answer and the one before.
+    Lesser,
+    /// That of this answer.
+    AsPrinted,
+}
+
+words! {
+    Queue {
+        Lesser = "lesser", "The lesser of two answers in a row, so that packets which only pass do not count (as HPCC does)";
+        AsPrinted = "as-printed", "As the probe finds it (3.4, equation 3)";
+    }
+}
+
+/// What a pair gets that wants less than its part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unused {
+    /// Its part all the same.
+    Kept,
+    /// What it sends.
+    AsPrinted,
+}
+
+words! {
+    Unused {
+        Kept = "kept", "Its part all the same, so that it can grow at once (E, text and comment of line 7)";
+        AsPrinted = "as-printed", "What it sends (E, Algorithm 1, line 7 without its comment)";
+    }
+}
+
+params! {
+    /// What is said of uFAB.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Settings {
+        /// B_u: the bandwidth of one token.
+        pub unit: Rate = Rate::from_mbit(1), "unit", Kind::RATE, "ours: 16 bits of tokens are 65 Gbit/s (G)";
+        /// eta: how much of a line is shared out, in steps of 0.01.
+        pub target_percent: u8 = 95, "target", Kind::Hundredths { least: 1, most: 100 }, "3.3, footnote 5";
+        /// L_w: a probe for so many bytes.
+        pub probe_every: Bytes = Bytes::new(4_000), "probeEvery", Kind::BYTES, "5.4";
+        /// Between two assignments of tokens to pairs.
+        pub token_period: Time = Time::from_micros(32), "tokenPeriod", Kind::TIME, "5.1";
+        /// How many paths a pair uses at once.
+        pub paths: u32 = 1, "paths", Kind::Count { least: 1, most: 256 }, "6; F: several";
+        /// How many paths of a pair are looked at.
+        pub candidates: u32 = 4, "candidates", Kind::Count { least: 1, most: 256 }, "ours; 3.5: a few";
+        /// N: after a move its host moves no pair for 1 to N round trips, drawn at random.
+        pub freeze: u32 = 10, "freeze", Kind::Count { least: 1, most: 1_000_000 }, "5.6";
+        /// For so many round trips a path must miss the guarantee before the pair leaves it.
+        pub violations: u32 = 5, "violations", Kind::Count { least: 1, most: 1_000_000 }, "3.5";
+        /// For so long another path must be better before the pair moves there.
+        pub better_for: Time = Time::from_millis(30_000), "betterFor", Kind::TIME, "3.5";
+        /// After so many base round trips a probe is lost.
+        pub timeout: u32 = 8, "timeout", Kind::Count { least: 1, most: 1_000_000 }, "4.1";
+        /// After so many base round trips without data a pair takes no part.
+        pub idle: u32 = 16, "idle", Kind::Count { least: 1, most: 1_000_000 }, "ours; 3.6: idle for a while";
+        /// Whether a pair that moves sends nothing for a round trip, so that nothing is reordered.
+        pub in_order: bool = false, "inOrder", Kind::Flag, "3.5";
+        /// Whether windows ramp up in two stages, which bounds latency; without it this is uFAB'.
+        pub latency_bound: bool = true, "latencyBound", Kind::Flag, "3.4; uFAB' in 5.2";
+        /// By how much windows grow in the first stage.
+        pub step: Step = Step::Guaranteed, "step", Kind::Word(Step::WORDS), "ours; 3.4 is as-printed";
+        /// Which queue equation 3 sees.
+        pub queue: Queue = Queue::Lesser, "queue", Kind::Word(Queue::WORDS), "ours, as HPCC; 3.4 is as-printed";
+        /// What a pair gets that wants less than its part.
+        pub unused: Unused = Unused::Kept, "unused", Kind::Word(Unused::WORDS), "E: the text; line 7 is as-printed";
+        /// How the sums of tokens and windows are kept at switches.
+        pub registers: Registers = Registers::Changes, "registers", Kind::Word(Registers::WORDS), "ours; 3.6 is as-printed";
+        /// Of the Bloom filters at switches.
+        pub filter: Bytes = Bytes::new(20_480), "filter", Kind::Bytes { least: Bytes::new(16), most: Bytes::new(1 << 24) }, "4.2";
+        /// After so long without a probe switches do not count a pair any more.
+        pub clean: Time = Time::from_millis(10_000), "clean", Kind::TIME, "4.2";
+        /// In which switches measure rates, at least.
+        pub interval: Time = Time::from_micros(24), "interval", Kind::TIME, "ours: a base round trip of the testbed (5.1)";
+    }
+}
+
+impl Settings {
+    /// What the switches are told.
+    pub(super) fn core(&self) -> crate::ufab_core::Params {
+        crate::ufab_core::Params {
+            registers: self.registers,
+            filter: self.filter,
+            clean: self.clean,
+            interval: self.interval,
+            ..crate::ufab_core::Params::default()
+        }
+    }
+}
