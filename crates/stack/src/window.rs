@@ -4,6 +4,8 @@
 //! comes back says that all before it has left the path too, arrived or lost: packets of one path stay in order. So a
 //! loss takes no room once a later packet is answered. Where nothing later is answered, because the last packets of a
 //! window were lost, the driver calls [`Window::forget`] when its transport times out.
+//!
+//! A window holds on average over its rounds: less than a packet more may be in flight in some of them.
 
 use crate::clock::Instant;
 
@@ -22,6 +24,14 @@ pub struct Window {
     next_at: Instant,
     /// When something was last sent or answered.
     active_at: Instant,
+    /// The largest packet so far.
+    packet: u64,
+    /// The round that goes on ends when more than this is answered.
+    round_until: u64,
+    /// What whole packets have left of the windows of earlier rounds.
+    left: u64,
+    /// Of that, what this round may use.
+    extra: u64,
 }
 
 /// Whether a window lets a packet through.
@@ -71,7 +81,7 @@ impl Window {
                 0 => Room::Until(self.next_at),
                 _ => Room::Closed,
             },
-            Some(limit) if self.in_flight() + bytes <= limit => Room::Open,
+            Some(limit) if self.in_flight() + bytes <= limit + self.extra => Room::Open,
             Some(_) => Room::Closed,
         }
     }
@@ -90,6 +100,7 @@ impl Window {
     pub fn send(&mut self, bytes: u32, reserved: u32, round_trip: Instant, now: Instant) -> u64 {
         self.release(reserved);
         self.sent += u64::from(bytes);
+        self.packet = self.packet.max(u64::from(bytes));
         self.active_at = now;
         if let Some(limit) = self.limit
             && limit < u64::from(bytes)
@@ -107,7 +118,26 @@ impl Window {
         let sent = sent.min(self.sent);
         let is_new = sent > self.answered;
         self.answered = self.answered.max(sent);
+        if self.answered > self.round_until {
+            self.begin_round();
+        }
         is_new
+    }
+
+    /// What is left of a window that is no whole number of packets is kept for later rounds, until it is a packet: three and a half
+    /// packets are three in one round and four in the next, and not three in all.
+    fn begin_round(&mut self) {
+        self.round_until = self.sent;
+        self.extra = 0;
+        let limit = self.limit.unwrap_or(0);
+        if self.packet == 0 || limit < self.packet {
+            self.left = 0;
+            return;
+        }
+        self.left += limit % self.packet;
+        if let Some(left) = self.left.checked_sub(self.packet) {
+            (self.left, self.extra) = (left, self.packet);
+        }
     }
 
     /// Nothing that is in flight will be answered any more; whether something became free.
@@ -176,6 +206,24 @@ mod tests {
         assert_eq!(window.room(1_500, 4 * ROUND_TRIP), Room::Open);
         window.set(Some(750));
         assert_eq!(window.room(1_500, ROUND_TRIP), Room::Open, "a larger one ends the pause");
+    }
+
+    /// The first of ten rounds has nothing left of others: nine halves are four packets, nine times 0.9 are eight.
+    #[test]
+    fn rounds_share_what_is_no_whole_packet() {
+        for (limit, expected) in [(3_500, 34), (3_000, 30), (3_900, 38)] {
+            let mut window = window(limit);
+            let mut count = 0;
+            for round in 0..10 {
+                while window.room(1_000, round) == Room::Open {
+                    window.send(1_000, 0, ROUND_TRIP, round);
+                    count += 1;
+                    assert!(window.in_flight() <= limit + 1_000);
+                }
+                window.answer(u64::MAX, round);
+            }
+            assert_eq!(count, expected, "{limit} B");
+        }
     }
 
     #[test]

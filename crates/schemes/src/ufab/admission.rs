@@ -75,9 +75,20 @@ fn part(of: u64, part: u64, whole: u64) -> u64 {
     u64::try_from(u128::from(of) * u128::from(part) / u128::from(whole.max(1))).unwrap_or(u64::MAX)
 }
 
+/// What bytes in one time are in another.
+fn scale(bytes: u64, from: Time, to: Time) -> u64 {
+    part(bytes, to.as_nanos(), from.as_nanos())
+}
+
 /// C: what is shared out of a link.
 pub(super) fn capacity(hop: &IntHop, target_percent: u8) -> u64 {
     part(hop.rate.bits_per_second(), u64::from(target_percent), 100)
+}
+
+/// What a link drains of a queue in a base round trip beside C, in bytes: (1 - eta) / eta C T.
+fn headroom(hop: &IntHop, terms: Terms, settings: &Settings) -> u64 {
+    let beside = hop.rate.bits_per_second() - capacity(hop, settings.target_percent);
+    bytes(u128::from(beside), terms.round_trip)
 }
 
 impl View {
@@ -86,7 +97,7 @@ impl View {
         // Where a false positive has left the pair out, it counts itself.
         let all = hop.tokens.max(terms.tokens);
         let share = part(product, terms.tokens, all);
-        let windows = hop.windows.get().max(counted);
+        let windows = scale(hop.windows.get(), settings.summed_over(terms.round_trip), terms.round_trip).max(counted);
         let load = bytes(u128::from(hop.tx.bits_per_second()), terms.round_trip).saturating_add(queue);
         let fair = part(part(windows, terms.tokens, all), product, load).min(product);
         Self { product, share, fair }
@@ -122,8 +133,9 @@ impl Admission {
     }
 
     /// What the links shall count, the first first.
-    pub(super) fn counted(&self) -> Vec<Bytes> {
-        self.links.iter().map(|link| Bytes::new(link.window)).collect()
+    pub(super) fn counted(&self, round_trip: Time, settings: &Settings) -> Vec<Bytes> {
+        let scaled = |window| scale(window, round_trip, settings.summed_over(round_trip));
+        self.links.iter().map(|link| Bytes::new(scaled(link.window))).collect()
     }
 
     /// What was answered decides the windows.
@@ -134,7 +146,10 @@ impl Admission {
         let views: Vec<View> = (self.links.iter_mut().zip(hops))
             .map(|(link, hop)| {
                 let before = std::mem::replace(&mut link.queue, hop.queue.get());
-                let queue = if settings.queue == Queue::Lesser { before.min(link.queue) } else { link.queue };
+                let queue = match settings.queue {
+                    Queue::Standing => before.min(link.queue).saturating_sub(headroom(hop, terms, settings)),
+                    Queue::AsPrinted => link.queue,
+                };
                 View::of(hop, queue, link.window, terms, settings)
             })
             .collect();
@@ -161,7 +176,9 @@ impl Admission {
         let sent = part(usage.bytes, terms.round_trip.as_nanos(), nanos);
         let rests = sent < share && sent.saturating_mul(2) < self.window;
         let wakes = std::mem::replace(&mut self.rests, rests) && !rests;
-        let round_trips = (nanos / terms.round_trip.as_nanos().max(1)).max(1);
+        // A window below L_w is probed once in so many round trips, if it is used.
+        let unprobed = settings.probe_every.get() / self.window.max(1) + 1;
+        let round_trips = (nanos / terms.round_trip.as_nanos().max(1)).clamp(1, unprobed);
         for (link, view) in self.links.iter_mut().zip(views) {
             if rests {
                 link.ramp = None;
@@ -180,8 +197,14 @@ impl Admission {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ufab::Sum;
 
     const T: Time = Time::from_micros(24);
+
+    /// Windows as bytes, as in the text's equation.
+    fn printed() -> Settings {
+        Settings { sum: Sum::AsPrinted, ..Settings::default() }
+    }
 
     fn hop(tokens: u64, windows: u64, tx_mbit: u64, queue: u64) -> IntHop {
         IntHop {
@@ -196,7 +219,7 @@ mod tests {
 
     fn view(hop: &IntHop) -> View {
         let terms = Terms { tokens: 1_000, round_trip: T };
-        View::of(hop, hop.queue.get(), 0, terms, &Settings::default())
+        View::of(hop, hop.queue.get(), 0, terms, &printed())
     }
 
     /// The fixed points of equation 3 at 10 Gbit/s and 24 us: a quarter of the tokens, W of 28,500 B, tx of 9.5 Gbit/s.
@@ -208,10 +231,26 @@ mod tests {
         assert_eq!(view(&hop(1_000, 1_000_000, 0, 0)).fair, 28_500, "never more than the product");
     }
 
+    /// A pair with twice the round trip of another has twice its window, so both have the same rate.
+    #[test]
+    fn rates_and_not_windows_are_shared_by_tokens() {
+        let settings = Settings::default();
+        // Two pairs at 4.75 Gbit/s: 59,375 B in 100 us each.
+        let hop = hop(2_000, 118_750, 9_500, 0);
+        let fair = |micros| {
+            let terms = Terms { tokens: 1_000, round_trip: Time::from_micros(micros) };
+            View::of(&hop, 0, 0, terms, &settings).fair
+        };
+        assert_eq!((fair(24), fair(48)), (14_250, 28_500));
+        let link = Link { window: 14_250, ..Link::default() };
+        let admission = Admission { links: vec![link], ..Admission::default() };
+        assert_eq!(admission.counted(T, &settings), [Bytes::new(59_375)]);
+    }
+
     fn answered(admission: &mut Admission, hop: IntHop, bytes: u64) -> u64 {
         let terms = Terms { tokens: 500, round_trip: T };
         let usage = Usage { bytes, elapsed: T };
-        admission.answered(&[hop], usage, terms, &Settings::default());
+        admission.answered(&[hop], usage, terms, &printed());
         admission.window().get()
     }
 
@@ -219,7 +258,7 @@ mod tests {
     #[test]
     fn a_pair_that_joins_grows_in_steps_of_its_guarantee() {
         let terms = Terms { tokens: 500, round_trip: T };
-        let mut admission = Admission::join(terms, &Settings::default());
+        let mut admission = Admission::join(terms, &printed());
         assert_eq!(admission.window().get(), 1_500);
         assert_eq!(answered(&mut admission, hop(500, 1_500, 500, 0), 1_500), 3_000);
         assert_eq!(answered(&mut admission, hop(500, 3_000, 1_000, 0), 3_000), 4_500);
@@ -240,17 +279,17 @@ mod tests {
         };
         let idle = hop(1_000, 40_000, 1_000, 0);
         assert_eq!(answered(&mut admission, idle, 100), 14_250, "r T");
-        assert_eq!(admission.counted(), [Bytes::new(28_500)], "and links count what equation 3 gives");
+        assert_eq!(admission.counted(T, &printed()), [Bytes::new(28_500)], "and links count what equation 3 gives");
         assert_eq!(answered(&mut admission, idle, 14_250), 14_250 + 1_500);
-        assert_eq!(admission.counted(), [Bytes::new(15_750)]);
-        let without = Settings { latency_bound: false, ..Settings::default() };
+        assert_eq!(admission.counted(T, &printed()), [Bytes::new(15_750)]);
+        let without = Settings { latency_bound: false, ..printed() };
         admission.answered(&[idle], Usage { bytes: 100, elapsed: T }, terms, &without);
         assert_eq!(admission.window().get(), 28_500, "uFAB' gives all at once");
     }
 
     #[test]
     fn a_window_is_never_nothing() {
-        let mut admission = Admission::join(Terms { tokens: 1, round_trip: T }, &Settings::default());
+        let mut admission = Admission::join(Terms { tokens: 1, round_trip: T }, &printed());
         assert_eq!(answered(&mut admission, hop(1 << 40, 1, 10_000, 1 << 40), 0), LEAST);
     }
 }

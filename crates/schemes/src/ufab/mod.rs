@@ -25,7 +25,11 @@
 //! - **Joint starts** (`step`). Windows grow by phi/Phi CT a round trip, but the first of N pairs sees a Phi of its own tokens only, the second one of two: together they
 //!   grow by H_N CT (a harmonic number). Here a window grows by phi B_u T, so all of a qualified path together by CT at most.
 //! - **Queues that only pass** (`queue`). A probe finds packets that are being forwarded at line rate, and equation 3 takes them for
-//!   overload. The lesser of two answers in a row counts, as in HPCC (SIGCOMM 2019).
+//!   overload: 18 pairs of 500 Mbit/s on a line of 10 got 483. The lesser of two answers in a row counts (as in HPCC, SIGCOMM 2019), and of that what the headroom,
+//!   1 - eta of the line, does not drain in a base round trip by itself.
+//! - **Round trips that differ** (`sum`). Windows that are shared by tokens are rates that are shared by tokens and the inverse of the round trip: of two equal pairs, one with
+//!   25 us and one with 33, the second got 2.4 Gbit/s and the first 3.4. Links add up what windows carry in a time that is the same for all, which is
+//!   equation 2 with windows.
 //! - **Sums that follow** (`registers`): see [`crate::ufab_core`].
 //! - **Unused tokens** (`unused`). Algorithm 1's line 7 gives a pair what it sends; its comment and the text give it its fair part all the same.
 //! - **Scenario-2 and work conservation.** A pair that sends less than r may have r T in flight. If links counted that as its window, equation 3 would
@@ -60,7 +64,7 @@ use wayleave_roles::{
 };
 use wayleave_units::{Rate, Time};
 
-pub use settings::{Queue, Settings, Step, Unused};
+pub use settings::{Queue, Settings, Step, Sum, Unused};
 
 use crate::brokers::NoBroker;
 use crate::edges::{HostScheme, HostSetup, NoHost};

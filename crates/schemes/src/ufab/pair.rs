@@ -343,6 +343,7 @@ impl Sending {
     fn take(&mut self, path: PathIndex, from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
         let pair = around.pair;
         self.in_use.push(path);
+        self.path(path);
         self.give(self.given);
         let terms = self.terms(path, around.settings);
         let admission = Admission::join(terms, around.settings);
@@ -379,7 +380,8 @@ impl Sending {
     fn reconcile(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
         let tokens = self.terms(path, around.settings).tokens;
         let now = around.now;
-        let every = around.settings.probe_every.get();
+        let (settings, round_trip) = (around.settings, self.spec.round_trip);
+        let every = settings.probe_every.get();
         let state = self.path(path);
         if state.registration.is_changing() {
             return;
@@ -388,7 +390,7 @@ impl Sending {
         match &state.admission {
             Some(admission) if !is_counted || state.unprobed >= every => {
                 state.unprobed = 0;
-                state.registration.begin(now, ProbeKind::Active, tokens, admission.counted());
+                state.registration.begin(now, ProbeKind::Active, tokens, admission.counted(round_trip, settings));
             }
             None if is_counted => state.registration.begin(now, ProbeKind::Finish, 0, Vec::new()),
             _ => return,

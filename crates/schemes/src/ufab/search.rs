@@ -69,7 +69,8 @@ impl Candidate {
 /// Equation 2, with W/T for the sum of the rates; at least equation 1.
 fn rate(hop: &IntHop, tokens: u64, terms: Terms, settings: &Settings) -> u64 {
     let capacity = capacity(hop, settings.target_percent);
-    let rates = u128::from(hop.windows.get()) * 8_000_000_000 / u128::from(terms.round_trip.as_nanos().max(1));
+    let over = settings.summed_over(terms.round_trip).as_nanos().max(1);
+    let rates = u128::from(hop.windows.get()) * 8_000_000_000 / u128::from(over);
     let used = u128::from(hop.tx.bits_per_second().max(1));
     let all = (rates * u128::from(capacity) / used).max(u128::from(capacity));
     let part = all * u128::from(terms.tokens) / u128::from(tokens.max(1));

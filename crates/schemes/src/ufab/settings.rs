@@ -24,16 +24,32 @@ words! {
 /// Which queue equation 3 sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
-    /// The lesser of this answer and the one before.
-    Lesser,
+    /// What two answers in a row have in common, beyond what the headroom drains in a round trip.
+    Standing,
     /// That of this answer.
     AsPrinted,
 }
 
 words! {
     Queue {
-        Lesser = "lesser", "The lesser of two answers in a row, so that packets which only pass do not count (as HPCC does)";
+        Standing = "standing", "The lesser of two answers in a row, beyond what the headroom of the line drains in a base round trip";
         AsPrinted = "as-printed", "As the probe finds it (3.4, equation 3)";
+    }
+}
+
+/// What links add up of windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sum {
+    /// What they carry in the same time.
+    Rates,
+    /// Their bytes.
+    AsPrinted,
+}
+
+words! {
+    Sum {
+        Rates = "rates", "What windows carry in 100 us, so that rates are shared by tokens whatever their round trips";
+        AsPrinted = "as-printed", "Their bytes (3.4, equation 3), so that a pair with twice the round trip gets half of the rate";
     }
 }
 
@@ -86,7 +102,9 @@ params! {
         /// By how much windows grow in the first stage.
         pub step: Step = Step::Guaranteed, "step", Kind::Word(Step::WORDS), "ours; 3.4 is as-printed";
         /// Which queue equation 3 sees.
-        pub queue: Queue = Queue::Lesser, "queue", Kind::Word(Queue::WORDS), "ours, as HPCC; 3.4 is as-printed";
+        pub queue: Queue = Queue::Standing, "queue", Kind::Word(Queue::WORDS), "ours; 3.4 is as-printed";
+        /// What links add up of the windows of pairs.
+        pub sum: Sum = Sum::Rates, "sum", Kind::Word(Sum::WORDS), "ours; 3.4 is as-printed";
         /// What a pair gets that wants less than its part.
         pub unused: Unused = Unused::Kept, "unused", Kind::Word(Unused::WORDS), "E: the text; line 7 is as-printed";
         /// How the sums of tokens and windows are kept at switches.
@@ -100,7 +118,18 @@ params! {
     }
 }
 
+/// The time for which links add up what windows carry, where they add up rates. It is a unit: any other gives the same.
+const UNIT: Time = Time::from_micros(100);
+
 impl Settings {
+    /// The time to which windows of a base round trip are scaled when links add them up.
+    pub(super) fn summed_over(&self, round_trip: Time) -> Time {
+        match self.sum {
+            Sum::Rates => UNIT,
+            Sum::AsPrinted => round_trip,
+        }
+    }
+
     /// What the switches are told.
     pub(super) fn core(&self) -> crate::ufab_core::Params {
         crate::ufab_core::Params {

@@ -24,4 +24,5 @@ mod scheduling;
 mod services;
 mod shaping;
 mod strict_over_weighted;
+mod ufab;
 mod workloads;

@@ -23,16 +23,16 @@ use crate::truth::networks::Cables;
 const LINE: Rate = Rate::from_gbit(10);
 
 /// Two leaves with hosts, joined by two spines: two paths of two switch ports each between hosts of different leaves.
-struct Diamond {
-    network: Arc<Network>,
+pub(super) struct Diamond {
+    pub(super) network: Arc<Network>,
     /// Of the first leaf.
-    left: Vec<NodeId>,
+    pub(super) left: Vec<NodeId>,
     /// Of the second.
-    right: Vec<NodeId>,
+    pub(super) right: Vec<NodeId>,
     /// From the first leaf to each spine.
-    to_spine: Vec<LinkId>,
+    pub(super) to_spine: Vec<LinkId>,
     /// From the second leaf to its hosts.
-    down: Vec<LinkId>,
+    pub(super) down: Vec<LinkId>,
 }
 
 /// With so many hosts at each leaf; every link has 10 Gbit/s and 1 us.
@@ -41,7 +41,7 @@ fn diamond(hosts: usize) -> Diamond {
 }
 
 /// The same with cables of so many ns.
-fn long_diamond(hosts: usize, propagation: u64) -> Diamond {
+pub(super) fn long_diamond(hosts: usize, propagation: u64) -> Diamond {
     let mut cables = Cables::new();
     let leaves = ["l0", "l1"].map(|name| cables.switch(name));
     let spines = ["s0", "s1"].map(|name| cables.switch(name));
