@@ -8,6 +8,7 @@
 //! | [`Demand`] | what a flow may put on the wire |
 //! | [`TokenBucket`] | the shaper's arithmetic (section 4.2.3), in nanobits |
 //! | [`Mac`] | addresses, also those that VMs have by default |
+//! | [`probe`] | the probes of uFAB and their answers, to the bit |
 //! | [`broker`] | what brokers write to one another: rates of services (Parley, 2014, section 6.2) |
 //!
 //! The data plane's eBPF programs do the same in C; tests of crate `dataplane` hold both against each other, packet by packet.
@@ -21,6 +22,7 @@ mod classifier;
 mod demand;
 mod frame;
 mod mac;
+pub mod probe;
 mod tag;
 
 pub use bucket::TokenBucket;

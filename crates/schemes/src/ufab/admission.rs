@@ -2,6 +2,7 @@
 
 use wayleave_roles::IntHop;
 use wayleave_units::{Bytes, Rate, Time};
+use wayleave_wire::probe::rounded;
 
 use super::settings::{Queue, Settings, Step};
 
@@ -132,10 +133,10 @@ impl Admission {
         Bytes::new(self.window)
     }
 
-    /// What the links shall count, the first first.
+    /// What the links shall count, the first first, as a probe can say it.
     pub(super) fn counted(&self, round_trip: Time, settings: &Settings) -> Vec<Bytes> {
         let scaled = |window| scale(window, round_trip, settings.summed_over(round_trip));
-        self.links.iter().map(|link| Bytes::new(scaled(link.window))).collect()
+        self.links.iter().map(|link| Bytes::new(rounded(scaled(link.window)))).collect()
     }
 
     /// What was answered decides the windows.

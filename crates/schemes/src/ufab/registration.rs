@@ -2,6 +2,7 @@
 
 use wayleave_roles::{HopWindow, IntHop, Probe, ProbeKind};
 use wayleave_units::{Bytes, Time};
+use wayleave_wire::probe::CHANGE_BITS;
 
 /// Of one pair on one path.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +57,7 @@ impl Registration {
 
     /// Another change begins. `windows` is by hop, the last also for those behind it; nothing is counted after a finish.
     pub(super) fn begin(&mut self, now: Time, kind: ProbeKind, tokens: u64, windows: Vec<Bytes>) {
-        self.change = self.change.wrapping_add(1);
+        self.change = (self.change + 1) % (1 << CHANGE_BITS);
         self.under_way = Some(Change { kind, tokens, windows, begun: now, tries: 0 });
     }
 

@@ -133,11 +133,11 @@ pub(super) fn round_trips(of: Time, count: u32) -> Time {
     Time::from_nanos(of.as_nanos().saturating_mul(u64::from(count)))
 }
 
-/// B_u times tokens.
+/// How many tokens a rate is, as far as a probe can say it (16 bits; G).
 pub(super) fn tokens_of(rate: u64, unit: Rate) -> u64 {
     // Half a token more or less is rounded; who has no guarantee has one token, or it would never send.
     let unit = unit.bits_per_second().max(1);
-    (rate.saturating_add(unit / 2) / unit).max(1)
+    (rate.saturating_add(unit / 2) / unit).clamp(1, u64::from(u16::MAX))
 }
 
 #[cfg(test)]
