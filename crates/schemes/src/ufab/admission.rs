@@ -4,7 +4,7 @@ use wayleave_roles::IntHop;
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::probe::rounded;
 
-use super::settings::{Queue, Settings, Step};
+use super::settings::{Queue, Settings, Step, Sum};
 
 /// What a pair is on a path.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ struct View {
     product: u64,
     /// r T (equation 1).
     share: u64,
-    /// w of equation 3.
+    /// w of equation 3; what a link counts may be more than the product, what a pair may have in flight is not.
     fair: u64,
 }
 
@@ -64,6 +64,10 @@ pub(super) struct Admission {
     sends: u64,
 }
 
+/// A pair that another link holds back counts for more than it sends, or those beside it would not get what it leaves; it is a pair of up to this many
+/// times the tokens of those beside it that leaves them all of it.
+const MOST: u64 = 4;
+
 /// No window is smaller, so that a pair can always send something: a frame of 1,500 B in a hundred round trips.
 const LEAST: u64 = 15;
 
@@ -86,6 +90,14 @@ pub(super) fn capacity(hop: &IntHop, target_percent: u8) -> u64 {
     part(hop.rate.bits_per_second(), u64::from(target_percent), 100)
 }
 
+/// How many bandwidth-delay products a link counts for a pair at most.
+fn most(settings: &Settings) -> u64 {
+    match settings.sum {
+        Sum::Rates => MOST,
+        Sum::AsPrinted => 1,
+    }
+}
+
 /// What a link drains of a queue in a base round trip beside C, in bytes: (1 - eta) / eta C T.
 fn headroom(hop: &IntHop, terms: Terms, settings: &Settings) -> u64 {
     let beside = hop.rate.bits_per_second() - capacity(hop, settings.target_percent);
@@ -100,7 +112,7 @@ impl View {
         let share = part(product, terms.tokens, all);
         let windows = scale(hop.windows.get(), settings.summed_over(terms.round_trip), terms.round_trip).max(counted);
         let load = bytes(u128::from(hop.tx.bits_per_second()), terms.round_trip).saturating_add(queue);
-        let fair = part(part(windows, terms.tokens, all), product, load).min(product);
+        let fair = part(part(windows, terms.tokens, all), product, load).min(product.saturating_mul(most(settings)));
         Self { product, share, fair }
     }
 }
@@ -162,7 +174,7 @@ impl Admission {
             link.window = link.ramp.unwrap_or(view.fair).max(LEAST);
             // Its share and no more, so that it can do no harm when it wants more at once.
             let is_held = self.rests && settings.latency_bound;
-            window = window.min(if is_held { link.window.min(view.share) } else { link.window });
+            window = window.min(if is_held { link.window.min(view.share) } else { link.window.min(view.product) });
         }
         self.window = window.max(LEAST);
     }
@@ -198,7 +210,6 @@ impl Admission {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ufab::Sum;
 
     const T: Time = Time::from_micros(24);
 

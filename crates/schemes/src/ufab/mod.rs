@@ -30,6 +30,9 @@
 //! - **Round trips that differ** (`sum`). Windows that are shared by tokens are rates that are shared by tokens and the inverse of the round trip: of two equal pairs, one with
 //!   25 us and one with 33, the second got 2.4 Gbit/s and the first 3.4. Links add up what windows carry in a time that is the same for all, which is
 //!   equation 2 with windows.
+//! - **The cap of equation 3** (`sum`). It cuts what a link counts for a pair at the bandwidth-delay product as well, also of a pair that sends less because of another link; where that
+//!   pair has 2.3 times the tokens of the other one, the other got 5.5 of the 7.0 Gbit/s that were left. What a link counts is cut at four times that here, what is in flight
+//!   as printed.
 //! - **Sums that follow** (`registers`): see [`crate::ufab_core`].
 //! - **Unused tokens** (`unused`). Algorithm 1's line 7 gives a pair what it sends; its comment and the text give it its fair part all the same.
 //! - **Scenario-2 and work conservation.** A pair that sends less than r may have r T in flight. If links counted that as its window, equation 3 would

@@ -105,6 +105,9 @@ fn sharing_result(network: &Network, outcome: &Outcome, sharing: &SharingOutcome
         messages: sharing.messages.sent,
         messages_lost: sharing.messages.lost,
         message_bytes: sharing.messages.bytes.get(),
+        probes: sharing.probes.sent,
+        probes_lost: sharing.probes.lost,
+        probe_bytes: sharing.probes.bytes.get(),
     }
 }
 

@@ -65,6 +65,15 @@ pub struct SharingResult {
     pub messages_lost: u64,
     /// On the wire of their first link.
     pub message_bytes: u64,
+    /// Probes that hosts sent.
+    #[serde(default)]
+    pub probes: u64,
+    /// Of these, lost in the network, or their answers.
+    #[serde(default)]
+    pub probes_lost: u64,
+    /// On the wire of their first link.
+    #[serde(default)]
+    pub probe_bytes: u64,
 }
 
 /// What a service got.

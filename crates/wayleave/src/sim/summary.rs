@@ -153,6 +153,10 @@ fn write_sharing(out: &mut impl Write, layout: Layout, run: &RunResult, sharing:
         "messages of machines and brokers: {messages} packets, {}, {lost} lost",
         text::size(sharing.message_bytes)
     )?;
+    if sharing.probes > 0 {
+        let (probes, lost) = (text::count(sharing.probes), text::count(sharing.probes_lost));
+        writeln!(out, "probes: {probes} packets, {}, {lost} lost", text::size(sharing.probe_bytes))?;
+    }
     Ok(())
 }
 
