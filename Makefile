@@ -12,6 +12,8 @@ CHURNS ?= 10000
 # Transfers and losses in `make transport-long`.
 TRANSFERS ?= 100000
 LOSSES ?= 20000
+# Random networks in `make ufab-long`; about 100 ms each.
+UFAB ?= 1000
 # Where `make ns3` keeps its Python, and the Python that makes it.
 NS3 ?= target/ns3
 PYTHON ?= python3
@@ -39,7 +41,7 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long churn-long transport-long ns3 break-ledger break-server quiet-lab \
+.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long ns3 break-ledger break-server quiet-lab \
 	try-topologies bpf toolchain components tools
 
 help: ## list these targets
@@ -112,6 +114,10 @@ churn-long: toolchain ## 10,000 random histories with rerouting: nobody is on a 
 transport-long: toolchain ## 100,000 transfers with double and triple losses, and windows over 20,000 losses (TRANSFERS, LOSSES)
 	$(call say,$(TRANSFERS) transfers$(comma) $(LOSSES) losses)
 	@WAYLEAVE_TRANSFERS=$(TRANSFERS) WAYLEAVE_LOSSES=$(LOSSES) $(CARGO) test --locked --release --package wayleave-sim --lib transport:: -- --nocapture
+
+ufab-long: toolchain ## uFAB on a thousand random networks: max-min shares and bounded queues (UFAB)
+	$(call say,$(UFAB) random networks)
+	@WAYLEAVE_UFAB=$(UFAB) $(CARGO) test --locked --release --package wayleave-sim --test sim truth::ufab -- --nocapture
 
 ns3: build $(NS3)/ready ## the same dumbbells in ns-3 and here, as a table (a wheel of 100 MB; minutes; CASES)
 	$(call say,wayleave sim and ns-3 side by side)

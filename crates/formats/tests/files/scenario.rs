@@ -365,6 +365,7 @@ fn the_documented_examples_are_scenarios() {
         "scenario-deadlines",
         "scenario-requests",
         "scenario-vms",
+        "scenario-ufab",
     ] {
         assert!(!example(&format!("docs/examples/{name}.yaml")).runs.is_empty(), "{name}");
     }

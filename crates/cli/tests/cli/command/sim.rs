@@ -399,6 +399,16 @@ fn the_documentation_shows_what_is_printed() {
 }
 
 #[test]
+fn a_run_says_what_tenants_missed_and_how_many_probes_there_were() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/scenario-ufab.yaml");
+    let shown = wayleave(&format!("sim {example} --out {}", folder("sim-ufab").display())).ends_with(0).stdout;
+    assert!(shown.contains("missed sending") && shown.contains("\nprobes: "), "{shown}");
+    let run = wayleave(&format!("sim {example} -o json --out {}", folder("sim-ufab-json").display())).ends_with(0);
+    let sharing = &run.json()["runs"][0]["sharing"];
+    assert!(sharing["probes"].as_u64() > Some(1_000) && sharing["messages"].as_u64() == Some(0), "{sharing}");
+}
+
+#[test]
 fn a_run_says_what_services_got() {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/scenario-sharing.yaml");
     let shown = wayleave(&format!("sim {example} --out {}", folder("sim-sharing").display())).ends_with(0).stdout;

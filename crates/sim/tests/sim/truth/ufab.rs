@@ -362,12 +362,13 @@ fn shares_are_the_weighted_max_min_allocation() {
         scenario.traffic = ends.iter().enumerate().map(pair).collect();
         scenario.warmup = Time::from_millis(10);
         let shares = shares(&run(&scenario, seed), 20.0);
-        // Probes take a fiftieth of what is shared: 111 B for 4,000.
-        let expected = max_min(&crossings, 3, 9.5 * 4_000.0 / 4_111.0);
+        // Probes take a fiftieth of what is shared: 107 B for three frames, which are the first 4 kB.
+        let expected = max_min(&crossings, 3, 9.5 * 4_614.0 / 4_721.0);
         for (share, expected) in shares.iter().zip(&expected) {
             worst = worst.max((share / expected - 1.0).abs());
             assert!(
-                (share / expected - 1.0).abs() < 0.05,
+                // A few per cent of what others have is more of what they leave.
+                (share / expected - 1.0).abs() < 0.05 || (share - expected).abs() < 0.015 * 9.5,
                 "seed {seed}: {shares:.3?}, max-min {expected:.3?}, {crossings:?}"
             );
         }
