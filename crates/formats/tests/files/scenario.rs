@@ -352,6 +352,19 @@ fn a_path_finds_names_with_dots_and_adds_keys_that_are_not_there() {
 }
 
 #[test]
+fn a_queue_cannot_mark_beside_what_ufab_needs_of_it() {
+    let spec = "  topology: star:hosts=2
+  duration: 1ms
+  switches: { ecn: 80kB }
+  sharing: { scheme: ufab, machine: { services: [{ name: a, match: { protocol: tcp, destinationPort: 1 } }] } }
+  traffic: []";
+    let errors = read(spec).unwrap_err().to_string();
+    assert!(errors.contains("cannot mark beside ufab") && errors.contains("leave the marks out"), "{errors}");
+    let without = read(&spec.replace("  switches: { ecn: 80kB }\n", ""));
+    assert!(!without.is_err_and(|errors| errors.to_string().contains("mark")));
+}
+
+#[test]
 fn the_documented_examples_are_scenarios() {
     for name in [
         "scenario-incast",

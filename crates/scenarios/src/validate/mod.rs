@@ -52,6 +52,7 @@ impl Scenario {
         self.check_times()?;
         self.check_routing()?;
         ports::check(&self.switches, NodeKind::Switch, &self.network)
+            .and_then(|()| ports::check_core(&self.switches, self.sharing.as_ref()))
             .map_err(|error| ScenarioError::Port { of: NodeKind::Switch, error })?;
         ports::check(&self.hosts, NodeKind::Host, &self.network)
             .map_err(|error| ScenarioError::Port { of: NodeKind::Host, error })?;

@@ -4,7 +4,7 @@ use wayleave_topology::{Network, NodeKind};
 use wayleave_units::Bytes;
 
 use super::PortError;
-use crate::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn};
+use crate::{Buffering, Discipline, Ecn, EdgeScheme, PortBehaviour, PortEcn, Sharing};
 
 /// Checks the ports of switches or hosts.
 pub(super) fn check(ports: &PortBehaviour, of: NodeKind, network: &Network) -> Result<(), PortError> {
@@ -31,6 +31,25 @@ pub(super) fn check(ports: &PortBehaviour, of: NodeKind, network: &Network) -> R
             queues.iter().try_for_each(|ecn| check_ecn(ecn.as_ref()))
         }
     }
+}
+
+/// A queue has one role: it marks, or it keeps what a scheme of hosts needs of switches.
+pub(super) fn check_core(switches: &PortBehaviour, sharing: Option<&Sharing>) -> Result<(), PortError> {
+    let with_core = |scheme: &&EdgeScheme| scheme.core().is_some();
+    let Some(scheme) = sharing.and_then(|sharing| sharing.schemes().find(with_core)) else { return Ok(()) };
+    let core = scheme.core();
+    let is_other = |ecn: &Ecn| core.as_ref().is_none_or(|core| core.descriptor().name != ecn.descriptor().name);
+    let marks = match &switches.ecn {
+        PortEcn::Same(ecn) => ecn.as_ref().is_some_and(is_other),
+        PortEcn::PerQueue(queues) => queues.iter().flatten().any(is_other),
+    };
+    if marks {
+        let name = scheme.name();
+        return Err(PortError::EcnConflict(format!(
+            "queues of switches cannot mark beside {name}, for which they keep sums: leave the marks out"
+        )));
+    }
+    Ok(())
 }
 
 fn check_ecn(ecn: Option<&Ecn>) -> Result<(), PortError> {
