@@ -60,7 +60,7 @@ enum Job {
 /// The systems of the paper's table that are measured, and Wayleave as it is today.
 const JOBS: [Job; 5] = [
     Job::Admission("Chameleon", System::Chameleon),
-    Job::Admission("Silo", System::Silo(Silo::SHAPED)),
+    Job::Admission("Silo", System::Silo(Silo::TEXT)),
     Job::Admission("QJump", System::Qjump(Qjump { fast: Fast::Refused, ..Qjump::FLAT })),
     Job::Transport("DCTCP", Congestion::dctcp),
     Job::Admission(WAYLEAVE, System::Wayleave),
