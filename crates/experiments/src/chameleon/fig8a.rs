@@ -54,7 +54,8 @@ struct Admitted {
 impl Admitted {
     fn measure(run: &Run, system: System, seeds: &[u64]) -> Result<Self, Failed> {
         let fillings = run.fillings(&small_cases(system, seeds))?;
-        let hopeless = mean(&fillings.iter().map(|filling| f64::from(u8::from(filling.is_hopeless))).collect::<Vec<_>>());
+        let hopeless =
+            mean(&fillings.iter().map(|filling| f64::from(u8::from(filling.is_hopeless))).collect::<Vec<_>>());
         let by_scenario = accepted(&fillings).chunks(seeds.len()).map(<[f64]>::to_vec).collect();
         Ok(Self { system, by_scenario, hopeless })
     }
@@ -107,7 +108,8 @@ impl Data {
         let cases: Vec<_> = systems.iter().flat_map(|&system| small_cases(system, seeds)).collect();
         run.fillings(&cases)?;
         systems.dedup();
-        let admitted = systems.into_iter().map(|system| Admitted::measure(run, system, seeds)).collect::<Result<_, _>>()?;
+        let admitted =
+            systems.into_iter().map(|system| Admitted::measure(run, system, seeds)).collect::<Result<_, _>>()?;
         Ok(Self { admitted })
     }
 
@@ -127,8 +129,13 @@ impl Data {
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = small_seeds(run);
     let data = Data::measure(run, &seeds)?;
-    let figure =
-        Figure { statements: statements(&data), panels: panels(&data), seeds, notes: notes(&data), ..Figure::default() };
+    let figure = Figure {
+        statements: statements(&data),
+        panels: panels(&data),
+        seeds,
+        notes: notes(&data),
+        ..Figure::default()
+    };
     Ok(small_settings(figure))
 }
 
@@ -212,9 +219,11 @@ fn statements(data: &Data) -> Vec<Statement> {
                 spread(&refused.by_scenario.concat())
             ))
             .tested(format!(
-                "scenario 8 alone lies outside, and so it does for the published controller: its {} to {} flows over 32 are {low:.0}x to {high:.0}x. \
-                 The text's range leaves this scenario out.",
-                PUBLISHED[0], PUBLISHED[2]
+                "the published controller's own {} to {} flows in scenario 8 over 32 are {low:.0}x to {high:.0}x as well: the text's range leaves that scenario out. Here \
+                 the first seven scenarios have {}.",
+                PUBLISHED[0],
+                PUBLISHED[2],
+                factors(&plain.ratios(flat)[..7])
             )),
         Statement::claim(
             "5.1.3",
@@ -260,7 +269,8 @@ fn published_level(what: &str, published: [f64; 3], admitted: &Admitted) -> Stat
     let [low, high] = Summary::of_runs(&published).ci95.unwrap_or([f64::NAN; 2]);
     let [one, two, three] = published;
     let says = format!("the published controller in scenario 8, run by us {what}: {one}, {two} and {three} flows");
-    let measured = format!("{}; the interval of the published runs' mean is {low:.0} to {high:.0}", spread(admitted.last()));
+    let measured =
+        format!("{}; the interval of the published runs' mean is {low:.0} to {high:.0}", spread(admitted.last()));
     Statement::mean_within("5.1", says, low..=high, admitted.last(), measured)
 }
 
@@ -294,7 +304,12 @@ fn best_delay(data: &Data) -> Statement {
     let sweeps = silo_series(data);
     let text = |series: &Series| {
         let best = best(series);
-        format!("{}: {} ms with {:.0} flows", series.name, DELAYS_US[best] as f64 / 1e3, series.points[best].summary.mean)
+        format!(
+            "{}: {} ms with {:.0} flows",
+            series.name,
+            DELAYS_US[best] as f64 / 1e3,
+            series.points[best].summary.mean
+        )
     };
     let measured = sweeps.iter().map(text).collect::<Vec<_>>().join("; ");
     let is_so = DELAYS_US[best(&sweeps[0])] == Silo::TEXT.budget_us;
@@ -306,7 +321,10 @@ fn best_applications(data: &Data) -> Statement {
     let text = |series: &Series| {
         let best = best(series);
         let of_32 = series.points[4].summary.mean;
-        format!("{}: n = {} with {:.0} flows, n = 32 with {of_32:.0}", series.name, APPLICATIONS[best], series.points[best].summary.mean)
+        format!(
+            "{}: n = {} with {:.0} flows, n = 32 with {of_32:.0}",
+            series.name, APPLICATIONS[best], series.points[best].summary.mean
+        )
     };
     let [measured, refused, charged, hosts] = [0, 1, 2, 3].map(|at| text(&sweeps[at]));
     let is_so = APPLICATIONS[best(&sweeps[0])] == Qjump::FLAT.applications;
@@ -330,7 +348,8 @@ mod tests {
     }
 
     fn data() -> Data {
-        let mut all = vec![admitted(PLAIN, 240.0, 720.0), admitted(REROUTING, 255.0, 1_600.0), admitted(NEWEST, 255.0, 1_500.0)];
+        let mut all =
+            vec![admitted(PLAIN, 240.0, 720.0), admitted(REROUTING, 255.0, 1_600.0), admitted(NEWEST, 255.0, 1_500.0)];
         let flows = |system: System| match system {
             System::Silo(Silo { budget_us, .. }) => 8_000.0 / budget_us as f64,
             // Up to 83 all deadlines are met.
@@ -338,10 +357,10 @@ mod tests {
             _ => 400.0,
         };
         let others = silo_sweeps().into_iter().flatten().chain(qjump_sweeps().into_iter().flatten()).chain(BASELINES);
-        all.extend(others.map(|system| Admitted {
-            by_scenario: vec![vec![flows(system); 3]; 8],
-            ..admitted(system, 0.0, 0.0)
-        }));
+        all.extend(
+            others
+                .map(|system| Admitted { by_scenario: vec![vec![flows(system); 3]; 8], ..admitted(system, 0.0, 0.0) }),
+        );
         Data { admitted: all }
     }
 

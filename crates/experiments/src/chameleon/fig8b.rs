@@ -135,11 +135,13 @@ const DEADLINES: Bins = Bins {
 
 fn panels(data: &Data) -> Vec<Panel> {
     let by_category = |of: &dyn Fn(Share) -> Option<f64>| {
-        let point = |(at, category): (usize, Category)| Point::of(category.short(), data.each(|run| of(run.categories[at])));
+        let point =
+            |(at, category): (usize, Category)| Point::of(category.short(), data.each(|run| of(run.categories[at])));
         Series { name: "all scenarios".to_owned(), points: Category::ALL.into_iter().enumerate().map(point).collect() }
     };
     let by = |bins: &Bins, of: &dyn Fn(&Counted) -> &Vec<Share>| {
-        let point = |(at, (_, text)): (usize, &(u64, &'static str))| Point::of(*text, data.each(|run| of(run)[at].percent()));
+        let point =
+            |(at, (_, text)): (usize, &(u64, &'static str))| Point::of(*text, data.each(|run| of(run)[at].percent()));
         Series { name: "all scenarios".to_owned(), points: bins.up_to.iter().enumerate().map(point).collect() }
     };
     let panel = |name: &str, title: &str, x: &str, y: Axis, series| Panel {
@@ -157,7 +159,13 @@ fn panels(data: &Data) -> Vec<Panel> {
     let counts = by_category(&|share| Some(f64::from(share.moved)));
     vec![
         panel("count", "Reconfigured flows", "category", Axis::linear("flows in a run", "flows"), counts),
-        panel("share", "Reconfigured share of each category", "category", of_flows(), by_category(&|share| share.percent())),
+        panel(
+            "share",
+            "Reconfigured share of each category",
+            "category",
+            of_flows(),
+            by_category(&|share| share.percent()),
+        ),
         panel("by-rate", "By rate", "rate, up to", of_flows(), by(&RATES, &|run| &run.rates)),
         panel("by-burst", "By burst", "burst, up to", of_flows(), by(&BURSTS, &|run| &run.bursts)),
         panel("by-deadline", "By deadline", "deadline, up to", of_flows(), by(&DEADLINES, &|run| &run.deadlines)),
@@ -305,7 +313,6 @@ mod tests {
                     each(data, |run| run.categories[1] = Share { moved: 3, all: 10 });
                 }),
                 ("more than 100", &|data| each(data, |run| run.total = Share { moved: 110, all: 5_500 })),
-
                 ("a tenth of a per cent", &|data| each(data, |run| run.total.all = 20_000)),
                 ("a fifth of all flows", &|data| each(data, |run| run.total = Share { moved: 90, all: 400 })),
                 ("the last of the candidates", &|data| each(data, |run| run.rerouted.moved = 2)),

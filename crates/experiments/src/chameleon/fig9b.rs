@@ -102,9 +102,9 @@ fn statements(data: &Data) -> Vec<Statement> {
         Statement::within("5.1.5", says, 1.0..=f64::INFINITY, &ratios, measured)
     };
     let tail = format!(
-        "what 99 % of the decisions take is no matter of refusals for Chameleon, which are {:.2} % of its decisions ({:.2} % with rerouting, and {:.2} % more move \
-         flows), while {:.2} % of Silo's decisions are refusals. So the paper's order at the tail is that of two searches that succeed.",
-        plain.refused, rerouting.refused, rerouting.moving, silo.refused
+        "it is not that of refusals, as one might think: those are {:.2} % of Chameleon's decisions, and {:.2} % with rerouting. Another {:.2} % move flows. \
+         Of Silo's decisions {:.2} % are refusals, and its search looks at no load; where it searches around full links, as LARAC with the check of every queue, 99 % take {:.1} us.",
+        plain.refused, rerouting.refused, rerouting.moving, silo.refused, around.summary.p99
     );
     vec![
         faster("Chameleon is faster than Silo at the median: least delay against constrained least cost", |of| of.median)

@@ -108,7 +108,14 @@ fn fill(case: &Case) -> Result<Filling, Failed> {
     let network = Arc::new(network(case)?);
     let mut scheme = case.system.scheme(&network)?;
     let model = case.system.model();
-    let mut filling = Filling { accepted: 0, fates: Vec::new(), utilisation: Vec::new(), times_ns: Vec::new(), moved: Vec::new(), is_hopeless: false };
+    let mut filling = Filling {
+        accepted: 0,
+        fates: Vec::new(),
+        utilisation: Vec::new(),
+        times_ns: Vec::new(),
+        moved: Vec::new(),
+        is_hopeless: false,
+    };
     let mut moves: HashMap<FlowId, u32> = HashMap::new();
     let mut flows = Vec::new();
     for contract in Mix::new(&network, case.scenario, case.seed).take(MOST_REQUESTS) {

@@ -6,8 +6,8 @@
 //! | Fig. 8a, footnotes 2 and 3 | `fig8a.rs` |
 //! | Fig. 8b | `fig8b.rs` |
 //! | Fig. 9a, 9b | `fig9a.rs`, `fig9b.rs` |
-//! | Table 5 | `table5.rs`, `table5_rows.rs` |
-//! | Fig. 10a, 10b, 11a, 11b | `scaling.rs` |
+//! | Table 5 | `table5/` |
+//! | Fig. 10a, 10b, 11a, 11b | `scaling/` |
 //! | Fig. 12a, 12b, section 5.3.3 | `fig12.rs` |
 //! | Fig. 14, 15 | `fig14.rs`, `fig15.rs`, in the networks of `testbed.rs` |
 //!
@@ -35,17 +35,16 @@ pub(crate) mod scaling;
 pub(crate) mod sec2;
 mod system;
 pub(crate) mod table5;
-mod table5_rows;
 mod testbed;
 
 pub(crate) use filling::Fillings;
 
 use crate::data::Figure;
 use crate::run::Run;
+use crate::statement::{Statement, Verdict};
 use crate::stats::mean;
 use filling::{Case, Filling, Size};
 use system::{Fast, Moving, Qjump, Silo, System};
-use crate::statement::{Statement, Verdict};
 
 /// The scenarios of Table 2.
 const SCENARIOS: std::ops::RangeInclusive<usize> = 1..=8;

@@ -276,7 +276,11 @@ fn silo_refuses_red() -> Result<Statement, Failed> {
     };
     // Even searching around full links it finds none.
     let is_refused = refuses(Silo::TEXT)? && refuses(Silo::AROUND)?;
-    let measured = if is_refused { "refused, with all links of the three filled, on its path and on every other" } else { "admitted" };
+    let measured = if is_refused {
+        "refused, with all links of the three filled, on its path and on every other"
+    } else {
+        "admitted"
+    };
     let says = "with blue (1 to 10), purple (7 to 13) and green (11 to 15) embedded, Silo cannot embed red (5 to 9)";
     Ok(Statement::claim("2.1.2, Fig. 1", says, is_refused, measured).remark(
         "Green goes from 15 to 11 here: only that way does it stand in red's, since links have two directions.",

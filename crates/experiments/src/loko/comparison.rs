@@ -105,7 +105,11 @@ mod tests {
     use crate::statement::{Verdict, assert_each_can_change};
 
     fn runs(packets: u64) -> Vec<Vec<Fared>> {
-        let of = |scheme, late, lost| Fared { scheme, admitted: 10, counted: Counted { ok: packets, late, lost, ..Counted::default() } };
+        let of = |scheme, late, lost| Fared {
+            scheme,
+            admitted: 10,
+            counted: Counted { ok: packets, late, lost, ..Counted::default() },
+        };
         vec![vec![of("silo", 5, 5), of("qjump", 5, 5), of("loko", 0, 0)]; 2]
     }
 

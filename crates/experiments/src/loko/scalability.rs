@@ -90,16 +90,25 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
             let all = scalability(&SIZES, PATIENT, Counting::Published, seed, part.buffer).map_err(Failed::broken)?;
             Ok(all.into_iter().map(|filled| (filled.rate, filled.burst, filled.admitted)).collect())
         })?;
-        let by_burst = run.map(&seeds, |&seed| bursts.iter().map(|&burst| of_burst(burst, seed, part.buffer)).collect())?;
+        let by_burst =
+            run.map(&seeds, |&seed| bursts.iter().map(|&burst| of_burst(burst, seed, part.buffer)).collect())?;
         Ok(Measured { by_length: columns(&by_length), by_burst: columns(&by_burst) })
     };
     let allocated = (allocation.rate.bits_per_second() as f64 / 1e6, allocation.burst.get() as f64);
     let data = Data { parts: [part(&PARTS[0])?, part(&PARTS[1])?], allocated };
-    let figure =
-        Figure { statements: statements(&data), panels: panels(&data, &bursts), seeds, notes: vec![READING.to_owned()], ..Figure::default() };
+    let figure = Figure {
+        statements: statements(&data),
+        panels: panels(&data, &bursts),
+        seeds,
+        notes: vec![READING.to_owned()],
+        ..Figure::default()
+    };
     Ok(settings(figure)
         .with("deadline", "100 s instead of 40 ms: the increased buffer alone promises about 165 ms a switch")
-        .with("lines", format!("2 to 14 switches; for the reading by bursts {SWITCHES}; 2,000 requests, each taken if it fits"))
+        .with(
+            "lines",
+            format!("2 to 14 switches; for the reading by bursts {SWITCHES}; 2,000 requests, each taken if it fits"),
+        )
         .with("bursts", "added up as they were asked for, as the slides do")
         .with("buffer", "as measured; a hundred times that"))
 }
@@ -114,7 +123,8 @@ fn bursts(most: Bytes) -> [Bytes; 7] {
 fn of_burst(burst: Bytes, seed: u64, buffer: u64) -> Result<(u64, u64, usize), Failed> {
     let network = line(SWITCHES).map_err(Failed::broken)?;
     let mut loko = loko(&network, Share::FullRate, Counting::Published, buffer).map_err(Failed::broken)?;
-    let list = requests(&network, PATIENT, seed, 2_000).into_iter().map(|request| Request { rate: FLOW, burst, ..request });
+    let list =
+        requests(&network, PATIENT, seed, 2_000).into_iter().map(|request| Request { rate: FLOW, burst, ..request });
     let admitted = list.filter(|request| loko.admit(request).is_ok()).count();
     let (rate, burst) = loko.fullest();
     Ok((rate, burst, admitted))
@@ -155,8 +165,15 @@ fn panels(data: &Data, bursts: &[Bytes; 7]) -> Vec<Panel> {
         let burst = Axis::linear("burst of every flow", "B");
         panels.push(used(format!("{}-by-burst", part.name), title, burst, &bytes, &measured.by_burst));
     }
-    let flows = PARTS.iter().zip(&data.parts).map(|(part, measured)| series(part.title, &lengths, &measured.by_length.flows));
-    panels.push(panel("flows", "Flows admitted of 2,000", (length(), Axis::linear("flows", "flows")), Form::Joined, flows.collect()));
+    let flows =
+        PARTS.iter().zip(&data.parts).map(|(part, measured)| series(part.title, &lengths, &measured.by_length.flows));
+    panels.push(panel(
+        "flows",
+        "Flows admitted of 2,000",
+        (length(), Axis::linear("flows", "flows")),
+        Form::Joined,
+        flows.collect(),
+    ));
     panels
 }
 
@@ -196,7 +213,8 @@ fn judge(part: &Part, measured: &Measured, (rate, burst): (f64, f64)) -> [Statem
     // What the printed columns are in whole flows of 1 Mbit/s, and how large the bursts of those would be.
     let flows: Vec<f64> = part.rate.iter().map(|percent| (percent / 100.0 * rate).round().max(1.0)).collect();
     let of_part = burst * part.buffer as f64;
-    let bytes: Vec<f64> = part.burst.iter().zip(&flows).map(|(percent, flows)| percent / 100.0 * of_part / flows).collect();
+    let bytes: Vec<f64> =
+        part.burst.iter().zip(&flows).map(|(percent, flows)| percent / 100.0 * of_part / flows).collect();
     let derived = format!(
         "Printed rates are about those of {} flows of 1 Mbit/s; the printed bursts would then be {} B a flow.",
         row(&flows),
@@ -243,7 +261,8 @@ mod tests {
 
     #[test]
     fn every_verdict_can_change() {
-        let parts = [(20.0, 99.0), (99.0, 20.0)].map(|(rate, burst)| Measured { by_length: columns(rate, burst), by_burst: columns(rate, burst) });
+        let parts = [(20.0, 99.0), (99.0, 20.0)]
+            .map(|(rate, burst)| Measured { by_length: columns(rate, burst), by_burst: columns(rate, burst) });
         let data = Data { parts, allocated: (11.83, 2_068.0) };
         assert_each_can_change(
             &data,

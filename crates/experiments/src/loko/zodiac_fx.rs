@@ -1,7 +1,9 @@
 //! Steps 1 and 2 on a simulated Zodiac FX: what a benchmark measures, and the two allocations that follow.
 
 use wayleave_schemes::loko::{Allocation, Model, Share};
-use wayleave_topology::devices::{Action, Case, ENTRIES, MatchType, PACKETS, Priorities, Scenario, SoftwareSwitch, UsedEntry};
+use wayleave_topology::devices::{
+    Action, Case, ENTRIES, MatchType, PACKETS, Priorities, Scenario, SoftwareSwitch, UsedEntry,
+};
 
 use super::panel;
 use crate::data::{Axis, Figure, Form, Point, Series, Table};
@@ -88,7 +90,8 @@ impl Dimension {
 /// Every value of each dimension, one dimension at a time.
 fn dimensions(run: &Run, case: Case) -> Result<Vec<Dimension>, Failed> {
     let measured = |name, cases: Vec<(String, Case)>| -> Result<Dimension, Failed> {
-        let all = run.map(&cases, |(_, case)| measure_case(&SoftwareSwitch::ZODIAC_FX, *case).map_err(Failed::broken))?;
+        let all =
+            run.map(&cases, |(_, case)| measure_case(&SoftwareSwitch::ZODIAC_FX, *case).map_err(Failed::broken))?;
         let value = |((name, _), measured): ((String, Case), wayleave_topology::devices::Measurement)| Value {
             name,
             delay_us: measured.delay.as_nanos() as f64 / 1e3,
@@ -100,15 +103,24 @@ fn dimensions(run: &Run, case: Case) -> Result<Vec<Dimension>, Failed> {
     let named = |name: &dyn std::fmt::Display, case| (name.to_string(), case);
     Ok(vec![
         measured("entries", ENTRIES.iter().map(|&entries| named(&entries, Case { entries, ..case })).collect())?,
-        measured("match type", MatchType::ALL.iter().map(|&match_type| named(&match_type, Case { match_type, ..case })).collect())?,
+        measured(
+            "match type",
+            MatchType::ALL.iter().map(|&match_type| named(&match_type, Case { match_type, ..case })).collect(),
+        )?,
         measured("action", Action::ALL.iter().map(|&action| named(&action, Case { action, ..case })).collect())?,
         measured("used entry", UsedEntry::ALL.iter().map(|&used| named(&used, Case { used, ..case })).collect())?,
         measured(
             "priorities",
             // Which way they go matters only where entries come after the one that matches.
-            Priorities::ALL.iter().map(|&priorities| named(&priorities, Case { priorities, used: UsedEntry::First, ..case })).collect(),
+            Priorities::ALL
+                .iter()
+                .map(|&priorities| named(&priorities, Case { priorities, used: UsedEntry::First, ..case }))
+                .collect(),
         )?,
-        measured("packet size", PACKETS.iter().map(|&packet| (format!("{} B", packet.get()), Case { packet, ..case })).collect())?,
+        measured(
+            "packet size",
+            PACKETS.iter().map(|&packet| (format!("{} B", packet.get()), Case { packet, ..case })).collect(),
+        )?,
     ])
 }
 
@@ -150,12 +162,18 @@ fn statements(Data { model, full, fifth, dimensions }: &Data) -> Vec<Statement> 
 fn buffers(dimensions: &[Dimension]) -> Statement {
     const SLIDE: &str = "slide \"Buffer capacity\"";
     let says = "the buffer depends only on the packet size: from 3 packets of 1516 B to 25 of 64 B";
-    let sizes: Vec<u32> = dimensions.iter().filter(|one| one.name == "packet size").flat_map(Dimension::packets).collect();
-    let is_same = |one: &Dimension| one.name == "packet size" || one.packets().windows(2).all(|pair| pair[0] == pair[1]);
+    let sizes: Vec<u32> =
+        dimensions.iter().filter(|one| one.name == "packet size").flat_map(Dimension::packets).collect();
+    let is_same =
+        |one: &Dimension| one.name == "packet size" || one.packets().windows(2).all(|pair| pair[0] == pair[1]);
     let is_so = (sizes.first(), sizes.last()) == (Some(&25), Some(&3)) && dimensions.iter().all(is_same);
-    let measured = format!("{sizes:?} packets of 64 B to 1516 B; the same in every other dimension: {}", dimensions.iter().all(is_same));
+    let measured = format!(
+        "{sizes:?} packets of 64 B to 1516 B; the same in every other dimension: {}",
+        dimensions.iter().all(is_same)
+    );
     match is_so {
-        true => Statement::not_compared(SLIDE, says, measured).remark("Built into the modelled device, so that it comes out is no result."),
+        true => Statement::not_compared(SLIDE, says, measured)
+            .remark("Built into the modelled device, so that it comes out is no result."),
         false => Statement::claim(SLIDE, says, false, measured),
     }
 }
@@ -163,7 +181,8 @@ fn buffers(dimensions: &[Dimension]) -> Statement {
 /// How throughput and delay go with each dimension.
 fn trends(dimensions: &[Dimension]) -> Statement {
     const SLIDE: &str = "slide \"Step 1: Benchmarking\"";
-    let says = "six dimensions influence the processing: entries, match type, action, used entry, priorities, packet size";
+    let says =
+        "six dimensions influence the processing: entries, match type, action, used entry, priorities, packet size";
     let trend = |one: &Dimension| {
         let delays = || one.values.iter().map(|value| value.delay_us);
         let (low, high) = (delays().fold(f64::INFINITY, f64::min), delays().fold(0.0, f64::max));
@@ -181,13 +200,21 @@ fn trends(dimensions: &[Dimension]) -> Statement {
 
 fn table_of_dimensions(data: &Data) -> Table {
     let row = |name: &str, value: &Value| {
-        vec![name.to_owned(), value.name.clone(), format!("{:.1}", value.delay_us), format!("{:.2}", value.mbit), value.packets.to_string()]
+        vec![
+            name.to_owned(),
+            value.name.clone(),
+            format!("{:.1}", value.delay_us),
+            format!("{:.2}", value.mbit),
+            value.packets.to_string(),
+        ]
     };
     let rows = data.dimensions.iter().flat_map(|one| one.values.iter().map(|value| row(one.name, value)));
     Table {
         name: "dimensions".to_owned(),
         title: "One dimension at a time, the others as in the scenario (priorities: first entry)".to_owned(),
-        columns: ["dimension", "value", "delay (us)", "throughput (Mbit/s)", "buffer (packets)"].map(str::to_owned).to_vec(),
+        columns: ["dimension", "value", "delay (us)", "throughput (Mbit/s)", "buffer (packets)"]
+            .map(str::to_owned)
+            .to_vec(),
         rows: rows.collect(),
     }
 }

@@ -4,9 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::super::{accepted, all_means_within, factors};
 use super::limits::Limits;
-use super::{
-    NEWEST, PLAIN, QJUMP, REROUTING, SILO_AROUND, SILO_OF_THE_TEXT, SILO_UNSHAPED, SYSTEMS, Scope, System,
-};
+use super::{NEWEST, PLAIN, QJUMP, REROUTING, SILO_AROUND, SILO_OF_THE_TEXT, SILO_UNSHAPED, SYSTEMS, Scope, System};
 use crate::data::{Axis, Figure, Point, Series};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
@@ -120,8 +118,20 @@ fn more_than_silo(data: &Data) -> Statement {
     let ratios = [PLAIN, REROUTING].map(|chameleon| data.ratios(chameleon, SILO_OF_THE_TEXT));
     let around = [PLAIN, REROUTING].map(|chameleon| factors(&data.ratios(chameleon, SILO_AROUND)));
     let measured = format!("{} without rerouting, {} with it", factors(&ratios[0]), factors(&ratios[1]));
-    Statement { measured, ..all_means_within("5.2.1", "Chameleon admits more flows than Silo in every size, without rerouting too", MORE, &ratios.concat(), "") }
-        .remark(format!("Over a Silo that searches around full links: {} without rerouting, {} with it.", around[0], around[1]))
+    Statement {
+        measured,
+        ..all_means_within(
+            "5.2.1",
+            "Chameleon admits more flows than Silo in every size, without rerouting too",
+            MORE,
+            &ratios.concat(),
+            "",
+        )
+    }
+    .remark(format!(
+        "Over a Silo that searches around full links: {} without rerouting, {} with it.",
+        around[0], around[1]
+    ))
 }
 
 /// Over Silo and over QJump, with and without rerouting.
@@ -156,7 +166,8 @@ fn rerouting_grows(data: &Data) -> Statement {
     let says = "the benefit of reconfigurations grows with the size of the network";
     let limits = format!("the limit of candidates: {}", data.limits.growth());
     let order = format!("the order of equal candidates: newest first, {}", ends(&newest));
-    Statement::mean_within("5.2.1", says, MORE, &growth(&oldest), ends(&oldest)).ruled_out([order.as_str(), limits.as_str()])
+    Statement::mean_within("5.2.1", says, MORE, &growth(&oldest), ends(&oldest))
+        .ruled_out([order.as_str(), limits.as_str()])
 }
 
 /// What four queues have over two.
@@ -170,7 +181,11 @@ fn more_queues(data: &Data, [plain, rerouting]: &[Flows; 2]) -> [Statement; 2] {
             "the benefit grows with the number of queues: fewer queues cost flows",
             MORE,
             &[more.clone(), more_rerouting.clone()].concat(),
-            format!("four queues against two, by size: {} without rerouting, {} with it", factors(&more), factors(&more_rerouting)),
+            format!(
+                "four queues against two, by size: {} without rerouting, {} with it",
+                factors(&more),
+                factors(&more_rerouting)
+            ),
         ),
         all_means_within(
             "5.2.1",
@@ -215,7 +230,10 @@ fn numbers(data: &Data) -> Vec<Statement> {
             "up to 15x the flows of Silo",
             14.5..=15.5,
             &most,
-            format!("{:.1}x at most; at k = 12 {of_oldest:.1}x oldest first, {of_newest:.1}x newest first", mean(&most)),
+            format!(
+                "{:.1}x at most; at k = 12 {of_oldest:.1}x oldest first, {of_newest:.1}x newest first",
+                mean(&most)
+            ),
         )
         .tested(order.clone()),
         double("the oldest", &more).tested(order.clone()),

@@ -56,7 +56,10 @@ impl Limits {
         let text = |limited: &Limited| {
             let gains = self.gains(limited);
             let (small, large) = (gains.first().unwrap_or(&f64::NAN), gains.last().unwrap_or(&f64::NAN));
-            format!("with {} the gain is {small:.2}x at k = {} and {large:.2}x at k = {}", limited.limit, self.ks[0], self.ks[1])
+            format!(
+                "with {} the gain is {small:.2}x at k = {} and {large:.2}x at k = {}",
+                limited.limit, self.ks[0], self.ks[1]
+            )
         };
         meant.map(text).collect::<Vec<_>>().join(", ")
     }

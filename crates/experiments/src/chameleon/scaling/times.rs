@@ -57,7 +57,8 @@ pub(super) fn measure(run: &Run, queues: usize) -> Result<Figure, Failed> {
         }
         _ => None,
     };
-    let times = SYSTEMS.into_iter().zip(&all).map(|(system, of)| (system, of.points.iter().map(times).collect())).collect();
+    let times =
+        SYSTEMS.into_iter().zip(&all).map(|(system, of)| (system, of.points.iter().map(times).collect())).collect();
     let data = Data { scope, times, fewer, limits };
     // Side by side: the whiskers of several systems reach over the same times.
     let panel = Panel {
@@ -189,7 +190,8 @@ fn fewer_queues(data: &Data, fewer: &[Vec<Vec<f64>>; 2]) -> Statement {
         data.of(system).iter().zip(two).map(|(four, two)| ratio_of_means(&four.means, two)).collect()
     };
     let groups = [PLAIN, REROUTING].into_iter().zip(fewer).map(of).collect::<Vec<_>>();
-    let text = |groups: &Vec<Vec<f64>>| groups.iter().map(|runs| format!("{:.2}x", mean(runs))).collect::<Vec<_>>().join(", ");
+    let text =
+        |groups: &Vec<Vec<f64>>| groups.iter().map(|runs| format!("{:.2}x", mean(runs))).collect::<Vec<_>>().join(", ");
     all_means_within(
         "5.2",
         "fewer queues save time",
@@ -242,7 +244,9 @@ mod tests {
                 ("slower than Silo", &|data| set(data, PLAIN, [4.0, 200.0])),
                 ("slower than Silo with rerouting", &|data| set(data, REROUTING, [6.0, 200.0])),
                 ("rerouting costs nothing", &|data| set(data, REROUTING, [6.0, 4.5])),
-                ("candidates cost nothing", &|data| data.limits.all.iter_mut().for_each(|one| one.tail_us = 9.0 - one.limit as f64 / 20.0)),
+                ("candidates cost nothing", &|data| {
+                    data.limits.all.iter_mut().for_each(|one| one.tail_us = 9.0 - one.limit as f64 / 20.0)
+                }),
                 ("four queues are as fast", &|data| set(data, PLAIN, [1.0, 5.0])),
             ],
         );
