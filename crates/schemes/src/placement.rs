@@ -205,8 +205,8 @@ impl Placement {
     }
 
     /// The route of least cost among those in time, whatever is reserved on it: whether there is room says [`Self::check`].
-    pub fn least_cost_without_load(&mut self, query: &Query, cost: &dyn Cost) -> Option<Found> {
-        self.cheapest(query, cost, &[], (Denied::Ignore, Labels::Undominated))
+    pub fn least_cost_without_load(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<Found> {
+        self.cheapest(query, cost, cost_bounds, (Denied::Ignore, Labels::Undominated))
     }
 
     fn cheapest(

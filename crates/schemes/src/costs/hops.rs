@@ -28,7 +28,8 @@ impl HashedHopCost {
     /// What a flow draws for a link has so many bits, and a link costs more than 65,536 of the largest draws: no route has
     /// so many links.
     const DRAWN_BITS: u32 = 16;
-    const LINK: u64 = 1 << (2 * Self::DRAWN_BITS);
+    /// The least that a link costs.
+    pub const LINK: u64 = 1 << (2 * Self::DRAWN_BITS);
 }
 
 impl Cost for HashedHopCost {

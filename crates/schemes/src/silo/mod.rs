@@ -21,13 +21,14 @@
 //!   the Silo that the text describes, and it is what the published controller does with one queue a link.
 //! - The 0.1 ms of section 5.1.1 hold for the hosts' links, too.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use wayleave_ledger::{Ledger, LedgerError, Model};
 use wayleave_roles::{
     Admission, Decision, Described, Descriptor, Kind, Parameters, Refusal, Request, Role, params, words,
 };
-use wayleave_topology::{FlowId, Network, Route};
+use wayleave_topology::{FlowId, Network, NodeId, Route};
 use wayleave_units::Time;
 
 use crate::costs::{HashedHopCost, HopCost};
@@ -97,7 +98,14 @@ impl AdmissionScheme for Silo {
 /// Silo's admission control.
 pub struct Silo {
     placement: Placement,
-    route: RouteChoice,
+    routes: Routes,
+}
+
+/// How routes are chosen, with what the search for one remembers.
+struct Routes {
+    choice: RouteChoice,
+    /// Per switch that a destination hangs on: the least that hashed costs add up to from each switch. It never changes.
+    bounds: HashMap<NodeId, Box<[u64]>>,
 }
 
 impl Silo {
@@ -111,7 +119,8 @@ impl Silo {
             vec![fixed.unwrap_or(params.budget); model.contract_queues(&network, link).min(1)]
         };
         let budgets = network.links().map(of_link).collect();
-        Ok(Self { placement: Placement::new(Ledger::new(network, model, budgets)?), route: params.route })
+        let routes = Routes { choice: params.route, bounds: HashMap::new() };
+        Ok(Self { placement: Placement::new(Ledger::new(network, model, budgets)?), routes })
     }
 
     /// What is reserved, and where.
@@ -129,7 +138,7 @@ stands_on_its_placement!(Silo);
 
 impl Admission for Silo {
     fn admit(&mut self, request: &Request) -> Result<Decision, Refusal> {
-        admit(&mut self.placement, self.route, request)
+        self.routes.admit(&mut self.placement, request)
     }
 
     fn release(&mut self, flow: FlowId) -> Option<Route> {
@@ -137,36 +146,48 @@ impl Admission for Silo {
     }
 
     fn change(&mut self, flow: FlowId, request: &Request) -> Option<Result<Decision, Refusal>> {
-        self.placement.change(flow, |placement| admit(placement, self.route, request))
+        self.placement.change(flow, |placement| self.routes.admit(placement, request))
     }
 
     fn would_admit(&mut self, request: &Request) -> bool {
-        find_room(&mut self.placement, self.route, request).is_ok()
+        self.routes.find_room(&mut self.placement, request).is_ok()
     }
 }
 
-fn admit(placement: &mut Placement, choice: RouteChoice, request: &Request) -> Result<Decision, Refusal> {
-    match find_room(placement, choice, request) {
-        Ok(found) => Ok(placement.reserve(request, found)),
-        Err(Some(refusal)) => Err(refusal),
-        Err(None) => Err(placement.diagnose(&Query::of(request))),
-    }
-}
-
-/// Where the request fits; on failure the reason, where it is known already.
-fn find_room(placement: &mut Placement, choice: RouteChoice, request: &Request) -> Result<Found, Option<Refusal>> {
-    if request.protection > 1 {
-        return Err(Some(Refusal::NoProtection { scheme: "silo" }));
-    }
-    let query = Query::of(request);
-    match (&request.route, choice) {
-        (Some(pinned), _) => placement.check(&query, pinned).map_err(Some),
-        (None, RouteChoice::Shortest) => {
-            let cost = HashedHopCost { identity: identity(request) };
-            let meant = placement.least_cost_without_load(&query, &cost).ok_or(None)?;
-            placement.check(&query, &meant.route).map_err(Some)
+impl Routes {
+    fn admit(&mut self, placement: &mut Placement, request: &Request) -> Result<Decision, Refusal> {
+        match self.find_room(placement, request) {
+            Ok(found) => Ok(placement.reserve(request, found)),
+            Err(Some(refusal)) => Err(refusal),
+            Err(None) => Err(placement.diagnose(&Query::of(request))),
         }
-        (None, RouteChoice::Around) => placement.larac(&query, &HopCost, &[]).ok_or(None),
+    }
+
+    /// Where the request fits; on failure the reason, where it is known already.
+    fn find_room(&mut self, placement: &mut Placement, request: &Request) -> Result<Found, Option<Refusal>> {
+        if request.protection > 1 {
+            return Err(Some(Refusal::NoProtection { scheme: "silo" }));
+        }
+        let query = Query::of(request);
+        match (&request.route, self.choice) {
+            (Some(pinned), _) => placement.check(&query, pinned).map_err(Some),
+            (None, RouteChoice::Shortest) => {
+                let cost = HashedHopCost { identity: identity(request) };
+                let bounds = self.towards(placement, request.to);
+                let meant = placement.least_cost_without_load(&query, &cost, bounds).ok_or(None)?;
+                placement.check(&query, &meant.route).map_err(Some)
+            }
+            (None, RouteChoice::Around) => placement.larac(&query, &HopCost, &[]).ok_or(None),
+        }
+    }
+
+    /// Lower bounds of the cost to a host: none for a host with several links.
+    fn towards(&mut self, placement: &Placement, host: NodeId) -> &[u64] {
+        let network = placement.network();
+        let &[last] = network.links_into(host) else { return &[] };
+        let switch = network.link(last).from;
+        let bounds = || placement.cost_bounds(switch, |_, _| HashedHopCost::LINK);
+        self.bounds.entry(switch).or_insert_with(bounds)
     }
 }
 

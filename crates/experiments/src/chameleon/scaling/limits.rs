@@ -50,6 +50,11 @@ impl Limits {
         limited.flows.iter().enumerate().map(|(at, flows)| mean(flows) / plain(at)).collect()
     }
 
+    /// Whether the gain is larger in the larger network, where most candidates are tried.
+    pub(super) fn is_the_cause(&self) -> bool {
+        self.all.last().is_some_and(|most| self.gains(most).is_sorted())
+    }
+
     /// What rerouting gains in both sizes, with the paper's limit and with the largest.
     pub(super) fn growth(&self) -> String {
         let meant = self.all.iter().filter(|limited| limited.limit >= Moving::LIMIT);
