@@ -21,6 +21,9 @@ const RATE: Rate = Rate::from_mbit(10);
 /// The largest packet of a lab has 1514 B; tags and what is around a frame come to it on the wire.
 const AROUND: u64 = 48;
 
+/// The smallest packet that has room for what says when it was sent: 44 B behind the headers of Ethernet, IP and UDP.
+const SMALLEST: u64 = 86;
+
 /// What became of packets of one size.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
@@ -34,7 +37,7 @@ pub(super) struct Path {
 
 pub(super) const NOTE: &str = "The whole path goes from the sender's socket over its host's program, two links of 100 Mbit/s and one switch to the receiver's socket, one \
                                packet at a time. The time of a frame on both links is part of it. What is left is that of sockets, programs, timers and the wake-up of the \
-                               receiver on this machine; an idle port of a lab sends a frame at once, so it can be less than the time on the links.";
+                               receiver on this machine. The smallest packets are of 86 B, not 64 B: they carry when they were sent. An idle port of a lab sends a frame at once, so it can be less than the time on the links.";
 
 /// Nothing where networks cannot be set up.
 pub(super) fn measure(run: &Run) -> Result<Option<Vec<Path>>, Failed> {
@@ -52,7 +55,7 @@ fn all(run: &Run) -> Result<Vec<Path>, Failed> {
     let hosts: Vec<_> = network.hosts().collect();
     let mut paths = Vec::new();
     for (packet, index) in PACKETS.into_iter().zip(0..) {
-        let packet = packet as u64;
+        let packet = (packet as u64).max(SMALLEST);
         let frame = Bytes::new(packet + AROUND);
         let contract = Contract {
             name: format!("packets-{packet}"),
