@@ -437,6 +437,7 @@ mod tests {
             moves: 4,
             unqueued: 900,
             fullest: 0.2,
+            tested: 3,
             ..Counts::default()
         };
         [one.clone(), one]

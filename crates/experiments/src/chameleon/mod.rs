@@ -8,7 +8,7 @@
 //! | Fig. 9a, 9b | `fig9a.rs`, `fig9b.rs` |
 //! | Table 5 | `table5/` |
 //! | Fig. 10a, 10b, 11a, 11b | `scaling/` |
-//! | Fig. 12a, 12b, section 5.3.3 | `fig12.rs` |
+//! | Fig. 12a, 12b, section 5.3.3 | `fig12/` |
 //! | Fig. 14, 15 | `fig14.rs`, `fig15.rs`, in the networks of `testbed.rs` |
 //!
 //! All of section 5.1 and 5.2 is one experiment, a network that is filled until the first refusal ([`filling`]), with
