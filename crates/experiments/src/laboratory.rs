@@ -9,11 +9,12 @@ use crate::run::Failed;
 
 /// Who sets up networks.
 pub trait Laboratory: Sync {
-    /// Sets up a network, which is at the rates of a lab already, with a controller and agents that are ready.
+    /// Sets up a network, which is at the rates of a lab already, with a controller and agents that are ready. `options` are
+    /// those of the controller's command line.
     ///
     /// # Errors
     /// [`Failed::LeftOut`] where labs cannot be made.
-    fn up(&self, name: &str, network: &Network) -> Result<Box<dyn Testbed>, Failed>;
+    fn up(&self, name: &str, network: &Network, options: &[&str]) -> Result<Box<dyn Testbed>, Failed>;
 }
 
 /// A network that is up. It is taken away when it is dropped.

@@ -66,6 +66,14 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// One value for each run, whose mean is the ratio of two means and whose interval is that of the ratio, to first order (the delta
+/// method): `r + (one - r other) / mean of the others`.
+pub(crate) fn ratio_of_means(ones: &[f64], others: &[f64]) -> Vec<f64> {
+    let below = mean(others);
+    let ratio = mean(ones) / below;
+    ones.iter().zip(others).map(|(one, other)| ratio + (one - ratio * other) / below).collect()
+}
+
 /// The middle one, or the mean of the two in the middle.
 pub(crate) fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
@@ -118,6 +126,14 @@ mod tests {
         let [low, high] = Summary::of_runs(&values).ci95.unwrap();
         assert!((low - 3.334).abs() < 1e-3 && (high - 7.666).abs() < 1e-3, "{low} {high}");
         assert_eq!(Summary::of_runs(&[3.0]).ci95, None);
+    }
+
+    #[test]
+    fn a_ratio_of_means_has_the_interval_of_the_ratio() {
+        // In proportion there is no doubt about the ratio, however much the runs differ.
+        assert_eq!(ratio_of_means(&[2.0, 8.0, 20.0], &[1.0, 4.0, 10.0]), [2.0; 3]);
+        let runs = ratio_of_means(&[1.0, 3.0], &[1.0, 1.0]);
+        assert_eq!((mean(&runs), runs), (2.0, vec![1.0, 3.0]));
     }
 
     #[test]

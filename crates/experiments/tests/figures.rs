@@ -35,7 +35,8 @@ fn the_allocations_of_the_zodiac_fx_follow_from_its_benchmark() {
     let verdicts: Vec<Verdict> =
         measure("loko-zodiac-fx", 1).statements.iter().map(|statement| statement.verdict).collect();
     // R and T are calibrated, so only what follows from them is held against the slides.
-    assert_eq!(verdicts, [Verdict::NotCompared, Verdict::Holds, Verdict::Holds]);
+    let built_in = Verdict::NotCompared;
+    assert_eq!(verdicts, [built_in, Verdict::Holds, Verdict::Holds, built_in, built_in, built_in]);
 }
 
 #[test]

@@ -196,18 +196,29 @@ impl Placement {
 
     /// The route of least cost among those in time, by exact label setting.
     pub fn least_cost(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<Found> {
-        self.cheapest(query, cost, cost_bounds, Labels::Undominated)
+        self.cheapest(query, cost, cost_bounds, (Denied::Avoid, Labels::Undominated))
     }
 
     /// A route of little cost in time, as far as one label a node can tell.
     pub fn cheap_route(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<Found> {
-        self.cheapest(query, cost, cost_bounds, Labels::OnePerNode)
+        self.cheapest(query, cost, cost_bounds, (Denied::Avoid, Labels::OnePerNode))
     }
 
-    fn cheapest(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64], labels: Labels) -> Option<Found> {
+    /// The route of least cost among those in time, whatever is reserved on it: whether there is room says [`Self::check`].
+    pub fn least_cost_without_load(&mut self, query: &Query, cost: &dyn Cost, cost_bounds: &[u64]) -> Option<Found> {
+        self.cheapest(query, cost, cost_bounds, (Denied::Ignore, Labels::Undominated))
+    }
+
+    fn cheapest(
+        &mut self,
+        query: &Query,
+        cost: &dyn Cost,
+        cost_bounds: &[u64],
+        (denied, labels): (Denied, Labels),
+    ) -> Option<Found> {
         let weigh = Weigh { cost, cost_factor: 1, delay_factor: 0, cost_bounds };
         let (graph, ledger) = (&mut self.graph, &self.ledger);
-        let rules = Rules { deadline: Some(query.deadline), denied: Denied::Avoid, labels, detours: Detours::Allowed };
+        let rules = Rules { deadline: Some(query.deadline), denied, labels, detours: Detours::Allowed };
         self.by_cost.search(graph, ledger, query, &weigh, rules).map(|priced| priced.found)
     }
 

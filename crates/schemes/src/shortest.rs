@@ -1,6 +1,21 @@
 //! The equal-length shortest paths between two hosts, as a graph without cycles.
 
+use wayleave_roles::Request;
 use wayleave_topology::{HopDistances, LinkId, Network, NodeId, NodeKind};
+
+use crate::random::mix;
+
+/// What tells flows apart: their ends and their terms, so that a question and its repetition take one way.
+pub(crate) fn identity(request: &Request) -> u64 {
+    let parts = [
+        u64::from(request.from.0),
+        u64::from(request.to.0),
+        request.rate.bits_per_second(),
+        request.burst.get(),
+        request.deadline.as_nanos(),
+    ];
+    parts.into_iter().fold(0, |hash, part| mix(hash ^ part))
+}
 
 /// The shortest paths between two hosts.
 pub(crate) struct ShortestPaths<'a> {

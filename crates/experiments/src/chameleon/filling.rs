@@ -45,6 +45,10 @@ pub(crate) struct Filling {
     pub(crate) utilisation: Vec<f64>,
     /// How long each decision took in ns, the refusal included.
     pub(crate) times_ns: Vec<u32>,
+    /// How many flows each admitted request moved; only of systems that move flows.
+    pub(crate) moved: Vec<u32>,
+    /// Whether the request that was refused does not fit an empty network either; only of Silo.
+    pub(crate) is_hopeless: bool,
 }
 
 /// An admitted flow.
@@ -104,7 +108,14 @@ fn fill(case: &Case) -> Result<Filling, Failed> {
     let network = Arc::new(network(case)?);
     let mut scheme = case.system.scheme(&network)?;
     let model = case.system.model();
-    let mut filling = Filling { accepted: 0, fates: Vec::new(), utilisation: Vec::new(), times_ns: Vec::new() };
+    let mut filling = Filling {
+        accepted: 0,
+        fates: Vec::new(),
+        utilisation: Vec::new(),
+        times_ns: Vec::new(),
+        moved: Vec::new(),
+        is_hopeless: false,
+    };
     let mut moves: HashMap<FlowId, u32> = HashMap::new();
     let mut flows = Vec::new();
     for contract in Mix::new(&network, case.scenario, case.seed).take(MOST_REQUESTS) {
@@ -112,8 +123,15 @@ fn fill(case: &Case) -> Result<Filling, Failed> {
         let start = Instant::now();
         let decision = scheme.admit(&request);
         filling.times_ns.push(u32::try_from(start.elapsed().as_nanos()).unwrap_or(u32::MAX));
-        let Ok(decision) = decision else { break };
+        let Ok(decision) = decision else {
+            filling.is_hopeless =
+                matches!(case.system, System::Silo(_)) && !case.system.scheme(&network)?.would_admit(&request);
+            break;
+        };
         filling.accepted += 1;
+        if matches!(case.system, System::Rerouting(_)) {
+            filling.moved.push(decision.moved.len() as u32);
+        }
         for moved in decision.moved {
             *moves.entry(moved.flow).or_default() += 1;
         }

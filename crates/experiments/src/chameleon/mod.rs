@@ -6,9 +6,9 @@
 //! | Fig. 8a, footnotes 2 and 3 | `fig8a.rs` |
 //! | Fig. 8b | `fig8b.rs` |
 //! | Fig. 9a, 9b | `fig9a.rs`, `fig9b.rs` |
-//! | Table 5 | `table5.rs`, `table5_rows.rs` |
-//! | Fig. 10a, 10b, 11a, 11b | `scaling.rs` |
-//! | Fig. 12a, 12b, section 5.3.3 | `fig12.rs` |
+//! | Table 5 | `table5/` |
+//! | Fig. 10a, 10b, 11a, 11b | `scaling/` |
+//! | Fig. 12a, 12b, section 5.3.3 | `fig12/` |
 //! | Fig. 14, 15 | `fig14.rs`, `fig15.rs`, in the networks of `testbed.rs` |
 //!
 //! All of section 5.1 and 5.2 is one experiment, a network that is filled until the first refusal ([`filling`]), with
@@ -16,7 +16,8 @@
 //!
 //! What the text leaves open, and what is taken here:
 //! - The order of equal rerouting candidates: oldest first; newest first is shown beside it.
-//! - Whether Silo's arrival curves are capped by their input lines: both are shown.
+//! - Which of several shortest paths Silo takes: one by a hash of the flow. Searching around full links is shown beside it.
+//! - Whether Silo's arrival curves are capped by their input lines, and whether frames delay its links: all four are shown.
 //! - What QJump does with a flow that asks for more than its share of the rate: both readings are shown.
 //! - Whether the host links that Fig. 9a leaves out are those of both directions: both are left out.
 //! - How long the bursts of Fig. 15 are, whether its 480 Mbit/s are of each sender, and where its servers stand: `fig15.rs`.
@@ -34,16 +35,16 @@ pub(crate) mod scaling;
 pub(crate) mod sec2;
 mod system;
 pub(crate) mod table5;
-mod table5_rows;
 mod testbed;
 
 pub(crate) use filling::Fillings;
 
 use crate::data::Figure;
 use crate::run::Run;
+use crate::statement::{Statement, Verdict};
 use crate::stats::mean;
 use filling::{Case, Filling, Size};
-use system::{Fast, Qjump, Silo, System};
+use system::{Fast, Moving, Qjump, Silo, System};
 
 /// The scenarios of Table 2.
 const SCENARIOS: std::ops::RangeInclusive<usize> = 1..=8;
@@ -67,7 +68,7 @@ fn small_settings(figure: Figure) -> Figure {
     figure
         .with("network", "fat tree, k = 4, 16 hosts, links at 1 Gbit/s (5.1)")
         .with("Chameleon", "8 queues of 97 kB a port (5.1.1), delays of 4.1.2, hosts 0.5 ms, rerouting limit 20")
-        .with("Silo", "one queue of 590 kB a port, 0.1 ms a link, hosts included (5.1.1)")
+        .with("Silo", SILO)
         .with(
             "QJump",
             "n = 32, P = 1500 B, epsilon = 4 us (5.1.1); a flow that asks for more than its share takes one place",
@@ -77,6 +78,38 @@ fn small_settings(figure: Figure) -> Figure {
             "model",
             "that of the published controller; \"Wayleave\" has Wayleave's own, which is sound on real networks",
         )
+}
+
+/// What is said of Silo in every figure.
+const SILO: &str = "one queue of 590 kB a port, 0.1 ms a link, hosts included (5.1.1); one of the shortest paths by a hash of the flow, whatever \
+                    is reserved on it (2.2, 3.1.2, 5.1.5)";
+
+/// A statement about several means: it differs if one of them does, and holds if all do.
+fn all_means_within(
+    section: &'static str,
+    says: impl Into<String>,
+    range: std::ops::RangeInclusive<f64>,
+    groups: &[Vec<f64>],
+    measured: impl Into<String>,
+) -> Statement {
+    let (says, measured) = (says.into(), measured.into());
+    let of = |runs: &[f64]| Statement::mean_within(section, says.clone(), range.clone(), runs, measured.clone());
+    let mut each: Vec<Statement> = groups.iter().map(|runs| of(runs)).collect();
+    let rank = |statement: &Statement| match statement.verdict {
+        Verdict::Differs => 0,
+        Verdict::NotCompared => 1,
+        Verdict::Holds => 2,
+    };
+    each.sort_by_key(rank);
+    each.into_iter().next().unwrap_or_else(|| of(&[]))
+}
+
+/// `4.2x to 4.9x`, of the means of groups.
+fn factors(groups: &[Vec<f64>]) -> String {
+    let means: Vec<f64> = groups.iter().map(|runs| mean(runs)).collect();
+    let low = means.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if means.len() == 1 { format!("{low:.2}x") } else { format!("{low:.2}x to {high:.2}x") }
 }
 
 fn accepted(fillings: &[std::sync::Arc<Filling>]) -> Vec<f64> {

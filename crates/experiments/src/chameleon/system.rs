@@ -6,7 +6,10 @@ use std::sync::Arc;
 use wayleave_ledger::{Model, Shaping};
 use wayleave_schemes::chameleon::{Allocation, Chameleon, Moves, Params, Penalised, Rerouting, Routing, Search, Sort};
 use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::{qjump, silo};
+use wayleave_schemes::{
+    qjump,
+    silo::{self, RouteChoice},
+};
 use wayleave_topology::Network;
 use wayleave_units::{Bytes, Time};
 
@@ -17,10 +20,8 @@ use crate::run::Failed;
 pub(crate) enum System {
     /// Chameleon; nothing is moved.
     Chameleon,
-    /// Chameleon that moves flows, the least recently placed first among equals.
-    Rerouting,
-    /// The same, the most recently placed first.
-    ReroutingNewest,
+    /// Chameleon that moves flows.
+    Rerouting(Moving),
     /// Silo.
     Silo(Silo),
     /// QJump.
@@ -29,20 +30,87 @@ pub(crate) enum System {
     Wayleave,
 }
 
+/// How many flows Chameleon tries to move for a request, and which of equal candidates first (4.1.3 does not say).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Moving {
+    pub(crate) limit: usize,
+    pub(crate) first: First,
+}
+
+/// Which of several candidates that share equally many links goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum First {
+    /// The least recently placed.
+    Oldest,
+    /// The most recently placed.
+    Newest,
+}
+
+impl Moving {
+    /// 20 candidates (4.1.3).
+    pub(crate) const LIMIT: usize = 20;
+    /// The oldest first.
+    pub(crate) const OLDEST: Self = Self { limit: Self::LIMIT, first: First::Oldest };
+    /// The newest first.
+    pub(crate) const NEWEST: Self = Self { limit: Self::LIMIT, first: First::Newest };
+}
+
 /// How Silo is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Silo {
     /// The delay of every link in microseconds.
     pub(crate) budget_us: u64,
-    /// Whether arrival curves are capped by their input lines.
-    pub(crate) is_shaped: bool,
+    /// How routes are chosen.
+    pub(crate) route: RouteChoice,
+    /// What counts at a link.
+    pub(crate) counts: Counts,
+}
+
+/// What Silo counts at a link, besides the bursts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Counts {
+    /// Input lines cap arrival curves, and two frames delay the service: the model that Chameleon's figures have as well.
+    LinesAndFrames,
+    /// The two frames alone: no curve is capped.
+    Frames,
+    /// Input lines alone: a link with nothing below its queue, and bits instead of frames.
+    Lines,
+    /// Neither: d = b / R, to the letter of section 3.1.1.
+    Bursts,
 }
 
 impl Silo {
-    /// With 0.1 ms a link (5.1.1), the best of the eight (footnote 2).
-    pub(crate) const SHAPED: Self = Self { budget_us: 100, is_shaped: true };
-    /// The same without input lines, as section 3.1 describes it.
-    pub(crate) const UNSHAPED: Self = Self { budget_us: 100, is_shaped: false };
+    /// With 0.1 ms a link (5.1.1), the best of the eight (footnote 2), on a shortest path whatever its load (3.1.2).
+    pub(crate) const TEXT: Self = Self { budget_us: 100, route: RouteChoice::Shortest, counts: Counts::LinesAndFrames };
+    /// The same, searching around full links.
+    pub(crate) const AROUND: Self = Self { route: RouteChoice::Around, ..Self::TEXT };
+    /// Without input lines.
+    pub(crate) const UNSHAPED: Self = Self { counts: Counts::Frames, ..Self::TEXT };
+    /// Without frames.
+    pub(crate) const FRAMELESS: Self = Self { counts: Counts::Lines, ..Self::TEXT };
+    /// d = b / R.
+    pub(crate) const BURSTS: Self = Self { counts: Counts::Bursts, ..Self::TEXT };
+
+    fn model(self) -> Model {
+        // A frame of nothing blocks nothing, and is complete at once.
+        let frameless = Model { max_frame: Some(Bytes::ZERO), ..Model::PUBLISHED };
+        match self.counts {
+            Counts::LinesAndFrames => Model::PUBLISHED,
+            Counts::Frames => Model { shaping: Shaping::Off, ..Model::PUBLISHED },
+            Counts::Lines => frameless,
+            Counts::Bursts => Model { shaping: Shaping::Off, ..frameless },
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match (self.route, self.counts) {
+            (RouteChoice::Around, _) => "Silo around full links",
+            (RouteChoice::Shortest, Counts::LinesAndFrames) => "Silo",
+            (RouteChoice::Shortest, Counts::Frames) => "Silo without input lines",
+            (RouteChoice::Shortest, Counts::Lines) => "Silo without frames",
+            (RouteChoice::Shortest, Counts::Bursts) => "Silo, d = b / R",
+        }
+    }
 }
 
 /// How QJump is read.
@@ -52,6 +120,8 @@ pub(crate) struct Qjump {
     pub(crate) applications: u32,
     /// What becomes of a flow that asks for more than its share of the rate.
     pub(crate) fast: Fast,
+    /// What hosts take, in microseconds, besides the 4 us of 5.1.1.
+    pub(crate) hosts_us: u64,
 }
 
 /// What QJump does with a flow that asks for more than its share of the rate; the text does not say.
@@ -67,7 +137,9 @@ pub(crate) enum Fast {
 
 impl Qjump {
     /// With n = 32 (5.1.1), the best (footnote 3).
-    pub(crate) const FLAT: Self = Self { applications: 32, fast: Fast::Flat };
+    pub(crate) const FLAT: Self = Self { applications: 32, fast: Fast::Flat, hosts_us: 0 };
+    /// The same, whose hosts take 0.5 ms, as Chameleon's do (4.1.2).
+    pub(crate) const WITH_HOSTS: Self = Self { hosts_us: 500, ..Self::FLAT };
     /// All readings of it.
     pub(crate) const READINGS: [Self; 3] =
         [Self::FLAT, Self { fast: Fast::Refused, ..Self::FLAT }, Self { fast: Fast::Charged, ..Self::FLAT }];
@@ -76,7 +148,7 @@ impl Qjump {
         qjump::Params {
             applications: self.applications,
             packet: Bytes::new(1500),
-            epsilon: Time::from_micros(4),
+            epsilon: Time::from_micros(4 + self.hosts_us),
             reading: match self.fast {
                 Fast::Flat => qjump::Reading::Flat,
                 Fast::Refused => qjump::Reading::Refused,
@@ -91,10 +163,13 @@ impl System {
     pub(crate) fn name(self) -> String {
         match self {
             Self::Chameleon => "Chameleon".to_owned(),
-            Self::Rerouting => "Chameleon, rerouting".to_owned(),
-            Self::ReroutingNewest => "Chameleon, rerouting newest first".to_owned(),
-            Self::Silo(Silo { is_shaped: true, .. }) => "Silo".to_owned(),
-            Self::Silo(Silo { is_shaped: false, .. }) => "Silo without input lines".to_owned(),
+            Self::Rerouting(Moving::OLDEST) => "Chameleon, rerouting".to_owned(),
+            Self::Rerouting(Moving { limit: Moving::LIMIT, first: First::Newest }) => {
+                "Chameleon, rerouting newest first".to_owned()
+            }
+            Self::Rerouting(Moving { limit, .. }) => format!("Chameleon, at most {limit} candidates"),
+            Self::Silo(silo) => silo.name().to_owned(),
+            Self::Qjump(Qjump { hosts_us: 1.., .. }) => "QJump, hosts of 0.5 ms".to_owned(),
             Self::Qjump(Qjump { fast: Fast::Flat, .. }) => "QJump".to_owned(),
             Self::Qjump(Qjump { fast: Fast::Refused, .. }) => "QJump, fast flows refused".to_owned(),
             Self::Qjump(Qjump { fast: Fast::Charged, .. }) => "QJump, fast flows charged".to_owned(),
@@ -114,7 +189,7 @@ impl System {
     pub(crate) fn model(self) -> Model {
         match self {
             Self::Wayleave => Model::default(),
-            Self::Silo(Silo { is_shaped: false, .. }) => Model { shaping: Shaping::Off, ..Model::PUBLISHED },
+            Self::Silo(silo) => silo.model(),
             _ => Model::PUBLISHED,
         }
     }
@@ -130,10 +205,9 @@ impl System {
         let chameleon = |rerouting| Chameleon::new(network.clone(), model, published(rerouting)).map(Scheme::from);
         let scheme = match self {
             Self::Chameleon => chameleon(None),
-            Self::Rerouting => chameleon(Some(Sort::SharedLinks)),
-            Self::ReroutingNewest => chameleon(Some(Sort::SharedLinksNewest)),
-            Self::Silo(Silo { budget_us, .. }) => {
-                let params = silo::Params { budget: Time::from_micros(budget_us) };
+            Self::Rerouting(moving) => chameleon(Some(moving)),
+            Self::Silo(Silo { budget_us, route, .. }) => {
+                let params = silo::Params { budget: Time::from_micros(budget_us), route };
                 silo::Silo::new(network, model, params).map(Scheme::from)
             }
             Self::Qjump(of) => Ok(qjump::Qjump::new(network, model, of.params()).into()),
@@ -144,10 +218,13 @@ impl System {
 }
 
 /// Chameleon as sections 4.1.2 to 4.1.4 describe it.
-fn published(sort: Option<Sort>) -> Params {
-    let rerouting = |sort| Rerouting {
-        limit: 20,
-        sort,
+fn published(moving: Option<Moving>) -> Params {
+    let rerouting = |Moving { limit, first }| Rerouting {
+        limit,
+        sort: match first {
+            First::Oldest => Sort::SharedLinks,
+            First::Newest => Sort::SharedLinksNewest,
+        },
         cost_factor: 30_000,
         penalised: Penalised::NewFlow,
         search: Search::OneLabel,
@@ -157,6 +234,6 @@ fn published(sort: Option<Sort>) -> Params {
     Params {
         allocation: Allocation { switch: None, host: vec![Time::from_micros(500)] },
         routing: Routing::LeastDelay,
-        rerouting: sort.map(rerouting),
+        rerouting: moving.map(rerouting),
     }
 }

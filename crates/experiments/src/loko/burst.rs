@@ -82,3 +82,24 @@ fn statements(runs: &[Trials]) -> Vec<Statement> {
         violated(|counted| counted.late > 0, "beyond, delays exceed the guarantee", "late packet"),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::assert_each_can_change;
+
+    #[test]
+    fn every_verdict_can_change() {
+        let counted = |late, lost| Counted { ok: 100, late, lost, longest_share: 500, ..Counted::default() };
+        let trials: Trials = vec![(1, counted(0, 0)), (2, counted(0, 3)), (3, counted(2, 9))];
+        assert_each_can_change(
+            &vec![trials.clone(), trials],
+            |runs| statements(runs),
+            &[
+                ("a late packet within the contract", &|runs| runs[1][0].1.late = 1),
+                ("nothing is lost", &|runs| runs[0].iter_mut().for_each(|(_, counted)| counted.lost = 0)),
+                ("nothing is late", &|runs| runs[0].iter_mut().for_each(|(_, counted)| counted.late = 0)),
+            ],
+        );
+    }
+}

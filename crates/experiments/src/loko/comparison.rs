@@ -44,7 +44,7 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
     Ok(settings(figure)
         .with("line", format!("{SWITCHES} switches"))
         .with("packets", format!("about {packets} for each scheme and seed"))
-        .with("Silo", "1 ms a link; believes that ports forward at line rate with a buffer each")
+        .with("Silo", "1 ms a link; a line has one route between two hosts; believes that ports forward at line rate with a buffer each")
         .with("QJump", "n = 100, P = 306 B; believes the same"))
 }
 
@@ -95,5 +95,42 @@ fn table(seeds: &[u64], runs: &[Vec<Fared>]) -> Table {
             .map(str::to_owned)
             .to_vec(),
         rows: rows.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::low_cost::Counted;
+    use crate::statement::{Verdict, assert_each_can_change};
+
+    fn runs(packets: u64) -> Vec<Vec<Fared>> {
+        let of = |scheme, late, lost| Fared {
+            scheme,
+            admitted: 10,
+            counted: Counted { ok: packets, late, lost, ..Counted::default() },
+        };
+        vec![vec![of("silo", 5, 5), of("qjump", 5, 5), of("loko", 0, 0)]; 2]
+    }
+
+    #[test]
+    fn every_verdict_can_change() {
+        assert_each_can_change(
+            &runs(PUBLISHED_PACKETS + 1),
+            |runs| statements(runs),
+            &[
+                ("Silo loses nothing", &|runs| runs[1][0].counted.lost = 0),
+                ("QJump is in time", &|runs| runs[0][1].counted.late = 0),
+                ("Loko is late", &|runs| runs[1][2].counted.late = 1),
+            ],
+        );
+    }
+
+    #[test]
+    fn few_packets_prove_nothing_but_a_late_one_disproves() {
+        let mut few = runs(PUBLISHED_PACKETS);
+        assert_eq!(statements(&few)[2].verdict, Verdict::NotCompared);
+        few[0][2].counted.late = 1;
+        assert_eq!(statements(&few)[2].verdict, Verdict::Differs);
     }
 }

@@ -150,7 +150,8 @@ pub fn compare(switches: u64, seed: u64, packets: u64) -> Result<Vec<Fared>, Com
     let network = line(switches)?;
     let list = requests(&network, FlowSize::MEDIUM, seed, 400);
     let budget = Time::from_millis(1);
-    let silo = Silo::new(network.clone(), Model::PUBLISHED, silo::Params { budget }).map_err(other)?;
+    let silo = Silo::new(network.clone(), Model::PUBLISHED, silo::Params { budget, ..silo::Params::default() })
+        .map_err(other)?;
     let params = qjump::Params { applications: 100, packet: Bytes::new(306), ..qjump::Params::default() };
     let qjump = Qjump::new(network.clone(), Model::PUBLISHED, params);
     let loko = loko(&network, Share::FullRate, Counting::Sound, 1)?;

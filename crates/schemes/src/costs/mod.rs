@@ -15,7 +15,7 @@ mod hops;
 mod scarcity;
 
 pub use delay::DelayCost;
-pub use hops::HopCost;
+pub use hops::{HashedHopCost, HopCost};
 pub use scarcity::{Prices, Scarcity, Tariff, whole};
 
 use wayleave_ledger::Ledger;

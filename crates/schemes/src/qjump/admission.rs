@@ -14,8 +14,7 @@ use crate::book::{self, Book, Bookkeeper, Entry};
 use crate::ecmp::PerFlow;
 use crate::explanation::Section;
 use crate::placement::Placement;
-use crate::random::mix;
-use crate::shortest::ShortestPaths;
+use crate::shortest::{ShortestPaths, identity};
 use crate::standing::{Held, Standing, Term};
 
 /// Among more shortest paths than these none is drawn; a fat tree of 16 ports has 64.
@@ -305,18 +304,6 @@ impl Standing for Qjump {
     fn given_away(&self) -> Option<(&'static str, Value)> {
         Some(("epoch", explanation::given_away(self)))
     }
-}
-
-/// What tells flows apart: their ends and their terms, so that a question and its repetition take one way.
-fn identity(request: &Request) -> u64 {
-    let parts = [
-        u64::from(request.from.0),
-        u64::from(request.to.0),
-        request.rate.bits_per_second(),
-        request.burst.get(),
-        request.deadline.as_nanos(),
-    ];
-    parts.into_iter().fold(0, |hash, part| mix(hash ^ part))
 }
 
 fn times(time: Time, count: u64) -> Time {

@@ -37,6 +37,8 @@ pub enum Denied {
     Avoid,
     /// Goes through at a price above every other: the route found breaks as few promises as possible.
     Count,
+    /// Goes through, whatever is reserved there, unless its link is closed: the route does not depend on load.
+    Ignore,
 }
 
 /// How many ways to a place a search keeps.
@@ -154,10 +156,10 @@ impl LeastCost {
         let shortest = (detours == Detours::None).then(|| towards.of_host(query.from));
         let run = Run { graph, ledger, query, weigh, deadline, denied, labels, shortest };
         match denied {
-            Denied::Count => self.last.take_all(graph, ledger, query),
+            Denied::Count | Denied::Ignore => self.last.take_all(graph, ledger, query),
             Denied::Avoid => self.last.look_back((graph, ledger, query), &mut self.closed),
         }
-        if denied == Denied::Count || labels == Labels::OnePerNode {
+        if denied != Denied::Avoid || labels == Labels::OnePerNode {
             return self.run(&run, None).ok().flatten();
         }
         self.run(&run, Some(PATIENCE)).unwrap_or_else(|Impatient| {
@@ -363,6 +365,9 @@ impl LeastCost {
     }
 
     fn lets_in(&mut self, run: &Run<'_>, label: &Label, input: Input, waited: Time) -> bool {
+        if run.denied == Denied::Ignore {
+            return !run.ledger.is_closed(LinkId(label.link));
+        }
         let levels = run.graph.levels(run.graph.edge(label.link));
         let Some(level) = levels.iter().position(|level| level.queue == label.queue) else { return false };
         let on = (run.graph, run.ledger, run.query);

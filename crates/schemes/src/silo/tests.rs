@@ -138,3 +138,72 @@ fn a_change_that_does_not_fit_leaves_the_flow_with_its_terms() {
     assert_eq!(beside.handover, Handover::Beside);
     assert_eq!(silo.change(changed.flow, &request(&network, "h1", "h3", 1, 100)), None);
 }
+
+fn hop(network: &Network, from: &str, to: &str) -> Hop {
+    Hop { link: network.find_link(&format!("{from}->{to}")).unwrap(), queue: 0 }
+}
+
+/// From h1 to h5: over one of four cores.
+fn to_another_pod(network: &Network, burst: u64) -> Request {
+    request(network, "h1", "h5", 1, burst)
+}
+
+#[test]
+fn the_route_does_not_depend_on_load() {
+    let network = fat_tree();
+    let mut empty = silo(&network);
+    let wanted = to_another_pod(&network, 4_000);
+    let meant = empty.admit(&wanted).unwrap().route;
+    // The link to the core that it would use is full, and all other ways are empty.
+    let mut full = silo(&network);
+    let ends = [hop(&network, "h2", "pod1-edge1"), hop(&network, "pod2-edge1", "h6")];
+    let beside = Route { hops: [&ends[..1], &meant.hops[1..5], &ends[1..]].concat() };
+    full.admit(&Request { route: Some(beside), ..request(&network, "h2", "h6", 1, 8_000) }).unwrap();
+    let refusal = full.admit(&wanted).unwrap_err();
+    assert!(matches!(&refusal, Refusal::Blocked { route, .. } if *route == meant), "{refusal:?}");
+}
+
+#[test]
+fn the_stronger_reading_searches_around_full_links() {
+    let network = fat_tree();
+    let model = Model { shaping: Shaping::Off, ..Model::default() };
+    let params = Params { route: RouteChoice::Around, ..Params::default() };
+    let mut around = Silo::new(network.clone(), model, params).unwrap();
+    let mut direct = silo(&network);
+    // Four racks send to another pod each, so that only links between switches are shared.
+    let flow = |from: usize, to: usize| request(&network, &format!("h{from}"), &format!("h{to}"), 60, 4_000);
+    let wanted = [flow(1, 5), flow(2, 7), flow(3, 9), flow(4, 11)];
+    let admitted = |silo: &mut Silo| wanted.iter().filter(|wanted| silo.admit(wanted).is_ok()).count();
+    assert_eq!(admitted(&mut around), 4);
+    assert!(admitted(&mut direct) < 4);
+}
+
+#[test]
+fn flows_spread_over_all_shortest_paths_and_repeat_theirs() {
+    let network = fat_tree();
+    let mut silo = silo(&network);
+    let mut cores = std::collections::BTreeMap::new();
+    for burst in 1..=400 {
+        let wanted = to_another_pod(&network, burst);
+        let [first, again] = [(); 2].map(|()| {
+            let decision = silo.admit(&wanted).unwrap();
+            silo.release(decision.flow).unwrap()
+        });
+        assert_eq!(first, again);
+        *cores.entry(first.hops[2].link).or_insert(0) += 1;
+    }
+    // A hundred each: six standard deviations of a binomial draw are 52.
+    assert!(cores.len() == 4 && cores.values().all(|&count: &i32| (48..=152).contains(&count)), "{cores:?}");
+}
+
+#[test]
+fn a_link_that_is_out_of_order_is_not_meant() {
+    let network = fat_tree();
+    let mut silo = silo(&network);
+    let wanted = to_another_pod(&network, 100);
+    let decision = silo.admit(&wanted).unwrap();
+    let route = silo.release(decision.flow).unwrap();
+    silo.placement_mut().close(route.hops[2].link);
+    let other = silo.admit(&wanted).unwrap().route;
+    assert!(other.hops.len() == route.hops.len() && other.hops.iter().all(|hop| hop.link != route.hops[2].link));
+}

@@ -10,7 +10,7 @@ use wayleave_ledger::{BestEffort, Jitter, Model, Shaping};
 use wayleave_roles::{Admission, Request};
 use wayleave_schemes::chameleon::{Allocation, Chameleon, Params, Rerouting, Routing};
 use wayleave_schemes::registry::Scheme;
-use wayleave_schemes::silo::{self, Silo};
+use wayleave_schemes::silo::{self, RouteChoice, Silo};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{Link, LinkSpec, Network, NetworkBuilder, Node, NodeId, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
@@ -102,7 +102,8 @@ fn scheme(draw: &mut Draw, network: &Arc<Network>) -> Scheme {
     };
     let (switch, host) = (budgets(8), budgets(3));
     if draw.one_in(4) {
-        return Silo::new(network.clone(), model, silo::Params { budget: switch[1] }).unwrap().into();
+        let route = if draw.one_in(2) { RouteChoice::Shortest } else { RouteChoice::Around };
+        return Silo::new(network.clone(), model, silo::Params { budget: switch[1], route }).unwrap().into();
     }
     let rerouting = draw.one_in(4).then(Rerouting::with_tightening);
     let routing = if draw.one_in(3) { Routing::LeastDelay } else { Routing::default() };

@@ -23,7 +23,7 @@ pub struct Namespaces {
 }
 
 impl Laboratory for Namespaces {
-    fn up(&self, name: &str, network: &Network) -> Result<Box<dyn Testbed>, Failed> {
+    fn up(&self, name: &str, network: &Network, options: &[&str]) -> Result<Box<dyn Testbed>, Failed> {
         let checks = examine();
         if !can_run(&checks) {
             let is_missing =
@@ -41,13 +41,13 @@ impl Laboratory for Namespaces {
         let lab = lab.map_err(Failed::broken)?;
         // From here on it is taken away whatever happens.
         let guard = Guard { labs, name, warn: self.warn.clone() };
-        let controller = begin(&lab, &self.program).map_err(Failed::broken)?;
+        let controller = begin(&lab, &self.program, options).map_err(Failed::broken)?;
         Ok(Box::new(RunningLab { lab, controller, _guard: guard }))
     }
 }
 
-fn begin(lab: &Lab, program: &Path) -> Result<LabController, Error> {
-    begin_control(lab, program)?;
+fn begin(lab: &Lab, program: &Path, options: &[&str]) -> Result<LabController, Error> {
+    begin_control(lab, program, options)?;
     let controller = LabController::of(lab)?;
     controller.wait_for_agents()?;
     Ok(controller)

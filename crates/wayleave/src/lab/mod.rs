@@ -12,12 +12,14 @@ use crate::error::Error;
 pub use controller::LabController;
 pub use laboratory::Namespaces;
 
-/// Starts the controller and the agents of a lab; answers where the controller is. `program` is the command wayleave.
+/// Starts the controller, with these options beside the lab's own, and the agents of a lab; answers where the controller is. `program` is
+/// the command wayleave.
 ///
 /// # Errors
 /// If they do not start.
-pub fn begin_control(lab: &Lab, program: &Path) -> Result<String, LabError> {
-    let control = lab.start_controller(program, &[])?;
+pub fn begin_control(lab: &Lab, program: &Path, options: &[&str]) -> Result<String, LabError> {
+    let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
+    let control = lab.start_controller(program, &options)?;
     lab.register(program, &control.server)?;
     lab.start_agents(program, &control.server)?;
     Ok(control.server)

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &UpArgs) -> Result<Exit, Failure> {
         None
     } else {
         // Half a lab is of no use, and the first error says more than what may go wrong in taking it away.
-        Some(begin_control(&lab, &program).inspect_err(|_| drop(labs.down(&args.name)))?)
+        Some(begin_control(&lab, &program, &[]).inspect_err(|_| drop(labs.down(&args.name)))?)
     };
     let mut out = out();
     let plan = lab.plan();

@@ -178,7 +178,7 @@ fn budgets_and_buffers_can_be_given() {
     assert!(queues.iter().all(|queue| queue["buffer_bytes"] == 50_000 || queue["buffer_bytes"] == 1_000_000));
     let silo = wayleave(&format!("plan -t {K4} -f {list} -o json --scheme silo --silo-budget 150us")).ends_with(0);
     assert_eq!(silo.json()["requests"][0]["bound_ns"], 6 * 150_000);
-    assert_eq!(silo.json()["scheme"], serde_json::json!({ "name": "silo", "budget_ns": 150_000 }));
+    assert_eq!(silo.json()["scheme"], serde_json::json!({ "name": "silo", "budget_ns": 150_000, "route": "shortest" }));
 }
 
 #[test]

@@ -1,0 +1,101 @@
+//! How many candidates are tried to be moved (4.1.3: 20), in a small network and in a larger one. "Limiting the number of
+//! reconfigurations allows to navigate this tradeoff" between flows and the tail of the runtime (5.2.2).
+
+use super::super::{accepted, fig9b};
+use super::{Moving, PLAIN, Scope, System};
+use crate::data::{Axis, Form, Panel, Point, Series};
+use crate::run::{Failed, Run};
+use crate::stats::{Summary, mean};
+
+/// Candidates that are tried; none is Chameleon without rerouting.
+const LIMITS: [usize; 5] = [0, 2, 5, 20, 100];
+
+/// With a limit.
+#[derive(Clone, Debug)]
+pub(super) struct Limited {
+    pub(super) limit: usize,
+    /// Flows by size, then by seed.
+    pub(super) flows: Vec<Vec<f64>>,
+    /// What 99 % of the decisions take at most in the larger network, us.
+    pub(super) tail_us: f64,
+}
+
+/// Every limit, in two sizes.
+#[derive(Clone, Debug)]
+pub(super) struct Limits {
+    pub(super) ks: [u64; 2],
+    pub(super) all: Vec<Limited>,
+}
+
+impl Limits {
+    /// With fewer seeds than the figures have: failing searches of a hundred candidates take long.
+    pub(super) fn measure(run: &Run, queues: usize) -> Result<Self, Failed> {
+        let ks: &'static [u64; 2] = run.choose(&[4, 8], &[4, 6]);
+        let scope = Scope { queues, ks, seeds: run.seeds(5, 2) };
+        let system = |limit: usize| match limit {
+            0 => PLAIN,
+            limit => System::Rerouting(Moving { limit, ..Moving::OLDEST }),
+        };
+        let fillings = scope.fill(run, &LIMITS.map(system))?;
+        let limited = |(limit, by_k): (usize, super::BySize)| {
+            let times = by_k.last().map_or_else(Vec::new, |fillings| fig9b::times(fillings));
+            let (_, Summary { p99, .. }) = Summary::pooled(&times);
+            Limited { limit, flows: by_k.iter().map(|fillings| accepted(fillings)).collect(), tail_us: p99 }
+        };
+        Ok(Self { ks: *ks, all: LIMITS.into_iter().zip(fillings).map(limited).collect() })
+    }
+
+    fn gains(&self, limited: &Limited) -> Vec<f64> {
+        let plain = |at: usize| mean(&self.all[0].flows[at]);
+        limited.flows.iter().enumerate().map(|(at, flows)| mean(flows) / plain(at)).collect()
+    }
+
+    /// Whether the gain is larger in the larger network, where most candidates are tried.
+    pub(super) fn is_the_cause(&self) -> bool {
+        self.all.last().is_some_and(|most| self.gains(most).is_sorted())
+    }
+
+    /// What rerouting gains in both sizes, with the paper's limit and with the largest.
+    pub(super) fn growth(&self) -> String {
+        let meant = self.all.iter().filter(|limited| limited.limit >= Moving::LIMIT);
+        let text = |limited: &Limited| {
+            let gains = self.gains(limited);
+            let (small, large) = (gains.first().unwrap_or(&f64::NAN), gains.last().unwrap_or(&f64::NAN));
+            format!(
+                "with {} the gain is {small:.2}x at k = {} and {large:.2}x at k = {}",
+                limited.limit, self.ks[0], self.ks[1]
+            )
+        };
+        meant.map(text).collect::<Vec<_>>().join(", ")
+    }
+
+    pub(super) fn panel(&self, scope: &Scope) -> Panel {
+        let series = |at: usize| Series {
+            name: format!("k = {}", self.ks[at]),
+            points: self.all.iter().map(|one| Point::of(one.limit.to_string(), one.flows[at].clone())).collect(),
+        };
+        Panel {
+            x: Axis::categories("candidates that are tried to be moved"),
+            form: Form::Apart,
+            ..scope.panel(
+                "limits",
+                "Flows admitted by the limit of candidates",
+                Axis::logarithmic("flows admitted until the first refusal", "flows"),
+                vec![series(0), series(1)],
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+impl Limits {
+    /// More candidates admit more and take longer.
+    pub(super) fn made_up() -> Self {
+        let limited = |limit: usize| Limited {
+            limit,
+            flows: [1.0, 2.0].map(|size| vec![size * (100.0 + limit as f64); 3]).to_vec(),
+            tail_us: 10.0 + limit as f64,
+        };
+        Self { ks: [4, 8], all: LIMITS.map(limited).to_vec() }
+    }
+}

@@ -1,0 +1,162 @@
+//! Systems that promise bandwidth or nothing at all: one host sends to a receiver to which eight others send as much as they can.
+//!
+//! The one has a guarantee of half of the receiver's link, where the system knows guarantees. Beside its flow it sends small packets now and
+//! then, and bursts of four packets. A system that names no bound for a packet is held against the least that any could promise: what the packet
+//! takes alone, and one frame before it on each link.
+
+use std::num::NonZeroU16;
+use std::sync::Arc;
+
+use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
+use wayleave_scenarios::{
+    Arrivals, Congestion, Ecn, EdgeScheme, Ends, PacketKind, Phase, Reliable, Scenario, Sharing, Traffic, Transport,
+    Workload,
+};
+use wayleave_sim::{FlowOutcome, Outcome};
+use wayleave_topology::builders::{Cabling, LeafSpine, build};
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::contracts::share;
+use super::rows::Tick;
+use super::{MOST, Seen};
+use crate::run::Failed;
+
+/// Of a rack: a receiver and nine senders.
+const HOSTS: usize = 10;
+const LINE: Rate = Rate::from_gbit(10);
+/// The first half is left out of what is counted: limiters converge, the slowest are ElasticSwitch's with a round every 15 ms.
+const WARMUP: Time = Time::from_millis(500);
+const DURATION: Time = Time::from_millis(1_000);
+/// Of the receiver's link, of the one and of the eight others together.
+const GUARANTEES: [Rate; 2] = [Rate::from_gbit(5), Rate::from_gbit(3)];
+/// A guarantee is kept with this share of it in payload: headers take a twentieth of a link.
+const KEPT: f64 = 0.9;
+/// DCTCP's threshold at 10 Gbit/s: 65 packets (SIGCOMM 2010, section 3.4).
+const THRESHOLD: Bytes = Bytes::new(97_500);
+/// A full frame on the wire takes this long on a link; a packet passes two links.
+const FRAMES: Time = Time::from_nanos(2 * 1_538 * 8 / 10);
+/// Four packets at once.
+const BURST: Bytes = Bytes::new(6_000);
+
+const ONE: &str = "one";
+const OTHERS: &str = "others";
+
+/// What shares the network, if anything does.
+pub(super) type Shares = Option<fn() -> EdgeScheme>;
+
+/// Measures a system.
+pub(super) fn sharing(name: &'static str, shares: Shares) -> Result<Seen, Failed> {
+    let cabling = Cabling { rate: LINE, ..Cabling::default() };
+    // Everything stays in the first rack; its uplinks are what a rack broker of Parley looks at.
+    let racks =
+        LeafSpine { leaves: 2, spines: 1, hosts_per_leaf: HOSTS as u64, parallel: 1, uplink_rate: None, cabling };
+    let network = Arc::new(build::leaf_spine(&racks).map_err(Failed::broken)?);
+    let hosts: Vec<NodeId> = network.hosts().take(HOSTS).collect();
+    let run = |company: Company| -> Result<Outcome, Failed> {
+        let scenario = scenario(name, &network, &hosts, shares.map(|scheme| scheme()), company)?;
+        wayleave_sim::run(&scenario, 1, |_| true).map_err(Failed::broken)
+    };
+    let (idle, lone, crowd) = (run(Company::Nobody)?, run(Company::Flow)?, run(Company::Crowd)?);
+    let of_link =
+        |outcome: &Outcome| flows(outcome, ONE).map(|flow| share(flow.payload, LINE, DURATION - WARMUP)).sum::<f64>();
+    let slowest =
+        |outcome: &Outcome, name: &str| flows(outcome, name).filter_map(|flow| flow.delay.max()).max().unwrap_or(0);
+    let drops = |name: &str| flows(&crowd, name).map(|flow| flow.drops).sum::<u64>();
+    let bound = |name: &str| slowest(&idle, name) + FRAMES.as_nanos() * 1_000;
+    let is_kept = |name: &str| slowest(&crowd, name) <= bound(name) && drops(name) == 0;
+    let times = |name: &str| {
+        let us = |ps: u64| ps as f64 / 1e6;
+        format!(
+            "up to {:.0} us beside eight flows, {:.0} us alone, {} lost",
+            us(slowest(&crowd, name)),
+            us(slowest(&idle, name)),
+            drops(name)
+        )
+    };
+    let half = GUARANTEES[0].bits_per_second() as f64 / LINE.bits_per_second() as f64;
+    let (of_crowd, of_lone) = (of_link(&crowd), of_link(&lone));
+    Ok(Seen {
+        name,
+        ticks: [is_kept(PROBE), of_crowd >= KEPT * half, is_kept(BURSTS), of_lone >= MOST].map(Tick::of),
+        how: [
+            format!("a small packet takes {}", times(PROBE)),
+            format!(
+                "beside eight flows one gets {:.0} % of the link; half of it is guaranteed where that is known",
+                100.0 * of_crowd
+            ),
+            format!("the packets of a burst of {BURST} take {}", times(BURSTS)),
+            format!("alone, a flow gets {:.0} % of an idle link", 100.0 * of_lone),
+        ],
+    })
+}
+
+fn flows<'a>(outcome: &'a Outcome, name: &'a str) -> impl Iterator<Item = &'a FlowOutcome> {
+    outcome.flows.iter().filter(move |flow| outcome.traffic[flow.traffic].name == name)
+}
+
+const PROBE: &str = "probe";
+const BURSTS: &str = "bursts";
+
+/// Who sends besides small packets and bursts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Company {
+    Nobody,
+    Flow,
+    Crowd,
+}
+
+fn scenario(
+    name: &str,
+    network: &Arc<Network>,
+    hosts: &[NodeId],
+    scheme: Option<EdgeScheme>,
+    company: Company,
+) -> Result<Scenario, Failed> {
+    let mut scenario = Scenario::new(name, network.clone(), DURATION);
+    scenario.warmup = WARMUP;
+    scenario.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
+    scenario.switches.ecn = Ecn::above(THRESHOLD).into();
+    if let Some(scheme) = scheme {
+        let policy = |level| policy(network, level);
+        let rack = matches!(scheme, EdgeScheme::Parley(_)).then(|| policy(PolicyLevel::Rack)).transpose()?;
+        scenario.sharing = Some(Sharing { rack, ..Sharing::new(scheme, policy(PolicyLevel::Machine)?) });
+    }
+    let shares = scenario.sharing.is_some();
+    let mut add = |traffic: Traffic, service: &str| {
+        let service = shares.then(|| service.to_owned());
+        scenario.traffic.push(Traffic { service, ..traffic });
+    };
+    let to_first = |senders: &[NodeId]| Ends::Pairs(senders.iter().map(|&from| (from, hosts[0])).collect());
+    let endless = || Workload::Flows(Reliable::new(Arrivals::Once, None));
+    if company != Company::Nobody {
+        add(Traffic::new(ONE, to_first(&hosts[1..2]), endless()), ONE);
+    }
+    if company == Company::Crowd {
+        add(Traffic::new(OTHERS, to_first(&hosts[2..]), endless()), OTHERS);
+    }
+    if company != Company::Flow {
+        let small = PacketKind::ConstantRate { rate: Rate::from_mbit(1) };
+        add(Traffic::packets(PROBE, to_first(&hosts[1..2]), small, Bytes::new(300)), ONE);
+        let bursts = PacketKind::TokenBucket { rate: Rate::from_mbit(1), burst: BURST, phase: Phase::Together };
+        // Once everything has settled.
+        let mut traffic = Traffic::packets(BURSTS, to_first(&hosts[1..2]), bursts, Bytes::new(1_500));
+        traffic.start = WARMUP;
+        add(traffic, ONE);
+    }
+    Ok(scenario)
+}
+
+fn policy(network: &Network, level: PolicyLevel) -> Result<Policy, Failed> {
+    let service = |name: &str, port: u16, guarantee: Rate| {
+        let min = Bandwidth { min: Some(guarantee), ..Bandwidth::default() };
+        let filter =
+            Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
+        let bandwidth = PerDirection { transmit: min, receive: min };
+        Service { name: name.to_owned(), filter: Some(filter), bandwidth, ..Service::default() }
+    };
+    let services = vec![service(ONE, 80, GUARANTEES[0]), service(OTHERS, 81, GUARANTEES[1])];
+    Policy::new(network, level.name(), level, Vec::new(), None, services).map_err(|errors| {
+        Failed::Broken(errors.iter().map(|error| error.fault.to_string()).collect::<Vec<_>>().join("; "))
+    })
+}
