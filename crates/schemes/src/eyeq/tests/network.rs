@@ -255,7 +255,8 @@ fn many_senders_share_alike_if_they_hear_of_large_changes_of_r_or_the_floor_is_h
         let rates = eighty_senders(staleness, low);
         assert!(near(rates.iter().sum(), 3_000.0, 0.03) && rates[0] < 5.0, "{staleness:?} {rates:.1?}");
     }
-    for (staleness, floor) in [(Staleness::Doubled, low), (Staleness::Sampled, released), (Staleness::Timed, released)] {
+    for (staleness, floor) in [(Staleness::Doubled, low), (Staleness::Sampled, released), (Staleness::Timed, released)]
+    {
         let rates = eighty_senders(staleness, floor);
         assert!(near(rates.iter().sum(), 3_000.0, 0.03), "{staleness:?} {rates:.1?}");
         assert!(rates[0] > 25.0 && rates[79] < 45.0, "{staleness:?} {rates:.1?}");
