@@ -1,5 +1,7 @@
 //! Fig. 14: two services share a rack's links, by what the rack policy says (6.3, throughput protection).
 
+use std::ops::RangeInclusive;
+
 use wayleave_contracts::PolicyLevel;
 use wayleave_scenarios::{Ends, Period, Scenario, Schedule};
 use wayleave_sharing::{Shares, Terms, Tree};
@@ -146,78 +148,86 @@ pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
 }
 
 fn statements(data: &Data, shares: &[Reading]) -> Vec<Statement> {
-    let text = |values: &[f64]| values.iter().map(|value| format!("{value:.1}")).collect::<Vec<_>>().join(", ");
-    let near = |wanted: f64| wanted - DIGIT..=wanted + DIGIT;
-    let mut all = Vec::new();
-    for (at, case) in CASES.iter().enumerate() {
-        let (name, alone, [a, b], later) = (case.name(), data.alone(at), data.both(at), data.later(at));
-        let shared = format!("A {}, B {} Gbit/s", text(&a), text(&b));
-        all.push(Statement::mean_within(
-            "6.3",
-            format!("alone, A uses only 30 Gbit/s ({name})"),
-            near(30.0),
-            &alone,
-            format!("{} Gbit/s", text(&alone)),
-        ));
-        let farther =
-            [&a, &b].into_iter().max_by(|one, other| (mean(one) - 30.0).abs().total_cmp(&(mean(other) - 30.0).abs()));
-        let printed = Statement::mean_within(
-            "6.3, Fig. 14",
-            format!("with both, B has its full 30 Gbit/s, and A 30 of the 60 ({name})"),
-            near(30.0),
-            farther.map_or(&[], Vec::as_slice),
-            shared.clone(),
+    let each = (0..CASES.len()).flat_map(|case| {
+        let [alone, least, later] = kept(data, case);
+        let [few, one] = rounds(data, case, shares);
+        [alone, together(data, case, shares), least, later, few, one]
+    });
+    each.chain([caps(data)]).collect()
+}
+
+fn text(values: &[f64]) -> String {
+    values.iter().map(|value| format!("{value:.1}")).collect::<Vec<_>>().join(", ")
+}
+
+fn near(wanted: f64) -> RangeInclusive<f64> {
+    wanted - DIGIT..=wanted + DIGIT
+}
+
+/// A's maximum, B's minimum, and that nothing is left unused.
+fn kept(data: &Data, case: usize) -> [Statement; 3] {
+    let (name, alone, [_, b], later) = (CASES[case].name(), data.alone(case), data.both(case), data.later(case));
+    let gbit = |values: &[f64]| format!("{} Gbit/s", text(values));
+    let of = |says: &str, range, values: &[f64]| {
+        Statement::mean_within("6.3", format!("{says} ({name})"), range, values, gbit(values))
+    };
+    [
+        of("alone, A uses only 30 Gbit/s", near(30.0), &alone),
+        of("B can use at least the 30 Gbit/s that it is guaranteed", 30.0 - DIGIT..=f64::INFINITY, &b),
+        of("when A has finished, B uses all up to 60 Gbit/s", near(60.0), &later),
+    ]
+}
+
+/// What both have of the 60.
+fn together(data: &Data, case: usize, shares: &[Reading]) -> Statement {
+    let [a, b] = data.both(case);
+    let off = |values: &[f64]| (mean(values) - 30.0).abs();
+    let farther = if off(&a) > off(&b) { &a } else { &b };
+    let by: Vec<String> = shares
+        .iter()
+        .map(|reading| format!("{}: {:.0} and {:.0}", reading.name, reading.both[0], reading.both[1]))
+        .collect();
+    let [guaranteed, other] = data.both(CASES.len() - 1);
+    Statement::mean_within(
+        "6.3, Fig. 14",
+        format!("with both, B has its full 30 Gbit/s, and A 30 of the 60 ({})", CASES[case].name()),
+        near(30.0),
+        farther,
+        format!("A {}, B {} Gbit/s", text(&a), text(&b)),
+    )
+    .tested(format!(
+        "How the excess is shared. Computed: {}. Section 3.1 shares \"what remains after all guarantees have been met\" by weights, and A has no \
+         guarantee. With A's 30 guaranteed as well, A has {} and B {} Gbit/s here.",
+        by.join("; "),
+        text(&guaranteed),
+        text(&other)
+    ))
+}
+
+/// How long it takes.
+fn rounds(data: &Data, case: usize, shares: &[Reading]) -> [Statement; 2] {
+    let (rounds, name) = (data.converged(case), CASES[case].name());
+    let of = |section: &'static str, says: &str, most: f64| {
+        let measured = format!(
+            "{} rounds after B began both are within a tenth of what they have later, and stay there",
+            text(&rounds)
         );
-        let both = data.both(CASES.len() - 1);
-        let by: Vec<String> = shares
-            .iter()
-            .map(|reading| format!("{}: {:.0} and {:.0}", reading.name, reading.both[0], reading.both[1]))
-            .collect();
-        all.push(printed.tested(format!(
-            "How the excess is shared. Computed: {}. Section 3.1 shares \"what remains after all guarantees have been met\" by weights, and A has no \
-             guarantee. With A's 30 guaranteed as well, A has {} and B {} Gbit/s here.",
-            by.join("; "),
-            text(&both[0]),
-            text(&both[1])
-        )));
-        all.push(Statement::mean_within(
-            "6.3",
-            format!("B can use at least the 30 Gbit/s that it is guaranteed ({name})"),
-            30.0 - DIGIT..=f64::INFINITY,
-            &b,
-            shared,
-        ));
-        all.push(Statement::mean_within(
-            "6.3",
-            format!("when A has finished, B uses all up to 60 Gbit/s ({name})"),
-            near(60.0),
-            &later,
-            format!("{} Gbit/s", text(&later)),
-        ));
-        let rounds = data.converged(at);
-        all.push(Statement::mean_within(
+        Statement::mean_within(section, format!("{says} ({name})"), f64::NEG_INFINITY..=most, &rounds, measured)
+    };
+    let cause = format!(
+        "The algorithm does converge in one invocation: what it computes from both demands, {:.0} and {:.0}, is what A and B have in the end with the \
+         policy as printed. Before it a round measures what B uses, and the next one divides by that; 6.2 counts the \
+         invocation alone.",
+        shares[0].both[0], shares[0].both[1]
+    );
+    [
+        of(
             "6",
-            format!("rack brokers converge to the fair rates within a few seconds, at a round a second: at most 5 rounds ({name})"),
-            f64::NEG_INFINITY..=5.0,
-            &rounds,
-            format!("{} rounds after B began both are within a tenth of what they have later, and stay there", text(&rounds)),
-        ));
-        let one = Statement::mean_within(
-            "6.2",
-            format!("at 10 rounds a second rack brokers converge in 100 ms, so in one ({name})"),
-            f64::NEG_INFINITY..=1.0,
-            &rounds,
-            format!("{} rounds", text(&rounds)),
-        );
-        all.push(one.tested(format!(
-            "The algorithm does converge in one invocation: what it computes from both demands, {:.0} and {:.0}, is what A and B have in the end with the \
-             policy as printed. In the other rounds brokers learn of demands: one that has seen nothing of B before waits for two reports of its \
-             machine, and the others heed what it says in their next round, since machines do not report at the same moment.",
-            shares[0].both[0], shares[0].both[1]
-        )));
-    }
-    all.push(caps(data));
-    all
+            "rack brokers converge to the fair rates within a few seconds, at a round a second: at most 5 rounds",
+            5.0,
+        ),
+        of("6.2", "at 10 rounds a second rack brokers converge in 100 ms, so in one", 1.0).tested(cause),
+    ]
 }
 
 /// What static limits waste.

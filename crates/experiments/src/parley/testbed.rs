@@ -140,7 +140,7 @@ pub(super) enum Hearing {
 /// K of EyeQ's program.
 pub(super) const RELEASED: Hearing = Hearing::Released(Bytes::new(45_000));
 
-/// K as the switches' threshold (Table 1), as the audit of these figures reads EyeQ's program.
+/// The same with the threshold of the switches' marks for K (Table 1).
 pub(super) const THRESHOLD: Hearing = Hearing::Released(ECN);
 
 impl Hearing {

@@ -15,7 +15,7 @@ pub struct MeterParams {
     pub floor: Rate,
     /// How marks lower R.
     pub marks: Marks,
-    /// K of [`Marks::Released`]; 45 kB (released). The audit of the figures reads it as the threshold of the switches' marks, 80 kB in Parley's Table 1.
+    /// K of [`Marks::Released`]; 45 kB (released). Fig. 12 of Parley comes out with 80 kB, the threshold of its switches' marks (Table 1).
     pub mark_bytes: Bytes,
     /// By 2 to the minus this beta of [`Marks::Printed`] follows the fraction of marked bytes, once an interval: 4, that is 1/16 (DCTCP, SIGCOMM
     /// 2010, g). With 0 it is that of the interval alone.
