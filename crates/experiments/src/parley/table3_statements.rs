@@ -68,6 +68,10 @@ fn protected(data: &Data, system: System) -> Statement {
 fn limited(data: &Data, system: System) -> Statement {
     let received: Vec<f64> = data.runs(system, BEYOND, 0).iter().map(|run| run.received).collect();
     let shown: Vec<String> = received.iter().map(|rate| format!("{rate:.1}")).collect();
+    let by = READINGS.map(|system| {
+        let received: Vec<f64> = data.runs(system, BEYOND, 0).iter().map(|run| run.received).collect();
+        format!("{} {:.1} Gbit/s", system.name(), mean(&received))
+    });
     Statement::mean_within(
         "6.3",
         format!("the load at the rack is limited to 60 Gbit/s, whatever is offered ({})", system.name()),
@@ -75,6 +79,7 @@ fn limited(data: &Data, system: System) -> Statement {
         &received,
         format!("{} Gbit/s", shown.join(", ")),
     )
+    .tested(format!("What machine shapers hear of marks. The same requests under the same brokers: {}.", by.join(", ")))
 }
 
 /// The ratios to the same requests without guarantees, by load.
