@@ -12,7 +12,10 @@
 //! - Who fills a limit wants a multiple of it. The share grows by that factor every round, and what is wasted is at most
 //!   the factor times what is used.
 //!
-//! Here it is the third:
+//! Here it is the third, and [`EstimatorParams::growth`] says which multiple. Machine shapers take twice the limit. Parley's brokers take 255 times,
+//! which in effect is the second reading: a service whose guess of twice the limit is satisfied would lose its limit for a round and take whatever it
+//! can, and a round of brokers is a second, or ten.
+//!
 //!
 //! | the interval | what the service wants |
 //! |---|---|
@@ -34,7 +37,7 @@ pub struct EstimatorParams {
     /// A limit counts as filled from this many per cent of it on: shapers and meters are not exact. Section 6.3 speaks of
     /// allocations within 0.01 % once converged, and of some 15 iterations before that.
     pub full_percent: u8,
-    /// What a service that fills its limit wants, as a multiple of the limit.
+    /// What a service that fills its limit wants, as a multiple of the limit: 2 for machine shapers, 255 for Parley's brokers.
     pub growth: u8,
     /// And at least this much, so that a service with a tiny limit leaves it: the 1 Mbit/s to which demands are tracked in section
     /// 6.2.

@@ -11,99 +11,181 @@ use super::testbed::{cabling, flows, policy, received, scenario, service, simula
 use crate::data::{Figure, Table};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
+use crate::stats::mean;
 
 /// Three at once (Fig. 15).
-const RPC: Bytes = Bytes::new(2_500_000);
+const RPC: u64 = 2_500_000;
 const PERIOD: Time = Time::from_millis(20);
 /// The 3 Gbit/s of the text are payload: 3.16 Gbit/s with headers. A little more, so that the queue does not grow from round to round.
 const LIMIT: Rate = Rate::from_mbit(3_300);
+/// By so much the limit is above 3 Gbit/s of payload (3.3 * 1460 / 1538 = 3.13), so that requests take so much less than 20 ms; and as much more.
+const MARGIN: f64 = 0.05;
+/// As printed, and "scaled up by a factor of 10".
+const SCALES: [u64; 2] = [1, 10];
 
 /// How the service is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Limited {
     Not,
-    /// T of the rate meter.
-    By(Time),
+    /// The meter measures over 200 us.
+    Fast,
+    /// It measures over a period.
+    Slow,
+}
+
+const LIMITS: [Limited; 3] = [Limited::Not, Limited::Fast, Limited::Slow];
+
+impl Limited {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Not => "not limited",
+            Self::Fast => "3.3 Gbit/s, measured over 200 us",
+            Self::Slow => "3.3 Gbit/s, measured over a period",
+        }
+    }
+}
+
+/// One way to limit, at one scale, and its runs: the median and the 99 % percentile in ms.
+#[derive(Clone, Debug)]
+struct Row {
+    scale: u64,
+    limited: Limited,
+    runs: Vec<[f64; 2]>,
 }
 
 /// Measures it.
 pub(crate) fn measure(run: &Run) -> Result<Figure, Failed> {
-    let seeds = run.seeds(1, 1);
+    let seeds = run.seeds(3, 1);
     let rounds = run.choose(200, 50);
-    let cases = [
-        ("not limited", Limited::Not),
-        ("3.3 Gbit/s, measured over 200 us", Limited::By(Time::from_micros(200))),
-        ("3.3 Gbit/s, measured over 20 ms", Limited::By(PERIOD)),
-    ];
-    let longest = run.map(&cases, |&(_, limited)| {
-        let mut worst: Vec<(f64, f64)> = Vec::new();
-        for &seed in &seeds {
-            let outcome = simulate(&burst(limited, rounds)?, seed)?;
-            let times = outcome.traffic[0].completions.times();
-            let milliseconds = |ps: Option<u64>| ps.map_or(f64::NAN, |ps| ps as f64 / 1e9);
-            worst.push((milliseconds(times.percentile(50.0)), milliseconds(times.percentile(99.0))));
-        }
-        Ok(worst)
+    let cases: Vec<(u64, Limited)> = SCALES.iter().flat_map(|&scale| LIMITS.map(|limited| (scale, limited))).collect();
+    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
+    let times = run.map(&jobs, |&((scale, limited), seed)| {
+        let outcome = simulate(&burst(limited, scale, rounds)?, seed)?;
+        let times = outcome.traffic[0].completions.times();
+        Ok([50.0, 99.0].map(|percent| times.percentile(percent).map_or(f64::NAN, |ps| ps as f64 / 1e9)))
     })?;
-    let tail = |case: usize| longest[case].iter().map(|(_, tail)| *tail).fold(0.0, f64::max);
-    let text = |case: usize| format!("{:.1} ms for 99 %", tail(case));
-    let rows = cases.iter().zip(&longest).map(|((name, _), times)| {
-        let (median, tail) = times[0];
-        vec![(*name).to_owned(), format!("{median:.2} ms"), format!("{tail:.2} ms")]
-    });
-    let table = Table {
-        name: "times".to_owned(),
-        title: "Completion times of three requests of 2.5 MB that arrive together every 20 ms".to_owned(),
-        columns: ["service", "median", "99%"].map(str::to_owned).to_vec(),
-        rows: rows.collect(),
-    };
-    let figure = Figure {
-        statements: vec![
-            Statement::claim(
-                "7",
-                "with a fast-acting limit of 3 Gbit/s all RPCs take 20 ms",
-                (18.0..24.0).contains(&tail(1)),
-                text(1),
-            )
-            .because("Three requests are 60 Mbit: 20 ms at 3 Gbit/s, as the limit is set; what is left of one round delays the next."),
-            Statement::claim("7", "without a limit all of them finish in 10 ms", tail(0) <= 10.0, text(0)),
-            Statement::claim("7", "that halves the longest completion time", tail(0) <= tail(1) / 2.0, format!("{:.1} ms and {:.1} ms", tail(0), tail(1))),
-            Statement::claim(
-                "7",
-                "so rate meters should have a configurable interval: measured over 20 ms the service complies with 3 Gbit/s",
-                tail(2) < 0.75 * tail(1),
-                text(2),
-            )
-            .because(
-                "The meter allows each sender R, and R is at most the limit: three senders that keep to it bring three times as much \
-                 before the first measurement, and what a longer interval lets pass is bounded by that.",
-            ),
-        ],
-        tables: vec![table],
-        seeds,
-        ..Figure::default()
-    };
+    let mut times = times.into_iter();
+    let row = |(scale, limited)| Row { scale, limited, runs: times.by_ref().take(seeds.len()).collect() };
+    let rows: Vec<Row> = cases.into_iter().map(row).collect();
+    let figure = Figure { statements: statements(&rows), tables: vec![table(&rows)], seeds, ..Figure::default() };
     Ok(testbed(figure)
         .with("network", "three senders and a receiver at one switch, 10 Gbit/s")
-        .with("limit", "3.3 Gbit/s on the wire, which carries 3.13 Gbit/s of payload")
-        .with("time", format!("{rounds} rounds of 20 ms")))
+        .with("limit", "3.3 Gbit/s on the wire, which carries 3.13 Gbit/s of payload; EyeQ with marks as printed")
+        .with("time", format!("{rounds} rounds of 20 ms, a tenth as many of 200 ms")))
 }
 
-fn burst(limited: Limited, rounds: u64) -> Result<Scenario, Failed> {
+fn statements(rows: &[Row]) -> Vec<Statement> {
+    let tails = |scale: u64, limited: Limited| -> Vec<f64> {
+        let of = rows.iter().filter(|row| row.scale == scale && row.limited == limited);
+        of.flat_map(|row| row.runs.iter().map(|[_, tail]| *tail)).collect()
+    };
+    SCALES.iter().flat_map(|&scale| at_scale(scale, LIMITS.map(|limited| tails(scale, limited)))).collect()
+}
+
+/// What the text says at one scale, of the percentiles without limit, with a fast one, and with a slow one.
+fn at_scale(scale: u64, [none, fast, slow]: [Vec<f64>; 3]) -> [Statement; 4] {
+    let text = |values: &[f64]| {
+        let shown: Vec<String> = values.iter().map(|value| format!("{value:.1}")).collect();
+        format!("{} ms for 99 %", shown.join(", "))
+    };
+    let (twenty, ten, sizes) = (20.0 * scale as f64, 10.0 * scale as f64, format!("{} MB", 2.5 * scale as f64));
+    let ratios: Vec<f64> = none.iter().zip(&fast).map(|(none, fast)| none / fast).collect();
+    let halves: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
+    let fast_takes = Statement::mean_within(
+        "7",
+        format!("with a fast-acting limit of 3 Gbit/s all RPCs of {sizes} take {twenty:.0} ms"),
+        twenty * (1.0 - MARGIN)..=twenty * (1.0 + MARGIN),
+        &fast,
+        text(&fast),
+    );
+    let at_most = |says: String, most: f64, values: &[f64], measured: String| {
+        Statement::mean_within("7", says, f64::NEG_INFINITY..=most, values, measured)
+    };
+    [
+        fast_takes,
+        at_most(format!("without a limit all of them finish in {ten:.0} ms ({sizes})"), ten, &none, text(&none)),
+        at_most(
+            format!("that halves the longest completion time ({sizes})"),
+            0.5,
+            &ratios,
+            format!("{} of it is left", halves.join(", ")),
+        ),
+        at_most(
+            format!(
+                "so rate meters should have a configurable interval: over {twenty:.0} ms the service keeps to 3 Gbit/s, and finishes in {ten:.0} ms ({sizes})"
+            ),
+            ten,
+            &slow,
+            text(&slow),
+        ),
+    ]
+}
+
+fn table(rows: &[Row]) -> Table {
+    let cells = rows.iter().map(|row| {
+        let [median, tail] = [0, 1].map(|at| mean(&row.runs.iter().map(|run| run[at]).collect::<Vec<_>>()));
+        let size = format!("2.5 MB and 20 ms, times {}", row.scale);
+        vec![size, row.limited.name().to_owned(), format!("{median:.2} ms"), format!("{tail:.2} ms")]
+    });
+    Table {
+        name: "times".to_owned(),
+        title: "Completion times of three requests that arrive together in every period, the mean of the seeds"
+            .to_owned(),
+        columns: ["requests and period", "service", "median", "99%"].map(str::to_owned).to_vec(),
+        rows: cells.collect(),
+    }
+}
+
+fn burst(limited: Limited, scale: u64, rounds: u64) -> Result<Scenario, Failed> {
     let cabling = cabling(2);
     let network = Arc::new(build::star(4, cabling).map_err(Failed::broken)?);
     let hosts: Vec<_> = network.hosts().collect();
-    let mut run = scenario("fig. 15", network.clone(), Time::from_millis(20 * rounds));
-    if let Limited::By(interval) = limited {
+    let period = Time::from_nanos(PERIOD.as_nanos() * scale);
+    let mut run = scenario("fig. 15", network.clone(), Time::from_nanos(PERIOD.as_nanos() * rounds));
+    let interval = match limited {
+        Limited::Not => None,
+        Limited::Fast => Some(Time::from_micros(200)),
+        Limited::Slow => Some(period),
+    };
+    if let Some(interval) = interval {
         let services = vec![service("rpc", 7001, received(None, Some(LIMIT)))];
         let machine = policy(&network, PolicyLevel::Machine, None, services)?;
         let shaper = Eyeq { interval, ..Eyeq::default() };
         run.sharing = Some(Sharing::new(EdgeScheme::Eyeq(shaper), machine));
     }
     let ends = Ends::Pairs(hosts[..3].iter().map(|&from| (from, hosts[3])).collect());
-    let sizes = Some(FlowSizes::Fixed(RPC));
-    let mut traffic = flows("rpc", ends, Reliable::new(Arrivals::Every(PERIOD), sizes));
+    let sizes = Some(FlowSizes::Fixed(Bytes::new(RPC * scale)));
+    let mut traffic = flows("rpc", ends, Reliable::new(Arrivals::Every(period), sizes));
     traffic.service = (limited != Limited::Not).then(|| "rpc".to_owned());
     run.traffic.push(traffic);
     Ok(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::assert_each_can_change;
+
+    /// Without limit, with a fast one and with a slow one 8, 20 and 8 ms, each times its part.
+    fn rows(parts: [f64; 3]) -> Vec<Row> {
+        let of = |scale: u64| {
+            let cases = LIMITS.into_iter().zip([8.0, 20.0, 8.0]).zip(parts);
+            cases.map(move |((limited, ms), part)| Row { scale, limited, runs: vec![[ms * part * scale as f64; 2]; 2] })
+        };
+        SCALES.into_iter().flat_map(of).collect()
+    }
+
+    #[test]
+    fn every_verdict_can_change() {
+        assert_each_can_change(
+            &rows([1.0; 3]),
+            |rows| statements(rows),
+            &[
+                ("the limit is slower", &|data: &mut Vec<Row>| *data = rows([1.0, 1.2, 1.0])),
+                ("the limit is faster", &|data: &mut Vec<Row>| *data = rows([1.0, 0.5, 1.0])),
+                ("without a limit it is slow", &|data: &mut Vec<Row>| *data = rows([1.5, 1.0, 1.0])),
+                ("the interval changes nothing", &|data: &mut Vec<Row>| *data = rows([1.0, 1.0, 2.5])),
+            ],
+        );
+    }
 }

@@ -4,10 +4,12 @@
 //! | figure | here |
 //! |---|---|
 //! | Fig. 9 | `fig9.rs` |
-//! | Table 2 | `table2.rs`, with the trees of `shares.rs` |
-//! | Table 3 | `table3.rs` |
+//! | Table 2, overheads of 6.2 | `table2.rs`, with the trees of `shares.rs` |
+//! | Table 3 | `table3.rs`, with what the text says of it in `table3_statements.rs` |
+//! | iterations of 6.3 | `convergence.rs` |
 //! | Fig. 12 to 15 | `fig12.rs` to `fig15.rs`, in the networks of `testbed.rs` |
 
+pub(crate) mod convergence;
 pub(crate) mod fig12;
 pub(crate) mod fig13;
 pub(crate) mod fig14;
@@ -16,6 +18,7 @@ pub(crate) mod fig9;
 mod shares;
 pub(crate) mod table2;
 pub(crate) mod table3;
+mod table3_statements;
 mod testbed;
 
 pub use shares::{SHARE_CASES, ShareCase, ShareTimes, time_shares};

@@ -62,6 +62,8 @@ pub struct ShareTimes {
     pub least_load: f64,
     /// Services that got less than they want, of the last set.
     pub limited: usize,
+    /// Of the textbook's water-filling on one level, with demands in steps of 1 Mbit/s; of the last set.
+    pub iterations: u64,
 }
 
 /// Measures a case.
@@ -89,6 +91,7 @@ pub fn time_shares(case: ShareCase, seed: u64) -> Result<ShareTimes, TreeError> 
     }
     let limited = leaves.iter().filter(|&&leaf| shares.limit(leaf).is_some()).count();
     times.sort_unstable();
+    let iterations = iterations(leaves.iter().map(|leaf| demands[leaf.index()]));
 
     let mut live = LiveShares::new(tree, CAPACITY, &demands);
     let start = Instant::now();
@@ -99,7 +102,25 @@ pub fn time_shares(case: ShareCase, seed: u64) -> Result<ShareTimes, TreeError> 
         black_box(live.share(leaf));
     }
     let update = start.elapsed() / UPDATES;
-    Ok(ShareTimes { computations: times, update, services: leaves.len(), least_load, limited })
+    Ok(ShareTimes { computations: times, update, services: leaves.len(), least_load, limited, iterations })
+}
+
+/// How many iterations water-filling takes, where each one satisfies the services with the smallest demand that is left (Bertsekas and Gallager, 6.5.2),
+/// with demands rounded up to 1 Mbit/s.
+fn iterations(demands: impl Iterator<Item = Rate>) -> u64 {
+    let mut steps: Vec<u64> = demands.map(|demand| demand.bits_per_second().div_ceil(1_000_000)).collect();
+    steps.sort_unstable();
+    let (mut left, mut level, mut among) = (CAPACITY.bits_per_second() / 1_000_000, 0, steps.len() as u64);
+    let mut done = 0;
+    for satisfied in steps.chunk_by(|one, other| one == other) {
+        done += 1;
+        let more = (satisfied[0] - level) * among;
+        if more >= left {
+            break;
+        }
+        (left, level, among) = (left - more, satisfied[0], among - satisfied.len() as u64);
+    }
+    done
 }
 
 /// Every inner node has the same number of children, up to one. Weights are from 1 to 8; a quarter of the nodes has a minimum, and a
@@ -125,4 +146,17 @@ fn tree(case: ShareCase, random: &mut ChaCha8Rng) -> Result<Tree, TreeError> {
         above = here;
     }
     Ok(tree)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_iteration_satisfies_all_of_the_smallest_demand_until_nothing_is_left() {
+        let of = |mbit: &[u64]| iterations(mbit.iter().copied().map(Rate::from_mbit));
+        assert_eq!([of(&[1, 2, 2, 3]), of(&[]), of(&[100_000])], [3, 0, 1]);
+        // 20 Gbit/s each, of which two want less: the third iteration gives what is left to those that want more.
+        assert_eq!(of(&[1_000, 2_000, 60_000, 70_000]), 3);
+    }
 }

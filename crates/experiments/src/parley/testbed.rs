@@ -8,13 +8,17 @@ use wayleave_scenarios::{
     Arrivals, Buffering, Congestion, Ecn, EdgeScheme, Ends, Eyeq, Parley, PortEcn, Reliable, Scenario, Sharing,
     Traffic, Transport, Workload,
 };
+use wayleave_schemes::eyeq::{Marks, Staleness};
 use wayleave_sim::Outcome;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::data::Figure;
+use crate::data::{Figure, Point, Series};
 use crate::run::Failed;
+
+/// A full frame on the wire.
+pub(super) const FRAME: Bytes = Bytes::new(1_538);
 
 /// ECN marking threshold (Table 1).
 pub(super) const ECN: Bytes = Bytes::new(80_000);
@@ -25,8 +29,9 @@ const BUFFER: Bytes = Bytes::new(9_000_000);
 /// The shortest retransmission time-out of Linux.
 const MIN_TIMEOUT: Time = Time::from_millis(200);
 
-/// T_rack of Table 1; and what 6.2 says that is possible as well, for a quick look: a tenth of the time shows as many rounds.
-pub(super) const T_RACK: [Time; 2] = [Time::from_millis(1_000), Time::from_millis(100)];
+/// What section 6.2 says that is possible for T_rack, in place of the 1 s of Table 1: a tenth of the time shows as many rounds. For a quick
+/// look it is a quarter of that, 50 iterations of the machine shaper of section 6.3.
+pub(super) const ROUNDS: [Time; 2] = [Time::from_millis(100), Time::from_millis(25)];
 
 /// What a packet and its acknowledgement take between idle hosts. The paper does not say. The machine
 /// shaper works "at network round-trip timescales" (3.5), and that is every 200 us (Table 1): hosts' software takes most of it, and is in the
@@ -39,11 +44,49 @@ pub(super) fn cabling(hops: u64) -> Cabling {
     Cabling { rate: Rate::from_gbit(10), propagation, ..Cabling::default() }
 }
 
-/// Fig. 11: 9 racks of 10 hosts, 2 spines, 4 parallel links each, 10 Gbit/s.
-pub(super) fn network() -> Result<Arc<Network>, Failed> {
-    let fabric =
-        LeafSpine { leaves: 9, spines: 2, hosts_per_leaf: 10, parallel: 4, uplink_rate: None, cabling: cabling(4) };
-    build::leaf_spine(&fabric).map(Arc::new).map_err(Failed::broken)
+/// How large the network of Fig. 11 is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Size {
+    /// 9 racks of 10 hosts, 2 spines, 4 parallel links each, 10 Gbit/s.
+    Printed,
+    /// For a quick look: 3 racks of 5 hosts, 2 parallel links, so that a rack has half of everything, oversubscribed alike.
+    Half,
+}
+
+impl Size {
+    pub(super) fn network(self) -> Result<Arc<Network>, Failed> {
+        let (leaves, hosts_per_leaf, parallel) = match self {
+            Self::Printed => (9, 10, 4),
+            Self::Half => (3, 5, 2),
+        };
+        let fabric = LeafSpine { leaves, spines: 2, hosts_per_leaf, parallel, uplink_rate: None, cabling: cabling(4) };
+        build::leaf_spine(&fabric).map(Arc::new).map_err(Failed::broken)
+    }
+
+    /// So many Gbit/s of the printed rack.
+    pub(super) const fn gbit(self, gbit: u64) -> Rate {
+        match self {
+            Self::Printed => Rate::from_gbit(gbit),
+            Self::Half => Rate::from_mbit(gbit * 500),
+        }
+    }
+
+    /// What would be measured in the printed rack.
+    pub(super) const fn scale(self) -> f64 {
+        match self {
+            Self::Printed => 1.0,
+            Self::Half => 2.0,
+        }
+    }
+
+    pub(super) fn text(self) -> String {
+        match self {
+            Self::Printed => "Fig. 11; one rack receives, the 80 hosts of the others send".to_owned(),
+            Self::Half => {
+                "half of a rack of Fig. 11 receives, two others send; rates are those of a whole one".to_owned()
+            }
+        }
+    }
 }
 
 /// The hosts of each rack.
@@ -83,54 +126,80 @@ pub(super) fn policy(
     })
 }
 
+/// What machine shapers hear of marks, and in which form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hearing {
+    /// Nothing: switches do not mark.
+    Deaf,
+    /// The equation as it is printed.
+    Printed,
+    /// EyeQ as its program was released: its form of marks, its floor of R, its feedback; with so many bytes for K.
+    Released(Bytes),
+}
+
+/// K of EyeQ's program.
+pub(super) const RELEASED: Hearing = Hearing::Released(Bytes::new(45_000));
+
+/// The same with the threshold of the switches' marks for K (Table 1).
+pub(super) const THRESHOLD: Hearing = Hearing::Released(ECN);
+
+impl Hearing {
+    /// In titles and statements.
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Deaf => "no marks".to_owned(),
+            Self::Printed => "marks as printed".to_owned(),
+            Self::Released(k) => format!("marks as released, K {} kB", k.get() / 1_000),
+        }
+    }
+
+    /// The machine shaper with this interval.
+    pub(super) fn shaper(self, interval: Time) -> Eyeq {
+        let eyeq = Eyeq { interval, ..Eyeq::default() };
+        match self {
+            Self::Deaf | Self::Printed => eyeq,
+            Self::Released(mark_bytes) => {
+                let (marks, feedback) = (Marks::Released, Staleness::Timed);
+                Eyeq { marks, mark_bytes, feedback, floor: Rate::from_mbit(10), ..eyeq }
+            }
+        }
+    }
+}
+
 /// What shares the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum System {
     /// Nothing but TCP.
     Nothing,
-    /// Machine shapers that hear of no marks: "EyeQ assumes a congestion-free core" (6.3).
-    Eyeq,
-    /// Machine shapers that hear of marks, as Parley's.
-    EyeqWithMarks,
+    /// Machine shapers alone. "EyeQ assumes a congestion-free core" (6.3): deaf, then.
+    Eyeq(Hearing),
     /// The same under brokers.
-    Parley,
-    /// The same under brokers, without marks.
-    ParleyWithoutMarks,
+    Parley(Hearing),
 }
 
 impl System {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Nothing, Self::Eyeq, Self::EyeqWithMarks, Self::ParleyWithoutMarks, Self::Parley];
-
-    pub(super) const fn name(self) -> &'static str {
+    pub(super) fn name(self) -> String {
         match self {
-            Self::Nothing => "without guarantees",
-            Self::Eyeq => "EyeQ",
-            Self::EyeqWithMarks => "EyeQ with marks",
-            Self::Parley => "Parley",
-            Self::ParleyWithoutMarks => "Parley without marks",
+            Self::Nothing => "without guarantees".to_owned(),
+            Self::Eyeq(hearing) => format!("EyeQ, {}", hearing.name()),
+            Self::Parley(hearing) => format!("Parley, {}", hearing.name()),
         }
     }
 
     /// Lets the hosts of a scenario share. The rack policy is Parley's only. `interval` is that of the machine shaper, `rack_interval` that
     /// of rack brokers.
     pub(super) fn share(self, run: &mut Scenario, machine: Policy, rack: Policy, interval: Time, rack_interval: Time) {
-        if matches!(self, Self::Eyeq | Self::ParleyWithoutMarks) {
+        if matches!(self, Self::Eyeq(Hearing::Deaf) | Self::Parley(Hearing::Deaf)) {
             run.switches.ecn = PortEcn::default();
         }
-        run.sharing = self.sharing(machine, rack, interval, rack_interval);
-    }
-
-    fn sharing(self, machine: Policy, rack: Policy, interval: Time, rack_interval: Time) -> Option<Sharing> {
-        let shaper = Eyeq { interval, ..Eyeq::default() };
-        match self {
+        run.sharing = match self {
             Self::Nothing => None,
-            Self::Eyeq | Self::EyeqWithMarks => Some(Sharing::new(EdgeScheme::Eyeq(shaper), machine)),
-            Self::Parley | Self::ParleyWithoutMarks => {
-                let parley = Parley { shaper, rack_interval, ..Parley::default() };
+            Self::Eyeq(hearing) => Some(Sharing::new(EdgeScheme::Eyeq(hearing.shaper(interval)), machine)),
+            Self::Parley(hearing) => {
+                let parley = Parley { shaper: hearing.shaper(interval), rack_interval, ..Parley::default() };
                 Some(Sharing { rack: Some(rack), ..Sharing::new(EdgeScheme::Parley(parley), machine) })
             }
-        }
+        };
     }
 }
 
@@ -167,6 +236,21 @@ pub(super) fn throughput(outcome: &Outcome, traffic: usize) -> Vec<(f64, f64)> {
     let series = outcome.traffic[traffic].throughput.as_ref();
     let bins = series.into_iter().flat_map(|series| series.bins(end));
     bins.map(|bin| ((bin.start_ps + bin.end_ps) as f64 / 2e12, bin.per_second() * 8.0 / 1e9)).collect()
+}
+
+/// What A and B receive over time, one value for each run.
+pub(super) fn curves(runs: &[&[Vec<(f64, f64)>; 2]]) -> Vec<Series> {
+    let values =
+        |service: usize, at: usize| runs.iter().filter_map(|run| run[service].get(at)).map(|(_, rate)| *rate).collect();
+    let points = |service: usize| {
+        let times = runs.first().into_iter().flat_map(|run| &run[service]).enumerate();
+        times.map(|(at, (time, _))| Point::of(*time, values(service, at))).collect()
+    };
+    ["A", "B"]
+        .into_iter()
+        .enumerate()
+        .map(|(service, name)| Series { name: format!("service {name}"), points: points(service) })
+        .collect()
 }
 
 /// The mean of what lies between two times.

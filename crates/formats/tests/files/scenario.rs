@@ -9,6 +9,7 @@ use wayleave_scenarios::{
     Eyeq, FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Pacing, PacketKind, Parley, Period, Phase, PortEcn,
     Red, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharingChange, Traffic, Transport, Workload,
 };
+use wayleave_schemes::eyeq::{Marks, Staleness};
 use wayleave_schemes::{flowlet, presto};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
@@ -393,8 +394,8 @@ fn sharing_is_read_as_it_stands() {
   sharing:
     scheme:
       parley:
-        shaper: { interval: 500us, alpha: 0.25, sample: 20kB, receivePercent: 80, pairBurst: 1kB, classBurst: 2kB,
-                  bursts: { a: 3kB }, senderWeights: { a: 4 } }
+        shaper: { interval: 500us, alpha: 0.25, marks: released, markBytes: 80kB, floor: 10Mbit, sample: 20kB, feedback: timed,
+                  receivePercent: 80, pairBurst: 1kB, classBurst: 2kB, bursts: { a: 3kB }, senderWeights: { a: 4 } }
         rackInterval: 10ms
         fabricInterval: 20ms
         heavyInRack: 1Mbit
@@ -422,7 +423,11 @@ fn sharing_is_read_as_it_stands() {
     let shaper = Eyeq {
         interval: Time::from_micros(500),
         alpha_percent: 25,
+        marks: Marks::Released,
+        mark_bytes: Bytes::new(80_000),
+        floor: Rate::from_mbit(10),
         sample: Bytes::new(20_000),
+        feedback: Staleness::Timed,
         receive_percent: 80,
         pair_burst: Bytes::new(1_000),
         class_burst: Bytes::new(2_000),

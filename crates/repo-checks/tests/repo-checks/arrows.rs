@@ -39,8 +39,9 @@ const ARROWS: &[(&str, Allowed)] = &[
             // Figures of a host's programs, and of real packets.
             "dataplane",
             "lab",
-            // Parley's tables.
+            // Parley's tables: shares, and how large messages of brokers are.
             "sharing",
+            "wire",
         ]),
     ),
     // Drives brokers: in virtual time, and over sockets.

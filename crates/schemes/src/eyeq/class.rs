@@ -99,6 +99,8 @@ pub(super) struct Receive {
     pub(super) total: Bytes,
     /// Since the last sample.
     pub(super) unsampled: u64,
+    /// When a sender was last told something.
+    pub(super) told_at: Time,
     pub(super) meter: RateMeter,
     pub(super) metered: Metered,
     pub(super) demand: DemandEstimator,

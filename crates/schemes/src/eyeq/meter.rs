@@ -3,7 +3,7 @@
 use wayleave_roles::Arrivals;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::params::MeterParams;
+use super::params::{Marks, MeterParams};
 
 /// Factors are whole numbers of this part.
 const SHIFT: u32 = 40;
@@ -83,7 +83,10 @@ impl RateMeter {
     pub fn finish(&mut self, elapsed: Time) -> Rate {
         let used = utilisation(self.bytes, elapsed);
         self.smooth();
-        let factor = self.factor(used).max(ONE / 2);
+        let factor = match self.params.marks {
+            Marks::Printed => (self.growth(used) - self.marks()).max(ONE / 2),
+            Marks::Released => self.growth(self.with_marks(elapsed)).max(0),
+        };
         // Below 2^64 times 2^41.
         let rate = (i128::from(self.rate.bits_per_second()) * factor) >> SHIFT;
         let rate = Rate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX));
@@ -101,13 +104,25 @@ impl RateMeter {
         }
     }
 
-    /// `1 - alpha (y - C) / C - 1_marked beta / 2`, rounded down.
-    fn factor(&self, used: Rate) -> i128 {
+    /// `1 - alpha (y - C) / C`, rounded down.
+    fn growth(&self, used: Rate) -> i128 {
         let capacity = i128::from(self.capacity.bits_per_second().max(1));
         let spare = capacity - i128::from(used.bits_per_second());
-        let growth = ((spare * i128::from(self.params.alpha_percent)) << SHIFT).div_euclid(capacity * 100);
-        let marks = if self.marked > 0 { ceil_shift(self.beta, 1) } else { 0 };
-        ONE + growth - marks
+        ONE + ((spare * i128::from(self.params.alpha_percent)) << SHIFT).div_euclid(capacity * 100)
+    }
+
+    /// `1_marked beta / 2`, rounded up.
+    const fn marks(&self) -> i128 {
+        if self.marked > 0 { ceil_shift(self.beta, 1) } else { 0 }
+    }
+
+    /// y, as the released program has it: with K (1 + beta) more in an interval with marks, and at most 3 C.
+    fn with_marks(&self, elapsed: Time) -> Rate {
+        let all = u128::from(self.bytes.max(1));
+        let more = (u128::from(self.params.mark_bytes.get()) * (all + u128::from(self.marked))).div_ceil(all);
+        let more = if self.marked > 0 { u64::try_from(more).unwrap_or(u64::MAX) } else { 0 };
+        let most = Rate::from_bits_per_second(self.capacity.bits_per_second().saturating_mul(3));
+        utilisation(self.bytes.saturating_add(more), elapsed).min(most)
     }
 
     fn ceiling(&self) -> Rate {
@@ -116,8 +131,8 @@ impl RateMeter {
 }
 
 /// Divided by a power of two, rounded up.
-fn ceil_shift(value: i128, by: u8) -> i128 {
-    -(-value >> by.min(63))
+const fn ceil_shift(value: i128, by: u8) -> i128 {
+    -(-value >> if by < 63 { by } else { 63 })
 }
 
 /// What arrived in a time, as a rate rounded up; at most [`Rate::MAX`].

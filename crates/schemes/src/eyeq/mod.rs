@@ -23,11 +23,15 @@
 //! | 7: configurable burst and measurement interval | [`Params`], [`Eyeq::set_interval`] |
 //!
 //! Deviations, and what the texts leave open:
-//! - R stays between a floor and C. What the equation gives below one half of R counts as one half: it would be
-//!   negative from `y = 3 C` on, and one half is what it gives for full marking at `y = C`.
+//! - R stays between a floor and C. What the printed equation gives below one half of R counts as one half: it would be
+//!   negative from `y = 3 C` on, and one half is what it gives for full marking at `y = C`. The released program takes y for 3 C at most.
+//! - Marks have two forms ([`Marks`]). The equation as it is printed is the default: at rest it gives `y = C (1 - beta)` for alpha 0.5, whatever
+//!   the rate. EyeQ's released program has that form too, and compiles another: an interval with marks counts as if 45 kB to 90 kB more had
+//!   arrived, so that its cost is the same at any rate, and falls with T. It counts packets where we count bytes.
 //! - Beta follows the fraction of marked bytes as DCTCP's alpha does, by 1/16 an interval, and counts only in intervals with marks. The text
 //!   calls it "the fraction of marked packets", and multiplies it by an indicator of marks in the interval: that would say nothing if it were the
-//!   interval's own fraction. [`MeterParams::smoothing`] of 0 is that reading: R then halves with every burst.
+//!   interval's own fraction. [`MeterParams::smoothing`] of 0 is that reading: R then halves with every burst. The released program uses the
+//!   interval's own fraction in both forms; so does [`Marks::Released`] here.
 //! - The meters share 90 % of the line, as EyeQ's program does; Parley does not say. See [`Params::receive_percent`].
 //! - C of a class is what it would get if it wanted everything while the others want what they are seen to want. So a class that uses
 //!   little has room to grow at once, and the sum of all C may be above the line until the others' C follow, one T later.
@@ -38,10 +42,13 @@
 //!   sends, but no more than what its receivers allow it together. Otherwise it wants what it sends. A limit that is the whole line is not set.
 //! - A class with a maximum, or with a capacity from a broker, has a root limiter at all times. A maximum of a class
 //!   that has parts is kept by the shares of its parts, so one T late.
-//! - A limiter that hears nothing for 1 s is lifted, so that no small rate stays; EyeQ's program sets it to 10 Mbit/s.
+//! - A limiter that hears nothing for 1 s is lifted, so that no small rate stays; EyeQ's paper halves it every 100 ms, and
+//!   its program every second.
 //! - Beside the samples a sender is told R with its next packet when R has become twice or half of what it was last told
 //!   ([`Staleness`]; one number for each sender). With samples alone 80 senders of one class end up between 1 and 73 Mbit/s in place of
-//!   37, for a tenth of a second and more.
+//!   37, for a tenth of a second and more. EyeQ's program has two other rules: a feedback after 100 us without one, to the sender of that packet, which
+//!   changes nothing there, since samples come more often; and in its last release a floor of 10 Mbit/s for R, which does, and with which no
+//!   class can be held below that for each of its senders ([`MeterParams::floor`]).
 //! - Where several packets are told at once and are more than 10 kB, there is one feedback.
 
 mod class;
@@ -65,7 +72,7 @@ use wayleave_units::{Bytes, Rate, Time};
 pub use class::Metered;
 use class::{Activity, Class, Receive, Receiving, Sending, Transmit, Waiting, Wish};
 pub use meter::RateMeter;
-pub use params::{Line, MeterParams, Params, Staleness};
+pub use params::{Line, Marks, MeterParams, Params, Staleness};
 pub use settings::Settings;
 use side::{Side, least, terms};
 
@@ -289,6 +296,7 @@ impl Eyeq {
                 allowed: None,
                 total: Bytes::ZERO,
                 unsampled: 0,
+                told_at: Time::ZERO,
                 meter: RateMeter::new(self.receive.capacity(), self.params.meter),
                 metered: Metered::default(),
                 demand,

@@ -20,7 +20,8 @@ impl Eyeq {
         let sample = self.params.sample.get().max(1);
         let sampled = receive.unsampled >= sample;
         let rate = receive.meter.rate().bits_per_second().saturating_mul(weight);
-        if sampled || self.params.staleness.is_stale(told, rate) {
+        if sampled || self.params.staleness.is_stale(told, rate, now.saturating_sub(receive.told_at)) {
+            receive.told_at = now;
             if sampled {
                 receive.unsampled %= sample;
             }

@@ -1,7 +1,7 @@
 //! Parameters of the machine shaper. "Released" is EyeQ's own implementation of its paper, which Parley's authors name
 //! (5.1, footnote 1); values from there are facts of that program, not of Parley's text.
 
-use wayleave_roles::ClassId;
+use wayleave_roles::{ClassId, words};
 use wayleave_sharing::{DemandEstimator, EstimatorParams};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -10,16 +10,43 @@ use wayleave_units::{Bytes, Rate, Time};
 pub struct MeterParams {
     /// How aggressive it is, in per cent; 0.5 (Parley, Table 1: alpha).
     pub alpha_percent: u8,
-    /// R is never below this: 1 Mbit/s (released: the least fair rate).
+    /// R is never below this: 1 Mbit/s (EyeQ's paper, and its program at first; the last release has 10, so that no class can be held below
+    /// 10 Mbit/s for each of its senders).
     pub floor: Rate,
-    /// By 2 to the minus this beta follows the fraction of marked bytes, once an interval: 4, that is 1/16 (DCTCP, SIGCOMM 2010, g). With 0 it is
-    /// that of the interval alone.
+    /// How marks lower R.
+    pub marks: Marks,
+    /// K of [`Marks::Released`]; 45 kB (released). Fig. 12 of Parley comes out with 80 kB, the threshold of its switches' marks (Table 1).
+    pub mark_bytes: Bytes,
+    /// By 2 to the minus this beta of [`Marks::Printed`] follows the fraction of marked bytes, once an interval: 4, that is 1/16 (DCTCP, SIGCOMM
+    /// 2010, g). With 0 it is that of the interval alone.
     pub smoothing: u8,
 }
 
 impl Default for MeterParams {
     fn default() -> Self {
-        Self { alpha_percent: 50, floor: Rate::from_mbit(1), smoothing: 4 }
+        Self {
+            alpha_percent: 50,
+            floor: Rate::from_mbit(1),
+            marks: Marks::Printed,
+            mark_bytes: Bytes::new(45_000),
+            smoothing: 4,
+        }
+    }
+}
+
+/// How marks lower R.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// By half of beta, smoothed, as the equation is printed (Parley, 3.2.1). EyeQ's program has this form too, and does not compile it.
+    Printed,
+    /// As EyeQ's program is compiled: `y += 8 K (1 + beta) / T` before the equation, with the interval's own beta, and y at most 3 C.
+    Released,
+}
+
+words! {
+    Marks {
+        Printed = "printed", "Half of the smoothed fraction of marks is taken off the factor";
+        Released = "released", "An interval with marks counts as if K to 2 K more had arrived, by its fraction of marks";
     }
 }
 
@@ -39,22 +66,36 @@ impl Line {
     }
 }
 
-/// When a sender is told R beside the samples, because what it was told is out of date.
+/// When a sender is told R beside the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Staleness {
     /// Never: samples alone, as in the text.
     Sampled,
     /// With the first packet after R has become twice what the sender was told, or half of it.
     Doubled,
+    /// With the first packet of the class 100 us after its last feedback (released).
+    Timed,
 }
 
+words! {
+    Staleness {
+        Sampled = "sampled", "Never";
+        Doubled = "doubled", "When R has become twice or half of what the sender was told";
+        Timed = "timed", "With the first packet of the class 100us after its last feedback";
+    }
+}
+
+/// After so long without a feedback of the class the next packet brings one (released).
+const FEEDBACK_INTERVAL: Time = Time::from_micros(100);
+
 impl Staleness {
-    /// Whether a sender that was told one rate should be told another.
+    /// Whether a sender that was told one rate should be told another, so long after the class's last feedback.
     #[inline]
-    pub(super) const fn is_stale(self, told: u64, rate: u64) -> bool {
+    pub(super) fn is_stale(self, told: u64, rate: u64, since: Time) -> bool {
         match self {
             Self::Sampled => false,
             Self::Doubled => rate / 2 >= told || told / 2 >= rate,
+            Self::Timed => since > FEEDBACK_INTERVAL,
         }
     }
 }
@@ -69,7 +110,7 @@ pub struct Params {
     /// One feedback for this much that a class receives; 10 kB (Parley, 3.2.1).
     pub sample: Bytes,
     /// What a sender is told beside that. The text has samples alone, which reach slow senders rarely: one that was told a small R in a
-    /// moment of overload sends little, so it is not sampled, so it stays slow. Ours: twice or half.
+    /// moment of overload sends little, so it is not sampled, so it stays slow. Ours: twice or half; the released program has a time.
     pub staleness: Staleness,
     /// How much of the line the meters share out, in per cent; 90 (released: 9 of 10 Gbit/s). Parley does not say. A
     /// meter that had the whole line could not see an overload but by marks: no more than the line ever arrives.

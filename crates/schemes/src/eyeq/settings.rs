@@ -1,9 +1,9 @@
 //! What a scenario can say of EyeQ.
 
 use wayleave_roles::{ClassId, Kind, Parameters, Setting, Value, nested, params};
-use wayleave_units::{Bytes, Time};
+use wayleave_units::{Bytes, Rate, Time};
 
-use super::{MeterParams, Params};
+use super::{Marks, MeterParams, Params, Staleness};
 use crate::edges::HostSetup;
 
 /// A size, also of nothing.
@@ -18,8 +18,16 @@ params! {
         /// Of the control equation, in steps of 0.01.
         pub alpha_percent: u8 = MeterParams::default().alpha_percent, "alpha", Kind::Hundredths { least: 1, most: 100 },
             "Parley, Table 1: alpha";
+        /// How marks lower R.
+        pub marks: Marks = MeterParams::default().marks, "marks", Kind::Word(Marks::WORDS), "Parley, 3.2.1";
+        /// K of the released form of marks.
+        pub mark_bytes: Bytes = MeterParams::default().mark_bytes, "markBytes", Kind::BYTES, "EyeQ's released program";
+        /// The least rate that a sender is told.
+        pub floor: Rate = MeterParams::default().floor, "floor", Kind::RATE, "EyeQ's paper; its last release: 10Mbit";
         /// One message for so much that a class receives.
         pub sample: Bytes = Params::default().sample, "sample", Kind::BYTES, "Parley, 3.2.1";
+        /// When a sender hears of R beside that.
+        pub feedback: Staleness = Params::default().staleness, "feedback", Kind::Word(Staleness::WORDS), "ours";
         /// How much of a line the meters share out.
         pub receive_percent: u8 = Params::default().receive_percent, "receivePercent",
             Kind::Percent { least: 1, most: 100 }, "EyeQ's released program: 9 of 10 Gbit/s";
@@ -45,7 +53,14 @@ impl Settings {
         let class = |service: usize| services.class_at(policy, Some(service));
         let parent = |service: usize| Some((class(service), class(policy.parent(service)?)));
         Params {
-            meter: MeterParams { alpha_percent: self.alpha_percent, ..usual.meter },
+            meter: MeterParams {
+                alpha_percent: self.alpha_percent,
+                marks: self.marks,
+                mark_bytes: self.mark_bytes,
+                floor: self.floor,
+                ..usual.meter
+            },
+            staleness: self.feedback,
             interval: self.interval,
             sample: self.sample,
             receive_percent: self.receive_percent,

@@ -8,7 +8,7 @@ use wayleave_roles::{
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::super::{Eyeq, Feedback, Line, Metered, Params, Timer, Usage};
+use super::super::{Eyeq, Feedback, Line, Metered, Params, Staleness, Timer, Usage};
 use crate::fluid::{self, done, random_input, random_rate};
 use crate::random::SplitMix;
 
@@ -63,6 +63,18 @@ fn one_feedback_goes_out_for_every_ten_kilobytes() {
     // After 10.5, 21 and 30 kB.
     assert_eq!((sent[6], sent[13], sent[19]), (1, 1, 1));
     assert_eq!(machine.receive(30, 35_000), [Rate::from_gbit(9)], "several packets at once: one feedback");
+}
+
+#[test]
+fn the_released_feedback_goes_out_after_a_tenth_of_a_millisecond_as_well() {
+    let mut machine = Machine::new(Params { staleness: Staleness::Timed, ..Params::default() });
+    machine.tell(0, HostInput::IncomingOpened { pair: Incoming(0), spec: spec(1) });
+    assert_eq!(machine.receive(100, 1_500).len(), 0);
+    assert_eq!(machine.receive(101, 1_500).len(), 1);
+    assert_eq!(machine.receive(201, 1_500).len(), 0);
+    // The sample of 10 kB is counted beside it, and begins the time anew.
+    assert_eq!(machine.receive(201, 9_000).len(), 1);
+    assert_eq!(machine.receive(301, 1_500).len(), 0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use wayleave_roles::Arrivals;
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::super::{MeterParams, RateMeter};
+use super::super::{Marks, MeterParams, RateMeter};
 use crate::random::SplitMix;
 
 const INTERVAL: Time = Time::from_micros(200);
@@ -287,4 +287,28 @@ fn rounding_never_favours_the_senders() {
         let got = rate(&meter);
         assert!(got <= exact + 1e-3 && got >= exact - 3.0, "seed {seed}: {got} for {exact}");
     }
+}
+
+#[test]
+fn released_marks_count_as_more_that_arrives_and_by_the_interval_alone() {
+    let is = |meter: &RateMeter, expected: f64| assert!((rate(meter) - expected).abs() < 4.0, "{:?}", meter.rate());
+    let params = MeterParams { marks: Marks::Released, ..MeterParams::default() };
+    let mut meter = RateMeter::new(Rate::from_gbit(9), params);
+    // As the fact sheet of the released program has it: y = 9000, half marked, so 2,700 more; 9000 (1 - 0.5 * 2700 / 9000).
+    interval(&mut meter, CAPACITY, 0.5);
+    is(&meter, 7.65e9);
+    interval(&mut meter, CAPACITY, 0.0);
+    // Marks of another interval do not count.
+    is(&meter, 7.65e9);
+    // What little there is counts as 3.6 Gbit/s more, too, if all of it is marked: 0.5 * (9 - 5.4 - 3.6) / 9 is nothing.
+    interval(&mut meter, 5.4e9, 1.0);
+    is(&meter, 7.65e9);
+    // 1 ms has a fifth of that: 720 Mbit/s more at C, so 4 % less.
+    meter.reset(Rate::from_gbit(9));
+    meter.count(Arrivals { bytes: Bytes::new(1_125_000), marked: Bytes::new(1_125_000), lost: Bytes::ZERO });
+    meter.finish(Time::from_millis(1));
+    is(&meter, 8.64e9);
+    // Never negative, however much arrives: y counts as 3 C.
+    interval(&mut meter, CAPACITY * 100.0, 1.0);
+    assert_eq!(meter.rate(), Rate::from_mbit(1));
 }
