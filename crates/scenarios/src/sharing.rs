@@ -278,7 +278,10 @@ impl Sharing {
             }
             before = event.at;
             match &event.what {
-                SharingChange::Stops(_) | SharingChange::Starts(_) if !self.has_brokers() => {
+                // Which brokers a scheme from outside has, its driver knows.
+                SharingChange::Stops(_) | SharingChange::Starts(_)
+                    if !self.has_brokers() && !matches!(self.scheme, EdgeScheme::Custom(_)) =>
+                {
                     return wrong(format!("scheme {} has no brokers", self.scheme.name()));
                 }
                 SharingChange::Stops(BrokerAt::Machine(host)) | SharingChange::Starts(BrokerAt::Machine(host))

@@ -15,21 +15,21 @@ params! {
         /// The machines'.
         pub shaper: eyeq::Settings = eyeq::Settings::default(), "shaper", Kind::Scheme(&eyeq::DESCRIPTOR), "Table 1",
             { default: "" };
-        /// T_rack.
+        /// T_rack: how often a machine tells its counters, and its rack broker divides.
         pub rack_interval: Time = Params::PUBLISHED.rack_interval, "rackInterval", Kind::TIME, "Table 1",
             { option: "interval", note: "The other intervals and time-outs of brokers keep their ratio to it." };
-        /// T^t_rack alone: a machine that is not heard for so long vanishes with what it used.
+        /// T^t_rack: a machine that is not heard for so long vanishes with what it used.
         pub rack_timeout: Option<Time> = None, "rackTimeout", Kind::TIME, "Table 1: 5s, five times T_rack",
             { option: "timeout", default: "five times the rack's interval" };
-        /// T_fabric alone.
+        /// T_fabric: how often racks ask the fabric broker.
         pub fabric_interval: Option<Time> = None, "fabricInterval", Kind::TIME, "Table 1: 10s, ten times T_rack",
             { option: "fabric-interval", default: "ten times the rack's interval" };
-        /// T^t_fabric alone: after so long without a word, racks and the fabric broker forget one another.
+        /// T^t_fabric: after so long without a word, racks and the fabric broker forget one another.
         pub fabric_timeout: Option<Time> = None, "fabricTimeout", Kind::TIME, "Table 1: 50s, five times T_fabric",
             { option: "fabric-timeout", default: "five times the fabric's interval" };
-        /// What uses less in a rack is not told one by one.
+        /// Services that use less in a rack are not told one by one.
         pub heavy_in_rack: Rate = Params::PUBLISHED.heavy_in_rack, "heavyInRack", Kind::ANY_RATE, "section 3.3";
-        /// What uses less in the fabric is not told one by one.
+        /// Services that use less in the fabric are not told one by one.
         pub heavy_in_fabric: Rate = Params::PUBLISHED.heavy_in_fabric, "heavyInFabric", Kind::ANY_RATE, "section 3.3";
         /// From how much of it on a limit counts as filled.
         pub filled_percent: u8 = Params::PUBLISHED.demand.full_percent, "filled", Kind::Hundredths { least: 1, most: 100 },
