@@ -1,6 +1,7 @@
 //! One script on both drivers of brokers: in virtual time, and as real processes on loopback. Limits are the same at the end of each
 //! phase, also when brokers are killed and begin again.
 
+mod document;
 mod processes;
 
 use std::sync::Arc;

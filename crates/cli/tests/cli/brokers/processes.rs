@@ -58,7 +58,7 @@ struct Broker {
 }
 
 /// A child that ends when it is dropped, also by a panic.
-struct Killed(Child);
+pub(crate) struct Killed(pub(crate) Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
