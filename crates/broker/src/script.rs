@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use wayleave_contracts::Direction;
-use wayleave_schemes::parley::PoolError;
+use wayleave_schemes::brokers::BrokerError;
 use wayleave_units::{Rate, Time};
 
 use crate::Setup;
@@ -13,7 +13,7 @@ use crate::world::World;
 /// Something that is done to a broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// The rack broker of a machine is killed.
+    /// The broker of a machine is killed.
     KillRack(usize),
     /// It begins again.
     StartRack(usize),
@@ -41,8 +41,8 @@ pub type Limits = Vec<Vec<Option<Rate>>>;
 /// `longest`.
 ///
 /// # Errors
-/// If the policies are no pools of the network.
-pub fn run(setup: &Arc<Setup>, phases: &[Phase], calm: Time, longest: Time) -> Result<Vec<Limits>, PoolError> {
+/// If a broker has nothing to divide.
+pub fn run(setup: &Arc<Setup>, phases: &[Phase], calm: Time, longest: Time) -> Result<Vec<Limits>, BrokerError> {
     let mut world = World::on_time(Arc::clone(setup), 1)?;
     let mut history = Vec::new();
     for phase in phases {
@@ -54,7 +54,7 @@ pub fn run(setup: &Arc<Setup>, phases: &[Phase], calm: Time, longest: Time) -> R
         for &deed in &phase.deeds {
             match deed {
                 Deed::KillRack(machine) => world.crash_broker(machine),
-                Deed::StartRack(machine) => world.start_broker(machine),
+                Deed::StartRack(machine) => world.start_broker(machine)?,
                 Deed::KillFabric => world.crash_fabric(),
                 Deed::StartFabric => world.start_fabric()?,
             }
@@ -62,7 +62,7 @@ pub fn run(setup: &Arc<Setup>, phases: &[Phase], calm: Time, longest: Time) -> R
         let (begin, mut changed) = (world.now(), world.now());
         let mut limits = limits_of(setup, &world);
         while world.now() < begin + longest && world.now() - changed < calm {
-            world.run(world.now() + setup.params.rack_interval);
+            world.run(world.now() + setup.times().interval);
             let now = limits_of(setup, &world);
             if std::mem::replace(&mut limits, now.clone()) != now {
                 changed = world.now();

@@ -5,6 +5,7 @@
 //! [`client`] says where a controller is, [`output`] and [`progress`] know the terminal, [`interrupt`] listens to Ctrl-C.
 
 mod args;
+mod broker_args;
 mod client;
 mod commands;
 mod exit;

@@ -48,25 +48,8 @@ impl FromArgMatches for SchemeArgs {
         let unknown = || clap::Error::raw(clap::error::ErrorKind::InvalidValue, "there is no such scheme");
         let name = matches.get_one::<String>("scheme").ok_or_else(unknown)?;
         let scheme = registry::admission(name).ok_or_else(unknown)?.descriptor;
-        let mut args = Self { scheme, given: Given::new(), stray: None };
-        for (owner, parameter) in described() {
-            let name = option_name(owner, parameter);
-            let id = id(&name);
-            if matches.value_source(&id) != Some(ValueSource::CommandLine) {
-                continue;
-            }
-            if owner.name != scheme.name {
-                // What means something only with a flag is spoken of with its flag.
-                if parameter.group.is_empty() && args.stray.is_none() {
-                    args.stray = Some((name, owner.name));
-                }
-                continue;
-            }
-            if let (Some(position), Some(value)) = (scheme.position(parameter.key), value(parameter, &id, matches)) {
-                args.given.push((position, value));
-            }
-        }
-        Ok(args)
+        let (given, stray) = said(scheme, described(), matches);
+        Ok(Self { scheme, given, stray })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -79,6 +62,33 @@ impl FromArgMatches for SchemeArgs {
 fn described() -> impl Iterator<Item = (&'static Descriptor, &'static Parameter)> {
     let of_scheme = |entry: &'static Entry| entry.descriptor.parameters.iter().map(|one| (entry.descriptor, one));
     ADMISSION.iter().flat_map(of_scheme)
+}
+
+/// What was said of a scheme's parameters, and an option of another scheme that was given, with its scheme.
+pub(crate) fn said(
+    scheme: &'static Descriptor,
+    all: impl Iterator<Item = (&'static Descriptor, &'static Parameter)>,
+    matches: &ArgMatches,
+) -> (Given, Option<(String, &'static str)>) {
+    let (mut given, mut stray) = (Given::new(), None);
+    for (owner, parameter) in all {
+        let name = option_name(owner, parameter);
+        let id = id(&name);
+        if matches.value_source(&id) != Some(ValueSource::CommandLine) {
+            continue;
+        }
+        if owner.name != scheme.name {
+            // What means something only with a flag is spoken of with its flag.
+            if parameter.group.is_empty() && stray.is_none() {
+                stray = Some((name, owner.name));
+            }
+            continue;
+        }
+        if let (Some(position), Some(value)) = (scheme.position(parameter.key), value(parameter, &id, matches)) {
+            given.push((position, value));
+        }
+    }
+    (given, stray)
 }
 
 /// The name of an option, without dashes.
@@ -101,7 +111,7 @@ fn id(option: &str) -> String {
 }
 
 /// The option of a parameter.
-fn option(scheme: &'static Descriptor, parameter: &'static Parameter) -> Arg {
+pub(crate) fn option(scheme: &'static Descriptor, parameter: &'static Parameter) -> Arg {
     let name = option_name(scheme, parameter);
     let flag = scheme.parameters.iter().find(|flag| !parameter.group.is_empty() && flag.key == parameter.group);
     let mut option = Arg::new(id(&name)).help_heading(scheme.title);

@@ -13,7 +13,7 @@ use crate::deviation::{backlog, delay};
 use crate::disjoint::check_disjoint;
 use crate::exact::whole;
 use crate::port::{Input, Line, Server, arrival};
-use crate::report::{FlowFinding, QueueFinding, Report};
+use crate::report::{Checked, FlowFinding, QueueFinding};
 use crate::violation::{RouteFault, Violation};
 
 const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
@@ -22,12 +22,12 @@ const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
 ///
 /// # Panics
 /// If the claim does not have one entry per link in `budgets` and in `max_frame`.
-pub fn check(claim: &Claim<'_>) -> Report {
+pub fn check(claim: &Claim<'_>) -> Checked {
     let links = claim.network.links().len();
     assert_eq!(claim.budgets.len(), links, "the budgets must have one entry per link");
     assert_eq!(claim.max_frame.len(), links, "the largest frames must have one entry per link");
 
-    let mut report = Report::default();
+    let mut report = Checked::default();
     let mut loads = BTreeMap::new();
     for (index, flow) in claim.flows.iter().enumerate() {
         match validate(claim, flow) {
@@ -44,7 +44,7 @@ pub fn check(claim: &Claim<'_>) -> Report {
     // Links do not depend on one another. Their findings are put together in the order of links.
     let loads: Vec<_> = loads.into_iter().collect();
     let of_link = |(link, load): &(LinkId, LinkLoad)| {
-        let mut found = Report::default();
+        let mut found = Checked::default();
         check_link(claim, *link, load, &mut found);
         found
     };
@@ -120,7 +120,7 @@ pub(crate) fn add_hop(claim: &Claim<'_>, flow: &PromisedFlow, index: usize, link
     from.slope += whole(rate);
 }
 
-fn check_flow(claim: &Claim<'_>, index: usize, report: &mut Report) {
+fn check_flow(claim: &Claim<'_>, index: usize, report: &mut Checked) {
     let flow = &claim.flows[index];
     let finding = FlowFinding { index, ..bound_of(claim, flow) };
     let bound_ns = finding.bound_ns();
@@ -151,7 +151,7 @@ pub(crate) fn bound_of(claim: &Claim<'_>, flow: &PromisedFlow) -> FlowFinding {
     }
 }
 
-pub(crate) fn check_link(claim: &Claim<'_>, id: LinkId, load: &LinkLoad, report: &mut Report) {
+pub(crate) fn check_link(claim: &Claim<'_>, id: LinkId, load: &LinkLoad, report: &mut Checked) {
     let link = claim.network.link(id);
     if load.rate > u128::from(link.rate.bits_per_second()) {
         report.violations.push(Violation::LinkRate {
@@ -206,7 +206,7 @@ fn inputs(claim: &Claim<'_>, load: &QueueLoad) -> Vec<Input> {
     load.inputs.iter().map(|(&input, flows)| Input { flows: flows.clone(), cap: cap(input) }).collect()
 }
 
-fn check_limits(claim: &Claim<'_>, found: &QueueFinding, report: &mut Report) {
+fn check_limits(claim: &Claim<'_>, found: &QueueFinding, report: &mut Checked) {
     let QueueFinding { link, queue, ref delay_ns, ref backlog_bytes, .. } = *found;
     let name = || claim.network.link(link).name.clone();
     let budget = claim.budgets[link.index()][usize::from(queue)];
@@ -222,7 +222,7 @@ fn check_limits(claim: &Claim<'_>, found: &QueueFinding, report: &mut Report) {
 }
 
 /// A claimed figure must not be below the derived one; an exact claim is the derived one, rounded up.
-fn check_claimed(claim: &Claim<'_>, claimed: &ClaimedQueue, report: &mut Report) {
+fn check_claimed(claim: &Claim<'_>, claimed: &ClaimedQueue, report: &mut Checked) {
     let &ClaimedQueue { link, queue, delay, backlog } = claimed;
     let name = || match link.index() < claim.network.links().len() {
         true => claim.network.link(link).name.clone(),

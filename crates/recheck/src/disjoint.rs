@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 
 use crate::claim::{Claim, PromisedFlow};
-use crate::report::Report;
+use crate::report::Checked;
 use crate::violation::Violation;
 
 /// Every pair of routes of one contract.
-pub(crate) fn check_disjoint(claim: &Claim<'_>, routes: &[usize], report: &mut Report) {
+pub(crate) fn check_disjoint(claim: &Claim<'_>, routes: &[usize], report: &mut Checked) {
     for (place, &one) in routes.iter().enumerate() {
         for &other in &routes[place + 1..] {
             let (one, other) = (&claim.flows[one], &claim.flows[other]);

@@ -2,7 +2,7 @@
 //!
 //! The admission control proves that its promises hold. This crate believes none of it: it takes the network, the
 //! budgets and the promised flows (a [`Claim`]), computes every queue's worst delay and backlog and every flow's
-//! end-to-end bound from scratch, and returns a [`Report`] with all that it found and all that does not hold. It
+//! end-to-end bound from scratch, and returns a [`Checked`] with all that it found and all that does not hold. It
 //! depends on neither the calculus nor the ledger nor any scheme, so a bug there is not repeated here.
 //!
 //! The model is strict priority without preemption on output queues, in the terms of network calculus (Le Boudec and
@@ -88,6 +88,6 @@ mod violation;
 
 pub use check::check;
 pub use claim::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
-pub use report::{FlowFinding, QueueFinding, Report};
+pub use report::{Checked, FlowFinding, QueueFinding};
 pub use transitions::{Overbooked, Stay, Transitions, check_transitions};
 pub use violation::{RouteFault, Violation};

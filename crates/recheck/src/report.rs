@@ -11,7 +11,7 @@ use crate::violation::Violation;
 
 /// The outcome of a check.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct Checked {
     /// Every queue that holds a flow, by link and queue. Every other queue has delay 0 and backlog 0.
     pub queues: Vec<QueueFinding>,
     /// Every flow with a valid route, in the order of the claim.
@@ -50,7 +50,7 @@ pub struct FlowFinding {
     pub processing_ns: u128,
 }
 
-impl Report {
+impl Checked {
     /// Whether everything holds.
     pub fn is_sound(&self) -> bool {
         self.violations.is_empty()
@@ -82,7 +82,7 @@ impl FlowFinding {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for Checked {
     /// One line to say how much was checked, and one for each violation.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} queues and {} flows checked: ", self.queues.len(), self.flows.len())?;

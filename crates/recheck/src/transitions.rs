@@ -16,7 +16,7 @@ use wayleave_units::Time;
 
 use crate::check::{LinkLoad, add_hop, bound_of, check_link, validate};
 use crate::claim::{Claim, PromisedFlow};
-use crate::report::Report;
+use crate::report::Checked;
 use crate::violation::Violation;
 
 /// A flow on one route.
@@ -132,7 +132,7 @@ fn check_now(
     for one in here.values() {
         add_hop(claim, one.flow, one.hop, &mut load);
     }
-    let mut report = Report::default();
+    let mut report = Checked::default();
     check_link(claim, link, &load, &mut report);
     let names = || here.values().map(|one| one.flow.name.clone()).collect();
     found.overbooked.extend(report.violations.into_iter().map(|violation| Overbooked {

@@ -278,7 +278,10 @@ impl Sharing {
             }
             before = event.at;
             match &event.what {
-                SharingChange::Stops(_) | SharingChange::Starts(_) if !self.has_brokers() => {
+                // Which brokers a scheme from outside has, its driver knows.
+                SharingChange::Stops(_) | SharingChange::Starts(_)
+                    if !self.has_brokers() && !matches!(self.scheme, EdgeScheme::Custom(_)) =>
+                {
                     return wrong(format!("scheme {} has no brokers", self.scheme.name()));
                 }
                 SharingChange::Stops(BrokerAt::Machine(host)) | SharingChange::Starts(BrokerAt::Machine(host))
@@ -323,6 +326,7 @@ fn check_scheme(scheme: &EdgeScheme, network: &Network) -> Result<(), SharingErr
         (false, Value::Percent(percent)) => SharingError::Part { key: parameter.key, value: format!("{percent} %") },
         (false, _) => SharingError::Part { key: parameter.key, value: value.to_string() },
     })?;
+    scheme.check_together().map_err(|why| SharingError::Together { scheme: scheme.name(), why })?;
     for (parameter, value) in scheme.settings() {
         if let Value::Node(node) = value
             && network.node(node).kind != NodeKind::Host
@@ -393,6 +397,14 @@ pub enum SharingError {
     Zero {
         /// Its key.
         key: &'static str,
+    },
+    /// Parameters of a scheme that do not fit together.
+    #[error("{scheme}: {why}")]
+    Together {
+        /// The scheme.
+        scheme: &'static str,
+        /// Why not.
+        why: String,
     },
     /// A further scheme without services.
     #[error("a further scheme needs the services that are its own")]
@@ -475,9 +487,11 @@ impl SharingError {
             Self::Level { key, .. } | Self::Capacity { key, .. } | Self::NoBrokers { key, .. } => (*key).to_owned(),
             Self::Part { key: key @ ("loss" | "duplicate" | "probeLoss"), .. } => format!("faults.{key}"),
             Self::Zero { key: key @ "idle" } => (*key).to_owned(),
-            Self::UnknownScheme { .. } | Self::Zero { .. } | Self::Part { .. } | Self::NotAHost { .. } => {
-                "scheme".to_owned()
-            }
+            Self::UnknownScheme { .. }
+            | Self::Zero { .. }
+            | Self::Part { .. }
+            | Self::NotAHost { .. }
+            | Self::Together { .. } => "scheme".to_owned(),
             Self::Nested { .. } | Self::TooMany { .. } => "machine".to_owned(),
             Self::NoService { index }
             | Self::FurtherBrokers { index, .. }

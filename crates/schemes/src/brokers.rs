@@ -13,9 +13,10 @@ use std::marker::PhantomData;
 use wayleave_contracts::ContentionPoint;
 use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Leadership};
 use wayleave_topology::{Network, NodeId};
-use wayleave_units::Time;
+use wayleave_units::{Time, WallTime};
 
 use crate::services::{Policies, Services};
+use crate::usage::{Limited, UsageReport};
 
 /// Where a broker runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +111,8 @@ pub struct BrokerNetwork<'a> {
     pub services: &'a Services,
     /// The hosts that take part.
     pub hosts: &'a [NodeId],
+    /// The time of the calendar, up to which scheduled changes of the policies count; `None`: none of them does.
+    pub today: Option<WallTime>,
 }
 
 /// What a broker is constructed from.
@@ -127,10 +130,125 @@ pub struct BrokerSetup<'a> {
     pub serial: u64,
 }
 
+/// Why a broker cannot work, or not under other terms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokerError(pub String);
+
+impl BrokerError {
+    /// Because of this.
+    pub fn because(error: impl fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl fmt::Display for BrokerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BrokerError {}
+
+/// What a broker did not heed, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ignored {
+    /// Messages of other policies.
+    pub epoch: u64,
+    /// Messages that are older than what is known.
+    pub serial: u64,
+    /// Messages from or for others, or about what no broker is told.
+    pub stranger: u64,
+}
+
+/// How often machines and brokers speak to each other: what drivers have to know of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BrokerTimes {
+    /// How often a machine tells its broker its counters.
+    pub interval: Time,
+    /// A machine that hears nothing from its broker for so long lifts all limits.
+    pub timeout: Time,
+    /// A connection of two brokers over which nothing comes for so long may be closed.
+    pub connection: Time,
+}
+
+impl Default for BrokerTimes {
+    /// Table 1 of Parley (2014): a second, five, and fifty.
+    fn default() -> Self {
+        let seconds = |count: u64| Time::from_millis(1_000 * count);
+        Self { interval: seconds(1), timeout: seconds(5), connection: seconds(50) }
+    }
+}
+
+/// Why bytes are no message of a scheme.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoMessage(pub String);
+
+impl NoMessage {
+    /// Because of this.
+    pub fn because(error: impl fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl fmt::Display for NoMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoMessage {}
+
+/// How the messages of a scheme's brokers leave their program.
+pub trait BrokerCodec: Broker {
+    /// The bytes of a message to another broker, which are also a datagram; `None`: it never leaves its machine.
+    fn encode(message: &Self::Message) -> Option<Vec<u8>>;
+
+    /// The message that the bytes are.
+    ///
+    /// # Errors
+    /// Whatever [`BrokerCodec::encode`] would not have written.
+    fn decode(bytes: &[u8]) -> Result<Self::Message, NoMessage>;
+
+    /// How long the message is that begins like this, in a stream; `None`: more of its bytes are needed to tell.
+    ///
+    /// # Errors
+    /// If no message begins like this, or only one that is longer than any: the stream cannot be read any further.
+    fn length(begin: &[u8]) -> Result<Option<usize>, NoMessage>;
+
+    /// The machine whose broker wrote a message to another broker, as the message says; `None`: it does not say.
+    fn sender(message: &Self::Message) -> Option<NodeId>;
+
+    /// What a machine tells its broker; `None`: its broker does not ask for counters.
+    fn from_report(report: UsageReport) -> Option<Self::Message>;
+
+    /// All limits of a machine, if a message of its broker sets them: a service that is not listed has none.
+    fn limits(message: &Self::Message) -> Option<Vec<Limited>>;
+}
+
 /// A broker of a scheme of the list.
-pub trait SchemeBroker: Broker + fmt::Debug {
+pub trait SchemeBroker: BrokerCodec + fmt::Debug {
     /// The terms of the policies are others, for the same services. What the links carry is told again after that.
-    fn set_policies(&mut self, _around: &BrokerNetwork<'_>) {}
+    ///
+    /// # Errors
+    /// If they cannot be kept; then the old ones stay.
+    fn set_policies(&mut self, _around: &BrokerNetwork<'_>) -> Result<(), BrokerError> {
+        Ok(())
+    }
+
+    /// The members of its group that it has heard and counts: machines of a rack, racks of the fabric.
+    fn members(&self, _now: Time) -> Vec<NodeId> {
+        Vec::new()
+    }
+
+    /// The machine that speaks for its group.
+    fn leader(&self, _now: Time) -> Option<NodeId> {
+        None
+    }
+
+    /// What it did not heed.
+    fn ignored(&self) -> Ignored {
+        Ignored::default()
+    }
 }
 
 /// For schemes without brokers: there is none.
@@ -152,6 +270,32 @@ impl<M> Broker for NoBroker<M> {
     type Timer = Infallible;
 
     fn on(&mut self, _: Time, _: BrokerInput<M, Infallible>, _: &mut dyn FnMut(BrokerAction<M, Infallible>)) {}
+}
+
+impl<M> BrokerCodec for NoBroker<M> {
+    fn encode(_: &M) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn decode(_: &[u8]) -> Result<M, NoMessage> {
+        Err(NoMessage("the scheme has no brokers".to_owned()))
+    }
+
+    fn length(_: &[u8]) -> Result<Option<usize>, NoMessage> {
+        Err(NoMessage("the scheme has no brokers".to_owned()))
+    }
+
+    fn sender(_: &M) -> Option<NodeId> {
+        None
+    }
+
+    fn from_report(_: UsageReport) -> Option<M> {
+        None
+    }
+
+    fn limits(_: &M) -> Option<Vec<Limited>> {
+        None
+    }
 }
 
 impl<M> SchemeBroker for NoBroker<M> {}

@@ -12,7 +12,9 @@ use wayleave_roles::{
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
-use crate::brokers::{BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup, SchemeBroker};
+use crate::brokers::{
+    BrokerError, BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup, BrokerTimes, Ignored, SchemeBroker,
+};
 use crate::eyeq::Line;
 use crate::services::Services;
 use crate::switches::Ecn;
@@ -88,9 +90,25 @@ pub trait HostScheme: Described + Host + Sized {
         Vec::new()
     }
 
-    /// The broker of a seat, each time that it is started; `None`: it has nothing to divide.
-    fn broker(_setup: &BrokerSetup<'_>, _params: &Self::Params) -> Option<Self::Broker> {
-        None
+    /// The broker of a seat, each time that it is started.
+    ///
+    /// # Errors
+    /// If it has nothing to divide.
+    fn broker(_setup: &BrokerSetup<'_>, _params: &Self::Params) -> Result<Self::Broker, BrokerError> {
+        Err(no_brokers())
+    }
+
+    /// How often machines and brokers speak to each other.
+    fn broker_times(_params: &Self::Params) -> BrokerTimes {
+        BrokerTimes::default()
+    }
+
+    /// Whether parameters fit together; each by itself is in range.
+    ///
+    /// # Errors
+    /// What does not.
+    fn check(_params: &Self::Params) -> Result<(), String> {
+        Ok(())
     }
 
     /// Another interval of measurement, where the scheme has one (Parley, Fig. 12: T).
@@ -189,13 +207,37 @@ macro_rules! edges {
                 }
             }
 
+            /// Whether its parameters fit together, if each is in range.
+            ///
+            /// # Errors
+            /// What does not fit.
+            pub fn check_together(&self) -> Result<(), String> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => <crate::$module::$scheme as HostScheme>::check(params),)+
+                    Self::Custom(_) => Ok(()),
+                }
+            }
+
+            /// How often machines and its brokers speak to each other.
+            pub fn broker_times(&self) -> BrokerTimes {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => {
+                        <crate::$module::$scheme as HostScheme>::broker_times(params)
+                    })+
+                    Self::Custom(_) => BrokerTimes::default(),
+                }
+            }
+
             /// The broker of a seat, as it starts.
-            pub fn broker(&self, setup: &BrokerSetup<'_>) -> Option<AnyBroker> {
+            ///
+            /// # Errors
+            /// If it has nothing to divide, or its driver has to construct it.
+            pub fn broker(&self, setup: &BrokerSetup<'_>) -> Result<AnyBroker, BrokerError> {
                 match self {
                     $($(#[$meta])* Self::$scheme(params) => {
                         <crate::$module::$scheme as HostScheme>::broker(setup, params).map(AnyBroker::$scheme)
                     })+
-                    Self::Custom(_) => None,
+                    Self::Custom(_) => Err(no_brokers()),
                 }
             }
 
@@ -386,11 +428,39 @@ macro_rules! edges {
             Custom(u64),
         }
 
-        impl SchemeBroker for AnyBroker {
-            fn set_policies(&mut self, around: &BrokerNetwork<'_>) {
+        impl AnyBroker {
+            /// As [`SchemeBroker::set_policies`].
+            ///
+            /// # Errors
+            /// If the terms cannot be kept; then the old ones stay.
+            pub fn set_policies(&mut self, around: &BrokerNetwork<'_>) -> Result<(), BrokerError> {
                 match self {
                     $($(#[$meta])* Self::$scheme(broker) => broker.set_policies(around),)+
-                    Self::Custom(_) => {}
+                    Self::Custom(_) => Ok(()),
+                }
+            }
+
+            /// As [`SchemeBroker::members`].
+            pub fn members(&self, now: Time) -> Vec<NodeId> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(broker) => broker.members(now),)+
+                    Self::Custom(_) => Vec::new(),
+                }
+            }
+
+            /// As [`SchemeBroker::leader`].
+            pub fn leader(&self, now: Time) -> Option<NodeId> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(broker) => broker.leader(now),)+
+                    Self::Custom(_) => None,
+                }
+            }
+
+            /// As [`SchemeBroker::ignored`].
+            pub fn ignored(&self) -> Ignored {
+                match self {
+                    $($(#[$meta])* Self::$scheme(broker) => broker.ignored(),)+
+                    Self::Custom(_) => Ignored::default(),
                 }
             }
         }
@@ -437,3 +507,7 @@ macro_rules! edges {
 }
 
 each_scheme!(edges);
+
+fn no_brokers() -> BrokerError {
+    BrokerError("the scheme has no brokers".to_owned())
+}

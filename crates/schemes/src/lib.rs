@@ -7,7 +7,8 @@
 //! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
 //! [`refine`], the nearest request that would fit; [`transition`], when flows may start; [`standing`], what every admission scheme says about
 //! what it admitted; [`registry`], those schemes by name; [`transports`], those of the packet path at hosts; [`switches`], those of ports;
-//! [`edges`], those of the hosts' limiters; [`brokers`], who coordinates hosts; [`services`], the numbers of services; [`custom`], tunnels and
+//! [`edges`], those of the hosts' limiters; [`brokers`], who coordinates hosts; [`codec`], their messages as bytes; [`usage`], what machines
+//! tell them; [`services`], the numbers of services; [`custom`], tunnels and
 //! the paths of pairs; [`tune`], parameters of admission fitted to a mix of contracts.
 
 #[macro_use]
@@ -17,6 +18,7 @@ mod list;
 
 mod book;
 pub mod brokers;
+pub mod codec;
 pub mod costs;
 pub mod custom;
 pub mod duplicates;
@@ -38,6 +40,7 @@ pub mod switches;
 pub mod transition;
 pub mod transports;
 pub mod tune;
+pub mod usage;
 
 each_scheme!(modules);
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use wayleave_recheck::{
-    Claim as Asked, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, QueueFinding, Report, check,
+    Checked, Claim as Asked, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, QueueFinding, check,
 };
 use wayleave_scenarios::Order;
 use wayleave_topology::{LinkId, Network, NodeKind, Route};
@@ -12,7 +12,7 @@ use wayleave_units::{Bytes, Time};
 
 use crate::claim::{Background, Claim, Duplication, Promise, Protected};
 use crate::discrepancy::Discrepancy;
-use crate::standing::{HistoryError, Nobody, Place, Standing};
+use crate::reservations::{HistoryError, Nobody, Place, Reservations};
 use crate::statement::{
     Admitted, Bucket, Counting, Figures, Lines, LowestQueue, Part, StatedQueue, StatedTerm, Statement,
 };
@@ -40,7 +40,7 @@ pub struct Derivation {
 /// # Errors
 /// Where it contradicts itself.
 pub fn check_history(statement: &Statement) -> Result<(), HistoryError> {
-    Standing::of(statement, &mut Nobody).map(|_| ())
+    Reservations::of(statement, &mut Nobody).map(|_| ())
 }
 
 /// Derives everything that a statement says, and holds the two against each other.
@@ -49,20 +49,20 @@ pub fn check_history(statement: &Statement) -> Result<(), HistoryError> {
 /// If the statement contradicts itself so that it cannot be said who is admitted where.
 pub fn derive(statement: &Statement) -> Result<Derivation, HistoryError> {
     let mut transit = Transit::new(statement);
-    let standing = Standing::of(statement, &mut transit)?;
+    let reservations = Reservations::of(statement, &mut transit)?;
     let moves = transit.moves;
     let mut discrepancies = statement.findings.clone();
     discrepancies.append(&mut transit.discrepancies);
     check_queues(statement, &mut discrepancies);
-    let flows = Flows::of(statement, &standing);
-    for (_, place) in standing.places() {
+    let flows = Flows::of(statement, &reservations);
+    for (_, place) in reservations.places() {
         check_contract(statement, place.admitted, &mut discrepancies);
     }
     let report = check(&flows.asked(statement, said_of_queues(statement)));
     check_counts(statement, &report, &mut discrepancies);
     discrepancies.extend(report.violations.iter().cloned().map(Discrepancy::Unsound));
     Ok(Derivation {
-        claim: claim(statement, &standing, &flows, &report),
+        claim: claim(statement, &reservations, &flows, &report),
         discrepancies,
         queues: report.queues.len(),
         flows: report.flows.len(),
@@ -131,9 +131,9 @@ struct Flows {
 }
 
 impl Flows {
-    fn of(statement: &Statement, standing: &Standing<'_>) -> Self {
+    fn of(statement: &Statement, reservations: &Reservations<'_>) -> Self {
         let mut all = Self { flows: Vec::new(), owners: Vec::new(), disjoint: Vec::new() };
-        for (number, place) in standing.places() {
+        for (number, place) in reservations.places() {
             let first = all.flows.len();
             for (index, route) in place.routes.iter().enumerate() {
                 all.flows.push(flow(statement, place, index, route));
@@ -286,7 +286,7 @@ fn terms(statement: &Statement, route: &Route) -> Vec<StatedTerm> {
 }
 
 /// Who is in which queue.
-fn check_counts(statement: &Statement, report: &Report, discrepancies: &mut Vec<Discrepancy>) {
+fn check_counts(statement: &Statement, report: &Checked, discrepancies: &mut Vec<Discrepancy>) {
     for said in &statement.queues {
         let derived = report.queue(said.link, said.queue).map_or(0, |found| found.flows);
         if derived != said.flows {
@@ -297,13 +297,13 @@ fn check_counts(statement: &Statement, report: &Report, discrepancies: &mut Vec<
 }
 
 /// What packets are to show.
-fn claim(statement: &Statement, standing: &Standing<'_>, flows: &Flows, report: &Report) -> Claim {
+fn claim(statement: &Statement, reservations: &Reservations<'_>, flows: &Flows, report: &Checked) -> Claim {
     let network = &statement.network;
     let (mut promises, mut protected): (Vec<Promise>, Vec<Protected>) = (Vec::new(), Vec::new());
     let mut last = None;
     for found in &report.flows {
         let (owner, is_sending) = flows.owners[found.index];
-        let Some(place) = standing.place(owner).filter(|_| is_sending) else { continue };
+        let Some(place) = reservations.place(owner).filter(|_| is_sending) else { continue };
         let flow = &flows.flows[found.index];
         let today = [derived_today(network, &flow.route, report), stated_today(statement, &flow.route)];
         if last == Some(owner) {
@@ -335,7 +335,7 @@ fn claim(statement: &Statement, standing: &Standing<'_>, flows: &Flows, report: 
 }
 
 /// What the queues of a route add up to today, each rounded up.
-fn derived_today(network: &Network, route: &Route, report: &Report) -> Option<Time> {
+fn derived_today(network: &Network, route: &Route, report: &Checked) -> Option<Time> {
     let wait = |hop: &wayleave_topology::Hop| report.queue(hop.link, hop.queue)?.delay_rounded_up();
     let waits: Option<Time> = route.hops.iter().map(wait).sum();
     waits?.checked_add(constants(network, route))

@@ -7,7 +7,7 @@
 //!    wire, every queue's delay and backlog and every bound, by the method of `wayleave-recheck`, and lists every
 //!    [`Discrepancy`] between the two. Moves are followed one by one, with the packets that were still on routes that were left.
 //! 2. [`verify()`] takes the promises that follow (a [`Claim`]), lets the simulator run them under attack after attack, on all
-//!    processors, and returns a [`Report`] with the longest delay that was seen of each promise, and with every promise that
+//!    processors, and returns a [`Verification`] with the longest delay that was seen of each promise, and with every promise that
 //!    did not hold. A scheme that says nothing of queues (QJump, Loko) has a claim only.
 //!
 //! An [`Attack`] is traffic within the contracts: every contract sends its whole burst at once and then at its rate,
@@ -21,7 +21,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | `statement.rs`, `standing.rs` | what is said; who stands where, step by step |
+//! | `statement.rs`, `reservations.rs` | what is said; who stands where, step by step |
 //! | `derive.rs`, `transit.rs`, `discrepancy.rs` | what follows; moves under way; what is not as it was said |
 //! | `claim.rs`, `fault.rs` | what packets are to show; faults on purpose |
 //! | `attack.rs`, `schedule.rs` | who sends when, and its text |
@@ -74,10 +74,10 @@ mod fault;
 mod fill;
 mod narrow;
 mod report;
+mod reservations;
 mod run;
 mod schedule;
 mod stage;
-mod standing;
 mod statement;
 mod transit;
 mod verify;
@@ -88,8 +88,8 @@ pub use derive::{Derivation, check_history, derive};
 pub use discrepancy::Discrepancy;
 pub use effort::Effort;
 pub use fault::{Fault, Layer, NotBroken};
-pub use report::{Breach, Finding, ProtectedFinding, Report, Violation};
-pub use standing::HistoryError;
+pub use report::{Breach, Finding, ProtectedFinding, Verification, Violation};
+pub use reservations::HistoryError;
 pub use statement::{
     Accounting, Admitted, Bucket, Counting, Figures, Happening, Kind, Lines, LowestQueue, Part, Patience, Relocation,
     StatedQueue, StatedRoute, StatedTerm, Statement, Terms,

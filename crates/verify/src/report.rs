@@ -11,7 +11,7 @@ use crate::run::{Kept, Loses, Seen};
 
 /// The outcome of a verification.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct Verification {
     /// One for each promise, in the order of the claim.
     pub findings: Vec<Finding>,
     /// What broke a promise; for each promise and kind, the worst. Those that an attack was aimed at come first.
@@ -139,7 +139,7 @@ impl fmt::Display for Breach {
     }
 }
 
-impl Report {
+impl Verification {
     pub(crate) fn new(claim: &Claim) -> Self {
         Self {
             findings: vec![Finding::default(); claim.promises.len()],

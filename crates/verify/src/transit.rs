@@ -9,7 +9,7 @@ use wayleave_units::Time;
 
 use crate::derive::{asked, budgets, constants, flow};
 use crate::discrepancy::Discrepancy;
-use crate::standing::{Left, Place, Standing, Watcher};
+use crate::reservations::{Left, Place, Reservations, Watcher};
 use crate::statement::{Admitted, Happening, Patience, Relocation, Statement};
 
 /// A flow as it was: its packets may still be where they went then.
@@ -43,7 +43,7 @@ impl<'s> Transit<'s> {
     /// flow itself was, which alone is no reason to look: its new route was reserved beside its old one.
     fn breaks(
         &self,
-        standing: &Standing<'s>,
+        reservations: &Reservations<'s>,
         changed: &[&Route],
         own: Option<PromisedFlow>,
         now: Time,
@@ -58,7 +58,7 @@ impl<'s> Transit<'s> {
             return None;
         }
         flows.extend(own);
-        for (_, place) in standing.places() {
+        for (_, place) in reservations.places() {
             let here = place.routes.iter().enumerate().filter(|(_, route)| passes(route));
             flows.extend(here.map(|(index, route)| flow(self.statement, place, index, route)));
         }
@@ -99,19 +99,19 @@ fn common(one: &Route, other: &Route) -> usize {
 }
 
 impl<'s> Watcher<'s> for Transit<'s> {
-    fn moved(&mut self, standing: &Standing<'s>, admitted: &'s Admitted, moved: &'s Relocation, left: Left) {
+    fn moved(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, moved: &'s Relocation, left: Left) {
         self.moves += 1;
-        let Some(place) = standing.place(left.place) else { return };
+        let Some(place) = reservations.place(left.place) else { return };
         let now = self.start(admitted, moved.after.unwrap_or(Time::ZERO));
         let old = self.old(place, &left.route, common(&left.route, &moved.to));
-        if let Some(breaks) = self.breaks(standing, &[&moved.to], Some(old.clone()), now) {
+        if let Some(breaks) = self.breaks(reservations, &[&moved.to], Some(old.clone()), now) {
             let (name, by) = (place.admitted.name.clone(), admitted.name.clone());
             self.discrepancies.push(Discrepancy::Transit { name, by, breaks });
         }
         self.leave(old, now);
     }
 
-    fn admitted(&mut self, standing: &Standing<'s>, admitted: &'s Admitted, before: Option<Place<'s>>) {
+    fn admitted(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, before: Option<Place<'s>>) {
         if let Some(before) = &before {
             // Other terms are another bucket: nothing of the old one is covered.
             let now = self.start(admitted, Time::ZERO);
@@ -120,7 +120,7 @@ impl<'s> Watcher<'s> for Transit<'s> {
         }
         let now = self.start(admitted, admitted.activate_after);
         let routes: Vec<&Route> = admitted.routes.iter().map(|stated| &stated.route).collect();
-        if let Some(breaks) = self.breaks(standing, &routes, None, now) {
+        if let Some(breaks) = self.breaks(reservations, &routes, None, now) {
             let until = self.left.iter().map(|left| left.until).max().unwrap_or(Time::ZERO);
             self.discrepancies.push(Discrepancy::TooEarly {
                 name: admitted.name.clone(),

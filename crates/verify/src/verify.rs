@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::attack::{Attack, Company, Frames, HeldUp, Timing, Who};
 use crate::claim::{Claim, ClaimError};
 use crate::effort::Effort;
-use crate::report::Report;
+use crate::report::Verification;
 use crate::run::{Seen, Shown};
 use crate::stage::{Stage, sending};
 
@@ -39,10 +39,10 @@ pub fn verify(
     effort: &Effort,
     chosen: Option<usize>,
     progress: impl FnMut(u64, u64) -> bool,
-) -> Result<Report, ClaimError> {
+) -> Result<Verification, ClaimError> {
     assert!(chosen.is_none_or(|chosen| chosen < claim.promises.len()), "there is no such promise");
     let stage = Stage::new(claim)?;
-    let mut campaign = Campaign { stage, effort, report: Report::new(claim), progress, total: 0, done: 0 };
+    let mut campaign = Campaign { stage, effort, report: Verification::new(claim), progress, total: 0, done: 0 };
     if !claim.promises.is_empty() {
         campaign.conduct(chosen)?;
     }
@@ -53,10 +53,10 @@ pub fn verify(
 ///
 /// # Errors
 /// If the claim cannot be simulated, or the attack is on a promise that is not there.
-pub fn replay(claim: &Claim, effort: &Effort, attack: &Attack) -> Result<Report, ClaimError> {
+pub fn replay(claim: &Claim, effort: &Effort, attack: &Attack) -> Result<Verification, ClaimError> {
     let stage = Stage::new(claim)?;
     let shown = stage.run(attack, effort.packet_hops)?;
-    let mut report = Report::new(claim);
+    let mut report = Verification::new(claim);
     (report.runs, report.packet_hops) = (1, shown.hops);
     report.add(claim, &shown.seen, attack);
     report.add_protected(claim, &shown.kept, attack);
@@ -67,7 +67,7 @@ pub fn replay(claim: &Claim, effort: &Effort, attack: &Attack) -> Result<Report,
 struct Campaign<'a, P> {
     stage: Stage<'a>,
     effort: &'a Effort,
-    report: Report,
+    report: Verification,
     progress: P,
     total: u64,
     done: u64,

@@ -1,10 +1,10 @@
 //! What a ledger promises, put before the independent calculator.
 
 use wayleave_explain::{Context, claim};
-use wayleave_recheck::{Report, check};
+use wayleave_recheck::{Checked, check};
 
 /// Derives every promise again from the definitions; `None` for schemes that reserve no queues.
-pub fn recheck(context: &Context<'_>) -> Option<Report> {
+pub fn recheck(context: &Context<'_>) -> Option<Checked> {
     Some(check(&claim(context)?))
 }
 

@@ -1,22 +1,27 @@
-//! The fabric broker as a process: it answers rack brokers over TCP.
+//! The broker of the fabric as a process: brokers of machines connect to it over TCP.
 
-use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
-use wayleave_schemes::parley::{FabricBroker, Ignored, Message};
+use wayleave_schemes::brokers::Ignored;
+use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer, AnyMessage};
 use wayleave_topology::NodeId;
-use wayleave_wire::broker::RateList;
 
-use super::rpc::{self, ReadError};
-use super::{Clock, Stop, TURN, Thrown, first_serial, is_worth_a_line, no_address, today};
+use super::stream::{Messages, ReadError};
+use super::timers::Timers;
+use super::{Clock, Stop, TURN, Thrown, begin, first_serial, is_worth_a_line, no_address, today, wrong};
 use crate::Setup;
 
-/// At once. Section 5.3 speaks of 10000 racks, each with a leader that keeps its connection.
+/// At once. Section 5.3 of Parley speaks of 10000 racks, each with a leader that keeps its connection.
 const CONNECTIONS: usize = 16_384;
+
+/// How long the thread that waits for connections sleeps: a timer may ring so much late.
+const NAP: Duration = Duration::from_millis(20);
 
 /// Who a fabric broker is.
 pub struct FabricOptions {
@@ -27,71 +32,118 @@ pub struct FabricOptions {
 }
 
 struct Shared {
-    /// A connection without a request for this long is closed.
-    patience: Duration,
-    broker: Mutex<FabricBroker>,
+    setup: Arc<Setup>,
+    broker: Mutex<Working>,
     clock: Clock,
     stop: Stop,
     thrown: AtomicU64,
     connections: AtomicUsize,
+    /// Over which connection each broker spoke last.
+    speakers: Mutex<HashMap<BrokerId, Connection>>,
+}
+
+/// Whoever writes to it writes a whole message.
+type Connection = Arc<Mutex<TcpStream>>;
+
+struct Working {
+    broker: AnyBroker,
+    timers: Timers,
 }
 
 /// Runs a fabric broker until it is told to stop. `ready` is told the address that it listens at.
 ///
 /// # Errors
-/// If it cannot listen, or the policies are no pool of the network.
+/// If it cannot listen, or the scheme has no broker for the fabric or cannot construct it.
 pub fn run_fabric(options: &FabricOptions, stop: &Stop, ready: impl FnOnce(SocketAddr)) -> io::Result<Thrown> {
-    let pool = options.setup.fabric_pool(Some(today())).map_err(io::Error::other)?;
-    let mut changes = options.setup.changes(today());
+    let setup = Arc::clone(&options.setup);
+    let mut changes = setup.changes(today());
+    let number = setup.fabric_broker().ok_or_else(|| wrong("the policies need no broker of the fabric".to_owned()))?;
+    let broker = setup.broker(number, setup.epoch, first_serial(), Some(today())).map_err(io::Error::other)?;
     let listener = TcpListener::bind(options.listen).map_err(|error| no_address(options.listen, &error))?;
     listener.set_nonblocking(true)?;
-    let broker = FabricBroker::new(options.setup.params, options.setup.epoch, first_serial(), pool);
-    let patience = Duration::from_nanos(options.setup.params.fabric_timeout.as_nanos());
     let shared = Arc::new(Shared {
-        patience,
-        broker: Mutex::new(broker),
+        broker: Mutex::new(Working { broker, timers: Timers::default() }),
         clock: Clock::begin(),
         stop: stop.clone(),
         thrown: AtomicU64::new(0),
         connections: AtomicUsize::new(0),
+        speakers: Mutex::default(),
+        setup,
     });
     ready(listener.local_addr()?);
-    let mut racks: Vec<NodeId> = Vec::new();
+    let seat = shared.setup.seats().seats[number.index()];
+    begin(&shared.setup, seat).into_iter().for_each(|input| shared.tell(input));
+    let mut members: Vec<NodeId> = Vec::new();
     while !stop.is_stopped() {
         match listener.accept() {
             Ok((stream, from)) => accept(&shared, stream, from),
-            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            Err(_) => std::thread::sleep(lock(&shared.broker).timers.wait(shared.clock.now(), NAP)),
         }
-        racks = tell_changes(&options.setup, &shared, racks);
-        let past = options.setup.changes(today());
-        if std::mem::replace(&mut changes, past) != past {
-            match options.setup.fabric_pool(Some(today())) {
-                Ok(pool) => lock(&shared).set_pool(pool),
-                Err(error) => tracing::error!("the terms that begin now cannot be kept, so the old ones stay: {error}"),
-            }
+        shared.ring();
+        members = shared.tell_changes(members);
+        let past = shared.setup.changes(today());
+        if std::mem::replace(&mut changes, past) != past
+            && let Err(error) = lock(&shared.broker).broker.set_policies(&shared.setup.around(Some(today())))
+        {
+            tracing::error!("the terms that begin now cannot be kept, so the old ones stay: {error}");
         }
     }
-    let ignored = lock(&shared).ignored();
+    let ignored = lock(&shared.broker).broker.ignored();
     let Ignored { epoch, serial, stranger } = ignored;
     tracing::info!(epoch, serial, stranger, "messages that were not heeded");
     Ok(Thrown { messages: shared.thrown.load(Ordering::Relaxed), lines: 0 })
 }
 
-fn lock(shared: &Shared) -> std::sync::MutexGuard<'_, FabricBroker> {
-    // The broker cannot be left in an intermediate state: it gets whole messages.
-    shared.broker.lock().unwrap_or_else(PoisonError::into_inner)
+/// What is locked cannot be left in an intermediate state: a broker gets whole messages.
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says which racks have come and gone.
-fn tell_changes(setup: &Setup, shared: &Shared, before: Vec<NodeId>) -> Vec<NodeId> {
-    let after: Vec<NodeId> = lock(shared).alive(shared.clock.now()).collect();
-    for &rack in after.iter().filter(|rack| !before.contains(rack)) {
-        tracing::info!(rack = setup.network().node(rack).name, "a rack is heard");
+impl Shared {
+    /// Something happens at the broker; what follows is done before this returns.
+    fn tell(&self, input: BrokerInput<AnyMessage, AnyBrokerTimer>) {
+        let mut said = Vec::new();
+        {
+            let Working { broker, timers } = &mut *lock(&self.broker);
+            broker.on(self.clock.now(), input, &mut |action| match action {
+                BrokerAction::Send { to, message } => said.push((to, message)),
+                BrokerAction::Arm { at, timer } => timers.arm(at, timer),
+            });
+        }
+        for (to, message) in said {
+            // It is at no machine, so it has nothing to say to one.
+            let Member::Broker(to) = to else { continue };
+            let connection = lock(&self.speakers).get(&to).cloned();
+            if let Some((connection, bytes)) = connection.zip(message.encode()) {
+                let mut stream = lock(&connection);
+                if stream.write_all(&bytes).and_then(|()| stream.flush()).is_err() {
+                    // Half of a message may be under way, so nothing can follow it. Whoever reads here hears of the end.
+                    stream.shutdown(Shutdown::Both).ok();
+                }
+            }
+        }
     }
-    for &rack in before.iter().filter(|rack| !after.contains(rack)) {
-        tracing::warn!(rack = setup.network().node(rack).name, "a rack is not heard any more");
+
+    fn ring(&self) {
+        let now = self.clock.now();
+        loop {
+            let Some(timer) = lock(&self.broker).timers.ring(now) else { return };
+            self.tell(BrokerInput::Timer(timer));
+        }
     }
-    after
+
+    /// Says who has come and gone.
+    fn tell_changes(&self, before: Vec<NodeId>) -> Vec<NodeId> {
+        let name = |member: NodeId| self.setup.network().node(member).name.clone();
+        let after = lock(&self.broker).broker.members(self.clock.now());
+        for &member in after.iter().filter(|member| !before.contains(member)) {
+            tracing::info!(member = name(member), "a member of the fabric is heard");
+        }
+        for &member in before.iter().filter(|member| !after.contains(member)) {
+            tracing::warn!(member = name(member), "a member of the fabric is not heard any more");
+        }
+        after
+    }
 }
 
 fn accept(shared: &Arc<Shared>, stream: TcpStream, from: SocketAddr) {
@@ -112,32 +164,36 @@ fn accept(shared: &Arc<Shared>, stream: TcpStream, from: SocketAddr) {
     });
 }
 
-fn serve(shared: &Shared, mut stream: TcpStream) -> Result<(), String> {
+fn serve(shared: &Shared, stream: TcpStream) -> Result<(), String> {
     let message = |error: io::Error| error.to_string();
     stream.set_nonblocking(false).map_err(message)?;
     stream.set_nodelay(true).map_err(message)?;
     stream.set_read_timeout(Some(TURN)).map_err(message)?;
     stream.set_write_timeout(Some(Duration::from_secs(5))).map_err(message)?;
+    let connection: Connection = Arc::new(Mutex::new(stream.try_clone().map_err(message)?));
+    let served = listen(shared, stream, &connection);
+    lock(&shared.speakers).retain(|_, known| !Arc::ptr_eq(known, &connection));
+    served
+}
+
+/// Hears what comes over a connection, until it ends.
+fn listen(shared: &Shared, stream: TcpStream, connection: &Connection) -> Result<(), String> {
+    // A connection without a message for this long is closed.
+    let patience = Duration::from_nanos(shared.setup.times().connection.as_nanos());
+    let mut messages = Messages::new(stream, shared.setup.scheme(), &shared.stop);
     loop {
-        let list = match rpc::read(&mut stream, &shared.stop, Instant::now() + shared.patience) {
-            Ok(list) => list,
+        let message = match messages.next(Some(Instant::now() + patience)) {
+            Ok(message) => message,
             Err(ReadError::Closed | ReadError::Stopped | ReadError::Late) => return Ok(()),
             Err(ReadError::Wrong(error)) => return Err(error),
         };
-        for answer in answers(shared, list) {
-            rpc::write(&mut stream, &answer).map_err(message)?;
-        }
+        let Some(from) = message.sender().and_then(|machine| shared.setup.broker_of(machine)) else {
+            if is_worth_a_line(&shared.thrown) {
+                tracing::warn!("a message is thrown away: it comes from no machine of the network");
+            }
+            continue;
+        };
+        lock(&shared.speakers).insert(from, Arc::clone(connection));
+        shared.tell(BrokerInput::Message { from: Member::Broker(from), message });
     }
-}
-
-fn answers(shared: &Shared, list: RateList) -> Vec<RateList> {
-    let mut answers = Vec::new();
-    // Answers go back where the question came from, so the number does not matter.
-    let input = BrokerInput::Message { from: Member::Broker(BrokerId(list.from)), message: Message::Rates(list) };
-    lock(shared).on(shared.clock.now(), input, &mut |action| {
-        if let BrokerAction::Send { message: Message::Rates(answer), .. } = action {
-            answers.push(answer);
-        }
-    });
-    answers
 }

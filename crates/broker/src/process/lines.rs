@@ -1,4 +1,4 @@
-//! Lines of JSON between a rack broker and the data plane of its machine, whatever that is.
+//! Lines of JSON between the broker of a machine and the data plane there, whatever that is. They are the same for every scheme.
 //!
 //! ```json
 //! {"at_ns": 1000000000, "services": {"dfs": {"sent": 125000000, "received": 0}}, "limits": {}}
@@ -12,11 +12,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wayleave_roles::ClassId;
-use wayleave_schemes::eyeq::Metered;
-use wayleave_schemes::parley::{Limited, Usage, UsageReport};
 use wayleave_schemes::services::Services;
+use wayleave_schemes::usage::{Limited, Metered, Usage, UsageReport};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_wire::broker::RateList;
 
 /// What belongs to no service.
 const OTHER: &str = "other";
@@ -132,15 +130,12 @@ impl ReportLine {
 }
 
 impl LimitsLine {
-    /// The line of a list of limits.
-    pub(super) fn of(list: &RateList, services: &Services, machines: usize, leader: Option<String>) -> Self {
-        let limits = list.rates.iter().map(|rates| {
-            let bits = |rate: Option<Rate>| rate.map(Rate::bits_per_second);
-            let limit = ServiceLimit {
-                transmit_bits_per_second: bits(rates.transmit),
-                receive_bits_per_second: bits(rates.receive),
-            };
-            (services.name(ClassId(rates.service.into())).unwrap_or(OTHER).to_owned(), limit)
+    /// The line of all limits of a machine.
+    pub(super) fn of(limits: &[Limited], services: &Services, machines: usize, leader: Option<String>) -> Self {
+        let limits = limits.iter().map(|limited| {
+            let [transmit, receive] = limited.limit.map(|rate| rate.map(Rate::bits_per_second));
+            let limit = ServiceLimit { transmit_bits_per_second: transmit, receive_bits_per_second: receive };
+            (services.name(limited.class).unwrap_or(OTHER).to_owned(), limit)
         });
         Self { limits: limits.collect(), machines, leader }
     }

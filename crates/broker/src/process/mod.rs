@@ -1,12 +1,14 @@
 //! Brokers as processes: one thread owns the state machine, and others wait for sockets, lines and the controller.
 //!
-//! Rack brokers write datagrams (UDP) to one another, one list of rates each. A leader asks the fabric broker over TCP: a list and its
-//! answer, each as long as its first bytes say. What comes from outside and means nothing is counted and never ends a broker.
+//! Brokers of machines write datagrams (UDP) to one another, one message each. With the fabric broker they speak over TCP, where each
+//! message is as long as its first bytes say. What comes from outside and means nothing is counted and never ends a broker.
 
 mod fabric;
 mod lines;
+mod link;
 mod rack;
-mod rpc;
+mod stream;
+mod timers;
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,7 +16,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use wayleave_contracts::Direction;
+use wayleave_roles::{BrokerInput, Leadership};
+use wayleave_schemes::brokers::BrokerSeat;
+use wayleave_schemes::edges::{AnyBrokerTimer, AnyMessage};
 use wayleave_units::{Time, WallTime};
+
+use crate::Setup;
 
 pub use fabric::{FabricOptions, run_fabric};
 pub use lines::{LimitsLine, LineError, ReportLine, ServiceCounters, ServiceLimit};
@@ -66,6 +74,23 @@ fn first_serial() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Enough for a million messages in each millisecond; 44 bits of milliseconds are 550 years.
     u64::try_from(since.as_millis()).map_or(0, |millis| millis << 20)
+}
+
+/// What a broker hears first: that it begins, whether it leads, and what the links that it divides carry.
+fn begin(setup: &Setup, seat: BrokerSeat) -> Vec<BrokerInput<AnyMessage, AnyBrokerTimer>> {
+    let mut inputs = vec![BrokerInput::Started];
+    if seat.leadership == Leadership::Leader {
+        inputs.push(BrokerInput::Elected(seat.leadership));
+    }
+    if let Some(point) = seat.point {
+        let [transmit, receive] = Direction::ALL.map(|direction| point.capacity(setup.network(), direction));
+        inputs.push(BrokerInput::Capacity { transmit, receive });
+    }
+    inputs
+}
+
+fn wrong(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 
 /// The error of an address at which the broker cannot listen.

@@ -1,26 +1,23 @@
-//! A rack broker as a process.
+//! The broker of a machine as a process.
 
+use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Member};
-use wayleave_schemes::parley::{Ignored, Message, RackBroker, RackPlace};
+use wayleave_schemes::brokers::Ignored;
+use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer, AnyMessage};
+use wayleave_schemes::usage::Limited;
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
-use wayleave_wire::broker::RateList;
 
 use super::lines::{LimitsLine, ReportLine};
-use super::rpc::{self, ReadError};
-use super::{Clock, Stop, TURN, Thrown, first_serial, no_address, today};
+use super::timers::Timers;
+use super::{Clock, Stop, TURN, Thrown, begin, first_serial, link, no_address, today, wrong};
 use crate::Setup;
-
-const FABRIC: BrokerId = BrokerId(u32::MAX);
-
-/// The longest time to wait for an answer of the fabric broker: after that the next request is more useful.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The broker of another machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,14 +53,14 @@ enum Event {
     Line(String),
     /// The data plane has gone.
     NoMoreLines,
-    Answer(RateList),
+    FromFabric(AnyMessage),
     Uplinks([Rate; 2]),
 }
 
 /// Runs a rack broker until it is told to stop or `lines` end. `ready` is told the address that it listens at.
 ///
 /// # Errors
-/// If it cannot listen or write, or if the machine or a peer is in no rack of the network, or in another.
+/// If it cannot listen or write, or if the scheme has no broker for the machine or divides something else at a peer.
 pub fn run_rack(
     options: RackOptions,
     stop: &Stop,
@@ -76,10 +73,11 @@ pub fn run_rack(
     socket.set_read_timeout(Some(TURN))?;
     let mut rack = Rack::new(&options, socket.try_clone()?, out)?;
     if let Some(address) = options.fabric {
-        let (ask, asked) = sync_channel(16);
-        rack.fabric = Some(ask);
-        let (events, stop) = (events.clone(), stop.clone());
-        std::thread::spawn(move || ask_fabric(address, &asked, &events, &stop));
+        let (say, said) = sync_channel(16);
+        rack.fabric = Some(say);
+        let (setup, events, stop) = (Arc::clone(&options.setup), events.clone(), stop.clone());
+        let hear = move |message| events.send(Event::FromFabric(message)).is_ok();
+        std::thread::spawn(move || link::speak(&setup, address, &said, hear, &stop));
     }
     if let Some((uplinks, every)) = options.uplinks {
         let (events, stop) = (events.clone(), stop.clone());
@@ -100,12 +98,16 @@ pub fn run_rack(
 
 struct Rack<W> {
     setup: Arc<Setup>,
-    broker: RackBroker,
+    number: BrokerId,
+    machine: NodeId,
+    broker: AnyBroker,
+    timers: Timers,
     clock: Clock,
     socket: UdpSocket,
-    /// Where the broker of each member listens.
-    addresses: Vec<Option<SocketAddr>>,
-    fabric: Option<SyncSender<RateList>>,
+    /// Where the brokers of other machines listen.
+    addresses: HashMap<BrokerId, SocketAddr>,
+    /// To the thread that speaks with the fabric broker.
+    fabric: Option<SyncSender<Vec<u8>>>,
     out: W,
     thrown: Thrown,
     alive: Vec<NodeId>,
@@ -116,46 +118,48 @@ struct Rack<W> {
 impl<W: Write> Rack<W> {
     fn new(options: &RackOptions, socket: UdpSocket, out: W) -> io::Result<Self> {
         let setup = Arc::clone(&options.setup);
-        let name = |node: NodeId| setup.network().node(node).name.clone();
         let machine = options.machine;
-        let rack = setup.rack_of(machine).ok_or_else(|| wrong(format!("{} is in no rack", name(machine))))?;
-        let members = setup.machines(rack);
-        let mut addresses = vec![None; members.len()];
-        for peer in &options.peers {
-            let place = members.iter().position(|&member| member == peer.machine);
-            let place = place.ok_or_else(|| {
-                wrong(format!("{} is not in the rack of {}, {}", name(peer.machine), name(machine), name(rack)))
-            })?;
-            addresses[place] = Some(peer.address);
-        }
-        for (&member, _) in
-            members.iter().zip(&addresses).filter(|(member, address)| **member != machine && address.is_none())
-        {
-            tracing::warn!(machine = name(member), "no address is given for it: it counts as silent");
-        }
-        let place = RackPlace {
-            machine,
-            rack,
-            brokers: (0..members.len() as u32).map(BrokerId).collect(),
-            fabric: options.fabric.map(|_| FABRIC),
-            epoch: setup.epoch,
-            serial: first_serial(),
-        };
-        let pool = setup.rack_pool(rack, Some(today())).map_err(io::Error::other)?;
-        let broker = RackBroker::new(setup.params, place, pool)
-            .ok_or_else(|| wrong(format!("{} does not share the uplinks of its rack", name(machine))))?;
+        let name = |node: NodeId| setup.network().node(node).name.clone();
+        let no_broker =
+            |node: NodeId| wrong(format!("{} has no broker of scheme {}", name(node), setup.scheme().name()));
+        let number = setup.broker_of(machine).ok_or_else(|| no_broker(machine))?;
+        let broker = setup.broker(number, setup.epoch, first_serial(), Some(today()));
+        let broker = broker.map_err(|error| wrong(error.to_string()))?;
+        let addresses = addresses(&setup, number, &options.peers)?;
         let clock = Clock::begin();
-        let (thrown, alive) = (Thrown::default(), Vec::new());
+        let (thrown, alive, timers) = (Thrown::default(), Vec::new(), Timers::default());
         let changes = setup.changes(today());
-        Ok(Self { changes, broker, clock, socket, addresses, fabric: None, out, thrown, alive, setup })
+        Ok(Self {
+            changes,
+            number,
+            machine,
+            broker,
+            timers,
+            clock,
+            socket,
+            addresses,
+            fabric: None,
+            out,
+            thrown,
+            alive,
+            setup,
+        })
     }
 
     fn run(&mut self, heard: &Receiver<Event>, stop: &Stop) -> io::Result<()> {
+        let seat = self.setup.seats().seats[self.number.index()];
+        for input in begin(&self.setup, seat) {
+            self.tell(input)?;
+        }
         while !stop.is_stopped() {
-            match heard.recv_timeout(TURN) {
+            match heard.recv_timeout(self.timers.wait(self.clock.now(), TURN)) {
                 Ok(Event::NoMoreLines) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Ok(event) => self.hear(event)?,
                 Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = self.clock.now();
+            while let Some(timer) = self.timers.ring(now) {
+                self.tell(BrokerInput::Timer(timer))?;
             }
             self.tell_changes();
             self.follow_schedule();
@@ -166,18 +170,17 @@ impl<W: Write> Rack<W> {
     /// Terms that begin at some time of the calendar.
     fn follow_schedule(&mut self) {
         let changes = self.setup.changes(today());
-        if std::mem::replace(&mut self.changes, changes) != changes {
-            match self.setup.rack_pool(self.broker.place().rack, Some(today())) {
-                Ok(pool) => self.broker.set_pool(pool),
-                Err(error) => tracing::error!("the terms that begin now cannot be kept, so the old ones stay: {error}"),
-            }
+        if std::mem::replace(&mut self.changes, changes) != changes
+            && let Err(error) = self.broker.set_policies(&self.setup.around(Some(today())))
+        {
+            tracing::error!("the terms that begin now cannot be kept, so the old ones stay: {error}");
         }
     }
 
     fn hear(&mut self, event: Event) -> io::Result<()> {
         let input = match event {
             Event::Datagram(bytes, from) => match self.datagram(&bytes, from.ip()) {
-                Ok(list) => message(BrokerId(list.from), list),
+                Ok((from, message)) => BrokerInput::Message { from: Member::Broker(from), message },
                 Err(error) => {
                     self.thrown.messages += 1;
                     if self.thrown.messages % 1000 == 1 {
@@ -188,8 +191,8 @@ impl<W: Write> Rack<W> {
             },
             Event::Line(line) => match ReportLine::read(&line, self.setup.services(), self.clock.now()) {
                 Ok(report) => {
-                    let from = Member::Host(self.broker.place().machine);
-                    BrokerInput::Message { from, message: Message::Report(report) }
+                    let Some(message) = self.setup.scheme().from_report(report) else { return Ok(()) };
+                    BrokerInput::Message { from: Member::Host(self.machine), message }
                 }
                 Err(error) => {
                     self.thrown.lines += 1;
@@ -197,58 +200,73 @@ impl<W: Write> Rack<W> {
                     return Ok(());
                 }
             },
-            Event::Answer(list) => message(FABRIC, list),
+            Event::FromFabric(message) => {
+                let Some(fabric) = self.setup.fabric_broker() else { return Ok(()) };
+                BrokerInput::Message { from: Member::Broker(fabric), message }
+            }
             Event::Uplinks([transmit, receive]) => BrokerInput::Capacity { transmit, receive },
             Event::NoMoreLines => return Ok(()),
         };
         self.tell(input)
     }
 
-    fn datagram(&self, bytes: &[u8], from: IpAddr) -> Result<RateList, String> {
-        if !self.addresses.iter().flatten().any(|address| address.ip() == from) {
+    fn datagram(&self, bytes: &[u8], from: IpAddr) -> Result<(BrokerId, AnyMessage), String> {
+        if !self.addresses.values().any(|address| address.ip() == from) {
             return Err("it comes from the address of no peer".to_owned());
         }
-        RateList::decode(bytes).map_err(|error| error.to_string())
+        let message = self.setup.scheme().decode(bytes).map_err(|error| error.to_string())?;
+        let sender = message.sender().and_then(|machine| self.setup.broker_of(machine));
+        let sender = sender.ok_or_else(|| "it comes from no machine of the network".to_owned())?;
+        Ok((sender, message))
     }
 
-    fn tell(&mut self, input: BrokerInput<Message, core::convert::Infallible>) -> io::Result<()> {
-        let mut actions = Vec::new();
-        self.broker.on(self.clock.now(), input, &mut |action| actions.push(action));
-        for action in actions {
-            // Brokers arm no timers.
-            let BrokerAction::Send { to, message: Message::Rates(list) } = action else { continue };
-            match to {
-                Member::Host(_) => self.answer(&list)?,
-                Member::Broker(FABRIC) => self.ask(list),
-                Member::Broker(to) => {
-                    if let Some(Some(address)) = self.addresses.get(to.index()) {
-                        // A datagram may be lost; so may this one.
-                        self.socket.send_to(&list.encode(), address).ok();
-                    }
+    fn tell(&mut self, input: BrokerInput<AnyMessage, AnyBrokerTimer>) -> io::Result<()> {
+        let mut said = Vec::new();
+        let Self { broker, timers, clock, .. } = self;
+        broker.on(clock.now(), input, &mut |action| match action {
+            BrokerAction::Send { to, message } => said.push((to, message)),
+            BrokerAction::Arm { at, timer } => timers.arm(at, timer),
+        });
+        said.into_iter().try_for_each(|(to, message)| self.carry(to, &message))
+    }
+
+    fn carry(&mut self, to: Member, message: &AnyMessage) -> io::Result<()> {
+        match to {
+            Member::Host(host) => match message.limits().filter(|_| host == self.machine) {
+                Some(limits) => self.answer(&limits),
+                None => Ok(()),
+            },
+            Member::Broker(to) => {
+                let Some(bytes) = message.encode() else { return Ok(()) };
+                if let Some(address) = self.addresses.get(&to) {
+                    // A datagram may be lost; so may this one.
+                    self.socket.send_to(&bytes, address).ok();
+                } else if Some(to) == self.setup.fabric_broker() {
+                    self.say_to_fabric(bytes);
                 }
+                Ok(())
             }
         }
-        Ok(())
     }
 
-    fn answer(&mut self, list: &RateList) -> io::Result<()> {
+    fn answer(&mut self, limits: &[Limited]) -> io::Result<()> {
         let now = self.clock.now();
         let leader = self.broker.leader(now).map(|leader| self.setup.network().node(leader).name.clone());
-        let line = LimitsLine::of(list, self.setup.services(), self.broker.alive(now).count(), leader);
+        let line = LimitsLine::of(limits, self.setup.services(), self.broker.members(now).len(), leader);
         let text = serde_json::to_string(&line).map_err(io::Error::other)?;
         writeln!(self.out, "{text}")?;
         self.out.flush()
     }
 
-    fn ask(&mut self, list: RateList) {
-        if let Some(Err(TrySendError::Full(_))) = self.fabric.as_ref().map(|fabric| fabric.try_send(list)) {
+    fn say_to_fabric(&mut self, bytes: Vec<u8>) {
+        if let Some(Err(TrySendError::Full(_))) = self.fabric.as_ref().map(|fabric| fabric.try_send(bytes)) {
             tracing::warn!("the fabric broker does not answer: a question is left out");
         }
     }
 
     /// Says which machines have come and gone.
     fn tell_changes(&mut self) {
-        let after: Vec<NodeId> = self.broker.alive(self.clock.now()).collect();
+        let after = self.broker.members(self.clock.now());
         let name = |node: NodeId| self.setup.network().node(node).name.clone();
         for &machine in after.iter().filter(|machine| !self.alive.contains(machine)) {
             tracing::info!(machine = name(machine), "a machine is heard");
@@ -260,12 +278,26 @@ impl<W: Write> Rack<W> {
     }
 }
 
-fn message(from: BrokerId, list: RateList) -> BrokerInput<Message, core::convert::Infallible> {
-    BrokerInput::Message { from: Member::Broker(from), message: Message::Rates(list) }
-}
-
-fn wrong(what: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, what)
+/// Where the brokers listen that divide the same as this one.
+fn addresses(setup: &Setup, number: BrokerId, peers: &[Peer]) -> io::Result<HashMap<BrokerId, SocketAddr>> {
+    let name = |node: NodeId| &setup.network().node(node).name;
+    let seats = setup.seats().seats;
+    let point = seats[number.index()].point;
+    let mut addresses = HashMap::new();
+    for peer in peers {
+        let Some(at) = setup.broker_of(peer.machine).filter(|at| seats[at.index()].point == point) else {
+            let (other, own) = (name(peer.machine), seats[number.index()].at.host().map_or("", |host| name(host)));
+            return Err(wrong(format!("{other} is not in the rack of {own}, or has no broker: it is no peer")));
+        };
+        addresses.insert(at, peer.address);
+    }
+    for (place, seat) in seats.iter().enumerate() {
+        let (at, machine) = (BrokerId(place as u32), seat.at.host().filter(|&host| seat.is_of(host)));
+        if let Some(machine) = machine.filter(|_| seat.point == point && at != number && !addresses.contains_key(&at)) {
+            tracing::warn!(machine = name(machine), "no address is given for it: it counts as silent");
+        }
+    }
+    Ok(addresses)
 }
 
 fn listen(socket: &UdpSocket, events: &Sender<Event>, stop: &Stop) {
@@ -287,65 +319,6 @@ fn read_lines(lines: impl BufRead, events: &Sender<Event>) {
         }
     }
     events.send(Event::NoMoreLines).ok();
-}
-
-/// One question after the other, over a connection that is made again when it breaks.
-fn ask_fabric(address: SocketAddr, asked: &Receiver<RateList>, events: &Sender<Event>, stop: &Stop) {
-    let mut connection = None;
-    let mut is_told = false;
-    while !stop.is_stopped() {
-        let list = match asked.recv_timeout(TURN) {
-            Ok(list) => list,
-            Err(RecvTimeoutError::Timeout) => continue,
-            Err(RecvTimeoutError::Disconnected) => return,
-        };
-        let is_old = connection.is_some();
-        let mut asked = ask(address, &mut connection, &list, events, stop);
-        if asked.is_err() && is_old {
-            // The broker may have begun again since the last question.
-            asked = ask(address, &mut connection, &list, events, stop);
-        }
-        match asked {
-            Ok(()) => is_told = false,
-            Err(error) => {
-                if !std::mem::replace(&mut is_told, true) {
-                    tracing::warn!(%address, "the fabric broker cannot be asked: {error}; the next question tries again");
-                }
-            }
-        }
-    }
-}
-
-fn ask(
-    address: SocketAddr,
-    connection: &mut Option<TcpStream>,
-    list: &RateList,
-    events: &Sender<Event>,
-    stop: &Stop,
-) -> Result<(), String> {
-    let message = |error: io::Error| error.to_string();
-    let mut stream = match connection.take() {
-        Some(stream) => stream,
-        None => TcpStream::connect_timeout(&address, PATIENCE).map_err(message)?,
-    };
-    stream.set_nodelay(true).map_err(message)?;
-    stream.set_write_timeout(Some(PATIENCE)).map_err(message)?;
-    stream.set_read_timeout(Some(TURN)).map_err(message)?;
-    rpc::write(&mut stream, list).map_err(message)?;
-    loop {
-        let answer = match rpc::read(&mut stream, stop, Instant::now() + PATIENCE) {
-            Ok(answer) => answer,
-            Err(ReadError::Wrong(error)) => return Err(error),
-            Err(ReadError::Closed) => return Err("it has closed the connection".to_owned()),
-            Err(ReadError::Late | ReadError::Stopped) => return Err("it does not answer".to_owned()),
-        };
-        let last = answer.range.1;
-        if events.send(Event::Answer(answer)).is_err() || last >= list.range.1 {
-            break;
-        }
-    }
-    *connection = Some(stream);
-    Ok(())
 }
 
 fn ask_uplinks(mut uplinks: Uplinks, every: Duration, events: &Sender<Event>, stop: &Stop) {

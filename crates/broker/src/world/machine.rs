@@ -2,9 +2,9 @@
 
 use rand::Rng;
 use wayleave_roles::ClassId;
-use wayleave_schemes::parley::{Limited, Pool, RackBroker, RackPlace, Usage, UsageReport};
+use wayleave_schemes::usage::{Limited, Usage, UsageReport};
+use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_wire::broker::RateList;
 
 /// A clock that began at some time and is a little too fast or too slow.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,16 @@ impl Clock {
         self.offset + Time::from_nanos(nanos as u64)
     }
 
+    /// How long it is until this clock shows a time.
+    pub(super) fn until(self, now: Time, at: Time) -> Time {
+        let mut wait = self.takes(at.saturating_sub(self.shows(now)));
+        // Both are rounded down, and a timer does not ring before its time.
+        while self.shows(now + wait) < at {
+            wait += Time::from_nanos(1);
+        }
+        wait
+    }
+
     /// How long an interval of this clock takes.
     pub(super) fn takes(self, interval: Time) -> Time {
         let nanos = u128::from(interval.as_nanos()) * 1_000_000_000 / u128::from(self.per_second);
@@ -36,10 +46,9 @@ impl Clock {
 }
 
 pub(super) struct Machine {
-    pub(super) place: RackPlace,
-    pub(super) pool: Pool,
+    pub(super) node: NodeId,
+    pub(super) rack: NodeId,
     pub(super) clock: Clock,
-    pub(super) broker: Option<RackBroker>,
     pub(super) wants: Vec<[Rate; 2]>,
     pub(super) limits: Vec<[Option<Rate>; 2]>,
     /// What it sends and receives now.
@@ -47,16 +56,16 @@ pub(super) struct Machine {
     /// In nanobits.
     counted: Vec<[u128; 2]>,
     life: Option<u64>,
-    heard: Option<(Time, u64)>,
+    /// When its broker spoke last.
+    heard: Option<Time>,
 }
 
 impl Machine {
-    pub(super) fn new(place: RackPlace, pool: Pool, classes: usize, clock: Clock) -> Self {
+    pub(super) fn new(node: NodeId, rack: NodeId, classes: usize, clock: Clock) -> Self {
         Self {
-            place,
-            pool,
+            node,
+            rack,
             clock,
-            broker: None,
             wants: vec![[Rate::ZERO; 2]; classes],
             limits: vec![[None; 2]; classes],
             rates: vec![[Rate::ZERO; 2]; classes],
@@ -83,7 +92,6 @@ impl Machine {
 
     pub(super) fn leave(&mut self) {
         self.life = None;
-        self.broker = None;
     }
 
     pub(super) fn count(&mut self, elapsed: Time) {
@@ -105,23 +113,20 @@ impl Machine {
         UsageReport { at: shown, services: services.collect(), limits: Some(limits.collect()) }
     }
 
-    /// Its broker says what services may have.
-    pub(super) fn hear(&mut self, shown: Time, list: &RateList) {
-        if self.heard.is_some_and(|(_, serial)| list.serial < serial) {
-            return;
-        }
-        self.heard = Some((shown, list.serial));
-        for (class, limit) in self.limits.iter_mut().enumerate() {
-            // Classes are those of the list's epoch.
-            if let Some((transmit, receive)) = list.of(class as u16) {
-                *limit = [transmit, receive];
+    /// Its broker says what services may have; those that are not listed are not limited.
+    pub(super) fn hear(&mut self, shown: Time, limits: &[Limited]) {
+        self.heard = Some(shown);
+        self.limits.fill([None; 2]);
+        for limited in limits {
+            if let Some(limit) = self.limits.get_mut(limited.class.index()) {
+                *limit = limited.limit;
             }
         }
     }
 
     /// A broker that is silent for so long has no say.
     pub(super) fn fall_back(&mut self, shown: Time, timeout: Time) {
-        if self.heard.is_some_and(|(at, _)| shown.saturating_sub(at) >= timeout) {
+        if self.heard.is_some_and(|at| shown.saturating_sub(at) >= timeout) {
             self.heard = None;
             self.limits.fill([None; 2]);
         }

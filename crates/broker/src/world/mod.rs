@@ -6,9 +6,11 @@
 //!
 //! The data plane is a fluid: every service of a machine sends what it wants, at most its limit; the machine's line is shared
 //! by the machine's policy, and uplinks that are too small, by max-min among all (machine, service), as congestion control would.
+//!
+//! A broker speaks to other brokers, and to the machine that it is at: messages to other machines go nowhere.
 
+mod brokers;
 mod machine;
-pub mod oracle;
 mod plane;
 
 use std::cmp::Reverse;
@@ -17,18 +19,17 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, Member};
-use wayleave_schemes::parley::{FabricBroker, Message, PoolError, RackBroker, RackPlace};
+use wayleave_contracts::ContentionPoint;
+use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, Leadership, Member};
+use wayleave_schemes::brokers::BrokerError;
+use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer, AnyMessage};
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
-use wayleave_wire::broker::RateList;
 
 use crate::Setup;
+use brokers::Brokers;
 use machine::{Clock, Machine};
 use plane::Plane;
-
-/// The fabric broker.
-pub const FABRIC: BrokerId = BrokerId(u32::MAX);
 
 /// What happens to messages between brokers, until further notice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,8 +66,9 @@ pub struct World {
     /// How many events there have been: ties are in order.
     events: u64,
     machines: Vec<Machine>,
-    fabric: Option<FabricBroker>,
-    fabric_clock: Clock,
+    brokers: Brokers,
+    /// Of brokers that are at no machine.
+    clock_apart: Clock,
     plane: Plane,
     faults: Faults,
     written: Written,
@@ -78,43 +80,46 @@ pub struct World {
 enum Event {
     Report { machine: usize, life: u64 },
     Arrival { to: BrokerId, from: BrokerId, bytes: Vec<u8> },
+    Timer { place: usize },
 }
 
 impl World {
     /// All machines and brokers begin within the first interval.
     ///
     /// # Errors
-    /// If the policies are no pools of the network.
-    pub fn new(setup: Arc<Setup>, seed: u64) -> Result<Self, PoolError> {
+    /// If a broker has nothing to divide.
+    pub fn new(setup: Arc<Setup>, seed: u64) -> Result<Self, BrokerError> {
         Self::with_clocks(setup, seed, Clock::drawn)
     }
 
     /// The same, on clocks that all show the right time.
     ///
     /// # Errors
-    /// If the policies are no pools of the network.
-    pub fn on_time(setup: Arc<Setup>, seed: u64) -> Result<Self, PoolError> {
+    /// If a broker has nothing to divide.
+    pub fn on_time(setup: Arc<Setup>, seed: u64) -> Result<Self, BrokerError> {
         Self::with_clocks(setup, seed, |_| Clock::RIGHT)
     }
 
-    fn with_clocks(setup: Arc<Setup>, seed: u64, clock: impl Fn(&mut ChaCha8Rng) -> Clock) -> Result<Self, PoolError> {
+    fn with_clocks(
+        setup: Arc<Setup>,
+        seed: u64,
+        clock: impl Fn(&mut ChaCha8Rng) -> Clock,
+    ) -> Result<Self, BrokerError> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let hosts: Vec<NodeId> = setup.network().hosts().collect();
         let mut machines = Vec::new();
-        for &node in &hosts {
-            let rack = setup.rack_of(node).ok_or(PoolError::Nobody)?;
-            let members = setup.machines(rack);
-            let number = |member: &NodeId| hosts.iter().position(|host| host == member).map(|at| BrokerId(at as u32));
-            let brokers = members.iter().filter_map(number).collect();
-            let fabric = setup.policies().fabric.map(|_| FABRIC);
-            let place = RackPlace { machine: node, rack, brokers, fabric, epoch: setup.epoch, serial: 0 };
-            let pool = setup.rack_pool(rack, None)?;
-            machines.push(Machine::new(place, pool, setup.services().len(), clock(&mut rng)));
+        for node in setup.network().hosts() {
+            let name = || &setup.network().node(node).name;
+            let rack = setup.rack_of(node).ok_or_else(|| BrokerError(format!("{} is in no rack", name())))?;
+            machines.push(Machine::new(node, rack, setup.services().len(), clock(&mut rng)));
         }
         let plane = Plane::new(&setup)?;
+        let place = |host| machines.iter().position(|machine| machine.node == host);
+        let seats = setup.seats().seats.iter();
+        let brokers = seats.map(|seat| seat.at.host().filter(|&host| seat.is_of(host)).and_then(place));
+        let brokers = Brokers::new(brokers);
         let mut world = Self {
-            fabric: None,
-            fabric_clock: clock(&mut rng),
+            brokers,
+            clock_apart: clock(&mut rng),
             now: Time::ZERO,
             queue: BinaryHeap::new(),
             events: 0,
@@ -129,7 +134,7 @@ impl World {
         world.start_fabric()?;
         for machine in 0..world.machines.len() {
             world.start_machine(machine);
-            world.start_broker(machine);
+            world.start_broker(machine)?;
         }
         Ok(world)
     }
@@ -141,7 +146,7 @@ impl World {
 
     /// The rack of a machine.
     pub fn rack(&self, machine: usize) -> NodeId {
-        self.machines[machine].place.rack
+        self.machines[machine].rack
     }
 
     /// The time.
@@ -174,14 +179,13 @@ impl World {
         self.machines[machine].limits[class.index()]
     }
 
-    /// A rack broker, if it runs.
-    pub fn broker(&self, machine: usize) -> Option<&RackBroker> {
-        self.machines[machine].broker.as_ref()
+    /// The broker of a machine, if it runs.
+    pub fn broker(&self, machine: usize) -> Option<&AnyBroker> {
+        self.brokers.get(self.broker_of(machine)?)
     }
 
-    /// The fabric broker, if it runs.
-    pub fn fabric(&self) -> Option<&FabricBroker> {
-        self.fabric.as_ref()
+    fn broker_of(&self, machine: usize) -> Option<BrokerId> {
+        self.setup.broker_of(self.machines[machine].node)
     }
 
     /// What a machine's clock shows.
@@ -199,53 +203,76 @@ impl World {
         self.faults = faults;
     }
 
-    /// A rack broker ends without notice; its machine goes on.
+    /// The broker of a machine ends without notice; its machine goes on.
     pub fn crash_broker(&mut self, machine: usize) {
-        self.machines[machine].broker = None;
+        if let Some(broker) = self.broker_of(machine) {
+            self.brokers.set(broker, None);
+        }
     }
 
-    /// A rack broker begins, with the policies of the setup.
-    pub fn start_broker(&mut self, machine: usize) {
-        let epoch = self.setup.epoch;
-        self.start_broker_of(machine, epoch);
+    /// The broker of a machine begins, with the policies of the setup.
+    ///
+    /// # Errors
+    /// If it has nothing to divide.
+    pub fn start_broker(&mut self, machine: usize) -> Result<(), BrokerError> {
+        self.start_broker_of(machine, self.setup.epoch)
     }
 
-    /// A rack broker begins that has the policies of another epoch.
-    pub fn start_broker_of(&mut self, machine: usize, epoch: u32) {
-        let serial = self.next_life();
-        let params = self.setup.params;
-        let machine = &mut self.machines[machine];
-        let place = RackPlace { serial, epoch, ..machine.place.clone() };
-        machine.broker = RackBroker::new(params, place, machine.pool.clone());
+    /// The broker of a machine begins that has the policies of another epoch.
+    ///
+    /// # Errors
+    /// If it has nothing to divide.
+    pub fn start_broker_of(&mut self, machine: usize, epoch: u32) -> Result<(), BrokerError> {
+        let broker = self.broker_of(machine).ok_or_else(|| BrokerError("the machine has no broker".to_owned()))?;
+        self.start(broker, epoch)
     }
 
     /// A machine ends, with its broker, its traffic and its counters.
     pub fn lose_machine(&mut self, machine: usize) {
+        self.crash_broker(machine);
         self.machines[machine].leave();
         self.flow();
     }
 
     /// A machine begins again, with counters at zero. Its broker begins as well.
-    pub fn return_machine(&mut self, machine: usize) {
-        self.start_machine(machine);
-        self.start_broker(machine);
-        self.flow();
-    }
-
-    /// The fabric broker ends without notice.
-    pub fn crash_fabric(&mut self) {
-        self.fabric = None;
-    }
-
-    /// The fabric broker begins, if there is a policy for it.
     ///
     /// # Errors
-    /// If the policies are no pool of the network.
-    pub fn start_fabric(&mut self) -> Result<(), PoolError> {
-        let serial = self.next_life();
-        if self.setup.policies().fabric.is_some() {
-            let pool = self.setup.fabric_pool(None)?;
-            self.fabric = Some(FabricBroker::new(self.setup.params, self.setup.epoch, serial, pool));
+    /// If its broker has nothing to divide.
+    pub fn return_machine(&mut self, machine: usize) -> Result<(), BrokerError> {
+        self.start_machine(machine);
+        self.start_broker(machine)?;
+        self.flow();
+        Ok(())
+    }
+
+    /// Every broker that is at no machine ends without notice: that of the fabric.
+    pub fn crash_fabric(&mut self) {
+        for broker in self.brokers.apart() {
+            self.brokers.set(broker, None);
+        }
+    }
+
+    /// They begin again, if the policies need them.
+    ///
+    /// # Errors
+    /// If one has nothing to divide.
+    pub fn start_fabric(&mut self) -> Result<(), BrokerError> {
+        self.brokers.apart().into_iter().try_for_each(|broker| self.start(broker, self.setup.epoch))
+    }
+
+    /// A broker begins, and hears that, whether it leads, and what it divides.
+    fn start(&mut self, broker: BrokerId, epoch: u32) -> Result<(), BrokerError> {
+        let life = self.next_life();
+        let living = self.setup.broker(broker, epoch, life, None)?;
+        self.brokers.set(broker, Some((life, living)));
+        let seat = self.setup.seats().seats[broker.index()];
+        self.tell(broker, BrokerInput::Started);
+        if seat.leadership == Leadership::Leader {
+            self.tell(broker, BrokerInput::Elected(seat.leadership));
+        }
+        if let Some(point) = seat.point {
+            let [transmit, receive] = self.plane.capacity(&self.setup, point);
+            self.tell(broker, BrokerInput::Capacity { transmit, receive });
         }
         Ok(())
     }
@@ -253,10 +280,10 @@ impl World {
     /// The uplinks of a rack can carry so much, and its brokers know.
     pub fn set_uplinks(&mut self, rack: NodeId, capacity: [Rate; 2]) {
         self.plane.set_uplinks(rack, capacity);
-        for machine in 0..self.machines.len() {
-            if self.machines[machine].place.rack == rack {
-                let [transmit, receive] = capacity;
-                self.tell_rack(machine, BrokerInput::Capacity { transmit, receive });
+        let [transmit, receive] = capacity;
+        for number in 0..self.setup.seats().seats.len() {
+            if self.setup.seats().seats[number].point == Some(ContentionPoint::Rack(rack)) {
+                self.tell(BrokerId(number as u32), BrokerInput::Capacity { transmit, receive });
             }
         }
         self.flow();
@@ -273,6 +300,11 @@ impl World {
             match event {
                 Event::Report { machine, life } => self.report(machine, life),
                 Event::Arrival { to, from, bytes } => self.arrive(to, from, &bytes),
+                Event::Timer { place } => {
+                    if let Some((broker, timer)) = self.brokers.ring(place) {
+                        self.tell(broker, BrokerInput::Timer(timer));
+                    }
+                }
             }
         }
         self.pass(until);
@@ -298,73 +330,78 @@ impl World {
 
     fn start_machine(&mut self, machine: usize) {
         let life = self.next_life();
-        let phase = self.below(self.setup.params.rack_interval.as_nanos());
+        let phase = self.below(self.setup.times().interval.as_nanos());
         self.machines[machine].begin(life);
         self.later(Time::from_nanos(phase), Event::Report { machine, life });
     }
 
     fn report(&mut self, at: usize, life: u64) {
-        let interval = self.setup.params.rack_interval;
-        let timeout = self.setup.params.rack_timeout;
+        let times = self.setup.times();
         let machine = &mut self.machines[at];
         if !machine.is_living(life) {
             return;
         }
         let shown = machine.clock.shows(self.now);
-        machine.fall_back(shown, timeout);
-        let message = Message::Report(machine.report(shown));
-        let (from, next) = (Member::Host(machine.place.machine), machine.clock.takes(interval));
+        machine.fall_back(shown, times.timeout);
+        let message = self.setup.scheme().from_report(machine.report(shown));
+        let (from, next) = (Member::Host(machine.node), machine.clock.takes(times.interval));
         self.later(next, Event::Report { machine: at, life });
-        self.tell_rack(at, BrokerInput::Message { from, message });
+        if let Some((broker, message)) = self.broker_of(at).zip(message) {
+            self.tell(broker, BrokerInput::Message { from, message });
+        }
         self.flow();
     }
 
     fn arrive(&mut self, to: BrokerId, from: BrokerId, bytes: &[u8]) {
-        let Ok(list) = RateList::decode(bytes) else {
-            self.written.damaged += 1;
-            return;
-        };
-        let input = BrokerInput::Message { from: Member::Broker(from), message: Message::Rates(list) };
-        if to != FABRIC {
-            self.tell_rack(to.index(), input);
-            return;
+        match self.setup.scheme().decode(bytes) {
+            Ok(message) => self.tell(to, BrokerInput::Message { from: Member::Broker(from), message }),
+            Err(_) => self.written.damaged += 1,
         }
-        let mut actions = Vec::new();
-        if let Some(fabric) = &mut self.fabric {
-            fabric.on(self.fabric_clock.shows(self.now), input, &mut |action| actions.push(action));
-        }
-        actions.into_iter().for_each(|action| self.carry(FABRIC, action));
     }
 
-    fn tell_rack(&mut self, at: usize, input: BrokerInput<Message, core::convert::Infallible>) {
-        let machine = &mut self.machines[at];
-        let mut actions = Vec::new();
-        if let Some(broker) = &mut machine.broker {
-            broker.on(machine.clock.shows(self.now), input, &mut |action| actions.push(action));
-        }
-        // Machines are numbered in 32 bits.
-        actions.into_iter().for_each(|action| self.carry(BrokerId(at as u32), action));
+    fn clock_of(&self, broker: BrokerId) -> Clock {
+        self.brokers.machine(broker).map_or(self.clock_apart, |machine| self.machines[machine].clock)
     }
 
-    fn carry(&mut self, from: BrokerId, action: BrokerAction<Message, core::convert::Infallible>) {
-        // Brokers arm no timers.
-        let BrokerAction::Send { to, message: Message::Rates(list) } = action else { return };
-        match to {
-            Member::Host(_) => {
-                let machine = &mut self.machines[from.index()];
-                machine.hear(machine.clock.shows(self.now), &list);
+    fn tell(&mut self, to: BrokerId, input: BrokerInput<AnyMessage, AnyBrokerTimer>) {
+        let shown = self.clock_of(to).shows(self.now);
+        let mut actions = Vec::new();
+        if let Some(broker) = self.brokers.get_mut(to) {
+            broker.on(shown, input, &mut |action| actions.push(action));
+        }
+        actions.into_iter().for_each(|action| self.carry(to, action));
+    }
+
+    fn carry(&mut self, from: BrokerId, action: BrokerAction<AnyMessage, AnyBrokerTimer>) {
+        match action {
+            BrokerAction::Send { to: Member::Host(host), message } => {
+                let own = self.brokers.machine(from).filter(|&machine| self.machines[machine].node == host);
+                if let Some((machine, limits)) = own.zip(message.limits()) {
+                    let machine = &mut self.machines[machine];
+                    machine.hear(machine.clock.shows(self.now), &limits);
+                }
             }
-            Member::Broker(to) => self.send(from, to, &list),
+            BrokerAction::Send { to: Member::Broker(to), message } => {
+                if let Some(bytes) = message.encode() {
+                    self.send(from, to, bytes);
+                }
+            }
+            BrokerAction::Arm { at, timer } => {
+                let wait = self.clock_of(from).until(self.now, at);
+                if let Some(place) = self.brokers.arm(from, timer) {
+                    self.later(wait, Event::Timer { place });
+                }
+            }
         }
     }
 
-    fn send(&mut self, from: BrokerId, to: BrokerId, list: &RateList) {
-        let mut bytes = list.encode();
+    fn send(&mut self, from: BrokerId, to: BrokerId, mut bytes: Vec<u8>) {
         self.written.messages += 1;
         self.written.bytes += bytes.len() as u64;
-        let rack = |broker: BrokerId| self.machines.get(broker.index()).map(|machine| machine.place.rack);
-        let is_above = from == FABRIC || to == FABRIC;
-        let is_cut = is_above && rack(from).or(rack(to)).is_some_and(|rack| self.faults.cut.contains(&rack));
+        let rack = |broker| self.brokers.machine(broker).map(|machine| self.machines[machine].rack);
+        let racks = [rack(from), rack(to)];
+        let is_above = racks.contains(&None);
+        let is_cut = is_above && racks.into_iter().flatten().any(|rack| self.faults.cut.contains(&rack));
         if is_cut || self.happens(self.faults.lost) {
             return;
         }

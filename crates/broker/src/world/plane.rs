@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyLevel};
-use wayleave_schemes::parley::PoolError;
+use wayleave_schemes::brokers::BrokerError;
 use wayleave_sharing::{NodeId as Node, Shares, Terms, Tree};
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
@@ -26,10 +26,10 @@ struct Line {
 }
 
 impl Plane {
-    pub(super) fn new(setup: &Setup) -> Result<Self, PoolError> {
+    pub(super) fn new(setup: &Setup) -> Result<Self, BrokerError> {
         let network = setup.network();
         let empty = Policy::new(network, "machines", PolicyLevel::Machine, Vec::new(), None, Vec::new())
-            .map_err(PoolError::Policy)?;
+            .map_err(|errors| BrokerError(errors.iter().map(|error| error.fault.to_string()).collect()))?;
         let policy = setup.policies().machine.unwrap_or(&empty);
         let mut lines = Vec::new();
         let mut uplinks = BTreeMap::new();
@@ -46,6 +46,12 @@ impl Plane {
 
     pub(super) fn set_uplinks(&mut self, rack: NodeId, capacity: [Rate; 2]) {
         self.uplinks.insert(rack, capacity);
+    }
+
+    /// What the links of a contention point carry now.
+    pub(super) fn capacity(&self, setup: &Setup, point: ContentionPoint) -> [Rate; 2] {
+        let known = if let ContentionPoint::Rack(rack) = point { self.uplinks.get(&rack).copied() } else { None };
+        known.unwrap_or_else(|| Direction::ALL.map(|direction| point.capacity(setup.network(), direction)))
     }
 
     pub(super) fn flow(&mut self, machines: &mut [Machine]) {
@@ -74,16 +80,17 @@ impl Plane {
 }
 
 impl Line {
-    fn new(setup: &Setup, policy: &Policy, host: NodeId, direction: Direction) -> Result<Self, PoolError> {
+    fn new(setup: &Setup, policy: &Policy, host: NodeId, direction: Direction) -> Result<Self, BrokerError> {
         let point = ContentionPoint::Machine(host);
-        let mut points = policy.point_tree(setup.network(), point, direction, None, None)?;
+        let tree = policy.point_tree(setup.network(), point, direction, None, None);
+        let mut points = tree.map_err(BrokerError::because)?;
         let mut leaves = Vec::new();
         for class in setup.services().classes() {
             let place = setup.services().place(policy, class);
             let here = |service| points.leaves.iter().find(|leaf| leaf.service == service).map(|leaf| leaf.node);
             let below = here(place).or(here(None)).unwrap_or(Tree::ROOT);
             // Classes that are one service at the machine share its leaf.
-            leaves.push(points.tree.add(below, Terms::default())?);
+            leaves.push(points.tree.add(below, Terms::default()).map_err(BrokerError::because)?);
         }
         Ok(Self { points, leaves })
     }
@@ -91,7 +98,7 @@ impl Line {
 
 /// Uplinks that are too small are shared equally by all who use them.
 fn squeeze(shares: &mut Shares, machines: &mut [Machine], rack: NodeId, direction: usize, capacity: Rate) {
-    let here = || machines.iter().filter(|machine| machine.place.rack == rack);
+    let here = || machines.iter().filter(|machine| machine.rack == rack);
     let used: Vec<Rate> = here().flat_map(|machine| machine.rates.iter().map(|rates| rates[direction])).collect();
     let sum = used.iter().fold(0_u128, |sum, rate| sum + u128::from(rate.bits_per_second()));
     if sum <= u128::from(capacity.bits_per_second()) {
@@ -107,7 +114,7 @@ fn squeeze(shares: &mut Shares, machines: &mut [Machine], rack: NodeId, directio
     }
     shares.compute(&tree, capacity, &demands);
     let mut nodes = nodes.into_iter();
-    for machine in machines.iter_mut().filter(|machine| machine.place.rack == rack) {
+    for machine in machines.iter_mut().filter(|machine| machine.rack == rack) {
         for (rates, node) in machine.rates.iter_mut().zip(nodes.by_ref()) {
             rates[direction] = shares.share(node);
         }

@@ -1,4 +1,4 @@
-//! `wayleave broker`: Parley's brokers as programs.
+//! `wayleave broker`: the brokers of schemes as programs.
 
 use std::io::{BufReader, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -11,10 +11,10 @@ use wayleave_broker::process::{FabricOptions, Peer, RackOptions, Stop, Uplinks, 
 use wayleave_contracts::{ContentionPoint, Direction, PolicyLevel};
 use wayleave_formats::{Source, read_policy};
 use wayleave_protocol::network::{Link, UpDown};
-use wayleave_schemes::parley::Params;
 use wayleave_topology::{NodeId, NodeKind};
 use wayleave_units::{Rate, Time};
 
+use crate::broker_args::BrokerSchemeArgs;
 use crate::client::target::{ServerArgs, of_address};
 use crate::commands::serve::LogArgs;
 use crate::exit::{self, Exit};
@@ -27,6 +27,7 @@ Examples:
     --peers h2=10.0.0.2:7410,h3=10.0.0.3:7410
   wayleave broker fabric -t testbed:parley-testbed -f fabric.yaml --listen 10.0.9.9:7411
 
+With --scheme, the brokers of another scheme: `wayleave schemes` says which ones have the role of a broker.
 docs/sharing.md says what brokers do, and what the lines between a broker and a data plane mean.";
 
 /// Divide bandwidth among services while they run: one broker on each machine of a rack, one for the fabric
@@ -49,12 +50,8 @@ struct CommonArgs {
     /// Where it listens, such as 10.0.0.1:7410; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS")]
     listen: String,
-    /// How often racks ask the fabric broker [default: ten times the racks' interval]
-    #[arg(long, value_name = "TIME")]
-    fabric_interval: Option<Time>,
-    /// After so long without a word, racks and the fabric broker forget one another [default: five times that]
-    #[arg(long, value_name = "TIME")]
-    fabric_timeout: Option<Time>,
+    #[command(flatten)]
+    scheme: BrokerSchemeArgs,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
@@ -82,12 +79,6 @@ pub(crate) struct RackArgs {
     /// The address of the fabric broker; without it, nothing limits a service of all racks together
     #[arg(long, value_name = "ADDRESS")]
     fabric: Option<String>,
-    /// How often the machine's counters come, one line for each time
-    #[arg(long, value_name = "TIME", default_value = "1s")]
-    interval: Time,
-    /// A machine that is not heard for so long vanishes with what it used [default: five times the interval]
-    #[arg(long, value_name = "TIME")]
-    timeout: Option<Time>,
     /// How often the controller is asked what the uplinks can carry, if --server or --context names one
     #[arg(long, value_name = "TIME", default_value = "10s")]
     uplinks_interval: Time,
@@ -116,8 +107,9 @@ pub(crate) fn run(command: &BrokerCommand) -> Result<Exit, Failure> {
 }
 
 impl CommonArgs {
-    /// Network and policies, as all brokers see them.
-    fn setup(&self, params: Params) -> Result<Setup, Failure> {
+    /// Network, policies and scheme, as all brokers see them.
+    fn setup(&self) -> Result<Setup, Failure> {
+        let scheme = self.scheme.scheme()?;
         check_stdin(self.files.iter().map(String::as_str).chain([self.network.topology.as_str()]))?;
         let network = self.network.read()?.graph;
         let mut policies = Vec::new();
@@ -132,35 +124,7 @@ impl CommonArgs {
             policies.push(read.policy);
         }
         let network = Arc::unwrap_or_clone(network);
-        Setup::new(network, policies, params, self.epoch).map_err(|error| Failure::Usage(error.to_string()))
-    }
-
-    /// Table 1 of the publication, with what is said otherwise.
-    fn params(&self, interval: Time, timeout: Option<Time>) -> Result<Params, Failure> {
-        let asked = [Some(interval), timeout, self.fabric_interval, self.fabric_timeout];
-        if asked.into_iter().flatten().any(|time| time < Time::from_millis(1)) {
-            return Err(Failure::Usage("intervals and time-outs of brokers are at least 1ms".to_owned()));
-        }
-        let scaled = Params::PUBLISHED.every(interval);
-        let fabric_interval = self.fabric_interval.unwrap_or(scaled.fabric_interval);
-        let params = Params {
-            rack_timeout: timeout.unwrap_or(scaled.rack_timeout),
-            fabric_interval,
-            fabric_timeout: self.fabric_timeout.unwrap_or(fabric_interval * 5),
-            ..scaled
-        };
-        let pairs = [
-            ("the racks' interval", params.rack_interval, params.rack_timeout),
-            ("the fabric's interval", params.fabric_interval, params.fabric_timeout),
-        ];
-        for (name, interval, timeout) in pairs {
-            if timeout <= interval {
-                let wrong =
-                    format!("a time-out of {timeout} is not above {name}, {interval}: everybody would be forgotten");
-                return Err(Failure::Usage(wrong));
-            }
-        }
-        Ok(params)
+        Setup::new(network, policies, scheme, self.epoch).map_err(|error| Failure::Usage(error.to_string()))
     }
 
     fn address(&self) -> Result<SocketAddr, Failure> {
@@ -176,7 +140,7 @@ fn address(option: &str, text: &str) -> Result<SocketAddr, Failure> {
 }
 
 fn rack(args: &RackArgs) -> Result<Exit, Failure> {
-    let setup = Arc::new(args.common.setup(args.common.params(args.interval, args.timeout)?)?);
+    let setup = Arc::new(args.common.setup()?);
     let machine = host(&setup, "--machine", &args.machine)?;
     let mut peers = Vec::new();
     for text in &args.peers {
@@ -189,7 +153,7 @@ fn rack(args: &RackArgs) -> Result<Exit, Failure> {
         }
     }
     let fabric = args.fabric.as_ref().map(|fabric| address("--fabric", fabric)).transpose()?;
-    if fabric.is_some() && setup.policies().fabric.is_none() {
+    if fabric.is_some() && setup.fabric_broker().is_none() {
         return Err(Failure::Usage(format!(
             "--fabric names a broker, and no file is a policy of the level {}: give every broker all policies",
             PolicyLevel::Fabric.name()
@@ -209,8 +173,8 @@ fn rack(args: &RackArgs) -> Result<Exit, Failure> {
 }
 
 fn fabric(args: &FabricArgs) -> Result<Exit, Failure> {
-    let setup = Arc::new(args.common.setup(args.common.params(Params::PUBLISHED.rack_interval, None)?)?);
-    if setup.policies().fabric.is_none() {
+    let setup = Arc::new(args.common.setup()?);
+    if setup.fabric_broker().is_none() {
         let level = PolicyLevel::Fabric.name();
         return Err(Failure::Usage(format!(
             "no file is a policy of the level {level}: the fabric broker has nothing to divide"

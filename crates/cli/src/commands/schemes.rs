@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use clap::Args;
 use serde::Serialize;
 use wayleave_explain::sentences::nearest;
-use wayleave_roles::{Descriptor, Parameter, Role};
+use wayleave_roles::{Descriptor, Kind, Parameter, Role};
 use wayleave_schemes::registry;
 
+use crate::broker_args::broker_option;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::output::{OutputFormat, out};
@@ -19,7 +20,8 @@ Examples:
   wayleave schemes chameleon
   wayleave schemes -o json
 
-An admission scheme is chosen with --scheme, all others in scenario files.";
+An admission scheme is chosen with --scheme, all others in scenario files. Brokers of a scheme are also programs:
+`wayleave broker` has options for what the scheme lets be set.";
 
 /// List the schemes: roles, publications, guarantees and parameters
 #[derive(Args, Clone, Debug)]
@@ -105,6 +107,9 @@ fn details(out: &mut impl Write, scheme: &'static Descriptor) -> io::Result<()> 
         wrapped(out, "      values   ", 15, &format!("{}{range}", parameter.kind.name()))?;
         match parameter.default_text().filter(|_| parameter.example.is_empty()) {
             Some(default) => wrapped(out, "      default  ", 15, &format!("{default} ({})", parameter.source))?,
+            None if matches!(parameter.kind, Kind::Scheme(_)) => {
+                wrapped(out, "      default  ", 15, &format!("the defaults of that scheme ({})", parameter.source))?;
+            }
             None if parameter.example.is_empty() => {
                 wrapped(out, "      default  ", 15, &format!("none ({})", parameter.source))?;
             }
@@ -117,9 +122,11 @@ fn details(out: &mut impl Write, scheme: &'static Descriptor) -> io::Result<()> 
 /// How a parameter is said: as an option, or as a key of a scenario.
 fn said(scheme: &Descriptor, parameter: &Parameter) -> String {
     if scheme.roles.first() == Some(&Role::Admission) {
-        format!("--{}", option_name(scheme, parameter))
-    } else {
-        parameter.key.to_owned()
+        return format!("--{}", option_name(scheme, parameter));
+    }
+    match broker_option(scheme, parameter) {
+        Some(option) => format!("{} ({option} of `wayleave broker`)", parameter.key),
+        None => parameter.key.to_owned(),
     }
 }
 
@@ -158,7 +165,7 @@ struct SchemeShape {
 #[derive(Serialize)]
 struct ParameterShape {
     key: &'static str,
-    /// On the command line; `None` for what stands in scenario files.
+    /// On the command line, for brokers that of `wayleave broker`; `None` for what stands in scenario files alone.
     option: Option<String>,
     kind: &'static str,
     values: String,
@@ -172,7 +179,10 @@ impl SchemeShape {
         let is_admission = scheme.roles.first() == Some(&Role::Admission);
         let parameter = |parameter: &'static Parameter| ParameterShape {
             key: parameter.key,
-            option: is_admission.then(|| format!("--{}", option_name(scheme, parameter))),
+            option: match is_admission {
+                true => Some(format!("--{}", option_name(scheme, parameter))),
+                false => broker_option(scheme, parameter),
+            },
             kind: parameter.kind.name(),
             values: parameter.kind.range(),
             default: parameter.default_text().filter(|_| parameter.example.is_empty()),

@@ -397,7 +397,10 @@ fn sharing_is_read_as_it_stands() {
         shaper: { interval: 500us, alpha: 0.25, marks: released, markBytes: 80kB, floor: 10Mbit, sample: 20kB, feedback: timed,
                   receivePercent: 80, pairBurst: 1kB, classBurst: 2kB, bursts: { a: 3kB }, senderWeights: { a: 4 } }
         rackInterval: 10ms
+        rackTimeout: 30ms
         fabricInterval: 20ms
+        fabricTimeout: 50ms
+        filled: 0.8
         heavyInRack: 1Mbit
         heavyInFabric: 2Mbit
         fabricBroker: h2
@@ -437,7 +440,10 @@ fn sharing_is_read_as_it_stands() {
     let expected = Parley {
         shaper,
         rack_interval: Time::from_millis(10),
+        rack_timeout: Some(Time::from_millis(30)),
         fabric_interval: Some(Time::from_millis(20)),
+        fabric_timeout: Some(Time::from_millis(50)),
+        filled_percent: 80,
         heavy_in_rack: Rate::from_mbit(1),
         heavy_in_fabric: Rate::from_mbit(2),
         fabric_broker: FabricBrokerAt::Host(host("h2")),

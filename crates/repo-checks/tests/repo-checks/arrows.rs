@@ -45,7 +45,7 @@ const ARROWS: &[(&str, Allowed)] = &[
         ]),
     ),
     // Drives brokers: in virtual time, and over sockets.
-    ("broker", Only(&["units", "topology", "contracts", "roles", "sharing", "schemes", "wire"])),
+    ("broker", Only(&["units", "topology", "contracts", "roles", "sharing", "schemes"])),
     // A pure state machine; the server and the tests' world drive it.
     ("controller", Only(&["units", "topology", "contracts", "ledger", "roles", "schemes", "protocol", "wire"])),
     // REST in front, a ledger on disk behind, the controller between.

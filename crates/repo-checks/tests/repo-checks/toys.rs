@@ -1,8 +1,17 @@
-//! What a scheme costs: the toys of the crate `schemes` stand in a folder and on one line each, whatever they play.
+//! What a scheme costs: the toys of the crate `schemes` stand in a folder and on one line each, whatever they play; and the programs of
+//! brokers know no scheme at all.
 
 use crate::repository::{File, files};
 
 const SCHEMES: &str = "crates/schemes/src/";
+
+/// What runs the brokers of any scheme.
+const BROKERS: [&str; 3] = ["crates/broker/src/", "crates/cli/src/commands/broker.rs", "crates/cli/src/broker_args.rs"];
+
+/// A text as names are compared, in any way to write them.
+fn plain(text: &str) -> String {
+    text.chars().filter(|letter| !matches!(letter, '-' | '_' | ' ')).collect::<String>().to_lowercase()
+}
 
 /// The lines outside of a folder on which a scheme is named, in any way to write its name.
 fn mentions<'a>(files: &'a [File], folder: &str) -> Vec<(&'a str, usize)> {
@@ -11,8 +20,7 @@ fn mentions<'a>(files: &'a [File], folder: &str) -> Vec<(&'a str, usize)> {
     let mut found = Vec::new();
     for File { path, text } in files.iter().filter(|file| !file.path.starts_with(&inside)) {
         for (number, line) in text.lines().enumerate() {
-            let plain: String = line.chars().filter(|letter| !matches!(letter, '-' | '_' | ' ')).collect();
-            if plain.to_lowercase().contains(&name) {
+            if plain(line).contains(&name) {
                 found.push((path.as_str(), number + 1));
             }
         }
@@ -34,4 +42,38 @@ fn every_toy_is_named_on_one_line_outside_of_its_folder() {
         let found = mentions(&files, &toy);
         assert!(matches!(found[..], [(path, _)] if path == "crates/schemes/src/list.rs"), "{toy}: {found:?}");
     }
+}
+
+/// The schemes of hosts, in the list of all: those that may have brokers.
+fn host_schemes(files: &[File]) -> Vec<String> {
+    let list = files.iter().find(|file| file.path == "crates/schemes/src/list.rs").map_or("", |file| &file.text);
+    let hosts = list.split("host {").nth(1).and_then(|rest| rest.split('}').next()).unwrap_or_default();
+    let module = |line: &str| Some(line.split("::").next()?.rsplit([' ', ']']).next()?.to_owned());
+    hosts.lines().filter(|line| line.contains("::")).filter_map(module).collect()
+}
+
+/// Lines of code that name one of the schemes. Sections of publications are cited in comments, and one network is called as a scheme is.
+fn named<'a>(files: &'a [File], schemes: &[String]) -> Vec<(&'a str, usize)> {
+    let mut found = Vec::new();
+    for File { path, text } in files.iter().filter(|file| BROKERS.iter().any(|place| file.path.starts_with(place))) {
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            let line = plain(&line.replace("testbed:parley-testbed", ""));
+            if schemes.iter().any(|scheme| line.contains(&plain(scheme))) {
+                found.push((path.as_str(), number + 1));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_programs_of_brokers_name_no_scheme() {
+    let files = files().unwrap();
+    let schemes = host_schemes(&files);
+    assert!(schemes.len() >= 4 && schemes.iter().any(|scheme| scheme == "parley"), "{schemes:?}");
+    assert_eq!(named(&files, &schemes), []);
+    // It would be seen.
+    let path = "crates/broker/src/setup.rs".to_owned();
+    let text = "// Parley\nuse wayleave_schemes::parley::Params;\n".to_owned();
+    assert_eq!(named(&[File { path, text }], &schemes).len(), 1);
 }

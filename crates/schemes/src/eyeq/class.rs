@@ -5,6 +5,7 @@ use wayleave_sharing::DemandEstimator;
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::meter::RateMeter;
+use crate::usage::Metered;
 
 /// A class at this machine.
 #[derive(Clone, Debug)]
@@ -104,16 +105,6 @@ pub(super) struct Receive {
     pub(super) meter: RateMeter,
     pub(super) metered: Metered,
     pub(super) demand: DemandEstimator,
-}
-
-/// What a class's meter has seen since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Metered {
-    /// Intervals in which something arrived.
-    pub intervals: u64,
-    /// Of them, those in which R was less than 90 % of C. R grows to C wherever senders want less than that, so who is held all the time wants
-    /// more than it gets: C is filled, or marks of a full network hold R down.
-    pub held: u64,
 }
 
 /// A pair that leaves this machine.

@@ -69,7 +69,6 @@ use wayleave_roles::{
 use wayleave_sharing::TreeError;
 use wayleave_units::{Bytes, Rate, Time};
 
-pub use class::Metered;
 use class::{Activity, Class, Receive, Receiving, Sending, Transmit, Waiting, Wish};
 pub use meter::RateMeter;
 pub use params::{Line, Marks, MeterParams, Params, Staleness};
@@ -78,6 +77,7 @@ use side::{Side, least, terms};
 
 use crate::brokers::NoBroker;
 use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost};
+use crate::usage::Metered;
 
 /// What EyeQ says of itself.
 pub const DESCRIPTOR: Descriptor = Descriptor {

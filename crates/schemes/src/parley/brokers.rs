@@ -3,9 +3,10 @@
 use core::convert::Infallible;
 
 use wayleave_contracts::ContentionPoint;
-use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Leadership};
+use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, ClassId, Leadership};
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
+use wayleave_wire::broker::{PREFIX_BYTES, RateList, Subject};
 
 use super::fabric::FabricBroker;
 use super::message::Message;
@@ -13,7 +14,10 @@ use super::params::Params;
 use super::pool::Pool;
 use super::rack::{RackBroker, RackPlace};
 use super::settings::{FabricBrokerAt, Settings};
-use crate::brokers::{BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSetup, SchemeBroker};
+use crate::brokers::{
+    BrokerCodec, BrokerError, BrokerLocation, BrokerNetwork, BrokerSeat, BrokerSetup, Ignored, NoMessage, SchemeBroker,
+};
+use crate::usage::{Limited, UsageReport};
 
 /// Has no broker: what is written to it is lost.
 const NOBODY: BrokerId = BrokerId(u32::MAX);
@@ -37,13 +41,16 @@ pub(super) fn seats(around: &BrokerNetwork<'_>, settings: &Settings) -> Vec<Brok
 }
 
 /// What a broker divides, as the policies are now.
-fn pool(around: &BrokerNetwork<'_>, point: ContentionPoint) -> Option<Pool> {
-    let BrokerNetwork { network, policies, services, .. } = *around;
-    match point {
-        ContentionPoint::Rack(switch) => Pool::rack(network, services, policies, switch, None).ok(),
-        ContentionPoint::Fabric => Pool::fabric(network, services, policies, None).ok(),
-        ContentionPoint::Machine(_) => None,
-    }
+fn pool(around: &BrokerNetwork<'_>, point: ContentionPoint) -> Result<Pool, BrokerError> {
+    let BrokerNetwork { network, policies, services, today, .. } = *around;
+    let pool = match point {
+        ContentionPoint::Rack(switch) => Pool::rack(network, services, policies, switch, today),
+        ContentionPoint::Fabric => Pool::fabric(network, services, policies, today),
+        ContentionPoint::Machine(host) => {
+            return Err(BrokerError(format!("{} is in no rack", network.node(host).name)));
+        }
+    };
+    pool.map_err(BrokerError::because)
 }
 
 /// A broker of either level.
@@ -56,40 +63,104 @@ pub enum ParleyBroker {
 }
 
 impl ParleyBroker {
-    /// The broker of a seat; `None` where there is nothing to divide.
-    pub(super) fn new(setup: &BrokerSetup<'_>, params: Params) -> Option<Self> {
-        let point = setup.seat.point?;
+    /// The broker of a seat; an error where there is nothing to divide.
+    pub(super) fn new(setup: &BrokerSetup<'_>, params: Params) -> Result<Self, BrokerError> {
+        let nothing = || BrokerError("it has nothing to divide".to_owned());
+        let point = setup.seat.point.ok_or_else(nothing)?;
         let pool = pool(&setup.around, point)?;
         let ContentionPoint::Rack(rack) = point else {
-            return Some(Self::Fabric(Box::new(FabricBroker::new(params, setup.epoch, setup.serial, pool))));
+            return Ok(Self::Fabric(Box::new(FabricBroker::new(params, setup.epoch, setup.serial, pool))));
         };
+        let machine = setup.seat.at.host().ok_or_else(nothing)?;
         let numbers = setup.all.by_host();
         let number = |member: &NodeId| numbers.get(member).copied().unwrap_or(NOBODY);
         let place = RackPlace {
-            machine: setup.seat.at.host()?,
+            machine,
             rack,
             brokers: pool.members().iter().map(number).collect(),
             fabric: setup.all.find(|seat| seat.point == Some(ContentionPoint::Fabric)),
             epoch: setup.epoch,
             serial: setup.serial,
         };
-        RackBroker::new(params, place, pool).map(|broker| Self::Rack(Box::new(broker)))
+        let broker = RackBroker::new(params, place, pool).map(|broker| Self::Rack(Box::new(broker)));
+        let name = || &setup.around.network.node(machine).name;
+        broker.ok_or_else(|| BrokerError(format!("{} does not share the uplinks of its rack", name())))
     }
 }
 
 impl SchemeBroker for ParleyBroker {
-    fn set_policies(&mut self, around: &BrokerNetwork<'_>) {
+    fn set_policies(&mut self, around: &BrokerNetwork<'_>) -> Result<(), BrokerError> {
         match self {
-            Self::Rack(broker) => {
-                if let Some(pool) = pool(around, ContentionPoint::Rack(broker.place().rack)) {
-                    broker.set_pool(pool);
-                }
+            Self::Rack(broker) => broker.set_pool(pool(around, ContentionPoint::Rack(broker.place().rack))?),
+            Self::Fabric(broker) => broker.set_pool(pool(around, ContentionPoint::Fabric)?),
+        }
+        Ok(())
+    }
+
+    fn members(&self, now: Time) -> Vec<NodeId> {
+        match self {
+            Self::Rack(broker) => broker.alive(now).collect(),
+            Self::Fabric(broker) => broker.alive(now).collect(),
+        }
+    }
+
+    fn leader(&self, now: Time) -> Option<NodeId> {
+        match self {
+            Self::Rack(broker) => broker.leader(now),
+            Self::Fabric(_) => None,
+        }
+    }
+
+    fn ignored(&self) -> Ignored {
+        match self {
+            Self::Rack(broker) => broker.ignored(),
+            Self::Fabric(broker) => broker.ignored(),
+        }
+    }
+}
+
+/// Lists of rates leave their machine ([`wayleave_wire::broker`]); reports and feedback do not come from brokers.
+impl BrokerCodec for ParleyBroker {
+    fn encode(message: &Message) -> Option<Vec<u8>> {
+        match message {
+            Message::Rates(list) => Some(list.encode()),
+            Message::Report(_) | Message::Feedback(_) => None,
+        }
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Message, NoMessage> {
+        RateList::decode(bytes).map(Message::Rates).map_err(NoMessage::because)
+    }
+
+    fn length(begin: &[u8]) -> Result<Option<usize>, NoMessage> {
+        if begin.len() < PREFIX_BYTES {
+            return Ok(None);
+        }
+        // At most half a megabyte: lists are refused that say more.
+        RateList::length(begin).map(|length| Some(length as usize)).map_err(NoMessage::because)
+    }
+
+    fn sender(message: &Message) -> Option<NodeId> {
+        match message {
+            Message::Rates(list) => Some(NodeId(list.from)),
+            Message::Report(_) | Message::Feedback(_) => None,
+        }
+    }
+
+    fn from_report(report: UsageReport) -> Option<Message> {
+        Some(Message::Report(report))
+    }
+
+    fn limits(message: &Message) -> Option<Vec<Limited>> {
+        match message {
+            Message::Rates(list) if list.subject == Subject::MachineLimits => {
+                let limited = list.rates.iter().map(|rates| Limited {
+                    class: ClassId(rates.service.into()),
+                    limit: [rates.transmit, rates.receive],
+                });
+                Some(limited.collect())
             }
-            Self::Fabric(broker) => {
-                if let Some(pool) = pool(around, ContentionPoint::Fabric) {
-                    broker.set_pool(pool);
-                }
-            }
+            _ => None,
         }
     }
 }

@@ -8,10 +8,10 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 use wayleave_wire::broker::{MAX_DATAGRAM, RateList, ServiceRates, Subject};
 
-use super::ignored::Ignored;
 use super::message::Message;
 use super::params::Params;
 use super::pool::Pool;
+use crate::brokers::Ignored;
 
 type Act<'a> = dyn FnMut(BrokerAction<Message, Infallible>) + 'a;
 

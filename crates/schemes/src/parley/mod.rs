@@ -27,7 +27,7 @@
 //!   used (5.2).
 //! - Who fills a limit is taken to want everything ([`Params::demand`]). With a smaller guess a service whose guess is satisfied
 //!   would lose its limit for a round and take whatever it can, which in the fabric is ten seconds.
-//! - A service whose machine's meter holds senders back in nine of ten intervals counts as limited to what it uses ([`crate::eyeq::Metered`]):
+//! - A service whose machine's meter holds senders back in nine of ten intervals counts as limited to what it uses ([`crate::usage::Metered`]):
 //!   marks of congested uplinks hold it, and by usage alone it would look content. Of what is sent nothing of the kind is known.
 //! - Brokers work when their machine reports, and the fabric broker when a rack speaks; neither has a timer.
 //! - The leader is the lowest of the machines that are heard. Two at once do no harm: what a leader says replaces.
@@ -55,7 +55,6 @@
 mod above;
 mod brokers;
 mod fabric;
-mod ignored;
 mod message;
 mod own;
 mod params;
@@ -66,8 +65,7 @@ mod shaper;
 
 pub use brokers::ParleyBroker;
 pub use fabric::FabricBroker;
-pub use ignored::Ignored;
-pub use message::{Limited, Message, Usage, UsageReport};
+pub use message::Message;
 pub use params::Params;
 pub use pool::{Pool, PoolError};
 pub use rack::{RackBroker, RackPlace};
@@ -77,7 +75,7 @@ pub use shaper::{Shaper, ShaperPlace, Timer};
 use wayleave_roles::{Described, Descriptor, Parameters, Role};
 use wayleave_units::Time;
 
-use crate::brokers::{BrokerNetwork, BrokerSeat, BrokerSetup};
+use crate::brokers::{BrokerError, BrokerNetwork, BrokerSeat, BrokerSetup, BrokerTimes};
 use crate::edges::{HostScheme, HostSetup, NETWORK_HEADERS, NoHost, UDP};
 
 /// What Parley says of itself.
@@ -119,8 +117,18 @@ impl HostScheme for Shaper {
         brokers::seats(around, settings)
     }
 
-    fn broker(setup: &BrokerSetup<'_>, settings: &Settings) -> Option<ParleyBroker> {
+    fn broker(setup: &BrokerSetup<'_>, settings: &Settings) -> Result<ParleyBroker, BrokerError> {
         ParleyBroker::new(setup, settings.params())
+    }
+
+    fn broker_times(settings: &Settings) -> BrokerTimes {
+        let Params { rack_interval: interval, rack_timeout: timeout, fabric_timeout: connection, .. } =
+            settings.params();
+        BrokerTimes { interval, timeout, connection }
+    }
+
+    fn check(settings: &Settings) -> Result<(), String> {
+        settings.check_together()
     }
 
     fn set_interval(&mut self, interval: Time) {

@@ -5,8 +5,7 @@ use wayleave_roles::ClassId;
 use wayleave_sharing::{DemandEstimator, EstimatorParams, Observation};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::message::{Limited, Usage, UsageReport};
-use crate::eyeq::Metered;
+use crate::usage::{Limited, Metered, Usage, UsageReport};
 
 /// A machine's services as its own broker sees them.
 #[derive(Clone, Debug)]

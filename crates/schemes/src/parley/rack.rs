@@ -9,11 +9,12 @@ use wayleave_units::{Rate, Time};
 use wayleave_wire::broker::{MAX_DATAGRAM, RateList, ServiceRates, Subject, rounded_up};
 
 use super::above::Above;
-use super::ignored::Ignored;
-use super::message::{Message, UsageReport};
+use super::message::Message;
 use super::own::Own;
 use super::params::Params;
 use super::pool::Pool;
+use crate::brokers::Ignored;
+use crate::usage::UsageReport;
 
 type Act<'a> = dyn FnMut(BrokerAction<Message, Infallible>) + 'a;
 

@@ -1,6 +1,7 @@
 //! What a scenario can say of Parley.
 
 use wayleave_roles::{Kind, Setting, Value, params};
+use wayleave_sharing::EstimatorParams;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
@@ -14,15 +15,26 @@ params! {
         /// The machines'.
         pub shaper: eyeq::Settings = eyeq::Settings::default(), "shaper", Kind::Scheme(&eyeq::DESCRIPTOR), "Table 1",
             { default: "" };
-        /// T_rack.
+        /// T_rack: how often a machine tells its counters, and its rack broker divides.
         pub rack_interval: Time = Params::PUBLISHED.rack_interval, "rackInterval", Kind::TIME, "Table 1",
-            { note: "The other intervals and time-outs of brokers keep their ratio to it." };
-        /// T_fabric alone.
-        pub fabric_interval: Option<Time> = None, "fabricInterval", Kind::TIME, "Table 1: 10s, ten times T_rack";
-        /// What uses less in a rack is not told one by one.
+            { option: "interval", note: "The other intervals and time-outs of brokers keep their ratio to it." };
+        /// T^t_rack: a machine that is not heard for so long vanishes with what it used.
+        pub rack_timeout: Option<Time> = None, "rackTimeout", Kind::TIME, "Table 1: 5s, five times T_rack",
+            { option: "timeout", default: "five times the rack's interval" };
+        /// T_fabric: how often racks ask the fabric broker.
+        pub fabric_interval: Option<Time> = None, "fabricInterval", Kind::TIME, "Table 1: 10s, ten times T_rack",
+            { option: "fabric-interval", default: "ten times the rack's interval" };
+        /// T^t_fabric: after so long without a word, racks and the fabric broker forget one another.
+        pub fabric_timeout: Option<Time> = None, "fabricTimeout", Kind::TIME, "Table 1: 50s, five times T_fabric",
+            { option: "fabric-timeout", default: "five times the fabric's interval" };
+        /// Services that use less in a rack are not told one by one.
         pub heavy_in_rack: Rate = Params::PUBLISHED.heavy_in_rack, "heavyInRack", Kind::ANY_RATE, "section 3.3";
-        /// What uses less in the fabric is not told one by one.
+        /// Services that use less in the fabric are not told one by one.
         pub heavy_in_fabric: Rate = Params::PUBLISHED.heavy_in_fabric, "heavyInFabric", Kind::ANY_RATE, "section 3.3";
+        /// From how much of it on a limit counts as filled.
+        pub filled_percent: u8 = Params::PUBLISHED.demand.full_percent, "filled", Kind::Hundredths { least: 1, most: 100 },
+            "ours: shapers and meters are not exact",
+            { note: "Who fills its limit is taken to want more than that." };
         /// The host of the fabric broker.
         pub fabric_broker: FabricBrokerAt = FabricBrokerAt::default(), "fabricBroker", Kind::Host, "ours",
             { note: "If absent it is outside of the network, 100us away." };
@@ -66,11 +78,36 @@ impl Settings {
     /// The parameters of brokers and of shapers beside EyeQ's.
     pub fn params(&self) -> Params {
         let scaled = Params::PUBLISHED.every(self.rack_interval);
+        // A time-out follows from its own interval, in the ratio of Table 1.
+        let fabric_interval = self.fabric_interval.unwrap_or(scaled.fabric_interval);
+        let fabric_timeout = self.fabric_interval.map_or(scaled.fabric_timeout, times_five);
         Params {
-            fabric_interval: self.fabric_interval.unwrap_or(scaled.fabric_interval),
+            rack_timeout: self.rack_timeout.unwrap_or(scaled.rack_timeout),
+            fabric_interval,
+            fabric_timeout: self.fabric_timeout.unwrap_or(fabric_timeout),
             heavy_in_rack: self.heavy_in_rack,
             heavy_in_fabric: self.heavy_in_fabric,
+            demand: EstimatorParams { full_percent: self.filled_percent, ..scaled.demand },
             ..scaled
         }
     }
+
+    /// Whether nobody is forgotten between two of its messages.
+    pub(super) fn check_together(&self) -> Result<(), String> {
+        let params = self.params();
+        let pairs = [
+            ("the rack's interval", params.rack_interval, params.rack_timeout),
+            ("the fabric's interval", params.fabric_interval, params.fabric_timeout),
+        ];
+        match pairs.into_iter().find(|(_, interval, timeout)| timeout <= interval) {
+            Some((name, interval, timeout)) => {
+                Err(format!("a time-out of {timeout} is not above {name}, {interval}: everybody would be forgotten"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn times_five(interval: Time) -> Time {
+    Time::from_nanos(interval.as_nanos().saturating_mul(5))
 }

@@ -7,9 +7,10 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::broker::{RateList, Subject};
 
-use super::message::{Limited, Message, Usage, UsageReport};
+use super::message::Message;
 use super::params::Params;
 use crate::eyeq::{self, Eyeq, Line};
+use crate::usage::{Limited, Usage, UsageReport};
 
 /// What a timer of a machine is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use wayleave_contracts::{ContentionPoint, Direction, PolicyLevel};
 use wayleave_roles::{Broker, BrokerAction, BrokerId, BrokerInput, Leadership};
 use wayleave_scenarios::{BrokerAt, SharingChange};
-use wayleave_schemes::brokers::{BrokerNetwork, BrokerSetup, SchemeBroker};
+use wayleave_schemes::brokers::{BrokerNetwork, BrokerSetup};
 use wayleave_schemes::edges::{AnyBroker, AnyBrokerTimer, AnyMessage};
 use wayleave_topology::Network;
 use wayleave_units::Time;
@@ -20,7 +20,7 @@ impl Edges {
     /// The network in which brokers work, as the policies are now.
     fn around<'a>(&'a self, network: &'a Network) -> BrokerNetwork<'a> {
         let policies = roles::policies(&self.sharing);
-        BrokerNetwork { network, policies, services: &self.services, hosts: &self.nodes }
+        BrokerNetwork { network, policies, services: &self.services, hosts: &self.nodes, today: None }
     }
 
     /// The broker of a seat, as it starts.
@@ -145,7 +145,8 @@ impl Edges {
     fn renew_terms(&mut self, fabric: &Fabric, now: Instant) {
         let mut states = std::mem::take(&mut self.brokers.states);
         for broker in states.iter_mut().filter_map(|state| state.broker.as_mut()) {
-            broker.set_policies(&self.around(fabric.network()));
+            // A scenario whose terms cannot be kept was refused when it was read; a broker keeps the old ones.
+            broker.set_policies(&self.around(fabric.network())).ok();
         }
         self.brokers.states = states;
         // New terms have the capacity of the network as it was built.

@@ -110,7 +110,10 @@ impl Edges {
         let scheme_of: Vec<u8> = services.classes().map(scheme_of).collect();
         let schemes: Vec<Scheme> = sharing.schemes().map(|kind| Scheme::new(kind, custom)).collect();
         let policies = roles::policies(sharing);
-        let brokers = Brokers::new(&schemes, &BrokerNetwork { network, policies, services: &services, hosts: &nodes });
+        let brokers = Brokers::new(
+            &schemes,
+            &BrokerNetwork { network, policies, services: &services, hosts: &nodes, today: None },
+        );
         let mut of_node = vec![NO_EDGE; network.nodes().len()];
         let mut hosts = Vec::new();
         let mut here = Vec::new();

@@ -59,7 +59,8 @@ impl Scheme {
     pub(super) fn broker(&self, setup: &BrokerSetup<'_>) -> Option<AnyBroker> {
         match &self.custom {
             Some(custom) => custom.broker(setup).map(AnyBroker::Custom),
-            None => self.kind.broker(setup),
+            // A broker with nothing to divide is none.
+            None => self.kind.broker(setup).ok(),
         }
     }
 

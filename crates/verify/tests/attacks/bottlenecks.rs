@@ -6,7 +6,7 @@ use crate::common::{Plan, claim, demand, ledger, route, star};
 use wayleave_ledger::{BestEffort, Ledger, Model};
 use wayleave_topology::Network;
 use wayleave_units::{Rate, Time};
-use wayleave_verify::{Effort, Report, verify};
+use wayleave_verify::{Effort, Verification, verify};
 
 /// Well above a frame.
 const BURST: u64 = 60_000;
@@ -28,7 +28,7 @@ const fn with(best_effort: BestEffort) -> Model {
 /// Attacks what a ledger holds: nothing breaks, and the worst delay of these flows is at least 80 % of what the calculus
 /// says.
 #[track_caller]
-fn assert_tight(ledger: &Ledger, flows: &[usize]) -> Report {
+fn assert_tight(ledger: &Ledger, flows: &[usize]) -> Verification {
     let claim = claim(ledger);
     let report = verify(&claim, &Effort::QUICK, None, |_, _| true).unwrap();
     assert!(report.is_sound(), "{:?}", report.violations);

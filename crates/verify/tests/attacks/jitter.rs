@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wayleave_ledger::{Jitter, Ledger, Model};
 use wayleave_topology::Network;
 use wayleave_units::{Rate, Time};
-use wayleave_verify::{Claim, Effort, HeldUp, Order, Report, replay, verify};
+use wayleave_verify::{Claim, Effort, HeldUp, Order, Verification, replay, verify};
 
 use crate::common::{Plan, claim, demand, ledger, route};
 
@@ -31,7 +31,7 @@ fn late_and_early(jitter: Jitter) -> Ledger {
     ledger
 }
 
-fn attacked(claim: &Claim) -> Report {
+fn attacked(claim: &Claim) -> Verification {
     verify(claim, &Effort::QUICK, None, |_, _| true).unwrap()
 }
 

@@ -11,7 +11,7 @@ use wayleave_schemes::standing::Standing;
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
-use wayleave_verify::{Background, Claim, Effort, Promise, Report, verify};
+use wayleave_verify::{Background, Claim, Effort, Promise, Verification, verify};
 
 const EFFORT: Effort = Effort { seeds: 2, victims: 4, rounds: 8, searched: 1, packet_hops: 20_000, cuts: 0, seed: 1 };
 
@@ -64,7 +64,7 @@ fn claim(qjump: &Qjump, model: Model, bound: impl Fn(Time) -> Time) -> Claim {
     }
 }
 
-fn attacked(seed: u64, bound: impl Fn(Time) -> Time) -> Report {
+fn attacked(seed: u64, bound: impl Fn(Time) -> Time) -> Verification {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let applications = [11, 16, 32, 48][rng.random_range(0..4)];
     let packet = Bytes::new([300, 1_500][rng.random_range(0..2)]);

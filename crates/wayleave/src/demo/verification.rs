@@ -1,7 +1,7 @@
 //! What the first contender has promised, packet by packet.
 
 use wayleave_sim::stats::Histogram;
-use wayleave_verify::{Claim, Effort, Report, verify};
+use wayleave_verify::{Claim, Effort, Verification, verify};
 
 use crate::error::Error;
 use crate::report::findings::{Verified, VerifiedContract};
@@ -42,7 +42,7 @@ pub(super) fn run(session: &Session) -> Result<Verified, Error> {
 }
 
 /// The distribution of delays as shares of bounds, over the packets of all contracts.
-fn shares(claim: &Claim, report: &Report) -> Vec<(f64, f64)> {
+fn shares(claim: &Claim, report: &Verification) -> Vec<(f64, f64)> {
     let mut shares = Histogram::new();
     for (promise, finding) in claim.promises.iter().zip(&report.findings) {
         let bound_ps = u128::from(promise.bound.as_nanos().max(1)) * 1_000;
@@ -54,7 +54,7 @@ fn shares(claim: &Claim, report: &Report) -> Vec<(f64, f64)> {
     shares.cdf(200).into_iter().map(|point| (point.value as f64 / PARTS as f64, point.fraction)).collect()
 }
 
-fn violations(claim: &Claim, report: &Report) -> Vec<String> {
+fn violations(claim: &Claim, report: &Verification) -> Vec<String> {
     let text = |violation: &wayleave_verify::Violation| {
         format!("{}: {}", claim.promises[violation.promise].name, violation.breach)
     };

@@ -187,7 +187,7 @@ impl Plan {
     }
 
     /// Derives every promise again with an independent calculator; `None` for schemes that reserve no queues.
-    pub fn recheck(&self) -> Option<wayleave_recheck::Report> {
+    pub fn recheck(&self) -> Option<wayleave_recheck::Checked> {
         crate::recheck(&self.session.context())
     }
 }

@@ -5,7 +5,7 @@ mod output;
 mod plan;
 mod promises;
 
-use wayleave_verify::{Attack, Claim, Derivation, Discrepancy, Effort, Fault, Layer, NotBroken, Report, derive};
+use wayleave_verify::{Attack, Claim, Derivation, Discrepancy, Effort, Fault, Layer, NotBroken, Verification, derive};
 
 use crate::error::Error;
 use crate::progress::{Cancel, Progress, Silent, Step};
@@ -43,7 +43,7 @@ pub struct Verified {
     /// What was derived again; `None` for a scheme that says nothing of queues.
     pub derived: Option<Derived>,
     /// What was seen.
-    pub report: Report,
+    pub report: Verification,
     /// How hard was tried.
     pub effort: Effort,
     /// The number of the promise that the search was for, if a contract was named.
@@ -95,7 +95,7 @@ pub fn verify_watched(
         !cancel.is_cancelled()
     };
     let report = match &options.replay {
-        _ if no_effect.is_some() => Ok(Report::default()),
+        _ if no_effect.is_some() => Ok(Verification::default()),
         Some(attack) => wayleave_verify::replay(&claim, &effort, attack),
         None => wayleave_verify::verify(&claim, &effort, chosen, step),
     };

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 use wayleave_broker::Setup;
-use wayleave_broker::world::{Faults, World, oracle};
+use wayleave_broker::world::{Faults, World};
 use wayleave_roles::ClassId;
 use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
 use crate::world::network::{GUARANTEE, HOSTS, setup};
+use crate::world::oracle;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,7 +169,7 @@ impl History {
             Kind::TwoCrashed => brokers[..2].iter().for_each(|&broker| self.world.crash_broker(broker)),
             Kind::RackCrashed => brokers.iter().for_each(|&broker| self.world.crash_broker(broker)),
             Kind::MachineGone | Kind::MachineBack => self.world.lose_machine(target),
-            Kind::StaleEpoch => self.world.start_broker_of(target, 6),
+            Kind::StaleEpoch => self.world.start_broker_of(target, 6).unwrap(),
             Kind::UplinksDown => {
                 // Still more than the guarantee.
                 let capacity = [Rate::from_gbit(10); 2];
@@ -186,12 +187,12 @@ impl History {
             Kind::LeaderCrashed | Kind::TwoCrashed | Kind::RackCrashed => {
                 for broker in self.of_rack(rack) {
                     if self.world.broker(broker).is_none() {
-                        self.world.start_broker(broker);
+                        self.world.start_broker(broker).unwrap();
                     }
                 }
             }
-            Kind::MachineBack => self.world.return_machine(target),
-            Kind::StaleEpoch => self.world.start_broker(target),
+            Kind::MachineBack => self.world.return_machine(target).unwrap(),
+            Kind::StaleEpoch => self.world.start_broker(target).unwrap(),
             Kind::UplinksDown => {
                 self.uplinks = None;
                 self.world.set_uplinks(rack, [Rate::from_gbit(30); 2]);
@@ -216,12 +217,12 @@ impl History {
                 }
                 if let Some(broker) = brokers.iter().find_map(|&at| self.world.broker(at).map(|broker| (at, broker))) {
                     let leader = broker.1.leader(self.world.clock(broker.0));
-                    assert_eq!(leader, Some(broker.1.place().machine), "{}", self.replay());
+                    assert_eq!(leader, self.setup.network().hosts().nth(broker.0), "{}", self.replay());
                 }
             }
             Kind::MachineGone | Kind::MachineBack => {
                 let other = self.of_rack(rack).into_iter().find(|&at| at != target).unwrap();
-                let alive = self.world.broker(other).unwrap().alive(self.world.clock(other)).count();
+                let alive = self.world.broker(other).unwrap().members(self.world.clock(other)).len();
                 assert_eq!(alive as u64, HOSTS - 1, "{}", self.replay());
             }
             Kind::StaleEpoch => {

@@ -5,6 +5,7 @@
 
 mod history;
 mod network;
+mod oracle;
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
 //! One script on both drivers of brokers: in virtual time, and as real processes on loopback. Limits are the same at the end of each
 //! phase, also when brokers are killed and begin again.
 
+mod document;
 mod processes;
 
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use processes::Processes;
 use wayleave_broker::script::{self, Deed, Phase};
 use wayleave_broker::{Setup, process};
 use wayleave_formats::{Source, parse_builder, read_policy};
-use wayleave_schemes::parley::Params;
+use wayleave_schemes::edges::EdgeScheme;
+use wayleave_schemes::parley::Settings;
 use wayleave_units::{Rate, Time};
 
 const NETWORK: &str = "leaf-spine:leaves=2,spines=1,hosts=2,parallel=2,rate=10Gbit";
@@ -37,9 +39,9 @@ spec:
 ",
 ];
 
-const INTERVAL: Time = Time::from_millis(50);
-const FABRIC_INTERVAL: Time = Time::from_millis(250);
-const FABRIC_TIMEOUT: Time = Time::from_millis(1_000);
+pub(crate) const INTERVAL: Time = Time::from_millis(50);
+pub(crate) const FABRIC_INTERVAL: Time = Time::from_millis(250);
+pub(crate) const FABRIC_TIMEOUT: Time = Time::from_millis(1_000);
 
 fn script() -> Vec<Phase> {
     let gbit = Rate::from_gbit;
@@ -61,12 +63,13 @@ fn script() -> Vec<Phase> {
 fn setup() -> Setup {
     let network = parse_builder(NETWORK).unwrap().network;
     let policies = POLICIES.map(|text| read_policy(&Source::new("policy", text), &network).unwrap().policy).to_vec();
-    let params = Params {
-        fabric_interval: FABRIC_INTERVAL,
-        fabric_timeout: FABRIC_TIMEOUT,
-        ..Params::PUBLISHED.every(INTERVAL)
+    let settings = Settings {
+        rack_interval: INTERVAL,
+        fabric_interval: Some(FABRIC_INTERVAL),
+        fabric_timeout: Some(FABRIC_TIMEOUT),
+        ..Settings::default()
     };
-    Setup::new(network, policies, params, 1).unwrap()
+    Setup::new(network, policies, EdgeScheme::Parley(settings), 1).unwrap()
 }
 
 #[test]

@@ -17,6 +17,8 @@ use wayleave_roles::ClassId;
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
 
+use super::{FABRIC_INTERVAL, FABRIC_TIMEOUT};
+
 /// How long a phase may take before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(40);
 
@@ -56,7 +58,7 @@ struct Broker {
 }
 
 /// A child that ends when it is dropped, also by a panic.
-struct Killed(Child);
+pub(crate) struct Killed(pub(crate) Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
@@ -149,8 +151,8 @@ impl Processes {
 
     /// Everybody sends for an interval and says so, and waits for the answer.
     fn round(&mut self) {
-        let interval = self.setup.params.rack_interval;
-        let timeout = Duration::from_nanos(self.setup.params.rack_timeout.as_nanos());
+        let interval = self.setup.times().interval;
+        let timeout = Duration::from_nanos(self.setup.times().timeout.as_nanos());
         for machine in &mut self.machines {
             if machine.heard.elapsed() >= timeout {
                 machine.limits.clear();
@@ -189,11 +191,10 @@ impl Processes {
 
     fn command(&self, kind: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wayleave"));
-        let nanos = |time: wayleave_units::Time| time.to_string();
-        let params = self.setup.params;
         command.args(["broker", kind, "-t", &self.network, "-f", &self.files.join(",")]);
-        command.args(["--fabric-interval", &nanos(params.fabric_interval)]);
-        command.args(["--fabric-timeout", &nanos(params.fabric_timeout)]);
+        command.args(["--interval", &self.setup.times().interval.to_string()]);
+        command.args(["--fabric-interval", &FABRIC_INTERVAL.to_string()]);
+        command.args(["--fabric-timeout", &FABRIC_TIMEOUT.to_string()]);
         // What they have to say is in the answers.
         command.args(["--log-level", "error"]);
         command
@@ -213,7 +214,6 @@ impl Processes {
         command.args(["--machine", &self.machines[at].name, "--peers", &peers.join(",")]);
         command.args(["--listen", &format!("127.0.0.1:{}", self.ports[at])]);
         command.args(["--fabric", &format!("127.0.0.1:{}", self.fabric_port)]);
-        command.args(["--interval", &self.setup.params.rack_interval.to_string()]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         self.lives += 1;

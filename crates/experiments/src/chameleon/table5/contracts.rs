@@ -76,7 +76,7 @@ fn attacked(
     scheme: &Scheme,
     network: &Arc<Network>,
     model: &Model,
-) -> Result<(wayleave_verify::Report, Claim), Failed> {
+) -> Result<(wayleave_verify::Verification, Claim), Failed> {
     let promise = |flow| {
         let held = scheme.held(flow)?;
         let carried = held.route.hops.iter().map(|hop| model.largest_frame(network.link(hop.link)));

@@ -11,6 +11,7 @@ use wayleave_wire::broker::{RateList, ServiceRates, Subject};
 
 use self::rack::{Racks, SECOND, gbit, mbit, network, policy, service};
 use super::*;
+use crate::brokers::Ignored;
 use crate::services::{Policies, Services};
 
 /// The text's examples share out all that the links can carry.

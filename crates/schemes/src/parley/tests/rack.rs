@@ -9,6 +9,7 @@ use wayleave_wire::broker::RateList;
 
 use super::super::*;
 use crate::services::{Policies, Services};
+use crate::usage::{Limited, Usage, UsageReport};
 
 pub(super) const SECOND: Time = Time::from_millis(1_000);
 

@@ -11,6 +11,7 @@ use wayleave_wire::broker::{RateList, ServiceRates, Subject};
 use super::super::*;
 use super::rack::{SECOND, gbit, network};
 use crate::eyeq::Line;
+use crate::usage::Usage;
 
 const CLASS: ClassId = ClassId(1);
 const BROKER: BrokerId = BrokerId(0);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::claims::common::wild::{self, Backbone, Constants, Wild};
 use crate::claims::common::{Dice, assert_sound, claim};
 use wayleave_ledger::Model;
-use wayleave_recheck::{Report, Violation, check};
+use wayleave_recheck::{Checked, Violation, check};
 use wayleave_roles::{Admission, Request};
 use wayleave_schemes::chameleon::{Chameleon, Params, Rerouting};
 use wayleave_schemes::placement::Placement;
@@ -70,7 +70,7 @@ fn has_cycle(placement: &Placement) -> bool {
 }
 
 /// Whether the calculator finds a queue's delay above a budget that is lowered to `budget`.
-fn is_broken(placement: &Placement, report: &Report, at: usize, budget: Time) -> bool {
+fn is_broken(placement: &Placement, report: &Checked, at: usize, budget: Time) -> bool {
     let found = &report.queues[at];
     let mut lowered = claim(placement);
     lowered.budgets[found.link.index()][usize::from(found.queue)] = budget;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_ledger::{Jitter, Ledger, QueueReport, Reservation, Residual, Shaping};
-use wayleave_recheck::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, Report, check};
+use wayleave_recheck::{Checked, Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, check};
 use wayleave_schemes::placement::Placement;
 use wayleave_topology::{FlowId, LinkId};
 use wayleave_units::Time;
@@ -79,7 +79,7 @@ pub(crate) fn claim(placement: &Placement) -> Claim<'_> {
 }
 
 /// Every promise holds, and every queue's delay and backlog is what the calculator derives, rounded up.
-pub(crate) fn assert_sound(placement: &Placement, context: &str) -> Report {
+pub(crate) fn assert_sound(placement: &Placement, context: &str) -> Checked {
     let report = check(&claim(placement));
     assert!(report.is_sound(), "{context}: {report}");
     assert_eq!(report.flows.len(), placement.ledger().flows().count(), "{context}");

@@ -1,6 +1,7 @@
 //! Every role of a scheme, driven by the simulator: first each mechanism alone, held against numbers that are computed by
 //! hand, then skeletons of uFAB, SCC and Chameleon on a network of two paths and several switches.
 
+mod brokers;
 mod chameleon;
 mod mechanisms;
 mod scc;

@@ -1,14 +1,13 @@
-//! The shares that all services should get, computed at once from what they really demand, without messages.
+//! The shares that all services should get under Parley, computed at once from what they really demand, without messages.
 
+use wayleave_broker::Setup;
 use wayleave_contracts::{ContentionPoint, Direction, PointTree, Policy, PolicyError, PolicyLevel};
 use wayleave_roles::ClassId;
-use wayleave_schemes::parley::PoolError;
+use wayleave_schemes::parley::{Params, PoolError};
 use wayleave_schemes::services::Services;
 use wayleave_sharing::{NodeId as Node, Shares, Terms, Tree};
 use wayleave_topology::NodeId;
 use wayleave_units::Rate;
-
-use crate::Setup;
 
 /// The shares by machine and class, of wants by machine and class, in the order of the network's hosts. It is for policies of
 /// one level of services, and for machines whose lines can carry what they want. `capacity` of a rack's uplinks, if it
@@ -16,7 +15,7 @@ use crate::Setup;
 ///
 /// # Errors
 /// If the policies are no trees of the network.
-pub fn shares(
+pub(crate) fn shares(
     setup: &Setup,
     wants: &[Vec<[Rate; 2]>],
     capacity: impl Fn(NodeId) -> Option<[Rate; 2]>,
@@ -38,7 +37,7 @@ pub fn shares(
             let mut rack = Rack::new(setup, rack_policy, rack, direction, &hosts)?;
             let links = || ContentionPoint::Rack(rack.switch).capacity(network, direction);
             let links = capacity(rack.switch).map_or_else(links, |capacity| capacity[side]).bits_per_second();
-            let shared = Rate::from_bits_per_second(links / 100 * u64::from(setup.params.uplink_percent));
+            let shared = Rate::from_bits_per_second(links / 100 * u64::from(Params::PUBLISHED.uplink_percent));
             rack.points.capacity = rack_policy.peak().map_or(shared, |peak| peak.min(shared));
             Ok(rack)
         };

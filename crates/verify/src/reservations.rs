@@ -20,7 +20,7 @@ pub(crate) struct Place<'s> {
 
 /// Everybody who has reserved something, in the order in which they came.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Standing<'s> {
+pub(crate) struct Reservations<'s> {
     /// By number; `None` for those that are gone.
     places: Vec<Option<Place<'s>>>,
     by_name: HashMap<&'s str, usize>,
@@ -99,41 +99,41 @@ impl std::error::Error for HistoryError {}
 /// A decision as it is carried out.
 pub(crate) trait Watcher<'s> {
     /// One flow has been moved for a contract; its packets may still be on the route that it left.
-    fn moved(&mut self, standing: &Standing<'s>, admitted: &'s Admitted, moved: &'s Relocation, left: Left);
+    fn moved(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, moved: &'s Relocation, left: Left);
     /// The contract has been given its routes. `left` is where its packets were before, if it had other terms.
-    fn admitted(&mut self, standing: &Standing<'s>, admitted: &'s Admitted, left: Option<Place<'s>>);
+    fn admitted(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, left: Option<Place<'s>>);
 }
 
 /// Nobody watches.
 pub(crate) struct Nobody;
 
 impl<'s> Watcher<'s> for Nobody {
-    fn moved(&mut self, _: &Standing<'s>, _: &'s Admitted, _: &'s Relocation, _: Left) {}
-    fn admitted(&mut self, _: &Standing<'s>, _: &'s Admitted, _: Option<Place<'s>>) {}
+    fn moved(&mut self, _: &Reservations<'s>, _: &'s Admitted, _: &'s Relocation, _: Left) {}
+    fn admitted(&mut self, _: &Reservations<'s>, _: &'s Admitted, _: Option<Place<'s>>) {}
 }
 
-impl<'s> Standing<'s> {
+impl<'s> Reservations<'s> {
     /// Goes through the history of a statement.
     pub(crate) fn of(statement: &'s Statement, watcher: &mut dyn Watcher<'s>) -> Result<Self, HistoryError> {
-        let mut standing = Self::default();
+        let mut reservations = Self::default();
         for happening in &statement.history {
-            standing.free(happening.at());
+            reservations.free(happening.at());
             match happening {
                 Happening::Admitted(admitted) => {
                     for moved in &admitted.moved {
-                        let left = standing.relocate(&statement.network, admitted, moved)?;
-                        watcher.moved(&standing, admitted, moved, left);
+                        let left = reservations.relocate(&statement.network, admitted, moved)?;
+                        watcher.moved(&reservations, admitted, moved, left);
                     }
-                    let left = standing.admit(admitted)?;
-                    watcher.admitted(&standing, admitted, left);
+                    let left = reservations.admit(admitted)?;
+                    watcher.admitted(&reservations, admitted, left);
                 }
-                Happening::Released { name, held_until, .. } => standing.release(name, *held_until)?,
+                Happening::Released { name, held_until, .. } => reservations.release(name, *held_until)?,
             }
         }
         if let Some(last) = statement.history.last() {
-            standing.free(last.at());
+            reservations.free(last.at());
         }
-        Ok(standing)
+        Ok(reservations)
     }
 
     /// Everybody, with their numbers.

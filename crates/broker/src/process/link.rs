@@ -1,0 +1,134 @@
+//! The connection of a machine's broker to that of the fabric: made when something is to be said, and made again when it breaks.
+
+use std::io::{self, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use wayleave_schemes::edges::AnyMessage;
+
+use super::stream::{Messages, ReadError};
+use super::{Stop, TURN};
+use crate::Setup;
+
+/// The longest time to wait for a connection, or for a word over one: after that the next message is more useful on a new one.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Writes what is to be said, and reads what comes, until `hear` says that nobody wants to hear it. Nothing is repeated: a message that is
+/// lost is replaced by the next one.
+pub(super) fn speak(
+    setup: &Arc<Setup>,
+    address: SocketAddr,
+    said: &Receiver<Vec<u8>>,
+    hear: impl Fn(AnyMessage) -> bool + Clone + Send + 'static,
+    stop: &Stop,
+) {
+    let mut link: Option<Link> = None;
+    let is_told = Arc::new(AtomicBool::new(false));
+    while !stop.is_stopped() {
+        let bytes = match said.recv_timeout(TURN) {
+            Ok(bytes) => bytes,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let old = link.take().filter(Link::is_good);
+        let is_old = old.is_some();
+        let open = || Link::open(Arc::clone(setup), address, hear.clone(), stop.clone(), Arc::clone(&is_told));
+        let mut wrote = old.map_or_else(open, Ok).and_then(|link| link.write(&bytes));
+        if wrote.is_err() && is_old {
+            // The broker may have begun again since the last message.
+            wrote = open().and_then(|link| link.write(&bytes));
+        }
+        match wrote {
+            Ok(open) => link = Some(open),
+            Err(error) => warn(address, &is_told, &error.to_string()),
+        }
+    }
+}
+
+/// Once, until something is heard again.
+fn warn(address: SocketAddr, is_told: &AtomicBool, error: &str) {
+    if !is_told.swap(true, Ordering::Relaxed) {
+        tracing::warn!(%address, "the fabric broker cannot be asked: {error}; the next question tries again");
+    }
+}
+
+struct Link {
+    stream: TcpStream,
+    /// When something was written first since the last word that came.
+    asked: Option<Instant>,
+    heard: Arc<Heard>,
+}
+
+#[derive(Default)]
+struct Heard {
+    /// Something came since the last time that this was asked.
+    word: AtomicBool,
+    /// The connection has ended.
+    end: AtomicBool,
+}
+
+impl Link {
+    fn open(
+        setup: Arc<Setup>,
+        address: SocketAddr,
+        hear: impl Fn(AnyMessage) -> bool + Send + 'static,
+        stop: Stop,
+        is_told: Arc<AtomicBool>,
+    ) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TURN))?;
+        let heard = Arc::new(Heard::default());
+        let (reads, notes) = (stream.try_clone()?, Arc::clone(&heard));
+        // It ends with the connection, or within a turn of the broker.
+        std::thread::spawn(move || {
+            let mut messages = Messages::new(reads, setup.scheme(), &stop);
+            let error = loop {
+                match messages.next(None) {
+                    Ok(message) => {
+                        notes.word.store(true, Ordering::Relaxed);
+                        is_told.store(false, Ordering::Relaxed);
+                        if !hear(message) {
+                            break None;
+                        }
+                    }
+                    Err(ReadError::Wrong(error)) => break Some(error),
+                    Err(ReadError::Closed | ReadError::Stopped | ReadError::Late) => break None,
+                }
+            };
+            notes.end.store(true, Ordering::Relaxed);
+            if let Some(error) = error {
+                warn(address, &is_told, &error);
+            }
+        });
+        Ok(Self { stream, asked: None, heard })
+    }
+
+    /// Whether it is worth writing to: it has not ended, and is not silent since something was written long ago.
+    fn is_good(&self) -> bool {
+        let has_word = self.heard.word.load(Ordering::Relaxed);
+        let is_silent = !has_word && self.asked.is_some_and(|asked| asked.elapsed() >= PATIENCE);
+        !is_silent && !self.heard.end.load(Ordering::Relaxed)
+    }
+
+    fn write(mut self, bytes: &[u8]) -> io::Result<Self> {
+        if self.heard.word.swap(false, Ordering::Relaxed) {
+            self.asked = None;
+        }
+        self.asked.get_or_insert_with(Instant::now);
+        self.stream.write_all(bytes)?;
+        self.stream.flush()?;
+        Ok(self)
+    }
+}
+
+impl Drop for Link {
+    /// Ends the thread that reads.
+    fn drop(&mut self) {
+        self.stream.shutdown(Shutdown::Both).ok();
+    }
+}
