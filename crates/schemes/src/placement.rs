@@ -10,9 +10,7 @@ use wayleave_topology::{FlowId, Hop, LinkId, MAX_BUDGET, Network, NodeId, NodeKi
 use wayleave_units::{Amount, Bytes, Time};
 
 use crate::costs::{Cost, DelayCost, Scarcity};
-use crate::routing::{
-    DeadEnds, Denied, Detours, Found, Graph, Labels, LeastCost, LeastDelay, Query, Quiet, Rules, Weigh, larac,
-};
+use crate::routing::{Denied, Detours, Found, Graph, Labels, LeastCost, LeastDelay, Query, Quiet, Rules, Weigh, larac};
 use crate::standing::{Held, Term};
 
 /// A parameter that is the delay budget of queues.
@@ -60,7 +58,6 @@ pub struct Placement {
     by_cost: LeastCost,
     /// LARAC's own least-delay runs, so that they leave what [`Placement::would_help`] looks at.
     inner: LeastDelay,
-    dead_ends: DeadEnds,
     /// Made when it is first used.
     quiet: Option<Quiet>,
     /// Per flow; meaningless for vacant indices.
@@ -77,7 +74,6 @@ impl Placement {
             by_delay: LeastDelay::new(&graph),
             by_cost: LeastCost::new(&graph),
             inner: LeastDelay::new(&graph),
-            dead_ends: DeadEnds::default(),
             quiet: None,
             terms: Vec::new(),
             copies: BTreeMap::new(),
@@ -168,11 +164,6 @@ impl Placement {
         self.graph.fastest_route(&self.ledger.network().clone(), from, to)
     }
 
-    /// Whether the links at a query's ends alone show that it has no route; no says nothing.
-    pub(crate) fn is_dead_end(&mut self, query: &Query) -> bool {
-        self.dead_ends.is_one(&mut self.graph, &self.ledger, query)
-    }
-
     /// The least-delay route with room, in time.
     pub fn least_delay(&mut self, query: &Query) -> Option<Found> {
         let found = self.by_delay.search(&mut self.graph, &self.ledger, query);
@@ -221,11 +212,9 @@ impl Placement {
     }
 
     /// Whether freeing these links lets the query into any queue that denied it access during the last least-delay
-    /// search, or at its ends, where that spared the search; if not, it would fail again.
+    /// search; if not, that search would fail again.
     pub fn would_help(&self, query: &Query, freed: &Route) -> bool {
-        let freed = |link| freed.hops.iter().any(|hop| hop.link == link);
-        let at_ends = self.dead_ends.would_help(&self.ledger, query, freed);
-        at_ends.unwrap_or_else(|| self.by_delay.would_help(&self.ledger, query, freed))
+        self.by_delay.would_help(&self.ledger, query, |link| freed.hops.iter().any(|hop| hop.link == link))
     }
 
     /// The route that LARAC finds for a cost.

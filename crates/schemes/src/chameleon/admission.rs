@@ -154,7 +154,7 @@ fn unmoved_route(placement: &mut Placement, params: &Params, query: &Query) -> O
     }
     // Where tag stacks are short, a fast way with many switches can hide a shorter one.
     let has_tags = placement.ledger().model().max_switches().is_some();
-    if has_tags && !placement.is_dead_end(query) { placement.least_delay_without_detours(query) } else { None }
+    if has_tags { placement.least_delay_without_detours(query) } else { None }
 }
 
 /// Disjoint routes: one by one, then along paths that are chosen together, then one by one with flows moved out of their
@@ -188,11 +188,8 @@ fn protect(
     moving.map_err(|_| refusal)
 }
 
-/// `ROUTE` of Fig. 6. Most requests that have none are stuck at their ends, and for these nothing is searched.
+/// `ROUTE` of Fig. 6.
 pub(super) fn route(placement: &mut Placement, routing: Routing, query: &Query) -> Option<Found> {
-    if placement.is_dead_end(query) {
-        return None;
-    }
     match routing {
         Routing::LeastDelay => placement.least_delay(query),
         Routing::LaracByDelay => placement.larac(query, &DelayCost, &[]),

@@ -12,8 +12,9 @@ use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
 use super::closed::Closed;
+use super::dead_end::{DOUBTS, is_dead_end};
 use super::graph::{Graph, Level};
-use super::last_links::LastLinks;
+use super::last_links::{Denial, LastLinks};
 use super::residual_bounds::ResidualBounds;
 use super::shortest::Shortest;
 use super::{Found, Query, hop};
@@ -108,6 +109,8 @@ pub struct LeastCost {
     last: LastLinks,
     residual: ResidualBounds,
     closed: Closed,
+    /// The denials that a look at the flow's ends found.
+    at_ends: Vec<Denial>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -132,6 +135,7 @@ impl LeastCost {
             last: LastLinks::default(),
             residual: ResidualBounds::default(),
             closed: Closed::new(graph.queue_count()),
+            at_ends: Vec::new(),
         }
     }
 
@@ -179,7 +183,13 @@ impl LeastCost {
         for &link in run.ledger.network().links_to_switches(run.query.from) {
             self.open_link(run, NONE, &start, link.0);
         }
+        let mut steps = 0;
         while let Some((_, _, id)) = self.open.pop() {
+            steps += 1;
+            if steps == DOUBTS && run.is_strict() && is_dead_end((run.graph, run.ledger, run.query), &mut self.at_ends)
+            {
+                return Ok(None);
+            }
             if !self.settle(run, id) {
                 continue;
             }
@@ -380,6 +390,10 @@ impl LeastCost {
     fn lets_in(&mut self, run: &Run<'_>, label: &Label, input: Input, waited: Time) -> bool {
         let levels = run.graph.levels(run.graph.edge(label.link));
         let Some(level) = levels.iter().position(|level| level.queue == label.queue) else { return false };
+        if run.denied == Denied::Count {
+            // Nothing is left out for what is known of a queue: all of them are gone through once.
+            return run.query.fits(run.ledger, LinkId(label.link), label.queue, input, waited);
+        }
         let on = (run.graph, run.ledger, run.query);
         self.closed.enter(on, label.link, level, input, waited.as_nanos())
     }
@@ -442,6 +456,11 @@ impl Run<'_> {
     /// Whether a link lies off all the ways that would take least time in an empty network.
     fn is_detour(&self, link: u32) -> bool {
         self.shortest.as_ref().is_some_and(|shortest| !shortest.passes(self.graph, link))
+    }
+
+    /// Whether only routes that the ledger has room for, and that are in time, are looked for.
+    fn is_strict(&self) -> bool {
+        self.denied == Denied::Avoid && self.deadline <= self.query.deadline.as_nanos()
     }
 
     /// The label of the source.

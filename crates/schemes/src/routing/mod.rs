@@ -24,7 +24,6 @@ mod residual_bounds;
 mod shortest;
 mod ways;
 
-pub(crate) use dead_end::DeadEnds;
 pub use graph::{Graph, Towards};
 pub use least_cost::{Denied, Detours, Labels, LeastCost, Priced, Rules, Weigh};
 pub use least_delay::LeastDelay;
