@@ -11,7 +11,7 @@ use wayleave_units::{Bytes, Time};
 use crate::claim::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
 use crate::deviation::{backlog, delay};
 use crate::disjoint::check_disjoint;
-use crate::exact::whole;
+use crate::exact::{Fraction, rational, whole};
 use crate::port::{Input, Line, Server, arrival};
 use crate::report::{FlowFinding, QueueFinding, Report};
 use crate::violation::{RouteFault, Violation};
@@ -116,8 +116,8 @@ pub(crate) fn add_hop(claim: &Claim<'_>, flow: &PromisedFlow, index: usize, link
     queue.flows += 1;
     let input = before.last().map(|hop| hop.link);
     let from = queue.inputs.entry(input).or_insert_with(|| Line { offset: whole(0), slope: whole(0) });
-    from.offset += nanobits(flow.burst) + whole(rate) * whole(waited);
-    from.slope += whole(rate);
+    from.offset = &from.offset + nanobits(flow.burst) + whole(u128::from(rate) * waited);
+    from.slope = &from.slope + whole(rate);
 }
 
 fn check_flow(claim: &Claim<'_>, index: usize, report: &mut Report) {
@@ -175,8 +175,8 @@ pub(crate) fn check_link(claim: &Claim<'_>, id: LinkId, load: &LinkLoad, report:
         let finding = QueueFinding {
             link: id,
             queue,
-            delay_ns: delay(&alpha, &beta, &late).map(|delay| delay + &late),
-            backlog_bytes: backlog(&alpha, &beta).map(|nanobits| nanobits / whole(NANOBITS_PER_BYTE)),
+            delay_ns: delay(&alpha, &beta, &late).map(|delay| (delay + &late).reduced()),
+            backlog_bytes: backlog(&alpha, &beta).map(|nanobits| (nanobits / whole(NANOBITS_PER_BYTE)).reduced()),
             flows: load.flows,
         };
         check_limits(claim, &finding, report);
@@ -234,7 +234,7 @@ fn check_claimed(claim: &Claim<'_>, claimed: &ClaimedQueue, report: &mut Report)
     let backlog_bytes = found.map_or_else(nothing, |found| found.backlog_bytes.clone());
     let is_wrong = |derived: &Option<BigRational>, figure: u64| {
         exceeds(derived, figure)
-            || (claim.exact_claims && derived.as_ref().is_some_and(|exact| whole(figure) > exact.ceil()))
+            || (claim.exact_claims && derived.as_ref().is_some_and(|exact| rational(figure) > exact.ceil()))
     };
     if is_wrong(&delay_ns, delay.as_nanos()) {
         report.violations.push(Violation::ClaimedDelay { link: name(), queue, claimed: delay, delay_ns });
@@ -246,9 +246,9 @@ fn check_claimed(claim: &Claim<'_>, claimed: &ClaimedQueue, report: &mut Report)
 
 /// Whether a derived figure, `None` being without bound, is above a limit.
 fn exceeds(derived: &Option<BigRational>, limit: u64) -> bool {
-    derived.as_ref().is_none_or(|derived| *derived > whole(limit))
+    derived.as_ref().is_none_or(|derived| *derived > rational(limit))
 }
 
-fn nanobits(bytes: Bytes) -> BigRational {
+fn nanobits(bytes: Bytes) -> Fraction {
     whole(bytes.get()) * whole(NANOBITS_PER_BYTE)
 }
