@@ -169,6 +169,19 @@ impl Queue {
         Tolerance::of(&self.load, self.service, self.wait(), self.buffer, self.flows)
     }
 
+    /// The longest delay and the largest backlog, rounded up, on ports to which the constant-time kernel applies; `None` is
+    /// without bound.
+    pub(crate) fn bounds(&self) -> (Option<Time>, Option<Bytes>) {
+        if self.flows == 0 {
+            return (Some(Time::ZERO), Some(Bytes::ZERO));
+        }
+        let time = |delay: i128| u64::try_from(delay + self.spread).ok().map(Time::from_nanos);
+        let whole = |nanobits| u64::try_from(Amount::from_nanobits(nanobits).bytes_rounded_up()).ok().map(Bytes::new);
+        let (delay, backlog) =
+            (fast::delay_bound(&self.load, self.service), fast::backlog_bound(&self.load, self.service));
+        (delay.and_then(time), backlog.and_then(whole))
+    }
+
     /// Which promise this load would break.
     pub(crate) fn broken_limit(&self, load: &Load, service: Service, comparison: Comparison) -> Option<Limit> {
         let (delay, backlog) = (fast::delay_bound(load, service)?, fast::backlog_bound(load, service)?);
