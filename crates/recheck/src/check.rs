@@ -1,6 +1,7 @@
 //! The check itself: flows one by one, then links one by one, then what was claimed about queues.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -16,6 +17,9 @@ use crate::port::{Input, Line, Server, arrival};
 use crate::report::{FlowFinding, QueueFinding, Report};
 use crate::violation::{RouteFault, Violation};
 
+/// Who is told how far a check has come: what is done, and what there is to do.
+pub type Watcher<'a> = dyn FnMut(u64, u64) + Send + 'a;
+
 const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
 
 /// Derives every bound from scratch and compares it with its limit and with what was promised.
@@ -23,6 +27,15 @@ const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
 /// # Panics
 /// If the claim does not have one entry per link in `budgets` and in `max_frame`.
 pub fn check(claim: &Claim<'_>) -> Report {
+    check_watched(claim, &mut |_, _| {})
+}
+
+/// The same; `progress` is told how many links of how many are done, by whichever thread has come so far, never by two at
+/// once.
+///
+/// # Panics
+/// As [`check`].
+pub fn check_watched(claim: &Claim<'_>, progress: &mut Watcher<'_>) -> Report {
     let links = claim.network.links().len();
     assert_eq!(claim.budgets.len(), links, "the budgets must have one entry per link");
     assert_eq!(claim.max_frame.len(), links, "the largest frames must have one entry per link");
@@ -43,9 +56,14 @@ pub fn check(claim: &Claim<'_>) -> Report {
     }
     // Links do not depend on one another. Their findings are put together in the order of links.
     let loads: Vec<_> = loads.into_iter().collect();
+    let progress = Mutex::new((0, progress));
     let of_link = |(link, load): &(LinkId, LinkLoad)| {
         let mut found = Report::default();
         check_link(claim, *link, load, &mut found);
+        // Nothing depends on what the watcher does.
+        let (done, progress) = &mut *progress.lock().unwrap_or_else(PoisonError::into_inner);
+        *done += 1;
+        progress(*done, loads.len() as u64);
         found
     };
     for found in loads.par_iter().map(of_link).collect::<Vec<_>>() {

@@ -202,6 +202,6 @@ pub(super) fn route(placement: &mut Placement, routing: Routing, query: &Query) 
         Routing::LeastDelay => placement.least_delay(query),
         Routing::LaracByDelay => placement.larac(query, &DelayCost, &[]),
         Routing::LaracByHops => placement.larac(query, &HopCost, &[]),
-        Routing::Scarcity(scarcity) => placement.quiet_route(query, scarcity).or_else(|| placement.least_delay(query)),
+        Routing::Scarcity(scarcity) => placement.quiet_route(query, scarcity),
     }
 }

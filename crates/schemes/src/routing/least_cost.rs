@@ -186,7 +186,9 @@ impl LeastCost {
         let mut steps = 0;
         while let Some((_, _, id)) = self.open.pop() {
             steps += 1;
-            if steps == DOUBTS && run.is_strict() && is_dead_end((run.graph, run.ledger, run.query), &mut self.at_ends)
+            if steps == run.doubts()
+                && run.is_strict()
+                && is_dead_end((run.graph, run.ledger, run.query), &mut self.at_ends)
             {
                 return Ok(None);
             }
@@ -456,6 +458,11 @@ impl Run<'_> {
     /// Whether a link lies off all the ways that would take least time in an empty network.
     fn is_detour(&self, link: u32) -> bool {
         self.shortest.as_ref().is_some_and(|shortest| !shortest.passes(self.graph, link))
+    }
+
+    /// After how many steps the search asks whether the flow is stuck: an exact one comes after others that found nothing.
+    fn doubts(&self) -> u32 {
+        if self.labels == Labels::Undominated { 1 } else { DOUBTS }
     }
 
     /// Whether only routes that the ledger has room for, and that are in time, are looked for.

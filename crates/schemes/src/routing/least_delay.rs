@@ -151,6 +151,11 @@ impl LeastDelay {
         self.closed.denials.iter().any(|denial| freed(LinkId(denial.link)) && denial.is_over(ledger, query))
     }
 
+    /// Takes it that a search has found nothing, for these denials.
+    pub(super) fn take_denials(&mut self, denials: &mut Vec<Denial>) {
+        std::mem::swap(&mut self.closed.denials, denials);
+    }
+
     /// Whether the links at its ends let the flow go nowhere; then their denials are those of the search.
     fn is_stuck(&mut self, on: (&Graph, &Ledger, &Query)) -> bool {
         let is_stuck = is_dead_end(on, &mut self.at_ends);

@@ -27,7 +27,7 @@ mod ways;
 pub use graph::{Graph, Towards};
 pub use least_cost::{Denied, Detours, Labels, LeastCost, Priced, Rules, Weigh};
 pub use least_delay::LeastDelay;
-pub use quiet::Quiet;
+pub use quiet::{Quiet, Quietest};
 
 use std::sync::Arc;
 
