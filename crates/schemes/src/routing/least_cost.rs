@@ -392,10 +392,6 @@ impl LeastCost {
     fn lets_in(&mut self, run: &Run<'_>, label: &Label, input: Input, waited: Time) -> bool {
         let levels = run.graph.levels(run.graph.edge(label.link));
         let Some(level) = levels.iter().position(|level| level.queue == label.queue) else { return false };
-        if run.denied == Denied::Count {
-            // Nothing is left out for what is known of a queue: all of them are gone through once.
-            return run.query.fits(run.ledger, LinkId(label.link), label.queue, input, waited);
-        }
         let on = (run.graph, run.ledger, run.query);
         self.closed.enter(on, label.link, level, input, waited.as_nanos())
     }
