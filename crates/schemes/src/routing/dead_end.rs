@@ -142,3 +142,46 @@ impl Look<'_> {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use wayleave_contracts::Mix;
+    use wayleave_ledger::Model;
+    use wayleave_roles::{Admission, Refusal};
+    use wayleave_topology::builders::{FatTree, LeafSpine, build};
+
+    use super::*;
+    use crate::chameleon::{Chameleon, Params};
+
+    /// The search that counts broken promises does not ask here: in a dead end it has to find one on every way.
+    #[test]
+    fn every_way_out_of_a_dead_end_breaks_a_promise_and_most_refusals_are_dead_ends() {
+        let networks =
+            [build::fat_tree(&FatTree::default()).unwrap(), build::leaf_spine(&LeafSpine::default()).unwrap()];
+        for (network, scenario) in
+            networks.into_iter().map(Arc::new).flat_map(|network| [(network.clone(), 1), (network, 8)])
+        {
+            let model = Model::default();
+            let mut scheme = Chameleon::new(network.clone(), model, Params::default()).unwrap();
+            let (mut refused, mut dead_ends, mut denials) = (0, 0, Vec::new());
+            let mut graph = Graph::new(scheme.placement().ledger());
+            for contract in Mix::new(&network, scenario, 3).take(3000) {
+                let request = crate::request(&contract, &model);
+                let query = Query::of(&request);
+                graph.prepare(&network, query.to);
+                graph.prepare_waits(&network, query.from);
+                let is_stuck = is_dead_end((&graph, scheme.placement().ledger(), &query), &mut denials);
+                let reason = scheme.placement_mut().diagnose(&query);
+                let is_refused = scheme.admit(&request).is_err();
+                if is_stuck {
+                    assert!(is_refused && matches!(reason, Refusal::Blocked { .. }), "{}: {reason:?}", contract.name);
+                }
+                refused += u32::from(is_refused);
+                dead_ends += u32::from(is_stuck);
+            }
+            assert!(refused > 100 && dead_ends * 2 > refused, "scenario {scenario}: {dead_ends} of {refused}");
+        }
+    }
+}
