@@ -152,7 +152,7 @@ impl PlanArgs {
     }
 
     fn exit(&self, session: &Session, summary: &Summary, in_flight: Verdict) -> Exit {
-        let mut derived = || recheck(&session.context(), &mut Progress::new(self.progress));
+        let derived = || recheck(&session.context(), &mut Progress::new(self.progress));
         if self.recheck && (derived() == Verdict::Unsound || in_flight == Verdict::Unsound) {
             return Exit::Unsound;
         }
