@@ -34,7 +34,10 @@ impl Progress {
 
     /// So many of so many are done.
     fn items(&mut self, done: u64, total: u64) {
-        (self.done, self.total) = (done, total);
+        if total != self.total || done < self.done {
+            self.begin(total);
+        }
+        self.done = done;
         // A look at the clock for every few items is enough.
         if matches!(self.show, Show::Never) || !self.done.is_multiple_of(16) {
             return;
@@ -42,6 +45,17 @@ impl Progress {
         let now = Instant::now();
         if now >= self.next {
             self.draw(now);
+        }
+    }
+
+    /// The next list of those that a command goes through.
+    fn begin(&mut self, total: u64) {
+        self.total = total;
+        self.started = Instant::now();
+        if let Show::Bar(Some(bar)) = &self.show {
+            bar.set_length(total);
+            bar.set_position(0);
+            bar.reset_eta();
         }
     }
 

@@ -4,6 +4,8 @@ use wayleave::{Session, Stays};
 use wayleave_explain::Context;
 use wayleave_explain::human::count;
 
+use crate::progress::Progress;
+
 /// How many violations a person reads.
 const SHOWN: usize = 20;
 
@@ -15,8 +17,8 @@ pub(crate) enum Verdict {
 }
 
 /// Derives every promise again; violations and a verdict go to the standard error.
-pub(crate) fn recheck(context: &Context<'_>) -> Verdict {
-    let Some(report) = wayleave::recheck(context) else {
+pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> Verdict {
+    let Some(report) = wayleave::recheck_watched(context, progress) else {
         eprintln!("recheck: nothing was derived again, for this scheme reserves no queues");
         return Verdict::Unsound;
     };

@@ -1,6 +1,6 @@
 //! What a scheme promises, as the independent calculator wants it (`wayleave-recheck`).
 
-use wayleave_ledger::{Jitter, QueueReport, Residual, Shaping};
+use wayleave_ledger::{Jitter, QueueBounds, Residual, Shaping};
 use wayleave_recheck::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::standing::Standing;
@@ -15,12 +15,12 @@ pub fn claim<'a>(context: &Context<'a>) -> Option<Claim<'a>> {
     let placement = context.scheme.queues()?;
     let (ledger, network) = (placement.ledger(), context.network);
     let links = || network.links().map(|(id, _)| id);
-    let claimed = |report: QueueReport| ClaimedQueue {
-        link: report.link,
-        queue: report.queue,
+    let claimed = |bounds: QueueBounds| ClaimedQueue {
+        link: bounds.link,
+        queue: bounds.queue,
         // Without a bound nothing can be claimed; the calculator will say so.
-        delay: report.delay_bound().unwrap_or(Time::ZERO),
-        backlog: report.backlog_bound().unwrap_or(Bytes::ZERO),
+        delay: bounds.delay.unwrap_or(Time::ZERO),
+        backlog: bounds.backlog.unwrap_or(Bytes::ZERO),
     };
     let (mut flows, mut disjoint) = (Vec::new(), Vec::new());
     for flow in context.scheme.flows() {
@@ -47,7 +47,7 @@ pub fn claim<'a>(context: &Context<'a>) -> Option<Claim<'a>> {
         shaping: context.model.shaping == Shaping::InputLinks,
         flows,
         disjoint,
-        claimed_queues: links().flat_map(|link| ledger.report(link)).map(claimed).collect(),
+        claimed_queues: links().flat_map(|link| ledger.bounds(link)).map(claimed).collect(),
         exact_claims: context.model.residual == Residual::Full,
     })
 }

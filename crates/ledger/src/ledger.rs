@@ -570,6 +570,11 @@ impl Ledger {
         &self.queues[port.first as usize..][..usize::from(port.count)]
     }
 
+    /// Whether the constant-time kernel applies to a link.
+    pub(crate) fn is_quick(&self, link: LinkId) -> bool {
+        self.gates[link.index()].quick
+    }
+
     pub(crate) fn port(&self, link: LinkId) -> &Port {
         &self.ports[link.index()]
     }

@@ -24,5 +24,5 @@ pub use kernel::{Denial, Limit};
 pub use ledger::{Ledger, LedgerError, Reservation};
 pub use model::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
 pub use port::Input;
-pub use report::{InputReport, QueueReport};
+pub use report::{InputReport, QueueBounds, QueueReport};
 pub use utilisation::{Gauge, Utilisation};

@@ -66,7 +66,40 @@ impl QueueReport {
     }
 }
 
+/// What a queue can keep, in whole units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueBounds {
+    /// The link.
+    pub link: LinkId,
+    /// The queue, 0 highest.
+    pub queue: u8,
+    /// As [`QueueReport::delay_bound`].
+    pub delay: Option<Time>,
+    /// As [`QueueReport::backlog_bound`].
+    pub backlog: Option<Bytes>,
+}
+
+impl From<&QueueReport> for QueueBounds {
+    fn from(report: &QueueReport) -> Self {
+        let (delay, backlog) = (report.delay_bound(), report.backlog_bound());
+        Self { link: report.link, queue: report.queue, delay, backlog }
+    }
+}
+
 impl Ledger {
+    /// The bounds of every queue of a link that contracts may use, highest priority first: as [`Self::report`] has them, and
+    /// without its curves where the constant-time kernel applies.
+    pub fn bounds(&self, link: LinkId) -> Vec<QueueBounds> {
+        if !self.is_quick(link) {
+            return self.report(link).iter().map(QueueBounds::from).collect();
+        }
+        let bounds = |(number, queue): (u8, &Queue)| {
+            let (delay, backlog) = queue.bounds();
+            QueueBounds { link, queue: number, delay, backlog }
+        };
+        (0u8..).zip(self.queues_of(link)).map(bounds).collect()
+    }
+
     /// Every queue of a link that contracts may use, highest priority first.
     pub fn report(&self, link: LinkId) -> Vec<QueueReport> {
         reports(self, link, None)

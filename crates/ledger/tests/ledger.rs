@@ -6,7 +6,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use wayleave_calculus::rational;
 use wayleave_contracts::Demand;
-use wayleave_ledger::{Comparison, Denial, Input, Jitter, Ledger, Limit, Model, QueueReport, Residual, Shaping};
+use wayleave_ledger::{
+    Comparison, Denial, Input, Jitter, Ledger, Limit, Model, QueueBounds, QueueReport, Residual, Shaping,
+};
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{FlowId, Hop, LinkSpec, Network, NetworkBuilder, Node, NodeKind, PortSpec, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
@@ -115,6 +117,10 @@ proptest! {
             }
             if !fits {
                 ledger.release(flow).unwrap();
+            }
+            for link in [uplink, port] {
+                let exact: Vec<_> = ledger.report(link).iter().map(QueueBounds::from).collect();
+                prop_assert_eq!(ledger.bounds(link), exact);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The check itself: flows one by one, then links one by one, then what was claimed about queues.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -11,10 +12,13 @@ use wayleave_units::{Bytes, Time};
 use crate::claim::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
 use crate::deviation::{backlog, delay};
 use crate::disjoint::check_disjoint;
-use crate::exact::whole;
+use crate::exact::{Fraction, rational, whole};
 use crate::port::{Input, Line, Server, arrival};
 use crate::report::{Checked, FlowFinding, QueueFinding};
 use crate::violation::{RouteFault, Violation};
+
+/// Who is told how far a check has come: what is done, and what there is to do.
+pub type Watcher<'a> = dyn FnMut(u64, u64) + Send + 'a;
 
 const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
 
@@ -23,6 +27,15 @@ const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
 /// # Panics
 /// If the claim does not have one entry per link in `budgets` and in `max_frame`.
 pub fn check(claim: &Claim<'_>) -> Checked {
+    check_watched(claim, &mut |_, _| {})
+}
+
+/// The same; `progress` is told how many links of how many are done, by whichever thread has come so far, never by two at
+/// once.
+///
+/// # Panics
+/// As [`check`].
+pub fn check_watched(claim: &Claim<'_>, progress: &mut Watcher<'_>) -> Checked {
     let links = claim.network.links().len();
     assert_eq!(claim.budgets.len(), links, "the budgets must have one entry per link");
     assert_eq!(claim.max_frame.len(), links, "the largest frames must have one entry per link");
@@ -43,9 +56,14 @@ pub fn check(claim: &Claim<'_>) -> Checked {
     }
     // Links do not depend on one another. Their findings are put together in the order of links.
     let loads: Vec<_> = loads.into_iter().collect();
+    let progress = Mutex::new((0, progress));
     let of_link = |(link, load): &(LinkId, LinkLoad)| {
         let mut found = Checked::default();
         check_link(claim, *link, load, &mut found);
+        // Nothing depends on what the watcher does.
+        let (done, progress) = &mut *progress.lock().unwrap_or_else(PoisonError::into_inner);
+        *done += 1;
+        progress(*done, loads.len() as u64);
         found
     };
     for found in loads.par_iter().map(of_link).collect::<Vec<_>>() {
@@ -116,8 +134,8 @@ pub(crate) fn add_hop(claim: &Claim<'_>, flow: &PromisedFlow, index: usize, link
     queue.flows += 1;
     let input = before.last().map(|hop| hop.link);
     let from = queue.inputs.entry(input).or_insert_with(|| Line { offset: whole(0), slope: whole(0) });
-    from.offset += nanobits(flow.burst) + whole(rate) * whole(waited);
-    from.slope += whole(rate);
+    from.offset = &from.offset + nanobits(flow.burst) + whole(u128::from(rate) * waited);
+    from.slope = &from.slope + whole(rate);
 }
 
 fn check_flow(claim: &Claim<'_>, index: usize, report: &mut Checked) {
@@ -175,8 +193,8 @@ pub(crate) fn check_link(claim: &Claim<'_>, id: LinkId, load: &LinkLoad, report:
         let finding = QueueFinding {
             link: id,
             queue,
-            delay_ns: delay(&alpha, &beta, &late).map(|delay| delay + &late),
-            backlog_bytes: backlog(&alpha, &beta).map(|nanobits| nanobits / whole(NANOBITS_PER_BYTE)),
+            delay_ns: delay(&alpha, &beta, &late).map(|delay| (delay + &late).reduced()),
+            backlog_bytes: backlog(&alpha, &beta).map(|nanobits| (nanobits / whole(NANOBITS_PER_BYTE)).reduced()),
             flows: load.flows,
         };
         check_limits(claim, &finding, report);
@@ -234,7 +252,7 @@ fn check_claimed(claim: &Claim<'_>, claimed: &ClaimedQueue, report: &mut Checked
     let backlog_bytes = found.map_or_else(nothing, |found| found.backlog_bytes.clone());
     let is_wrong = |derived: &Option<BigRational>, figure: u64| {
         exceeds(derived, figure)
-            || (claim.exact_claims && derived.as_ref().is_some_and(|exact| whole(figure) > exact.ceil()))
+            || (claim.exact_claims && derived.as_ref().is_some_and(|exact| rational(figure) > exact.ceil()))
     };
     if is_wrong(&delay_ns, delay.as_nanos()) {
         report.violations.push(Violation::ClaimedDelay { link: name(), queue, claimed: delay, delay_ns });
@@ -246,9 +264,9 @@ fn check_claimed(claim: &Claim<'_>, claimed: &ClaimedQueue, report: &mut Checked
 
 /// Whether a derived figure, `None` being without bound, is above a limit.
 fn exceeds(derived: &Option<BigRational>, limit: u64) -> bool {
-    derived.as_ref().is_none_or(|derived| *derived > whole(limit))
+    derived.as_ref().is_none_or(|derived| *derived > rational(limit))
 }
 
-fn nanobits(bytes: Bytes) -> BigRational {
+fn nanobits(bytes: Bytes) -> Fraction {
     whole(bytes.get()) * whole(NANOBITS_PER_BYTE)
 }

@@ -86,7 +86,7 @@ mod report;
 mod transitions;
 mod violation;
 
-pub use check::check;
+pub use check::{Watcher, check, check_watched};
 pub use claim::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
 pub use report::{Checked, FlowFinding, QueueFinding};
 pub use transitions::{Overbooked, Stay, Transitions, check_transitions};

@@ -1,27 +1,24 @@
 //! The curves of one port: what arrives at each of its queues, and what service is left for it.
 
 use num_bigint::BigInt;
-use num_rational::BigRational;
 use num_traits::Zero;
 
+use crate::exact::Fraction;
 use crate::polyline::Polyline;
 
 /// `offset + slope * t`: nanobits, bit/s and ns.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
-    pub(crate) offset: BigRational,
-    pub(crate) slope: BigRational,
+    pub(crate) offset: Fraction,
+    pub(crate) slope: Fraction,
 }
 
 impl Line {
     /// The value at `t`, times the denominator of `t`: offsets and slopes are whole numbers, so that it is one, and many
     /// can be added and compared without the cost of fractions.
-    fn scaled(&self, t: &BigRational) -> BigInt {
-        debug_assert!(
-            self.offset.is_integer() && self.slope.is_integer(),
-            "nanobits and bit/s are counted in whole ones"
-        );
-        self.offset.numer() * t.denom() + self.slope.numer() * t.numer()
+    fn scaled(&self, t: &Fraction) -> BigInt {
+        debug_assert!(self.offset.is_whole() && self.slope.is_whole(), "nanobits and bit/s are counted in whole ones");
+        self.offset.numerator() * t.denominator() + self.slope.numerator() * t.numerator()
     }
 }
 
@@ -34,7 +31,7 @@ pub(crate) struct Input {
 
 impl Input {
     /// `alpha_i(t) = min(L_i + R_i t, sum of (b_f + r_f t))`, times the denominator of `t`.
-    fn scaled(&self, t: &BigRational) -> BigInt {
+    fn scaled(&self, t: &Fraction) -> BigInt {
         let flows = self.flows.scaled(t);
         match &self.cap {
             Some(cap) => flows.min(cap.scaled(t)),
@@ -43,7 +40,7 @@ impl Input {
     }
 
     /// Where the two lines cross: the only place where the minimum may change its slope.
-    fn knee(&self) -> Option<BigRational> {
+    fn knee(&self) -> Option<Fraction> {
         let cap = self.cap.as_ref().filter(|cap| cap.slope != self.flows.slope)?;
         Some((&self.flows.offset - &cap.offset) / (&cap.slope - &self.flows.slope))
     }
@@ -55,18 +52,18 @@ pub(crate) fn arrival(inputs: &[Input]) -> Polyline {
 }
 
 /// `sum of alpha_i(t)`.
-fn sum<'i>(inputs: impl Iterator<Item = &'i Input>, t: &BigRational) -> BigRational {
+fn sum<'i>(inputs: impl Iterator<Item = &'i Input>, t: &Fraction) -> Fraction {
     let scaled = inputs.fold(BigInt::zero(), |sum, input| sum + input.scaled(t));
-    BigRational::new(scaled, t.denom().clone())
+    Fraction::new(scaled, t.denominator().clone())
 }
 
 /// The line that a port sends on, and what it may lose before the first bit of a queue's own.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     /// R, bit/s.
-    pub(crate) rate: BigRational,
+    pub(crate) rate: Fraction,
     /// Nanobits: the blocking frame, the packetiser's, and the line rate for the time of the jitter.
-    pub(crate) lost: BigRational,
+    pub(crate) lost: Fraction,
 }
 
 impl Server {
@@ -90,7 +87,7 @@ mod tests {
     use crate::exact::whole;
 
     /// The definition, with fractions.
-    fn at(input: &Input, t: &BigRational) -> BigRational {
+    fn at(input: &Input, t: &Fraction) -> Fraction {
         let line = |line: &Line| &line.offset + &line.slope * t;
         let flows = line(&input.flows);
         input.cap.as_ref().map_or(flows.clone(), |cap| flows.min(line(cap)))
@@ -110,8 +107,8 @@ mod tests {
         /// The sampled arrival is the definition at every time, not at the knees alone.
         #[test]
         fn a_sampled_arrival_is_the_sum_of_minima_everywhere(inputs in inputs(), n in 1..400u32, d in 1..9u32) {
-            let t = BigRational::new(n.into(), d.into());
-            let defined: BigRational = inputs.iter().map(|input| at(input, &t)).sum();
+            let t = Fraction::new(n.into(), d.into());
+            let defined: Fraction = inputs.iter().map(|input| at(input, &t)).fold(whole(0), |sum, value| sum + value);
             prop_assert_eq!(arrival(&inputs).at(&t), defined);
         }
 
@@ -122,21 +119,21 @@ mod tests {
             above in proptest::collection::vec(inputs(), 0..3), rate in 1..40u32, lost in 0..60u32, n in 1..200u32,
         ) {
             let server = Server { rate: whole(rate), lost: whole(lost) };
-            let t = BigRational::new(n.into(), 4.into());
+            let t = Fraction::new(n.into(), 4.into());
             let beta = server.service(&above);
-            let bracket = |s: &BigRational| {
-                let taken: BigRational = above.iter().flatten().map(|input| at(input, s)).sum();
+            let bracket = |s: &Fraction| {
+                let taken: Fraction = above.iter().flatten().map(|input| at(input, s)).fold(whole(0), |sum, value| sum + value);
                 whole(rate) * s - taken - whole(lost)
             };
-            let mut best = BigRational::zero();
+            let mut best = Fraction::zero();
             for quarter in 1..=n {
-                best = best.max(bracket(&BigRational::new(quarter.into(), 4.into())));
+                best = best.max(bracket(&Fraction::new(quarter.into(), 4.into())));
             }
             let value = beta.at(&t);
             prop_assert!(value >= best);
             // Every knee below t, and t: the supremum is taken at one of them.
-            let exact = above.iter().flatten().filter_map(Input::knee).filter(|s| *s > BigRational::zero() && *s < t);
-            let exact = exact.map(|s| bracket(&s)).fold(best, BigRational::max);
+            let exact = above.iter().flatten().filter_map(Input::knee).filter(|s| *s > Fraction::zero() && *s < t);
+            let exact = exact.map(|s| bracket(&s)).fold(best, Fraction::max);
             prop_assert_eq!(value, exact);
         }
     }

@@ -6,7 +6,7 @@ use num_rational::BigRational;
 use wayleave_topology::RouteError;
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::exact::{bytes_rounded_up, time_rounded_up, whole};
+use crate::exact::{bytes_rounded_up, rational, time_rounded_up};
 
 /// One promise or limit that is broken. Queues and links are named as in the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,7 +195,7 @@ fn side(is_below: bool) -> &'static str {
 }
 
 fn is_below(claimed: u64, derived: &Option<BigRational>) -> bool {
-    derived.as_ref().is_none_or(|derived| whole(claimed) < *derived)
+    derived.as_ref().is_none_or(|derived| rational(claimed) < *derived)
 }
 
 /// A derived figure, rounded up to a whole unit.

@@ -96,6 +96,12 @@ pub trait Admission {
     /// The binding constraint.
     fn admit(&mut self, request: &Request) -> Result<Decision, Refusal>;
 
+    /// The same decision for somebody who does not ask for the reason of a refusal. Schemes for which the reason takes longer
+    /// than the decision leave it out.
+    fn admit_or_not(&mut self, request: &Request) -> Option<Decision> {
+        self.admit(request).ok()
+    }
+
     /// Ends a flow, with all its copies; its route, or `None` if there is no such flow.
     fn release(&mut self, flow: FlowId) -> Option<Route>;
 

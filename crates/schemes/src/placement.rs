@@ -10,7 +10,9 @@ use wayleave_topology::{FlowId, Hop, LinkId, MAX_BUDGET, Network, NodeId, NodeKi
 use wayleave_units::{Amount, Bytes, Time};
 
 use crate::costs::{Cost, DelayCost, Scarcity};
-use crate::routing::{Denied, Detours, Found, Graph, Labels, LeastCost, LeastDelay, Query, Quiet, Rules, Weigh, larac};
+use crate::routing::{
+    Denied, Detours, Found, Graph, Labels, LeastCost, LeastDelay, Query, Quiet, Quietest, Rules, Weigh, larac,
+};
 use crate::standing::{Held, Term};
 
 /// A parameter that is the delay budget of queues.
@@ -174,11 +176,18 @@ impl Placement {
         self.exact_least_delay(query, Detours::Allowed)
     }
 
-    /// The route of least cost in scarce resources along one of the quietest ways; `None` says only that those have no
-    /// room.
+    /// The route of least cost in scarce resources along one of the quietest ways; if those have no room, that of least
+    /// delay.
     pub fn quiet_route(&mut self, query: &Query, scarcity: Scarcity) -> Option<Found> {
         let quiet = self.quiet.get_or_insert_with(|| Quiet::new(&self.ledger, scarcity));
-        quiet.search(&mut self.graph, &self.ledger, query)
+        match quiet.search(&mut self.graph, &self.ledger, query) {
+            Quietest::Found(found) => Some(found),
+            Quietest::NoRoom => self.least_delay(query),
+            Quietest::Stuck => {
+                quiet.spare(&mut self.by_delay);
+                None
+            }
+        }
     }
 
     /// The least-delay route with room, in time, among those that would take least time in an empty network: a faster

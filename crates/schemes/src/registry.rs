@@ -289,6 +289,10 @@ impl Admission for Scheme {
         self.scheme.admit(request)
     }
 
+    fn admit_or_not(&mut self, request: &Request) -> Option<Decision> {
+        self.scheme.admit_or_not(request)
+    }
+
     fn release(&mut self, flow: FlowId) -> Option<Route> {
         self.scheme.release(flow)
     }

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use wayleave_recheck::{
-    Checked, Claim as Asked, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, QueueFinding, check,
+    Checked, Claim as Asked, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow, QueueFinding, Watcher,
+    check_watched,
 };
 use wayleave_scenarios::Order;
 use wayleave_topology::{LinkId, Network, NodeKind, Route};
@@ -48,6 +49,14 @@ pub fn check_history(statement: &Statement) -> Result<(), HistoryError> {
 /// # Errors
 /// If the statement contradicts itself so that it cannot be said who is admitted where.
 pub fn derive(statement: &Statement) -> Result<Derivation, HistoryError> {
+    derive_watched(statement, &mut |_, _| {})
+}
+
+/// The same; `progress` is told how many links of how many are done.
+///
+/// # Errors
+/// As [`derive()`].
+pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Result<Derivation, HistoryError> {
     let mut transit = Transit::new(statement);
     let reservations = Reservations::of(statement, &mut transit)?;
     let moves = transit.moves;
@@ -58,7 +67,7 @@ pub fn derive(statement: &Statement) -> Result<Derivation, HistoryError> {
     for (_, place) in reservations.places() {
         check_contract(statement, place.admitted, &mut discrepancies);
     }
-    let report = check(&flows.asked(statement, said_of_queues(statement)));
+    let report = check_watched(&flows.asked(statement, said_of_queues(statement)), progress);
     check_counts(statement, &report, &mut discrepancies);
     discrepancies.extend(report.violations.iter().cloned().map(Discrepancy::Unsound));
     Ok(Derivation {

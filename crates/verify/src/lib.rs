@@ -84,7 +84,7 @@ mod verify;
 
 pub use attack::{Attack, AttackError, Company, Cut, Frames, HeldUp, Shift, Timing, Who};
 pub use claim::{Background, Claim, ClaimError, Duplication, Promise, Protected};
-pub use derive::{Derivation, check_history, derive};
+pub use derive::{Derivation, check_history, derive, derive_watched};
 pub use discrepancy::Discrepancy;
 pub use effort::Effort;
 pub use fault::{Fault, Layer, NotBroken};

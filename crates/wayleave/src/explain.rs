@@ -11,7 +11,7 @@ use wayleave_formats::Problem;
 use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;
 use crate::network::Network;
-use crate::plan::{Head, PlanOptions, Summary};
+use crate::plan::{Head, PlanOptions};
 use crate::progress::{Progress, Silent, Step};
 use crate::session::{Session, Verdict};
 
@@ -85,12 +85,12 @@ fn decide_those_before(
 ) -> Before {
     let before = || contracts.iter().take_while(|(at, _)| *at != place);
     let total = before().count() as u64;
-    let mut summary = Summary::default();
+    let mut admitted = 0;
     for (done, (_, contract)) in (1..).zip(before()) {
-        summary.count(&session.admit(contract));
+        admitted += u64::from(session.admit_or_not(contract));
         progress.step(Step::Items { done, total });
     }
-    Before { admitted: summary.admitted, refused: summary.refused }
+    Before { admitted, refused: total - admitted }
 }
 
 impl Explanation {

@@ -71,7 +71,7 @@ pub use plan::{
     What, decide, plan, plan_watched,
 };
 pub use progress::{Cancel, Progress, Silent, Step};
-pub use recheck::recheck;
+pub use recheck::{recheck, recheck_watched};
 pub use reproduce::{Measured, ReproduceOptions, Reproduced, figures, png_hint, reproduce};
 pub use schemes::SchemeOptions;
 pub use session::{Session, Verdict};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Step<'a> {
-    /// So many contracts, attacks or cases of so many are done.
+    /// So many contracts, links, attacks or cases of so many are done; with another total, something new has begun.
     Items {
         /// Those that are done.
         done: u64,

@@ -1,11 +1,18 @@
 //! What a ledger promises, put before the independent calculator.
 
 use wayleave_explain::{Context, claim};
-use wayleave_recheck::{Checked, check};
+use wayleave_recheck::{Checked, check_watched};
+
+use crate::progress::{Progress, Silent, Step};
 
 /// Derives every promise again from the definitions; `None` for schemes that reserve no queues.
 pub fn recheck(context: &Context<'_>) -> Option<Checked> {
-    Some(check(&claim(context)?))
+    recheck_watched(context, &mut Silent)
+}
+
+/// The same for somebody who wants to know how many links of how many are done.
+pub fn recheck_watched(context: &Context<'_>, progress: &mut dyn Progress) -> Option<Checked> {
+    Some(check_watched(&claim(context)?, &mut |done, total| progress.step(Step::Items { done, total })))
 }
 
 #[cfg(test)]

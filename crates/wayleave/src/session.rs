@@ -118,6 +118,19 @@ impl Session {
         Verdict { request, decision, starts, time }
     }
 
+    /// The same for somebody who asks neither why a contract is refused nor when flows start; whether it was admitted.
+    pub fn admit_or_not(&mut self, contract: &Contract) -> bool {
+        let request = self.request(contract);
+        let decision = self.scheme.admit_or_not(&request);
+        let is_admitted = decision.is_some();
+        if let Some(decision) = decision {
+            let decision = Ok(decision);
+            self.remember(contract, &decision);
+            self.starts(&decision, &[]);
+        }
+        is_admitted
+    }
+
     /// Gives an admitted flow the terms of a contract, or leaves it with its own; `None` if there is no such flow.
     pub fn change(&mut self, flow: FlowId, contract: &Contract) -> Option<Verdict> {
         let request = self.request(contract);

@@ -12,6 +12,7 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::NetworkArgs;
 use crate::model_args::ModelArgs;
+use crate::progress::Progress;
 use crate::recheck;
 use crate::scheme_args::SchemeArgs;
 use crate::session::SessionArgs;
@@ -100,7 +101,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let (store, records) = SqliteStore::open(&args.ledger, &Options { absent: Absent::Refuse }).map_err(internal)?;
     let controller = load(&setup, WallTime::from_nanos(0), &records)?;
     store.close().map_err(internal)?;
-    match recheck::recheck(&Owners(&controller).context()) {
+    match recheck::recheck(&Owners(&controller).context(), &mut Progress::new(false)) {
         recheck::Verdict::Sound => Ok(Exit::Fine),
         recheck::Verdict::Unsound => Ok(Exit::Unsound),
     }

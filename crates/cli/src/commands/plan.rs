@@ -152,7 +152,8 @@ impl PlanArgs {
     }
 
     fn exit(&self, session: &Session, summary: &Summary, in_flight: Verdict) -> Exit {
-        if self.recheck && (recheck(&session.context()) == Verdict::Unsound || in_flight == Verdict::Unsound) {
+        let derived = || recheck(&session.context(), &mut Progress::new(self.progress));
+        if self.recheck && (derived() == Verdict::Unsound || in_flight == Verdict::Unsound) {
             return Exit::Unsound;
         }
         if summary.refused > 0 { Exit::Refused } else { Exit::Fine }

@@ -88,6 +88,14 @@ impl Admission for Chameleon {
         embed(&mut self.placement, &mut self.rerouter, &self.params, request)
     }
 
+    fn admit_or_not(&mut self, request: &Request) -> Option<Decision> {
+        if request.protection > 1 {
+            return self.admit(request).ok();
+        }
+        let found = find_route(&mut self.placement, &mut self.rerouter, &self.params, request).ok()?;
+        Some(reroute::reserve(&mut self.placement, request, found))
+    }
+
     fn release(&mut self, flow: FlowId) -> Option<Route> {
         self.placement.release(flow).map(|reservation| reservation.route)
     }
@@ -194,6 +202,6 @@ pub(super) fn route(placement: &mut Placement, routing: Routing, query: &Query) 
         Routing::LeastDelay => placement.least_delay(query),
         Routing::LaracByDelay => placement.larac(query, &DelayCost, &[]),
         Routing::LaracByHops => placement.larac(query, &HopCost, &[]),
-        Routing::Scarcity(scarcity) => placement.quiet_route(query, scarcity).or_else(|| placement.least_delay(query)),
+        Routing::Scarcity(scarcity) => placement.quiet_route(query, scarcity),
     }
 }

@@ -213,6 +213,16 @@ impl Graph {
         network.links_to_switches(host).iter().filter_map(through).min().unwrap_or(Self::FAR)
     }
 
+    /// Per switch, the least wait from a switch to it, if that was prepared.
+    pub(super) fn waits_from(&self, switch: u32) -> Option<&[u64]> {
+        self.waits.get(switch as usize)?.as_deref()
+    }
+
+    /// Per switch, the least delay from it to a switch, if that was prepared.
+    pub(super) fn bounds_to(&self, switch: u32) -> Option<&[u64]> {
+        self.bounds.get(switch as usize)?.as_deref()
+    }
+
     fn least_waits(&self, network: &Network, source: NodeId) -> Box<[u64]> {
         let mut waits = vec![Self::FAR; self.bounds.len()].into_boxed_slice();
         waits[self.switches[source.index()] as usize] = 0;

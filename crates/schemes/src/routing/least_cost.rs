@@ -12,9 +12,11 @@ use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
 use super::closed::Closed;
+use super::dead_end::{DOUBTS, is_dead_end};
 use super::graph::{Graph, Level};
-use super::last_links::LastLinks;
+use super::last_links::{Denial, LastLinks};
 use super::residual_bounds::ResidualBounds;
+use super::shortest::Shortest;
 use super::{Found, Query, hop};
 use crate::costs::Cost;
 
@@ -22,7 +24,7 @@ use crate::costs::Cost;
 pub struct Weigh<'a> {
     /// The cost.
     pub cost: &'a dyn Cost,
-    /// The weight of one unit of cost.
+    /// The weight of one unit of cost. With 0 the cost is not asked for, and counts as 0.
     pub cost_factor: u64,
     /// The weight of one ns of delay (budget and constants).
     pub delay_factor: u64,
@@ -109,6 +111,8 @@ pub struct LeastCost {
     last: LastLinks,
     residual: ResidualBounds,
     closed: Closed,
+    /// The denials that a look at the flow's ends found.
+    at_ends: Vec<Denial>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -133,6 +137,7 @@ impl LeastCost {
             last: LastLinks::default(),
             residual: ResidualBounds::default(),
             closed: Closed::new(graph.queue_count()),
+            at_ends: Vec::new(),
         }
     }
 
@@ -152,8 +157,7 @@ impl LeastCost {
         self.residual.clear();
         let Rules { deadline, denied, labels, detours } = rules;
         let deadline = deadline.map_or(u64::MAX, Time::as_nanos);
-        let towards = graph.towards(ledger.network(), query.to);
-        let shortest = (detours == Detours::None).then(|| towards.of_host(query.from));
+        let shortest = (detours == Detours::None).then(|| Shortest::new(graph, ledger.network(), query));
         let run = Run { graph, ledger, query, weigh, deadline, denied, labels, shortest };
         match denied {
             Denied::Count | Denied::Ignore => self.last.take_all(graph, ledger, query),
@@ -181,7 +185,15 @@ impl LeastCost {
         for &link in run.ledger.network().links_to_switches(run.query.from) {
             self.open_link(run, NONE, &start, link.0);
         }
+        let mut steps = 0;
         while let Some((_, _, id)) = self.open.pop() {
+            steps += 1;
+            if steps == run.doubts()
+                && run.is_strict()
+                && is_dead_end((run.graph, run.ledger, run.query), &mut self.at_ends)
+            {
+                return Ok(None);
+            }
             if !self.settle(run, id) {
                 continue;
             }
@@ -211,8 +223,9 @@ impl LeastCost {
         let network = run.ledger.network();
         if label.depth < run.graph.max_switches() {
             for &out in network.links_to_switches(wayleave_topology::NodeId(head)) {
-                if !self.is_on_path(run.graph, id, run.graph.edge(out.0).head) {
-                    self.open_link(run, id, label, out.0);
+                // Going back to where it came from is least often what speaks against a link, and takes longest to see.
+                if self.is_open(run, out.0) && !self.is_on_path(run.graph, id, run.graph.edge(out.0).head) {
+                    self.open_queues(run, id, label, out.0);
                 }
             }
         }
@@ -227,14 +240,21 @@ impl LeastCost {
     /// Opens the queues of a link that could still meet the deadline: those that are cheaper than every faster one.
     /// The others come when the one before them denies access ([`Self::open_next`]).
     fn open_link(&mut self, run: &Run<'_>, parent: u32, before: &Label, link: u32) {
-        let id = LinkId(link);
-        if self.is_taken(run, link)
-            || run.is_detour(link)
-            || !run.query.carries(run.ledger, id)
-            || (run.denied == Denied::Avoid && !run.ledger.has_rate(id, run.query.rate))
-        {
-            return;
+        if self.is_open(run, link) {
+            self.open_queues(run, parent, before, link);
         }
+    }
+
+    /// Whether a link is to be looked at, whatever way leads to it.
+    fn is_open(&self, run: &Run<'_>, link: u32) -> bool {
+        let id = LinkId(link);
+        !self.is_taken(run, link)
+            && !run.is_detour(link)
+            && run.query.carries(run.ledger, id)
+            && (run.denied == Denied::Count || run.ledger.has_rate(id, run.query.rate))
+    }
+
+    fn open_queues(&mut self, run: &Run<'_>, parent: u32, before: &Label, link: u32) {
         let levels = run.graph.levels(run.graph.edge(link));
         let mut cheapest = u128::MAX;
         for level in self.first_level(run, link)..levels.len() {
@@ -291,8 +311,15 @@ impl LeastCost {
         if cost_rest == u64::MAX {
             return None;
         }
-        let burst = run.query.burst_after(Time::from_nanos(before.waited));
-        let cost = run.weigh.cost.of(run.ledger, LinkId(link), queue, burst);
+        let cost = match run.weigh.cost_factor {
+            0 => 0,
+            _ => run.weigh.cost.of(
+                run.ledger,
+                LinkId(link),
+                queue,
+                run.query.burst_after(Time::from_nanos(before.waited)),
+            ),
+        };
         let label = Label {
             weight: before.weight + run.weight(cost, taken),
             cost: before.cost + cost,
@@ -424,22 +451,24 @@ struct Run<'a> {
     deadline: u64,
     denied: Denied,
     labels: Labels,
-    /// Without detours: what the fastest way takes in an empty network, ns.
-    shortest: Option<u64>,
+    /// Without detours: the ways that would take least time in an empty network.
+    shortest: Option<Shortest<'a>>,
 }
 
 impl Run<'_> {
     /// Whether a link lies off all the ways that would take least time in an empty network.
     fn is_detour(&self, link: u32) -> bool {
-        let Some(shortest) = self.shortest else { return false };
-        let network = self.ledger.network();
-        let head = self.graph.edge(link).head;
-        let is_first = self.graph.edge(link).from == self.query.from.0;
-        let before =
-            if is_first { 0 } else { self.graph.wait_at(network, self.query.from, self.graph.tail_switch(link)) };
-        let towards = self.graph.towards(network, self.query.to);
-        let after = if head == self.query.to.0 { 0 } else { towards.at(self.graph.edge(link).head_switch) };
-        before.saturating_add(self.graph.fastest(link)).saturating_add(after) > shortest
+        self.shortest.as_ref().is_some_and(|shortest| !shortest.passes(self.graph, link))
+    }
+
+    /// After how many steps the search asks whether the flow is stuck: an exact one comes after others that found nothing.
+    fn doubts(&self) -> u32 {
+        if self.labels == Labels::Undominated { 1 } else { DOUBTS }
+    }
+
+    /// Whether only routes that the ledger has room for, and that are in time, are looked for.
+    fn is_strict(&self) -> bool {
+        self.denied == Denied::Avoid && self.deadline <= self.query.deadline.as_nanos()
     }
 
     /// The label of the source.

@@ -10,8 +10,9 @@ use wayleave_units::Time;
 
 use super::buckets::Buckets;
 use super::closed::Closed;
+use super::dead_end::{DOUBTS, is_dead_end};
 use super::graph::{Graph, Level};
-use super::last_links::LastLinks;
+use super::last_links::{Denial, LastLinks};
 use super::residual_bounds::ResidualBounds;
 use super::{Found, Query, hop};
 
@@ -59,6 +60,8 @@ pub struct LeastDelay {
     last: LastLinks,
     residual: ResidualBounds,
     closed: Closed,
+    /// The denials that a look at the flow's ends found.
+    at_ends: Vec<Denial>,
 }
 
 impl LeastDelay {
@@ -72,6 +75,7 @@ impl LeastDelay {
             last: LastLinks::default(),
             residual: ResidualBounds::default(),
             closed: Closed::new(graph.queue_count()),
+            at_ends: Vec::new(),
         }
     }
 
@@ -119,6 +123,9 @@ impl LeastDelay {
             if patience.is_some_and(|patience| steps > patience) {
                 return Outcome::Impatient;
             }
+            if steps == DOUBTS && self.is_stuck((graph, ledger, query)) {
+                return Outcome::Nothing;
+            }
             match step {
                 Step::Try { link, parent, level } => {
                     if self.enter(graph, ledger, query, key, link, parent, level) {
@@ -142,6 +149,20 @@ impl LeastDelay {
     /// Whether any queue on these links that denied access during the last search would let the flow in now.
     pub fn would_help(&self, ledger: &Ledger, query: &Query, freed: impl Fn(LinkId) -> bool) -> bool {
         self.closed.denials.iter().any(|denial| freed(LinkId(denial.link)) && denial.is_over(ledger, query))
+    }
+
+    /// Takes it that a search has found nothing, for these denials.
+    pub(super) fn take_denials(&mut self, denials: &mut Vec<Denial>) {
+        std::mem::swap(&mut self.closed.denials, denials);
+    }
+
+    /// Whether the links at its ends let the flow go nowhere; then their denials are those of the search.
+    fn is_stuck(&mut self, on: (&Graph, &Ledger, &Query)) -> bool {
+        let is_stuck = is_dead_end(on, &mut self.at_ends);
+        if is_stuck {
+            std::mem::swap(&mut self.closed.denials, &mut self.at_ends);
+        }
+        is_stuck
     }
 
     fn begin(&mut self) {

@@ -13,6 +13,7 @@
 
 mod buckets;
 mod closed;
+mod dead_end;
 mod graph;
 pub mod larac;
 mod last_links;
@@ -20,12 +21,13 @@ mod least_cost;
 mod least_delay;
 mod quiet;
 mod residual_bounds;
+mod shortest;
 mod ways;
 
 pub use graph::{Graph, Towards};
 pub use least_cost::{Denied, Detours, Labels, LeastCost, Priced, Rules, Weigh};
 pub use least_delay::LeastDelay;
-pub use quiet::Quiet;
+pub use quiet::{Quiet, Quietest};
 
 use std::sync::Arc;
 

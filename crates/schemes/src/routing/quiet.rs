@@ -12,7 +12,10 @@ use wayleave_ledger::{Input, Ledger};
 use wayleave_topology::{LinkId, Route};
 use wayleave_units::Time;
 
+use super::dead_end::is_dead_end;
 use super::graph::{Graph, Level};
+use super::last_links::Denial;
+use super::least_delay::LeastDelay;
 use super::ways::Ways;
 use super::{Found, Query, hop};
 use crate::costs::{Prices, Scarcity, Tariff, whole};
@@ -28,6 +31,19 @@ pub struct Quiet {
     search: u32,
     labels: Vec<Label>,
     open: BinaryHeap<(Reverse<u64>, Reverse<u64>, u32)>,
+    /// What the last flow was denied at its ends, if it was stuck there.
+    denials: Vec<Denial>,
+}
+
+/// What a search has come to.
+#[derive(Clone, Debug)]
+pub enum Quietest {
+    /// A route.
+    Found(Found),
+    /// The quietest ways have no room.
+    NoRoom,
+    /// There is no route at all: the flow is stuck at its ends.
+    Stuck,
 }
 
 /// A way from host to host, and what its links cost.
@@ -68,19 +84,26 @@ impl Quiet {
             search: 0,
             labels: Vec::new(),
             open: BinaryHeap::new(),
+            denials: Vec::new(),
         }
     }
 
-    /// A route in time that the ledger has room for, by the quietest way that has one; `None` says only that the
-    /// quietest ways have none.
-    pub fn search(&mut self, graph: &mut Graph, ledger: &Ledger, query: &Query) -> Option<Found> {
+    /// A route in time that the ledger has room for, by the quietest way that has one.
+    pub fn search(&mut self, graph: &mut Graph, ledger: &Ledger, query: &Query) -> Quietest {
         graph.prepare(ledger.network(), query.to);
-        let graph = &*graph;
         self.gather(graph, ledger, query);
         let mut links = Vec::new();
-        for _ in 0..TRIES {
+        for number in 0..TRIES {
+            // Mostly the first way has room, and nothing else is to be asked.
+            if number == 1 {
+                graph.prepare_waits(ledger.network(), query.from);
+                if is_dead_end((graph, ledger, query), &mut self.denials) {
+                    return Quietest::Stuck;
+                }
+            }
             let quietest = self.offers.iter().enumerate().min_by(|(_, a), (_, b)| a.price.total_cmp(&b.price));
-            let (at, offer) = quietest.map(|(at, offer)| (at, *offer))?;
+            let Some((at, offer)) = quietest.map(|(at, offer)| (at, *offer)) else { return Quietest::NoRoom };
+            let graph = &*graph;
             let ends = ends(graph, offer.up, offer.down);
             let way = &self.ways.between(graph, ledger.network(), ends)[offer.way as usize];
             links.clear();
@@ -88,11 +111,16 @@ impl Quiet {
             links.extend_from_slice(way);
             links.push(offer.down.0);
             if let Some(found) = self.cheapest_queues((graph, ledger, query), &links) {
-                return Some(found);
+                return Quietest::Found(found);
             }
             self.offers.swap_remove(at);
         }
-        None
+        Quietest::NoRoom
+    }
+
+    /// Hands what the last flow was denied to a search that is spared.
+    pub fn spare(&mut self, search: &mut LeastDelay) {
+        search.take_denials(&mut self.denials);
     }
 
     /// All short ways with rate to spare.

@@ -5,7 +5,9 @@ mod output;
 mod plan;
 mod promises;
 
-use wayleave_verify::{Attack, Claim, Derivation, Discrepancy, Effort, Fault, Layer, NotBroken, Verification, derive};
+use wayleave_verify::{
+    Attack, Claim, Derivation, Discrepancy, Effort, Fault, Layer, NotBroken, Verification, derive_watched,
+};
 
 use crate::error::Error;
 use crate::progress::{Cancel, Progress, Silent, Step};
@@ -87,7 +89,7 @@ pub fn verify_watched(
     progress: &mut dyn Progress,
     cancel: &Cancel,
 ) -> Result<Verified, Error> {
-    let (claim, derived, no_effect) = prepared(promises, options.fault)?;
+    let (claim, derived, no_effect) = prepared(promises, options.fault, progress)?;
     let chosen = options.flow.as_ref().map(|name| number_of(&claim, name)).transpose()?;
     let effort = options.effort;
     let step = |done, total: u64| {
@@ -108,6 +110,7 @@ pub fn verify_watched(
 fn prepared(
     promises: &Promises,
     fault: Option<Fault>,
+    progress: &mut dyn Progress,
 ) -> Result<(Claim, Option<Derived>, Option<&'static str>), Error> {
     let mut no_effect = None;
     let (in_words, in_packets) = match fault.map(|fault| (fault, fault.layer())) {
@@ -124,7 +127,9 @@ fn prepared(
         Promises::Stated(statement) => {
             let (broken, excuse) = excuse(in_words.map(|fault| statement.broken_by(fault)).transpose())?;
             no_effect = no_effect.or(excuse);
-            let derivation = derive(broken.as_ref().unwrap_or(statement));
+            let derivation = derive_watched(broken.as_ref().unwrap_or(statement), &mut |done, total| {
+                progress.step(Step::Items { done, total });
+            });
             let Derivation { claim, discrepancies, queues, flows, moves, .. } =
                 derivation.map_err(|error| Error::Usage(error.to_string()))?;
             (claim, Some(Derived { queues, flows, moves, discrepancies }))
