@@ -6,6 +6,7 @@ mod bad_input;
 mod bench;
 mod client;
 mod explain;
+mod findings;
 mod graphs;
 mod plan;
 mod policy;
