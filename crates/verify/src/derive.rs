@@ -16,7 +16,7 @@ use crate::standing::{HistoryError, Nobody, Place, Standing};
 use crate::statement::{
     Admitted, Bucket, Counting, Figures, Lines, LowestQueue, Part, StatedQueue, StatedTerm, Statement,
 };
-use crate::transit::Transit;
+use crate::transit::{Transit, port};
 
 /// What was derived from a statement's network, contracts and routes.
 #[derive(Clone, Debug)]
@@ -52,7 +52,6 @@ pub fn derive(statement: &Statement) -> Result<Derivation, HistoryError> {
     let standing = Standing::of(statement, &mut transit)?;
     let moves = transit.moves;
     let mut discrepancies = statement.findings.clone();
-    discrepancies.append(&mut transit.discrepancies);
     check_queues(statement, &mut discrepancies);
     let flows = Flows::of(statement, &standing);
     for (_, place) in standing.places() {
@@ -60,6 +59,11 @@ pub fn derive(statement: &Statement) -> Result<Derivation, HistoryError> {
     }
     let report = check(&flows.asked(statement, said_of_queues(statement)));
     check_counts(statement, &report, &mut discrepancies);
+    // What is overbooked at the end is said once.
+    let ports: Vec<_> = report.violations.iter().filter_map(port).collect();
+    let overbooked =
+        transit.overbooked().into_iter().filter(|one| !ports.contains(&port(&one.violation).unwrap_or_default()));
+    discrepancies.extend(overbooked.map(Discrepancy::Overbooked));
     discrepancies.extend(report.violations.iter().cloned().map(Discrepancy::Unsound));
     Ok(Derivation {
         claim: claim(statement, &standing, &flows, &report),
