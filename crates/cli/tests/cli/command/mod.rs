@@ -5,6 +5,7 @@ mod assumptions;
 mod bad_input;
 mod bench;
 mod client;
+mod documents;
 mod explain;
 mod findings;
 mod graphs;
