@@ -166,6 +166,10 @@ impl Statement {
     }
 }
 
+/// What is changed, and how.
+#[cfg(test)]
+pub(crate) type Change<'a, D> = (&'a str, &'a dyn Fn(&mut D));
+
 /// Asserts that verdicts can change: for each statement that is compared there is a change of the data that turns "holds" into "differs" or back,
 /// and two of them where it names a range with two ends. Every change does turn one.
 ///
@@ -175,7 +179,7 @@ impl Statement {
 pub(crate) fn assert_each_can_change<D: Clone>(
     data: &D,
     statements: impl Fn(&D) -> Vec<Statement>,
-    changes: &[(&str, &dyn Fn(&mut D))],
+    changes: &[Change<'_, D>],
 ) {
     let before = statements(data);
     let mut turned = vec![0; before.len()];
