@@ -27,6 +27,9 @@ DIR ?=
 IMPORT ?= --default-rate 10Gbit --default-delay 1ms --delay-from-places
 # Passed on to the command: make bench ARGS="k4-q8-noreroute k12-q4-noreroute".
 ARGS ?=
+# Figures of `make reproduce`, and the folder of their results; figures that are already there stay, so several runs make one document.
+FIGURES ?= all
+RESULTS ?= wayleave-reproduce
 # Features of the command: make build FEATURES=png.
 FEATURES ?=
 
@@ -41,7 +44,7 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long ns3 break-ledger break-server quiet-lab \
+.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long ns3 break-ledger break-server quiet-lab \
 	try-topologies bpf toolchain components tools
 
 help: ## list these targets
@@ -87,13 +90,22 @@ bench: build ## times of decisions and flows admitted, one JSON object a line
 	$(call say,wayleave bench admission)
 	@$(WAYLEAVE) bench admission $(ARGS)
 
-reproduce: build ## figures of the publications measured again, into wayleave-reproduce (ARGS="--quick")
-	$(call say,wayleave reproduce all)
-	@$(WAYLEAVE) reproduce all $(ARGS)
+reproduce: build ## figures of the publications measured again, into RESULTS (FIGURES, ARGS="--quick"; RESULTS)
+	$(call say,wayleave reproduce $(FIGURES))
+	@$(WAYLEAVE) reproduce $(FIGURES) --out '$(RESULTS)' --commit "$$(git describe --always --dirty)" $(ARGS)
+
+reproduction: build ## docs/reproduction.md, from the results that `make reproduce` has left (RESULTS)
+	$(call say,docs/reproduction.md from $(RESULTS))
+	@$(WAYLEAVE) reproduce document '$(RESULTS)' >'$(RESULTS)/reproduction.md'
+	@cp '$(RESULTS)/reproduction.md' docs/reproduction.md
 
 bench-sim: build ## packets that the simulator moves in a second, one JSON object a line
 	$(call say,wayleave bench sim)
 	@$(WAYLEAVE) bench sim $(ARGS)
+
+repro: build ## what an audit found, run again: exit codes and lines that matter (seconds)
+	$(call say,files of an audit)
+	@.ci/repro $(WAYLEAVE)
 
 fuzz: toolchain ## long runs of the properties and of the fuzz targets (FUZZ_CASES)
 	$(call say,properties and fuzz targets with $(FUZZ_CASES) cases)

@@ -15,6 +15,9 @@ pub struct Paper {
     pub name: &'static str,
     /// Who, what, where.
     pub citation: &'static str,
+    /// What a reader has to know about all of its figures, in Markdown: systems, settings, readings. Without measured numbers.
+    #[serde(skip)]
+    pub about: &'static str,
 }
 
 /// Chameleon.
@@ -22,12 +25,14 @@ pub const CHAMELEON: Paper = Paper {
     name: "Chameleon, CoNEXT 2020",
     citation: "A. Van Bemten, N. Đerić, A. Varasteh, S. Schmid, C. Mas-Machuca, A. Blenk, W. Kellerer, \"Chameleon: \
                Predictable Latency and High Utilization with Queue-Aware and Adaptive Source Routing\", CoNEXT 2020",
+    about: include_str!("chameleon/about.md.in"),
 };
 
 /// Loko.
 pub const LOKO: Paper = Paper {
     name: "Loko, CoNEXT 2019",
     citation: "A. Van Bemten and others, \"Loko: Predictable Latency in Small Networks\", CoNEXT 2019, slides",
+    about: include_str!("loko/about.md.in"),
 };
 
 /// Parley.
@@ -35,6 +40,7 @@ pub const PARLEY: Paper = Paper {
     name: "Parley, 2014",
     citation: "V. Jeyakumar, A. Kabbani, J. C. Mogul, A. Vahdat, \"Flexible Network Bandwidth and Latency Provisioning in the \
                Datacenter\", 2014",
+    about: include_str!("parley/about.md.in"),
 };
 
 /// A figure that can be measured.

@@ -1,12 +1,13 @@
 //! What a figure consists of. Everything here is plain data; who prints or draws it is somebody else.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::numbers;
 use crate::statement::Statement;
 use crate::stats::Summary;
 
 /// A figure or table of a paper, measured again.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Figure {
     /// What the paper's text says, beside what was measured.
     pub statements: Vec<Statement>,
@@ -23,7 +24,7 @@ pub struct Figure {
 }
 
 /// One name with its value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
     /// Of what.
     pub name: String,
@@ -32,7 +33,7 @@ pub struct Setting {
 }
 
 /// Series over two axes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Panel {
     /// Unique in its figure; part of file names.
     pub name: String,
@@ -55,7 +56,7 @@ pub struct Panel {
 }
 
 /// One axis.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
     /// What it is.
     pub name: String,
@@ -83,7 +84,7 @@ impl Axis {
 }
 
 /// How values become places on an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// In even steps.
@@ -95,7 +96,7 @@ pub enum Scale {
 }
 
 /// How the points of a series are joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
     /// Not at all; series stand side by side at each place.
@@ -111,7 +112,7 @@ pub enum Form {
 }
 
 /// What stands for the values of a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Centre {
     /// Their mean, with its confidence interval.
@@ -121,18 +122,20 @@ pub enum Centre {
 }
 
 /// A range of values that the text names.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Band {
     /// Its lower end.
+    #[serde(deserialize_with = "numbers::one")]
     pub low: f64,
     /// Its upper end.
+    #[serde(deserialize_with = "numbers::one")]
     pub high: f64,
     /// What the text says, in a few words.
     pub label: String,
 }
 
 /// One system, or one way to read the paper.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Series {
     /// In the legend.
     pub name: String,
@@ -141,11 +144,12 @@ pub struct Series {
 }
 
 /// What was measured at one place.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Point {
     /// Where.
     pub x: X,
     /// One value for each seed; the mean, where a run has many.
+    #[serde(deserialize_with = "numbers::many")]
     pub values: Vec<f64>,
     /// Of everything that was measured there.
     pub summary: Summary,
@@ -167,7 +171,7 @@ impl Point {
 }
 
 /// A place on the axis to the right.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum X {
     /// One of several names.
@@ -195,7 +199,7 @@ impl From<&str> for X {
 }
 
 /// Rows of text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
     /// Unique in its figure; part of file names.
     pub name: String,

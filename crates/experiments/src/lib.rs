@@ -33,6 +33,7 @@ mod data;
 mod laboratory;
 mod loko;
 pub mod low_cost;
+mod numbers;
 mod parley;
 mod run;
 mod statement;

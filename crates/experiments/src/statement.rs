@@ -2,12 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::numbers;
 use crate::stats::Summary;
 
 /// What became of a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It was seen here, too.
@@ -30,7 +31,7 @@ impl Verdict {
 }
 
 /// What stands behind a difference.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// An experiment shows what makes the difference: which one, and what came of it.
@@ -40,14 +41,14 @@ pub enum Cause {
 }
 
 /// What the paper's text says, in our words, beside what was measured.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statement {
     /// The section of the paper.
-    pub section: &'static str,
+    pub section: String,
     /// What it says.
     pub says: String,
     /// The range in which it puts a number, where it names one; infinite where it is open.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default, deserialize_with = "numbers::interval")]
     pub range: Option<[f64; 2]>,
     /// What was measured.
     pub measured: String,
@@ -56,7 +57,7 @@ pub struct Statement {
     /// What else belongs to it; empty if there is nothing to say.
     pub why: String,
     /// Why it differs, as far as experiments have shown; nothing if it does not differ.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cause: Option<Cause>,
 }
 
@@ -65,7 +66,7 @@ impl Statement {
     pub fn claim(section: &'static str, says: impl Into<String>, is_so: bool, measured: impl Into<String>) -> Self {
         let verdict = if is_so { Verdict::Holds } else { Verdict::Differs };
         Self {
-            section,
+            section: section.to_owned(),
             says: says.into(),
             range: None,
             measured: measured.into(),
@@ -165,9 +166,9 @@ impl Statement {
     }
 }
 
-/// A change of data, by name.
+/// What is changed, and how.
 #[cfg(test)]
-type Change<'a, D> = (&'a str, &'a dyn Fn(&mut D));
+pub(crate) type Change<'a, D> = (&'a str, &'a dyn Fn(&mut D));
 
 /// Asserts that verdicts can change: for each statement that is compared there is a change of the data that turns "holds" into "differs" or back,
 /// and two of them where it names a range with two ends. Every change does turn one.

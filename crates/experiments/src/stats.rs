@@ -1,30 +1,40 @@
 //! Means, percentiles and confidence intervals.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::numbers;
 
 /// Of some values.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// How many samples there are.
     pub samples: usize,
     /// Their mean.
+    #[serde(deserialize_with = "numbers::one")]
     pub mean: f64,
     /// The 95 % confidence interval of the mean of the runs, by Student's t over the seeds; none for one seed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default, deserialize_with = "numbers::interval")]
     pub ci95: Option<[f64; 2]>,
     /// Not exceeded by half of them.
+    #[serde(deserialize_with = "numbers::one")]
     pub median: f64,
     /// Not exceeded by 1 % of them: the lower whisker.
+    #[serde(deserialize_with = "numbers::one")]
     pub p1: f64,
     /// Not exceeded by 10 % of them.
+    #[serde(deserialize_with = "numbers::one")]
     pub p10: f64,
     /// Not exceeded by 90 % of them.
+    #[serde(deserialize_with = "numbers::one")]
     pub p90: f64,
     /// Not exceeded by 99 % of them: the upper whisker.
+    #[serde(deserialize_with = "numbers::one")]
     pub p99: f64,
     /// The smallest.
+    #[serde(deserialize_with = "numbers::one")]
     pub min: f64,
     /// The largest.
+    #[serde(deserialize_with = "numbers::one")]
     pub max: f64,
 }
 

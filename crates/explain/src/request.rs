@@ -92,6 +92,9 @@ pub struct RequestShape<'a> {
     shared: Option<Vec<&'a str>>,
     moved: Vec<MoveShape<'a>>,
     activate_after_ns: Option<u64>,
+    /// Of a change: until then its sender keeps to the old terms, counted from the decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old_terms_end_after_ns: Option<u64>,
     binding: Option<BindingShape<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     other_bindings: Vec<BindingShape<'a>>,
@@ -150,6 +153,7 @@ impl<'a> RequestShape<'a> {
             shared: None,
             moved: Vec::new(),
             activate_after_ns: None,
+            old_terms_end_after_ns: None,
             binding: None,
             other_bindings: Vec::new(),
             tried: None,
@@ -179,7 +183,9 @@ impl<'a> RequestShape<'a> {
                     })
                     .collect();
                 shape.protect(context, decision);
-                shape.activate_after_ns = Some(decided.starts.map_or(0, |starts| starts.flow.as_nanos()));
+                let start = decided.starts.map_or(Time::ZERO, |starts| starts.flow);
+                shape.activate_after_ns = Some(start.as_nanos());
+                shape.old_terms_end_after_ns = decision.handover.old_terms_end(start).map(Time::as_nanos);
             }
             Err(refusal) => shape.refuse(context, decided, refusal),
         }

@@ -28,6 +28,9 @@ pub struct Stay {
     pub from: Time,
     /// When its sender stops; `None`: not before the end.
     pub until: Option<Time>,
+    /// If it has been moved: its stay on the route before, by its number. Where that route and this one begin alike, packets of both come from
+    /// one bucket, and count once.
+    pub previous: Option<usize>,
 }
 
 /// What was found.
@@ -42,7 +45,7 @@ pub struct Transitions {
 }
 
 /// More is on a link at once than its queues can take.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overbooked {
     /// Since when.
     pub at: Time,
@@ -62,8 +65,9 @@ impl fmt::Display for Overbooked {
 struct Presence<'a> {
     flow: &'a PromisedFlow,
     hop: usize,
-    from: Time,
-    /// When its last packet has left; `None`: never.
+    /// From when on it counts, ns.
+    from: u128,
+    /// When its last packet has left, ns; `None`: never.
     gone: Option<u128>,
 }
 
@@ -74,7 +78,10 @@ struct Presence<'a> {
 pub fn check_transitions(claim: &Claim<'_>, stays: &[Stay]) -> Transitions {
     let mut found = Transitions::default();
     let mut links: BTreeMap<LinkId, Vec<Presence<'_>>> = BTreeMap::new();
-    for Stay { flow, from, until } in stays {
+    // When each stay's last packet has left; `None` if it is nowhere, or stays.
+    let mut left: Vec<Option<u128>> = Vec::with_capacity(stays.len());
+    for Stay { flow, from, until, previous } in stays {
+        left.push(None);
         if until.is_some_and(|until| until < *from) {
             // It was told to stop before it was to start.
             continue;
@@ -85,8 +92,16 @@ pub fn check_transitions(claim: &Claim<'_>, stays: &[Stay]) -> Transitions {
         }
         found.departures += usize::from(until.is_some());
         let gone = until.map(|until| u128::from(until.as_nanos()) + bound_of(claim, flow).bound_ns());
+        let taken_over = previous.and_then(|number| Some((left.get(number).copied()??, common(&stays[number], flow))));
+        if let Some(last) = left.last_mut() {
+            *last = gone;
+        }
         for (hop, one) in flow.route.hops.iter().enumerate().skip(flow.covered) {
-            links.entry(one.link).or_default().push(Presence { flow, hop, from: *from, gone });
+            let before = taken_over.filter(|&(_, common)| hop < common).map(|(empty, _)| empty);
+            let from = before.unwrap_or(u128::from(from.as_nanos()));
+            if gone.is_none_or(|gone| from < gone) {
+                links.entry(one.link).or_default().push(Presence { flow, hop, from, gone });
+            }
         }
     }
     for (link, presences) in links {
@@ -96,10 +111,16 @@ pub fn check_transitions(claim: &Claim<'_>, stays: &[Stay]) -> Transitions {
     found
 }
 
+/// How many hops a route has in common with that of an earlier stay, from the first on.
+fn common(before: &Stay, flow: &PromisedFlow) -> usize {
+    let pairs = before.flow.route.hops.iter().zip(&flow.route.hops);
+    pairs.take_while(|(one, other)| one == other).count()
+}
+
 /// What happens on a link, in the order of time: whoever leaves at a moment is gone when others start.
 fn check_over_time(claim: &Claim<'_>, link: LinkId, presences: &[Presence<'_>], found: &mut Transitions) {
     let ends = presences.iter().enumerate().filter_map(|(index, one)| Some((one.gone?, false, index)));
-    let starts = presences.iter().enumerate().map(|(index, one)| (u128::from(one.from.as_nanos()), true, index));
+    let starts = presences.iter().enumerate().map(|(index, one)| (one.from, true, index));
     let mut events: Vec<(u128, bool, usize)> = ends.chain(starts).collect();
     events.sort_unstable();
     let mut here: BTreeMap<usize, &Presence<'_>> = BTreeMap::new();
@@ -124,7 +145,7 @@ fn check_now(
     claim: &Claim<'_>,
     link: LinkId,
     here: &BTreeMap<usize, &Presence<'_>>,
-    at: Time,
+    at: u128,
     found: &mut Transitions,
 ) {
     found.sets += 1;
@@ -135,6 +156,7 @@ fn check_now(
     let mut report = Checked::default();
     check_link(claim, link, &load, &mut report);
     let names = || here.values().map(|one| one.flow.name.clone()).collect();
+    let at = Time::from_nanos(u64::try_from(at).unwrap_or(u64::MAX));
     found.overbooked.extend(report.violations.into_iter().map(|violation| Overbooked {
         at,
         violation,
@@ -181,7 +203,7 @@ mod tests {
             deadline: Time::from_millis(1),
             promised_bound: Time::from_micros(100),
         };
-        Stay { flow, from: Time::from_micros(from), until: until.map(Time::from_micros) }
+        Stay { flow, from: Time::from_micros(from), until: until.map(Time::from_micros), previous: None }
     }
 
     #[test]
@@ -197,6 +219,24 @@ mod tests {
             check_transitions(&claim(&network), &[stay(&network, "a", 0, Some(1000)), stay(&network, "b", 1100, None)]);
         assert!(in_time.overbooked.is_empty());
         assert_eq!(in_time.sets, 4);
+    }
+
+    /// On the first hops, which the routes share, packets of a flow that moves come from one bucket.
+    #[test]
+    fn a_flow_that_moves_counts_once_where_it_stays() {
+        let network = build::star(2, Cabling::default()).unwrap();
+        let moved = |previous| {
+            let first = stay(&network, "a", 0, Some(1000));
+            let again = Stay { previous, ..stay(&network, "a", 1000, Some(1010)) };
+            check_transitions(&claim(&network), &[first, again]).overbooked.len()
+        };
+        assert_eq!((moved(None), moved(Some(0))), (2, 0));
+        // It counts all the time: another one beside it is too much, whether it comes before or after the first has left.
+        for (at, overbooked) in [(1050, 4), (1105, 2), (1110, 0)] {
+            let again = Stay { previous: Some(0), ..stay(&network, "a", 1000, Some(1010)) };
+            let stays = [stay(&network, "a", 0, Some(1000)), again, stay(&network, "b", at, None)];
+            assert_eq!(check_transitions(&claim(&network), &stays).overbooked.len(), overbooked, "{at}");
+        }
     }
 
     #[test]

@@ -64,6 +64,17 @@ pub enum Handover {
     Instead,
 }
 
+impl Handover {
+    /// When the old routes are left, counted from the decision, if the new ones are taken after `start`; `None` if there are none.
+    pub fn old_terms_end(self, start: Time) -> Option<Time> {
+        match self {
+            Self::New => None,
+            Self::Beside => Some(start),
+            Self::Instead => Some(Time::ZERO),
+        }
+    }
+}
+
 /// One of the further routes of a protected request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DisjointRoute {

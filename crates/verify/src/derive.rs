@@ -17,7 +17,7 @@ use crate::reservations::{HistoryError, Nobody, Place, Reservations};
 use crate::statement::{
     Admitted, Bucket, Counting, Figures, Lines, LowestQueue, Part, StatedQueue, StatedTerm, Statement,
 };
-use crate::transit::Transit;
+use crate::transit::{Transit, port};
 
 /// What was derived from a statement's network, contracts and routes.
 #[derive(Clone, Debug)]
@@ -61,7 +61,6 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
     let reservations = Reservations::of(statement, &mut transit)?;
     let moves = transit.moves;
     let mut discrepancies = statement.findings.clone();
-    discrepancies.append(&mut transit.discrepancies);
     check_queues(statement, &mut discrepancies);
     let flows = Flows::of(statement, &reservations);
     for (_, place) in reservations.places() {
@@ -69,6 +68,11 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
     }
     let report = check_watched(&flows.asked(statement, said_of_queues(statement)), progress);
     check_counts(statement, &report, &mut discrepancies);
+    // What is overbooked at the end is said once.
+    let ports: Vec<_> = report.violations.iter().filter_map(port).collect();
+    let overbooked =
+        transit.overbooked().into_iter().filter(|one| !ports.contains(&port(&one.violation).unwrap_or_default()));
+    discrepancies.extend(overbooked.map(Discrepancy::Overbooked));
     discrepancies.extend(report.violations.iter().cloned().map(Discrepancy::Unsound));
     Ok(Derivation {
         claim: claim(statement, &reservations, &flows, &report),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wayleave_recheck::Violation;
+use wayleave_recheck::{Overbooked, Violation};
 use wayleave_units::{Bytes, Time};
 
 use crate::statement::Bucket;
@@ -95,26 +95,8 @@ pub enum Discrepancy {
         /// The queue that had to come.
         expected: u8,
     },
-    /// While flows are moved, a queue may delay or hold too much: packets are still on routes that were left.
-    Transit {
-        /// The flow that is moved or starts too early.
-        name: String,
-        /// The contract for which flows are moved.
-        by: String,
-        /// What breaks meanwhile.
-        breaks: Violation,
-    },
-    /// A contract starts before the packets of flows that were moved for it have left, and does not fit beside them.
-    TooEarly {
-        /// Whose.
-        name: String,
-        /// How long it is said to wait.
-        stated: Time,
-        /// How long it has to.
-        derived: Time,
-        /// What breaks meanwhile.
-        breaks: Violation,
-    },
+    /// Before the last packets of flows that move, end or get other terms have left, there is more on a link than its queues can take.
+    Overbooked(Overbooked),
 }
 
 impl fmt::Display for Discrepancy {
@@ -164,17 +146,7 @@ impl fmt::Display for Discrepancy {
             Self::QueueOrder { link, queue, expected } => {
                 write!(f, "queue {queue} of {link} is described where queue {expected} is expected")
             }
-            Self::Transit { name, by, breaks } => {
-                write!(
-                    f,
-                    "while \"{name}\" is moved for \"{by}\", packets are still on routes that were left: {breaks}"
-                )
-            }
-            Self::TooEarly { name, stated, derived, breaks } => write!(
-                f,
-                "\"{name}\" starts {stated} after the decision, and packets of flows that were moved, or of its earlier \
-                 terms, may be on their old routes for {derived}: {breaks}"
-            ),
+            Self::Overbooked(overbooked) => write!(f, "before packets have left: {overbooked}"),
         }
     }
 }

@@ -100,8 +100,10 @@ impl std::error::Error for HistoryError {}
 pub(crate) trait Watcher<'s> {
     /// One flow has been moved for a contract; its packets may still be on the route that it left.
     fn moved(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, moved: &'s Relocation, left: Left);
-    /// The contract has been given its routes. `left` is where its packets were before, if it had other terms.
-    fn admitted(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, left: Option<Place<'s>>);
+    /// The contract has been given its routes, in this place: the one of its earlier terms, if it had any.
+    fn admitted(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, place: usize);
+    /// The contract in this place has ended.
+    fn released(&mut self, place: usize, at: Time, held_until: Time);
 }
 
 /// Nobody watches.
@@ -109,7 +111,8 @@ pub(crate) struct Nobody;
 
 impl<'s> Watcher<'s> for Nobody {
     fn moved(&mut self, _: &Reservations<'s>, _: &'s Admitted, _: &'s Relocation, _: Left) {}
-    fn admitted(&mut self, _: &Reservations<'s>, _: &'s Admitted, _: Option<Place<'s>>) {}
+    fn admitted(&mut self, _: &Reservations<'s>, _: &'s Admitted, _: usize) {}
+    fn released(&mut self, _: usize, _: Time, _: Time) {}
 }
 
 impl<'s> Reservations<'s> {
@@ -124,10 +127,13 @@ impl<'s> Reservations<'s> {
                         let left = reservations.relocate(&statement.network, admitted, moved)?;
                         watcher.moved(&reservations, admitted, moved, left);
                     }
-                    let left = reservations.admit(admitted)?;
-                    watcher.admitted(&reservations, admitted, left);
+                    let place = reservations.admit(admitted)?;
+                    watcher.admitted(&reservations, admitted, place);
                 }
-                Happening::Released { name, held_until, .. } => reservations.release(name, *held_until)?,
+                Happening::Released { name, at, held_until } => {
+                    let place = reservations.release(name, *held_until)?;
+                    watcher.released(place, *at, *held_until);
+                }
             }
         }
         if let Some(last) = statement.history.last() {
@@ -157,7 +163,7 @@ impl<'s> Reservations<'s> {
         });
     }
 
-    fn admit(&mut self, admitted: &'s Admitted) -> Result<Option<Place<'s>>, HistoryError> {
+    fn admit(&mut self, admitted: &'s Admitted) -> Result<usize, HistoryError> {
         let name = admitted.name.as_str();
         if admitted.routes.is_empty() {
             return Err(HistoryError::NoRoute { name: name.to_owned() });
@@ -168,19 +174,21 @@ impl<'s> Reservations<'s> {
         }
         let routes = admitted.routes.iter().map(|stated| stated.route.clone()).collect();
         let place = Place { admitted, routes, held_until: None };
-        let left = match old {
+        match old {
             // Its number stays: it was first admitted then.
-            Some(number) => self.places[number].replace(place),
+            Some(number) => {
+                self.places[number] = Some(place);
+                Ok(number)
+            }
             None => {
                 self.by_name.insert(name, self.places.len());
                 self.places.push(Some(place));
-                None
+                Ok(self.places.len() - 1)
             }
-        };
-        Ok(left)
+        }
     }
 
-    fn release(&mut self, name: &str, held_until: Time) -> Result<(), HistoryError> {
+    fn release(&mut self, name: &str, held_until: Time) -> Result<usize, HistoryError> {
         let Some(number) = self.by_name.remove(name) else {
             return Err(HistoryError::ReleasedUnknown { name: name.to_owned() });
         };
@@ -188,7 +196,7 @@ impl<'s> Reservations<'s> {
             place.held_until = Some(held_until);
         }
         self.held.push(number);
-        Ok(())
+        Ok(number)
     }
 
     /// Somebody takes another route: the contract of this name, or one of this name that is held, whichever has the route.

@@ -140,6 +140,8 @@ pub struct Admitted {
     pub moved: Vec<Relocation>,
     /// When it starts, counted from the decision.
     pub activate_after: Time,
+    /// When its sender gives up the earlier terms, if it has any, counted from the decision; where that is not said, when the new ones start.
+    pub old_terms_end_after: Option<Time>,
 }
 
 /// Whether a name is new.

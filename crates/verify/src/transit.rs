@@ -1,32 +1,33 @@
-//! Moves as they are carried out: the packets of a flow that was moved may be on its old route for as long as that route's
-//! bound. Until then both routes count, for moves that follow and for contracts that start.
+//! What is under way while contracts come, move, change and go: who is told to send where and when, for the calculator that looks at every moment.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 
-use wayleave_recheck::{PromisedFlow, Violation, check};
-use wayleave_topology::{LinkId, Route};
+use wayleave_recheck::{Overbooked, Stay, Violation, check_transitions};
+use wayleave_topology::Route;
 use wayleave_units::Time;
 
 use crate::derive::{asked, budgets, constants, flow};
-use crate::discrepancy::Discrepancy;
-use crate::reservations::{Left, Place, Reservations, Watcher};
+use crate::reservations::{Left, Reservations, Watcher};
 use crate::statement::{Admitted, Happening, Patience, Relocation, Statement};
 
-/// A flow as it was: its packets may still be where they went then.
-struct Departure {
-    flow: PromisedFlow,
-    /// They have left at this time.
-    until: Time,
+/// When a decision is made.
+#[derive(Clone, Copy, Debug)]
+enum Clock {
+    /// As it is said.
+    Said,
+    /// It is not said when flows take their new routes: moves of one decision happen at once, and every decision waits until all packets
+    /// of the one before have left.
+    Steps { now: Time, longest: Time },
 }
 
-/// Watches moves.
+/// Follows who sends where.
 pub(crate) struct Transit<'s> {
     statement: &'s Statement,
-    left: Vec<Departure>,
-    /// Whether it is said when each flow takes its new route. If not, every decision waits for the one before.
-    is_timed: bool,
+    clock: Clock,
+    stays: Vec<Stay>,
+    /// By place, the latest stays: one for each route.
+    of_place: HashMap<usize, Vec<usize>>,
     pub(crate) moves: usize,
-    pub(crate) discrepancies: Vec<Discrepancy>,
 }
 
 impl<'s> Transit<'s> {
@@ -35,104 +36,122 @@ impl<'s> Transit<'s> {
             Happening::Admitted(admitted) => admitted.moved.iter().all(|moved| moved.after.is_some()),
             Happening::Released { .. } => true,
         };
-        let is_timed = statement.history.iter().all(has_time);
-        Self { statement, left: Vec::new(), is_timed, moves: 0, discrepancies: Vec::new() }
-    }
-
-    /// What breaks on these routes at a time, while packets are still on those that were left before; `own` is where the
-    /// flow itself was, which alone is no reason to look: its new route was reserved beside its old one.
-    fn breaks(
-        &self,
-        reservations: &Reservations<'s>,
-        changed: &[&Route],
-        own: Option<PromisedFlow>,
-        now: Time,
-    ) -> Option<Violation> {
-        let links: BTreeSet<LinkId> = changed.iter().flat_map(|route| &route.hops).map(|hop| hop.link).collect();
-        let passes = |route: &Route| route.hops.iter().any(|hop| links.contains(&hop.link));
-        let mut flows: Vec<PromisedFlow> = Vec::new();
-        for left in self.left.iter().filter(|left| left.until > now && passes(&left.flow.route)) {
-            flows.push(left.flow.clone());
-        }
-        if flows.is_empty() {
-            return None;
-        }
-        flows.extend(own);
-        for (_, place) in reservations.places() {
-            let here = place.routes.iter().enumerate().filter(|(_, route)| passes(route));
-            flows.extend(here.map(|(index, route)| flow(self.statement, place, index, route)));
-        }
-        let report = check(&asked(self.statement, flows));
-        let is_of_a_link = |violation: &Violation| {
-            matches!(violation, Violation::Budget { .. } | Violation::Buffer { .. } | Violation::LinkRate { .. })
+        let clock = match statement.history.iter().all(has_time) {
+            true => Clock::Said,
+            false => Clock::Steps { now: Time::ZERO, longest: longest(statement) },
         };
-        report.violations.into_iter().find(is_of_a_link)
+        Self { statement, clock, stays: Vec::new(), of_place: HashMap::new(), moves: 0 }
     }
 
-    /// Somebody's packets on a route of which the flow's new routes cover so many hops.
-    fn old(&self, place: &Place<'s>, route: &Route, covered: usize) -> PromisedFlow {
-        let old = flow(self.statement, place, 0, route);
-        PromisedFlow { name: old.name + " (on the route that it left)", covered, ..old }
+    /// Where more is on a link at once than its queues can take: the first time for every port and kind of violation.
+    pub(crate) fn overbooked(&self) -> Vec<Overbooked> {
+        // If nobody leaves, whatever breaks at some time breaks at the end.
+        if self.stays.iter().all(|stay| stay.until.is_none()) {
+            return Vec::new();
+        }
+        let mut first: Vec<Overbooked> = Vec::new();
+        for overbooked in check_transitions(&asked(self.statement, Vec::new()), &self.stays).overbooked {
+            let Some(port) = port(&overbooked.violation) else { continue };
+            if first.iter().all(|known| self::port(&known.violation) != Some(port)) {
+                first.push(overbooked);
+            }
+        }
+        first
     }
 
-    /// From `now` on nothing more comes to a route.
-    fn leave(&mut self, old: PromisedFlow, now: Time) {
-        let (statement, route) = (self.statement, &old.route);
-        let lasts = budgets(statement, route).checked_add(constants(&statement.network, route));
-        let until = lasts.and_then(|lasts| now.checked_add(lasts)).unwrap_or(Time::MAX);
-        self.left.push(Departure { flow: old, until });
+    fn now(&self, said: Time) -> Time {
+        match self.clock {
+            Clock::Said => said,
+            Clock::Steps { now, .. } => now,
+        }
     }
 
-    /// When something happens so long after a decision.
-    fn start(&self, admitted: &Admitted, after: Time) -> Time {
+    /// So long after a decision.
+    fn after(&self, decided: Time, wait: Time) -> Time {
         match self.statement.patience {
-            Patience::Waits => admitted.at.checked_add(after).unwrap_or(Time::MAX),
-            // Whatever is said, all happens at once, and nobody's packets have left.
-            Patience::None => Time::ZERO,
+            Patience::Waits => self.now(decided).checked_add(wait).unwrap_or(Time::MAX),
+            // Whatever is said, all happens at once.
+            Patience::None => self.now(decided),
+        }
+    }
+
+    fn leave(&mut self, stay: usize, at: Time) {
+        let Stay { flow, until, .. } = &mut self.stays[stay];
+        // Who has stopped does not stop again.
+        if until.is_none() {
+            *until = Some(at);
+            flow.name += &format!(" (there until {at})");
         }
     }
 }
 
-/// How many hops two routes of one flow have in common at their beginning: there its packets come from one bucket.
-fn common(one: &Route, other: &Route) -> usize {
-    one.hops.iter().zip(&other.hops).take_while(|(one, other)| one == other).count()
+/// How long packets may be on a route.
+fn lasts(statement: &Statement, route: &Route) -> Time {
+    budgets(statement, route).checked_add(constants(&statement.network, route)).unwrap_or(Time::MAX)
+}
+
+/// The longest time that packets may be on a route of a statement.
+fn longest(statement: &Statement) -> Time {
+    let routes = statement.history.iter().flat_map(|happening| match happening {
+        Happening::Admitted(admitted) => {
+            let moved = admitted.moved.iter().flat_map(|moved| [&moved.from, &moved.to]);
+            admitted.routes.iter().map(|stated| &stated.route).chain(moved).collect()
+        }
+        Happening::Released { .. } => Vec::new(),
+    });
+    routes.map(|route| lasts(statement, route)).max().unwrap_or(Time::ZERO)
+}
+
+/// The port that is overbooked, with the queue if it is one of its queues; nothing if something else is wrong.
+pub(crate) fn port(violation: &Violation) -> Option<(&str, Option<u8>)> {
+    match violation {
+        Violation::LinkRate { link, .. } => Some((link, None)),
+        Violation::Budget { link, queue, .. } | Violation::Buffer { link, queue, .. } => Some((link, Some(*queue))),
+        _ => None,
+    }
 }
 
 impl<'s> Watcher<'s> for Transit<'s> {
     fn moved(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, moved: &'s Relocation, left: Left) {
         self.moves += 1;
+        let at = self.after(admitted.at, moved.after.unwrap_or(Time::ZERO));
         let Some(place) = reservations.place(left.place) else { return };
-        let now = self.start(admitted, moved.after.unwrap_or(Time::ZERO));
-        let old = self.old(place, &left.route, common(&left.route, &moved.to));
-        if let Some(breaks) = self.breaks(reservations, &[&moved.to], Some(old.clone()), now) {
-            let (name, by) = (place.admitted.name.clone(), admitted.name.clone());
-            self.discrepancies.push(Discrepancy::Transit { name, by, breaks });
-        }
-        self.leave(old, now);
+        let Some(stays) = self.of_place.get_mut(&left.place) else { return };
+        let Some(route) = stays.iter().position(|&stay| self.stays[stay].flow.route == left.route) else { return };
+        let previous = std::mem::replace(&mut stays[route], self.stays.len());
+        let flow = flow(self.statement, place, route, &moved.to);
+        // Of a contract that has ended only the reservation moves.
+        let until = self.stays[previous].until;
+        self.stays.push(Stay { flow, from: at, until, previous: Some(previous) });
+        self.leave(previous, at);
     }
 
-    fn admitted(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, before: Option<Place<'s>>) {
-        if let Some(before) = &before {
-            // Other terms are another bucket: nothing of the old one is covered.
-            let now = self.start(admitted, Time::ZERO);
-            let old: Vec<_> = before.routes.iter().map(|route| self.old(before, route, 0)).collect();
-            old.into_iter().for_each(|old| self.leave(old, now));
+    fn admitted(&mut self, reservations: &Reservations<'s>, admitted: &'s Admitted, number: usize) {
+        let start = self.after(admitted.at, admitted.activate_after);
+        let end = self.after(admitted.at, admitted.old_terms_end_after.unwrap_or(admitted.activate_after));
+        for stay in self.of_place.remove(&number).unwrap_or_default() {
+            self.leave(stay, end);
         }
-        let now = self.start(admitted, admitted.activate_after);
-        let routes: Vec<&Route> = admitted.routes.iter().map(|stated| &stated.route).collect();
-        if let Some(breaks) = self.breaks(reservations, &routes, None, now) {
-            let until = self.left.iter().map(|left| left.until).max().unwrap_or(Time::ZERO);
-            self.discrepancies.push(Discrepancy::TooEarly {
-                name: admitted.name.clone(),
-                stated: now.saturating_sub(admitted.at),
-                derived: until.saturating_sub(admitted.at),
-                breaks,
-            });
+        let Some(place) = reservations.place(number) else { return };
+        let first = self.stays.len();
+        for (index, route) in place.routes.iter().enumerate() {
+            let flow = flow(self.statement, place, index, route);
+            self.stays.push(Stay { flow, from: start, until: None, previous: None });
         }
-        match self.statement.patience {
-            Patience::Waits if self.is_timed => self.left.retain(|left| left.until > admitted.at),
-            Patience::Waits => self.left.clear(),
-            Patience::None => {}
+        self.of_place.insert(number, (first..self.stays.len()).collect());
+        if let (Clock::Steps { now, longest }, Patience::Waits) = (&mut self.clock, self.statement.patience) {
+            *now = start.max(end).checked_add(*longest).unwrap_or(Time::MAX);
+        }
+    }
+
+    fn released(&mut self, place: usize, at: Time, held_until: Time) {
+        for stay in self.of_place.get(&place).cloned().unwrap_or_default() {
+            let Stay { flow, from, .. } = &self.stays[stay];
+            let now = self.now(at);
+            // Without a hold nothing is said of packets that are still on the way: they are not counted.
+            let end =
+                if held_until > at { now } else { now.saturating_sub(lasts(self.statement, &flow.route)).max(*from) };
+            self.leave(stay, end);
         }
     }
 }

@@ -72,7 +72,10 @@ pub use plan::{
 };
 pub use progress::{Cancel, Progress, Silent, Step};
 pub use recheck::{recheck, recheck_watched};
-pub use reproduce::{Measured, ReproduceOptions, Reproduced, figures, png_hint, reproduce};
+pub use reproduce::{
+    Measured, MeasuredBy, Missing, ReproduceOptions, Reproduced, Row, Tally, Totals, figures, png_hint, reproduce,
+    results_document,
+};
 pub use schemes::SchemeOptions;
 pub use session::{Session, Verdict};
 pub use sim::{Batch, Choice, Planned, Sweep, SweepOptions, Threads, simulate, sweep};

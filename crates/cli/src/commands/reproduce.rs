@@ -2,18 +2,19 @@
 
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use clap::Args;
 use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
 use wayleave::lab::Namespaces;
-use wayleave::{ReproduceOptions, Reproduced, figures, reproduce};
+use wayleave::{MeasuredBy, ReproduceOptions, Reproduced, figures, reproduce, results_document};
 use wayleave_experiments::{CATALOGUE, Effort, Entry};
 use wayleave_explain::human;
 use wayleave_explain::table::write_table;
+use wayleave_units::WallTime;
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -30,13 +31,15 @@ Examples:
   wayleave reproduce list
   wayleave reproduce sec2-examples
   wayleave reproduce chameleon-fig8a --quick
-  wayleave reproduce all --out figures";
+  wayleave reproduce all --out figures
+  wayleave reproduce document figures > figures/README.md";
 
 /// Measure figures of the publications again: data, pictures, and what the texts say beside what came out
 #[derive(Args, Clone, Debug)]
 #[command(after_help = exit::after(EXAMPLE))]
 pub(crate) struct ReproduceArgs {
-    /// Figures by name; `all` for all of them, `list` to see their names
+    /// Figures by name; `all` for all of them, `list` to see their names; `document DIRECTORY` prints a Markdown document of the
+    /// results in a directory
     #[arg(value_name = "FIGURE", required = true)]
     figures: Vec<String>,
     /// A tenth of the runs, on smaller networks
@@ -49,6 +52,9 @@ pub(crate) struct ReproduceArgs {
     /// [default: wayleave-reproduce; nowhere with -o json]
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
+    /// The commit of this program, which stands in every file [default: unknown]
+    #[arg(long, value_name = "COMMIT")]
+    commit: Option<String>,
     /// How many runs at once [default: as many as there are cores]; only measured times depend on it
     #[arg(long, value_name = "COUNT")]
     threads: Option<NonZeroUsize>,
@@ -67,6 +73,14 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Failure> {
             return Err(Failure::Usage("list stands alone: it prints the names of all figures".to_owned()));
         }
         return list(args.output);
+    }
+    if let Some((_, folders)) = args.figures.split_first().filter(|(first, _)| *first == "document") {
+        let [folder] = folders else {
+            return Err(Failure::Usage(
+                "document takes one directory: wayleave reproduce document DIRECTORY".to_owned(),
+            ));
+        };
+        return document(Path::new(folder));
     }
     let chosen = figures(&args.figures)?;
     let (folder, options) = (args.folder(), args.options()?);
@@ -105,6 +119,7 @@ impl ReproduceArgs {
             seeds: self.seeds,
             threads: self.threads.unwrap_or(usual.threads),
             folder: self.folder(),
+            origin: MeasuredBy { commit: self.commit.clone(), date: today(), ..MeasuredBy::default() },
             laboratory: Some(Box::new(Namespaces { program: program::file()?, warn })),
         })
     }
@@ -122,7 +137,9 @@ impl ReproduceArgs {
                     measured.write_text(&mut out, layout())?;
                     writeln!(out)?;
                 }
+                reproduced.write_totals(&mut out, layout())?;
                 if let Some(folder) = self.folder() {
+                    writeln!(out)?;
                     writeln!(out, "pictures and data: {}", folder.join("index.html").display())?;
                     if let Some(hint) = wayleave::png_hint() {
                         writeln!(out, "{hint}")?;
@@ -132,6 +149,21 @@ impl ReproduceArgs {
         }
         Ok(out.flush()?)
     }
+}
+
+/// The day, in UTC; unknown where the clock is before 1970.
+fn today() -> Option<String> {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let now = WallTime::from_nanos(u64::try_from(since.as_nanos()).ok()?).to_string();
+    now.split_once('T').map(|(day, _)| day.to_owned())
+}
+
+/// Prints the document about the results in a folder.
+fn document(folder: &Path) -> Result<Exit, Failure> {
+    let mut out = out();
+    write!(out, "{}", results_document(folder)?)?;
+    out.flush()?;
+    Ok(Exit::Fine)
 }
 
 #[derive(Serialize)]

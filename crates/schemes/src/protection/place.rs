@@ -81,8 +81,15 @@ fn limit_frames(placement: &mut Placement, routes: &[DisjointRoute]) {
     }
 }
 
+/// The most switches of a protected route, if one of so many links passes more. A copy carries one tag more than a switch each: that of its
+/// sequence number.
+fn too_many_tags(placement: &Placement, links: usize) -> Option<u32> {
+    let most = placement.ledger().model().max_switches()?.saturating_sub(1);
+    (links > most as usize + 1).then_some(most)
+}
+
 /// The paper's way: a route, then another one without what the first uses, and so on. On failure everything is as it
-/// was, and the number of routes that were found.
+/// was, and the number of routes that were found, one of too many switches included.
 pub(crate) fn one_by_one(
     placement: &mut Placement,
     request: &Request,
@@ -101,6 +108,11 @@ pub(crate) fn one_by_one(
             copies.undo(placement);
             return Err(number);
         };
+        if too_many_tags(placement, room.found.route.hops.len()).is_some() {
+            placement.undo_moves(room.moved);
+            copies.undo(placement);
+            return Err(number + 1);
+        }
         detached.close(&network, &room.found.route, &mut closed);
         copies.add(placement, request, room);
     }
@@ -166,6 +178,9 @@ fn fill(
 
 /// The best queues of a path, or what stands in the way there.
 fn on_path(placement: &Placement, query: &Query, path: &[LinkId]) -> Result<Found, Refusal> {
+    if let Some(limit) = too_many_tags(placement, path.len()) {
+        return Err(Refusal::TooManySwitches { limit });
+    }
     match best_of_path(placement, query, path) {
         PathOutcome::Open { route, bound } => Ok(Found { route, delay: bound }),
         PathOutcome::Blocked { route, bound, bindings } => {

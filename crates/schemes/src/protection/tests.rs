@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use wayleave_contracts::Mix;
+use wayleave_contracts::{Mix, WireOverhead};
 use wayleave_ledger::{Ledger, Model};
 use wayleave_roles::{Admission, Binding, Decision, Reason, Refusal, Request};
 use wayleave_topology::builders::{Cabling, Chain, FatTree, LeafSpine, build};
@@ -50,6 +50,11 @@ fn plan(cables: &[(&str, &str)]) -> Arc<Network> {
 fn chameleon(network: &Arc<Network>) -> Chameleon {
     // By least delay: these tests say which routes are the fastest.
     Chameleon::new(network.clone(), Model::default(), Params::published()).unwrap()
+}
+
+fn with_tags(network: &Arc<Network>, tags: u32) -> Chameleon {
+    let model = Model { overhead: WireOverhead::Counted { tags }, ..Model::default() };
+    Chameleon::new(network.clone(), model, Params::published()).unwrap()
 }
 
 fn routes(decision: &Decision) -> Vec<Route> {
@@ -137,6 +142,31 @@ fn a_protected_contract_sends_only_frames_that_all_its_routes_carry() {
     assert!(chameleon(&network).admit(&jumbo).is_err(), "one way does not carry it");
 }
 
+/// Copies have a tag for each switch and one for the sequence number, and bytes are counted for as many tags as the model has.
+#[test]
+fn a_protected_route_leaves_a_tag_for_the_sequence_number() {
+    let cables: Vec<(String, String)> = ["a", "b"]
+        .iter()
+        .flat_map(|way| {
+            let switches = (1..=6).map(|number| format!("{way}{number}"));
+            let nodes: Vec<String> = ["h1".to_owned()].into_iter().chain(switches).chain(["h2".to_owned()]).collect();
+            nodes.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect::<Vec<_>>()
+        })
+        .collect();
+    let network = plan(&cables.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect::<Vec<_>>());
+    let admit = |tags, protection| {
+        let mut scheme = with_tags(&network, tags);
+        let admitted = scheme.admit(&request(&network, "h1", "h2", protection)).map(|_| ());
+        if admitted.is_err() {
+            assert_eq!(scheme.placement().ledger().flows().count(), 0, "nothing is left behind");
+        }
+        admitted
+    };
+    assert_eq!((admit(6, 1), admit(7, 2)), (Ok(()), Ok(())));
+    let refusal = Box::new(Refusal::TooManySwitches { limit: 5 });
+    assert_eq!(admit(6, 2), Err(Refusal::Copy { copy: 1, of: 2, refusal }));
+}
+
 /// The shortest way from s to t passes b and c, which the two ways a-b-d and e-c-f need (Suurballe 1974, Fig. 1).
 fn trap() -> Arc<Network> {
     plan(&[
@@ -187,7 +217,9 @@ fn routes_that_cross_in_a_switch_are_not_disjoint() {
         ("k", "t"),
         ("t", "h2"),
     ]);
-    let decision = chameleon(&network).admit(&request(&network, "h1", "h2", 2)).unwrap();
+    // One way has six switches.
+    let mut scheme = with_tags(&network, 7);
+    let decision = scheme.admit(&request(&network, "h1", "h2", 2)).unwrap();
     assert_eq!(shared_names(&network, &decision), ["h1->s", "s", "t", "t->h2"]);
     assert_eq!(routes(&decision).iter().map(|route| route.hops.len()).collect::<Vec<_>>(), [7, 6]);
 }

@@ -48,6 +48,7 @@ fn admitted(ledger: &Ledger, flow: FlowId, name: &str) -> Admitted {
         routes: vec![stated(ledger, route)],
         moved: Vec::new(),
         activate_after: Time::ZERO,
+        old_terms_end_after: None,
     }
 }
 
@@ -253,8 +254,43 @@ fn a_contract_waits_until_packets_have_left_what_it_takes() {
     // Over four queues of 400 us packets can be for 1.6 ms.
     assert_eq!(found(&moved(Time::from_micros(1_600))), []);
     let early = moved(Time::from_nanos(1_599_999));
-    assert_found(&early, "\"second\" starts 1.599999ms after the decision, and packets of flows that were moved");
-    assert!(found(&early).iter().any(|found| matches!(found, Discrepancy::TooEarly { .. })));
+    // When moves happen is not said: `second` is decided when all packets of the first decision have left.
+    assert_found(
+        &early,
+        "before packets have left: from 3.199999ms on, queue 1 of s4->h3 can delay a packet by 681.87us",
+    );
+    assert_found(&early, "with packets of first (there until 1.6ms), first, second");
+}
+
+/// Contract a gets other terms at 1 ms, which start at 6 ms. At 4 ms b starts where a was: there is room for one of them.
+fn changed(old_terms_end_after: Option<Time>) -> Statement {
+    let network = star(3);
+    let mut ledger = ledger(&network, Model::default(), Time::from_micros(400));
+    let demand = |bytes| demand(Rate::from_mbit(1), bytes);
+    let mut admit = |bytes, way, name, at| {
+        let flow = ledger.reserve(demand(bytes), route(&network, way, 0));
+        let admitted = Admitted { at: Time::from_millis(at), ..admitted(&ledger, flow, name) };
+        (flow, admitted)
+    };
+    let (old, first) = admit(40_000, "h1 s1 h3", "a", 0);
+    let (_, new) = admit(1_000, "h1 s1 h2", "a", 1);
+    let new = Admitted { kind: Kind::Change, activate_after: Time::from_millis(5), old_terms_end_after, ..new };
+    ledger.release(old);
+    let flow = ledger.reserve(demand(40_000), route(&network, "h1 s1 h3", 0));
+    let b = Admitted { at: Time::from_millis(4), ..admitted(&ledger, flow, "b") };
+    statement(&ledger, vec![first, new, b])
+}
+
+#[test]
+fn old_terms_count_until_their_sender_gives_them_up() {
+    // Their packets are gone 800 us after that, so at 4 ms if it is at 3.2 ms.
+    assert_eq!(found(&changed(Some(Time::ZERO))), []);
+    assert_eq!(found(&changed(Some(Time::from_micros(2_200)))), []);
+    let late = changed(Some(Time::from_nanos(2_200_001)));
+    assert_found(&late, "before packets have left: from 4ms on, queue 0 of h1->s1 can delay a packet by");
+    assert_found(&changed(Some(Time::from_millis(5))), "with packets of a (there until 6ms), a, b");
+    // Where it is not said, it is when the new ones start.
+    assert_found(&changed(None), "with packets of a (there until 6ms), a, b");
 }
 
 /// Where a fault sits in what was said, deriving it again shows it; where it is one of packets, they do.

@@ -47,9 +47,9 @@ impl<S> Stays<S> {
         }
     }
 
-    fn take(&mut self, flow: FlowId, promised: PromisedFlow, from: Time) {
+    fn take(&mut self, flow: FlowId, promised: PromisedFlow, from: Time, previous: Option<usize>) {
         self.of_flow.insert(flow, self.stays.len());
-        self.stays.push(Stay { flow: promised, from, until: None });
+        self.stays.push(Stay { flow: promised, from, until: None, previous });
     }
 
     fn follow(&mut self, session: &Session, decided: &Decided<'_>, decision: &Decision) {
@@ -65,7 +65,8 @@ impl<S> Stays<S> {
             let at = now + after(number).unwrap_or(Time::ZERO);
             self.leave(moved.flow, at);
             if let Some(flow) = promised(session, moved.flow, session.name_of(moved.flow), &moved.to) {
-                self.take(moved.flow, flow, at);
+                let previous = self.of_flow.get(&moved.flow).copied();
+                self.take(moved.flow, flow, at, previous);
             }
         }
         if decision.handover == Handover::Beside {
@@ -76,7 +77,7 @@ impl<S> Stays<S> {
         let mut flows = Vec::new();
         for (flow, route) in routes {
             if let Some(promised) = promised(session, flow, name, route) {
-                self.take(flow, promised, start);
+                self.take(flow, promised, start, None);
                 flows.push(flow);
             }
         }

@@ -7,22 +7,27 @@
 //! | `document`, `csv` | JSON and CSV |
 //! | `picture`, `grid`, `png` | the panels and tables of a figure in one picture |
 //! | `page` | `index.html`: all figures, with what the texts say |
+//! | `totals` | how many statements hold, differ or were not compared |
+//! | `markdown` | the results of a folder as `docs/reproduction.md` |
 
 mod csv;
 mod document;
 mod grid;
+mod markdown;
 mod measured;
 mod page;
 mod picture;
 mod png;
 mod terminal;
+mod totals;
 mod values;
 
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Display;
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -35,7 +40,11 @@ use crate::error::Error;
 use crate::progress::{Cancel, Progress, Step};
 use crate::sim::store::write_whole;
 
-pub use measured::Measured;
+pub use measured::{Measured, MeasuredBy, Reproduced};
+pub use totals::{Missing, Row, Tally, Totals};
+
+/// The file with how many statements came to what.
+const TOTALS: &str = "totals.json";
 
 /// How figures are measured.
 pub struct ReproduceOptions {
@@ -47,6 +56,8 @@ pub struct ReproduceOptions {
     pub threads: NonZeroUsize,
     /// Where data, pictures and the page are written; nowhere without it.
     pub folder: Option<PathBuf>,
+    /// What is measured with, and when: it stands in every file.
+    pub origin: MeasuredBy,
     /// Who sets up networks for real packets; figures that need them are left out otherwise.
     pub laboratory: Option<Box<dyn Laboratory>>,
 }
@@ -55,20 +66,15 @@ impl Default for ReproduceOptions {
     /// A tenth of the runs, on all processors, written nowhere.
     fn default() -> Self {
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Self { effort: Effort::Quick, seeds: None, threads, folder: None, laboratory: None }
+        Self {
+            effort: Effort::Quick,
+            seeds: None,
+            threads,
+            folder: None,
+            origin: MeasuredBy::default(),
+            laboratory: None,
+        }
     }
-}
-
-/// What came of it.
-pub struct Reproduced {
-    /// The figures, in the order in which they were asked for.
-    pub figures: Vec<Measured>,
-    /// How many were left out, because this machine lacks what they need.
-    pub left_out: usize,
-    /// Those that could not be measured although they should, each with the reason. The others were measured all the same.
-    pub failed: Vec<(&'static Entry, String)>,
-    /// Whether somebody has stopped it.
-    pub is_stopped: bool,
 }
 
 /// The figures that are meant, each once; `all` is all of them.
@@ -121,7 +127,7 @@ pub fn reproduce(
     progress: impl Progress + 'static,
     cancel: &Cancel,
 ) -> Result<Reproduced, Error> {
-    let ReproduceOptions { effort, seeds, threads, folder, laboratory } = options;
+    let ReproduceOptions { effort, seeds, threads, folder, origin, laboratory } = options;
     if let Some(folder) = &folder {
         let made = fs::create_dir_all(folder);
         made.map_err(|error| Error::Internal(format!("{} cannot be made: {error}", folder.display())))?;
@@ -139,13 +145,15 @@ pub fn reproduce(
         !stop.is_cancelled()
     }));
     let command = |figures: &str| command(figures, effort, seeds);
-    let mut reproduced = Reproduced { figures: Vec::new(), left_out: 0, failed: Vec::new(), is_stopped: false };
+    let mut reproduced =
+        Reproduced { figures: Vec::new(), left_out: Vec::new(), failed: Vec::new(), is_stopped: false };
     for (at, entry) in chosen.iter().enumerate() {
         shared.lock().unwrap_or_else(PoisonError::into_inner).0 = at;
         match (entry.measure)(&run) {
             Ok(figure) => {
-                let effort = if effort == Effort::Quick { "quick" } else { "full" };
-                let measured = Measured { entry, figure, effort, command: command(entry.id) };
+                let effort = if effort == Effort::Quick { "quick" } else { "full" }.to_owned();
+                let origin = origin.clone();
+                let measured = Measured { entry, figure, effort, command: command(entry.id), origin };
                 if let Some(folder) = &folder {
                     measured.write(folder)?;
                 }
@@ -158,12 +166,12 @@ pub fn reproduce(
             Err(Failed::LeftOut(why)) => {
                 let step = Step::LeftOut { figure: entry.id, why: &why };
                 shared.lock().unwrap_or_else(PoisonError::into_inner).1.step(step);
-                reproduced.left_out += 1;
+                reproduced.left_out.push((entry, why));
             }
             Err(Failed::Broken(why)) => reproduced.failed.push((entry, why)),
         }
     }
-    if reproduced.figures.is_empty() && reproduced.left_out > 0 {
+    if reproduced.figures.is_empty() && !reproduced.left_out.is_empty() {
         return Err(Error::Internal("nothing was measured".to_owned()));
     }
     Ok(reproduced)
@@ -184,24 +192,64 @@ impl ReproduceOptions {
 }
 
 impl Reproduced {
-    /// Writes the page of all figures into a folder where their files are: `index.html`. `command` is what does the same.
+    /// Writes the page of all figures into a folder where their files are, `index.html`, and beside it how many statements came to what,
+    /// `totals.json`. `command` is what does the same.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn write_page(&self, folder: &Path, command: &str) -> Result<PathBuf, Error> {
         let path = folder.join("index.html");
-        write_whole(&path, page::render(&self.figures, command).as_bytes())?;
+        write_whole(&path, page::render(self, command).as_bytes())?;
+        write_whole(&folder.join(TOTALS), serde_json::to_string_pretty(&Totals::of(self))?.as_bytes())?;
         Ok(path)
     }
 
-    /// Writes a list of the figures' documents in JSON.
+    /// Writes how many statements came to what, for people.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_totals(&self, out: &mut impl Write, layout: Layout) -> Result<(), Error> {
+        terminal::write_totals(out, &Totals::of(self), layout)
+    }
+
+    /// Writes the figures' documents and [`Totals`] in JSON.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn write_json(&self, out: &mut impl Write) -> Result<(), Error> {
         let documents: Vec<String> = self.figures.iter().map(document::of).collect::<Result<_, _>>()?;
-        Ok(writeln!(out, "[{}]", documents.join(",\n"))?)
+        let totals = serde_json::to_string_pretty(&Totals::of(self))?;
+        Ok(writeln!(out, "{{\"figures\": [{}],\n\"totals\": {totals}}}", documents.join(",\n"))?)
     }
+}
+
+/// The document about the results in a folder, in Markdown: `docs/reproduction.md`. Figures without results are named, with the reason if the
+/// last run had one.
+///
+/// # Errors
+/// If the folder has no results, or a file cannot be read or is no result of a figure.
+pub fn results_document(folder: &Path) -> Result<String, Error> {
+    let read = |name: &str| match fs::read_to_string(folder.join(name)) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::Usage(format!("{} cannot be read: {error}", folder.join(name).display()))),
+    };
+    let broken = |name: &str, why: &dyn Display| Error::Usage(format!("{}: {why}", folder.join(name).display()));
+    let mut measured = Vec::new();
+    for entry in CATALOGUE {
+        let name = format!("{}.json", entry.id);
+        if let Some(text) = read(&name)? {
+            measured.push(document::read(&text).map_err(|why| broken(&name, &why))?);
+        }
+    }
+    if measured.is_empty() {
+        return Err(Error::Usage(format!(
+            "{} has no results\n  hint: wayleave reproduce all --out {0} writes them",
+            folder.display()
+        )));
+    }
+    let reasons = read(TOTALS)?.map(|text| serde_json::from_str(&text)).transpose();
+    Ok(markdown::render(&measured, &reasons.map_err(|why| broken(TOTALS, &why))?.unwrap_or_default()))
 }
 
 /// What a build without the feature `png` says about pictures.

@@ -1,12 +1,13 @@
 //! `index.html`: every figure of a run, with what the texts say beside what was measured.
 
-use wayleave_experiments::{Statement, Verdict};
+use wayleave_experiments::Statement;
 
-use super::measured::Measured;
+use super::measured::{Measured, MeasuredBy, Reproduced};
 use super::png;
+use super::totals::{HEADS, Tally, Totals};
 use crate::report::markup::Element;
 use crate::report::palette;
-use crate::report::tables::Column::Text;
+use crate::report::tables::Column::{Number, Text};
 use crate::report::tables::{boxed, table};
 
 fn new(name: &'static str) -> Element {
@@ -14,7 +15,7 @@ fn new(name: &'static str) -> Element {
 }
 
 /// The page; pictures and data are files beside it.
-pub(crate) fn render(all: &[Measured], command: &str) -> String {
+pub(crate) fn render(reproduced: &Reproduced, command: &str) -> String {
     let head = new("head")
         .child(new("meta").with("charset", "utf-8"))
         .child(new("meta").with("name", "viewport").with("content", "width=device-width, initial-scale=1"))
@@ -25,11 +26,12 @@ pub(crate) fn render(all: &[Measured], command: &str) -> String {
                 .text(include_str!("page.css"))
                 .text(palette::stylesheet()),
         );
-    let statements = || all.iter().flat_map(|measured| &measured.figure.statements);
-    let count = |verdict: Verdict| statements().filter(|statement| statement.verdict == verdict).count();
-    let tile = |verdict: Verdict, text: &str| {
-        new("div").child(new("strong").text(count(verdict).to_string())).child(new("span").text(text))
+    let all = &reproduced.figures;
+    let totals = Totals::of(reproduced);
+    let tile = |count: usize, text: String| {
+        new("div").child(new("strong").text(count.to_string())).child(new("span").text(text))
     };
+    let Tally { hold, differ_tested, differ_ruled_out, differ_unexplained, not_compared } = totals.total;
     let header = new("header")
         .child(new("h1").text("Figures of the publications, measured again"))
         .child(new("p").text(
@@ -37,15 +39,22 @@ pub(crate) fn render(all: &[Measured], command: &str) -> String {
              Each statement of a text stands beside what was measured.",
         ))
         .child(new("div").class("headlines").children([
-            tile(Verdict::Holds, "statements were seen here, too"),
-            tile(Verdict::Differs, "statements differ, each with the reason as far as it is known"),
-            tile(Verdict::NotCompared, "statements cannot be compared: times of other programs on other machines"),
+            tile(hold, "statements were seen here, too".to_owned()),
+            tile(
+                totals.total.differ(),
+                format!(
+                    "statements differ: {differ_tested} with a tested cause, {differ_ruled_out} with causes ruled out, {differ_unexplained} unexplained"
+                ),
+            ),
+            tile(not_compared, "statements are not compared: nothing here can be held against them".to_owned()),
         ]))
-        .child(contents(all));
+        .child(contents(all))
+        .child(counts(&totals))
+        .children(totals.missing().into_iter().map(|sentence| new("p").text(sentence)));
     let provenance = new("footer")
         .child(new("h2").text("Once more"))
         .child(new("pre").text(command))
-        .child(new("p").class("quiet").text(format!("Made by {}.", Measured::program())));
+        .child(new("p").class("quiet").text(format!("Made by {}.", MeasuredBy::default().program())));
     let main = new("main").children(all.iter().map(section));
     let body = new("body").child(header).child(main).child(provenance);
     format!("<!DOCTYPE html>\n{}\n", new("html").with("lang", "en").child(head).child(body))
@@ -58,6 +67,16 @@ fn contents(all: &[Measured]) -> Element {
         new("li").child(link).text(format!(": {}", entry.title))
     };
     new("ul").children(all.iter().map(item))
+}
+
+/// A row for each figure, and one for all.
+fn counts(totals: &Totals) -> Element {
+    let heads: Vec<(&str, _)> =
+        [("statements that", Text)].into_iter().chain(HEADS.map(|head| (head, Number))).collect();
+    let row = |name: &str, tally: &Tally| std::iter::once(name.to_owned()).chain(tally.cells()).collect();
+    let rows: Vec<Vec<String>> = totals.figures.iter().map(|of| row(of.figure, &of.tally)).collect();
+    let caption = "How many statements came to what";
+    boxed(caption, table(caption, &[], &heads, rows.into_iter().chain([row("all", &totals.total)])).class("counts"))
 }
 
 fn section(measured: &Measured) -> Element {
@@ -81,7 +100,7 @@ fn statements(statements: &[Statement]) -> Element {
     let heads = [("section", Text), ("the text says", Text), ("measured", Text), ("verdict", Text), ("remark", Text)];
     let row = |of: &Statement| {
         let verdict = of.verdict.name().to_owned();
-        vec![of.section.to_owned(), of.says.clone(), of.measured.clone(), verdict, of.remarks().join(" ")]
+        vec![of.section.clone(), of.says.clone(), of.measured.clone(), verdict, of.remarks().join(" ")]
     };
     let caption = "What the text says, and what was seen";
     boxed(caption, table(caption, &[], &heads, statements.iter().map(row)).class("statements"))

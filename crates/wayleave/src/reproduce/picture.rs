@@ -4,7 +4,7 @@ use wayleave_experiments::{Centre, Figure, Form, Panel, Point, Scale, X};
 
 use super::grid::{self, wrapped};
 use super::measured::Measured;
-use super::values::{axis_name, centre, mark, place};
+use super::values::{axis_name, centre, mark, places};
 use crate::report::plot::axis::Axis;
 use crate::report::plot::{Band, Dot, Join, Line, Plot, WIDTH};
 use crate::report::svg::{self, Anchor, Ground, Point as At};
@@ -69,7 +69,7 @@ fn caption(measured: &Measured) -> Vec<String> {
         [only] => lines.push(format!("Seed {only}.")),
         [first, .., last] => lines.push(format!("Seeds {first} to {last}.")),
     }
-    lines.push(format!("{}, input {}: {}", Measured::program(), measured.input_hash(), measured.command));
+    lines.push(format!("{}, input {}: {}", measured.origin.program(), measured.input_hash(), measured.command));
     lines
 }
 
@@ -83,7 +83,7 @@ fn description(figure: &Figure) -> String {
 fn plot(figure: &Figure, panel: &Panel, width: f64) -> Plot {
     let (x, x_marks) = x_axis(panel);
     let y = y_axis(panel);
-    let names = names(panel);
+    let names = places(panel);
     let dot = |point: &Point| {
         let x = match &point.x {
             X::Number(value) => *value,
@@ -139,21 +139,9 @@ fn style(figure: &Figure, name: &str) -> usize {
     names.iter().position(|known| *known == name).unwrap_or(0)
 }
 
-/// The names of the places, in the order in which they come.
-fn names(panel: &Panel) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for point in panel.series.iter().flat_map(|series| &series.points) {
-        let name = place(&point.x);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
-}
-
 fn x_axis(panel: &Panel) -> (Axis, Vec<String>) {
     if panel.x.scale == Scale::Categories {
-        let names = names(panel);
+        let names = places(panel);
         let last = names.len() as f64 - 0.5;
         return (Axis::exactly(-0.5, last, (0..names.len()).map(|at| at as f64).collect()), names);
     }

@@ -3,11 +3,12 @@
 use std::io::Write;
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Width};
-use wayleave_experiments::{Form, Panel, Statement, Table};
+use wayleave_experiments::{Form, Panel, Table};
 use wayleave_explain::table::{Layout, plain_table, write_table};
 
 use super::measured::Measured;
-use super::values::{axis_name, centre, place, with_unit};
+use super::totals::{HEADS, Tally, Totals};
+use super::values::{axis_name, centre, place, repeats, with_unit};
 use crate::error::Error;
 
 /// A table with more columns is no table.
@@ -25,12 +26,6 @@ pub(super) fn write(out: &mut impl Write, measured: &Measured, layout: Layout) -
         write_rows(out, table, layout)?;
     }
     write_statements(out, measured, layout)
-}
-
-/// Whether a table has a row for each statement and nothing else.
-fn repeats(table: &Table, statements: &[Statement]) -> bool {
-    let mut rows = table.rows.iter().zip(statements);
-    table.rows.len() == statements.len() && rows.all(|(row, statement)| row.contains(&statement.says))
 }
 
 fn write_panel(out: &mut impl Write, panel: &Panel, layout: Layout) -> Result<(), Error> {
@@ -73,25 +68,25 @@ fn write_statements(out: &mut impl Write, measured: &Measured, layout: Layout) -
     }
     for statement in &measured.figure.statements {
         let seen = [vec![statement.measured.clone()], statement.remarks()].concat().join("\n");
-        table.add_row([statement.verdict.name(), statement.section, &statement.says, &seen]);
+        table.add_row([statement.verdict.name(), &statement.section, &statement.says, &seen]);
     }
     Ok(write_table(out, &mut table)?)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_is_left_out_for_what_it_says_and_not_for_its_size() {
-        let statements = [Statement::claim("1", "one", true, "1"), Statement::claim("1", "two", true, "2")];
-        let table = |cells: [&str; 2]| Table {
-            name: "t".to_owned(),
-            title: "T".to_owned(),
-            columns: vec!["says".to_owned()],
-            rows: cells.map(|cell| vec![cell.to_owned()]).to_vec(),
-        };
-        assert!(repeats(&table(["one", "two"]), &statements));
-        assert!(!repeats(&table(["one", "1.5 ms"]), &statements), "as many rows as statements");
+/// Prints how many statements of each figure came to what.
+pub(super) fn write_totals(out: &mut impl Write, totals: &Totals, layout: Layout) -> Result<(), Error> {
+    let heads: Vec<&str> = ["statements that"].iter().chain(&HEADS).copied().collect();
+    let mut table = plain_table(&heads, layout);
+    let numbers = |tally: &Tally| tally.cells().map(|cell| Cell::new(cell).set_alignment(CellAlignment::Right));
+    for row in &totals.figures {
+        table.add_row(std::iter::once(Cell::new(row.figure)).chain(numbers(&row.tally)));
     }
+    if totals.figures.len() > 1 {
+        table.add_row(std::iter::once(Cell::new("all")).chain(numbers(&totals.total)));
+    }
+    write_table(out, &mut table)?;
+    for sentence in totals.missing() {
+        writeln!(out, "{sentence}")?;
+    }
+    Ok(())
 }

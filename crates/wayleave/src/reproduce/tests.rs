@@ -5,13 +5,25 @@ use std::num::NonZeroUsize;
 use wayleave_experiments::{Effort, Run, find};
 use wayleave_explain::table::Layout;
 
-use super::{Measured, csv, document, page, picture, png, terminal};
+use super::{Measured, MeasuredBy, Reproduced, Totals, csv, document, markdown, page, picture, png, terminal, totals};
 
 fn measured(id: &str, threads: usize) -> Measured {
     let entry = find(id).unwrap();
     let run = Run::new(Effort::Quick).with_runs(NonZeroUsize::new(2)).with_threads(NonZeroUsize::new(threads).unwrap());
     let figure = (entry.measure)(&run).unwrap();
-    Measured { entry, figure, effort: "quick", command: format!("wayleave reproduce {id} --quick --seeds 2") }
+    let command = format!("wayleave reproduce {id} --quick --seeds 2");
+    Measured { entry, figure, effort: "quick".to_owned(), command, origin: MeasuredBy::default() }
+}
+
+/// A run of one figure, in which two others could not be measured.
+fn reproduced(measured: Measured) -> Reproduced {
+    let missing = |id, why: &str| vec![(find(id).unwrap(), why.to_owned())];
+    Reproduced {
+        figures: vec![measured],
+        left_out: missing("chameleon-fig14", "needs root"),
+        failed: missing("parley-fig9", "out of luck"),
+        is_stopped: false,
+    }
 }
 
 #[test]
@@ -43,7 +55,7 @@ fn a_picture_is_well_formed_and_becomes_pixels() {
             assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() > 20_000, "{id}: {} bytes", png.len());
         }
         // The page links to what is written, and to nothing else.
-        assert_eq!(page::render(&[measured], "").contains(&format!("{id}.png")), png::IS_BUILT_IN);
+        assert_eq!(page::render(&reproduced(measured), "").contains(&format!("{id}.png")), png::IS_BUILT_IN);
     }
 }
 
@@ -63,17 +75,50 @@ fn every_row_of_a_csv_has_as_many_fields_as_its_head() {
 
 #[test]
 fn the_page_and_the_terminal_show_every_statement_with_its_verdict() {
-    let measured = vec![measured("sec2-examples", 1)];
-    let page = page::render(&measured, "wayleave reproduce sec2-examples");
+    let reproduced = reproduced(measured("sec2-examples", 1));
+    let page = page::render(&reproduced, "wayleave reproduce sec2-examples");
     let mut printed = Vec::new();
-    terminal::write(&mut printed, &measured[0], Layout::default()).unwrap();
+    terminal::write(&mut printed, &reproduced.figures[0], Layout::default()).unwrap();
     let printed = String::from_utf8(printed).unwrap();
-    let statements = &measured[0].figure.statements;
+    let statements = &reproduced.figures[0].figure.statements;
     assert!(statements.len() >= 6);
     for statement in statements {
         assert!(page.contains(&statement.section.replace('&', "&amp;")), "{statement:?}");
-        assert!(printed.contains(statement.section), "{statement:?}");
+        assert!(printed.contains(&statement.section), "{statement:?}");
     }
     assert!(printed.matches("holds").count() >= statements.len());
     roxmltree::Document::parse(page.trim_start_matches("<!DOCTYPE html>")).unwrap();
+}
+
+#[test]
+fn a_run_ends_with_how_many_statements_came_to_what() {
+    let reproduced = reproduced(measured("sec2-examples", 1));
+    let statements = reproduced.figures[0].figure.statements.len();
+    let mut printed = Vec::new();
+    terminal::write_totals(&mut printed, &Totals::of(&reproduced), Layout::default()).unwrap();
+    let printed = String::from_utf8(printed).unwrap();
+    let page = page::render(&reproduced, "");
+    for text in [&printed, &page] {
+        assert!(text.contains("differ, unexplained") && text.contains(&statements.to_string()), "{text}");
+        assert!(text.contains("chameleon-fig14 was left out: needs root"), "{text}");
+        assert!(text.contains("parley-fig9 failed: out of luck"), "{text}");
+    }
+    let mut json = Vec::new();
+    reproduced.write_json(&mut json).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["totals"]["total"]["hold"], statements);
+    assert_eq!(json["totals"]["failed"][0]["why"], "out of luck");
+    assert_eq!(json["figures"][0]["figure"], "sec2-examples");
+}
+
+#[test]
+fn what_is_written_can_be_read_again() {
+    for id in ["sec2-examples", "chameleon-fig9a"] {
+        let before = measured(id, 2);
+        let after = document::read(&document::of(&before).unwrap()).unwrap();
+        assert_eq!(before.figure.statements, after.figure.statements);
+        // The last digit of a fraction may change; what is shown does not.
+        let shown = |measured| markdown::render(&[measured], &totals::Reasons::default());
+        assert!(shown(before) == shown(after), "{id}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Numbers as they are read: three digits, and no more than were measured.
 
-use wayleave_experiments::{Axis, Centre, Panel, Point, X};
+use wayleave_experiments::{Axis, Centre, Panel, Point, Statement, Table, X};
 
 use crate::report::numbers;
 
@@ -63,9 +63,40 @@ pub(crate) fn place(x: &X) -> String {
     }
 }
 
+/// The places of a panel, in the order in which they come.
+pub(crate) fn places(panel: &Panel) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for point in panel.series.iter().flat_map(|series| &series.points) {
+        let name = place(&point.x);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Whether a table has a row for each statement and nothing else: where statements are shown, it says everything twice.
+pub(crate) fn repeats(table: &Table, statements: &[Statement]) -> bool {
+    let mut rows = table.rows.iter().zip(statements);
+    table.rows.len() == statements.len() && rows.all(|(row, statement)| row.contains(&statement.says))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_is_left_out_for_what_it_says_and_not_for_its_size() {
+        let statements = [Statement::claim("1", "one", true, "1"), Statement::claim("1", "two", true, "2")];
+        let table = |cells: [&str; 2]| Table {
+            name: "t".to_owned(),
+            title: "T".to_owned(),
+            columns: vec!["says".to_owned()],
+            rows: cells.map(|cell| vec![cell.to_owned()]).to_vec(),
+        };
+        assert!(repeats(&table(["one", "two"]), &statements));
+        assert!(!repeats(&table(["one", "1.5 ms"]), &statements), "as many rows as statements");
+    }
 
     #[test]
     fn three_digits_are_kept() {

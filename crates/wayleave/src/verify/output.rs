@@ -44,7 +44,8 @@ impl Verified {
 
     /// The numbers of the promises: the one that was named, then those that came closest to their limits.
     fn order(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.claim.promises.len()).collect();
+        // Where nothing was tried, there is nothing to put in order.
+        let mut order: Vec<usize> = (0..self.report.findings.len()).collect();
         let share = |number| self.report.share(&self.claim, number);
         order.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
         // False comes before true, and the sort is stable.

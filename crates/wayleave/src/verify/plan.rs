@@ -110,6 +110,7 @@ struct Entry {
     #[serde(default)]
     moved: Vec<Move>,
     activate_after_ns: Option<u64>,
+    old_terms_end_after_ns: Option<u64>,
 }
 
 /// A further route of a protected contract.
@@ -333,6 +334,7 @@ impl<'a> Reader<'a> {
             routes,
             moved: entry.moved.iter().map(|moved| self.relocation(moved)).collect::<Result<_, _>>()?,
             activate_after: time(entry.activate_after_ns.unwrap_or(0), name)?,
+            old_terms_end_after: entry.old_terms_end_after_ns.map(|end| time(end, name)).transpose()?,
         };
         if let Some(contracts) = &self.contracts {
             let unknown = || format!("\"{name}\" is admitted, and is not among the contracts that were given");

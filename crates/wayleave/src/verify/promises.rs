@@ -89,6 +89,7 @@ fn happening(session: &Session, decided: &Decided<'_>) -> Option<Happening> {
     let copies = decision.copies.iter().map(|copy| (&copy.route, copy.bound));
     let routes = std::iter::once((&decision.route, decision.bound)).chain(copies);
     let contract = decided.contract;
+    let start = decided.starts.map_or(Time::ZERO, |starts| starts.flow);
     Some(Happening::Admitted(Box::new(Admitted {
         at: decided.event.map_or(Time::ZERO, |(_, at)| at),
         kind: match decided.event {
@@ -100,7 +101,8 @@ fn happening(session: &Session, decided: &Decided<'_>) -> Option<Happening> {
         asked: terms(contract),
         moved: decision.moved.iter().enumerate().map(moved).collect(),
         routes: routes.map(|(route, bound)| stated(session, route, bound)).collect(),
-        activate_after: decided.starts.map_or(Time::ZERO, |starts| starts.flow),
+        activate_after: start,
+        old_terms_end_after: decision.handover.old_terms_end(start),
         ..standing(session, contract.name.clone(), &held)?
     })))
 }
@@ -209,6 +211,7 @@ fn standing(session: &Session, name: String, held: &Held<'_>) -> Option<Admitted
         routes: Vec::new(),
         moved: Vec::new(),
         activate_after: Time::ZERO,
+        old_terms_end_after: None,
     })
 }
 

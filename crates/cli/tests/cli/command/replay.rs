@@ -69,6 +69,31 @@ fn who_is_admitted_while_old_packets_are_in_flight_waits_for_them() {
 }
 
 #[test]
+fn a_plan_says_when_old_terms_end_and_verify_follows() {
+    let events = [
+        format!("at: 0ns, add: {}", contract("a", "h2", 500)),
+        format!("at: 0ns, add: {}", contract("b", "h2", 100)),
+        // Does not fit beside the old terms: those end at once, and the new ones start when their packets have left.
+        format!("at: 1ms, change: {}", contract("a", "h2", 600)),
+        // Fits beside the old terms, and waits for the packets of the others, too: until then the old ones go on.
+        format!("at: 1200us, change: {}", contract("b", "h2", 150)),
+    ];
+    let (_, plan) = replay("replay-old-terms.yaml", &events, "");
+    let key = |request: usize, key: &str| plan["requests"][request][key].as_u64();
+    assert_eq!((key(0, "old_terms_end_after_ns"), key(2, "old_terms_end_after_ns")), (None, Some(0)));
+    assert_eq!((key(3, "old_terms_end_after_ns"), key(3, "activate_after_ns")), (Some(400_000), Some(400_000)));
+    let verify = |plan: String| {
+        let plan = file("replay-old-terms.json", plan);
+        wayleave(&format!("verify -t star:hosts=4 --plan {plan} --effort quick"))
+    };
+    let text = plan.to_string();
+    verify(text.clone()).ends_with(0);
+    let late = verify(text.replace("\"old_terms_end_after_ns\":0", "\"old_terms_end_after_ns\":600000")).ends_with(4);
+    assert!(late.stderr.contains("before packets have left: from 1.6ms on"), "{}", late.stderr);
+    assert!(late.stderr.contains("with packets of a (there until 1.6ms)"), "{}", late.stderr);
+}
+
+#[test]
 fn a_refused_contract_can_be_changed_into_one_that_fits() {
     let events = [
         format!("at: 0ns, add: {}", contract("a", "h2", 1600)),

@@ -29,7 +29,7 @@ impl Plot {
         parts.extend(lines.iter().enumerate().flat_map(|(index, line)| self.legend(index, &line.name)));
         parts.extend((lines.len()..).zip(&self.bands).flat_map(|(index, band)| band.legend(index)));
         if !self.y_name.is_empty() {
-            let at = Point { x: 0.0, y: self.top() - 9.0 };
+            let at = Point { x: 0.0, y: self.top() - 14.0 };
             parts.push(svg::text(at, Anchor::Start, "quiet", &self.y_name));
         }
         parts.extend(frame.bands());

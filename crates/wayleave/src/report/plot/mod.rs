@@ -21,7 +21,7 @@ const HEIGHT: f64 = 210.0;
 /// A line of the legend.
 const LEGEND: f64 = 18.0;
 /// The line with the name of the axis upwards, where it has one.
-const Y_NAME: f64 = 20.0;
+const Y_NAME: f64 = 26.0;
 /// How many lines can be told apart: as many as the stylesheet has.
 pub(crate) const MOST_LINES: usize = 8;
 /// The width of one character of a label, at most, for labels that have to be cut.
