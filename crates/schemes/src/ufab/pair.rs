@@ -47,6 +47,8 @@ struct PathState {
     violated_since: Option<Time>,
     /// Since when another one is better.
     worse_since: Option<Time>,
+    /// Whether a timer is armed that compares it with others: one is enough.
+    is_compared: bool,
 }
 
 /// One pair.
@@ -191,7 +193,7 @@ impl Sending {
         for path in &mut self.paths {
             let mut registration = std::mem::take(&mut path.registration);
             registration.forget();
-            *path = PathState { registration, ..PathState::default() };
+            *path = PathState { registration, is_compared: path.is_compared, ..PathState::default() };
         }
         self.in_use.clear();
         self.search = None;
@@ -354,8 +356,14 @@ impl Sending {
         (state.unprobed, state.unanswered, state.answered_at) = (0, 0, around.now);
         (state.violated_since, state.worse_since) = (None, None);
         self.reconcile(path, around, act);
-        let at = around.now + Time::from_nanos(around.settings.better_for.as_nanos() / LOOKS);
-        act(HostAction::Arm { at, timer: Timer::Better { pair, key: self.spec.key, path } });
+        self.compare_later(path, around, act);
+    }
+
+    fn compare_later(&mut self, path: PathIndex, around: &Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        if self.spec.paths > 1 && !std::mem::replace(&mut self.path(path).is_compared, true) {
+            let at = around.now + Time::from_nanos((around.settings.better_for.as_nanos() / LOOKS).max(1));
+            act(HostAction::Arm { at, timer: Timer::Better { pair: around.pair, key: self.spec.key, path } });
+        }
     }
 
     /// A path is not used any more, and its ports are told.
@@ -499,14 +507,14 @@ impl Sending {
 
     /// Whether there is more on another path is looked at from time to time.
     pub(super) fn compare(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
-        if !self.in_use.contains(&path) || self.spec.paths == 1 {
+        self.path(path).is_compared = false;
+        if !self.in_use.contains(&path) {
             return;
         }
-        if self.search.is_none() {
+        if self.search.is_none() && self.spec.paths > 1 {
             self.look(Why::Better(path), around, act);
         }
-        let at = around.now + Time::from_nanos((around.settings.better_for.as_nanos() / LOOKS).max(1));
-        act(HostAction::Arm { at, timer: Timer::Better { pair: around.pair, key: self.spec.key, path } });
+        self.compare_later(path, around, act);
     }
 
     /// Ports forget who says nothing for too long.

@@ -1,1 +1,168 @@
+//! One machine's edge, told what happens by hand.
 
+use wayleave_roles::{IntHop, PairSpec, PathUse, ProbeOutcome};
+use wayleave_units::Bytes;
+
+use super::*;
+
+const T: Time = Time::from_micros(24);
+
+/// An edge with a pair of a class of 1 Gbit/s, and what it has asked for.
+struct Bench {
+    edge: Ufab,
+    now: Time,
+    probes: Vec<(PathIndex, Probe)>,
+    timers: Vec<(Time, Timer)>,
+    windows: BTreeMap<u32, u64>,
+    used: Vec<PathIndex>,
+}
+
+impl Bench {
+    fn new(paths: u32, settings: Settings) -> Self {
+        let edge = Ufab::new(Rate::from_gbit(10), settings, 1);
+        let mut bench =
+            Self { edge, now: Time::ZERO, probes: Vec::new(), timers: Vec::new(), windows: BTreeMap::new(), used: Vec::new() };
+        let hose = Share { min: Rate::from_gbit(1), ..Share::BEST_EFFORT };
+        bench.tell(HostInput::ClassSet { class: ClassId(1), transmit: hose, receive: hose });
+        let spec = PairSpec {
+            class: ClassId(1),
+            peer_class: ClassId(1),
+            peer: wayleave_topology::NodeId(9),
+            key: 77,
+            paths,
+            round_trip: T,
+        };
+        bench.tell(HostInput::Opened { pair: Outgoing(0), spec });
+        bench
+    }
+
+    fn tell(&mut self, input: HostInput<'_, Infallible, Timer>) {
+        let Self { edge, now, probes, timers, windows, used } = self;
+        edge.on(*now, input, &mut |action| match action {
+            HostAction::SendProbe { path, probe, .. } => probes.push((path, probe)),
+            HostAction::Arm { at, timer } => timers.push((at, timer)),
+            HostAction::SetWindow { path, window, .. } => {
+                windows.insert(path.0, window.map_or(u64::MAX, Bytes::get));
+            }
+            HostAction::UsePath { path, purpose: PathUse::Share, .. } => used.push(path),
+            _ => {}
+        });
+    }
+
+    /// Every probe that is under way is answered by two idle links; what that leads to is not.
+    fn answer(&mut self) {
+        for (path, probe) in std::mem::take(&mut self.probes) {
+            let tokens = if probe.kind == ProbeKind::Active { probe.tokens } else { 0 };
+            let hop = IntHop { rate: Rate::from_gbit(10), tokens, ..IntHop::default() };
+            let outcome = ProbeOutcome::Answered(ProbeAnswer::default());
+            self.tell(HostInput::ProbeReturned { pair: Outgoing(0), path, probe, outcome, hops: &[hop, hop] });
+        }
+    }
+
+    /// The timers of a time that has come ring.
+    fn pass(&mut self, time: Time) {
+        self.now += time;
+        while let Some(at) = self.timers.iter().position(|&(at, _)| at <= self.now) {
+            let (_, timer) = self.timers.swap_remove(at);
+            self.tell(HostInput::Timer(timer));
+        }
+    }
+
+    fn demand(&mut self, demand: Demand) {
+        self.tell(HostInput::Demand { pair: Outgoing(0), demand });
+    }
+
+    fn kinds(&self) -> Vec<ProbeKind> {
+        self.probes.iter().map(|(_, probe)| probe.kind).collect()
+    }
+}
+
+/// Nothing is sent before a path is known; then what 1 Gbit/s carries in 24 us.
+#[test]
+fn candidates_are_asked_before_anything_is_sent() {
+    let mut bench = Bench::new(3, Settings::default());
+    assert_eq!(bench.kinds(), [ProbeKind::Candidate; 3]);
+    assert!(bench.windows.values().all(|&window| window == 0) && bench.used.is_empty());
+    bench.answer();
+    assert_eq!(bench.used.len(), 1);
+    assert_eq!(bench.kinds(), [ProbeKind::Active]);
+    assert_eq!(bench.windows[&bench.used[0].0], 3_000);
+}
+
+#[test]
+fn a_finish_is_repeated_until_it_is_answered() {
+    let mut bench = Bench::new(1, Settings::default());
+    bench.answer();
+    bench.probes.clear();
+    bench.demand(Demand::Ends);
+    bench.pass(Time::from_micros(24 * 16));
+    assert_eq!(bench.kinds(), [ProbeKind::Finish]);
+    let first = bench.probes[0].1;
+    for _ in 0..3 {
+        bench.probes.clear();
+        bench.pass(Time::from_micros(24 * 8));
+        assert_eq!(bench.probes, [(PathIndex(0), Probe { is_repeated: true, ..first })]);
+    }
+    bench.answer();
+    bench.pass(Time::from_millis(1));
+    assert!(bench.probes.is_empty(), "it was answered");
+}
+
+/// Who begins and ends a thousand times has one timer that compares each path with others, and not a thousand.
+#[test]
+fn timers_do_not_pile_up() {
+    let mut bench = Bench::new(2, Settings::default());
+    for _ in 0..1_000 {
+        bench.answer();
+        bench.answer();
+        bench.demand(Demand::Ends);
+        bench.pass(Time::from_millis(1));
+        bench.answer();
+        bench.demand(Demand::Begins);
+    }
+    let compares = bench.timers.iter().filter(|(_, timer)| matches!(timer, Timer::Better { .. })).count();
+    assert!(compares <= 2, "{compares}");
+    assert!(bench.timers.len() < 40, "{} timers", bench.timers.len());
+}
+
+#[test]
+fn what_is_late_for_a_pair_that_has_closed_means_nothing() {
+    let mut bench = Bench::new(2, Settings::default());
+    bench.answer();
+    bench.tell(HostInput::Closed { pair: Outgoing(0) });
+    let sent = bench.probes.len();
+    bench.answer();
+    bench.pass(Time::from_millis(100_000));
+    assert_eq!(bench.probes.len() + sent, sent, "no probe more");
+}
+
+/// Fig. 21a at the receiver: a6 admits a third from the one, and two thirds from the other that asks for all.
+#[test]
+fn a_receiver_answers_with_what_it_admits() {
+    let mut bench = Bench::new(1, Settings::default());
+    for (pair, key) in [(0, 5), (1, 6)] {
+        let spec = PairSpec {
+            class: ClassId(1),
+            peer_class: ClassId(1),
+            peer: wayleave_topology::NodeId(pair),
+            key,
+            paths: 1,
+            round_trip: T,
+        };
+        bench.tell(HostInput::IncomingOpened { pair: Incoming(pair), spec });
+    }
+    let mut answer = |pair, tokens, kind| bench.edge.answer(Time::ZERO, Incoming(pair), &Probe::new(1, kind, tokens)).tokens;
+    assert_eq!(answer(0, 333, ProbeKind::Active), None);
+    assert_eq!(answer(1, 1_000, ProbeKind::Active), Some(667));
+    assert_eq!(answer(1, 1_000, ProbeKind::Finish), None);
+    assert_eq!(answer(0, 1_000, ProbeKind::Active), Some(1_000), "the other one has gone");
+}
+
+/// 4.1: eight queues with distinct weights.
+#[test]
+fn weighted_queues_are_by_powers_of_two() {
+    let line = Rate::from_gbit(10);
+    let levels = [10_000, 5_000, 2_600, 2_500, 1_000, 80, 1].map(|mbit| level(Rate::from_mbit(mbit), line));
+    assert_eq!(levels, [7, 7, 7, 6, 5, 2, 0]);
+    assert_eq!(level(Rate::ZERO, line), 0);
+}
