@@ -38,7 +38,9 @@ fn terminal_and_page_say_the_same_in_every_scenario() {
         let findings = findings(DemoOptions { scenario, ..of(150) });
         let page = page::render(&findings);
         assert_eq!(missing_figures(&text(&findings), &page), Vec::<String>::new(), "scenario {scenario}");
-        assert!(text(&findings).lines().all(|line| line.chars().count() <= 100), "scenario {scenario}");
+        // Commands are copied, and not broken into lines.
+        let long = |line: &&str| line.chars().count() > 100 && !line.starts_with("  wayleave ");
+        assert_eq!(text(&findings).lines().find(long), None, "scenario {scenario}");
     }
 }
 
