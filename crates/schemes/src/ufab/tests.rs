@@ -20,8 +20,14 @@ struct Bench {
 impl Bench {
     fn new(paths: u32, settings: Settings) -> Self {
         let edge = Ufab::new(Rate::from_gbit(10), settings, 1);
-        let mut bench =
-            Self { edge, now: Time::ZERO, probes: Vec::new(), timers: Vec::new(), windows: BTreeMap::new(), used: Vec::new() };
+        let mut bench = Self {
+            edge,
+            now: Time::ZERO,
+            probes: Vec::new(),
+            timers: Vec::new(),
+            windows: BTreeMap::new(),
+            used: Vec::new(),
+        };
         let hose = Share { min: Rate::from_gbit(1), ..Share::BEST_EFFORT };
         bench.tell(HostInput::ClassSet { class: ClassId(1), transmit: hose, receive: hose });
         let spec = PairSpec {
@@ -151,7 +157,8 @@ fn a_receiver_answers_with_what_it_admits() {
         };
         bench.tell(HostInput::IncomingOpened { pair: Incoming(pair), spec });
     }
-    let mut answer = |pair, tokens, kind| bench.edge.answer(Time::ZERO, Incoming(pair), &Probe::new(1, kind, tokens)).tokens;
+    let mut answer =
+        |pair, tokens, kind| bench.edge.answer(Time::ZERO, Incoming(pair), &Probe::new(1, kind, tokens)).tokens;
     assert_eq!(answer(0, 333, ProbeKind::Active), None);
     assert_eq!(answer(1, 1_000, ProbeKind::Active), Some(667));
     assert_eq!(answer(1, 1_000, ProbeKind::Finish), None);
