@@ -1,5 +1,5 @@
 //! Messages of brokers outside of a simulator: as bytes between programs, and as counters and limits between a broker and the data
-//! plane of its machine. A scheme with brokers implements [`BrokerCodec`](crate::brokers::BrokerCodec); programs ask [`EdgeScheme`] and [`AnyMessage`] and know no
+//! plane of its machine. A scheme with brokers implements [`BrokerCodec`]; programs ask [`EdgeScheme`] and [`AnyMessage`] and know no
 //! scheme.
 
 use wayleave_topology::NodeId;
