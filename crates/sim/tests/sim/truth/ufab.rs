@@ -16,7 +16,7 @@ use super::roles::{Diamond, long_diamond};
 const LINE: Rate = Rate::from_gbit(10);
 
 /// Tenants a0, a1 and so on with these minima in Mbit/s, at these hosts each, or at all.
-fn tenants(network: &Network, minima: &[u64], at: &[Vec<NodeId>]) -> Policy {
+pub(super) fn tenants(network: &Network, minima: &[u64], at: &[Vec<NodeId>]) -> Policy {
     let service = |(index, &min): (usize, &u64)| {
         let bandwidth = Bandwidth { min: Some(Rate::from_mbit(min)), ..Bandwidth::default() };
         Service {
@@ -35,7 +35,7 @@ fn tenants(network: &Network, minima: &[u64], at: &[Vec<NodeId>]) -> Policy {
     Policy::new(network, "tenants", PolicyLevel::Machine, Vec::new(), None, services).unwrap()
 }
 
-fn of(tenant: usize, mut traffic: Traffic) -> Traffic {
+pub(super) fn of(tenant: usize, mut traffic: Traffic) -> Traffic {
     traffic.service = Some(format!("a{tenant}"));
     traffic
 }
@@ -54,7 +54,7 @@ fn incast(minima: &[u64], milliseconds: u64, settings: Settings) -> (Star, Scena
 }
 
 /// Gbit/s on the wire.
-fn shares(outcome: &Outcome, milliseconds: f64) -> Vec<f64> {
+pub(super) fn shares(outcome: &Outcome, milliseconds: f64) -> Vec<f64> {
     let share = |traffic| flow(outcome, traffic).delivered as f64 * FRAME as f64 * 8.0 / milliseconds / 1e6;
     (0..outcome.flows.len()).map(share).collect()
 }
