@@ -19,6 +19,7 @@ macro_rules! each_scheme {
                 newreno::NewReno,
                 cubic::Cubic,
                 dctcp::Dctcp,
+                swift::Swift,
                 fixed::Fixed,
                 #[cfg(feature = "toys")] toy_window::ToyWindow,
             }
