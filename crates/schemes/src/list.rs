@@ -26,6 +26,7 @@ macro_rules! each_scheme {
             path {
                 ecmp::PerFlow,
                 flowlet::Flowlet,
+                clove::Clove,
                 presto::Flowcells,
                 spraying::PerPacket,
             }

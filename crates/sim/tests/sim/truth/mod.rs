@@ -6,6 +6,7 @@
 
 mod applications;
 mod buffers;
+mod clove;
 mod congestion;
 mod copies;
 mod corrected;
