@@ -106,6 +106,20 @@ fn the_testbeds_of_the_texts_have_the_sizes_that_the_texts_give() {
     assert!(testbeds::ALL.iter().all(|(name, _)| testbeds::by_name(name).is_some_and(|built| built.is_ok())));
 }
 
+/// 8 paths of 6 links: 2 aggregation switches here, 2 cores, 2 aggregation switches there. A full frame and an acknowledgement take 24 us.
+#[test]
+fn pods_of_ufabs_testbed_are_joined_by_both_cores_and_its_round_trip_is_that_of_the_text() {
+    let network = testbeds::by_name("ufab-testbed").unwrap().unwrap();
+    let (from, to) = (network.find_node("h1").unwrap(), network.find_node("h8").unwrap());
+    let distances = HopDistances::to(&network, to);
+    let links = distances.shortest_path_links(&network, from);
+    assert_eq!((distances.from(from), links.len()), (Some(6), 1 + 2 + 4 + 4 + 2 + 1));
+    let link = network.link(links[0]);
+    let on_the_wire = |bytes: u64| bytes * 8 * 1_000_000_000 / link.rate.bits_per_second();
+    let round_trip = 6 * (on_the_wire(1_538) + on_the_wire(84)) + 12 * link.propagation.as_nanos();
+    assert!(round_trip.abs_diff(24_000) <= 12, "{round_trip} ns");
+}
+
 #[test]
 fn links_to_switches_come_before_links_to_hosts() {
     let network = build::ring(&Chain { switches: 5, hosts_per_switch: 3, ..Chain::default() }).unwrap();
