@@ -47,6 +47,7 @@
 //! - A candidate's last link counts the pair already if it has another path. Other links that both paths have in common are not known to the edge, and count it twice: that can
 //!   only make a path look fuller.
 //! - A pair without a guarantee has one token. A hose is not scaled down if it is above the line: placement (3.1, assumption iii) sees to that.
+//! - A pair's paths share its tokens before the first of them is told of its part: otherwise the first would begin with all of them.
 //! - Whoever has been idle for [`Settings::idle`] round trips leaves its paths, and is found one anew.
 
 mod admission;

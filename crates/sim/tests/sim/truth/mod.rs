@@ -25,4 +25,7 @@ mod services;
 mod shaping;
 mod strict_over_weighted;
 mod ufab;
+mod ufab_paths;
+mod ufab_properties;
+mod ufab_watched;
 mod workloads;
