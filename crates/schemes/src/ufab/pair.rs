@@ -3,6 +3,7 @@
 use wayleave_roles::{
     HopWindow, HostAction, IntHop, Outgoing, PairSpec, PathIndex, PathUse, Probe, ProbeAnswer, ProbeKind, ProbeOutcome,
 };
+use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Time};
 
 use super::admission::{Admission, Terms, Usage, capacity};
@@ -31,6 +32,8 @@ pub(super) struct Around<'a> {
 #[derive(Clone, Debug, Default)]
 struct PathState {
     registration: Registration,
+    /// Its links, as far as answers have said them.
+    links: Vec<LinkId>,
     /// While the path is in use.
     admission: Option<Admission>,
     /// Of the pair's guarantee, in bit/s.
@@ -261,12 +264,14 @@ impl Sending {
     ) {
         let tokens = tokens_of(self.given.min(self.admitted.unwrap_or(u64::MAX)), around.settings.unit);
         let terms = Terms { tokens, round_trip: self.spec.round_trip };
-        let is_counted = !self.in_use.is_empty();
+        let used = self.in_use.iter().filter_map(|path| self.paths.get(path.index()));
+        let counted: Vec<LinkId> = used.flat_map(|path| &path.links).copied().collect();
+        let counted = Some(counted).filter(|_| !self.in_use.is_empty());
         let Some(search) = &mut self.search else { return };
         let Some(at) = search.waiting.iter().position(|&other| other == path) else { return };
         search.waiting.swap_remove(at);
         if let Some(hops) = hops {
-            search.found.push(Candidate::of(path, hops, terms, is_counted, around.settings));
+            search.found.push(Candidate::of(path, hops, terms, counted.as_deref(), around.settings));
         }
         // The path that may be dead has until the end of the search to answer.
         if search.waiting.is_empty() && !matches!(search.why, Why::Lost(_)) {
@@ -464,6 +469,8 @@ impl Sending {
             let usage =
                 Usage { bytes: std::mem::take(&mut state.unanswered), elapsed: now.saturating_sub(state.answered_at) };
             state.answered_at = now;
+            state.links.clear();
+            state.links.extend(hops.iter().filter_map(|hop| hop.link));
             admission.answered(hops, usage, terms, settings);
             let window = Some(admission.window());
             act(HostAction::SetWindow { pair: around.pair, path, window });
