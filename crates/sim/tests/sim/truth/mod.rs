@@ -27,4 +27,7 @@ mod shaping;
 mod strict_over_weighted;
 mod swift;
 mod ufab;
+mod ufab_paths;
+mod ufab_properties;
+mod ufab_watched;
 mod workloads;
