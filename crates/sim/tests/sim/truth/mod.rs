@@ -24,5 +24,6 @@ mod scheduling;
 mod services;
 mod shaping;
 mod strict_over_weighted;
+mod tasks;
 mod ufab;
 mod workloads;
