@@ -94,7 +94,7 @@ pub use host::{
 };
 pub use ids::{BrokerId, ClassId, Incoming, LocalFlow, Outgoing, PathIndex};
 pub use params::{Parameters, Setting, nested};
-pub use path::{Departure, Path, PathReport};
+pub use path::{Departure, Path, PathProbe, PathReport};
 pub use refusal::{Allocated, Binding, Reason, Refusal};
 pub use switch::{Mark, QueueState, Switch};
 pub use telemetry::{HopWindow, IntHop, Probe, ProbeAnswer, ProbeAt, ProbeKind, ProbeOutcome};

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | ECMP (RFC 2992) | flows | nothing |
 //! | Presto (SIGCOMM 2015) | flowcells, in turn | changes of the paths |
-//! | Clove (CoNEXT 2017) | flowlets, by weights of a destination's paths | marks (Clove-ECN), telemetry (Clove-INT) |
+//! | Clove (CoNEXT 2017) | flowlets, by weights of a destination's paths | marks (Clove-ECN), telemetry of packets and probes (Clove-INT) |
 
 use wayleave_units::Time;
 
@@ -38,6 +38,15 @@ pub struct PathReport {
     pub round_trip: Option<Time>,
 }
 
+/// A probe that a driver sends for a path role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathProbe {
+    /// Along which path.
+    pub path: u32,
+    /// How long after it the role is asked again.
+    pub next: Time,
+}
+
 /// Chooses paths for the packets of one flow or one pair.
 pub trait Path {
     /// The index of the path that the packet takes, below `departure.paths`.
@@ -59,6 +68,13 @@ pub trait Path {
 
     /// What the ports of a path wrote into a packet or a probe, the first port first (Clove-INT: utilisation).
     fn on_telemetry(&mut self, _now: Time, _path: u32, _hops: &[IntHop]) {}
+
+    /// Which of so many paths a probe is to go along now, if the role wants probes: what the ports on the way write into it comes
+    /// back as [`Self::on_telemetry`], or not at all (Clove-INT: what nobody sends on says nothing). Asked when a pair opens that
+    /// this value serves, and then as often as the answer says.
+    fn probe(&mut self, _now: Time, _paths: u32) -> Option<PathProbe> {
+        None
+    }
 
     /// The set of paths has changed: indices mean something else.
     fn on_paths_changed(&mut self, _now: Time) {}

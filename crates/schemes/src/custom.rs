@@ -1,12 +1,14 @@
-//! Tunnels and pairs' paths, one enum for each role. The only ones yet are those of schemes that are not in this repository.
+//! Tunnels and pairs' paths, one enum for each role. The only tunnels yet are those of schemes that are not in this repository.
 
 use std::fmt;
 
 use wayleave_roles::{
-    Departure, Entry, FlowStart, IntHop, LocalFlow, Path, PathReport, Slot, Tunnel, TunnelAck, TunnelPacket,
+    Departure, Entry, FlowStart, IntHop, LocalFlow, Path, PathProbe, PathReport, Slot, Tunnel, TunnelAck, TunnelPacket,
     TunnelQueue, Turn,
 };
 use wayleave_units::{Rate, Time};
+
+use crate::transports::AnyPath;
 
 /// The tunnel of a pair, whichever scheme it belongs to.
 pub enum AnyTunnel {
@@ -80,6 +82,8 @@ impl Tunnel for AnyTunnel {
 
 /// What spreads a pair's packets over its paths, where the flows do not choose for themselves.
 pub enum AnyPairPath {
+    /// Of a scheme of the list.
+    Listed(AnyPath),
     /// Of a scheme that is not in this repository.
     Custom(Box<dyn Path + Send>),
 }
@@ -87,6 +91,7 @@ pub enum AnyPairPath {
 impl fmt::Debug for AnyPairPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Listed(path) => path.fmt(f),
             Self::Custom(_) => f.write_str("Custom"),
         }
     }
@@ -95,30 +100,42 @@ impl fmt::Debug for AnyPairPath {
 impl Path for AnyPairPath {
     fn choose(&mut self, now: Time, departure: Departure) -> u32 {
         match self {
+            Self::Listed(path) => path.choose(now, departure),
             Self::Custom(path) => path.choose(now, departure),
         }
     }
 
     fn choose_for(&mut self, now: Time, flow: LocalFlow, departure: Departure) -> u32 {
         match self {
+            Self::Listed(path) => path.choose_for(now, flow, departure),
             Self::Custom(path) => path.choose_for(now, flow, departure),
         }
     }
 
     fn on_report(&mut self, now: Time, report: PathReport) {
         match self {
+            Self::Listed(path) => path.on_report(now, report),
             Self::Custom(path) => path.on_report(now, report),
         }
     }
 
     fn on_telemetry(&mut self, now: Time, path: u32, hops: &[IntHop]) {
         match self {
+            Self::Listed(role) => role.on_telemetry(now, path, hops),
             Self::Custom(role) => role.on_telemetry(now, path, hops),
+        }
+    }
+
+    fn probe(&mut self, now: Time, paths: u32) -> Option<PathProbe> {
+        match self {
+            Self::Listed(path) => path.probe(now, paths),
+            Self::Custom(path) => path.probe(now, paths),
         }
     }
 
     fn on_paths_changed(&mut self, now: Time) {
         match self {
+            Self::Listed(path) => path.on_paths_changed(now),
             Self::Custom(path) => path.on_paths_changed(now),
         }
     }

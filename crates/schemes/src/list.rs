@@ -19,12 +19,14 @@ macro_rules! each_scheme {
                 newreno::NewReno,
                 cubic::Cubic,
                 dctcp::Dctcp,
+                swift::Swift,
                 fixed::Fixed,
                 #[cfg(feature = "toys")] toy_window::ToyWindow,
             }
             path {
                 ecmp::PerFlow,
                 flowlet::Flowlet,
+                clove::Clove,
                 presto::Flowcells,
                 spraying::PerPacket,
             }

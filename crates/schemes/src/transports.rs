@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use wayleave_roles::{
     Ack, Departure, Described, Descriptor, Flow, FlowStart, Given, IntHop, LocalFlow, Loss, Parameter, Parameters,
-    Path, PathReport, RouteFacts, Value,
+    Path, PathProbe, PathReport, RouteFacts, Value,
 };
 use wayleave_units::{Rate, Time};
 
@@ -26,9 +26,21 @@ pub trait Transport: Described + Flow + Sized {
 pub trait PathScheme: Described + Path + Sized {
     /// Whether packets carry the numbers of flowcells, by which the receiver restores their order.
     const HAS_CELLS: bool = false;
+    /// Whether one value serves all flows of a pair where there are pairs, since it learns of their paths.
+    const KNOWS_A_PAIR: bool = false;
 
     /// For a flow that begins; flows should not share a seed.
     fn begin(params: &Self::Params, seed: u64) -> Self;
+
+    /// Whether packets have to collect telemetry for it.
+    fn reads_telemetry(_params: &Self::Params) -> bool {
+        false
+    }
+
+    /// Whether packets have to say that switches may mark them, whatever their transport understands.
+    fn reads_marks(_params: &Self::Params) -> bool {
+        false
+    }
 
     /// The flowcell of the packet whose path was chosen last; 0 where there are none.
     #[inline]
@@ -247,6 +259,34 @@ macro_rules! paths {
                 }
             }
 
+            /// Whether one value serves all flows of a pair.
+            pub fn knows_a_pair(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as PathScheme>::KNOWS_A_PAIR,)+
+                    Self::Custom(_) => false,
+                }
+            }
+
+            /// Whether packets have to collect telemetry for it.
+            pub fn reads_telemetry(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => {
+                        <crate::$module::$scheme as PathScheme>::reads_telemetry(params)
+                    })+
+                    Self::Custom(_) => false,
+                }
+            }
+
+            /// Whether packets have to say that switches may mark them.
+            pub fn reads_marks(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => {
+                        <crate::$module::$scheme as PathScheme>::reads_marks(params)
+                    })+
+                    Self::Custom(_) => false,
+                }
+            }
+
             /// Whether receivers restore the order of packets by the numbers of flowcells.
             pub fn has_cells(&self) -> bool {
                 match self {
@@ -324,6 +364,13 @@ macro_rules! paths {
                 match self {
                     $($(#[$meta])* Self::$scheme(scheme) => scheme.on_telemetry(now, path, hops),)+
                     Self::Custom(scheme) => scheme.on_telemetry(now, path, hops),
+                }
+            }
+
+            fn probe(&mut self, now: Time, paths: u32) -> Option<PathProbe> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(path) => path.probe(now, paths),)+
+                    Self::Custom(path) => path.probe(now, paths),
                 }
             }
 

@@ -64,7 +64,7 @@ impl<'a> PortsBuilder<'a> {
         let is_plain = behaviour.discipline == Discipline::Fifo
             && !matches!(behaviour.buffering, Buffering::Shared { .. })
             && ecn.is_none_or(|ecn| ecn.threshold_only().is_some())
-            && !behaviour.telemetry
+            && !self.is_telling(link.from, behaviour)
             && self.core_at(link.from).is_none()
             && custom.iter().all(Option::is_none);
         if is_plain {
@@ -79,6 +79,13 @@ impl<'a> PortsBuilder<'a> {
         Link::new(speed, latency, target, Port::Queued(port), NO_LIMIT)
     }
 
+    /// Whether the ports of a node write telemetry: as the scenario says, and those of switches for what spreads packets over
+    /// paths.
+    fn is_telling(&self, node: NodeId, behaviour: &PortBehaviour) -> bool {
+        let is_switch = self.scenario.network.node(node).kind == NodeKind::Switch;
+        behaviour.telemetry || is_switch && self.scenario.routing.reads_telemetry()
+    }
+
     /// What the schemes of hosts want of the ports of a node: of switches only.
     fn core_at(&self, node: NodeId) -> Option<Ecn> {
         let sharing =
@@ -90,7 +97,8 @@ impl<'a> PortsBuilder<'a> {
     fn roles(&mut self, id: LinkId, behaviour: &PortBehaviour, custom: Vec<Option<AnySwitch>>) -> Roles {
         let mut roles = Roles { first: self.switches.len() as u32, ..Roles::default() };
         let rate = self.scenario.network.link(id).rate;
-        let core = self.core_at(self.scenario.network.link(id).from);
+        let from = self.scenario.network.link(id).from;
+        let core = self.core_at(from);
         let core = core.as_ref();
         for (queue, custom) in custom.into_iter().enumerate() {
             // Every queue draws its own marks.
@@ -98,7 +106,7 @@ impl<'a> PortsBuilder<'a> {
             let seed = port ^ (queue as u64) << 56;
             let marking = || behaviour.ecn.of(queue).or(core).map_or(AnySwitch::None, |ecn| ecn.switch(rate, seed));
             let switch = custom.unwrap_or_else(marking);
-            if behaviour.telemetry || switch.writes_telemetry() {
+            if self.is_telling(from, behaviour) || switch.writes_telemetry() {
                 roles.stamps |= 1 << queue;
             }
             if switch.sees_everything() {

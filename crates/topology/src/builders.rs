@@ -66,11 +66,17 @@ impl Cabling {
     }
 }
 
-/// A k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores.
+/// A k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores; or one with other numbers of pods and cores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FatTree {
     /// Even, from 2 to 64.
     pub k: u64,
+    /// Pods; `None` is k, the classic fat tree.
+    pub pods: Option<u64>,
+    /// Cores behind each aggregation switch of a pod; `None` is k/2. Aggregation switch i of every pod has the same ones.
+    pub cores_per_aggregation: Option<u64>,
+    /// Links between each edge and each aggregation switch of a pod.
+    pub parallel: u64,
     /// Hosts under each edge switch; `None` is k/2, the classic fat tree. (40 k/2 in Chameleon, section 5.2.)
     pub hosts_per_edge: Option<u64>,
     /// Rate between edge and aggregation switches; `None` is the cabling's.
@@ -83,7 +89,16 @@ pub struct FatTree {
 
 impl Default for FatTree {
     fn default() -> Self {
-        Self { k: 4, hosts_per_edge: None, aggregation_rate: None, core_rate: None, cabling: Cabling::default() }
+        Self {
+            k: 4,
+            pods: None,
+            cores_per_aggregation: None,
+            parallel: 1,
+            hosts_per_edge: None,
+            aggregation_rate: None,
+            core_rate: None,
+            cabling: Cabling::default(),
+        }
     }
 }
 
@@ -149,11 +164,10 @@ pub mod build {
     /// A fat tree. Switches are `core1`, `pod1-agg1`, `pod1-edge1`; hosts are `h1` ... in order of pods and edges.
     ///
     /// # Errors
-    /// If k is odd or outside 2 to 64, or a host count outside 1 to 100000.
+    /// If k is odd or outside 2 to 64, or a count outside its range.
     pub fn fat_tree(spec: &FatTree) -> Result<Network, NetworkError> {
         check("k", spec.k, spec.k.is_multiple_of(2) && (2..=64).contains(&spec.k), "an even number from 2 to 64")?;
-        let half = spec.k / 2;
-        pods(spec, spec.k, Cores::Apart(half))
+        pods(spec, spec.pods.unwrap_or(spec.k), Cores::Apart(spec.cores_per_aggregation.unwrap_or(spec.k / 2)))
     }
 
     /// How the aggregation switches of a pod meet the cores.
@@ -174,6 +188,12 @@ pub mod build {
             }
         }
 
+        /// How many each aggregation switch is joined to.
+        fn each(self) -> u64 {
+            let (Self::Apart(each) | Self::Shared(each)) = self;
+            each
+        }
+
         /// Those of one aggregation switch, counted from 0.
         fn of(self, agg: usize, all: &[NodeId]) -> &[NodeId] {
             match self {
@@ -188,7 +208,11 @@ pub mod build {
         let half = spec.k / 2;
         let hosts = spec.hosts_per_edge.unwrap_or(half);
         size("hosts per edge switch", hosts)?;
-        cables(hosts.checked_mul(count * half))?;
+        size("pods", count)?;
+        size("cores per aggregation switch", uplinks.each())?;
+        check("parallel links", spec.parallel, (1..=64).contains(&spec.parallel), "from 1 to 64")?;
+        let per_edge = hosts + half * spec.parallel + uplinks.each();
+        cables(per_edge.checked_mul(count * half))?;
         let cabling = &spec.cabling;
         let aggregation = spec.aggregation_rate.unwrap_or(cabling.rate);
         let core = spec.core_rate.unwrap_or(cabling.rate);
@@ -208,7 +232,9 @@ pub mod build {
                     cabling.join(&mut builder, agg, up, core)?;
                 }
                 for &edge in &edges {
-                    cabling.join(&mut builder, edge, agg, aggregation)?;
+                    for _ in 0..spec.parallel {
+                        cabling.join(&mut builder, edge, agg, aggregation)?;
+                    }
                 }
             }
             for &edge in &edges {

@@ -62,6 +62,36 @@ fn parallel_links_have_names_of_their_own() {
     }
 }
 
+/// uFAB, 5.1: 512 servers, 32 or 16 core switches for 1:1 or 1:2. Pods of 4 edge and 4 aggregation switches that are joined twice have 32 hosts and
+/// 32 links upwards of aggregation switches, or 16.
+#[test]
+fn a_fat_tree_may_have_other_pods_and_cores_and_parallel_links() {
+    for (cores_per_aggregation, cores) in [(8, 32), (4, 16)] {
+        let network = build::fat_tree(&FatTree {
+            k: 8,
+            pods: Some(16),
+            cores_per_aggregation: Some(cores_per_aggregation),
+            parallel: 2,
+            hosts_per_edge: Some(8),
+            ..FatTree::default()
+        })
+        .unwrap();
+        assert_eq!((network.hosts().count(), network.switches().count()), (512, 16 * 8 + cores));
+        let up_of_pod = |from: &str, to: &str| {
+            let ends = |link: &wayleave_topology::Link| [link.from, link.to].map(|node| &network.node(node).name);
+            let is_up = |link: &&wayleave_topology::Link| {
+                let [one, other] = ends(link);
+                one.starts_with(from) && other.starts_with(to)
+            };
+            network.links().map(|(_, link)| link).filter(is_up).count()
+        };
+        assert_eq!(up_of_pod("pod3-edge", "pod3-agg"), 32);
+        assert_eq!(up_of_pod("pod3-agg", "core"), 4 * cores_per_aggregation as usize);
+    }
+    let broken = FatTree { parallel: 0, ..FatTree::default() };
+    assert!(matches!(build::fat_tree(&broken), Err(NetworkError::Parameter { name: "parallel links", .. })));
+}
+
 #[test]
 fn the_testbeds_of_the_texts_have_the_sizes_that_the_texts_give() {
     let sizes = |name| {

@@ -310,7 +310,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         (
             "10ms",
             "10ms\n  routing: ecmp",
-            &["6:12 unknown routing \"ecmp\": flow, flowlet, flowcell or packet is expected"],
+            &["6:12 unknown routing \"ecmp\": flow, flowlet, clove, flowcell or packet is expected"],
         ),
         ("10ms", "10ms\n  routing: { flowlet: 0ns }", &["6:12 flowlets need a gap above zero"]),
         (

@@ -13,10 +13,6 @@ use super::settings::Settings;
 use super::{Action, Timer};
 use crate::random::SplitMix;
 
-/// A change that was not answered for so long is given up: less than what switches remember of changes
-/// ([`crate::ufab_core::Params::remember`]), or they would count it twice.
-const GIVE_UP: Time = Time::from_millis(4);
-
 /// In how many parts the time is observed for which another path has to be better.
 const LOOKS: u64 = 8;
 
@@ -493,7 +489,7 @@ impl Sending {
     ) {
         let now = around.now;
         let Some((kind, begun, tries)) = self.path(path).registration.overdue(change) else { return };
-        if now.saturating_sub(begun) >= GIVE_UP {
+        if now.saturating_sub(begun) >= around.settings.give_up() {
             self.path(path).registration.forget();
             if kind == ProbeKind::Active {
                 self.reconcile(path, around, act);

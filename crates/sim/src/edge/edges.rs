@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use rand::rngs::ChaCha8Rng;
 use wayleave_contracts::Direction;
 use wayleave_roles::{ClassId, Host, HostInput, Outgoing, Share};
-use wayleave_scenarios::{Scenario, Sharing};
+use wayleave_scenarios::{Routing, Scenario, Sharing};
 use wayleave_schemes::brokers::BrokerNetwork;
 use wayleave_schemes::custom::{AnyPairPath, AnyTunnel};
 use wayleave_schemes::duplicates::Filter;
@@ -69,6 +69,8 @@ pub(crate) struct Edges {
     pub(super) brokers: Brokers,
     pub(super) account: Account,
     pub(super) sharing: Box<Sharing>,
+    /// How packets are spread over paths, and the seed of what spreads those of a pair.
+    pub(super) routing: (Routing, u64),
     /// Of every port, for messages.
     pub(super) queue: u8,
     /// For faults of messages, and for when machines report first.
@@ -156,6 +158,7 @@ impl Edges {
             messages: Messages::default(),
             filters: HashMap::new(),
             sharing: Box::new(sharing.clone()),
+            routing: (scenario.routing.clone(), seed),
             queue: sharing.queue.unwrap_or_else(|| scenario.lowest_queue()),
             rng,
         })

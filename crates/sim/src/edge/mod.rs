@@ -37,7 +37,9 @@
 //! - Where a window counts, acknowledgements bring back what the pair had sent; packets that nobody acknowledges are
 //!   answered by a frame of the smallest size. A window whose last packets were lost opens again when a transport of the
 //!   pair times out, and at the latest when nothing was sent or answered for 10 ms.
-//! - Ports write telemetry where the scenario says so; probes collect it on the way there and carry it back.
+//! - What spreads the packets of all flows of a pair may send probes as well: they have no header, and machines never hear of
+//!   them.
+//! - Ports write telemetry where the scenario says so, or what spreads packets needs it; probes collect it on the way there and carry it back.
 //! - Messages between a machine and a broker at the same host take no time. All others are packets, which may be lost in
 //!   full queues; those of a broker outside of the network take the time that its scheme says.
 

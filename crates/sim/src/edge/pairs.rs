@@ -1,7 +1,8 @@
 //! Pairs: they open, are found again, and are forgotten.
 
 use wayleave_roles::{ClassId, Demand, FlowStart, HostInput, Incoming, LocalFlow, Outgoing, PairSpec, PathsChange};
-use wayleave_scenarios::Endpoint;
+use wayleave_scenarios::{Endpoint, Routing};
+use wayleave_schemes::custom::AnyPairPath;
 use wayleave_schemes::services::Services;
 use wayleave_stack::Opening;
 use wayleave_topology::NodeId;
@@ -22,6 +23,13 @@ pub(crate) struct Forgotten {
     outgoing: Outgoing,
     receiver: u32,
     incoming: Option<Incoming>,
+}
+
+/// What spreads the packets of a pair, where the scenario's way of it learns of a pair's paths.
+fn listed_path((routing, seed): &(Routing, u64), pair: u64) -> Option<AnyPairPath> {
+    // Numbers of pairs are not those of flows.
+    let seed = seed.rotate_left(32) ^ !pair;
+    routing.knows_a_pair().then(|| AnyPairPath::Listed(routing.path(seed)))
 }
 
 impl Edges {
@@ -101,8 +109,9 @@ impl Edges {
             paths,
             round_trip: spec.round_trip,
             tunnel: kind.tunnel(from, &spec),
-            path_role: kind.path(from, &spec),
+            path_role: kind.path(from, &spec).or_else(|| listed_path(&self.routing, pair.number)),
         };
+        let is_probed = opening.path_role.is_some();
         self.hosts[sender as usize].stack.open(outgoing, opening);
         match self.pairs.get_mut(slot as usize) {
             Some(place) => *place = pair,
@@ -111,6 +120,9 @@ impl Edges {
         self.known.insert(key, slot);
         let idle = clock::from_time(self.sharing.idle);
         self.wakes.arm(now.saturating_add(idle), Wake::Idle(slot, epoch), fabric, now);
+        if is_probed {
+            self.wakes.arm(now, Wake::PathProbe(slot, epoch), fabric, now);
+        }
         self.tell(sender, scheme, HostInput::Opened { pair: Outgoing(outgoing), spec }, now);
         Some(slot)
     }

@@ -4,11 +4,12 @@
 //! hop of telemetry (uFAB, SIGCOMM 2022, G), and never less than a frame of the smallest size. Room for all hops is there
 //! from the start, so that its size is the same at every port.
 
-use wayleave_roles::{HopWindow, HostInput, Outgoing, PathIndex, Probe, ProbeOutcome};
+use wayleave_roles::{HopWindow, HostInput, Outgoing, PathIndex, PathProbe, Probe, ProbeOutcome};
 
 use super::edges::{Edges, time};
 use super::slot::{EdgeId, PairSlot};
-use crate::clock::Instant;
+use super::wakes::Wake;
+use crate::clock::{self, Instant};
 use crate::fabric::{Direction, DropCause, Dropped, Fabric, Step};
 use crate::packet::{ACKNOWLEDGEMENT, FRAMING, Flags, Kind, Packet, PacketId};
 use crate::random;
@@ -50,38 +51,48 @@ impl Edges {
         if is_lost {
             return None;
         }
-        let mut packet = Packet {
-            sent: now,
-            due: now,
-            flow: slot,
-            sequence: epoch,
-            size,
-            route,
-            last_hop: forth.last_hop.bits(),
-            hop: u8::MAX,
-            kind: Kind::Probe,
-            flags: Flags::TELEMETRY,
-            path: path.0 as u8,
-            ..Packet::default()
-        };
-        packet.extra.set_telemetry(fabric.telemetry_mut().open_probe(probe, windows));
-        let id = fabric.insert(packet);
-        fabric.enter(forth.first, id, now)
+        let stack = fabric.telemetry_mut().open_probe(probe, windows);
+        leave(Packet { flow: slot, sequence: epoch, size, route, ..packet(path, stack) }, forth, fabric, now)
+    }
+
+    /// What spreads a pair's packets over paths may want a probe: one without a header, to which ports add nothing but their
+    /// records. It does not keep its pair open. What was dropped for it.
+    #[cold]
+    pub(crate) fn probe_path(
+        &mut self,
+        slot: PairSlot,
+        epoch: u32,
+        fabric: &mut Fabric,
+        now: Instant,
+    ) -> Option<Dropped> {
+        let forth = self.open(slot, epoch)?.forth;
+        let (stack, pair) = self.stack(slot)?;
+        let PathProbe { path, next } = stack.path_probe(pair, fabric.path_count(forth.paths).max(1), now)?;
+        let at = now.saturating_add(clock::from_time(next)).max(now + 1);
+        self.wakes.arm(at, Wake::PathProbe(slot, epoch), fabric, now);
+        let route = fabric.start(forth.paths, path)?;
+        let size = probe_bytes(fabric.hops_of(route) + 1);
+        self.account.probe(size, false);
+        let stack = fabric.telemetry_mut().open();
+        leave(Packet { flow: slot, sequence: epoch, size, route, ..packet(PathIndex(path), stack) }, forth, fabric, now)
     }
 
     /// A probe arrives at the other end of its pair, which answers at once. What was dropped for that.
     #[cold]
     pub(crate) fn probe_arrived(&mut self, id: PacketId, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
         let Packet { flow: slot, sequence: epoch, extra, .. } = *fabric.packet(id);
-        let probe = fabric.telemetry().probe(extra.telemetry()).map(|at| at.probe);
-        let Some(probe) = probe.filter(|_| self.open(slot, epoch).is_some()) else {
+        let Some(back) = self.open(slot, epoch).map(|pair| pair.back) else {
             fabric.forget_packet(id);
             return None;
         };
+        let Some(at) = fabric.telemetry().probe(extra.telemetry()) else {
+            return send_back(id, Kind::ProbeAnswer, back, fabric, now);
+        };
+        let probe = at.probe;
         let incoming = self.incoming(slot, fabric, now);
         let pair = &mut self.pairs[slot as usize];
         pair.used_at = now;
-        let (receiver, scheme, back) = (pair.receiver, pair.scheme, pair.back);
+        let (receiver, scheme) = (pair.receiver, pair.scheme);
         let answer = wayleave_roles::Host::answer(self.role(receiver, scheme), time(now), incoming, &probe);
         fabric.telemetry_mut().settle(extra.telemetry(), ProbeOutcome::Answered(answer));
         send_back(id, Kind::ProbeAnswer, back, fabric, now)
@@ -98,6 +109,11 @@ impl Edges {
             let hops = fabric.telemetry().get(extra.telemetry());
             let input = HostInput::ProbeReturned { pair: outgoing, path, probe, outcome, hops };
             self.tell(sender, scheme, input, now);
+        } else if header.is_none() && self.open(slot, epoch).is_some() {
+            let hops = fabric.telemetry().get(extra.telemetry());
+            if let Some((stack, pair)) = self.stack(slot) {
+                stack.on_path_telemetry(pair, u32::from(path), hops, now);
+            }
         }
         fabric.forget_packet(id);
     }
@@ -108,6 +124,8 @@ impl Edges {
     #[cold]
     pub(crate) fn probe_failed(&self, id: PacketId, fabric: &mut Fabric) -> Option<Step> {
         let Packet { kind, flow: slot, sequence: epoch, extra, .. } = *fabric.packet(id);
+        // Who spreads packets over paths wants to hear of whole paths.
+        fabric.telemetry().probe(extra.telemetry())?;
         let at = fabric.switch_of_packet(id)?;
         let pair = self.open(slot, epoch).filter(|_| kind == Kind::Probe)?;
         let (first, route, last_hop) = fabric.way_from_switch(at, pair.key.0, pair.forth.first.queue())?;
@@ -160,6 +178,20 @@ impl Edges {
         self.open(slot, epoch)?;
         self.window_answered(slot, path, sent?, now).then_some(slot)
     }
+}
+
+/// A probe along a path, with its records.
+fn packet(path: PathIndex, stack: u32) -> Packet {
+    let mut packet =
+        Packet { hop: u8::MAX, kind: Kind::Probe, flags: Flags::TELEMETRY, path: path.0 as u8, ..Packet::default() };
+    packet.extra.set_telemetry(stack);
+    packet
+}
+
+/// A probe leaves its host. What was dropped for it.
+fn leave(packet: Packet, forth: Direction, fabric: &mut Fabric, now: Instant) -> Option<Dropped> {
+    let id = fabric.insert(Packet { sent: now, due: now, last_hop: forth.last_hop.bits(), ..packet });
+    fabric.enter(forth.first, id, now)
 }
 
 /// A packet turns round: it goes back to the sender of its pair, and collects nothing more. What was dropped for that.

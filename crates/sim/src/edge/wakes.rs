@@ -28,6 +28,8 @@ pub(crate) enum Wake {
     BrokerTimer(u32, u32),
     /// A decision slot of a pair's tunnel begins.
     Slot(PairSlot, u32),
+    /// A pair's path role may want a probe.
+    PathProbe(PairSlot, u32),
     /// Whether a window waits for answers that will not come.
     Silence(PairSlot, u32),
 }

@@ -159,6 +159,11 @@ impl Engine {
                     self.carry_out(now);
                 }
             }
+            Wake::PathProbe(pair, epoch) => {
+                if let Some(dropped) = edges.probe_path(pair, epoch, &mut self.fabric, now) {
+                    self.dropped(dropped);
+                }
+            }
             Wake::Silence(pair, epoch) => {
                 if edges.on_silence(pair, epoch, &mut self.fabric, now) {
                     self.run_pair(pair, now);

@@ -3,6 +3,7 @@
 use std::ops::{Index, IndexMut, Range};
 
 use wayleave_scenarios::{Routing, Scenario};
+use wayleave_schemes::transports::AnyPath;
 
 use super::flow::{Flow, FlowSlot, FlowState, OWN_PATH, Segment};
 use super::purpose::Purpose;
@@ -75,7 +76,7 @@ impl Flows {
             in_order: Vec::new(),
             routing: scenario.routing.clone(),
             seed,
-            telemetry: scenario.switches.telemetry,
+            telemetry: scenario.switches.telemetry || scenario.routing.reads_telemetry(),
         }
     }
 
@@ -84,14 +85,21 @@ impl Flows {
         self.vacant.is_empty() && self.actor(self.all.len() as FlowSlot) as usize + 1 >= MAX_ACTORS
     }
 
+    /// What chooses the paths of a flow; nothing to speak of where its pair does.
+    fn path(&self, number: u64, pair: PairSlot) -> AnyPath {
+        let is_pairs = pair != NO_PAIR && self.routing.knows_a_pair();
+        let routing = if is_pairs { &Routing::ecmp() } else { &self.routing };
+        // Every flow has its own random numbers, so that none changes another's.
+        routing.path(self.seed.rotate_left(32) ^ number)
+    }
+
     /// A flow begins.
     pub(crate) fn open(&mut self, start: Start, fabric: &Fabric, now: Instant) -> FlowSlot {
         let Start { number, forth, back, pair, interface: (interface, classes), .. } = start;
         let mut flow = Flow {
             sender: start.sender,
             receiver: Receiver::default(),
-            // Every flow has its own random numbers, so that none changes another's.
-            path: self.routing.path(self.seed.rotate_left(32) ^ number),
+            path: self.path(number, pair),
             reorder: self.routing.has_cells().then(Box::default),
             forth,
             back,
@@ -104,7 +112,7 @@ impl Flows {
             quick_at: NEVER,
             on_the_way: 0,
             stat: start.stat,
-            is_ecn_capable: start.is_ecn_capable || pair != NO_PAIR,
+            is_ecn_capable: start.is_ecn_capable || pair != NO_PAIR || self.routing.reads_marks(),
             wants_telemetry: self.telemetry,
             is_tunnelled: start.is_tunnelled,
             purpose: start.purpose,

@@ -1,6 +1,6 @@
 //! What the host role sets, and what comes back from the network.
 
-use wayleave_roles::{Bucket, ClassId, IntHop, Path, PathIndex, PathReport, PathUse, Tunnel};
+use wayleave_roles::{Bucket, ClassId, IntHop, Path, PathIndex, PathProbe, PathReport, PathUse, Tunnel};
 
 use super::{HostStack, State};
 use crate::bucket::TokenBucket;
@@ -123,6 +123,11 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
         if let Some(role) = self.pair_mut(pair).and_then(|pair| pair.path_role.as_mut()) {
             role.on_telemetry(clock::to_time(now), path, hops);
         }
+    }
+
+    /// What the pair's path role wants probed now, of so many paths.
+    pub fn path_probe(&mut self, pair: u32, paths: u32, now: Instant) -> Option<PathProbe> {
+        self.pair_mut(pair)?.path_role.as_mut()?.probe(clock::to_time(now), paths)
     }
 
     /// A pair that stands like this stands nowhere now.

@@ -64,6 +64,7 @@ fn control(setup: &Setup, which: u32) -> AnyFlow {
         0 => AnyFlow::newreno(&start),
         1 => AnyFlow::cubic(&start),
         2 => AnyFlow::dctcp(&start),
+        3 => AnyFlow::swift(&start),
         _ => AnyFlow::Fixed(Fixed(u64::from(setup.initial_window) * u64::from(SEGMENT))),
     }
 }
@@ -76,14 +77,16 @@ fn transfer(seed: u64) -> Result<(), String> {
     let mut setup = setup(u64::from(segments) * u64::from(SEGMENT), window);
     setup.max_window = 100;
     setup.min_timeout = [Time::from_micros(200), Time::from_millis(10), Time::from_millis(200)][(seed % 3) as usize];
-    let control = control(&setup, rng.next_u32() % 4);
+    let control = control(&setup, rng.next_u32() % 5);
     let mut line = Line::new(Sender::new(&setup, control), Unlucky::new(seed, segments));
     let mut patience = 0;
     while line.step() {
         // The time-out may have grown shorter since the segment was sent.
         let timeout = line.sender.timer.timeout();
         patience = if line.moved_at == line.now { timeout } else { timeout.max(patience) };
-        if line.now - line.moved_at > 2 * patience {
+        // A window of a part of a packet waits for its pace, at most a hundred round trips of Swift's.
+        let since = line.moved_at.max(line.sender.paced_until().min(line.now));
+        if line.now - since > 2 * patience {
             let first = line.sender.flight.first();
             return Err(format!("seed {seed}: {first} was sent at {} and is awaited at {}", line.moved_at, line.now));
         }

@@ -4,9 +4,11 @@
 use super::*;
 use crate::clock::Instant;
 use crate::packet::Block;
+use wayleave_roles::FlowStart;
 use wayleave_scenarios::Pacing;
 use wayleave_schemes::fixed::Fixed;
-use wayleave_schemes::transports::AnyFlow;
+use wayleave_schemes::swift;
+use wayleave_schemes::transports::{AnyFlow, Congestion};
 use wayleave_units::Time;
 
 mod freeze;
@@ -110,6 +112,22 @@ fn pacing_spreads_a_window_over_four_fifths_of_the_round_trip() {
     assert_eq!(sender.poll(now), Next::At(now + 8_000_000));
     assert_eq!(send_all(&mut sender, now + 7_999_999), []);
     assert_eq!(send_all(&mut sender, now + 8_000_000), [11]);
+}
+
+/// Swift at its target, with a round trip of 40 us: half a packet is one each 80 us. From one packet on nothing is paced.
+#[test]
+fn a_window_of_half_a_packet_sends_one_in_two_round_trips() {
+    let target = swift::Params { base: Time::from_micros(40), range: Time::ZERO, ..swift::Params::default() };
+    for (window, gap) in [(500, 80_000_000), (100, 400_000_000), (1_000, 0)] {
+        let setup = setup(100_000, 1);
+        let start = FlowStart { initial_window: window, ..setup.flow_start() };
+        let mut sender = Sender::new(&setup, Congestion::Swift(target).flow(&start));
+        assert_eq!(send_all(&mut sender, 0), [0], "nothing is known of the round trip yet");
+        let now = 40_000_000;
+        sender.on_answer(now, &answer(0, 1, Block::default()), |_, marked, _| marked);
+        assert_eq!(send_all(&mut sender, now), [1]);
+        assert_eq!(sender.paced_until(), if gap == 0 { 0 } else { now + gap });
+    }
 }
 
 #[test]

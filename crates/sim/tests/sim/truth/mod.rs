@@ -6,6 +6,7 @@
 
 mod applications;
 mod buffers;
+mod clove;
 mod congestion;
 mod copies;
 mod corrected;
@@ -24,6 +25,7 @@ mod scheduling;
 mod services;
 mod shaping;
 mod strict_over_weighted;
+mod swift;
 mod tasks;
 mod ufab;
 mod workloads;
