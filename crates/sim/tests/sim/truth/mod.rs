@@ -26,6 +26,7 @@ mod services;
 mod shaping;
 mod strict_over_weighted;
 mod swift;
+mod tasks;
 mod ufab;
 mod ufab_paths;
 mod ufab_properties;
