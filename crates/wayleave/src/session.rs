@@ -12,6 +12,7 @@ use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;
+use wayleave_schemes::stated::{Misfit, Stated};
 use wayleave_schemes::transition::{Starts, Timeline};
 use wayleave_topology::{FlowId, NodeKind, Route};
 use wayleave_units::{Amount, Rate, Time};
@@ -129,6 +130,21 @@ impl Session {
             self.starts(&decision, &[]);
         }
         is_admitted
+    }
+
+    /// Puts a decision in place that was made before; its flow. After an error the session is of no more use.
+    ///
+    /// # Errors
+    /// Why it cannot have been made here.
+    pub(crate) fn decide_as_stated(&mut self, contract: &Contract, stated: &Stated) -> Result<FlowId, Misfit> {
+        let request = self.request(contract);
+        let Some(placement) = self.scheme.queues_mut() else { return Err(Misfit::Refused(Refusal::Disconnected)) };
+        let decision = placement.decide_as_stated(&request, stated)?;
+        let flow = decision.flow;
+        let decision = Ok(decision);
+        self.remember(contract, &decision);
+        self.starts(&decision, &[]);
+        Ok(flow)
     }
 
     /// Gives an admitted flow the terms of a contract, or leaves it with its own; `None` if there is no such flow.
