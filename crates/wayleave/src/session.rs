@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use wayleave_contracts::Contract;
 use wayleave_explain::sentences::route_name;
 use wayleave_explain::{Context, Names, SettingsShape};
-use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model};
+use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model, Reservation};
 use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
@@ -201,6 +201,12 @@ impl Session {
     pub fn admitted(&self) -> impl Iterator<Item = Vec<FlowId>> {
         let flows = self.scheme.flows().into_iter().map(|flow| (flow, self.scheme.routes_of(flow)));
         flows.filter(|(flow, routes)| routes.first() == Some(flow)).map(|(_, routes)| routes)
+    }
+
+    /// What the contract of an admitted flow has reserved, one for each of its routes, the longest first.
+    pub fn reservations(&self, flow: FlowId) -> Vec<Reservation> {
+        let Some(ledger) = self.ledger() else { return Vec::new() };
+        self.scheme.routes_of(flow).into_iter().filter_map(|flow| ledger.flow(flow).cloned()).collect()
     }
 
     /// What a person should know of the network before contracts are decided: ports that contracts cannot use.
