@@ -7,6 +7,7 @@ use crate::data::Figure;
 use crate::loko::{burst, comparison, scalability, zodiac_fx};
 use crate::parley;
 use crate::run::{Failed, Run};
+use crate::ufab;
 
 /// A publication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -41,6 +42,14 @@ pub const PARLEY: Paper = Paper {
     citation: "V. Jeyakumar, A. Kabbani, J. C. Mogul, A. Vahdat, \"Flexible Network Bandwidth and Latency Provisioning in the \
                Datacenter\", 2014",
     about: include_str!("parley/about.md.in"),
+};
+
+/// uFAB.
+pub const UFAB: Paper = Paper {
+    name: "uFAB, SIGCOMM 2022",
+    citation: "S. Wang, K. Gao, K. Qian, D. Li, R. Miao, B. Li, Y. Zhou, E. Zhai, C. Sun, J. Gao, D. Zhang, B. Fu, F. Kelly, D. Cai, \
+               H. H. Liu, M. Zhang, \"Predictable vFabric on Informative Data Plane\", SIGCOMM 2022",
+    about: include_str!("ufab/about.md.in"),
 };
 
 /// A figure that can be measured.
@@ -336,6 +345,14 @@ pub const CATALOGUE: &[Entry] = &[
         quick_seconds: 12,
         measure: parley::table3::measure,
     },
+    // On uFAB's testbed.
+    ufab::fig4::ENTRY,
+    ufab::fig5::ENTRY,
+    ufab::fig11::ENTRY,
+    ufab::fig12::ENTRY,
+    ufab::fig13::ENTRY,
+    ufab::fig14::ENTRY,
+    // uFAB at 100 Gbit/s.
 ];
 
 /// The figure of this name.

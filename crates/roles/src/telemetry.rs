@@ -1,10 +1,14 @@
 //! In-band network telemetry: what a port writes into a packet that asks for it, and the probes that carry it.
 
+use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Rate, Time};
 
 /// One port's record, of the queue that the packet was in (HPCC, SIGCOMM 2019, section 3.1; uFAB, SIGCOMM 2022, section 3.2 adds the last two).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntHop {
+    /// Which link, where the edge knows the path of what came back: it chose the path in a topology that it knows (uFAB, 3.1, assumption ii), so nothing
+    /// on the wire says it.
+    pub link: Option<LinkId>,
     /// Line rate of the link.
     pub rate: Rate,
     /// Waiting behind the packet in its queue when it left.

@@ -100,10 +100,10 @@ impl Roles {
     }
 }
 
-/// A port with queues.
+/// A port with queues. What every packet touches, with the first queue, fills its first cache line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct QueuedPort {
-    queues: [Queue; MAX_QUEUES],
     /// One bit for each queue that is not empty.
     waiting: u8,
     /// The queue and the size of the packet that is being sent, or was last.
@@ -118,6 +118,7 @@ pub(crate) struct QueuedPort {
     pub(crate) roles: Roles,
     /// The shared buffer, if it has none of its own.
     pub(crate) pool: Option<u32>,
+    queues: [Queue; MAX_QUEUES],
 }
 
 impl QueuedPort {
@@ -316,5 +317,17 @@ impl Deficit {
             self.turn = (turn + 1) % queues.len();
             self.credit[self.turn] = self.credit[self.turn].saturating_add(self.quantum[self.turn]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A port with one queue touches one line for each packet.
+    #[test]
+    fn what_every_packet_touches_fills_one_cache_line() {
+        let first_queue = std::mem::offset_of!(QueuedPort, queues) + size_of::<Queue>();
+        assert!(first_queue <= 64, "{first_queue}");
     }
 }

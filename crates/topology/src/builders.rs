@@ -66,11 +66,17 @@ impl Cabling {
     }
 }
 
-/// A k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores.
+/// A k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores; or one with other numbers of pods and cores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FatTree {
     /// Even, from 2 to 64.
     pub k: u64,
+    /// Pods; `None` is k, the classic fat tree.
+    pub pods: Option<u64>,
+    /// Cores behind each aggregation switch of a pod; `None` is k/2. Aggregation switch i of every pod has the same ones.
+    pub cores_per_aggregation: Option<u64>,
+    /// Links between each edge and each aggregation switch of a pod.
+    pub parallel: u64,
     /// Hosts under each edge switch; `None` is k/2, the classic fat tree. (40 k/2 in Chameleon, section 5.2.)
     pub hosts_per_edge: Option<u64>,
     /// Rate between edge and aggregation switches; `None` is the cabling's.
@@ -83,7 +89,16 @@ pub struct FatTree {
 
 impl Default for FatTree {
     fn default() -> Self {
-        Self { k: 4, hosts_per_edge: None, aggregation_rate: None, core_rate: None, cabling: Cabling::default() }
+        Self {
+            k: 4,
+            pods: None,
+            cores_per_aggregation: None,
+            parallel: 1,
+            hosts_per_edge: None,
+            aggregation_rate: None,
+            core_rate: None,
+            cabling: Cabling::default(),
+        }
     }
 }
 
@@ -149,25 +164,61 @@ pub mod build {
     /// A fat tree. Switches are `core1`, `pod1-agg1`, `pod1-edge1`; hosts are `h1` ... in order of pods and edges.
     ///
     /// # Errors
-    /// If k is odd or outside 2 to 64, or a host count outside 1 to 100000.
+    /// If k is odd or outside 2 to 64, or a count outside its range.
     pub fn fat_tree(spec: &FatTree) -> Result<Network, NetworkError> {
         check("k", spec.k, spec.k.is_multiple_of(2) && (2..=64).contains(&spec.k), "an even number from 2 to 64")?;
-        let half = spec.k / 2;
-        pods(spec, spec.k, half)
+        pods(spec, spec.pods.unwrap_or(spec.k), Cores::Apart(spec.cores_per_aggregation.unwrap_or(spec.k / 2)))
     }
 
-    /// `count` pods of a k-ary fat tree, with `cores_per_agg` cores behind each aggregation switch of a pod.
-    pub(super) fn pods(spec: &FatTree, count: u64, cores_per_agg: u64) -> Result<Network, NetworkError> {
+    /// How the aggregation switches of a pod meet the cores.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Cores {
+        /// Each has so many for itself, and the switches of the same number in other pods.
+        Apart(u64),
+        /// Each is joined to all of them, of which there are so many.
+        Shared(u64),
+    }
+
+    impl Cores {
+        /// How many there are, for so many aggregation switches of a pod.
+        fn count(self, aggs: u64) -> u64 {
+            match self {
+                Self::Apart(each) => aggs * each,
+                Self::Shared(all) => all,
+            }
+        }
+
+        /// How many each aggregation switch is joined to.
+        fn each(self) -> u64 {
+            let (Self::Apart(each) | Self::Shared(each)) = self;
+            each
+        }
+
+        /// Those of one aggregation switch, counted from 0.
+        fn of(self, agg: usize, all: &[NodeId]) -> &[NodeId] {
+            match self {
+                Self::Apart(each) => all.chunks(each as usize).nth(agg).unwrap_or_default(),
+                Self::Shared(_) => all,
+            }
+        }
+    }
+
+    /// `count` pods of a k-ary fat tree.
+    pub(super) fn pods(spec: &FatTree, count: u64, uplinks: Cores) -> Result<Network, NetworkError> {
         let half = spec.k / 2;
         let hosts = spec.hosts_per_edge.unwrap_or(half);
         size("hosts per edge switch", hosts)?;
-        cables(hosts.checked_mul(count * half))?;
+        size("pods", count)?;
+        size("cores per aggregation switch", uplinks.each())?;
+        check("parallel links", spec.parallel, (1..=64).contains(&spec.parallel), "from 1 to 64")?;
+        let per_edge = hosts + half * spec.parallel + uplinks.each();
+        cables(per_edge.checked_mul(count * half))?;
         let cabling = &spec.cabling;
         let aggregation = spec.aggregation_rate.unwrap_or(cabling.rate);
         let core = spec.core_rate.unwrap_or(cabling.rate);
         let mut builder = NetworkBuilder::default();
         let switch = |builder: &mut NetworkBuilder, name: String| builder.add_node(&name, NodeKind::Switch);
-        let cores = (1..=half * cores_per_agg)
+        let cores = (1..=uplinks.count(half))
             .map(|i| switch(&mut builder, format!("core{i}")))
             .collect::<Result<Vec<_>, _>>()?;
         let mut host = 0;
@@ -176,12 +227,14 @@ pub mod build {
                 (1..=half).map(|i| switch(&mut builder, format!("pod{pod}-{name}{i}"))).collect::<Result<Vec<_>, _>>()
             };
             let (aggs, edges) = (tier("agg")?, tier("edge")?);
-            for (&agg, cores) in aggs.iter().zip(cores.chunks(cores_per_agg as usize)) {
-                for &up in cores {
+            for (number, &agg) in aggs.iter().enumerate() {
+                for &up in uplinks.of(number, &cores) {
                     cabling.join(&mut builder, agg, up, core)?;
                 }
                 for &edge in &edges {
-                    cabling.join(&mut builder, edge, agg, aggregation)?;
+                    for _ in 0..spec.parallel {
+                        cabling.join(&mut builder, edge, agg, aggregation)?;
+                    }
                 }
             }
             for &edge in &edges {
@@ -292,30 +345,44 @@ pub mod testbeds {
     pub const ALL: &[(&str, &str)] = &[
         ("chameleon-testbed", "10 switches and 8 servers, two pods of a k = 4 fat tree, 1 Gbit/s (Chameleon, 5.4)"),
         ("parley-testbed", "9 racks of 10 hosts, 2 spines, 4 parallel links each, 10 Gbit/s, 1.25:1 (Parley, Fig. 11)"),
-        ("ufab-testbed", "8 servers and 10 switches, 3 tiers and 2 pods, 10 Gbit/s (uFAB, Fig. 10)"),
+        (
+            "ufab-testbed",
+            "8 servers and 10 switches, 3 tiers and 2 pods, 10 Gbit/s, round trips of 24 us (uFAB, Fig. 10)",
+        ),
         ("scc-testbed", "16 servers on one switch, 1 Gbit/s (SCC, section V)"),
         ("scc-oversubscribed", "4 racks of 30 hosts, 1 Gbit/s, one 10 Gbit/s uplink each, 3:1 (SCC, section VI)"),
     ];
 
+    /// What each link of uFAB's testbed takes, with the switch behind it: the base round trip between pods is 24 us (5.1). It is a full frame of 1,538 B on six
+    /// links of 10 Gbit/s, 7.38 us, an acknowledgement of 84 B back, 0.40 us, and twelve times this.
+    const UFAB_LINK: Time = Time::from_nanos(1_351);
+
+    /// uFAB's testbed, whose links have this rate: 10 Gbit/s in sections 5.2 and 5.3, 100 Gbit/s in 5.4.
+    ///
+    /// # Errors
+    /// Never; the type is that of the builders.
+    pub fn ufab(rate: Rate) -> Result<Network, NetworkError> {
+        let cabling = Cabling { rate, propagation: UFAB_LINK, ..Cabling::default() };
+        build::pods(&FatTree { cabling, ..FatTree::default() }, 2, build::Cores::Shared(2))
+    }
+
     /// The network of this name, or `None` if there is none.
     ///
-    /// How the two pods of Chameleon's and uFAB's testbeds meet their two cores stands only in drawings; here
-    /// aggregation switch i of each pod is joined to core i.
+    /// How the two pods of Chameleon's and uFAB's testbeds meet their two cores stands only in drawings. In Chameleon's, aggregation switch i of
+    /// each pod is joined to core i here; in uFAB's all are joined to both cores, since 32 Gbit/s of guarantees leave a pod (5.2), and two uplinks of
+    /// 10 Gbit/s could not carry them.
     ///
     /// # Errors
     /// Never for the names in [`ALL`]; the type is that of the builders.
     pub fn by_name(name: &str) -> Option<Result<Network, NetworkError>> {
-        let two_pods = |rate| {
-            build::pods(&FatTree { cabling: Cabling { rate, ..Cabling::default() }, ..FatTree::default() }, 2, 1)
-        };
         match name {
             // The Dell switches of section 4.2 have four priority levels a port.
             "chameleon-testbed" => {
                 let switch_port = PortSpec::uniform(4, Bytes::new(190_000));
                 let cabling = Cabling { switch_port, ..Cabling::default() };
-                Some(build::pods(&FatTree { cabling, ..FatTree::default() }, 2, 1))
+                Some(build::pods(&FatTree { cabling, ..FatTree::default() }, 2, build::Cores::Apart(1)))
             }
-            "ufab-testbed" => Some(two_pods(Rate::from_gbit(10))),
+            "ufab-testbed" => Some(ufab(Rate::from_gbit(10))),
             "parley-testbed" => Some(build::leaf_spine(&LeafSpine {
                 leaves: 9,
                 spines: 2,

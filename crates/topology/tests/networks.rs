@@ -62,6 +62,36 @@ fn parallel_links_have_names_of_their_own() {
     }
 }
 
+/// uFAB, 5.1: 512 servers, 32 or 16 core switches for 1:1 or 1:2. Pods of 4 edge and 4 aggregation switches that are joined twice have 32 hosts and
+/// 32 links upwards of aggregation switches, or 16.
+#[test]
+fn a_fat_tree_may_have_other_pods_and_cores_and_parallel_links() {
+    for (cores_per_aggregation, cores) in [(8, 32), (4, 16)] {
+        let network = build::fat_tree(&FatTree {
+            k: 8,
+            pods: Some(16),
+            cores_per_aggregation: Some(cores_per_aggregation),
+            parallel: 2,
+            hosts_per_edge: Some(8),
+            ..FatTree::default()
+        })
+        .unwrap();
+        assert_eq!((network.hosts().count(), network.switches().count()), (512, 16 * 8 + cores));
+        let up_of_pod = |from: &str, to: &str| {
+            let ends = |link: &wayleave_topology::Link| [link.from, link.to].map(|node| &network.node(node).name);
+            let is_up = |link: &&wayleave_topology::Link| {
+                let [one, other] = ends(link);
+                one.starts_with(from) && other.starts_with(to)
+            };
+            network.links().map(|(_, link)| link).filter(is_up).count()
+        };
+        assert_eq!(up_of_pod("pod3-edge", "pod3-agg"), 32);
+        assert_eq!(up_of_pod("pod3-agg", "core"), 4 * cores_per_aggregation as usize);
+    }
+    let broken = FatTree { parallel: 0, ..FatTree::default() };
+    assert!(matches!(build::fat_tree(&broken), Err(NetworkError::Parameter { name: "parallel links", .. })));
+}
+
 #[test]
 fn the_testbeds_of_the_texts_have_the_sizes_that_the_texts_give() {
     let sizes = |name| {
@@ -74,6 +104,20 @@ fn the_testbeds_of_the_texts_have_the_sizes_that_the_texts_give() {
     assert_eq!(sizes("scc-testbed"), (1, 16));
     assert_eq!(sizes("scc-oversubscribed"), (5, 120));
     assert!(testbeds::ALL.iter().all(|(name, _)| testbeds::by_name(name).is_some_and(|built| built.is_ok())));
+}
+
+/// 8 paths of 6 links: 2 aggregation switches here, 2 cores, 2 aggregation switches there. A full frame and an acknowledgement take 24 us.
+#[test]
+fn pods_of_ufabs_testbed_are_joined_by_both_cores_and_its_round_trip_is_that_of_the_text() {
+    let network = testbeds::by_name("ufab-testbed").unwrap().unwrap();
+    let (from, to) = (network.find_node("h1").unwrap(), network.find_node("h8").unwrap());
+    let distances = HopDistances::to(&network, to);
+    let links = distances.shortest_path_links(&network, from);
+    assert_eq!((distances.from(from), links.len()), (Some(6), 1 + 2 + 4 + 4 + 2 + 1));
+    let link = network.link(links[0]);
+    let on_the_wire = |bytes: u64| bytes * 8 * 1_000_000_000 / link.rate.bits_per_second();
+    let round_trip = 6 * (on_the_wire(1_538) + on_the_wire(84)) + 12 * link.propagation.as_nanos();
+    assert!(round_trip.abs_diff(24_000) <= 12, "{round_trip} ns");
 }
 
 #[test]

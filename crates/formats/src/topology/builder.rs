@@ -30,7 +30,21 @@ macro_rules! builder {
 
 /// Every builder's kind, its keys, and what `hosts` is short for.
 pub(crate) static BUILDERS: [(&str, Shape, &str); 6] = [
-    ("fat-tree", builder!("a fat tree", "k", "hostsPerEdge", "hosts", "aggregationRate", "coreRate"), "hostsPerEdge"),
+    (
+        "fat-tree",
+        builder!(
+            "a fat tree",
+            "k",
+            "pods",
+            "coresPerAggregation",
+            "hostsPerEdge",
+            "hosts",
+            "parallel",
+            "aggregationRate",
+            "coreRate"
+        ),
+        "hostsPerEdge",
+    ),
     (
         "leaf-spine",
         builder!("a leaf-spine network", "leaves", "spines", "hostsPerLeaf", "hosts", "parallel", "uplinkRate"),
@@ -232,8 +246,10 @@ impl Plan {
         match self {
             Self::FatTree(spec) => {
                 let k = Some(spec.k).filter(|&k| k <= 64)?;
-                let edges = k * k / 2;
-                Some(edges * k + edges * sized(spec.hosts_per_edge.unwrap_or(k / 2))?)
+                let edges = sized(spec.pods.unwrap_or(k))? * k / 2;
+                let parallel = Some(spec.parallel).filter(|&parallel| parallel <= 64)?;
+                let cores = sized(spec.cores_per_aggregation.unwrap_or(k / 2))?;
+                Some(edges * (k / 2 * parallel + cores + sized(spec.hosts_per_edge.unwrap_or(k / 2))?))
             }
             Self::LeafSpine(spec) => {
                 let (leaves, spines) = (sized(spec.leaves)?, sized(spec.spines)?);
@@ -263,6 +279,9 @@ fn read_fat_tree(hosts: Option<u64>, fields: &Fields<'_, '_>, problems: &mut Pro
     let usual = FatTree::default();
     FatTree {
         k: fields.count("k", problems).unwrap_or(usual.k),
+        pods: fields.count("pods", problems),
+        cores_per_aggregation: fields.count("coresPerAggregation", problems),
+        parallel: fields.count("parallel", problems).unwrap_or(usual.parallel),
         hosts_per_edge: hosts,
         aggregation_rate: rate(fields, "aggregationRate", problems),
         core_rate: rate(fields, "coreRate", problems),
@@ -298,7 +317,8 @@ fn rate(fields: &Fields<'_, '_>, key: &str, problems: &mut Problems<'_>) -> Opti
 /// Where the parameter stands that `wayleave-topology` refuses, by the name that it gives it.
 fn span_of_parameter(name: &str, hosts: &str, fields: &Fields<'_, '_>) -> Span {
     let key = match name {
-        "k" | "leaves" | "spines" | "switches" => name,
+        "k" | "pods" | "leaves" | "spines" | "switches" => name,
+        "cores per aggregation switch" => "coresPerAggregation",
         "switches of a ring" => "switches",
         "parallel links" => "parallel",
         _ if fields.get("hosts").is_some() => "hosts",

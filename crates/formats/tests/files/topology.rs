@@ -129,6 +129,10 @@ fn a_builder_in_a_file_and_in_one_line_give_the_same_network() {
             "fat-tree:k=4,hosts=3,rate=10Gbit,coreRate=40Gbit,queues=8,buffer=97kB,budgets=100us+1ms,hostBuffer=590kB",
         ),
         (
+            "{ kind: fat-tree, k: 8, pods: 3, coresPerAggregation: 2, parallel: 2, hosts: 8 }",
+            "fat-tree:k=8,pods=3,coresPerAggregation=2,parallel=2,hosts=8",
+        ),
+        (
             "{ kind: leaf-spine, leaves: 3, spines: 2, hosts: 5, parallel: 2, uplinkRate: 40Gbit }",
             "leaf-spine:leaves=3, spines=2, hostsPerLeaf=5, parallel=2, uplinkRate=40Gbit",
         ),

@@ -44,9 +44,10 @@
 //! - While windows grow, a pair that probes less than once a round trip makes several steps at once.
 //! - A path that does not answer is noticed by the first time-out, and left if the repeated probe stays away as well, so that a single lost probe moves nothing. Such a
 //!   move waits for no freeze window.
-//! - A candidate's last link counts the pair already if it has another path. Other links that both paths have in common are not known to the edge, and count it twice: that can
-//!   only make a path look fuller.
+//! - Links that a candidate has in common with the paths of a pair count it already, and not twice. An edge knows them, since it knows the topology (3.1) and chose the
+//!   path; where a driver does not tell, that is the last link only, and others can make a path look fuller than it is.
 //! - A pair without a guarantee has one token. A hose is not scaled down if it is above the line: placement (3.1, assumption iii) sees to that.
+//! - A pair's paths share its tokens before the first of them is told of its part: otherwise the first would begin with all of them.
 //! - Whoever has been idle for [`Settings::idle`] round trips leaves its paths, and is found one anew.
 
 mod admission;

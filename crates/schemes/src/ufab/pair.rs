@@ -3,18 +3,15 @@
 use wayleave_roles::{
     HopWindow, HostAction, IntHop, Outgoing, PairSpec, PathIndex, PathUse, Probe, ProbeAnswer, ProbeKind, ProbeOutcome,
 };
+use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Time};
 
 use super::admission::{Admission, Terms, Usage, capacity};
-use super::registration::Registration;
+use super::registration::{Changes, Registration};
 use super::search::{Candidate, Search, Why, round_trips, sample, tokens_of};
 use super::settings::Settings;
 use super::{Action, Timer};
 use crate::random::SplitMix;
-
-/// A change that was not answered for so long is given up: less than what switches remember of changes
-/// ([`crate::ufab_core::Params::remember`]), or they would count it twice.
-const GIVE_UP: Time = Time::from_millis(4);
 
 /// In how many parts the time is observed for which another path has to be better.
 const LOOKS: u64 = 8;
@@ -35,6 +32,8 @@ pub(super) struct Around<'a> {
 #[derive(Clone, Debug, Default)]
 struct PathState {
     registration: Registration,
+    /// Its links, as far as answers have said them.
+    links: Vec<LinkId>,
     /// While the path is in use.
     admission: Option<Admission>,
     /// Of the pair's guarantee, in bit/s.
@@ -64,8 +63,11 @@ pub(super) struct Sending {
     admitted: Option<u64>,
     paths: Vec<PathState>,
     in_use: Vec<PathIndex>,
+    /// Those that a pair without data has stopped using: its host leaves them when it takes another, so that there is always one.
+    rested: Vec<PathIndex>,
     search: Option<Search>,
     serial: u32,
+    changes: Changes,
 }
 
 impl Sending {
@@ -79,8 +81,10 @@ impl Sending {
             admitted: None,
             paths: Vec::new(),
             in_use: Vec::new(),
+            rested: Vec::new(),
             search: None,
             serial: 0,
+            changes: Changes::default(),
         }
     }
 
@@ -183,6 +187,7 @@ impl Sending {
         }
         self.search = None;
         for path in std::mem::take(&mut self.in_use) {
+            self.rested.push(path);
             self.stop(path, around, act);
         }
     }
@@ -196,6 +201,7 @@ impl Sending {
             *path = PathState { registration, is_compared: path.is_compared, ..PathState::default() };
         }
         self.in_use.clear();
+        self.rested.clear();
         self.search = None;
         if self.wants {
             self.open(around, act);
@@ -204,7 +210,7 @@ impl Sending {
 
     fn join(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
         if self.spec.paths == 1 {
-            self.take(PathIndex(0), around.now, around, act);
+            self.take(&[PathIndex(0)], around.now, around, act);
         } else {
             self.look(Why::Join, around, act);
         }
@@ -263,12 +269,14 @@ impl Sending {
     ) {
         let tokens = tokens_of(self.given.min(self.admitted.unwrap_or(u64::MAX)), around.settings.unit);
         let terms = Terms { tokens, round_trip: self.spec.round_trip };
-        let is_counted = !self.in_use.is_empty();
+        let used = self.in_use.iter().filter_map(|path| self.paths.get(path.index()));
+        let counted: Vec<LinkId> = used.flat_map(|path| &path.links).copied().collect();
+        let counted = Some(counted).filter(|_| !self.in_use.is_empty());
         let Some(search) = &mut self.search else { return };
         let Some(at) = search.waiting.iter().position(|&other| other == path) else { return };
         search.waiting.swap_remove(at);
         if let Some(hops) = hops {
-            search.found.push(Candidate::of(path, hops, terms, is_counted, around.settings));
+            search.found.push(Candidate::of(path, hops, terms, counted.as_deref(), around.settings));
         }
         // The path that may be dead has until the end of the search to answer.
         if search.waiting.is_empty() && !matches!(search.why, Why::Lost(_)) {
@@ -290,13 +298,14 @@ impl Sending {
                 if !self.wants {
                     return;
                 }
-                let most = around.settings.paths.max(1);
-                while self.in_use.len() < most as usize
+                let mut chosen = Vec::new();
+                while chosen.len() < around.settings.paths.max(1) as usize
                     && let Some(path) = search.choose(around.random)
                 {
                     search.found.retain(|candidate| candidate.path != path);
-                    self.take(path, around.now, around, act);
+                    chosen.push(path);
                 }
+                self.take(&chosen, around.now, around, act);
                 if self.in_use.is_empty() {
                     self.look(Why::Join, around, act);
                 }
@@ -341,15 +350,24 @@ impl Sending {
         }
     }
 
-    /// A path is used from now on.
-    fn take(&mut self, path: PathIndex, from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
-        let pair = around.pair;
-        self.in_use.push(path);
-        self.path(path);
+    /// Paths are used from now on, beside others if there are any: all share the pair's tokens before the first is told of its part.
+    fn take(&mut self, chosen: &[PathIndex], from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        for &path in chosen {
+            self.in_use.push(path);
+            self.path(path);
+        }
         self.give(self.given);
+        chosen.iter().for_each(|&path| self.begin_on(path, from, around, act));
+    }
+
+    fn begin_on(&mut self, path: PathIndex, from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        let pair = around.pair;
         let terms = self.terms(path, around.settings);
         let admission = Admission::join(terms, around.settings);
         act(HostAction::UsePath { pair, path, purpose: PathUse::Share, from });
+        for rested in self.rested.drain(..).filter(|&rested| rested != path) {
+            act(HostAction::LeavePath { pair, path: rested });
+        }
         act(HostAction::SetWindow { pair, path, window: Some(admission.window()) });
         let state = self.path(path);
         state.admission = Some(admission);
@@ -377,7 +395,7 @@ impl Sending {
     fn migrate(&mut self, old: PathIndex, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
         self.in_use.retain(|&other| other != old);
         let wait = if around.settings.in_order { self.spec.round_trip } else { Time::ZERO };
-        self.take(path, around.now + wait, around, act);
+        self.take(&[path], around.now + wait, around, act);
         act(HostAction::LeavePath { pair: around.pair, path: old });
         self.stop(old, around, act);
         let freeze = 1 + around.random.below(around.settings.freeze);
@@ -390,7 +408,9 @@ impl Sending {
         let now = around.now;
         let (settings, round_trip) = (around.settings, self.spec.round_trip);
         let every = settings.probe_every.get();
-        let state = self.path(path);
+        self.path(path);
+        let Self { paths, changes, .. } = self;
+        let state = &mut paths[path.index()];
         if state.registration.is_changing() {
             return;
         }
@@ -398,9 +418,10 @@ impl Sending {
         match &state.admission {
             Some(admission) if !is_counted || state.unprobed >= every => {
                 state.unprobed = 0;
-                state.registration.begin(now, ProbeKind::Active, tokens, admission.counted(round_trip, settings));
+                let windows = admission.counted(round_trip, settings);
+                state.registration.begin(now, changes, (ProbeKind::Active, tokens), windows);
             }
-            None if is_counted => state.registration.begin(now, ProbeKind::Finish, 0, Vec::new()),
+            None if is_counted => state.registration.begin(now, changes, (ProbeKind::Finish, 0), Vec::new()),
             _ => return,
         }
         self.send(path, around, act);
@@ -456,6 +477,8 @@ impl Sending {
             let usage =
                 Usage { bytes: std::mem::take(&mut state.unanswered), elapsed: now.saturating_sub(state.answered_at) };
             state.answered_at = now;
+            state.links.clear();
+            state.links.extend(hops.iter().filter_map(|hop| hop.link));
             admission.answered(hops, usage, terms, settings);
             let window = Some(admission.window());
             act(HostAction::SetWindow { pair: around.pair, path, window });
@@ -486,7 +509,7 @@ impl Sending {
     ) {
         let now = around.now;
         let Some((kind, begun, tries)) = self.path(path).registration.overdue(change) else { return };
-        if now.saturating_sub(begun) >= GIVE_UP {
+        if now.saturating_sub(begun) >= around.settings.give_up() {
             self.path(path).registration.forget();
             if kind == ProbeKind::Active {
                 self.reconcile(path, around, act);

@@ -1,6 +1,7 @@
 //! Which path a pair takes (3.5): candidates are probed at the same time, and those that can serve its guarantee qualify.
 
 use wayleave_roles::{IntHop, PathIndex};
+use wayleave_topology::LinkId;
 use wayleave_units::{Rate, Time};
 
 use super::admission::{Terms, capacity};
@@ -41,18 +42,23 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// What the ports say to a pair that is not counted there, but at the last of them if it has another path to the same host.
+    /// What the ports say to a pair that they do not count yet, but those of these links, which its paths have in common with this one. Where hops do not say
+    /// which link they are, that is the last one of whoever has a path: it is the receiver's.
     pub(super) fn of(
         path: PathIndex,
         hops: &[IntHop],
         terms: Terms,
-        is_counted_at_end: bool,
+        counted: Option<&[LinkId]>,
         settings: &Settings,
     ) -> Self {
         let unit = i128::from(settings.unit.bits_per_second());
         let last = hops.len().saturating_sub(1);
-        let after =
-            |at: usize, hop: &IntHop| hop.tokens + if at == last && is_counted_at_end { 0 } else { terms.tokens };
+        let is_counted = |at: usize, hop: &IntHop| match (counted, hop.link) {
+            (None, _) => false,
+            (Some(counted), Some(link)) => counted.contains(&link),
+            (Some(_), None) => at == last,
+        };
+        let after = |at: usize, hop: &IntHop| hop.tokens + if is_counted(at, hop) { 0 } else { terms.tokens };
         let links = || hops.iter().enumerate();
         let headroom = links()
             .map(|(at, hop)| i128::from(capacity(hop, settings.target_percent)) - i128::from(after(at, hop)) * unit)
@@ -147,18 +153,33 @@ mod tests {
 
     const TERMS: Terms = Terms { tokens: 1_000, round_trip: Time::from_micros(24) };
 
-    fn candidate(tokens: &[u64], is_counted_at_end: bool) -> Candidate {
-        let hop = |&tokens| IntHop { rate: Rate::from_gbit(10), tokens, ..IntHop::default() };
-        let hops: Vec<IntHop> = tokens.iter().map(hop).collect();
-        Candidate::of(PathIndex(0), &hops, TERMS, is_counted_at_end, &Settings::default())
+    /// Of a path whose links count so much, and have these numbers if they say so.
+    fn candidate(tokens: &[u64], links: Option<&[u32]>, counted: Option<&[LinkId]>) -> Candidate {
+        let hop = |(at, &tokens): (usize, &u64)| {
+            let link = links.map(|links| LinkId(links[at]));
+            IntHop { link, rate: Rate::from_gbit(10), tokens, ..IntHop::default() }
+        };
+        let hops: Vec<IntHop> = tokens.iter().enumerate().map(hop).collect();
+        Candidate::of(PathIndex(0), &hops, TERMS, counted, &Settings::default())
     }
 
     /// 3.5: C of 9.5 Gbit/s carries 8,500 tokens and 1,000 more, and not one beyond.
     #[test]
     fn a_path_qualifies_if_every_link_keeps_all_guarantees() {
-        assert_eq!(candidate(&[0, 8_500, 10], false).headroom, 0);
-        assert!(candidate(&[0, 8_500, 10], false).qualifies() && !candidate(&[8_501, 0], false).qualifies());
-        assert!(candidate(&[0, 9_500], true).qualifies(), "the last link counts the pair already");
+        assert_eq!(candidate(&[0, 8_500, 10], None, None).headroom, 0);
+        assert!(candidate(&[0, 8_500, 10], None, None).qualifies() && !candidate(&[8_501, 0], None, None).qualifies());
+        assert!(candidate(&[0, 9_500], None, Some(&[])).qualifies(), "the last link counts the pair already");
+    }
+
+    /// A pair that leaves a full link in the middle of its path is counted at the first and the last already: they have room for it, as they have now.
+    #[test]
+    fn links_that_a_path_has_in_common_with_the_one_that_is_left_do_not_count_a_pair_twice() {
+        let links = Some(&[1, 7, 3][..]);
+        let counted = [1, 2, 3].map(LinkId);
+        assert!(candidate(&[9_500, 8_500, 9_500], links, Some(&counted)).qualifies());
+        assert!(!candidate(&[9_500, 8_501, 9_500], links, Some(&counted)).qualifies(), "the one that is new must fit");
+        assert!(!candidate(&[9_501, 0, 0], links, Some(&counted)).qualifies(), "too much is there without it");
+        assert!(!candidate(&[9_500, 8_500, 9_500], links, None).qualifies(), "who has no path is counted nowhere");
     }
 
     #[test]
@@ -189,7 +210,7 @@ mod tests {
             ..IntHop::default()
         };
         // Equation 2: 1000/1500 x 1 Gbit/s x 9.5/1; equation 1 gives the same.
-        assert_eq!(Candidate::of(PathIndex(0), &[idle], TERMS, false, &Settings::default()).rate, 6_333_333_333);
+        assert_eq!(Candidate::of(PathIndex(0), &[idle], TERMS, None, &Settings::default()).rate, 6_333_333_333);
     }
 
     #[test]

@@ -219,14 +219,17 @@ impl Edges {
 
     /// A pair that a window holds back is looked at again, in case its answers are lost.
     fn watch_window(&mut self, slot: PairSlot, fabric: &mut Fabric, now: Instant) {
+        // A pair may have hundreds of windows: they are not looked through again while it is watched.
+        if self.pairs.get(slot as usize).is_none_or(|pair| pair.is_watched) {
+            return;
+        }
         let Some((stack, pair)) = self.stack(slot) else { return };
         let Some(since) = stack.waits_for_answers(pair) else { return };
         let pair = &mut self.pairs[slot as usize];
-        if !std::mem::replace(&mut pair.is_watched, true) {
-            let epoch = pair.epoch;
-            let at = since.saturating_add(SILENCE).max(now);
-            self.wakes.arm(at, Wake::Silence(slot, epoch), fabric, now);
-        }
+        pair.is_watched = true;
+        let epoch = pair.epoch;
+        let at = since.saturating_add(SILENCE).max(now);
+        self.wakes.arm(at, Wake::Silence(slot, epoch), fabric, now);
     }
 
     /// A window has been silent for a while. Whether the pair may go on, because what is in flight counts as lost.

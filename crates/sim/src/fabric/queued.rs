@@ -1,6 +1,7 @@
 //! Ports that hold their packets until they send them: several queues, another order, a shared buffer, telemetry.
 
 use wayleave_roles::{IntHop, Mark, QueueState, Switch};
+use wayleave_topology::LinkId;
 use wayleave_units::Bytes;
 
 use super::{DropCause, Dropped, Fabric, Sample, SampleKind};
@@ -153,6 +154,7 @@ impl Fabric {
         let probe = self.telemetry.probe(stack);
         let at = clock::to_time(now);
         let mut hop = IntHop {
+            link: Some(LinkId(link)),
             rate: self.rates[link as usize],
             queue: Bytes::new(u64::from(port.held(queue, false))),
             sent: Bytes::new(port.sent(queue)),

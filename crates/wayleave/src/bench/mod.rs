@@ -6,6 +6,7 @@ pub mod controller;
 pub mod dataplane;
 pub mod sharing;
 pub mod sim;
+mod ufab;
 
 use std::io::Write;
 

@@ -19,9 +19,16 @@ use super::{Metric, cpu_seconds, peak_rss_mb};
 pub struct Case {
     /// As it is called on the command line.
     pub name: &'static str,
-    network: Shape,
-    load: Load,
+    what: What,
     duration: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// Packets as fast as they go.
+    Packets(Shape, Load),
+    /// uFAB's 512 servers at half of their rate.
+    Ufab,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,10 +57,11 @@ pub const CASES: &[Case] = &[
     case("k16-dctcp", Shape::FatTree(16), Load::Dctcp, 10),
     case("incast64-dctcp", Shape::Star(65), Load::DctcpIncast, 10_000),
     case("k4-8queues", Shape::FatTree(4), Load::Priorities, 500),
+    Case { name: "ufab-512", what: What::Ufab, duration: Time::from_millis(8) },
 ];
 
 const fn case(name: &'static str, network: Shape, load: Load, milliseconds: u64) -> Case {
-    Case { name, network, load, duration: Time::from_millis(milliseconds) }
+    Case { name, what: What::Packets(network, load), duration: Time::from_millis(milliseconds) }
 }
 
 /// Runs a case.
@@ -61,10 +69,24 @@ const fn case(name: &'static str, network: Shape, load: Load, milliseconds: u64)
 /// # Errors
 /// If the machine or the case does not allow it, with why.
 pub fn run(case: Case, seed: u64) -> Result<Vec<Metric>, String> {
-    let scenario = scenario(case)?;
+    let scenario = match case.what {
+        What::Packets(network, load) => scenario(case, network, load)?,
+        What::Ufab => super::ufab::scenario(case.name, case.duration)?,
+    };
     let before = cpu_seconds();
-    let outcome = wayleave_sim::run(&scenario, seed, |_| true).map_err(|error| error.to_string())?;
-    let seconds = cpu_seconds() - before;
+    // Of the second half, when as much is under way as there will be.
+    let mut second_half = None;
+    let outcome = wayleave_sim::run(&scenario, seed, |now| {
+        if now.as_nanos() >= case.duration.as_nanos() / 2 {
+            second_half.get_or_insert_with(|| (now, cpu_seconds()));
+        }
+        true
+    })
+    .map_err(|error| error.to_string())?;
+    let after = cpu_seconds();
+    let seconds = after - before;
+    let (from, at) = second_half.unwrap_or((Time::ZERO, before));
+    let simulated_ms = case.duration.saturating_sub(from).as_nanos() as f64 / 1e6;
     let drops: u64 = outcome.flows.iter().map(|flow| flow.drops).sum();
     let delivered: f64 = outcome.flows.iter().map(|flow| flow.delivered_bytes.get() as f64).sum();
     Ok(vec![
@@ -72,6 +94,7 @@ pub fn run(case: Case, seed: u64) -> Result<Vec<Metric>, String> {
         Metric::new("events_per_hop", outcome.events as f64 / outcome.hops as f64, "events"),
         Metric::new("hops", outcome.hops as f64, "hops"),
         Metric::new("cpu_s", seconds, "s"),
+        Metric::new("cpu_s_per_ms", (after - at) / simulated_ms, "s"),
         Metric::new("bytes_per_packet", outcome.packet_memory as f64 / outcome.peak_packets as f64, "B"),
         Metric::new("drops", drops as f64, "packets"),
         Metric::new("goodput_gbit", delivered * 8.0 / case.duration.as_nanos() as f64, "Gbit/s"),
@@ -80,9 +103,9 @@ pub fn run(case: Case, seed: u64) -> Result<Vec<Metric>, String> {
 }
 
 /// 10 Gbit/s and 1 us everywhere; one queue of 1 MB, marks above 65 full packets (DCTCP, section 3.4).
-fn scenario(case: Case) -> Result<Scenario, String> {
+fn scenario(case: Case, network: Shape, load: Load) -> Result<Scenario, String> {
     // Eight queues of 97 kB as in Chameleon, section 5.1.1.
-    let (queues, buffer) = if matches!(case.load, Load::Priorities) { (8, 97_000) } else { (1, 1_000_000) };
+    let (queues, buffer) = if matches!(load, Load::Priorities) { (8, 97_000) } else { (1, 1_000_000) };
     let ports = PortSpec::uniform(queues, Bytes::new(buffer));
     let host_port = PortSpec::uniform(queues, Bytes::MAX);
     let cabling = Cabling {
@@ -92,7 +115,7 @@ fn scenario(case: Case) -> Result<Scenario, String> {
         host_port,
         ..Cabling::default()
     };
-    let network = match case.network {
+    let network = match network {
         Shape::FatTree(k) => build::fat_tree(&FatTree { k, cabling, ..FatTree::default() }),
         Shape::Star(hosts) => build::star(hosts, cabling),
     };
@@ -100,12 +123,12 @@ fn scenario(case: Case) -> Result<Scenario, String> {
     let mut scenario = Scenario::new(case.name, network.clone(), case.duration);
     scenario.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
     scenario.switches.ecn = Ecn::above(Bytes::new(65 * 1538)).into();
-    if matches!(case.load, Load::Priorities) {
+    if matches!(load, Load::Priorities) {
         let strict = PortBehaviour { discipline: Discipline::StrictPriority, ..PortBehaviour::default() };
         scenario.switches = strict.clone();
         scenario.hosts = PortBehaviour { buffering: Buffering::Unlimited, ..strict };
     }
-    scenario.traffic = traffic(case.load, &network);
+    scenario.traffic = traffic(load, &network);
     Ok(scenario)
 }
 

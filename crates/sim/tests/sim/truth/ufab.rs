@@ -3,17 +3,19 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
-use wayleave_scenarios::{Buffering, Change, EdgeScheme, Element, Outage, Scenario, Sharing, Traffic};
+use wayleave_scenarios::{
+    Arrivals, Buffering, Change, EdgeScheme, Element, Ends, FlowSizes, Outage, Scenario, Sharing, Traffic,
+};
 use wayleave_schemes::ufab::{Queue, Settings, Step};
 use wayleave_schemes::ufab_core::Registers;
 use wayleave_sim::Outcome;
 use wayleave_topology::{LinkId, Network, NodeId};
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Bytes, Rate, Time};
 
 use super::networks::{Cables, FRAME, Star, assert_near, endless, fixed_window, flow, run, star};
 use super::roles::{Diamond, long_diamond};
 
-const LINE: Rate = Rate::from_gbit(10);
+pub(super) const LINE: Rate = Rate::from_gbit(10);
 
 /// Tenants a0, a1 and so on with these minima in Mbit/s, at these hosts each, or at all.
 pub(super) fn tenants(network: &Network, minima: &[u64], at: &[Vec<NodeId>]) -> Policy {
@@ -41,7 +43,7 @@ pub(super) fn of(tenant: usize, mut traffic: Traffic) -> Traffic {
 }
 
 /// The hosts of a star send to the last one, each for a tenant of its own; the base round trip is about 24 us.
-fn incast(minima: &[u64], milliseconds: u64, settings: Settings) -> (Star, Scenario) {
+pub(super) fn incast(minima: &[u64], milliseconds: u64, settings: Settings) -> (Star, Scenario) {
     let star = star(&vec![LINE; minima.len() + 1], 5_000);
     let mut scenario = Scenario::new("incast", star.network.clone(), Time::from_millis(milliseconds));
     scenario.switches.buffering = Buffering::Unlimited;
@@ -59,12 +61,12 @@ pub(super) fn shares(outcome: &Outcome, milliseconds: f64) -> Vec<f64> {
     (0..outcome.flows.len()).map(share).collect()
 }
 
-fn peak(outcome: &Outcome, link: LinkId) -> u64 {
+pub(super) fn peak(outcome: &Outcome, link: LinkId) -> u64 {
     outcome.queues.iter().filter(|queue| queue.link == link).map(|queue| queue.counts.peak.get()).max().unwrap()
 }
 
 /// C T of these stars, in bytes: 9.5 Gbit/s and the 22.6 us that `PairSpec` says.
-const PRODUCT: u64 = 26_831;
+pub(super) const PRODUCT: u64 = 26_831;
 
 /// Catches: windows that do not follow tokens, sums that are wrong, and bounds of 3.4 that do not hold. All pairs begin at once (Fig. 4: N-to-1 with minima of
 /// 500 Mbit/s; 14 are 7 of 9.5 Gbit/s, 18 are 9).
@@ -133,7 +135,7 @@ fn the_printed_forms_run_and_show_their_holes() {
 }
 
 /// Pairs of hosts of both leaves, each for a tenant of its own; cables of 3 us, so the base round trip is about 25 us.
-fn crossed(minima: &[u64], milliseconds: u64, settings: Settings) -> (Diamond, Scenario) {
+pub(super) fn crossed(minima: &[u64], milliseconds: u64, settings: Settings) -> (Diamond, Scenario) {
     let diamond = long_diamond(minima.len(), 3_000);
     let mut scenario = Scenario::new("crossed", diamond.network.clone(), Time::from_millis(milliseconds));
     scenario.switches.buffering = Buffering::Unlimited;
@@ -217,6 +219,21 @@ fn a_path_that_fails_silently_is_left_within_two_time_outs() {
     }
 }
 
+/// Catches: pairs that go on over a path which they left when they had nothing to send, and on which they may send nothing. A flow every 2 ms, which is longer
+/// than a pair rests before it leaves its path.
+#[test]
+fn a_pair_that_was_idle_sends_again_whatever_path_it_takes() {
+    for seed in 1..=5 {
+        let (diamond, mut scenario) = crossed(&[1_000], 100, Settings::default());
+        let ends = Ends::Pairs(vec![(diamond.left[0], diamond.right[0])]);
+        let sizes = FlowSizes::Fixed(Bytes::new(64_000));
+        scenario.traffic = vec![of(0, Traffic::flows("a0", ends, Arrivals::Every(Time::from_millis(2)), sizes))];
+        scenario.traffic[0].stop = Some(Time::from_millis(90));
+        let outcome = run(&scenario, seed);
+        assert_eq!((outcome.traffic[0].begun, outcome.traffic[0].completions.finished()), (45, 45), "seed {seed}");
+    }
+}
+
 /// Catches: sums that drift with lost probes. A tenth of the probes is lost for a whole run.
 #[test]
 fn a_tenth_of_the_probes_lost_leaves_shares_as_they_are() {
@@ -287,7 +304,7 @@ fn a_hose_is_divided_among_the_pairs_of_its_tenant() {
 }
 
 /// How many random cases; `WAYLEAVE_UFAB` says more, and each prints its seed.
-fn cases(usual: u64) -> std::ops::RangeInclusive<u64> {
+pub(super) fn cases(usual: u64) -> std::ops::RangeInclusive<u64> {
     let more = std::env::var("WAYLEAVE_UFAB").ok().and_then(|cases| cases.parse().ok());
     1..=more.unwrap_or(usual)
 }
@@ -403,10 +420,10 @@ fn queues_stay_bounded_whatever_begins_together() {
 }
 
 /// SplitMix64, for the choice of cases.
-struct SplitMix(u64);
+pub(super) struct SplitMix(pub(super) u64);
 
 impl SplitMix {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut value = self.0;
         value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

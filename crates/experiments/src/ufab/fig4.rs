@@ -1,0 +1,127 @@
+//! Fig. 4: round trips of an incast, by the number of its senders (section 2.2, case 1).
+
+use wayleave_units::{Rate, Time};
+
+use super::readings::{microseconds, round_trips};
+use super::systems::System;
+use super::testbed::{ROUND_TRIP, Tenant, endless, network, scenario, servers, settings, simulate};
+use crate::catalogue::{Entry, UFAB};
+use crate::data::{Axis, Band, Centre, Figure, Form, Panel, Point, Series};
+use crate::run::{Failed, Run};
+use crate::statement::Statement;
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "ufab-fig4",
+    runs: "incast",
+    paper: &UFAB,
+    place: "Fig. 4",
+    title: "Round trips of an incast by the number of its senders",
+    full_seconds: 60,
+    quick_seconds: 5,
+    measure,
+};
+
+/// "their bandwidth guarantees are all 500Mbps" (2.2).
+const MIN: Rate = Rate::from_mbit(500);
+const SYSTEMS: [System; 3] = [System::Ufab, System::Unbounded, System::Elastic];
+/// Section 3.4: in flight is below three bandwidth-delay products, so a round trip takes less than four base round trips.
+const BOUND_US: f64 = 4.0 * ROUND_TRIP.as_nanos() as f64 / 1e3;
+
+/// One system with so many senders: of each run the median, 99 % and the longest round trip in us.
+#[derive(Clone, Debug)]
+struct Row {
+    system: System,
+    senders: usize,
+    runs: Vec<[f64; 3]>,
+}
+
+fn measure(run: &Run) -> Result<Figure, Failed> {
+    let seeds = run.seeds(5, 2);
+    let senders: Vec<usize> = run.choose((2..=14).collect(), vec![2, 8, 14]);
+    let duration = Time::from_millis(run.choose(50, 20));
+    let cases: Vec<_> =
+        SYSTEMS.iter().flat_map(|&system| senders.iter().map(move |&senders| (system, senders))).collect();
+    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
+    let found = run.map(&jobs, |&((system, senders), seed)| {
+        let outcome = incast(system, senders, duration, seed)?;
+        let round_trips = round_trips(&outcome);
+        Ok([50.0, 99.0, 100.0].map(|percent| microseconds(&round_trips, percent)))
+    })?;
+    let mut found = found.into_iter();
+    let row = |(system, senders)| Row { system, senders, runs: found.by_ref().take(seeds.len()).collect() };
+    let rows: Vec<Row> = cases.into_iter().map(row).collect();
+    let figure = Figure { statements: statements(&rows), panels: vec![panel(&rows)], seeds, ..Figure::default() };
+    Ok(settings(figure).with("time", format!("{} ms; all senders begin together", duration.as_nanos() / 1_000_000)))
+}
+
+/// Tenants with one sender each, two of them at a host where there are more than seven, send to the last server from 1 ms on.
+pub(super) fn incast(
+    system: System,
+    senders: usize,
+    duration: Time,
+    seed: u64,
+) -> Result<wayleave_sim::Outcome, Failed> {
+    let network = network(Rate::from_gbit(10))?;
+    let servers = servers(&network);
+    let Some((&last, others)) = servers.split_last() else { return Err(Failed::broken("a testbed without servers")) };
+    let from = |index: usize| others[index % others.len()];
+    let tenants: Vec<Tenant> = (0..senders)
+        .map(|index| Tenant { name: format!("vf{}", index + 1), min: MIN, hosts: vec![from(index), last] })
+        .collect();
+    let mut run = scenario("incast", &network, system, &tenants, (duration, Time::from_micros(100)))?;
+    let flow = |(index, tenant): (usize, &Tenant)| endless(&tenant.name, from(index), last, Time::from_millis(1));
+    run.traffic = tenants.iter().enumerate().map(flow).collect();
+    simulate(&run, seed)
+}
+
+fn statements(rows: &[Row]) -> Vec<Statement> {
+    let of = |system: System| rows.iter().filter(move |row| row.system == system);
+    let longest: Vec<f64> = of(System::Ufab).flat_map(|row| row.runs.iter().map(|run| run[2])).collect();
+    let most = longest.iter().copied().fold(f64::NAN, f64::max);
+    vec![Statement::within(
+        "2.2, 3.4",
+        "uFAB's round trips stay within four base round trips, 96 us, whatever the number of senders",
+        f64::NEG_INFINITY..=BOUND_US,
+        &longest,
+        format!("at most {most:.1} us"),
+    )]
+}
+
+fn panel(rows: &[Row]) -> Panel {
+    let series = |system: System, at: usize, what: &str| Series {
+        name: format!("{}, {what}", system.name()),
+        points: rows
+            .iter()
+            .filter(|row| row.system == system)
+            .map(|row| Point::of(row.senders as f64, row.runs.iter().map(|run| run[at]).collect()))
+            .collect(),
+    };
+    Panel {
+        name: "round-trips".to_owned(),
+        title: "Round trips by the number of senders".to_owned(),
+        x: Axis::linear("senders", ""),
+        y: Axis::logarithmic("round trip", "us"),
+        form: Form::Joined,
+        centre: Centre::Mean,
+        is_timing: false,
+        bands: vec![Band { low: 0.0, high: BOUND_US, label: "four base round trips".to_owned() }],
+        series: SYSTEMS.iter().flat_map(|&system| [series(system, 0, "median"), series(system, 1, "99 %")]).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::assert_each_can_change;
+
+    #[test]
+    fn every_verdict_can_change() {
+        let row = |(system, longest)| Row { system, senders: 14, runs: vec![[24.0, 40.0, longest]; 2] };
+        let rows: Vec<Row> = SYSTEMS.into_iter().zip([50.0, 200.0, 2_000.0]).map(row).collect();
+        assert_each_can_change(
+            &rows,
+            |rows| statements(rows),
+            &[("one round trip of uFAB is too long", &|rows: &mut Vec<Row>| rows[0].runs[1][2] = 97.0)],
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! The testbed of Fig. 10, its tenants, and what is read from a run.
+
+use std::num::NonZeroU16;
+use std::sync::Arc;
+
+use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
+use wayleave_scenarios::{Arrivals, Buffering, Endpoint, Ends, Reliable, Scenario, Traffic, Workload};
+use wayleave_sim::Outcome;
+use wayleave_topology::builders::testbeds;
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::systems::System;
+use crate::data::Figure;
+use crate::run::Failed;
+
+/// What all ports of a switch share. The text does not say; queues of 2.2 ms at 10 Gbit/s (Fig. 12b) take 2.75 MB of one port.
+const BUFFER: Bytes = Bytes::new(22_000_000);
+
+/// The longest round trip of the idle testbed, between pods (2.2).
+pub(super) const ROUND_TRIP: Time = Time::from_micros(24);
+
+/// The testbed with links of this rate: 10 Gbit/s, and 100 Gbit/s in section 5.4.
+pub(super) fn network(rate: Rate) -> Result<Arc<Network>, Failed> {
+    testbeds::ufab(rate).map(Arc::new).map_err(Failed::broken)
+}
+
+/// S1 to S8: the first four are in the first pod.
+pub(super) fn servers(network: &Network) -> Vec<NodeId> {
+    network.hosts().collect()
+}
+
+/// A tenant, which has a virtual fabric.
+#[derive(Clone, Debug)]
+pub(super) struct Tenant {
+    pub(super) name: String,
+    /// Of its hose at each of its hosts, to send and to receive.
+    pub(super) min: Rate,
+    /// Where it is.
+    pub(super) hosts: Vec<NodeId>,
+}
+
+/// What hosts are told of the tenants.
+pub(super) fn policy(network: &Network, tenants: &[Tenant]) -> Result<Policy, Failed> {
+    let service = |(port, tenant): (u16, &Tenant)| {
+        let bandwidth = Bandwidth { min: Some(tenant.min), ..Bandwidth::default() };
+        let filter =
+            Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
+        Service {
+            name: tenant.name.clone(),
+            filter: Some(filter),
+            endpoints: tenant.hosts.clone(),
+            bandwidth: PerDirection { transmit: bandwidth, receive: bandwidth },
+            ..Service::default()
+        }
+    };
+    let services = (1..).zip(tenants).map(service).collect();
+    Policy::new(network, "tenants", PolicyLevel::Machine, Vec::new(), None, services).map_err(|errors| {
+        Failed::Broken(errors.iter().map(|error| error.fault.to_string()).collect::<Vec<_>>().join("; "))
+    })
+}
+
+/// A run of tenants under a system, still without traffic. What happens is recorded in intervals of `bin`.
+pub(super) fn scenario(
+    name: &str,
+    network: &Arc<Network>,
+    system: System,
+    tenants: &[Tenant],
+    (duration, bin): (Time, Time),
+) -> Result<Scenario, Failed> {
+    let mut run = Scenario::new(name, network.clone(), duration);
+    run.switches.buffering = Buffering::Shared { total: BUFFER, alpha: 1.0 };
+    run.record.series = Some(bin);
+    system.share(&mut run, policy(network, tenants)?);
+    Ok(run)
+}
+
+/// Flows of a tenant.
+pub(super) fn flows(tenant: &str, ends: impl Into<Ends<Endpoint>>, reliable: Reliable) -> Traffic {
+    let mut traffic = Traffic::new(tenant, ends, Workload::Flows(reliable));
+    traffic.service = Some(tenant.to_owned());
+    traffic
+}
+
+/// One flow of a tenant that always has something to send, from a time on.
+pub(super) fn endless(tenant: &str, from: NodeId, to: NodeId, start: Time) -> Traffic {
+    let reliable = Reliable::new(Arrivals::Once, None);
+    Traffic { start, ..flows(tenant, Ends::Pairs(vec![(from, to)]), reliable) }
+}
+
+/// Simulates it.
+pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Outcome, Failed> {
+    wayleave_sim::run(scenario, seed, |_| true).map_err(Failed::broken)
+}
+
+/// What every figure of the testbed was measured with.
+pub(super) fn settings(figure: Figure) -> Figure {
+    figure
+        .with("network", "the testbed of Fig. 10 at 10 Gbit/s, base round trip 24 us between pods, 22 MB of buffer a switch")
+        .with("uFAB", "95 % of a line shared out, probes every 4 kB, tokens every 32 us (5.1, 5.4); the other parameters as they are by default")
+        .with("transport", "uFAB's windows alone under uFAB, CUBIC under ElasticSwitch")
+}
