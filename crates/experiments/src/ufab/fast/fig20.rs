@@ -50,7 +50,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let (pods, senders) = run.choose((5, 128), (4, 96));
     let runs = run.map(&seeds, |&seed| one((pods, senders), Time::from_millis(run.choose(4, 2)), seed))?;
     let notes = vec![format!(
-        "The base round trip of the fabric is {ROUND_TRIP_US:.1} us. Background: every server but the receiver sends to four others at 12.5 Gbit/s in the mean, its minima. A round is the n-th answer of every sender. Rates are of \
+        "The base round trip of the fabric is {ROUND_TRIP_US:.1} us. Background: every server but the receiver has four tenants with one other server each, and sends to each at the tenant's minimum, 12.5 Gbit/s in the mean. A round is the n-th answer of every sender. Rates are of \
          intervals of 0.1 ms, in which a fair share is six frames."
     )];
     let figure = Figure { statements: statements(&runs), panels: panels(&runs), seeds, notes, ..Figure::default() };
