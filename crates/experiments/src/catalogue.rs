@@ -347,6 +347,11 @@ pub const CATALOGUE: &[Entry] = &[
     },
     // On uFAB's testbed.
     ufab::fig4::ENTRY,
+    ufab::fig5::ENTRY,
+    ufab::fig11::ENTRY,
+    ufab::fig12::ENTRY,
+    ufab::fig13::ENTRY,
+    ufab::fig14::ENTRY,
     // uFAB at 100 Gbit/s.
     ufab::fast::fig15::ENTRY,
     ufab::fast::fig16::ENTRY,

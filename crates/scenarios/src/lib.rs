@@ -6,6 +6,7 @@
 //!
 //! [`provision`] turns flow sizes and load into the bandwidth that keeps completion times, and back.
 
+mod after;
 mod deadline;
 mod jitter;
 mod memory;
@@ -19,6 +20,7 @@ mod traffic;
 mod validate;
 mod vms;
 
+pub use after::{After, Onward};
 pub use deadline::{Deadline, DeadlineError};
 pub use jitter::{Draw, Jitter, Order};
 pub use ports::{Buffering, Discipline, Ecn, PortBehaviour, PortEcn, Red, SharedService};

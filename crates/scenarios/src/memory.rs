@@ -74,7 +74,10 @@ impl Scenario {
     pub(crate) fn fixed_flows(&self) -> u64 {
         let flows = self.traffic.iter().map(|traffic| match &traffic.workload {
             Workload::Packets { .. } => sources(&traffic.ends),
-            Workload::Flows(Reliable { arrivals: Arrivals::Load(_) | Arrivals::PerSecond(_), .. })
+            Workload::Flows(Reliable {
+                arrivals: Arrivals::Load(_) | Arrivals::PerSecond(_) | Arrivals::After(_),
+                ..
+            })
             | Workload::Listed { .. } => 1,
             Workload::Flows(reliable) => flows_together(reliable, &traffic.ends),
         });
@@ -135,7 +138,8 @@ fn flows_together(reliable: &Reliable, ends: &Ends<Endpoint>) -> u64 {
             };
             loops.saturating_mul(u64::from(rpc.outstanding)).saturating_mul(u64::from(rpc.fan_out))
         }
-        Arrivals::Load(_) | Arrivals::PerSecond(_) => {
+        Arrivals::Periodic(_) if !matches!(ends, Ends::Random(..)) => pairs(ends),
+        Arrivals::Load(_) | Arrivals::PerSecond(_) | Arrivals::Periodic(_) | Arrivals::After(_) => {
             let senders = match ends {
                 Ends::Pairs(pairs) => pairs.iter().map(|pair| pair.0).collect::<HashSet<_>>().len(),
                 Ends::Permutation(nodes) => nodes.len(),

@@ -4,7 +4,7 @@ use wayleave_schemes::transports::Congestion;
 use wayleave_topology::{NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::{Deadline, Endpoint, FlowSizes, Rpc, Schedule};
+use crate::{After, Deadline, Endpoint, FlowSizes, Rpc, Schedule};
 
 /// One kind of traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,7 +184,7 @@ pub enum Phase {
 pub struct Reliable {
     /// When they begin.
     pub arrivals: Arrivals,
-    /// How long they are; `None` never ends (only with [`Arrivals::Once`]).
+    /// How long they are; `None` never ends with [`Arrivals::Once`], is as long as the flow before with [`Arrivals::After`], and is nothing else.
     pub sizes: Option<FlowSizes>,
     /// Each has to be complete this long after it arrived: late ones are counted. A request has one deadline with its
     /// answer.
@@ -238,6 +238,11 @@ pub enum Arrivals {
         /// idle for longer than a time-out does so as well (RFC 5681, 4.1). `None`: as many as come.
         connections: Option<u32>,
     },
+    /// Every pair for itself, again and again after this long, from a random time within it on. Where pairs are drawn, every sender for itself, each time to
+    /// one of the receivers at another host.
+    Periodic(Time),
+    /// When flows of another traffic are complete.
+    After(After),
     /// Closed loops of requests, whose sizes are those of the flows, and their answers.
     Rpc(Rpc),
 }

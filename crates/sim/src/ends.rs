@@ -47,6 +47,16 @@ impl Pairs {
         }
     }
 
+    /// One of the receivers at another host, for one sender.
+    pub(crate) fn draw_from(&self, from: Endpoint, rng: &mut impl Rng) -> Option<(Endpoint, Endpoint)> {
+        let Self::Drawn(_, to) = self else { return None };
+        let others: Vec<Endpoint> = to.iter().filter(|to| to.host != from.host).copied().collect();
+        if others.is_empty() {
+            return None;
+        }
+        Some((from, others[random::below(rng, others.len() as u32) as usize]))
+    }
+
     /// All pairs that are known from the beginning; one that is drawn where they are not.
     pub(crate) fn all(&self, rng: &mut impl Rng) -> Vec<(Endpoint, Endpoint)> {
         match self {

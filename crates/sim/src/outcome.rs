@@ -64,6 +64,8 @@ pub struct TrafficOutcome {
     pub begun: u64,
     /// Those that began after it and were completed.
     pub completions: Completions,
+    /// Of traffic that follows another one, in ps: from the beginning of the first flow of a chain to the end of the task.
+    pub chains: Histogram,
     /// Bytes on the wire that arrived, over time.
     pub throughput: Option<Series>,
     /// Of segments and their acknowledgements, in ps, as senders see them, over time, if that is recorded: by when the

@@ -48,6 +48,8 @@ struct TrafficRecord {
     /// Flows, and answers for themselves: the number of the last one.
     opened: u64,
     completions: Completions,
+    /// Of tasks, in ps since the first flow of their chain began.
+    chains: Histogram,
     throughput: Option<Series>,
     round_trips: Option<Box<Histograms>>,
 }
@@ -173,6 +175,13 @@ impl Tally {
         }
     }
 
+    /// A task is over whose chain began so long ago.
+    pub(crate) fn chained(&mut self, purpose: &Purpose, took: Instant) {
+        if purpose.began >= self.warmup {
+            self.traffic[purpose.traffic as usize].chains.record(took);
+        }
+    }
+
     /// A flow is opened: which one of its traffic it is. The answer of a request begins nothing.
     pub(crate) fn opened(&mut self, purpose: &Purpose) -> u64 {
         let record = &mut self.traffic[purpose.traffic as usize];
@@ -229,6 +238,7 @@ impl Tally {
             name,
             begun: record.begun,
             completions: record.completions,
+            chains: record.chains,
             throughput: record.throughput,
             round_trips: record.round_trips,
         });

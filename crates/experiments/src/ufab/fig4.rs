@@ -2,8 +2,9 @@
 
 use wayleave_units::{Rate, Time};
 
+use super::readings::{microseconds, round_trips};
 use super::systems::System;
-use super::testbed::{ROUND_TRIP, Tenant, endless, network, round_trip, scenario, servers, settings, simulate};
+use super::testbed::{ROUND_TRIP, Tenant, endless, network, scenario, servers, settings, simulate};
 use crate::catalogue::{Entry, UFAB};
 use crate::data::{Axis, Band, Centre, Figure, Form, Panel, Point, Series};
 use crate::run::{Failed, Run};
@@ -43,7 +44,8 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
     let found = run.map(&jobs, |&((system, senders), seed)| {
         let outcome = incast(system, senders, duration, seed)?;
-        Ok([50.0, 99.0, 100.0].map(|percent| round_trip(&outcome, percent)))
+        let round_trips = round_trips(&outcome);
+        Ok([50.0, 99.0, 100.0].map(|percent| microseconds(&round_trips, percent)))
     })?;
     let mut found = found.into_iter();
     let row = |(system, senders)| Row { system, senders, runs: found.by_ref().take(seeds.len()).collect() };

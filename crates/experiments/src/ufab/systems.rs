@@ -10,6 +10,8 @@ use wayleave_units::Bytes;
 pub(super) enum System {
     /// uFAB.
     Ufab,
+    /// uFAB whose pairs look at all their paths before they take one, where the text has "a few" (3.5).
+    AllPaths,
     /// uFAB without the bound of latency (5.2).
     Unbounded,
     /// ElasticSwitch.
@@ -17,31 +19,47 @@ pub(super) enum System {
 }
 
 impl System {
+    /// Those that most figures compare.
+    pub(super) const COMPARED: [Self; 3] = [Self::Ufab, Self::Unbounded, Self::Elastic];
+
     /// In legends and statements.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Ufab => "uFAB",
+            Self::AllPaths => "uFAB, all paths looked at",
             Self::Unbounded => "uFAB'",
             Self::Elastic => "ElasticSwitch",
         }
     }
 
+    /// In file names.
+    pub(super) const fn slug(self) -> &'static str {
+        match self {
+            Self::Ufab => "ufab",
+            Self::AllPaths => "ufab-all-paths",
+            Self::Unbounded => "ufab-unbounded",
+            Self::Elastic => "es",
+        }
+    }
+
     /// Lets the tenants of a scenario share by it: hosts, switches and transport.
     pub(super) fn share(self, run: &mut Scenario, tenants: Policy) {
-        let scheme = match self {
-            Self::Ufab => EdgeScheme::Ufab(Settings::default()),
-            Self::Unbounded => EdgeScheme::Ufab(Settings { latency_bound: false, ..Settings::default() }),
-            Self::Elastic => EdgeScheme::ElasticSwitch(ElasticSwitch::default()),
-        };
         match self {
-            Self::Ufab | Self::Unbounded => run.transport = windows(),
+            Self::Ufab => ufab(run, Settings::default(), tenants),
+            Self::AllPaths => ufab(run, Settings { candidates: 256, ..Settings::default() }, tenants),
+            Self::Unbounded => ufab(run, Settings { latency_bound: false, ..Settings::default() }, tenants),
             Self::Elastic => {
                 run.transport = Transport { congestion: Congestion::cubic(), ..Transport::default() };
                 run.switches.ecn = Ecn::above(MARKS).into();
+                run.sharing = Some(Sharing::new(EdgeScheme::ElasticSwitch(ElasticSwitch::default()), tenants));
             }
         }
-        run.sharing = Some(Sharing::new(scheme, tenants));
     }
+}
+
+fn ufab(run: &mut Scenario, settings: Settings, tenants: Policy) {
+    run.transport = windows();
+    run.sharing = Some(Sharing::new(EdgeScheme::Ufab(settings), tenants));
 }
 
 /// Where switches mark for those who heed it: DCTCP's 65 packets at 10 Gbit/s (SIGCOMM 2010, 3.5).

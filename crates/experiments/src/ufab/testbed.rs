@@ -6,7 +6,6 @@ use std::sync::Arc;
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{Arrivals, Buffering, Endpoint, Ends, Reliable, Scenario, Traffic, Workload};
 use wayleave_sim::Outcome;
-use wayleave_sim::stats::Histogram;
 use wayleave_topology::builders::testbeds;
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
@@ -92,15 +91,6 @@ pub(super) fn endless(tenant: &str, from: NodeId, to: NodeId, start: Time) -> Tr
 /// Simulates it.
 pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Outcome, Failed> {
     wayleave_sim::run(scenario, seed, |_| true).map_err(Failed::broken)
-}
-
-/// Of the round trips of all traffic, not exceeded by so many per cent, in us.
-pub(super) fn round_trip(outcome: &Outcome, percent: f64) -> f64 {
-    let mut all = Histogram::new();
-    for round_trips in outcome.traffic.iter().filter_map(|traffic| traffic.round_trips.as_ref()) {
-        all.merge(&round_trips.all());
-    }
-    all.percentile(percent).map_or(f64::NAN, |ps| ps as f64 / 1e6)
 }
 
 /// What every figure of the testbed was measured with.

@@ -35,6 +35,8 @@ pub(crate) const TRAFFIC: Shape = Shape {
         "perSecond",
         "every",
         "uniform",
+        "periodic",
+        "after",
         "rpc",
         "listed",
         "sizes",
@@ -103,7 +105,9 @@ fn read_one(
     let workload = what.and_then(|what| workload::read(what, fields, numbered, transport, files, problems));
     let ends = match what? {
         What::Listed => Some(Ends::Pairs(Vec::new())),
-        What::Load | What::PerSecond => ends::read(fields, Usual::Random, names, problems),
+        What::Load | What::PerSecond | What::Periodic | What::After => {
+            ends::read(fields, Usual::Random, names, problems)
+        }
         _ => ends::read(fields, Usual::AllToAll, names, problems),
     };
     let queue = fields.get("queue").map(|node| queue(node, problems));

@@ -1,8 +1,8 @@
 //! What is sent: packets, flows that arrive, or a list of flows.
 
 use wayleave_scenarios::{
-    Arrivals, FlowSizes, FlowSpec, Offer, OnOff, PacketKind, Phase, Reliable, Rpc, Server, Transport, WIRE_OVERHEAD,
-    Workload,
+    After, Arrivals, FlowSizes, FlowSpec, Offer, OnOff, Onward, PacketKind, Phase, Reliable, Rpc, Server, Transport,
+    WIRE_OVERHEAD, Workload,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -24,6 +24,7 @@ pub(crate) const ON_OFF: Shape = Shape { what: "an on-off source", keys: &["rate
 pub(crate) const RPC: Shape =
     Shape { what: "RPC", keys: &["outstanding", "answer", "think", "servers", "chain", "fanOut"] };
 pub(crate) const UNIFORM: Shape = Shape { what: "uniform gaps", keys: &["mean", "connections"] };
+pub(crate) const AFTER: Shape = Shape { what: "what flows follow", keys: &["traffic", "to", "fanOut"] };
 pub(crate) const LISTED_FLOW: Shape = Shape { what: "a flow", keys: &["at", "from", "to", "size", "queue"] };
 pub(crate) const IMPORT: Shape = Shape { what: "a list of flows", keys: &["hpcc", "htsim"] };
 
@@ -40,11 +41,13 @@ pub(super) enum What {
     PerSecond,
     Every,
     Uniform,
+    Periodic,
+    After,
     Rpc,
     Listed,
 }
 
-const KEYS: [(&str, What); 10] = [
+const KEYS: [(&str, What); 12] = [
     ("tokenBucket", What::TokenBucket),
     ("constantRate", What::ConstantRate),
     ("onOff", What::OnOff),
@@ -53,6 +56,8 @@ const KEYS: [(&str, What); 10] = [
     ("perSecond", What::PerSecond),
     ("every", What::Every),
     ("uniform", What::Uniform),
+    ("periodic", What::Periodic),
+    ("after", What::After),
     ("rpc", What::Rpc),
     ("listed", What::Listed),
 ];
@@ -176,10 +181,15 @@ fn read_flows(
         What::PerSecond => number(fields.get("perSecond")?, problems).map(Arrivals::PerSecond),
         What::Every => fields.get("every")?.quantity(problems).map(Arrivals::Every),
         What::Uniform => read_uniform(fields.get("uniform")?, problems),
+        What::Periodic => fields.get("periodic")?.quantity(problems).map(Arrivals::Periodic),
+        What::After => read_after(fields.get("after")?, problems),
         What::Rpc => read_rpc(fields.get("rpc")?, files, problems),
         _ => Some(Arrivals::Once),
     };
-    let sizes: Option<Option<FlowSizes>> = match fields.require("sizes", problems) {
+    // What follows is as long as what came, if nothing else is said.
+    let said = if what == What::After { fields.get("sizes") } else { fields.require("sizes", problems) };
+    let sizes: Option<Option<FlowSizes>> = match said {
+        None if what == What::After => Some(None),
         Some(node) if node.text() == Some(sizes::ENDLESS) => Some(None),
         Some(node) => sizes::read(node, files, problems).map(Some),
         None => None,
@@ -242,6 +252,29 @@ fn read_uniform(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Arrivals
     let mean = fields.require("mean", problems).and_then(|node| node.quantity(problems));
     let connections = fields.get("connections").map(|node| small(node, problems));
     Some(Arrivals::Uniform { mean: mean?, connections: connections.map_or(Some(None), |count| count.map(Some))? })
+}
+
+/// `after: WRITES`, or `after: { traffic: WRITES, fanOut: 3 }`.
+fn read_after(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Arrivals> {
+    let after = |traffic: &str, to| Arrivals::After(After { traffic: traffic.to_owned(), to });
+    if let Some(traffic) = node.text() {
+        return Some(after(traffic, Onward::Drawn(1)));
+    }
+    let fields = Fields::read(node, &AFTER, problems)?;
+    let traffic = fields.require("traffic", problems).and_then(|node| node.expect_text(problems));
+    let fan_out = fields.get("fanOut").map_or(Some(1), |node| small(node, problems));
+    let to = match fields.text("to", problems) {
+        Some("sender") => {
+            refuse_beside(&fields, &["fanOut"], "one sender", problems);
+            Onward::Sender
+        }
+        None | Some("drawn") => Onward::Drawn(fan_out?),
+        Some(other) => {
+            unknown_word(fields.get("to")?, "choice of receivers", other, &["drawn", "sender"], problems);
+            return None;
+        }
+    };
+    Some(after(traffic?, to))
 }
 
 fn read_list(

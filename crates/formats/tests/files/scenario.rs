@@ -6,8 +6,8 @@ use crate::common::scenarios::{SPEC, read, read_with, with_traffic};
 use wayleave_formats::{Source, beside, parse_builder, read_scenario, write_topology};
 use wayleave_scenarios::{
     Arrivals, BrokerAt, Buffering, Change, Congestion, Deadline, Discipline, Ecn, EdgeScheme, Element, Endpoint, Ends,
-    Eyeq, FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Pacing, PacketKind, Parley, Period, Phase, PortEcn,
-    Red, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharingChange, Traffic, Transport, Workload,
+    Eyeq, FabricBrokerAt, FlowSizes, MessageFaults, Offer, OnOff, Onward, Pacing, PacketKind, Parley, Period, Phase,
+    PortEcn, Red, Reliable, Routing, Rpc, Scenario, Schedule, Server, SharingChange, Traffic, Transport, Workload,
 };
 use wayleave_schemes::eyeq::{Marks, Staleness};
 use wayleave_schemes::{flowlet, presto};
@@ -28,6 +28,12 @@ fn only(spec: &str) -> Arc<Scenario> {
 fn traffic(text: &str) -> Traffic {
     let file = with_traffic(text).unwrap_or_else(|errors| panic!("{text}: {errors}"));
     file.runs[0].scenario.traffic[0].clone()
+}
+
+/// Of several, each on a line of its own.
+fn all_traffic(text: &str) -> Vec<Traffic> {
+    let file = with_traffic(text).unwrap_or_else(|errors| panic!("{text}: {errors}"));
+    file.runs[0].scenario.traffic.clone()
 }
 
 fn flows(text: &str) -> Reliable {
@@ -118,6 +124,7 @@ fn workloads_are_what_they_say() {
         ("load: 0.5, sizes: 1B", Arrivals::Load(0.5)),
         ("perSecond: 1e3, sizes: 1B", Arrivals::PerSecond(1000.0)),
         ("every: 2ms, sizes: 1B", Arrivals::Every(Time::from_millis(2))),
+        ("periodic: 2ms, sizes: 1B", Arrivals::Periodic(Time::from_millis(2))),
         ("rpc: { answer: key-value }, sizes: 1B", Arrivals::Rpc(rpc)),
         ("rpc: { answer: 1B, servers: kept }, sizes: 1B", Arrivals::Rpc(Rpc::new(size(1)))),
         ("rpc: { answer: 1B, servers: drawn }, sizes: 1B", Arrivals::Rpc(drawn.clone())),
@@ -128,6 +135,22 @@ fn workloads_are_what_they_say() {
         assert_eq!((reliable.arrivals, reliable.sizes), (expected, Some(size(1))), "{text}");
     }
     assert_eq!(flows("{ name: a, sizes: endless }").sizes, None);
+    let scenario = |after: &str| {
+        format!(
+            "{{ name: w, from: h1, to: h2, periodic: 1ms, sizes: 1kB }}\n    - {{ name: a, from: h2, to: [h1, h3, h4], after: {after} }}"
+        )
+    };
+    let onward = |after: &str| {
+        let traffic = all_traffic(&scenario(after)).pop().unwrap();
+        let Workload::Flows(reliable) = traffic.workload else { panic!("no flows") };
+        match reliable.arrivals {
+            Arrivals::After(after) => (after.traffic, after.to, reliable.sizes),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(onward("w"), ("w".to_owned(), Onward::Drawn(1), None));
+    assert_eq!(onward("{ traffic: w, fanOut: 3 }").1, Onward::Drawn(3));
+    assert_eq!(onward("{ traffic: w, to: sender }, sizes: 9B"), ("w".to_owned(), Onward::Sender, Some(size(9))));
     let ms = Time::from_millis;
     for (text, expected) in [
         ("3ms", Deadline::Fixed(ms(3))),
@@ -386,6 +409,9 @@ fn the_documented_examples_are_scenarios() {
         "scenario-requests",
         "scenario-vms",
         "scenario-ufab",
+        "scenario-pwc",
+        "scenario-baselines",
+        "scenario-baselines-incast",
     ] {
         assert!(!example(&format!("docs/examples/{name}.yaml")).runs.is_empty(), "{name}");
     }

@@ -34,6 +34,11 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ),
         ("{ name: a, sizes: 1MB, pairs: [[h1, h1]] }", &["7:37 h1 would send to itself"]),
         ("{ name: a, sizes: 1MB, pairs: [[h1, h2, h3]] }", &["7:38 3 hosts: a pair is [SENDER, RECEIVER]"]),
+        ("{ name: a, after: b }", &["7:25 there is no traffic b above this one"]),
+        (
+            "{ name: a, after: { traffic: b, to: back } }",
+            &["7:42 unknown choice of receivers \"back\": drawn or sender is expected"],
+        ),
         ("{ name: a, sizes: 1MB, queue: 8 }", &["7:37 no port has a queue 8: they have up to 8, counted from 0"]),
         ("{ name: a, sizes: 1MB, start: 10ms }", &["7:37 it begins at 10ms, and the run is over at 10ms"]),
         ("{ name: a, sizes: 1MB, start: 2ms, stop: 1ms }", &["7:48 it ends at 1ms, and begins at 2ms"]),
@@ -179,7 +184,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
             "{ name: a, listed: { cm: x } }",
             &["7:26 a list of flows needs one of the keys hpcc or htsim", "7:28 unknown key \"cm\""],
         ),
-    ] as [(&str, &[&str]); 69]
+    ] as [(&str, &[&str]); 71]
     {
         assert_eq!(said(with_traffic(traffic)), expected, "{traffic}");
     }
@@ -405,7 +410,7 @@ fn hints_say_what_to_write() {
         (
             "sizes: 1MB",
             "from: all",
-            "one of tokenBucket, constantRate, onOff, poisson, load, perSecond, every, uniform, rpc, listed; sizes alone are one \
+            "one of tokenBucket, constantRate, onOff, poisson, load, perSecond, every, uniform, periodic, after, rpc, listed; sizes alone are one \
              flow for each pair",
         ),
         (

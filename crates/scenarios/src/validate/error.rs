@@ -314,6 +314,38 @@ pub enum TrafficError {
         /// Requests in a step.
         wanted: u32,
     },
+    /// No traffic of this name stands above.
+    FollowsNothing {
+        /// The name.
+        traffic: String,
+        /// Those that do.
+        known: Vec<String>,
+    },
+    /// Flows that follow what is never complete, or counts as a whole.
+    FollowsNoEnd {
+        /// The traffic.
+        traffic: String,
+    },
+    /// Flows that follow others between ends that are fixed.
+    FollowsPairs,
+    /// Somebody would have to send or receive who is not among the ends.
+    FollowsStranger {
+        /// `from` or `to`.
+        key: &'static str,
+        /// Who.
+        endpoint: String,
+        /// The traffic before.
+        traffic: String,
+    },
+    /// Not so many receivers as flows follow one.
+    TooFewReceivers {
+        /// Who sends.
+        sender: String,
+        /// How many there are at other hosts.
+        receivers: usize,
+        /// Flows that follow one.
+        wanted: u32,
+    },
     /// Requests whose data comes bit by bit.
     OfferOfRequests,
     /// Flows without end that begin again and again.
@@ -409,6 +441,9 @@ impl TrafficError {
             Self::Deadline(_) => "deadline",
             Self::Active(_) => "active",
             Self::KeptServer | Self::ServersOfPairs | Self::TooFewServers { .. } => "rpc",
+            Self::FollowsNothing { .. } | Self::FollowsNoEnd { .. } | Self::TooFewReceivers { .. } => "after",
+            Self::FollowsPairs => "pairs",
+            Self::FollowsStranger { key, .. } => key,
             Self::OfferOfRequests => "offer",
             Self::Endless => "sizes",
             Self::RandomPairs => "pairs",
@@ -498,6 +533,27 @@ impl fmt::Display for TrafficError {
             }
             Self::TooFewServers { client, servers, wanted } => {
                 write!(f, "a fanOut of {wanted}, and {client} has {servers} other hosts to send to")
+            }
+            Self::FollowsNothing { traffic, known } if known.is_empty() => {
+                write!(f, "there is no traffic {traffic} above this one")
+            }
+            Self::FollowsNothing { traffic, known } => {
+                write!(f, "there is no traffic {traffic} above this one: {} is expected", known.join(" or "))
+            }
+            Self::FollowsNoEnd { traffic } => {
+                write!(f, "traffic {traffic} has no flows of known length that others can follow: packets, flows without end, lists and rpc have none")
+            }
+            Self::FollowsPairs => {
+                write!(f, "who sends follows from the traffic before: leave out pairs, and say from and to")
+            }
+            Self::FollowsStranger { key: "from", endpoint, traffic } => {
+                write!(f, "{endpoint} receives flows of {traffic} and sends what follows: it is expected here")
+            }
+            Self::FollowsStranger { endpoint, traffic, .. } => {
+                write!(f, "{endpoint} sends flows of {traffic} and receives what follows: it is expected here")
+            }
+            Self::TooFewReceivers { sender, receivers, wanted } => {
+                write!(f, "{wanted} flows follow one, and {sender} has {receivers} others to send to")
             }
             Self::OfferOfRequests => write!(f, "requests and answers are written at once: leave out the offer"),
             Self::RandomPairs => {

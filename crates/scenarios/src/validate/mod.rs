@@ -1,5 +1,6 @@
 //! What no run could mean: checked before anything is simulated.
 
+mod after;
 mod error;
 mod ports;
 mod reach;

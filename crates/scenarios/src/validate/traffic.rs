@@ -6,7 +6,7 @@ use wayleave_topology::{LinkId, NodeId, NodeKind};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::reach::Reach;
-use super::{MAX_TAGS, TrafficError, WIRE_OVERHEAD};
+use super::{MAX_TAGS, TrafficError, WIRE_OVERHEAD, after};
 use crate::{
     Arrivals, Endpoint, Ends, FlowSpec, Offer, OnOff, PacketKind, Reliable, Rpc, Scenario, ScheduleError, Server,
     Sharing, Traffic, Transport, Workload,
@@ -54,6 +54,9 @@ pub(super) fn check(traffic: &Traffic, scenario: &Scenario, reach: &mut Reach<'_
             }
             if let Arrivals::Rpc(rpc) = &reliable.arrivals {
                 check_servers(rpc, &traffic.ends, scenario)?;
+            }
+            if let Arrivals::After(follows) = &reliable.arrivals {
+                after::check(traffic, follows, scenario)?;
             }
             check_segments(reliable.transport.as_ref(), traffic, scenario)
         }
@@ -283,7 +286,7 @@ fn check_packets(kind: &PacketKind, frame: Bytes) -> Result<(), TrafficError> {
 fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
     let zero = |key, what| Err(TrafficError::Zero { key, what });
     match &reliable.sizes {
-        None if reliable.arrivals != Arrivals::Once => return Err(TrafficError::Endless),
+        None if !matches!(reliable.arrivals, Arrivals::Once | Arrivals::After(_)) => return Err(TrafficError::Endless),
         None => {}
         Some(sizes) => sizes.validate().map_err(|error| TrafficError::Sizes { key: "sizes", error })?,
     }
@@ -306,7 +309,8 @@ fn check_flows(reliable: &Reliable) -> Result<(), TrafficError> {
         Arrivals::Load(load) => within("load", *load, MAX_LOAD),
         Arrivals::PerSecond(rate) => within("perSecond", *rate, MAX_ARRIVALS),
         Arrivals::Every(Time::ZERO) => zero("every", "the time between two flows"),
-        Arrivals::Every(_) => Ok(()),
+        Arrivals::Periodic(Time::ZERO) => zero("periodic", "the time between two flows"),
+        Arrivals::Every(_) | Arrivals::Periodic(_) | Arrivals::After(_) => Ok(()),
         Arrivals::Uniform { mean: Time::ZERO, .. } => zero("uniform", "the mean of gaps"),
         Arrivals::Uniform { connections: Some(0), .. } => zero("uniform", "the number of connections"),
         Arrivals::Uniform { .. } => Ok(()),

@@ -63,6 +63,8 @@ pub(super) struct Sending {
     admitted: Option<u64>,
     paths: Vec<PathState>,
     in_use: Vec<PathIndex>,
+    /// Those that a pair without data has stopped using: its host leaves them when it takes another, so that there is always one.
+    rested: Vec<PathIndex>,
     search: Option<Search>,
     serial: u32,
     changes: Changes,
@@ -79,6 +81,7 @@ impl Sending {
             admitted: None,
             paths: Vec::new(),
             in_use: Vec::new(),
+            rested: Vec::new(),
             search: None,
             serial: 0,
             changes: Changes::default(),
@@ -184,6 +187,7 @@ impl Sending {
         }
         self.search = None;
         for path in std::mem::take(&mut self.in_use) {
+            self.rested.push(path);
             self.stop(path, around, act);
         }
     }
@@ -197,6 +201,7 @@ impl Sending {
             *path = PathState { registration, is_compared: path.is_compared, ..PathState::default() };
         }
         self.in_use.clear();
+        self.rested.clear();
         self.search = None;
         if self.wants {
             self.open(around, act);
@@ -360,6 +365,9 @@ impl Sending {
         let terms = self.terms(path, around.settings);
         let admission = Admission::join(terms, around.settings);
         act(HostAction::UsePath { pair, path, purpose: PathUse::Share, from });
+        for rested in self.rested.drain(..).filter(|&rested| rested != path) {
+            act(HostAction::LeavePath { pair, path: rested });
+        }
         act(HostAction::SetWindow { pair, path, window: Some(admission.window()) });
         let state = self.path(path);
         state.admission = Some(admission);

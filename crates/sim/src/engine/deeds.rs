@@ -152,11 +152,32 @@ impl Engine {
             RpcStep::Answer => return self.answered(slot, &purpose, ideal, now),
             RpcStep::None => {
                 self.tally.completed(&purpose, now - purpose.began, ideal);
+                self.follow(&purpose, now);
                 self.processes.next_in_line(&purpose)
+            }
+            RpcStep::Task => {
+                self.follow(&purpose, now);
+                if let Some(task) = self.processes.task_over(&purpose, ideal) {
+                    let whole = Purpose { bytes: task.bytes, ..purpose };
+                    self.tally.completed(&whole, now - purpose.began, task.ideal);
+                    self.tally.chained(&purpose, now - task.origin);
+                }
+                None
             }
         };
         if let Some(next) = next {
             self.open(next, now);
+        }
+    }
+
+    /// Tasks begin that follow a flow.
+    fn follow(&mut self, flow: &Purpose, now: Instant) {
+        let origin = self.processes.origin(flow);
+        for (traffic, openings) in self.processes.tasks_after(flow, origin, now) {
+            self.tally.requested(traffic);
+            for opening in openings {
+                self.open(opening, now);
+            }
         }
     }
 

@@ -6,6 +6,9 @@ use wayleave_topology::NodeId;
 use crate::clock::Instant;
 use crate::transport::NEVER;
 
+/// Where nobody is meant.
+const NOBODY: Endpoint = Endpoint { host: NodeId(0), number: 0 };
+
 /// Why a flow is there, and what follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Purpose {
@@ -18,10 +21,12 @@ pub(crate) struct Purpose {
     pub(crate) bytes: u64,
     /// From then on; [`NEVER`] without one.
     pub(crate) deadline: Instant,
-    /// Index of its pair, or of its closed loop.
+    /// Index of its pair, of its closed loop, or of its task.
     pub(crate) pair: u32,
     /// Who answers, if it is part of a closed loop.
     pub(crate) server: Endpoint,
+    /// Who sends and receives, if other flows follow it.
+    pub(crate) ends: (Endpoint, Endpoint),
     /// What went before it, an answer's request, would have taken this long alone.
     pub(crate) ideal_before: Instant,
 }
@@ -35,7 +40,8 @@ impl Purpose {
         bytes: 0,
         deadline: NEVER,
         pair: 0,
-        server: Endpoint { host: NodeId(0), number: 0 },
+        server: NOBODY,
+        ends: (NOBODY, NOBODY),
         ideal_before: 0,
     };
 
@@ -54,4 +60,6 @@ pub(crate) enum RpcStep {
     Request,
     /// The answer.
     Answer,
+    /// None; it is part of a task that follows a flow.
+    Task,
 }

@@ -8,6 +8,7 @@ use wayleave_scenarios::{Endpoint, FlowSpec};
 use super::table::{Opening, Process, Processes};
 use super::traffic::{Counting, TrafficSpec};
 use crate::calls::{Calls, Follows, Loop};
+use crate::chains::{Chains, Over};
 use crate::clock::Instant;
 use crate::connections::{Arrived, Connections};
 use crate::fabric::{Fabric, Step};
@@ -34,7 +35,8 @@ impl Processes {
         let spec = &mut self.traffic[traffic as usize];
         let bytes = spec.draw_size(u64::MAX);
         let (queue, deadline) = (spec.queue, spec.draw_deadline());
-        let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes, deadline, ..Purpose::NONE };
+        let ends = (from, to);
+        let purpose = Purpose { traffic, step: RpcStep::None, began: now, bytes, deadline, ends, ..Purpose::NONE };
         Opening { from, to, queue, purpose }
     }
 
@@ -56,7 +58,8 @@ impl Processes {
         let spec = &self.traffic[traffic as usize];
         let &(from, to) = spec.loops.get(pair as usize)?;
         let Arrived { at: began, bytes, deadline } = flow;
-        let purpose = Purpose { traffic, step: RpcStep::None, began, bytes, deadline, pair, ..Purpose::NONE };
+        let ends = (from, to);
+        let purpose = Purpose { traffic, step: RpcStep::None, began, bytes, deadline, pair, ends, ..Purpose::NONE };
         Some(Opening { from, to, queue: spec.queue, purpose })
     }
 
@@ -88,7 +91,7 @@ impl Processes {
         let &Loop { client, began, deadline, .. } = spec.calls.as_ref()?.loops.get(index as usize)?;
         let bytes = spec.draw_size(1);
         let step = RpcStep::Request;
-        let purpose = Purpose { traffic, step, began, bytes, deadline, pair: index, server, ideal_before: 0 };
+        let purpose = Purpose { traffic, step, began, bytes, deadline, pair: index, server, ..Purpose::NONE };
         Some(Opening { from: client, to: server, queue: spec.queue, purpose })
     }
 
@@ -129,6 +132,45 @@ impl Processes {
             due.push(Reverse((at, answer.pair)));
         }
         self.put(number, at, fabric, now);
+    }
+
+    /// A flow is complete that belongs to no request: the task that is over with it, if it is part of one, which would have taken so long alone.
+    pub(crate) fn task_over(&mut self, purpose: &Purpose, ideal: Instant) -> Option<Over> {
+        let chains = self.traffic[purpose.traffic as usize].chains.as_mut()?;
+        chains.completed(purpose.pair, purpose.bytes, ideal)
+    }
+
+    /// When the chain of a flow began that belongs to no request.
+    pub(crate) fn origin(&self, purpose: &Purpose) -> Instant {
+        let chains = self.traffic[purpose.traffic as usize].chains.as_ref();
+        let task = chains.filter(|_| purpose.step == RpcStep::Task);
+        task.map_or(purpose.began, |chains: &Chains| chains.origin(purpose.pair))
+    }
+
+    /// A flow whose chain began at `origin` is complete: the tasks that follow it, each with its flows.
+    pub(crate) fn tasks_after(&mut self, flow: &Purpose, origin: Instant, now: Instant) -> Vec<(u32, Vec<Opening>)> {
+        let followers = self.traffic[flow.traffic as usize].followers.clone();
+        followers
+            .into_iter()
+            .filter_map(|traffic| Some((traffic, self.task_after(traffic, flow, origin, now)?)))
+            .collect()
+    }
+
+    fn task_after(&mut self, traffic: u32, flow: &Purpose, origin: Instant, now: Instant) -> Option<Vec<Opening>> {
+        let spec = &mut self.traffic[traffic as usize];
+        if now >= spec.stop {
+            return None;
+        }
+        let deadline = spec.draw_deadline();
+        let (task, receivers) = spec.chains.as_mut()?.begin(flow.ends, origin, &mut spec.rng);
+        let from = flow.ends.1;
+        let openings = receivers.into_iter().map(|to| {
+            let bytes = spec.draw_size(flow.bytes);
+            let (step, ends) = (RpcStep::Task, (from, to));
+            let purpose = Purpose { traffic, step, began: now, bytes, deadline, pair: task, ends, ..Purpose::NONE };
+            Opening { from, to, queue: spec.queue, purpose }
+        });
+        Some(openings.collect())
     }
 
     /// The transport of a flow that begins now.

@@ -15,6 +15,7 @@ use wayleave_units::{Bytes, Time};
 use super::table::{Process, Processes};
 use super::traffic::{Counting, TrafficSpec};
 use crate::calls::Calls;
+use crate::chains::Chains;
 use crate::clock::{self, Instant};
 use crate::connections::Connections;
 use crate::copies::{Copies, CopyWay};
@@ -101,6 +102,8 @@ impl<'a> Builder<'a> {
             name: traffic.name.clone(),
             pairs,
             calls: None,
+            chains: None,
+            followers: Vec::new(),
             loops: Vec::new(),
             connections: None,
             queue: traffic.queue.unwrap_or(lowest),
@@ -273,6 +276,25 @@ impl<'a> Builder<'a> {
                 let first = |pair| std::cmp::Reverse((start.saturating_add(random::uniform(rng, 2 * mean)), pair));
                 let due = (0..spec.loops.len() as u32).map(first).collect();
                 Process::Uniform { traffic: index, due, mean }
+            }
+            Arrivals::Periodic(period) => {
+                let period = clock::from_time(*period).max(1);
+                spec.loops = match ends {
+                    // Each sender draws its receiver when it is due.
+                    Ends::Random(from, _) => from.iter().map(|&from| (from, from)).collect(),
+                    _ => spec.pairs.all(rng),
+                };
+                let first = |pair| std::cmp::Reverse((start.saturating_add(random::uniform(rng, period)), pair));
+                let due = (0..spec.loops.len() as u32).map(first).collect();
+                Process::Periodic { traffic: index, due, period }
+            }
+            Arrivals::After(after) => {
+                spec.chains = Some(Chains::new(after, ends));
+                // It stands above, as validated.
+                if let Some(before) = self.processes.traffic.iter_mut().find(|other| other.name == after.traffic) {
+                    before.followers.push(index);
+                }
+                return;
             }
             Arrivals::PerSecond(rate) => poisson(*rate, rng),
             Arrivals::Load(load) => poisson(self.flows_per_second(spec, *load), rng),

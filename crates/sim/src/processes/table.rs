@@ -29,6 +29,8 @@ pub(super) enum Process {
     Loops { traffic: u32, due: BinaryHeap<Reverse<(Instant, u32)>>, wakes_at: Instant },
     /// Flows of every pair after uniform gaps of this mean; the next ones by pair.
     Uniform { traffic: u32, due: BinaryHeap<Reverse<(Instant, u32)>>, mean: Instant },
+    /// Flows of every pair, or of every sender to somebody who is drawn, in turn after this long; the next ones by pair.
+    Periodic { traffic: u32, due: BinaryHeap<Reverse<(Instant, u32)>>, period: Instant },
     /// Flows from a list, in order.
     Listed { traffic: u32, flows: Vec<FlowSpec>, next: usize },
     /// Something fails or works again.
@@ -137,7 +139,7 @@ impl Processes {
                 let spec = &self.traffic[*traffic as usize];
                 due.peek().map(|Reverse((at, _))| spec.next_on(*at)).filter(|&at| at != NEVER)
             }
-            Process::Uniform { traffic, due, .. } => {
+            Process::Uniform { traffic, due, .. } | Process::Periodic { traffic, due, .. } => {
                 let spec = &self.traffic[*traffic as usize];
                 due.peek().map(|Reverse((at, _))| spec.real(*at)).filter(|&next| next < spec.stop)
             }
@@ -220,6 +222,17 @@ impl Processes {
                 due.push(Reverse((at.saturating_add(gap), pair)));
                 let flow = Arrived { at: now, bytes: spec.draw_size(u64::MAX), deadline: spec.draw_deadline() };
                 self.arrive(traffic, pair, flow).map_or(Deed::Nothing, Deed::Open)
+            }
+            Process::Periodic { traffic, due, period } => {
+                let traffic = *traffic;
+                let Some(Reverse((at, pair))) = due.pop() else { return Deed::Nothing };
+                due.push(Reverse((at.saturating_add(*period), pair)));
+                let spec = &mut self.traffic[traffic as usize];
+                let ends = match spec.loops.get(pair as usize) {
+                    Some(&(from, to)) if from == to => spec.pairs.draw_from(from, &mut spec.rng),
+                    ends => ends.copied(),
+                };
+                ends.map_or(Deed::Nothing, |ends| Deed::Open(self.begin(traffic, ends, now)))
             }
             Process::Listed { traffic, flows, next } => {
                 let (traffic, flow) = (*traffic, flows[*next]);

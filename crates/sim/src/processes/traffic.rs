@@ -9,6 +9,7 @@ use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::services::Services;
 
 use crate::calls::Calls;
+use crate::chains::Chains;
 use crate::clock::{self, Instant};
 use crate::connections::Connections;
 use crate::ends::Pairs;
@@ -27,6 +28,10 @@ pub(super) struct TrafficSpec {
     pub(super) pairs: Pairs,
     /// Closed loops.
     pub(super) calls: Option<Calls>,
+    /// Tasks, if it follows another traffic.
+    pub(super) chains: Option<Chains>,
+    /// The numbers of those that follow it.
+    pub(super) followers: Vec<u32>,
     /// Pairs with arrivals of their own, by number.
     pub(super) loops: Vec<(Endpoint, Endpoint)>,
     /// How many flows of a pair go on at once, if that is limited.

@@ -112,7 +112,7 @@ fn sharing_result(network: &Network, outcome: &Outcome, sharing: &SharingOutcome
 }
 
 fn traffic(scenario: &Scenario, outcome: &Outcome, index: usize) -> TrafficResult {
-    let TrafficOutcome { name, begun, completions, throughput, round_trips } = &outcome.traffic[index];
+    let TrafficOutcome { name, begun, completions, chains, throughput, round_trips } = &outcome.traffic[index];
     let kind = match scenario.traffic[index].workload {
         Workload::Packets { .. } => TrafficKind::Packets,
         Workload::Flows(_) | Workload::Listed { .. } => TrafficKind::Flows,
@@ -142,6 +142,7 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, index: usize) -> TrafficResul
         begun: *begun,
         finished: completions.finished(),
         completion_ps: Distribution::of(&all.times, MOST_POINTS),
+        chain_ps: Distribution::of(chains, MOST_POINTS),
         slowdown_thousandths: Distribution::of(&all.slowdowns, MOST_POINTS),
         sizes: sizes(completions),
         deadlines_met: completions.deadlines().met,

@@ -192,6 +192,9 @@ pub struct TrafficResult {
     pub finished: u64,
     /// How long they took.
     pub completion_ps: Option<Distribution>,
+    /// Of tasks that follow others: from the beginning of the first flow of their chain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain_ps: Option<Distribution>,
     /// The same over what each would have needed alone in the network, in thousandths.
     pub slowdown_thousandths: Option<Distribution>,
     /// By decade of their size.
@@ -388,6 +391,7 @@ impl RunResult {
             let distributions = [
                 &mut traffic.delay_ps,
                 &mut traffic.completion_ps,
+                &mut traffic.chain_ps,
                 &mut traffic.slowdown_thousandths,
                 &mut traffic.round_trip_ps,
             ];

@@ -3,12 +3,14 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
-use wayleave_scenarios::{Buffering, Change, EdgeScheme, Element, Outage, Scenario, Sharing, Traffic};
+use wayleave_scenarios::{
+    Arrivals, Buffering, Change, EdgeScheme, Element, Ends, FlowSizes, Outage, Scenario, Sharing, Traffic,
+};
 use wayleave_schemes::ufab::{Queue, Settings, Step};
 use wayleave_schemes::ufab_core::Registers;
 use wayleave_sim::Outcome;
 use wayleave_topology::{LinkId, Network, NodeId};
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Bytes, Rate, Time};
 
 use super::networks::{Cables, FRAME, Star, assert_near, endless, fixed_window, flow, run, star};
 use super::roles::{Diamond, long_diamond};
@@ -214,6 +216,21 @@ fn a_path_that_fails_silently_is_left_within_two_time_outs() {
         }
         let all: f64 = shares(&outcome, 20.0).iter().sum();
         assert!(all > 9.0, "{all} Gbit/s over one path and two");
+    }
+}
+
+/// Catches: pairs that go on over a path which they left when they had nothing to send, and on which they may send nothing. A flow every 2 ms, which is longer
+/// than a pair rests before it leaves its path.
+#[test]
+fn a_pair_that_was_idle_sends_again_whatever_path_it_takes() {
+    for seed in 1..=5 {
+        let (diamond, mut scenario) = crossed(&[1_000], 100, Settings::default());
+        let ends = Ends::Pairs(vec![(diamond.left[0], diamond.right[0])]);
+        let sizes = FlowSizes::Fixed(Bytes::new(64_000));
+        scenario.traffic = vec![of(0, Traffic::flows("a0", ends, Arrivals::Every(Time::from_millis(2)), sizes))];
+        scenario.traffic[0].stop = Some(Time::from_millis(90));
+        let outcome = run(&scenario, seed);
+        assert_eq!((outcome.traffic[0].begun, outcome.traffic[0].completions.finished()), (45, 45), "seed {seed}");
     }
 }
 

@@ -100,6 +100,7 @@ fn run_sections(run: &RunResult) -> Vec<Element> {
         tables::flows(run)
             .into_iter()
             .chain(tables::sizes(run))
+            .chain(tables::chains(run))
             .chain(tables::round_trips(run))
             .chain([tables::packets(run)])
             .chain(tables::guarantees(run))

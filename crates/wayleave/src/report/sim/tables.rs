@@ -72,6 +72,21 @@ pub(crate) fn round_trips(run: &RunResult) -> Option<Element> {
     (!rows.is_empty()).then(|| boxed("Round trips", table(caption, &[], &heads, rows)))
 }
 
+/// Tasks that follow others, by traffic.
+pub(crate) fn chains(run: &RunResult) -> Option<Element> {
+    let mut heads = vec![("traffic", Text), ("tasks", Number)];
+    heads.extend(times());
+    let row = |traffic: &TrafficResult| {
+        let known = traffic.chain_ps.as_ref()?;
+        let mut row = vec![traffic.name.clone(), text::count(known.count)];
+        row.extend(time_cells(Some(known)));
+        Some(row)
+    };
+    let rows: Vec<_> = run.traffic.iter().filter_map(row).collect();
+    let caption = "Tasks: from the beginning of the first flow of their chain";
+    (!rows.is_empty()).then(|| boxed("Since the chain began", table(caption, &[], &heads, rows)))
+}
+
 /// What guarantees of services missed, where that is recorded.
 pub(crate) fn guarantees(run: &RunResult) -> Option<Element> {
     let heads = [

@@ -1,0 +1,281 @@
+//! Fig. 13: Memcached beside MongoDB (section 5.3).
+
+use wayleave_scenarios::{Arrivals, Endpoint, Ends, FlowSizes, Reliable, Rpc, Server, Traffic, Vm};
+use wayleave_topology::NodeId;
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::systems::System;
+use super::testbed::{Tenant, flows, network, scenario, servers, settings, simulate};
+use crate::catalogue::{Entry, UFAB};
+use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series, Table};
+use crate::run::{Failed, Run};
+use crate::statement::Statement;
+use crate::stats::{mean, ratio_of_means};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "ufab-fig13",
+    runs: "memcached",
+    paper: &UFAB,
+    place: "Fig. 13",
+    title: "Memcached beside MongoDB",
+    full_seconds: 240,
+    quick_seconds: 20,
+    measure,
+};
+
+/// The mean of values that the text gives (5.3); those of its source, ETC of Atikoglu et al., have 199 B, and are longer here by one factor.
+const MEAN_VALUE: f64 = 2_000.0;
+/// "continuously fetches 500KB data from a random DB server" (5.3).
+const DOCUMENT: Bytes = Bytes::new(500_000);
+/// Of a request of either. Ours.
+const REQUEST: Bytes = Bytes::new(100);
+/// Minima of Memcached and MongoDB at each of their hosts in Gbit/s, which the text does not give: these first, the others to see how much they
+/// matter. Each pair fits: four hosts of a pod have 32 and 24 of the 38 Gbit/s of its links.
+const MINIMA: [[u64; 2]; 2] = [[2, 6], [1, 5]];
+/// How many requests of a Memcached client are under way: the workloads.
+const LOADS: [u32; 2] = [1, 4];
+const TAIL: f64 = 99.0;
+/// Ratios that were measured on hardware are met within a factor of two; the text prints no interval.
+const FACTOR: f64 = 2.0;
+/// "similar to the ideal case": as near as links are filled (5.1: 95 %), since the text prints no number.
+const SIMILAR: f64 = 0.05;
+
+/// How it is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beside {
+    /// Without MongoDB, under uFAB: the ideal case.
+    Nothing,
+    /// With MongoDB, under a system.
+    Mongo(System),
+}
+
+impl Beside {
+    fn name(self) -> String {
+        match self {
+            Self::Nothing => "without MongoDB".to_owned(),
+            Self::Mongo(system) => system.name().to_owned(),
+        }
+    }
+
+    fn all() -> Vec<Self> {
+        std::iter::once(Self::Nothing).chain(System::COMPARED.map(Self::Mongo)).collect()
+    }
+}
+
+/// One run.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    /// Thousands of queries a second.
+    kqps: f64,
+    /// Of a query, in us: mean and tail.
+    times: [f64; 2],
+    /// What MongoDB's clients receive together, in Gbit/s of payload.
+    mongo: f64,
+}
+
+/// One way to run it, with these minima and so many requests at once.
+#[derive(Clone, Debug)]
+struct Row {
+    beside: Beside,
+    minima: [u64; 2],
+    load: u32,
+    cases: Vec<Case>,
+}
+
+impl Row {
+    fn each(&self, of: impl Fn(&Case) -> f64) -> Vec<f64> {
+        self.cases.iter().map(of).collect()
+    }
+}
+
+fn measure(run: &Run) -> Result<Figure, Failed> {
+    let seeds = run.seeds(5, 2);
+    let duration = Time::from_millis(run.choose(100, 20));
+    let settings_of = |minima: &[[u64; 2]], loads: &[u32]| -> Vec<([u64; 2], u32)> {
+        minima.iter().flat_map(|&minima| loads.iter().map(move |&load| (minima, load))).collect()
+    };
+    let varied = run.choose(settings_of(&MINIMA, &LOADS), settings_of(&MINIMA[..1], &LOADS[..1]));
+    let cases: Vec<_> = varied
+        .into_iter()
+        .flat_map(|(minima, load)| Beside::all().into_iter().map(move |beside| (beside, minima, load)))
+        .collect();
+    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
+    let mut found = run.map(&jobs, |&(how, seed)| case(how, duration, seed))?.into_iter();
+    let row = |(beside, minima, load)| Row { beside, minima, load, cases: found.by_ref().take(seeds.len()).collect() };
+    let rows: Vec<Row> = cases.into_iter().map(row).collect();
+    let figure = Figure {
+        statements: statements(&rows),
+        panels: vec![panel(&rows)],
+        tables: vec![table(&rows)],
+        seeds,
+        notes: NOTES.map(str::to_owned).to_vec(),
+        ..Figure::default()
+    };
+    Ok(settings(figure)
+        .with("virtual machines", "Memcached: 24 servers at S7 and S8, 12 clients at S1 to S4. MongoDB: 24 servers at S5 to S8, 24 clients at S1 to S4")
+        .with("time", format!("{} ms after 20 ms of warm-up", duration.as_nanos() / 1_000_000)))
+}
+
+const NOTES: [&str; 3] = [
+    "The text gives no guarantees. At each of its hosts Memcached has 2 Gbit/s and MongoDB 6; the table has 1 and 5 as well.",
+    "\"Periodically\" is read as a closed loop without pause, one query at a time of each client, so that queries a second say how long they take; the table has four at a time as well.",
+    "Values follow the ETC pool of [10], longer by a factor so that their mean is the text's 2 kB.",
+];
+
+/// ETC's values, with the text's mean.
+fn values() -> Result<FlowSizes, Failed> {
+    let Some(FlowSizes::Empirical(points)) = FlowSizes::published("key-value") else {
+        return Err(Failed::broken("the sizes of a key-value store are missing"));
+    };
+    let factor = MEAN_VALUE / FlowSizes::Empirical(points.clone()).mean();
+    FlowSizes::from_points(points.into_iter().map(|(size, share)| (size * factor, share)).collect())
+        .map_err(Failed::broken)
+}
+
+/// So many virtual machines of a tenant at each of these hosts.
+fn machines(vms: &mut Vec<Vm>, tenant: &str, what: &str, hosts: &[NodeId], each: usize) -> Vec<Endpoint> {
+    let mut all = Vec::new();
+    for &host in hosts {
+        for number in 1..=each {
+            let name = format!("{tenant}-{what}-{}-{number}", host.0);
+            vms.push(Vm { name, host, service: Some(tenant.to_owned()) });
+            all.extend(Endpoint::of_vm(vms, vms.len() - 1));
+        }
+    }
+    all
+}
+
+fn loops(tenant: &str, clients: Vec<Endpoint>, servers: Vec<Endpoint>, answer: FlowSizes, outstanding: u32) -> Traffic {
+    let rpc = Rpc { outstanding, server: Server::Drawn, ..Rpc::new(answer) };
+    let reliable = Reliable::new(Arrivals::Rpc(rpc), Some(FlowSizes::Fixed(REQUEST)));
+    flows(tenant, Ends::Random(clients, servers), reliable)
+}
+
+fn case((beside, minima, load): (Beside, [u64; 2], u32), duration: Time, seed: u64) -> Result<Case, Failed> {
+    let network = network(Rate::from_gbit(10))?;
+    let hosts = servers(&network);
+    let (left, right) = hosts.split_at(hosts.len() / 2);
+    let tenant =
+        |name: &str, min, hosts: Vec<NodeId>| Tenant { name: name.to_owned(), min: Rate::from_gbit(min), hosts };
+    let memcached = [left, &right[2..]].concat();
+    let tenants = [tenant("memcached", minima[0], memcached), tenant("mongodb", minima[1], hosts.clone())];
+    let warmup = Time::from_millis(20);
+    let system = match beside {
+        Beside::Nothing => System::Ufab,
+        Beside::Mongo(system) => system,
+    };
+    let mut run = scenario("memcached", &network, system, &tenants, (warmup + duration, Time::from_millis(1)))?;
+    run.warmup = warmup;
+    let caches = machines(&mut run.vms, "memcached", "server", &right[2..], 12);
+    let clients = machines(&mut run.vms, "memcached", "client", left, 3);
+    run.traffic = vec![loops("memcached", clients, caches, values()?, load)];
+    if beside != Beside::Nothing {
+        let databases = machines(&mut run.vms, "mongodb", "server", right, 6);
+        let readers = machines(&mut run.vms, "mongodb", "client", left, 6);
+        run.traffic.push(loops("mongodb", readers, databases, FlowSizes::Fixed(DOCUMENT), 1));
+    }
+    let outcome = simulate(&run, seed)?;
+    let seconds = duration.as_nanos() as f64 / 1e9;
+    let times = outcome.traffic[0].completions.times();
+    let mongo = outcome.traffic.get(1).map_or(0, |mongo| mongo.completions.all().bytes);
+    Ok(Case {
+        kqps: outcome.traffic[0].completions.finished() as f64 / seconds / 1e3,
+        times: [times.mean(), times.percentile(TAIL).map(|ps| ps as f64)].map(|ps| ps.map_or(f64::NAN, |ps| ps / 1e6)),
+        mongo: mongo as f64 * 8.0 / seconds / 1e9,
+    })
+}
+
+fn statements(rows: &[Row]) -> Vec<Statement> {
+    let of = |beside: Beside, value: fn(&Case) -> f64| -> Vec<f64> {
+        let of = rows.iter().find(|row| row.beside == beside && row.minima == MINIMA[0] && row.load == LOADS[0]);
+        of.map(|row| row.each(value)).unwrap_or_default()
+    };
+    let (queries, tail) = (|case: &Case| case.kqps, |case: &Case| case.times[1]);
+    let ufab = Beside::Mongo(System::Ufab);
+    let ideal = ratio_of_means(&of(ufab, queries), &of(Beside::Nothing, queries));
+    let ideal_tail = ratio_of_means(&of(ufab, tail), &of(Beside::Nothing, tail));
+    let mut statements = vec![
+        Statement::mean_within(
+            "5.3, Fig. 13",
+            "with uFAB Memcached has as many queries a second as without MongoDB",
+            1.0 - SIMILAR..=1.0 + SIMILAR,
+            &ideal,
+            format!("{:.2} of them", mean(&ideal)),
+        ),
+        Statement::mean_within(
+            "5.3, Fig. 13",
+            "and similar completion times at the tail",
+            1.0 - SIMILAR..=1.0 + SIMILAR,
+            &ideal_tail,
+            format!("{:.2} times as long", mean(&ideal_tail)),
+        ),
+    ];
+    for system in [System::Elastic] {
+        let fewer = ratio_of_means(&of(ufab, queries), &of(Beside::Mongo(system), queries));
+        let longer = ratio_of_means(&of(Beside::Mongo(system), tail), &of(ufab, tail));
+        statements.push(ratio(system, "queries a second are 2.5 times fewer than with uFAB", 2.5, &fewer));
+        statements.push(ratio(
+            system,
+            "completion times are 20 times longer at the tail than with uFAB",
+            20.0,
+            &longer,
+        ));
+    }
+    statements
+}
+
+fn ratio(system: System, what: &str, times: f64, ratios: &[f64]) -> Statement {
+    let says = format!("with {} {what}", system.name());
+    let range = times / FACTOR..=times * FACTOR;
+    Statement::mean_within("5.3, Fig. 13", says, range, ratios, format!("{:.1} times", mean(ratios)))
+}
+
+fn panel(rows: &[Row]) -> Panel {
+    let rows = || rows.iter().filter(|row| row.minima == MINIMA[0] && row.load == LOADS[0]);
+    let series = |name: &str, of: fn(&Case) -> f64| Series {
+        name: name.to_owned(),
+        points: rows().map(|row| Point::of(row.beside.name(), row.each(of))).collect(),
+    };
+    Panel {
+        name: "times".to_owned(),
+        title: "Completion times of Memcached's queries".to_owned(),
+        x: Axis::categories("beside MongoDB under"),
+        y: Axis::logarithmic("completion time", "us"),
+        form: Form::Apart,
+        centre: Centre::Mean,
+        is_timing: false,
+        bands: Vec::new(),
+        series: vec![series("mean", |case| case.times[0]), series("99 %", |case| case.times[1])],
+    }
+}
+
+fn table(rows: &[Row]) -> Table {
+    let cells = rows.iter().map(|row| {
+        let each = |of: fn(&Case) -> f64| mean(&row.each(of));
+        vec![
+            format!("{} and {} Gbit/s", row.minima[0], row.minima[1]),
+            row.load.to_string(),
+            row.beside.name(),
+            format!("{:.0}", each(|case| case.kqps)),
+            format!("{:.0} us", each(|case| case.times[0])),
+            format!("{:.0} us", each(|case| case.times[1])),
+            format!("{:.1} Gbit/s", each(|case| case.mongo)),
+        ]
+    });
+    Table {
+        name: "queries".to_owned(),
+        title: "Memcached's queries, the mean of the seeds".to_owned(),
+        columns: [
+            "minima",
+            "queries of a client at once",
+            "beside MongoDB under",
+            "1,000 queries a second",
+            "mean",
+            "99 %",
+            "MongoDB gets",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        rows: cells.collect(),
+    }
+}

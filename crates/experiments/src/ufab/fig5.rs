@@ -1,0 +1,194 @@
+//! Fig. 5: a flow comes to three paths, of which the least used is not the one that can carry it (section 2.2, case 2).
+
+use std::sync::Arc;
+
+use wayleave_scenarios::{Arrivals, Ends, Offer, Reliable, Scenario};
+use wayleave_topology::Network;
+use wayleave_topology::builders::{Cabling, LeafSpine, build};
+use wayleave_units::{Rate, Time};
+
+use super::readings::{Curve, Span, mean_in, missed, rates, thinned};
+use super::systems::System;
+use super::testbed::{Tenant, flows, scenario, servers, settings, simulate};
+use crate::catalogue::{Entry, UFAB};
+use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series, Table};
+use crate::run::{Failed, Run};
+use crate::statement::Statement;
+use crate::stats::mean;
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "ufab-fig5",
+    runs: "three paths",
+    paper: &UFAB,
+    place: "Fig. 5",
+    title: "A flow comes to three paths that are used and subscribed differently",
+    full_seconds: 60,
+    quick_seconds: 10,
+    measure,
+};
+
+/// Minimum and demand of F1 to F4 in Gbit/s; no demand is everything. P1, P2 and P3 are subscribed to 90, 80 and 40 % and used to 80, 90 and 100 % (2.2),
+/// so those of F1 to F3 follow. The text does not say what F4 has: it has to fit beside F3 (up to 5.5 of 9.5 Gbit/s), and not beside F2 (above 1.5).
+const FLOWS: [(u64, Option<u64>); 4] = [(9, Some(8)), (8, Some(9)), (4, None), (5, None)];
+/// "At 100ms, F4 enters into the network" (2.2). The others come one by one before, so that each finds an empty path.
+const STARTS_MS: [u64; 4] = [0, 10, 20, 100];
+const DURATION: Time = Time::from_millis(200);
+const BIN: Time = Time::from_micros(200);
+/// The last part of the run, in ms: "until the end".
+const LATE: Span = (150.0, 200.0);
+/// Who gets so much of what is owed to him has it (5.1: target utilisation).
+const TARGET: f64 = 0.95;
+/// A frame of 1,538 B on four links of 10 Gbit/s, an acknowledgement of 84 B back, and eight times this are the 24 us of 2.2.
+const LINK: Time = Time::from_nanos(2_351);
+
+/// One run of a system.
+#[derive(Clone, Debug)]
+struct Case {
+    /// Of each flow, over time.
+    rates: [Curve; 4],
+    /// What each gets in the last part, in Gbit/s.
+    late: [f64; 4],
+    /// What it misses there of its minimum, in Gbit/s.
+    missed: [f64; 4],
+    /// In how many intervals of 2 ms after it came F4 has its minimum, of all of them.
+    f4_served: f64,
+}
+
+impl Case {
+    fn has(&self, flow: usize) -> bool {
+        let (min, wanted) = FLOWS[flow];
+        let owed = wanted.map_or(min, |wanted| wanted.min(min)) as f64;
+        self.missed[flow] <= (1.0 - TARGET) * owed
+    }
+}
+
+/// All runs of a system.
+#[derive(Clone, Debug)]
+struct Row {
+    system: System,
+    cases: Vec<Case>,
+}
+
+const SYSTEMS: [System; 2] = [System::Ufab, System::Elastic];
+
+fn measure(run: &Run) -> Result<Figure, Failed> {
+    let seeds = run.seeds(10, 2);
+    let jobs: Vec<_> = SYSTEMS.iter().flat_map(|&system| seeds.iter().map(move |&seed| (system, seed))).collect();
+    let mut cases = run.map(&jobs, |&(system, seed)| case(system, seed))?.into_iter();
+    let rows: Vec<Row> =
+        SYSTEMS.into_iter().map(|system| Row { system, cases: cases.by_ref().take(seeds.len()).collect() }).collect();
+    let figure = Figure {
+        statements: statements(&rows),
+        panels: panels(&rows),
+        tables: vec![table(&rows)],
+        seeds,
+        notes: NOTES.map(str::to_owned).to_vec(),
+        ..Figure::default()
+    };
+    Ok(settings(figure)
+        .with("network", "two racks joined by three spines, which are the paths P1 to P3; 10 Gbit/s, base round trip 24 us")
+        .with("flows", "minimum and demand in Gbit/s: F1 9 and 8, F2 8 and 9, F3 4 and everything, F4 5 and everything; each with hosts of its own")
+        .with("time", "F1 to F3 come at 0, 10 and 20 ms, F4 at 100 ms; measured from 150 ms to 200 ms"))
+}
+
+const NOTES: [&str; 2] = [
+    "The text gives what the paths are subscribed and used to, not what F4 is guaranteed: 5 Gbit/s fit beside F3 only.",
+    "Which path a flow is on is not recorded; it follows from rates, since no two of F1, F2 and F4 fit on one path.",
+];
+
+fn network() -> Result<Arc<Network>, Failed> {
+    let cabling = Cabling { rate: Rate::from_gbit(10), propagation: LINK, ..Cabling::default() };
+    let fabric = LeafSpine { leaves: 2, spines: 3, hosts_per_leaf: 4, cabling, ..LeafSpine::default() };
+    build::leaf_spine(&fabric).map(Arc::new).map_err(Failed::broken)
+}
+
+fn case(system: System, seed: u64) -> Result<Case, Failed> {
+    let network = network()?;
+    let servers = servers(&network);
+    let name = |flow: usize| format!("f{}", flow + 1);
+    let ends = |flow: usize| (servers[flow], servers[flow + 4]);
+    let tenants: Vec<Tenant> = (0..4)
+        .map(|flow| Tenant {
+            name: name(flow),
+            min: Rate::from_gbit(FLOWS[flow].0),
+            hosts: vec![ends(flow).0, ends(flow).1],
+        })
+        .collect();
+    let mut run: Scenario = scenario("three paths", &network, system, &tenants, (DURATION, BIN))?;
+    for flow in 0..4 {
+        // Demand is payload; the text's shares are of the line.
+        let offer =
+            FLOWS[flow].1.map(|gbit| Offer::Rate(Rate::from_bits_per_second(gbit * 1_000_000_000 / 1_538 * 1_460)));
+        let reliable = Reliable { offer, ..Reliable::new(Arrivals::Once, None) };
+        let mut traffic = flows(&name(flow), Ends::Pairs(vec![ends(flow)]), reliable);
+        traffic.start = Time::from_millis(STARTS_MS[flow]);
+        run.traffic.push(traffic);
+    }
+    let outcome = simulate(&run, seed)?;
+    let curves = [0, 1, 2, 3].map(|flow| rates(&outcome, flow));
+    let f4: Vec<f64> =
+        thinned(&curves[3], 10).into_iter().filter(|(at, _)| *at > STARTS_MS[3] as f64).map(|(_, rate)| rate).collect();
+    let served = f4.iter().filter(|rate| **rate >= TARGET * FLOWS[3].0 as f64).count();
+    Ok(Case {
+        late: [0, 1, 2, 3].map(|flow| mean_in(&curves[flow], LATE)),
+        missed: [0, 1, 2, 3].map(|flow| mean_in(&missed(&outcome, &name(flow)), LATE)),
+        f4_served: served as f64 / f4.len().max(1) as f64,
+        rates: curves,
+    })
+}
+
+fn statements(rows: &[Row]) -> Vec<Statement> {
+    let of = |system: System, value: &dyn Fn(&Case) -> f64| -> Vec<f64> {
+        rows.iter().filter(|row| row.system == system).flat_map(|row| row.cases.iter().map(value)).collect()
+    };
+    let satisfied = of(System::Ufab, &|case| (0..4).filter(|&flow| case.has(flow)).count() as f64);
+    let count = satisfied.iter().filter(|count| **count == 4.0).count();
+    vec![Statement::mean_within(
+        "2.2, 2.3, Fig. 5d",
+        "uFAB is near ideal: F4 goes to P3, and all four flows have their minima",
+        4.0..=4.0,
+        &satisfied,
+        format!("all four in {count} of {} runs", satisfied.len()),
+    )]
+}
+
+fn panels(rows: &[Row]) -> Vec<Panel> {
+    let series = |case: &Case| {
+        let curves = (1..).zip(&case.rates);
+        curves
+            .map(|(number, curve): (usize, &Curve)| Series {
+                name: format!("F{number}"),
+                points: thinned(curve, 10).into_iter().map(|(at, rate)| Point::of(at, vec![rate])).collect(),
+            })
+            .collect()
+    };
+    let panel = |row: &Row| {
+        row.cases.first().map(|case| Panel {
+            name: format!("rates-{}", row.system.slug()),
+            title: format!("What flows get under {}, first seed", row.system.name()),
+            x: Axis::linear("time", "ms"),
+            y: Axis::linear("rate", "Gbit/s"),
+            form: Form::Joined,
+            centre: Centre::Mean,
+            is_timing: false,
+            bands: Vec::new(),
+            series: series(case),
+        })
+    };
+    rows.iter().filter_map(panel).collect()
+}
+
+fn table(rows: &[Row]) -> Table {
+    let cells = rows.iter().map(|row| {
+        let late = |flow: usize| mean(&row.cases.iter().map(|case| case.late[flow]).collect::<Vec<_>>());
+        let kept = |flow: usize| row.cases.iter().filter(|case| case.has(flow)).count();
+        let cell = |flow: usize| format!("{:.1} Gbit/s, minimum in {} of {}", late(flow), kept(flow), row.cases.len());
+        std::iter::once(row.system.name().to_owned()).chain((0..4).map(cell)).collect()
+    });
+    Table {
+        name: "late".to_owned(),
+        title: "From 150 ms to 200 ms: what flows get, and in how many runs they have their minimum".to_owned(),
+        columns: ["system", "F1", "F2", "F3", "F4"].map(str::to_owned).to_vec(),
+        rows: cells.collect(),
+    }
+}

@@ -1,0 +1,39 @@
+//! Flows that follow others: chains of tasks.
+
+/// Flows that begin when one of another traffic is complete, at the endpoint that received it.
+///
+/// All flows that follow one are a task, which is over with the last of them. Beside its own time, from its beginning, a run counts the time since the first flow
+/// of its chain began: a traffic that follows one that follows another has a chain of three tasks.
+///
+/// ```
+/// use wayleave_scenarios::{After, Onward};
+/// // Storage: what a block server has received it sends to three chunk servers.
+/// let replicas = After { traffic: "writes".to_owned(), to: Onward::Drawn(3) };
+/// assert_eq!(replicas.to.flows(), 3);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct After {
+    /// The other traffic; it stands above this one.
+    pub traffic: String,
+    /// To whom.
+    pub to: Onward,
+}
+
+/// To whom the receiver of a flow sends next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Onward {
+    /// Back to the sender.
+    Sender,
+    /// To so many of the receivers, all different, drawn each time; at least 1.
+    Drawn(u32),
+}
+
+impl Onward {
+    /// How many flows follow one.
+    pub fn flows(self) -> u32 {
+        match self {
+            Self::Sender => 1,
+            Self::Drawn(count) => count,
+        }
+    }
+}

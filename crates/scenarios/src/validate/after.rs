@@ -1,0 +1,63 @@
+//! Flows that follow others: whom they follow, and whether everybody has somebody to send to.
+
+use super::TrafficError;
+use crate::{After, Arrivals, Endpoint, Ends, Onward, Scenario, Traffic, Workload};
+
+/// Checks a traffic that follows another one.
+pub(super) fn check(traffic: &Traffic, after: &After, scenario: &Scenario) -> Result<(), TrafficError> {
+    let place = scenario.traffic.iter().position(|other| other.name == traffic.name).unwrap_or(0);
+    let above = &scenario.traffic[..place];
+    let Some(before) = above.iter().find(|other| other.name == after.traffic) else {
+        let known = above.iter().map(|other| other.name.clone()).collect();
+        return Err(TrafficError::FollowsNothing { traffic: after.traffic.clone(), known });
+    };
+    let ends_are_known = |reliable: &crate::Reliable| match &reliable.arrivals {
+        Arrivals::Rpc(_) => false,
+        Arrivals::After(_) => true,
+        _ => reliable.sizes.is_some(),
+    };
+    match &before.workload {
+        Workload::Flows(reliable) if ends_are_known(reliable) => {}
+        _ => return Err(TrafficError::FollowsNoEnd { traffic: after.traffic.clone() }),
+    }
+    let Ends::Random(from, to) = &traffic.ends else { return Err(TrafficError::FollowsPairs) };
+    let stranger = |all: &[Endpoint], of: &[Endpoint]| all.iter().find(|end| !of.contains(end)).copied();
+    let unknown = |key, end: Endpoint| {
+        let endpoint = scenario.name_of(end).to_owned();
+        Err(TrafficError::FollowsStranger { key, endpoint, traffic: after.traffic.clone() })
+    };
+    if let Some(end) = stranger(&receivers(&before.ends), from) {
+        return unknown("from", end);
+    }
+    match after.to {
+        Onward::Sender => stranger(&senders(&before.ends), to).map_or(Ok(()), |end| unknown("to", end)),
+        Onward::Drawn(0) => Err(TrafficError::Zero { key: "after", what: "the number of flows that follow" }),
+        Onward::Drawn(wanted) => {
+            let others = |end: &Endpoint| to.iter().filter(|other| other.host != end.host).count();
+            match from.iter().find(|end| others(end) < wanted as usize) {
+                None => Ok(()),
+                Some(end) => Err(TrafficError::TooFewReceivers {
+                    sender: scenario.name_of(*end).to_owned(),
+                    receivers: others(end),
+                    wanted,
+                }),
+            }
+        }
+    }
+}
+
+fn senders(ends: &Ends<Endpoint>) -> Vec<Endpoint> {
+    match ends {
+        Ends::Pairs(pairs) => pairs.iter().map(|pair| pair.0).collect(),
+        Ends::Permutation(all) => all.clone(),
+        Ends::AllToAll(from, _) | Ends::Random(from, _) => from.clone(),
+    }
+}
+
+fn receivers(ends: &Ends<Endpoint>) -> Vec<Endpoint> {
+    match ends {
+        Ends::Pairs(pairs) => pairs.iter().map(|pair| pair.1).collect(),
+        Ends::Permutation(all) => all.clone(),
+        Ends::AllToAll(_, to) | Ends::Random(_, to) => to.clone(),
+    }
+}

@@ -1,0 +1,97 @@
+//! Tasks: the flows of a traffic that follow one flow of another, and what became of them.
+
+use rand::Rng;
+use wayleave_scenarios::{After, Endpoint, Ends, Onward};
+
+use crate::clock::Instant;
+use crate::random;
+
+/// The tasks of a traffic that follows another one.
+#[derive(Debug)]
+pub(crate) struct Chains {
+    to: Onward,
+    receivers: Vec<Endpoint>,
+    tasks: Vec<Task>,
+    vacant: Vec<u32>,
+}
+
+/// One task.
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    /// When the first flow of its chain began.
+    origin: Instant,
+    /// Flows that are not complete.
+    missing: u32,
+    /// Payload of those that are.
+    bytes: u64,
+    /// How long the longest of them would have taken alone.
+    ideal: Instant,
+}
+
+/// A task is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Over {
+    pub(crate) origin: Instant,
+    pub(crate) bytes: u64,
+    pub(crate) ideal: Instant,
+}
+
+impl Chains {
+    pub(crate) fn new(after: &After, ends: &Ends<Endpoint>) -> Self {
+        // A scenario that was validated has receivers to draw from.
+        let receivers = match ends {
+            Ends::Random(_, to) => to.clone(),
+            _ => Vec::new(),
+        };
+        Self { to: after.to, receivers, tasks: Vec::new(), vacant: Vec::new() }
+    }
+
+    /// A flow from the first to the second endpoint is complete: the task that begins, and to whom its flows go.
+    pub(crate) fn begin(
+        &mut self,
+        (sender, receiver): (Endpoint, Endpoint),
+        origin: Instant,
+        rng: &mut impl Rng,
+    ) -> (u32, Vec<Endpoint>) {
+        let to = match self.to {
+            Onward::Sender => vec![sender],
+            Onward::Drawn(count) => {
+                let mut others: Vec<Endpoint> =
+                    self.receivers.iter().filter(|other| other.host != receiver.host).copied().collect();
+                let count = others.len().min(count as usize);
+                for at in 0..count {
+                    let other = at + random::below(rng, (others.len() - at) as u32) as usize;
+                    others.swap(at, other);
+                }
+                others.truncate(count);
+                others
+            }
+        };
+        let task = Task { origin, missing: to.len() as u32, bytes: 0, ideal: 0 };
+        let place = self.vacant.pop().unwrap_or_else(|| {
+            self.tasks.push(task);
+            (self.tasks.len() - 1) as u32
+        });
+        self.tasks[place as usize] = task;
+        (place, to)
+    }
+
+    /// When the first flow of the chain of a task began.
+    pub(crate) fn origin(&self, task: u32) -> Instant {
+        self.tasks[task as usize].origin
+    }
+
+    /// A flow of a task is complete, which would have taken `ideal` alone; whether all are.
+    pub(crate) fn completed(&mut self, place: u32, bytes: u64, ideal: Instant) -> Option<Over> {
+        let task = &mut self.tasks[place as usize];
+        task.bytes += bytes;
+        task.ideal = task.ideal.max(ideal);
+        task.missing = task.missing.saturating_sub(1);
+        if task.missing > 0 {
+            return None;
+        }
+        self.vacant.push(place);
+        let Task { origin, bytes, ideal, .. } = *task;
+        Some(Over { origin, bytes, ideal })
+    }
+}
