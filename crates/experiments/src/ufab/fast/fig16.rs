@@ -145,7 +145,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
     let eager = longest(Contender::Eager);
     let seldom = format!(
         "probes come with every 4 kB, and a fair share of {SENDERS} pairs is {:.1} kB in a round trip: it takes several round trips until a pair hears what all the others have begun, and 3.4 counts two. With a probe for each frame (4.1: \
-         \"e.g., one MTU\") the longest round trip is {:.1} us. In most of the time it is below 16 us with either: the longest ones are those right after all begin to want everything.",
+         \"e.g., one MTU\") the longest round trip is {:.1} us.",
         SHARED * ROUND_TRIP_US / 8.0 / SENDERS as f64,
         most(&eager)
     );

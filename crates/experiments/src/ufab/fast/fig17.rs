@@ -224,7 +224,8 @@ fn with_others(rows: &[Row], what: impl Fn(&Measured) -> f64 + Copy) -> String {
 /// A difference that stays with other tenants is not theirs; what they make of it stands there in any case.
 fn tenants_are_not_the_cause(statement: Statement, is_same: bool, with_others: &str) -> Statement {
     match is_same {
-        true => statement.ruled_out([&format!("the tenants, which the text does not give. {with_others}")]),
+        true => statement
+            .ruled_out([&format!("the tenants, which the text does not give. {}", with_others.trim_end_matches('.'))]),
         false => {
             let remark = format!("{} {with_others}", statement.why);
             statement.remark(remark.trim())

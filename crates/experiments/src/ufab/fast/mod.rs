@@ -220,20 +220,3 @@ fn times(above: &[f64], below: &[f64]) -> Vec<f64> {
 fn most(numbers: &[f64]) -> f64 {
     numbers.iter().copied().fold(f64::NAN, f64::max)
 }
-
-#[cfg(test)]
-mod zz {
-    #[test]
-    fn zz_run() {
-        let Ok(name) = std::env::var("FIG") else { return };
-        let entry = crate::find(&name).unwrap();
-        let effort = if std::env::var("FULL").is_ok() { crate::Effort::Full } else { crate::Effort::Quick };
-        let at = std::time::Instant::now();
-        let figure =
-            (entry.measure)(&crate::Run::new(effort).with_threads(std::num::NonZeroUsize::new(2).unwrap())).unwrap();
-        for s in &figure.statements {
-            println!("{:?} | {} | {} | {:?}", s.verdict, s.says, s.measured, s.remarks());
-        }
-        println!("{:?} wall", at.elapsed());
-    }
-}
