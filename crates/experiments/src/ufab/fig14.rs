@@ -99,6 +99,7 @@ const NOTES: [&str; 3] = [
 ];
 
 fn case(system: System, read: Bytes, duration: Time, seed: u64) -> Result<Case, Failed> {
+    eprintln!("DBG {} {seed}", system.name());
     let network = network(Rate::from_gbit(10))?;
     let servers = servers(&network);
     let (agents, stores) = servers.split_at(servers.len() / 2);
