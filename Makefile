@@ -127,7 +127,7 @@ transport-long: toolchain ## 100,000 transfers with double and triple losses, an
 	$(call say,$(TRANSFERS) transfers$(comma) $(LOSSES) losses)
 	@WAYLEAVE_TRANSFERS=$(TRANSFERS) WAYLEAVE_LOSSES=$(LOSSES) $(CARGO) test --locked --release --package wayleave-sim --lib transport:: -- --nocapture
 
-ufab-long: toolchain ## uFAB on a thousand random networks: max-min shares and bounded queues (UFAB)
+ufab-long: toolchain ## uFAB on a thousand random networks and histories: max-min shares, bounded queues, failures, false positives (UFAB)
 	$(call say,$(UFAB) random networks)
 	@WAYLEAVE_UFAB=$(UFAB) $(CARGO) test --locked --release --package wayleave-sim --test sim truth::ufab -- --nocapture
 

@@ -22,11 +22,16 @@ pub(crate) struct SessionArgs {
 impl SessionArgs {
     /// With nothing admitted; warns of ports that contracts cannot use.
     pub(crate) fn open(&self) -> Result<Session, Failure> {
+        let session = self.open_quietly()?;
+        session.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+        Ok(session)
+    }
+
+    /// The same without a warning, for whoever opens another one as well.
+    pub(crate) fn open_quietly(&self) -> Result<Session, Failure> {
         let model = self.model.model()?;
         let network = self.network.read()?;
         let options = self.scheme.options(self.model.model)?;
-        let session = Session::open(&network, model, options)?;
-        session.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
-        Ok(session)
+        Ok(Session::open(&network, model, options)?)
     }
 }

@@ -20,7 +20,7 @@ use crate::tenants::TenantState;
 use crate::vms::VmState;
 
 /// A tenant.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct TenantRecord {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     rate_bps: Option<u64>,

@@ -89,5 +89,5 @@ mod violation;
 pub use check::{Watcher, check, check_watched};
 pub use claim::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
 pub use report::{Checked, FlowFinding, QueueFinding};
-pub use transitions::{Overbooked, Stay, Transitions, check_transitions};
+pub use transitions::{Overbooked, Stay, Transitions, check_transitions, check_transitions_watched};
 pub use violation::{RouteFault, Violation};

@@ -10,11 +10,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
+use rayon::prelude::*;
 use wayleave_topology::LinkId;
 use wayleave_units::Time;
 
-use crate::check::{LinkLoad, add_hop, bound_of, check_link, validate};
+use crate::check::{LinkLoad, Watcher, add_hop, bound_of, check_link, validate};
 use crate::claim::{Claim, PromisedFlow};
 use crate::report::Checked;
 use crate::violation::Violation;
@@ -76,6 +78,14 @@ struct Presence<'a> {
 /// # Panics
 /// If the claim does not have one entry per link in `budgets` and in `max_frame`.
 pub fn check_transitions(claim: &Claim<'_>, stays: &[Stay]) -> Transitions {
+    check_transitions_watched(claim, stays, &mut |_, _| {})
+}
+
+/// The same; `progress` is told how many links of how many are done, by whichever thread has come so far, never by two at once.
+///
+/// # Panics
+/// As [`check_transitions`].
+pub fn check_transitions_watched(claim: &Claim<'_>, stays: &[Stay], progress: &mut Watcher<'_>) -> Transitions {
     let mut found = Transitions::default();
     let mut links: BTreeMap<LinkId, Vec<Presence<'_>>> = BTreeMap::new();
     // When each stay's last packet has left; `None` if it is nowhere, or stays.
@@ -104,8 +114,20 @@ pub fn check_transitions(claim: &Claim<'_>, stays: &[Stay]) -> Transitions {
             }
         }
     }
-    for (link, presences) in links {
-        check_over_time(claim, link, &presences, &mut found);
+    // Links do not depend on one another. What is found is put together in their order, whichever thread was first.
+    let links: Vec<_> = links.into_iter().collect();
+    let progress = Mutex::new((0, progress));
+    let over_time = |(link, presences): &(LinkId, Vec<Presence<'_>>)| {
+        let mut found = Transitions::default();
+        check_over_time(claim, *link, presences, &mut found);
+        let (done, progress) = &mut *progress.lock().unwrap_or_else(PoisonError::into_inner);
+        *done += 1;
+        progress(*done, links.len() as u64);
+        found
+    };
+    for on_link in links.par_iter().map(over_time).collect::<Vec<_>>() {
+        found.sets += on_link.sets;
+        found.overbooked.extend(on_link.overbooked);
     }
     found.overbooked.sort_by_key(|one| one.at);
     found
@@ -237,6 +259,26 @@ mod tests {
             let stays = [stay(&network, "a", 0, Some(1000)), again, stay(&network, "b", at, None)];
             assert_eq!(check_transitions(&claim(&network), &stays).overbooked.len(), overbooked, "{at}");
         }
+    }
+
+    /// With one thread and with many the same is found, in the same order, and every link is counted.
+    #[test]
+    fn links_are_looked_at_by_many_threads_with_the_result_of_one() {
+        let network = build::star(2, Cabling::default()).unwrap();
+        let stays: Vec<Stay> =
+            (0..40).map(|number| stay(&network, &format!("f{number}"), number * 30, Some(number * 30 + 500))).collect();
+        let with = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut steps = Vec::new();
+            let found = pool.install(|| {
+                check_transitions_watched(&claim(&network), &stays, &mut |done, total| steps.push((done, total)))
+            });
+            assert_eq!(steps, [(1, 2), (2, 2)]);
+            found
+        };
+        let (one, many) = (with(1), with(4));
+        assert!(one.overbooked.len() > 40 && one.overbooked == many.overbooked);
+        assert_eq!((one.sets, one.departures), (many.sets, many.departures));
     }
 
     #[test]

@@ -74,6 +74,8 @@ pub(crate) enum Done<M, T> {
     Bucket(Limiter, Option<Bucket>),
     Send(Peer, M),
     Arm(Time, T),
+    /// Weights do nothing in a fluid network.
+    Weight,
 }
 
 pub(crate) struct Fluid<H: Host> {
@@ -308,6 +310,7 @@ impl<H: Host> Fluid<H> {
                         self.due.insert(at, (reader, Due::Message(from, message)));
                     }
                 }
+                Done::Weight => {}
                 Done::Arm(at, timer) => drop(self.due.insert((at, self.sequence), (host, Due::Timer(timer)))),
             }
         }
@@ -329,6 +332,7 @@ pub(crate) fn done<M, T>(action: HostAction<'_, M, T>) -> Done<M, T> {
         HostAction::SetBucket { limiter, bucket } => Done::Bucket(limiter, bucket),
         HostAction::Send { to, message } => Done::Send(to, message),
         HostAction::Arm { at, timer } => Done::Arm(at, timer),
+        HostAction::SetWeight { .. } => Done::Weight,
         _ => panic!("nobody does this here"),
     }
 }

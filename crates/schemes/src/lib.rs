@@ -6,7 +6,7 @@
 //! What the modules share stands beside them: [`routing`], the searches over the queue-level topology; [`costs`], what
 //! they prefer; [`placement`], the ledger with its searches, pinned routes and refusals; [`protection`], disjoint routes;
 //! [`refine`], the nearest request that would fit; [`transition`], when flows may start; [`standing`], what every admission scheme says about
-//! what it admitted; [`registry`], those schemes by name; [`transports`], those of the packet path at hosts; [`switches`], those of ports;
+//! what it admitted; [`stated`], decisions of before put in place again; [`registry`], those schemes by name; [`transports`], those of the packet path at hosts; [`switches`], those of ports;
 //! [`edges`], those of the hosts' limiters; [`brokers`], who coordinates hosts; [`codec`], their messages as bytes; [`usage`], what machines
 //! tell them; [`services`], the numbers of services; [`custom`], tunnels and
 //! the paths of pairs; [`tune`], parameters of admission fitted to a mix of contracts.
@@ -35,6 +35,7 @@ pub mod routing;
 pub mod services;
 mod shortest;
 pub mod standing;
+pub mod stated;
 pub mod survey;
 pub mod switches;
 pub mod transition;

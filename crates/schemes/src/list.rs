@@ -33,6 +33,7 @@ macro_rules! each_scheme {
             host {
                 static_limits::StaticLimits,
                 eyeq::Eyeq,
+                picnic::Picnic,
                 elasticswitch::ElasticSwitch,
                 parley::Parley,
                 ufab::Ufab,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use wayleave_controller as controller;
 use wayleave_store::{Change, MemoryStore, Options, Record, SqliteStore, Store, StoreError};
 
 /// A store with what is in it.
@@ -47,6 +48,18 @@ impl Disk for File {
 #[derive(Clone, Debug, Default)]
 pub struct Memory(pub Arc<Mutex<MemoryStore>>);
 
+impl Memory {
+    /// With these records in it.
+    ///
+    /// # Errors
+    /// None that can happen in memory.
+    pub fn of(records: &[controller::Change]) -> Result<Self, StoreError> {
+        let mut memory = Self::default();
+        memory.commit(&records.iter().map(stored).collect::<Vec<_>>())?;
+        Ok(memory)
+    }
+}
+
 impl Disk for Memory {
     fn open(&mut self) -> Result<Opened, StoreError> {
         let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,5 +75,14 @@ impl Disk for Memory {
 impl Store for Memory {
     fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).commit(changes)
+    }
+}
+
+/// A change as a store takes it.
+pub(crate) fn stored(change: &controller::Change) -> Change {
+    let controller::Change { kind, key, body } = change;
+    match body {
+        Some(body) => Change::Put(Record::new(kind.name(), key.as_str(), body.clone())),
+        None => Change::delete(kind.name(), key.as_str()),
     }
 }

@@ -9,13 +9,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use wayleave_controller::{Change, Command, Controller, Fault, Kind, Now, Output, Reply, Setup};
+use wayleave_controller::{Command, Controller, Fault, Kind, Now, Output, Reply, Setup};
 use wayleave_protocol::problem::Code;
 use wayleave_store::{Record, Store};
 use wayleave_units::Time;
 
 use crate::answer::{Answer, Outcome, problem};
-use crate::disk::Disk;
+use crate::disk::{Disk, stored};
 use crate::metrics::Metrics;
 use crate::stage::Stage;
 use crate::trial::wall;
@@ -91,6 +91,15 @@ struct Running {
     is_untidy: bool,
 }
 
+/// When the figures of links are worked out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Looks {
+    /// While nothing else is to be done, so that answers find them.
+    Ahead,
+    /// When somebody asks for them ([`Message::Look`]): of one question most would never be read.
+    WhenAsked,
+}
+
 pub(crate) struct Engine {
     pub(crate) setup: Setup,
     pub(crate) disk: Box<dyn Disk>,
@@ -98,6 +107,7 @@ pub(crate) struct Engine {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) jobs: Receiver<Message>,
     pub(crate) first: First,
+    pub(crate) looks: Looks,
 }
 
 impl Running {
@@ -246,7 +256,7 @@ impl Engine {
 
     /// Uses the time until something comes, or is due.
     fn wait(&self, running: &mut Running) -> Option<Message> {
-        while !running.stage.stale.is_empty() {
+        while self.looks == Looks::Ahead && !running.stage.stale.is_empty() {
             if running.rest().is_zero() {
                 return None;
             }
@@ -362,13 +372,5 @@ impl Running {
         metrics.committed(start.elapsed());
         self.is_untidy = true;
         Ok(())
-    }
-}
-
-fn stored(change: &Change) -> wayleave_store::Change {
-    let Change { kind, key, body } = change;
-    match body {
-        Some(body) => wayleave_store::Change::Put(Record::new(kind.name(), key.as_str(), body.clone())),
-        None => wayleave_store::Change::delete(kind.name(), key.as_str()),
     }
 }

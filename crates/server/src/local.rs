@@ -17,7 +17,7 @@ use wayleave_controller::{Kind, Role, Southbound};
 use wayleave_topology::{Network, NodeKind};
 
 use crate::disk::{Disk, Opened};
-use crate::engine::Message;
+use crate::engine::{Looks, Message};
 use crate::http::dispatch::{Insider, router};
 use crate::server::{Options, open};
 use crate::shared::Shared;
@@ -47,7 +47,7 @@ impl Local {
         options.setup.southbound = southbound(&options.setup.network, &opened);
         options.disk = Box::new(Ready { opened: Some(opened), disk: options.disk });
         let (end, ending) = watch::channel(false);
-        let (shared, engine) = runtime.block_on(open(options, Box::new(|_, _| Ok(())), ending))?;
+        let (shared, engine) = runtime.block_on(open(options, Box::new(|_, _| Ok(())), Looks::WhenAsked, ending))?;
         let insider = Insider(Arc::new(Holder::insider(Role::Operator)));
         let router = router(&shared);
         Ok(Self { runtime, router, shared, insider, engine: Some(engine), _ending: end })

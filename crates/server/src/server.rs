@@ -13,7 +13,7 @@ use wayleave_controller::{Command, Role, Setup};
 
 use crate::answer::Answer;
 use crate::disk::Disk;
-use crate::engine::{Engine, First, Job, Message};
+use crate::engine::{Engine, First, Job, Looks, Message};
 use crate::http::dispatch::router;
 use crate::http::{listen, openapi};
 use crate::limits::Limits;
@@ -69,7 +69,7 @@ impl Server {
         let limits = options.limits.clone();
         let first = operator(options.operator_file.clone(), options.operator_file_counts);
         let (end, ending) = watch::channel(false);
-        let (shared, engine) = open(options, first, ending.clone()).await?;
+        let (shared, engine) = open(options, first, Looks::Ahead, ending.clone()).await?;
         let jobs = shared.jobs.clone();
         let router = router(&shared);
         let serving = tokio::spawn(async move { listen::serve(listener, tls, router, &limits, ending).await });
@@ -115,6 +115,7 @@ fn tls(files: Option<&(PathBuf, PathBuf)>) -> Result<Option<TlsAcceptor>, String
 pub(crate) async fn open(
     options: Options,
     first: First,
+    looks: Looks,
     ending: watch::Receiver<bool>,
 ) -> Result<(Arc<Shared>, JoinHandle<()>), String> {
     let (view, metrics) = (Arc::new(View::new()), Metrics::new());
@@ -127,6 +128,7 @@ pub(crate) async fn open(
         metrics: metrics.clone(),
         jobs: waiting,
         first,
+        looks,
     };
     let (opened, is_open) = oneshot::channel();
     let engine = std::thread::Builder::new().name("engine".to_owned()).spawn(move || engine.run(opened));

@@ -70,8 +70,10 @@ pub fn derive_watched(statement: &Statement, progress: &mut Watcher<'_>) -> Resu
     check_counts(statement, &report, &mut discrepancies);
     // What is overbooked at the end is said once.
     let ports: Vec<_> = report.violations.iter().filter_map(port).collect();
-    let overbooked =
-        transit.overbooked().into_iter().filter(|one| !ports.contains(&port(&one.violation).unwrap_or_default()));
+    let overbooked = transit
+        .overbooked(progress)
+        .into_iter()
+        .filter(|one| !ports.contains(&port(&one.violation).unwrap_or_default()));
     discrepancies.extend(overbooked.map(Discrepancy::Overbooked));
     discrepancies.extend(report.violations.iter().cloned().map(Discrepancy::Unsound));
     Ok(Derivation {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_recheck::{Overbooked, Stay, Violation, check_transitions};
+use wayleave_recheck::{Overbooked, Stay, Violation, check_transitions_watched};
 use wayleave_topology::Route;
 use wayleave_units::Time;
 
@@ -44,13 +44,14 @@ impl<'s> Transit<'s> {
     }
 
     /// Where more is on a link at once than its queues can take: the first time for every port and kind of violation.
-    pub(crate) fn overbooked(&self) -> Vec<Overbooked> {
+    pub(crate) fn overbooked(&self, progress: &mut wayleave_recheck::Watcher<'_>) -> Vec<Overbooked> {
         // If nobody leaves, whatever breaks at some time breaks at the end.
         if self.stays.iter().all(|stay| stay.until.is_none()) {
             return Vec::new();
         }
         let mut first: Vec<Overbooked> = Vec::new();
-        for overbooked in check_transitions(&asked(self.statement, Vec::new()), &self.stays).overbooked {
+        let found = check_transitions_watched(&asked(self.statement, Vec::new()), &self.stays, progress);
+        for overbooked in found.overbooked {
             let Some(port) = port(&overbooked.violation) else { continue };
             if first.iter().all(|known| self::port(&known.violation) != Some(port)) {
                 first.push(overbooked);

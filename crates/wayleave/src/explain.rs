@@ -11,7 +11,7 @@ use wayleave_formats::Problem;
 use crate::contracts::{ContractIndex, Contracts};
 use crate::error::Error;
 use crate::network::Network;
-use crate::plan::{Head, PlanOptions};
+use crate::plan::{Head, PlanOptions, SavedPlan};
 use crate::progress::{Progress, Silent, Step};
 use crate::session::{Session, Verdict};
 
@@ -68,13 +68,60 @@ pub fn explain_in(
     let (place, contract) = contracts.find(name)?;
     let before = decide_those_before(&mut session, contracts, place, progress);
     let verdict = session.admit(contract);
+    Ok(look_at(session, contracts, (place, contract), verdict, before))
+}
+
+/// The same with what a plan says was decided before, which is put in place and not decided again. The session has admitted
+/// nothing yet.
+///
+/// # Errors
+/// If there is no contract of that name, or the plan is not one of these contracts on this network with these options, or the
+/// contract is not decided as it says.
+///
+/// ```
+/// use wayleave::{Contracts, Network, PlanOptions, SavedPlan, Session, Silent, Source};
+/// let network = Network::open("fat-tree:k=4")?;
+/// let contracts = Contracts::drawn(&network, 8, 1, 20)?;
+/// let options = PlanOptions::default();
+/// let text = serde_json::to_string(&wayleave::plan(&network, &contracts, &options)?)?;
+/// let name = contracts.iter().last().map(|(_, contract)| contract.name.clone()).ok_or("no contract")?;
+///
+/// let session = Session::open(&network, options.model, options.scheme.clone())?;
+/// let source = Source::new("plan.json", text);
+/// let plan = SavedPlan::read(&source, &session)?;
+/// let explanation = wayleave::explain_planned(session, &contracts, &name, &plan, &mut Silent)?;
+/// assert_eq!(explanation.text()?, wayleave::explain(&network, &contracts, &name, &options)?.text()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn explain_planned(
+    mut session: Session,
+    contracts: &Contracts,
+    name: &str,
+    plan: &SavedPlan<'_>,
+    progress: &mut dyn Progress,
+) -> Result<Explanation, Error> {
+    let (place, contract) = contracts.find(name)?;
+    let before = plan.restore(&mut session, contracts, Some(place), progress)?;
+    let verdict = session.admit(contract);
+    plan.confirm(&session, contracts, place, &verdict)?;
+    Ok(look_at(session, contracts, (place, contract), verdict, before))
+}
+
+/// Adds what there is to say about a verdict. The session is as the verdict has left it.
+fn look_at(
+    mut session: Session,
+    contracts: &Contracts,
+    (place, contract): (ContractIndex, &Contract),
+    verdict: Verdict,
+    before: Before,
+) -> Explanation {
     let refusal = verdict.decision.as_ref().err();
     let (scheme, model) = (&mut session.scheme, &session.model);
     let refused = refusal.map(|refusal| look_around(scheme, model, contract, &verdict.request, refusal));
     let said = refusal.and_then(|refusal| sentences::finding(&session.network, contract, refusal));
     let finding = said.map(|(field, message)| contracts.finding(place, field, &message));
     let contract = contract.clone();
-    Ok(Explanation { session, contract, verdict, before, refused, finding })
+    Explanation { session, contract, verdict, before, refused, finding }
 }
 
 fn decide_those_before(

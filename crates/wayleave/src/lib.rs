@@ -63,12 +63,12 @@ mod verify;
 pub use contracts::{ContractIndex, Contracts, read_event_file};
 pub use demo::{Demo, DemoOptions, Paint, TOPOLOGY as DEMO_TOPOLOGY, USUAL_LIMIT as DEMO_REROUTE, demo};
 pub use error::Error;
-pub use explain::{Explanation, explain, explain_in};
+pub use explain::{Explanation, explain, explain_in, explain_planned};
 pub use findings::Findings;
 pub use network::{BUILDERS, Builder, COMMON_KEYS, Named, Network, Origin};
 pub use plan::{
-    Asked, Document, Entry, Hold, Outcome, Plan, PlanOptions, Released, RequestTable, Sink, Stays, Summary, Times,
-    What, decide, plan, plan_watched,
+    Asked, Document, Entry, Hold, Outcome, Plan, PlanOptions, Released, RequestTable, SavedPlan, Sink, Stays, Summary,
+    Times, What, decide, plan, plan_watched,
 };
 pub use progress::{Cancel, Progress, Silent, Step};
 pub use recheck::{recheck, recheck_watched};

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use wayleave_contracts::Contract;
 use wayleave_explain::sentences::route_name;
 use wayleave_explain::{Context, Names, SettingsShape};
-use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model};
+use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model, Reservation};
 use wayleave_roles::{Admission, Decision, Refusal, Request};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;
+use wayleave_schemes::stated::{Misfit, Stated};
 use wayleave_schemes::transition::{Starts, Timeline};
 use wayleave_topology::{FlowId, NodeKind, Route};
 use wayleave_units::{Amount, Rate, Time};
@@ -131,6 +132,21 @@ impl Session {
         is_admitted
     }
 
+    /// Puts a decision in place that was made before; its flow. After an error the session is of no more use.
+    ///
+    /// # Errors
+    /// Why it cannot have been made here.
+    pub(crate) fn decide_as_stated(&mut self, contract: &Contract, stated: &Stated) -> Result<FlowId, Misfit> {
+        let request = self.request(contract);
+        let Some(placement) = self.scheme.queues_mut() else { return Err(Misfit::Refused(Refusal::Disconnected)) };
+        let decision = placement.decide_as_stated(&request, stated)?;
+        let flow = decision.flow;
+        let decision = Ok(decision);
+        self.remember(contract, &decision);
+        self.starts(&decision, &[]);
+        Ok(flow)
+    }
+
     /// Gives an admitted flow the terms of a contract, or leaves it with its own; `None` if there is no such flow.
     pub fn change(&mut self, flow: FlowId, contract: &Contract) -> Option<Verdict> {
         let request = self.request(contract);
@@ -185,6 +201,12 @@ impl Session {
     pub fn admitted(&self) -> impl Iterator<Item = Vec<FlowId>> {
         let flows = self.scheme.flows().into_iter().map(|flow| (flow, self.scheme.routes_of(flow)));
         flows.filter(|(flow, routes)| routes.first() == Some(flow)).map(|(_, routes)| routes)
+    }
+
+    /// What the contract of an admitted flow has reserved, one for each of its routes, the longest first.
+    pub fn reservations(&self, flow: FlowId) -> Vec<Reservation> {
+        let Some(ledger) = self.ledger() else { return Vec::new() };
+        self.scheme.routes_of(flow).into_iter().filter_map(|flow| ledger.flow(flow).cloned()).collect()
     }
 
     /// What a person should know of the network before contracts are decided: ports that contracts cannot use.

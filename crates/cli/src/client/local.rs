@@ -28,6 +28,11 @@ impl Local {
             Some(path) => Box::new(File(path.to_owned())),
             None => Box::new(Memory::default()),
         };
+        Self::of(disk, session)
+    }
+
+    /// Of whatever is on a disk.
+    pub(crate) fn of(disk: Box<dyn Disk>, session: &SessionArgs) -> Result<Self, Failure> {
         // Nobody else asks, so nothing is too much.
         let limits = Limits { list_bytes: 1 << 30, body_bytes: 1 << 30, requests_per_second: 1e9, ..Limits::default() };
         let place = disk.name();

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use wayleave::remote::Service;
 use wayleave_protocol::client::Address;
+use wayleave_server::disk::Memory;
 
 use super::contexts::{self, Context, Contexts};
 use super::local::Local;
 use super::secret;
 use super::setup::SetupArgs;
 use crate::failure::Failure;
+use crate::session::SessionArgs;
 
 const NOWHERE: &str = "\
 nothing says where the controller is. One of these does:
@@ -140,5 +142,11 @@ impl Target {
     pub(crate) fn imagined(&self, why: &str) -> Result<Service, Failure> {
         let session = self.setup.session(why)?;
         Ok(Service::new(Box::new(Local::open(None, &session)?), self.tenant.tenant.clone()))
+    }
+
+    /// The same with what these records say in it.
+    pub(crate) fn imagined_with(&self, records: Memory, session: &SessionArgs) -> Result<Service, Failure> {
+        let local = Local::of(Box::new(records), session)?;
+        Ok(Service::new(Box::new(local), self.tenant.tenant.clone()))
     }
 }

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use clap::Args;
 use wayleave::remote::{Names, did_you_mean};
-use wayleave::{Contracts, explain_in};
+use wayleave::{Contracts, Explanation, SavedPlan, Session, explain_in, explain_planned};
+use wayleave_formats::Source;
 use wayleave_protocol::decision::{Decision, Verdict};
 
 use crate::client::{Service, Target, encode};
@@ -18,6 +19,7 @@ const EXAMPLE: &str = "\
 Examples:
   wayleave explain ptp-7 -t fat-tree:k=4 -f contracts.yaml
   wayleave explain hadoop-a-12 -t network.yaml -f first.csv -f second.csv -o json
+  wayleave explain ptp-7 -t fat-tree:k=4 -f contracts.yaml --plan plan.json
   wayleave explain acme:web-db
   wayleave explain web-db --ledger wayleave.db -t fat-tree:k=4 --tenant acme";
 
@@ -32,6 +34,10 @@ pub(crate) struct ExplainArgs {
     /// decided first. Several files are read in order, - is stdin
     #[arg(short = 'f', long = "file", value_name = "CONTRACTS", conflicts_with_all = ["server", "context", "ledger"])]
     files: Vec<String>,
+    /// A plan of these contracts that `wayleave plan -o json` has printed: what it says of those before NAME is checked and put in
+    /// place, and not decided again
+    #[arg(long, value_name = "FILE", requires = "files")]
+    plan: Option<String>,
     /// How to print the explanation
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
@@ -48,11 +54,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         return ask(args);
     }
     let session_args = args.target.setup.session("explain -f")?;
-    check_stdin(args.files.iter().chain([&session_args.network.topology]).map(String::as_str))?;
+    let inputs = args.files.iter().chain(&args.plan).chain([&session_args.network.topology]);
+    check_stdin(inputs.map(String::as_str))?;
     let session = session_args.open()?;
-    let network = session.to_network();
-    let contracts = Contracts::read(&args.files, &network)?;
-    let explanation = explain_in(session, &contracts, &args.name, &mut Progress::new(args.progress))?;
+    let explanation = args.explain(session)?;
     let mut out = out();
     match args.output {
         OutputFormat::Table => explanation.write_text(&mut out, layout())?,
@@ -66,6 +71,18 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         eprintln!("{finding}");
     }
     Ok(if explanation.is_admitted() { Exit::Fine } else { Exit::Refused })
+}
+
+impl ExplainArgs {
+    /// Without a controller.
+    fn explain(&self, session: Session) -> Result<Explanation, Failure> {
+        let contracts = Contracts::read(&self.files, &session.to_network())?;
+        let progress = &mut Progress::new(self.progress);
+        let Some(file) = &self.plan else { return Ok(explain_in(session, &contracts, &self.name, progress)?) };
+        let source = Source::read(file)?;
+        let plan = SavedPlan::read(&source, &session)?;
+        Ok(explain_planned(session, &contracts, &self.name, &plan, progress)?)
+    }
 }
 
 /// Asks a controller: a contract that is there, or else the last decision that refused it.

@@ -1,25 +1,36 @@
 //! `wayleave what-if`: what would break, move or be refused; nothing is changed by asking.
 
+use std::collections::HashMap;
 use std::io::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use wayleave::remote::{Document, Method, read_specs};
+use wayleave::{Contracts, SavedPlan, Session};
+use wayleave_contracts::Order;
+use wayleave_controller::{DEFAULT_TENANT, Placed};
 use wayleave_explain::human::count;
-use wayleave_formats::Source;
+use wayleave_formats::{Addressed, Places, Source, read_orders};
 use wayleave_protocol::decision::ApplyReport;
 use wayleave_protocol::what_if::{Prospect, Question};
+use wayleave_schemes::standing::Standing;
+use wayleave_server::disk::Memory;
+use wayleave_topology::{FlowId, NodeId};
+use wayleave_units::WallTime;
 
 use crate::client::{Service, Target, show};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::check_stdin;
 use crate::output::{OutputFormat, out};
+use crate::progress::Progress;
 
 const EXAMPLE: &str = "\
 Examples:
   wayleave what-if --fail pod1-agg1
   wayleave what-if --apply larger.yaml --drain h3
-  wayleave what-if -f contracts.yaml -t fat-tree:k=4 --fail 'pod1-edge1->pod1-agg1'";
+  wayleave what-if -f contracts.yaml -t fat-tree:k=4 --fail 'pod1-edge1->pod1-agg1'
+  wayleave what-if -f contracts.yaml -t fat-tree:k=4 --plan plan.json --fail core1";
 
 /// Say what would break, move or be refused if something failed, came or went
 #[derive(Args, Clone, Debug)]
@@ -43,6 +54,10 @@ pub(crate) struct WhatIfArgs {
     /// Ask without a controller: as if these contracts were admitted one after another on the network that -t names
     #[arg(short = 'f', long = "file", value_name = "CONTRACTS")]
     files: Vec<String>,
+    /// A plan of these contracts that `wayleave plan -o json` has printed: what it says is checked and put in place, and not
+    /// decided again
+    #[arg(long, value_name = "PLAN", requires = "files")]
+    plan: Option<String>,
     /// How to print the answer
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
@@ -52,8 +67,12 @@ pub(crate) struct WhatIfArgs {
 
 /// Runs the command.
 pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
-    check_stdin(args.files.iter().chain(&args.apply).map(String::as_str))?;
-    let service = if args.files.is_empty() { args.target.service()? } else { args.imagined()? };
+    check_stdin(args.files.iter().chain(&args.apply).chain(&args.plan).map(String::as_str))?;
+    let service = match &args.plan {
+        Some(plan) => args.planned(plan)?,
+        None if args.files.is_empty() => args.target.service()?,
+        None => args.imagined()?,
+    };
     let question = args.question(&service)?;
     if question == Question::default() {
         return Err(Failure::Usage("what if what? --fail, --restore, --apply, --delete or --drain say so".to_owned()));
@@ -91,6 +110,32 @@ impl WhatIfArgs {
         Ok(service)
     }
 
+    /// A controller that has admitted what a plan says, and is forgotten.
+    fn planned(&self, plan: &str) -> Result<Service, Failure> {
+        let args = self.target.setup.session("what-if -f")?;
+        let mut session = args.open_quietly()?;
+        let contracts = Contracts::read(&self.files, &session.to_network())?;
+        let source = Source::read(plan)?;
+        let plan = SavedPlan::read(&source, &session)?;
+        let before = plan.restore(&mut session, &contracts, None, &mut Progress::new(false))?;
+        if before.refused > 0 {
+            let (name, all) = (source.name(), count(contracts.len(), "contract"));
+            eprintln!("note: {} of {all} in {name} refused from the start", before.refused);
+        }
+        let records = records(&session, &self.orders(&session)?)?;
+        self.target.imagined_with(records, &args)
+    }
+
+    /// The orders of the files. There are no VMs.
+    fn orders(&self, session: &Session) -> Result<Vec<Order>, Failure> {
+        let mut orders = Vec::new();
+        for file in &self.files {
+            let list = read_orders(&Source::read(file)?, &session.network, &NoVms, Addressed::default());
+            orders.extend(list.map_err(wayleave::Error::from)?.into_orders());
+        }
+        Ok(orders)
+    }
+
     fn question(&self, service: &Service) -> Result<Question, Failure> {
         let bare = |names: &[String]| -> Vec<String> {
             let name = |name: &String| {
@@ -111,4 +156,29 @@ impl WhatIfArgs {
             drain: self.drain.clone(),
         })
     }
+}
+
+/// Names of hosts are all there are.
+struct NoVms;
+
+impl Places for NoVms {
+    fn host_of(&self, _: Option<&str>, _: &str) -> Option<NodeId> {
+        None
+    }
+}
+
+/// What a session has admitted, as the records of a controller.
+fn records(session: &Session, orders: &[Order]) -> Result<Memory, Failure> {
+    let admitted = session.admitted().filter_map(|flows| flows.first().copied());
+    let flows: HashMap<&str, FlowId> = admitted.map(|flow| (session.name_of(flow), flow)).collect();
+    let placed = orders.iter().filter_map(|order| {
+        let flow = *flows.get(order.contract.name.as_str())?;
+        let mut order = order.clone();
+        order.contract.tenant.get_or_insert_with(|| DEFAULT_TENANT.to_owned());
+        Some(Placed { order, reservations: session.reservations(flow), bound: session.scheme.promised(flow)? })
+    });
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
+    let records = wayleave_controller::records(&session.network, now, placed);
+    Memory::of(&records).map_err(|error| Failure::Internal(error.to_string()))
 }

@@ -28,7 +28,7 @@ mod place;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use place::{Copies, RouteWithMoves, along_disjoint_paths, one_by_one};
+pub(crate) use place::{Copies, RouteWithMoves, along, along_disjoint_paths, one_by_one};
 
 use wayleave_topology::{Element, LinkId, Network, NodeId, Route};
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use wayleave_roles::{Decision, DisjointRoute, Handover, Move, Refusal, Request};
-use wayleave_topology::{FlowId, LinkId};
+use wayleave_topology::{FlowId, LinkId, Route};
 use wayleave_units::Bytes;
 
 use super::disjoint::{self, Disjoint};
@@ -157,6 +157,20 @@ pub(crate) fn along_disjoint_paths(placement: &mut Placement, request: &Request)
         }
     }
     Err(reason.unwrap_or(Refusal::Disconnected))
+}
+
+/// Reserves routes that somebody has chosen before, one after another, each where it has room.
+///
+/// # Errors
+/// What the first of them that has none would break. Those before it stay reserved.
+pub(crate) fn along(placement: &mut Placement, request: &Request, routes: &[Route]) -> Result<Copies, Refusal> {
+    let query = Query::of(request);
+    let mut copies = Copies { placed: Vec::new() };
+    for route in routes {
+        let found = placement.check(&query, route)?;
+        copies.add(placement, request, RouteWithMoves { found, moved: Vec::new() });
+    }
+    Ok(copies)
 }
 
 /// Reserves path after path, until one has no room.

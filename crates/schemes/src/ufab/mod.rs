@@ -47,6 +47,7 @@
 //! - Links that a candidate has in common with the paths of a pair count it already, and not twice. An edge knows them, since it knows the topology (3.1) and chose the
 //!   path; where a driver does not tell, that is the last link only, and others can make a path look fuller than it is.
 //! - A pair without a guarantee has one token. A hose is not scaled down if it is above the line: placement (3.1, assumption iii) sees to that.
+//! - A pair's paths share its tokens before the first of them is told of its part: otherwise the first would begin with all of them.
 //! - Whoever has been idle for [`Settings::idle`] round trips leaves its paths, and is found one anew.
 
 mod admission;

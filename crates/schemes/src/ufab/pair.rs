@@ -7,7 +7,7 @@ use wayleave_topology::LinkId;
 use wayleave_units::{Bytes, Time};
 
 use super::admission::{Admission, Terms, Usage, capacity};
-use super::registration::Registration;
+use super::registration::{Changes, Registration};
 use super::search::{Candidate, Search, Why, round_trips, sample, tokens_of};
 use super::settings::Settings;
 use super::{Action, Timer};
@@ -67,6 +67,7 @@ pub(super) struct Sending {
     rested: Vec<PathIndex>,
     search: Option<Search>,
     serial: u32,
+    changes: Changes,
 }
 
 impl Sending {
@@ -83,6 +84,7 @@ impl Sending {
             rested: Vec::new(),
             search: None,
             serial: 0,
+            changes: Changes::default(),
         }
     }
 
@@ -208,7 +210,7 @@ impl Sending {
 
     fn join(&mut self, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
         if self.spec.paths == 1 {
-            self.take(PathIndex(0), around.now, around, act);
+            self.take(&[PathIndex(0)], around.now, around, act);
         } else {
             self.look(Why::Join, around, act);
         }
@@ -296,13 +298,14 @@ impl Sending {
                 if !self.wants {
                     return;
                 }
-                let most = around.settings.paths.max(1);
-                while self.in_use.len() < most as usize
+                let mut chosen = Vec::new();
+                while chosen.len() < around.settings.paths.max(1) as usize
                     && let Some(path) = search.choose(around.random)
                 {
                     search.found.retain(|candidate| candidate.path != path);
-                    self.take(path, around.now, around, act);
+                    chosen.push(path);
                 }
+                self.take(&chosen, around.now, around, act);
                 if self.in_use.is_empty() {
                     self.look(Why::Join, around, act);
                 }
@@ -347,12 +350,18 @@ impl Sending {
         }
     }
 
-    /// A path is used from now on.
-    fn take(&mut self, path: PathIndex, from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
-        let pair = around.pair;
-        self.in_use.push(path);
-        self.path(path);
+    /// Paths are used from now on, beside others if there are any: all share the pair's tokens before the first is told of its part.
+    fn take(&mut self, chosen: &[PathIndex], from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        for &path in chosen {
+            self.in_use.push(path);
+            self.path(path);
+        }
         self.give(self.given);
+        chosen.iter().for_each(|&path| self.begin_on(path, from, around, act));
+    }
+
+    fn begin_on(&mut self, path: PathIndex, from: Time, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
+        let pair = around.pair;
         let terms = self.terms(path, around.settings);
         let admission = Admission::join(terms, around.settings);
         act(HostAction::UsePath { pair, path, purpose: PathUse::Share, from });
@@ -386,7 +395,7 @@ impl Sending {
     fn migrate(&mut self, old: PathIndex, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
         self.in_use.retain(|&other| other != old);
         let wait = if around.settings.in_order { self.spec.round_trip } else { Time::ZERO };
-        self.take(path, around.now + wait, around, act);
+        self.take(&[path], around.now + wait, around, act);
         act(HostAction::LeavePath { pair: around.pair, path: old });
         self.stop(old, around, act);
         let freeze = 1 + around.random.below(around.settings.freeze);
@@ -399,7 +408,9 @@ impl Sending {
         let now = around.now;
         let (settings, round_trip) = (around.settings, self.spec.round_trip);
         let every = settings.probe_every.get();
-        let state = self.path(path);
+        self.path(path);
+        let Self { paths, changes, .. } = self;
+        let state = &mut paths[path.index()];
         if state.registration.is_changing() {
             return;
         }
@@ -407,9 +418,10 @@ impl Sending {
         match &state.admission {
             Some(admission) if !is_counted || state.unprobed >= every => {
                 state.unprobed = 0;
-                state.registration.begin(now, ProbeKind::Active, tokens, admission.counted(round_trip, settings));
+                let windows = admission.counted(round_trip, settings);
+                state.registration.begin(now, changes, (ProbeKind::Active, tokens), windows);
             }
-            None if is_counted => state.registration.begin(now, ProbeKind::Finish, 0, Vec::new()),
+            None if is_counted => state.registration.begin(now, changes, (ProbeKind::Finish, 0), Vec::new()),
             _ => return,
         }
         self.send(path, around, act);

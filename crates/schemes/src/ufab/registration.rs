@@ -16,6 +16,17 @@ pub(super) struct Registration {
     answered_at: Time,
 }
 
+/// The numbers of a pair's changes, whatever path they are on: ports know the pair of a probe and not its path, and paths meet at the last port.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Changes(u16);
+
+impl Changes {
+    fn next(&mut self) -> u16 {
+        self.0 = (self.0 + 1) % (1 << CHANGE_BITS);
+        self.0
+    }
+}
+
 /// What one port counts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
@@ -55,9 +66,15 @@ impl Registration {
         self.answered_at
     }
 
-    /// Another change begins. `windows` is by hop, the last also for those behind it; nothing is counted after a finish.
-    pub(super) fn begin(&mut self, now: Time, kind: ProbeKind, tokens: u64, windows: Vec<Bytes>) {
-        self.change = (self.change + 1) % (1 << CHANGE_BITS);
+    /// Another change of the pair begins here. `windows` is by hop, the last also for those behind it; nothing is counted after a finish.
+    pub(super) fn begin(
+        &mut self,
+        now: Time,
+        number: &mut Changes,
+        (kind, tokens): (ProbeKind, u64),
+        windows: Vec<Bytes>,
+    ) {
+        self.change = number.next();
         self.under_way = Some(Change { kind, tokens, windows, begun: now, tries: 0 });
     }
 
@@ -118,8 +135,8 @@ mod tests {
 
     #[test]
     fn a_change_is_said_against_what_was_answered_last() {
-        let (mut path, mut said) = (Registration::default(), Vec::new());
-        path.begin(Time::ZERO, ProbeKind::Active, 10, vec![Bytes::new(500)]);
+        let (mut path, mut numbers, mut said) = (Registration::default(), Changes::default(), Vec::new());
+        path.begin(Time::ZERO, &mut numbers, (ProbeKind::Active, 10), vec![Bytes::new(500)]);
         let first = path.probe(7, &mut said).unwrap();
         assert_eq!(
             (first.counted, first.is_repeated, said.as_slice()),
@@ -130,7 +147,7 @@ mod tests {
         assert_eq!(again, Probe { is_repeated: true, ..first });
         assert!(path.answered(Time::from_micros(9), &again, &hops(&[false, true])));
         assert!(!path.answered(Time::from_micros(9), &first, &hops(&[false, true])), "the same answer twice");
-        path.begin(Time::from_micros(9), ProbeKind::Active, 20, vec![Bytes::new(700), Bytes::new(600)]);
+        path.begin(Time::from_micros(9), &mut numbers, (ProbeKind::Active, 20), vec![Bytes::new(700), Bytes::new(600)]);
         let second = path.probe(7, &mut said).unwrap();
         assert_eq!((second.tokens, second.counted, second.change), (20, 10, first.change + 1));
         let expected = [(700, false), (600, true)].map(|(window, period)| HopWindow {
@@ -147,11 +164,11 @@ mod tests {
 
     #[test]
     fn nothing_is_counted_once_a_finish_is_answered() {
-        let (mut path, mut said) = (Registration::default(), Vec::new());
-        path.begin(Time::ZERO, ProbeKind::Active, 10, vec![Bytes::new(500)]);
+        let (mut path, mut numbers, mut said) = (Registration::default(), Changes::default(), Vec::new());
+        path.begin(Time::ZERO, &mut numbers, (ProbeKind::Active, 10), vec![Bytes::new(500)]);
         let join = path.probe(7, &mut said).unwrap();
         path.answered(Time::ZERO, &join, &hops(&[false]));
-        path.begin(Time::ZERO, ProbeKind::Finish, 0, Vec::new());
+        path.begin(Time::ZERO, &mut numbers, (ProbeKind::Finish, 0), Vec::new());
         let finish = path.probe(7, &mut said).unwrap();
         assert_eq!((finish.counted, said[0].counted, said[0].window), (10, Bytes::new(500), Bytes::ZERO));
         assert!(path.is_changing() && path.answered(Time::ZERO, &finish, &hops(&[false])));

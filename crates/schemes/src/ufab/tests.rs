@@ -95,6 +95,27 @@ fn candidates_are_asked_before_anything_is_sent() {
     assert_eq!(bench.windows[&bench.used[0].0], 3_000);
 }
 
+/// Ports know a repeated change by its pair and its number, and paths of a pair meet at the last port.
+#[test]
+fn two_changes_of_a_pair_never_have_one_number() {
+    let mut bench = Bench::new(3, Settings { paths: 2, ..Settings::default() });
+    bench.answer();
+    let halves: Vec<u64> = bench.probes.iter().map(|(_, probe)| probe.tokens).collect();
+    assert_eq!(halves, [500, 500], "Algorithm 2: half of the tokens each, from the first probe on");
+    let mut numbers = Vec::new();
+    for _ in 0..5 {
+        numbers.extend(bench.probes.iter().map(|(_, probe)| probe.change));
+        bench.answer();
+        for path in bench.used.clone() {
+            bench.tell(HostInput::Sent { pair: Outgoing(0), path, bytes: Bytes::new(4_000) });
+        }
+    }
+    let count = numbers.len();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert!(count == 10 && numbers.len() == count, "{numbers:?} of {count}");
+}
+
 #[test]
 fn a_finish_is_repeated_until_it_is_answered() {
     let mut bench = Bench::new(1, Settings::default());

@@ -21,7 +21,7 @@
 //! tokens off twice. [`Registers::AsPrinted`] does all that. By default ([`Registers::Changes`]):
 //! - A probe says what the port is to count of its pair and what it counts already, which its sender knows from the last answer. The port adds the
 //!   difference. Nothing has to be remembered of pairs.
-//! - "Seen" is asked of *changes*, by the number that every change of a pair has, and only of probes that are repeated: those may have been here before.
+//! - "Seen" is asked of *changes*, by the number that every change of a pair has, on whatever path (paths of a pair meet at the last port), and only of probes that are repeated: those may have been here before.
 //!   So a false positive of the filter harms a change that was lost and repeated, and nothing else.
 //! - Two generations of the filter take turns ([`Params::remember`]), so that entries leave; each has the 20 KB of the text. A sender stops
 //!   repeating before a generation is forgotten.

@@ -5,6 +5,7 @@
 
 mod json;
 mod replay;
+mod saved;
 mod sink;
 mod stays;
 mod summary;
@@ -30,6 +31,7 @@ use sink::Watch;
 
 pub use json::Document;
 pub(crate) use json::Head;
+pub use saved::SavedPlan;
 pub use sink::{Asked, Hold, Outcome, Sink};
 pub use stays::Stays;
 pub use summary::{Released, Summary, Times};

@@ -10,6 +10,7 @@ mod explain;
 mod findings;
 mod graphs;
 mod plan;
+mod planned;
 mod policy;
 mod protection;
 mod provision;

@@ -28,4 +28,7 @@ mod strict_over_weighted;
 mod swift;
 mod tasks;
 mod ufab;
+mod ufab_paths;
+mod ufab_properties;
+mod ufab_watched;
 mod workloads;

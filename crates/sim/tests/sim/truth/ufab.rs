@@ -15,10 +15,10 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::networks::{Cables, FRAME, Star, assert_near, endless, fixed_window, flow, run, star};
 use super::roles::{Diamond, long_diamond};
 
-const LINE: Rate = Rate::from_gbit(10);
+pub(super) const LINE: Rate = Rate::from_gbit(10);
 
 /// Tenants a0, a1 and so on with these minima in Mbit/s, at these hosts each, or at all.
-fn tenants(network: &Network, minima: &[u64], at: &[Vec<NodeId>]) -> Policy {
+pub(super) fn tenants(network: &Network, minima: &[u64], at: &[Vec<NodeId>]) -> Policy {
     let service = |(index, &min): (usize, &u64)| {
         let bandwidth = Bandwidth { min: Some(Rate::from_mbit(min)), ..Bandwidth::default() };
         Service {
@@ -37,13 +37,13 @@ fn tenants(network: &Network, minima: &[u64], at: &[Vec<NodeId>]) -> Policy {
     Policy::new(network, "tenants", PolicyLevel::Machine, Vec::new(), None, services).unwrap()
 }
 
-fn of(tenant: usize, mut traffic: Traffic) -> Traffic {
+pub(super) fn of(tenant: usize, mut traffic: Traffic) -> Traffic {
     traffic.service = Some(format!("a{tenant}"));
     traffic
 }
 
 /// The hosts of a star send to the last one, each for a tenant of its own; the base round trip is about 24 us.
-fn incast(minima: &[u64], milliseconds: u64, settings: Settings) -> (Star, Scenario) {
+pub(super) fn incast(minima: &[u64], milliseconds: u64, settings: Settings) -> (Star, Scenario) {
     let star = star(&vec![LINE; minima.len() + 1], 5_000);
     let mut scenario = Scenario::new("incast", star.network.clone(), Time::from_millis(milliseconds));
     scenario.switches.buffering = Buffering::Unlimited;
@@ -56,17 +56,17 @@ fn incast(minima: &[u64], milliseconds: u64, settings: Settings) -> (Star, Scena
 }
 
 /// Gbit/s on the wire.
-fn shares(outcome: &Outcome, milliseconds: f64) -> Vec<f64> {
+pub(super) fn shares(outcome: &Outcome, milliseconds: f64) -> Vec<f64> {
     let share = |traffic| flow(outcome, traffic).delivered as f64 * FRAME as f64 * 8.0 / milliseconds / 1e6;
     (0..outcome.flows.len()).map(share).collect()
 }
 
-fn peak(outcome: &Outcome, link: LinkId) -> u64 {
+pub(super) fn peak(outcome: &Outcome, link: LinkId) -> u64 {
     outcome.queues.iter().filter(|queue| queue.link == link).map(|queue| queue.counts.peak.get()).max().unwrap()
 }
 
 /// C T of these stars, in bytes: 9.5 Gbit/s and the 22.6 us that `PairSpec` says.
-const PRODUCT: u64 = 26_831;
+pub(super) const PRODUCT: u64 = 26_831;
 
 /// Catches: windows that do not follow tokens, sums that are wrong, and bounds of 3.4 that do not hold. All pairs begin at once (Fig. 4: N-to-1 with minima of
 /// 500 Mbit/s; 14 are 7 of 9.5 Gbit/s, 18 are 9).
@@ -135,7 +135,7 @@ fn the_printed_forms_run_and_show_their_holes() {
 }
 
 /// Pairs of hosts of both leaves, each for a tenant of its own; cables of 3 us, so the base round trip is about 25 us.
-fn crossed(minima: &[u64], milliseconds: u64, settings: Settings) -> (Diamond, Scenario) {
+pub(super) fn crossed(minima: &[u64], milliseconds: u64, settings: Settings) -> (Diamond, Scenario) {
     let diamond = long_diamond(minima.len(), 3_000);
     let mut scenario = Scenario::new("crossed", diamond.network.clone(), Time::from_millis(milliseconds));
     scenario.switches.buffering = Buffering::Unlimited;
@@ -324,7 +324,7 @@ fn a_hose_is_divided_among_the_pairs_of_its_tenant() {
 }
 
 /// How many random cases; `WAYLEAVE_UFAB` says more, and each prints its seed.
-fn cases(usual: u64) -> std::ops::RangeInclusive<u64> {
+pub(super) fn cases(usual: u64) -> std::ops::RangeInclusive<u64> {
     let more = std::env::var("WAYLEAVE_UFAB").ok().and_then(|cases| cases.parse().ok());
     1..=more.unwrap_or(usual)
 }
@@ -440,10 +440,10 @@ fn queues_stay_bounded_whatever_begins_together() {
 }
 
 /// SplitMix64, for the choice of cases.
-struct SplitMix(u64);
+pub(super) struct SplitMix(pub(super) u64);
 
 impl SplitMix {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut value = self.0;
         value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

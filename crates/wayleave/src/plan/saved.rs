@@ -1,0 +1,377 @@
+//! A plan that was printed before, to go on from: what it says was decided is put in place again, with every check and without a search.
+//!
+//! Nothing that it says of the network, the scheme or the contracts is believed: it has to be what would be decided here, as far as that can be
+//! told without deciding. What it does not say of refused contracts (how they count, the largest frame, a given route) cannot be compared.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use wayleave_contracts::Contract;
+use wayleave_explain::{Before, Decided, RequestShape};
+use wayleave_formats::Source;
+use wayleave_ledger::Ledger;
+use wayleave_schemes::standing::Standing;
+use wayleave_schemes::stated::{Misfit, Stated, StatedMove};
+use wayleave_topology::{FlowId, Hop, Network, Route};
+use wayleave_units::Time;
+
+use super::json::Head;
+use crate::contracts::{ContractIndex, Contracts};
+use crate::error::Error;
+use crate::progress::{Progress, Step};
+use crate::session::{Session, Verdict};
+
+/// A document of `wayleave plan -o json` for a list of contracts, which is for a session's network, scheme and model.
+pub struct SavedPlan<'a> {
+    source: &'a Source,
+    requests: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct File<'a> {
+    #[serde(borrow)]
+    wayleave: &'a RawValue,
+    #[serde(borrow)]
+    scheme: &'a RawValue,
+    #[serde(borrow)]
+    model: &'a RawValue,
+    #[serde(borrow)]
+    topology: &'a RawValue,
+    #[serde(borrow)]
+    requests: Vec<&'a RawValue>,
+    #[serde(borrow)]
+    queues: Vec<Queue<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Queue<'a> {
+    #[serde(borrow)]
+    link: Cow<'a, str>,
+    queue: u8,
+    budget_ns: u64,
+    buffer_bytes: u64,
+}
+
+/// What a request says of the contract, and what became of it.
+#[derive(Deserialize)]
+struct Entry<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    event: Option<IgnoredAny>,
+    #[serde(borrow)]
+    from: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    to: Option<Cow<'a, str>>,
+    rate_bps: Option<u64>,
+    burst_bytes: Option<u64>,
+    deadline_ns: Option<u64>,
+    protection: Option<u8>,
+    #[serde(borrow)]
+    decision: Cow<'a, str>,
+    reserved: Option<Reserved>,
+    #[serde(borrow)]
+    route: Option<Vec<Hopped<'a>>>,
+    bound_ns: Option<u64>,
+    #[serde(borrow, default)]
+    copies: Vec<Further<'a>>,
+    #[serde(borrow, default)]
+    moved: Vec<Moved<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Reserved {
+    rate_bps: u64,
+    burst_bytes: u64,
+}
+
+#[derive(Deserialize)]
+struct Hopped<'a> {
+    #[serde(borrow)]
+    link: Cow<'a, str>,
+    queue: u8,
+}
+
+#[derive(Deserialize)]
+struct Further<'a> {
+    #[serde(borrow)]
+    route: Vec<Hopped<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Moved<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    from: Vec<Hopped<'a>>,
+    #[serde(borrow)]
+    to: Vec<Hopped<'a>>,
+}
+
+/// What helps against every misfit.
+const AGAIN: &str = "make the plan again with `wayleave plan -o json`, or leave it out";
+
+impl<'a> SavedPlan<'a> {
+    /// Reads it, and compares what it says of version, scheme, model and network with the session, which has admitted nothing yet.
+    ///
+    /// # Errors
+    /// If it is no plan of contracts, or one that was not made with this scheme, with these options and on this network.
+    pub fn read(source: &'a Source, session: &Session) -> Result<Self, Error> {
+        let wrong = |what: String| Error::Located(format!("{}: {what}", source.name()));
+        let Some(ledger) = session.ledger() else {
+            let name = session.scheme.name();
+            return Err(wrong(format!(
+                "a plan of scheme {name} says nothing of queues, by which it is put in place: leave it out"
+            )));
+        };
+        if session.scheme.unfit_for_a_controller().is_some() {
+            let why =
+                "with --reroute-moves kept, flows are moved for refused requests as well, of which a plan says nothing";
+            return Err(wrong(format!("{why}: leave it out")));
+        }
+        let file: File<'a> = serde_json::from_str(source.text())
+            .map_err(|error| wrong(format!("is no plan of `wayleave plan -o json`: {error}")))?;
+        let differences = file.differences(session)?;
+        if !differences.is_empty() {
+            return Err(wrong(format!(
+                "{}: give the same options and the same network, or {AGAIN}",
+                differences.join("; ")
+            )));
+        }
+        compare_queues(&file.queues, &session.network, ledger).map_err(wrong)?;
+        Ok(Self { source, requests: file.requests })
+    }
+
+    /// Puts the decisions on the contracts before one of them in place, or on all. The session has admitted nothing before.
+    ///
+    /// # Errors
+    /// If the plan is for other contracts, or says something that cannot have been decided here. The session is of no use then.
+    pub fn restore(
+        &self,
+        session: &mut Session,
+        contracts: &Contracts,
+        until: Option<ContractIndex>,
+        progress: &mut dyn Progress,
+    ) -> Result<Before, Error> {
+        let (said, there) = (self.requests.len(), contracts.len());
+        if said != there {
+            let name = self.source.name();
+            let what = format!("decides {said} requests, and {there} contracts were given: {AGAIN}");
+            return Err(Error::Located(format!("{name}: {what}")));
+        }
+        let mut before = Before { admitted: 0, refused: 0 };
+        let mut flows = HashMap::with_capacity(there);
+        let asked = contracts.iter().take_while(|(place, _)| Some(*place) != until);
+        for (done, ((_, contract), request)) in (1..).zip(asked.zip(&self.requests)) {
+            let flow = self.put(session, contract, request, &flows).map_err(|what| self.located(request, &what))?;
+            match flow {
+                Some(flow) => {
+                    before.admitted += 1;
+                    flows.insert(contract.name.as_str(), flow);
+                }
+                None => before.refused += 1,
+            }
+            progress.step(Step::Items { done, total: there as u64 });
+        }
+        Ok(before)
+    }
+
+    /// Puts one decision in place; its flow, if it admits the contract.
+    fn put(
+        &self,
+        session: &mut Session,
+        contract: &Contract,
+        request: &RawValue,
+        flows: &HashMap<&str, FlowId>,
+    ) -> Result<Option<FlowId>, String> {
+        let entry: Entry<'_> =
+            serde_json::from_str(request.get()).map_err(|error| format!("is no request: {error}"))?;
+        entry.compare(session, contract)?;
+        if entry.decision == "refused" {
+            return Ok(None);
+        }
+        let stated = entry.stated(&session.network, flows)?;
+        session.decide_as_stated(contract, &stated).map(Some).map_err(|misfit| words(session, contract, &misfit))
+    }
+
+    /// Holds what was decided now, with what is before it in place, against what the plan says.
+    ///
+    /// # Errors
+    /// If it says anything else.
+    pub fn confirm(
+        &self,
+        session: &Session,
+        contracts: &Contracts,
+        place: ContractIndex,
+        verdict: &Verdict,
+    ) -> Result<(), Error> {
+        let Some(((_, contract), request)) = contracts.iter().zip(&self.requests).find(|((at, _), _)| *at == place)
+        else {
+            return Ok(());
+        };
+        let decided = Decided {
+            contract,
+            decision: &verdict.decision,
+            starts: Some(&verdict.starts),
+            event: None,
+            keeps_old_terms: false,
+        };
+        let here = serde_json::to_string(&RequestShape::of(&session.context(), &decided))?;
+        let mut differences = Vec::new();
+        compare("its", &value(request.get())?, &value(&here)?, &mut differences);
+        let Some(first) = differences.first() else { return Ok(()) };
+        let what = format!("deciding \"{}\" after all before it says something else, {first}: {AGAIN}", contract.name);
+        Err(self.located(request, &what))
+    }
+
+    /// An error with the line of a request.
+    fn located(&self, request: &RawValue, what: &str) -> Error {
+        let text = self.source.text();
+        let offset = (request.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+        let line = 1 + text.as_bytes().iter().take(offset).filter(|&&byte| byte == b'\n').count();
+        Error::Located(format!("{}:{line}: {what}", self.source.name()))
+    }
+}
+
+fn value(text: &str) -> Result<Value, Error> {
+    Ok(serde_json::from_str(text)?)
+}
+
+impl File<'_> {
+    /// What its head says otherwise than the session's would.
+    fn differences(&self, session: &Session) -> Result<Vec<String>, Error> {
+        // Through text, since a number that is read may be another than the one that was written, by its last bit.
+        let here = value(&serde_json::to_string(&Head::of(session))?)?;
+        let mut differences = Vec::new();
+        for (key, said) in [("wayleave", self.wayleave), ("scheme", self.scheme), ("model", self.model)] {
+            compare(key, &value(said.get())?, &here[key], &mut differences);
+        }
+        // The same network may be read from another file.
+        let said = value(self.topology.get())?;
+        for key in ["hosts", "switches", "links"] {
+            compare(&format!("topology.{key}"), &said[key], &here["topology"][key], &mut differences);
+        }
+        Ok(differences)
+    }
+}
+
+/// Adds how two values differ, member by member.
+fn compare(path: &str, said: &Value, here: &Value, differences: &mut Vec<String>) {
+    match (said, here) {
+        (Value::Object(said), Value::Object(here)) => {
+            let keys: std::collections::BTreeSet<&String> = said.keys().chain(here.keys()).collect();
+            for key in keys {
+                let of = |map: &serde_json::Map<String, Value>| map.get(key).cloned().unwrap_or_default();
+                compare(&format!("{path}.{key}"), &of(said), &of(here), differences);
+            }
+        }
+        _ if said == here => {}
+        _ => differences.push(format!("{path} is {said} in the plan and {here} here")),
+    }
+}
+
+/// The plan's queues have to be those of the ledger, with their budgets and buffers.
+fn compare_queues(said: &[Queue<'_>], network: &Network, ledger: &Ledger) -> Result<(), String> {
+    let here: usize = network.links().map(|(link, _)| ledger.budgets(link).len()).sum();
+    if said.len() != here {
+        return Err(format!("the plan has {} queues for contracts, and the network has {here}: {AGAIN}", said.len()));
+    }
+    for queue in said {
+        let of = || format!("queue {} of {}", queue.queue, queue.link);
+        let at = usize::from(queue.queue);
+        let known = network.find_link(&queue.link).and_then(|link| {
+            Some((ledger.budgets(link).nth(at)?.as_nanos(), network.queues(link).get(at)?.buffer.get()))
+        });
+        let Some((budget, buffer)) = known else { return Err(format!("there is no {}: {AGAIN}", of())) };
+        if (budget, buffer) != (queue.budget_ns, queue.buffer_bytes) {
+            return Err(format!(
+                "{} has a budget of {} ns and a buffer of {} B in the plan, and {budget} ns and {buffer} B here: {AGAIN}",
+                of(),
+                queue.budget_ns,
+                queue.buffer_bytes
+            ));
+        }
+    }
+    Ok(())
+}
+
+impl Entry<'_> {
+    /// Whether this is what the contract asks for.
+    fn compare(&self, session: &Session, contract: &Contract) -> Result<(), String> {
+        let name = &contract.name;
+        if self.event.is_some() || !matches!(&*self.decision, "admitted" | "refused") {
+            return Err(format!("is about events, and a plan of contracts is expected: {AGAIN}"));
+        }
+        if self.name != name.as_str() {
+            let what = format!("the plan decides \"{}\" here, and the contract of this place is \"{name}\"", self.name);
+            return Err(format!("{what}: {AGAIN}"));
+        }
+        let request = session.request(contract);
+        let node = |node| Some(session.network.node(node).name.as_str());
+        let reserved = |of: fn(&Reserved) -> u64, here| self.reserved.as_ref().map_or(here, of);
+        let (rate, burst) = (request.rate.bits_per_second(), request.burst.get());
+        let same = [
+            ("source", self.from.as_deref() == node(contract.from)),
+            ("destination", self.to.as_deref() == node(contract.to)),
+            ("rate", self.rate_bps == Some(contract.rate.bits_per_second())),
+            ("burst", self.burst_bytes == Some(contract.burst.get())),
+            ("deadline", self.deadline_ns == Some(contract.deadline.as_nanos())),
+            ("protection", self.protection.unwrap_or(1) == contract.protection.max(1)),
+            ("rate on the wire", reserved(|reserved| reserved.rate_bps, rate) == rate),
+            ("burst on the wire", reserved(|reserved| reserved.burst_bytes, burst) == burst),
+        ];
+        match same.iter().find(|(_, is_same)| !is_same) {
+            Some((what, _)) => {
+                Err(format!("\"{name}\" has another {what} in the plan than among the contracts: {AGAIN}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The decision, in indices.
+    fn stated(&self, network: &Network, flows: &HashMap<&str, FlowId>) -> Result<Stated, String> {
+        let missing = |what: &str| format!("\"{}\" is admitted, and has no {what}", self.name);
+        let first = self.route.as_ref().ok_or_else(|| missing("route"))?;
+        let copies = self.copies.iter().map(|copy| &copy.route);
+        let routes = std::iter::once(first).chain(copies).map(|hops| route(network, hops));
+        let moved = |moved: &Moved<'_>| {
+            let unknown = || format!("\"{}\" is said to be moved, and was not admitted before", moved.name);
+            Ok::<_, String>(StatedMove {
+                flow: *flows.get(&*moved.name).ok_or_else(unknown)?,
+                from: route(network, &moved.from)?,
+                to: route(network, &moved.to)?,
+            })
+        };
+        Ok(Stated {
+            moved: self.moved.iter().map(moved).collect::<Result<_, _>>()?,
+            routes: routes.collect::<Result<_, _>>()?,
+            bound: Time::from_nanos(self.bound_ns.ok_or_else(|| missing("bound"))?),
+        })
+    }
+}
+
+fn route(network: &Network, hops: &[Hopped<'_>]) -> Result<Route, String> {
+    let unknown = |hop: &Hopped<'_>| format!("link {} is not in the network", hop.link);
+    let hop = |hop: &Hopped<'_>| {
+        Ok(Hop { link: network.find_link(&hop.link).ok_or_else(|| unknown(hop))?, queue: hop.queue })
+    };
+    Ok(Route { hops: hops.iter().map(hop).collect::<Result<_, String>>()? })
+}
+
+/// Why a decision of the plan cannot have been made here.
+fn words(session: &Session, contract: &Contract, misfit: &Misfit) -> String {
+    let why = match misfit {
+        Misfit::Routes { stated, asked } => format!("{stated} routes are said, and {asked} were asked for"),
+        Misfit::OtherRoute => "the contract gives another route".to_owned(),
+        Misfit::NoRoute(error) => error.to_string(),
+        Misfit::Refused(refusal) => wayleave_explain::sentences::refusal(&session.network, contract, refusal),
+        Misfit::Bound { stated, here } => format!("its bound is {stated} in the plan, and {here} here"),
+        Misfit::Move(flow) => {
+            format!("\"{}\" cannot be moved as the plan says, or is not where it says", session.name_of(*flow))
+        }
+    };
+    format!("\"{}\" cannot have been admitted so: {why}: {AGAIN}", contract.name)
+}
