@@ -409,6 +409,9 @@ fn the_documented_examples_are_scenarios() {
         "scenario-requests",
         "scenario-vms",
         "scenario-ufab",
+        "scenario-pwc",
+        "scenario-baselines",
+        "scenario-baselines-incast",
     ] {
         assert!(!example(&format!("docs/examples/{name}.yaml")).runs.is_empty(), "{name}");
     }

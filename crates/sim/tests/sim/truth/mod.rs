@@ -18,6 +18,7 @@ mod measures;
 mod networks;
 mod outages;
 mod paths;
+mod picnic;
 mod queueing;
 mod replay;
 mod roles;
