@@ -4,8 +4,7 @@ use std::num::NonZeroU16;
 
 use wayleave_contracts::{Bandwidth, Match, PerDirection, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{
-    Arrivals, Buffering, Change, EdgeScheme, Element, Ends, FlowSizes, Outage, Scenario,
-    Sharing, Traffic,
+    Arrivals, Buffering, Change, EdgeScheme, Element, Ends, FlowSizes, Outage, Scenario, Sharing, Traffic,
 };
 use wayleave_schemes::ufab::{Queue, Settings, Step};
 use wayleave_schemes::ufab_core::Registers;
