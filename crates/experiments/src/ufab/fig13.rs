@@ -206,7 +206,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         )
     };
     let cause = format!(
-        "how long pairs without data keep their part of the hose, which the next query of another pair begins with: {}; {}. The ramp makes less of a difference: {}",
+        "in part how long pairs without data keep their part of the hose, which the next query of another pair begins with: {}; {}. The ramp makes less of a difference: {}",
         variant(System::Hasty),
         variant(System::Patient),
         variant(System::Printed),
