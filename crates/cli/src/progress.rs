@@ -1,11 +1,12 @@
 //! Progress on the standard error, from the second second on: position, rate, estimate.
 //!
-//! [`Progress`] shows lists; [`figures`], [`runs`] and [`tuning`] show what these have in other units.
+//! [`Progress`] shows lists; [`figures`], [`runs`] and [`tuning`] show what these have in other units, and [`waiting`] what has none.
 
 pub(crate) mod figures;
 pub(crate) mod runs;
 mod show;
 pub(crate) mod tuning;
+mod waiting;
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, P
 use wayleave::Step;
 
 use show::{PATIENCE, Show};
+pub(crate) use waiting::waiting;
 
 /// How far a long list has come.
 pub(crate) struct Progress {

@@ -353,6 +353,12 @@ pub const CATALOGUE: &[Entry] = &[
     ufab::fig13::ENTRY,
     ufab::fig14::ENTRY,
     // uFAB at 100 Gbit/s.
+    ufab::fast::fig15::ENTRY,
+    ufab::fast::fig16::ENTRY,
+    ufab::fast::fig17::ENTRY,
+    ufab::fast::fig18::ENTRY,
+    ufab::fast::fig20::ENTRY,
+    ufab::fast::fig21::ENTRY,
 ];
 
 /// The figure of this name.

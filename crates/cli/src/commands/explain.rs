@@ -13,7 +13,7 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::check_stdin;
 use crate::output::{OutputFormat, layout, out};
-use crate::progress::Progress;
+use crate::progress::{Progress, waiting};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -76,11 +76,13 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
 impl ExplainArgs {
     /// Without a controller.
     fn explain(&self, session: Session) -> Result<Explanation, Failure> {
-        let contracts = Contracts::read(&self.files, &session.to_network())?;
+        let network = session.to_network();
+        let contracts = waiting(self.progress, "reading contracts", || Contracts::read(&self.files, &network))?;
         let progress = &mut Progress::new(self.progress);
         let Some(file) = &self.plan else { return Ok(explain_in(session, &contracts, &self.name, progress)?) };
-        let source = Source::read(file)?;
-        let plan = SavedPlan::read(&source, &session)?;
+        let reading = format!("reading {file}");
+        let source = waiting(self.progress, &reading, || Source::read(file))?;
+        let plan = waiting(self.progress, &reading, || SavedPlan::read(&source, &session))?;
         Ok(explain_planned(session, &contracts, &self.name, &plan, progress)?)
     }
 }

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::inputs::check_stdin;
 use crate::model_args::Base;
 use crate::output::{OutputFormat, layout, out};
-use crate::progress::Progress;
+use crate::progress::{Progress, waiting};
 use crate::recheck::{Verdict, recheck, recheck_transitions};
 use crate::session::SessionArgs;
 
@@ -70,11 +70,11 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
     let network = session.to_network();
     let (outcome, in_flight) = match &args.events {
         None => {
-            let contracts = Contracts::read(&args.files, &network)?;
+            let contracts = waiting(args.progress, "reading contracts", || Contracts::read(&args.files, &network))?;
             args.decide(&mut session, Asked::Contracts(&contracts))?
         }
         Some(file) => {
-            let events = read_event_file(file, &network)?;
+            let events = waiting(args.progress, "reading events", || read_event_file(file, &network))?;
             args.decide(&mut session, Asked::Events(&events, args.hold()))?
         }
     };

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::inputs::check_stdin;
 use crate::interrupt;
 use crate::output::{OutputFormat, layout, out};
-use crate::progress::Progress;
+use crate::progress::{Progress, waiting};
 use crate::scheme_args::SCHEME_OPTIONS;
 use crate::session::SessionArgs;
 
@@ -161,15 +161,17 @@ impl VerifyArgs {
         if let Some(file) = &self.plan {
             let network = self.session.network.read()?;
             // Messages call the plan what the command line calls it.
-            let source = Source::new(file, Source::read(file)?.text());
-            let contracts = (!self.files.is_empty()).then(|| Contracts::read(&self.files, &network)).transpose()?;
+            let reading = format!("reading {file}");
+            let source = Source::new(file, waiting(self.progress, &reading, || Source::read(file))?.text());
+            let contracts = (!self.files.is_empty()).then(|| self.contracts(&network)).transpose()?;
             let (model, contracts) = (&self.session.model.model()?, contracts.as_ref());
             let plan = PlanFile { source: &source, network: &network.graph, model, contracts };
-            return Ok((network.name.clone(), read_plan(&plan)?));
+            let promises = waiting(self.progress, &reading, || read_plan(&plan))?;
+            return Ok((network.name.clone(), promises));
         }
         let mut session = self.session.open()?;
         let network: Network = session.to_network();
-        let contracts = Contracts::read(&self.files, &network)?;
+        let contracts = self.contracts(&network)?;
         let mut history = History::default();
         let outcome = decide(&mut session, Asked::Contracts(&contracts), &mut history, progress, cancel)?;
         if outcome.summary.refused > 0 {
@@ -177,6 +179,10 @@ impl VerifyArgs {
             eprintln!("{} of {total} refused: nothing was promised to them", outcome.summary.refused);
         }
         Ok((network.name, history.promises(&session)))
+    }
+
+    fn contracts(&self, network: &Network) -> Result<Contracts, Failure> {
+        Ok(waiting(self.progress, "reading contracts", || Contracts::read(&self.files, network))?)
     }
 
     fn effort(&self) -> Effort {

@@ -23,7 +23,7 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::inputs::check_stdin;
 use crate::output::{OutputFormat, out};
-use crate::progress::Progress;
+use crate::progress::{Progress, waiting};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -77,7 +77,8 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
     if question == Question::default() {
         return Err(Failure::Usage("what if what? --fail, --restore, --apply, --delete or --drain say so".to_owned()));
     }
-    let (_, would): (_, Prospect) = service.send(Method::Post, "/v1/what-if", &question)?;
+    let ask = || service.send(Method::Post, "/v1/what-if", &question);
+    let (_, would): (_, Prospect) = waiting(false, "working out what would happen", ask)?;
     match args.output {
         OutputFormat::Json => show::json(&would)?,
         OutputFormat::Table => {
@@ -97,7 +98,8 @@ impl WhatIfArgs {
         for file in &self.files {
             let source = Source::read(file)?;
             let document = Document::of(&source)?;
-            let report = service.send_text::<ApplyReport>(Method::Post, "/v1/apply", document.text());
+            let apply = || service.send_text::<ApplyReport>(Method::Post, "/v1/apply", document.text());
+            let report = waiting(false, &format!("deciding the contracts of {file}"), apply);
             let (_, report) = report.map_err(|trouble| document.locate(trouble))?;
             if report.refused > 0 {
                 let all = count(report.items.len(), "contract");
@@ -114,16 +116,19 @@ impl WhatIfArgs {
     fn planned(&self, plan: &str) -> Result<Service, Failure> {
         let args = self.target.setup.session("what-if -f")?;
         let mut session = args.open_quietly()?;
-        let contracts = Contracts::read(&self.files, &session.to_network())?;
+        let network = session.to_network();
+        let contracts = waiting(false, "reading contracts", || Contracts::read(&self.files, &network))?;
         let source = Source::read(plan)?;
-        let plan = SavedPlan::read(&source, &session)?;
+        let plan = waiting(false, &format!("reading {plan}"), || SavedPlan::read(&source, &session))?;
         let before = plan.restore(&mut session, &contracts, None, &mut Progress::new(false))?;
         if before.refused > 0 {
             let (name, all) = (source.name(), count(contracts.len(), "contract"));
             eprintln!("note: {} of {all} in {name} refused from the start", before.refused);
         }
-        let records = records(&session, &self.orders(&session)?)?;
-        self.target.imagined_with(records, &args)
+        waiting(false, "making a controller of the plan", || {
+            let records = records(&session, &self.orders(&session)?)?;
+            self.target.imagined_with(records, &args)
+        })
     }
 
     /// The orders of the files. There are no VMs.

@@ -287,6 +287,8 @@ impl Path for Clove {
 
     fn on_paths_changed(&mut self, _now: Time) {
         self.0.listed = 0;
+        // What is still under way on the paths of before is of none.
+        self.0.paths.clear();
         self.0.flowlets.iter_mut().for_each(|flowlet| flowlet.path = None);
     }
 }

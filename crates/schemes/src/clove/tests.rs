@@ -4,6 +4,7 @@ use wayleave_roles::{Departure, IntHop, LocalFlow, Path, PathReport};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::{Choice, Clove, Params};
+use crate::random::SplitMix;
 
 const RATE: Rate = Rate::from_gbit(10);
 
@@ -188,6 +189,44 @@ fn changed_paths_are_learnt_again() {
     clove.choose(at(0), of(8));
     use_path(&mut clove, 0, &[90], at(0));
     clove.on_paths_changed(at(1_000));
+    use_path(&mut clove, 0, &[90], at(0));
     assert!(clove.choose(at(1_001), of(2)) < 2);
     assert!(clove.0.paths.iter().all(|path| path.utilisation(at(1_001), at(10_000)) == 0.0));
+}
+
+/// Whatever a driver and switches say, a path is one of those that there are.
+#[test]
+fn no_report_breaks_a_choice() {
+    for seed in 0..200 {
+        let mut random = SplitMix::new(seed);
+        let by = if seed % 2 == 0 { Choice::Utilisation } else { Choice::Marks };
+        let mut clove = Clove::new(&Params { by, ..Params::default() }, seed);
+        let (mut now, mut paths) = (Time::ZERO, 1);
+        for _ in 0..500 {
+            now += Time::from_nanos(random.draw() >> (40 + random.below(24)));
+            let path = random.below(10);
+            match random.below(6) {
+                0 => {
+                    paths = 1 + random.below(9);
+                    clove.on_paths_changed(now);
+                }
+                1 => clove.on_report(now, marked(path)),
+                2 => {
+                    let hop = |random: &mut SplitMix| IntHop {
+                        rate: Rate::from_bits_per_second(random.draw() >> random.below(64)),
+                        sent: Bytes::new(random.draw() >> random.below(64)),
+                        at: Time::from_nanos(random.draw() >> random.below(64)),
+                        ..IntHop::default()
+                    };
+                    let hops: Vec<IntHop> = (0..random.below(4)).map(|_| hop(&mut random)).collect();
+                    clove.on_telemetry(now, path, &hops);
+                }
+                3 => {
+                    let probe = clove.probe(now, paths);
+                    assert!(probe.is_none_or(|probe| probe.path < paths && probe.next > Time::ZERO), "seed {seed}");
+                }
+                _ => assert!(clove.choose_for(now, LocalFlow(random.below(5)), of(paths)) < paths, "seed {seed}"),
+            }
+        }
+    }
 }

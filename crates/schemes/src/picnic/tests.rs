@@ -5,8 +5,9 @@ use wayleave_topology::NodeId;
 use wayleave_units::{Rate, Time};
 
 use super::{Picnic, Settings};
-use crate::eyeq::Line;
-use crate::fluid::Fluid;
+use crate::eyeq::{Feedback, Line, Timer};
+use crate::fluid::{Fluid, random_input, random_rate};
+use crate::random::SplitMix;
 
 const LINE: Rate = Rate::from_gbit(10);
 
@@ -72,7 +73,7 @@ enum Wanted {
     Class(ClassId, Option<Rate>),
 }
 
-fn wanted(machine: &mut Picnic, input: HostInput<'_, crate::eyeq::Feedback, crate::eyeq::Timer>) -> Vec<Wanted> {
+fn wanted(machine: &mut Picnic, input: HostInput<'_, Feedback, Timer>) -> Vec<Wanted> {
     let mut all = Vec::new();
     machine.on(Time::ZERO, input, &mut |action| match action {
         HostAction::SetWeight { of, weight } => all.push(Wanted::Weight(of, weight)),
@@ -84,7 +85,7 @@ fn wanted(machine: &mut Picnic, input: HostInput<'_, crate::eyeq::Feedback, crat
     all
 }
 
-fn opened<'a>(pair: u32, class: u32) -> HostInput<'a, crate::eyeq::Feedback, crate::eyeq::Timer> {
+fn opened<'a>(pair: u32, class: u32) -> HostInput<'a, Feedback, Timer> {
     let class = ClassId(class);
     let spec = PairSpec {
         class,
@@ -134,4 +135,30 @@ fn a_maximum_is_a_limiter_of_the_class_and_shares_of_the_line_are_none() {
     }
     fluid.run(Time::from_millis(20));
     assert_eq!(fluid.root_changes, 0);
+}
+
+/// Whatever a driver and a network say, weights are at least 1, and nobody is told more than the target or less than the floor.
+#[test]
+fn no_input_breaks_a_machine() {
+    for seed in 0..200 {
+        let mut random = SplitMix::new(seed);
+        let mut machine = machine();
+        let mut now = Time::ZERO;
+        for _ in 0..400 {
+            now += Time::from_micros(u64::from(random.below(400)));
+            let timer = |random: &mut SplitMix| match random.below(3) {
+                0 => Timer::Silence { pair: Outgoing(random.below(5)), epoch: random.below(20) },
+                _ => Timer::Interval,
+            };
+            let input = random_input(&mut random, |random| Feedback { rate: random_rate(random) }, timer);
+            machine.on(now, input, &mut |action| match action {
+                HostAction::SetWeight { weight, .. } => assert!(weight >= 1, "seed {seed}"),
+                HostAction::Send { message: Feedback { rate }, .. } => {
+                    let range = Rate::from_mbit(1)..=Rate::from_mbit(9_500);
+                    assert!(range.contains(&rate), "seed {seed}: {rate}");
+                }
+                _ => {}
+            });
+        }
+    }
 }

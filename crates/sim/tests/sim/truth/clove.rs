@@ -12,7 +12,7 @@ use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use super::limiters::services;
-use super::networks::{Cables, endless, flow, highest, run};
+use super::networks::{Cables, endless, flow, highest, once, run};
 
 /// Two leaves with four hosts each and two spines: everything has 10 Gbit/s, but what joins the second spine.
 struct Lopsided {
@@ -125,4 +125,35 @@ fn nothing_is_reordered_within_a_flowlet() {
     assert!(used.iter().all(|&bytes| bytes > 1_000_000), "both paths are used: {used:?}");
     let (_, hasty) = paused(Time::from_nanos(1));
     assert!(again(&hasty) > 0);
+}
+
+/// In how many of ten runs two backlogged pairs end up on different paths of two equal ones, the second of which begins 10 ms
+/// after the first. One packet has opened its pair before.
+fn apart(probe: Time) -> usize {
+    let is_apart = |&seed: &u64| {
+        let net = lopsided(Rate::from_gbit(10));
+        let mut scenario = scenario(&net.network, clove(Params { probe, ..Params::default() }), 30);
+        scenario.transport = Transport { congestion: Congestion::swift(), ..Transport::default() };
+        scenario.warmup = Time::from_millis(15);
+        let ends = |at: usize| (net.left[at], net.right[at]);
+        for at in 0..2 {
+            let mut flow = endless(&format!("f{at}"), ends(at).0, ends(at).1);
+            flow.start = Time::from_millis(10 * at as u64);
+            scenario.traffic.push(flow);
+        }
+        scenario.traffic.push(once("opens", &[ends(1)], 100));
+        scenario.traffic.iter_mut().for_each(|traffic| traffic.service = Some("a".to_owned()));
+        let outcome = run(&scenario, seed);
+        net.up.iter().all(|link| outcome.links[link.index()].utilisation > 0.9)
+    };
+    (1..=10).filter(is_apart).count()
+}
+
+/// Catches: probes that are never sent, come back to nobody, or are taken for another path's. Without probes a pair knows
+/// nothing of the path that it does not use, and draws.
+#[test]
+fn a_pair_that_is_open_knows_which_path_is_unused() {
+    assert_eq!(apart(Params::default().probe), 10);
+    let drawn = apart(Time::ZERO);
+    assert!((1..=9).contains(&drawn), "{drawn}");
 }

@@ -1,0 +1,104 @@
+//! What is under way where nothing says how far it has come: a file that is read, an answer that is waited for.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::show::{PATIENCE, Show};
+
+/// Does something, and says so once it lasts longer than a second.
+pub(crate) fn waiting<T>(is_forced: bool, what: &str, work: impl FnOnce() -> T) -> T {
+    let said = Said::begin(Show::choose(is_forced), what);
+    let done = work();
+    drop(said);
+    done
+}
+
+/// Says what is under way until it is dropped.
+struct Said {
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Said {
+    fn begin(show: Show, what: &str) -> Self {
+        if matches!(show, Show::Never) {
+            return Self { end: None, thread: None };
+        }
+        let ((end, ended), what) = (channel(), what.to_owned());
+        let say = move || {
+            let (began, mut line) = (Instant::now(), None);
+            let mut pause = PATIENCE;
+            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
+                let text = words(&what, began.elapsed().as_secs());
+                if matches!(show, Show::Lines) {
+                    eprintln!("{text}");
+                    continue;
+                }
+                line.get_or_insert_with(spinner).set_message(text);
+                pause = PATIENCE / 10;
+            }
+            if let Some(line) = line {
+                line.finish_and_clear();
+            }
+        };
+        // Without a thread nothing is said, and the work is done all the same.
+        let thread = std::thread::Builder::new().name("progress".to_owned()).spawn(say).ok();
+        Self { end: Some(end), thread }
+    }
+}
+
+impl Drop for Said {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            // What it has drawn is gone before anything else is printed.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn words(what: &str, seconds: u64) -> String {
+    format!("{what}, {seconds} s so far")
+}
+
+fn spinner() -> ProgressBar {
+    let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+        line.set_style(style);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_work_is_done_once_whatever_is_shown_and_its_result_comes_back() {
+        for is_forced in [false, true] {
+            let mut done = 0;
+            assert_eq!(
+                waiting(is_forced, "reading", || {
+                    done += 1;
+                    "read"
+                }),
+                "read"
+            );
+            assert_eq!(done, 1);
+        }
+    }
+
+    #[test]
+    fn what_lasts_is_named_with_its_time() {
+        assert_eq!(words("reading plan.json", 3), "reading plan.json, 3 s so far");
+    }
+
+    #[test]
+    fn the_thread_ends_with_the_work_also_if_that_fails() {
+        let failed = std::panic::catch_unwind(|| waiting(true, "reading", || panic!("no file")));
+        assert!(failed.is_err());
+    }
+}

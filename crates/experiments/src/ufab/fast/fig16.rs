@@ -1,0 +1,264 @@
+//! Fig. 16: 90 to 1, where all tenants switch between half of their minimum and everything every 4 ms (section 5.5).
+
+use wayleave_scenarios::Scenario;
+use wayleave_scenarios::{Offer, Schedule, Workload};
+use wayleave_topology::NodeId;
+use wayleave_units::{Rate, Time};
+
+use super::{Contender, ROUND_TRIP_US, SHARED, fabric, most, received, round_trip_us, times};
+use crate::catalogue::{Entry, UFAB};
+use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::run::{Failed, Run};
+use crate::statement::Statement;
+use crate::stats::mean;
+use crate::ufab::testbed::{Tenant, endless, policy, simulate};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "ufab-fig16",
+    runs: "90 to 1",
+    paper: &UFAB,
+    place: "Fig. 16",
+    title: "90 to 1, with demands that change every 4 ms",
+    full_seconds: 300,
+    quick_seconds: 30,
+    measure,
+};
+
+const SENDERS: usize = 90;
+const MIN_GBIT: f64 = 1.0;
+const PERIOD: Time = Time::from_millis(4);
+const BIN: Time = Time::from_micros(250);
+
+/// One system: of each run.
+#[derive(Clone, Debug)]
+struct Row {
+    system: Contender,
+    runs: Vec<Measured>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    /// The longest round trip, and the 99 % percentile.
+    longest_us: f64,
+    tail_us: f64,
+    /// From when all want everything until all have 90 % of their minimum and together 85 % of what is shared out, and from then on, in ms; the mean over the periods.
+    settles_ms: f64,
+    /// Until all have 90 % of their minimum, for the first time.
+    minima_ms: f64,
+    /// Of what is shared out, in the second half of these periods.
+    used: f64,
+    /// The largest sum of rates of an interval, as a part of the line.
+    peak: f64,
+}
+
+fn measure(run: &Run) -> Result<Figure, Failed> {
+    let seeds = run.seeds(5, 1);
+    let periods = run.choose(6, 2);
+    let jobs: Vec<_> =
+        Contender::ALL.iter().flat_map(|&system| seeds.iter().map(move |&seed| (system, seed))).collect();
+    let found = run.map(&jobs, |&(system, seed)| one(system, periods, seed))?;
+    let mut found = found.into_iter();
+    let mut first = Vec::new();
+    let rows = Contender::ALL.map(|system| {
+        let runs: Vec<(Measured, Vec<f64>)> = found.by_ref().take(seeds.len()).collect();
+        first.push((system, runs.first().map(|(_, sums)| sums.clone()).unwrap_or_default()));
+        Row { system, runs: runs.into_iter().map(|(run, _)| run).collect() }
+    });
+    let notes = vec![format!(
+        "On 128 of the 512 servers: 90 senders and one receiver use no more. The idle fabric's round trip takes {ROUND_TRIP_US:.1} us. Every tenant has a flow of 500 Mbit/s all the time and a second one without end \
+         in every other period. Baselines as in the other figures, PicNIC' with a unit of 500 Mbit/s and Swift's own targets."
+    )];
+    let figure =
+        Figure { statements: statements(&rows), panels: vec![panel(&first)], seeds, notes, ..Figure::default() };
+    Ok(figure.with("network", "four pods of the fabric, 1:1").with("time", format!("{periods} periods of 4 ms")))
+}
+
+/// A run, and what all receive together, interval by interval.
+fn one(system: Contender, periods: u64, seed: u64) -> Result<(Measured, Vec<f64>), Failed> {
+    let network = fabric(4, 8)?;
+    let hosts: Vec<NodeId> = network.hosts().collect();
+    let Some((&to, others)) = hosts.split_first() else { return Err(Failed::broken("a fabric without servers")) };
+    // From all pods, the receiver's as well.
+    let from: Vec<NodeId> = (0..SENDERS).map(|at| others[at * others.len() / SENDERS]).collect();
+    let name = |at: usize| format!("vf{}", at + 1);
+    let tenants: Vec<Tenant> = (from.iter().enumerate())
+        .map(|(at, &host)| Tenant { name: name(at), min: Rate::from_gbit(1), hosts: vec![host, to] })
+        .collect();
+    let duration = Time::from_nanos(PERIOD.as_nanos() * periods);
+    let mut scenario = Scenario::new("90 to 1", network.clone(), duration);
+    scenario.record.series = Some(BIN);
+    system.share(&mut scenario, policy(&network, &tenants)?);
+    for (at, &host) in from.iter().enumerate() {
+        let mut little = endless(&name(at), host, to, Time::ZERO);
+        if let Workload::Flows(flows) = &mut little.workload {
+            flows.offer = Some(Offer::Rate(Rate::from_mbit(500)));
+        }
+        let mut much = endless(&name(at), host, to, PERIOD);
+        much.name = format!("{} at times", name(at));
+        much.active = Some(Schedule::periodic(PERIOD, PERIOD, PERIOD));
+        scenario.traffic.extend([little, much]);
+    }
+    let outcome = simulate(&scenario, seed)?;
+    let rates: Vec<Vec<f64>> = (0..SENDERS).map(|at| received(&outcome, &name(at), to)).collect();
+    let bins = rates.first().map_or(0, Vec::len);
+    let sums: Vec<f64> = (0..bins).map(|bin| rates.iter().map(|rates| rates[bin]).sum()).collect();
+    let per_period = (PERIOD.as_nanos() / BIN.as_nanos()) as usize;
+    let bin_ms = BIN.as_nanos() as f64 / 1e6;
+    let has_minima = |bin: usize| rates.iter().all(|rates| rates[bin] >= 0.9 * MIN_GBIT);
+    let is_settled = |bin: usize| has_minima(bin) && sums[bin] >= 0.85 * SHARED;
+    let (mut settles, mut minima, mut used) = (Vec::new(), Vec::new(), Vec::new());
+    for period in (1..periods as usize).step_by(2) {
+        let range = period * per_period..((period + 1) * per_period).min(bins);
+        let last = range.clone().rev().find(|&bin| !is_settled(bin));
+        settles.push(last.map_or(0.0, |last| (last + 1 - range.start) as f64 * bin_ms));
+        let first = range.clone().find(|&bin| has_minima(bin));
+        minima.push(first.map_or(f64::INFINITY, |first| (first + 1 - range.start) as f64 * bin_ms));
+        used.push(mean(&sums[range.start + per_period / 2..range.end]) / SHARED);
+    }
+    let measured = Measured {
+        longest_us: round_trip_us(&outcome, 100.0),
+        tail_us: round_trip_us(&outcome, 99.0),
+        settles_ms: mean(&settles),
+        minima_ms: mean(&minima),
+        used: mean(&used),
+        peak: most(&sums) / 100.0,
+    };
+    Ok((measured, sums))
+}
+
+fn of(rows: &[Row], system: Contender, what: impl Fn(&Measured) -> f64) -> Vec<f64> {
+    rows.iter().filter(|row| row.system == system).flat_map(|row| row.runs.iter().map(&what)).collect()
+}
+
+fn statements(rows: &[Row]) -> Vec<Statement> {
+    let longest = |system| of(rows, system, |run| run.longest_us);
+    let tail = |system| of(rows, system, |run| run.tail_us);
+    let settles = |system| of(rows, system, |run| run.settles_ms);
+    let minima = |system| of(rows, system, |run| run.minima_ms);
+    let ufab = longest(Contender::Ufab);
+    let below_pwc = times(&longest(Contender::Pwc), &ufab);
+    let beyond = times(&tail(Contender::Elastic), &tail(Contender::Ufab));
+    let all_used =
+        |system| format!("{:.0} % of what is shared out is used", 100.0 * mean(&of(rows, system, |run| run.used)));
+    let bound = 4.0 * ROUND_TRIP_US;
+    vec![
+        Statement::within(
+            "5.5",
+            "the longest round trip of uFAB stays within 16 us",
+            f64::NEG_INFINITY..=16.0,
+            &ufab,
+            format!("{:.1} us at most; idle {ROUND_TRIP_US:.1} us, and 3.4 bounds it by {bound:.1} us", most(&ufab)),
+        )
+        .tested(format!(
+            "16 us are {:.1} us above the idle round trip of the fabric that 5.1 describes, or {:.2} of its bandwidth-delay products in all queues together; the text's own bound for it is four round trips, {bound:.1} us. \
+             What waits when {SENDERS} pairs want everything at the same time is counted here packet by packet.",
+            16.0 - ROUND_TRIP_US,
+            (16.0 - ROUND_TRIP_US) / ROUND_TRIP_US
+        )),
+        Statement::within(
+            "3.4",
+            "it stays within four base round trips",
+            f64::NEG_INFINITY..=bound,
+            &ufab,
+            format!("{:.1} of {bound:.1} us", most(&ufab)),
+        ),
+        Statement::mean_within(
+            "5.5",
+            "that is 27 times less than PicNIC'+WCC+Clove: half as much or twice as much at most",
+            13.5..=54.0,
+            &below_pwc,
+            format!("{:.1} times in the mean; PWC takes {:.0} us", mean(&below_pwc), mean(&longest(Contender::Pwc))),
+        )
+        .ruled_out(["weights of 500 Mbit/s or 1 Gbit/s (all tenants have the same minimum, so every unit gives equal weights)"]),
+        Statement::mean_within(
+            "5.5",
+            "uFAB converges quickly, within a millisecond of each change",
+            f64::NEG_INFINITY..=1.0,
+            &settles(Contender::Ufab),
+            format!("{:.2} ms in the mean; {}", mean(&settles(Contender::Ufab)), all_used(Contender::Ufab)),
+        ),
+        Statement::mean_within(
+            "5.5",
+            "so does uFAB'",
+            f64::NEG_INFINITY..=1.0,
+            &settles(Contender::Unbounded),
+            format!("{:.2} ms in the mean; {}", mean(&settles(Contender::Unbounded)), all_used(Contender::Unbounded)),
+        ),
+        Statement::mean_within(
+            "5.5",
+            "ElasticSwitch+Clove recovers quickly to minima: within half of a period",
+            f64::NEG_INFINITY..=2.0,
+            &minima(Contender::Elastic),
+            format!("after {:.2} ms in the mean", mean(&minima(Contender::Elastic))),
+        ),
+        Statement::mean_within(
+            "5.5",
+            "and its latency is worse than uFAB's",
+            1.0..=f64::INFINITY,
+            &beyond,
+            format!("the 99 % percentile is {:.1} times uFAB's", mean(&beyond)),
+        ),
+        Statement::claim(
+            "5.5",
+            "PicNIC'+WCC+Clove overshoots and then uses less than there is: less than uFAB in the second half of the periods",
+            mean(&of(rows, Contender::Pwc, |run| run.used)) < mean(&of(rows, Contender::Ufab, |run| run.used)),
+            format!(
+                "{} by PWC, {:.0} % by uFAB; at most {:.0} % of the line in an interval",
+                all_used(Contender::Pwc),
+                100.0 * mean(&of(rows, Contender::Ufab, |run| run.used)),
+                100.0 * mean(&of(rows, Contender::Pwc, |run| run.peak))
+            ),
+        )
+        .ruled_out(["the number of periods (quick and full runs agree)"]),
+    ]
+}
+
+fn panel(sums: &[(Contender, Vec<f64>)]) -> Panel {
+    let bin_ms = BIN.as_nanos() as f64 / 1e6;
+    let series = |(system, sums): &(Contender, Vec<f64>)| Series {
+        name: system.name().to_owned(),
+        points: sums.iter().enumerate().map(|(at, &sum)| Point::of(at as f64 * bin_ms, vec![sum])).collect(),
+    };
+    Panel {
+        name: "rates".to_owned(),
+        title: "What the receiver gets (first seed)".to_owned(),
+        x: Axis::linear("time", "ms"),
+        y: Axis::linear("rate", "Gbit/s"),
+        form: Form::Joined,
+        centre: Centre::Mean,
+        is_timing: false,
+        bands: Vec::new(),
+        series: sums.iter().map(series).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::assert_each_can_change;
+
+    #[test]
+    fn every_verdict_can_change() {
+        let row = |(system, longest_us, used)| {
+            let run = Measured { longest_us, tail_us: longest_us, settles_ms: 0.5, minima_ms: 0.5, used, peak: 0.95 };
+            Row { system, runs: vec![run] }
+        };
+        let all = Contender::ALL.into_iter().zip([14.0, 100.0, 200.0, 14.0 * 27.0]).zip([1.0, 1.0, 0.9, 0.8]);
+        let rows: Vec<Row> = all.map(|((system, longest), used)| row((system, longest, used))).collect();
+        assert_each_can_change(
+            &rows,
+            |rows| statements(rows),
+            &[
+                ("uFAB's is longer", &|rows: &mut Vec<Row>| rows[0].runs[0].longest_us = 17.0),
+                ("far longer", &|rows: &mut Vec<Row>| rows[0].runs[0].longest_us = 60.0),
+                ("PWC is better", &|rows: &mut Vec<Row>| rows[3].runs[0].longest_us = 100.0),
+                ("PWC is worse", &|rows: &mut Vec<Row>| rows[3].runs[0].longest_us = 1_000.0),
+                ("uFAB settles late", &|rows: &mut Vec<Row>| rows[0].runs[0].settles_ms = 2.0),
+                ("uFAB' settles late", &|rows: &mut Vec<Row>| rows[1].runs[0].settles_ms = 2.0),
+                ("ES is late", &|rows: &mut Vec<Row>| rows[2].runs[0].minima_ms = 3.0),
+                ("ES is quick", &|rows: &mut Vec<Row>| rows[2].runs[0].tail_us = 10.0),
+                ("PWC uses all", &|rows: &mut Vec<Row>| rows[3].runs[0].used = 1.1),
+            ],
+        );
+    }
+}

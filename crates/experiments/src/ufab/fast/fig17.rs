@@ -1,0 +1,375 @@
+//! Fig. 17: flows of a web search between tenants on the fabric: dissatisfaction, round trips, slowdown (section 5.5).
+
+use std::sync::Arc;
+
+use rand::RngExt;
+use wayleave_scenarios::{Arrivals, Ends, FlowSizes, Reliable, Scenario};
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::{Rate, Time};
+
+use super::{Contender, fabric, generator, most, round_trip_us, shuffle, times};
+use crate::catalogue::{Entry, UFAB};
+use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::run::{Failed, Run};
+use crate::statement::Statement;
+use crate::stats::mean;
+use crate::ufab::testbed::{Tenant, flows, policy, simulate};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "ufab-fig17",
+    runs: "real workload",
+    paper: &UFAB,
+    place: "Fig. 17",
+    title: "Flows of a web search on the fabric",
+    full_seconds: 5_400,
+    quick_seconds: 50,
+    measure,
+};
+
+const SIZES: &str = "web-search";
+/// Hosts of a tenant; each host has two tenants.
+const MEMBERS: usize = 8;
+/// From which to which size, in bytes.
+const CLASSES: [(u64, u64, &str); 4] = [
+    (0, 10_000, "to 10 kB"),
+    (10_000, 100_000, "to 100 kB"),
+    (100_000, 1_000_000, "to 1 MB"),
+    (1_000_000, u64::MAX, "above"),
+];
+
+/// An oversubscription and a load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Place {
+    cores: u64,
+    load: f64,
+}
+
+impl Place {
+    fn name(self) -> String {
+        format!("{}, {}", if self.cores == 8 { "1:1" } else { "1:2" }, self.load)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Row {
+    place: Place,
+    system: Contender,
+    runs: Vec<Measured>,
+}
+
+#[derive(Clone, Debug)]
+struct Measured {
+    /// What guarantees to transmit missed, as a part of what they owed.
+    missed: f64,
+    /// 99 % of round trips.
+    tail_us: f64,
+    /// Mean completion time over that at the minimum, of all flows, and by class of sizes.
+    slowdown: f64,
+    by_size: [f64; CLASSES.len()],
+    /// Flows that would finish within 100 us at their minimum, of all.
+    short: f64,
+}
+
+fn measure(run: &Run) -> Result<Figure, Failed> {
+    let seeds = run.seeds(5, 1);
+    let pods = run.choose(4, 1);
+    let (warmup, duration) =
+        run.choose((Time::from_millis(10), Time::from_millis(25)), (Time::from_millis(1), Time::from_millis(4)));
+    let places: Vec<Place> = [8, 4].iter().flat_map(|&cores| [0.5, 0.7].map(|load| Place { cores, load })).collect();
+    let cases: Vec<(Place, Contender)> =
+        places.iter().flat_map(|&place| Contender::ALL.map(|system| (place, system))).collect();
+    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
+    let mut found =
+        run.map(&jobs, |&((place, system), seed)| one(pods, place, system, (warmup, duration), seed))?.into_iter();
+    let rows: Vec<Row> = cases
+        .into_iter()
+        .map(|(place, system)| Row { place, system, runs: found.by_ref().take(seeds.len()).collect() })
+        .collect();
+    let notes = vec![
+        format!(
+            "The text gives neither numbers of VMs nor guarantees. Here a tenant has {MEMBERS} servers and each server two tenants, with minima of 10 to 20 Gbit/s each: at most 40 Gbit/s a server, which a fabric of 1:2 carries too (50), so all minima \
+             can be satisfied. Every flow goes between two random servers of its tenant; sizes are those of a web search, one of CONGA's two workloads."
+        ),
+        "Loads are those of the narrowest links: of servers at 1:1, of cores at 1:2, where servers send half as much. The slowdown is the text's: completion time over size by minimum, class by class and tenant by tenant.".to_owned(),
+        "The full run has 128 servers and five seeds. Simulated time follows the baselines, which need 10 ms and more to converge: nothing of the warm-up counts.".to_owned(),
+    ];
+    let figure = Figure { statements: statements(&rows), panels: panels(&rows), seeds, notes, ..Figure::default() };
+    Ok(figure.with("network", format!("{} servers, 1:1 and 1:2", pods * 32)).with(
+        "time",
+        format!("{} ms, of which {} ms of warm-up", duration.as_nanos() / 1_000_000, warmup.as_nanos() / 1_000_000),
+    ))
+}
+
+/// Tenants of hosts that are drawn twice.
+fn tenants(network: &Arc<Network>, seed: u64) -> Vec<Tenant> {
+    let mut random = generator(seed);
+    let mut tenants = Vec::new();
+    for round in 0..2 {
+        let mut hosts: Vec<NodeId> = network.hosts().collect();
+        shuffle(&mut hosts, &mut random);
+        for (at, members) in hosts.chunks(MEMBERS).enumerate() {
+            let min = Rate::from_mbit(random.random_range(10_000..=20_000));
+            tenants.push(Tenant { name: format!("t{round}-{at}"), min, hosts: members.to_vec() });
+        }
+    }
+    tenants
+}
+
+fn one(
+    pods: u64,
+    place: Place,
+    system: Contender,
+    (warmup, duration): (Time, Time),
+    seed: u64,
+) -> Result<Measured, Failed> {
+    let network = fabric(pods, place.cores)?;
+    let tenants = tenants(&network, seed);
+    let sizes = FlowSizes::published(SIZES).ok_or_else(|| Failed::broken("no sizes of flows"))?;
+    let mut scenario = Scenario::new("fabric", network.clone(), duration);
+    scenario.warmup = warmup;
+    scenario.record.series = Some(Time::from_micros(250));
+    system.share(&mut scenario, policy(&network, &tenants)?);
+    // Two tenants a server; the cores of 1:2 carry half of what servers send.
+    let load = place.load / 2.0 * place.cores as f64 / 8.0;
+    scenario.traffic = tenants
+        .iter()
+        .map(|tenant| {
+            let ends = Ends::Random(tenant.hosts.clone(), tenant.hosts.clone());
+            flows(&tenant.name, ends, Reliable::new(Arrivals::Load(load), Some(sizes.clone())))
+        })
+        .collect();
+    let outcome = simulate(&scenario, seed)?;
+    let (mut owed, mut missed) = (0, 0);
+    for share in outcome.sharing.iter().flat_map(|sharing| &sharing.services) {
+        for shortfall in share.machines.iter().filter_map(|machine| machine.transmit_shortfall.as_ref()) {
+            owed += shortfall.owed();
+            missed += shortfall.missed();
+        }
+    }
+    // Flows, and the sum of their slowdowns.
+    let mut classes = [(0.0, 0.0); CLASSES.len()];
+    for (tenant, traffic) in tenants.iter().zip(&outcome.traffic) {
+        for (class, &(above, to, _)) in classes.iter_mut().zip(&CLASSES) {
+            let found = traffic.completions.sizes(above, to);
+            let (count, bits) = (found.finished() as f64, found.bytes as f64 * 8.0);
+            if let Some(mean_ps) = found.times.mean().filter(|_| bits > 0.0) {
+                let at_minimum_ps = bits / count / tenant.min.bits_per_second() as f64 * 1e12;
+                class.0 += count;
+                class.1 += count * mean_ps / at_minimum_ps;
+            }
+        }
+    }
+    let all = classes.iter().fold((0.0, 0.0), |sum, class| (sum.0 + class.0, sum.1 + class.1));
+    let short: Vec<f64> =
+        tenants.iter().map(|tenant| within(&sizes, tenant.min.bits_per_second() as f64 / 8.0 * 100e-6)).collect();
+    Ok(Measured {
+        missed: missed as f64 / (owed.max(1)) as f64,
+        tail_us: round_trip_us(&outcome, 99.0),
+        slowdown: all.1 / all.0,
+        by_size: classes.map(|(count, sum)| sum / count),
+        short: mean(&short),
+    })
+}
+
+/// The part of flows that are no larger.
+fn within(sizes: &FlowSizes, bytes: f64) -> f64 {
+    const STEPS: u32 = 1_000;
+    let is_short = |&step: &u32| sizes.quantile(f64::from(step) / f64::from(STEPS)) as f64 <= bytes;
+    (0..STEPS).filter(is_short).count() as f64 / f64::from(STEPS)
+}
+
+fn of(rows: &[Row], place: Place, system: Contender, what: impl Fn(&Measured) -> f64) -> Vec<f64> {
+    let is_it = |row: &&Row| row.place == place && row.system == system;
+    rows.iter().filter(is_it).flat_map(|row| row.runs.iter().map(&what)).collect()
+}
+
+/// Whether the one is below the other at every place: how many times the other is as much, run by run.
+fn below(
+    section: &'static str,
+    says: &str,
+    rows: &[Row],
+    [one, other]: [Contender; 2],
+    what: impl Fn(&Measured) -> f64 + Copy,
+) -> Statement {
+    let mut places: Vec<Place> = Vec::new();
+    for row in rows {
+        if !places.contains(&row.place) {
+            places.push(row.place);
+        }
+    }
+    let ratio = |place: &Place| {
+        let [one, other] = [one, other].map(|system| of(rows, *place, system, what));
+        // What misses nothing at all is below anything.
+        times(&other, &one.iter().map(|value| value.max(1e-6)).collect::<Vec<_>>())
+    };
+    let shown = places.iter().map(|place| {
+        let [one, other] = [one, other].map(|system| mean(&of(rows, *place, system, what)));
+        format!("{}: {one:.3} and {other:.3}", place.name())
+    });
+    let shown = shown.collect::<Vec<_>>().join("; ");
+    let least = places.iter().map(ratio).min_by(|one, other| mean(one).total_cmp(&mean(other))).unwrap_or_default();
+    Statement::mean_within(section, says, 1.0..=f64::INFINITY, &least, shown).remark(format!(
+        "{} and {}, means; the place decides at which they are nearest.",
+        one.name(),
+        other.name()
+    ))
+}
+
+fn statements(rows: &[Row]) -> Vec<Statement> {
+    use Contender::{Elastic, Pwc, Ufab};
+    let short: Vec<f64> = rows.iter().flat_map(|row| row.runs.iter().map(|run| 100.0 * run.short)).collect();
+    let worst = rows
+        .iter()
+        .filter(|row| row.system == Ufab)
+        .map(|row| mean(&row.runs.iter().map(|run| run.missed).collect::<Vec<_>>()));
+    let worst = most(&worst.collect::<Vec<_>>());
+    let difference =
+        "of this run alone; other numbers of VMs and guarantees, which the text does not give, were not tried";
+    vec![
+        Statement::within(
+            "5.5",
+            "over 40 % of flows would finish within 100 us at their minimum",
+            40.0..=100.0,
+            &short,
+            format!("{:.0} % at least", short.iter().copied().fold(f64::NAN, f64::min)),
+        ),
+        below(
+            "5.5, Fig. 17a",
+            "uFAB misses less of its guarantees than ElasticSwitch+Clove",
+            rows,
+            [Ufab, Elastic],
+            |run| run.missed,
+        )
+        .tested(difference),
+        below("5.5, Fig. 17a", "ElasticSwitch+Clove misses less than PicNIC'+WCC+Clove", rows, [Elastic, Pwc], |run| {
+            run.missed
+        })
+        .tested(difference),
+        Statement::claim(
+            "5.5, Fig. 17a",
+            "uFAB misses much less than both: no more than half of what either does",
+            [Elastic, Pwc].iter().all(|&other| {
+                rows.iter().filter(|row| row.system == Ufab).all(|row| {
+                    mean(&of(rows, row.place, Ufab, |run| run.missed))
+                        <= 0.5 * mean(&of(rows, row.place, other, |run| run.missed))
+                })
+            }),
+            format!("uFAB misses at most {:.2} % in the mean of a place", 100.0 * worst),
+        )
+        .tested(difference),
+        below(
+            "5.5, Fig. 17b",
+            "the tail of round trips is longer with ElasticSwitch+Clove than with PicNIC'+WCC+Clove",
+            rows,
+            [Pwc, Elastic],
+            |run| run.tail_us,
+        )
+        .tested(difference),
+        below(
+            "5.5, Fig. 17c",
+            "flows are faster with uFAB than with ElasticSwitch+Clove",
+            rows,
+            [Ufab, Elastic],
+            |run| run.slowdown,
+        )
+        .tested(difference),
+        below("5.5, Fig. 17c", "and than with PicNIC'+WCC+Clove", rows, [Ufab, Pwc], |run| run.slowdown)
+            .tested(difference),
+        Statement::claim(
+            "5.5, Fig. 17d",
+            "so they are for each size, at 1:1 and 0.7",
+            (0..CLASSES.len()).all(|class| {
+                let at = |system| mean(&of(rows, Place { cores: 8, load: 0.7 }, system, |run| run.by_size[class]));
+                [Elastic, Pwc].iter().all(|&other| at(Ufab) < at(other))
+            }),
+            CLASSES
+                .iter()
+                .enumerate()
+                .map(|(class, (_, _, name))| {
+                    let at = |system| mean(&of(rows, Place { cores: 8, load: 0.7 }, system, |run| run.by_size[class]));
+                    format!("{name}: {:.2}, {:.2}, {:.2}", at(Ufab), at(Elastic), at(Pwc))
+                })
+                .collect::<Vec<_>>()
+                .join("; "),
+        )
+        .tested(difference),
+    ]
+}
+
+fn panels(rows: &[Row]) -> Vec<Panel> {
+    let panel = |name: &str, title: &str, y: Axis, what: fn(&Measured) -> f64| Panel {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        x: Axis::categories("oversubscription, load"),
+        y,
+        form: Form::Apart,
+        centre: Centre::Mean,
+        is_timing: false,
+        bands: Vec::new(),
+        series: Contender::ALL
+            .iter()
+            .map(|&system| Series {
+                name: system.name().to_owned(),
+                points: (rows.iter().filter(|row| row.system == system))
+                    .map(|row| Point::of(row.place.name(), row.runs.iter().map(what).collect()))
+                    .collect(),
+            })
+            .collect(),
+    };
+    let by_size = Panel {
+        x: Axis::categories("size"),
+        series: (rows.iter().filter(|row| row.place == Place { cores: 8, load: 0.7 }))
+            .map(|row| Series {
+                name: row.system.name().to_owned(),
+                points: (CLASSES.iter().enumerate())
+                    .map(|(class, (_, _, name))| {
+                        Point::of(*name, row.runs.iter().map(|run| run.by_size[class]).collect())
+                    })
+                    .collect(),
+            })
+            .collect(),
+        ..panel("by-size", "Slowdown by size, 1:1 and 0.7", Axis::logarithmic("slowdown", ""), |run| run.slowdown)
+    };
+    vec![
+        panel("missed", "Guarantees that were missed", Axis::linear("missed", "%"), |run| 100.0 * run.missed),
+        panel("round-trips", "99 % of round trips", Axis::logarithmic("round trip", "us"), |run| run.tail_us),
+        panel("slowdown", "Mean slowdown", Axis::logarithmic("slowdown", ""), |run| run.slowdown),
+        by_size,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::assert_each_can_change;
+
+    #[test]
+    fn every_verdict_can_change() {
+        let place = Place { cores: 8, load: 0.7 };
+        let row = |(system, missed, tail_us, slowdown)| {
+            let run = Measured { missed, tail_us, slowdown, by_size: [slowdown; 4], short: 0.5 };
+            Row { place, system, runs: vec![run] }
+        };
+        let all = [
+            (Contender::Ufab, 0.01, 20.0, 0.5),
+            (Contender::Unbounded, 0.01, 40.0, 0.5),
+            (Contender::Elastic, 0.1, 400.0, 1.0),
+            (Contender::Pwc, 0.2, 200.0, 2.0),
+        ];
+        let rows: Vec<Row> = all.into_iter().map(row).collect();
+        assert_each_can_change(
+            &rows,
+            |rows| statements(rows),
+            &[
+                ("only long flows", &|rows: &mut Vec<Row>| rows[0].runs[0].short = 0.3),
+                ("more than all", &|rows: &mut Vec<Row>| rows[0].runs[0].short = 1.3),
+                ("uFAB misses more", &|rows: &mut Vec<Row>| rows[0].runs[0].missed = 0.15),
+                ("ES misses most", &|rows: &mut Vec<Row>| rows[2].runs[0].missed = 0.3),
+                ("ES has short queues", &|rows: &mut Vec<Row>| rows[2].runs[0].tail_us = 100.0),
+                ("ES is faster", &|rows: &mut Vec<Row>| rows[2].runs[0].slowdown = 0.4),
+                ("PWC is faster", &|rows: &mut Vec<Row>| rows[3].runs[0].slowdown = 0.4),
+                ("for one size", &|rows: &mut Vec<Row>| rows[3].runs[0].by_size[2] = 0.4),
+            ],
+        );
+    }
+}
