@@ -186,6 +186,11 @@ fn a_pair_whose_guarantee_is_missed_moves() {
         // Together on one path they have 9.5 Gbit/s, apart twice as much.
         first.push(rate(1, 2) > 11.0);
         assert!(rate(20, 100) > 17.0, "seed {seed}: {} Gbit/s", rate(20, 100));
+        let services = &outcome.sharing.as_ref().unwrap().services;
+        let moves: u64 =
+            services.iter().flat_map(|service| &service.machines).map(|machine| machine.path_changes).sum();
+        // Who began apart stays; who began together needs one move, and both may try.
+        assert_eq!(moves > 0, !first[first.len() - 1], "seed {seed}: {moves} moves");
     }
     assert!(first.contains(&true) && first.contains(&false), "by chance both take the same path or not: {first:?}");
 }
