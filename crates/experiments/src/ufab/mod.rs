@@ -13,11 +13,11 @@
 //! All of them have the one testbed or the one large network, tenants with a minimum each, and the systems that the text compares
 //! ([`systems`]). Figures 1 to 3 are of production networks, tables 3 and 4 of hardware: they are not here.
 
+pub(crate) mod fast;
 pub(crate) mod fig11;
 pub(crate) mod fig12;
 pub(crate) mod fig13;
 pub(crate) mod fig14;
-pub(crate) mod fast;
 pub(crate) mod fig4;
 pub(crate) mod fig5;
 mod readings;

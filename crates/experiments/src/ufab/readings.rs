@@ -117,6 +117,17 @@ pub(super) fn settles(curve: &[(f64, f64)], start: f64, bounds: (f64, f64), stay
     f64::NAN
 }
 
+/// The longest of several times; not a number if one of them is none.
+pub(super) fn longest(times: impl IntoIterator<Item = f64>) -> f64 {
+    let more = |most: f64, time: f64| if time.is_nan() || most.is_nan() { f64::NAN } else { most.max(time) };
+    times.into_iter().fold(0.0, more)
+}
+
+/// One value for each run, for people.
+pub(super) fn listed(values: &[f64], digits: usize) -> String {
+    values.iter().map(|value| format!("{value:.digits$}")).collect::<Vec<_>>().join(", ")
+}
+
 /// As the curves count.
 pub(super) fn milliseconds(time: Time) -> f64 {
     time.as_nanos() as f64 / 1e6

@@ -98,5 +98,7 @@ pub(super) fn settings(figure: Figure) -> Figure {
     figure
         .with("network", "the testbed of Fig. 10 at 10 Gbit/s, base round trip 24 us between pods, 22 MB of buffer a switch")
         .with("uFAB", "95 % of a line shared out, probes every 4 kB, tokens every 32 us (5.1, 5.4); the other parameters as they are by default")
-        .with("transport", "uFAB's windows alone under uFAB, CUBIC under ElasticSwitch")
+        .with("PicNIC'+WCC+Clove", "Swift with weights; flowlet gap 36 us, by utilisation; the other parameters as they are by default")
+        .with("ElasticSwitch+Clove", "DCTCP, marks above 80 kB, periods of 500 us, hold 2 ms; flowlet gap 36 us")
+        .with("transport", "uFAB's windows alone under uFAB, otherwise as each system says")
 }

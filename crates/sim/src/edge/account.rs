@@ -47,6 +47,7 @@ struct Counts {
     sent: u64,
     received: u64,
     drops: u64,
+    path_changes: u64,
     transmit: Option<Series>,
     receive: Option<Series>,
     limit: Option<Levels>,
@@ -112,6 +113,8 @@ pub struct MachineShare {
     pub received: Bytes,
     /// Packets that found too many before them that waited for tokens.
     pub drops: u64,
+    /// Packets that left by another path than the one of their pair before. A pair with several flows may have several paths in turn.
+    pub path_changes: u64,
     /// What was sent, over time, if that is recorded.
     pub transmit: Option<Series>,
     /// What arrived, over time, if that is recorded.
@@ -217,6 +220,11 @@ impl Account {
         }
     }
 
+    /// A packet takes another path than the one of its pair before.
+    pub(super) fn moved(&mut self, pair: &Pair) {
+        self.machines[pair.from_place as usize].path_changes += 1;
+    }
+
     /// A packet found too many that waited.
     pub(super) fn limited(&mut self, place: u32) {
         self.machines[place as usize].drops += 1;
@@ -272,7 +280,7 @@ impl Account {
             }
         }
         for counts in self.machines.iter_mut().chain(&mut self.crossing) {
-            (counts.sent, counts.received, counts.drops) = (0, 0, 0);
+            (counts.sent, counts.received, counts.drops, counts.path_changes) = (0, 0, 0, 0);
         }
         self.messages = MessageCounts::default();
         self.probes = MessageCounts::default();
@@ -306,7 +314,7 @@ impl Account {
         let mut shortfalls = self.shortfalls.into_iter();
         let mut machines: Vec<Vec<MachineShare>> = vec![Vec::new(); classes];
         for (place, counts) in self.machines.into_iter().enumerate() {
-            let Counts { sent, received, drops, transmit, receive, limit } = counts;
+            let Counts { sent, received, drops, path_changes, transmit, receive, limit } = counts;
             let (sent, received) = (Bytes::new(sent), Bytes::new(received));
             let host = hosts[place / classes];
             let [transmit_shortfall, receive_shortfall] =
@@ -316,6 +324,7 @@ impl Account {
                 sent,
                 received,
                 drops,
+                path_changes,
                 transmit,
                 receive,
                 transmit_shortfall,

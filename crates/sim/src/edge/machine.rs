@@ -112,6 +112,9 @@ impl Edges {
         pair.used_at = now;
         let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);
         self.account.sent(pair, bytes, now);
+        if pair.path.replace(path).is_some_and(|before| before != path) {
+            self.account.moved(pair);
+        }
         let path = PathIndex(u32::from(path));
         let sent = self.hosts[sender as usize].stack.sent(outgoing.0, path, bytes, granted, now);
         let bytes = Bytes::new(u64::from(bytes));

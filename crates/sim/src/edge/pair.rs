@@ -51,6 +51,8 @@ pub(super) struct Pair {
     pub(super) used_at: Instant,
     /// Bytes that were lost since the last packet that arrived.
     pub(super) lost: u64,
+    /// The path of the last packet that left, once there is one.
+    pub(super) path: Option<u8>,
 }
 
 impl Pair {

@@ -94,6 +94,7 @@ impl Edges {
             wants: true,
             used_at: now,
             lost: 0,
+            path: None,
         };
         let spec = PairSpec {
             class: ClassId(class),

@@ -17,8 +17,8 @@ impl Engine {
     pub(super) fn pump(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot];
         if flow.sender.is_done() {
-            // Who stands in a list leaves it when it is his turn.
-            if !matches!(flow.state, FlowState::Ready | FlowState::Held) {
+            // Who stands in a list leaves it when it is his turn; who is gone, since its last acknowledgement let its pair go on first, does not go twice.
+            if !matches!(flow.state, FlowState::Ready | FlowState::Held | FlowState::Gone) {
                 flow.state = FlowState::Done;
             }
             self.leave_if_over(slot);
@@ -160,6 +160,9 @@ impl Engine {
             self.give_back(slot, now);
         }
         let flow = &mut self.flows[slot];
+        if flow.state == FlowState::Gone {
+            return;
+        }
         flow.state = FlowState::Waiting;
         if flow.sender.is_done() {
             flow.state = FlowState::Done;

@@ -124,6 +124,10 @@ impl Flows {
         };
         flow.supply(now);
         let slot = self.vacant.pop().unwrap_or(self.all.len() as FlowSlot);
+        debug_assert!(
+            self.all.get(slot as usize).is_none_or(|place| place.state == FlowState::Gone),
+            "a place for two"
+        );
         match self.all.get_mut(slot as usize) {
             Some(place) => *place = flow,
             None => self.all.push(flow),

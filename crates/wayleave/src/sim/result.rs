@@ -99,6 +99,9 @@ pub struct ShareResult {
     /// Packets that found too many waiting for tokens.
     #[serde(default)]
     pub drops: u64,
+    /// Packets that left by another path than the one of their pair before.
+    #[serde(default)]
+    pub path_changes: u64,
     /// What was sent, over time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transmit: Option<SeriesResult>,

@@ -120,6 +120,9 @@ fn write_sharing(out: &mut impl Write, layout: Layout, run: &RunResult, sharing:
     let seconds = run.counted_ns as f64 / 1e9;
     let rate = |bytes: u64| text::rate(if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 });
     let sum = |shares: &[ShareResult], of: fn(&ShareResult) -> u64| shares.iter().map(of).sum::<u64>();
+    let is_owed = |service: &ServiceResult| SHORTFALLS.iter().any(|&of| missed(service, of).is_some());
+    let is_any_owed = sharing.services.iter().any(is_owed);
+    let changes = |service: &ServiceResult| sum(&service.machines, |share| share.path_changes);
     let row = |service: &ServiceResult| {
         let mut row = vec![
             shortened(&service.name),
@@ -128,13 +131,18 @@ fn write_sharing(out: &mut impl Write, layout: Layout, run: &RunResult, sharing:
             text::count(service.machines.len() as u64),
             text::count(sum(&service.machines, |share| share.drops)),
         ];
-        row.extend(SHORTFALLS.map(|of| missed_cell(missed(service, of))));
+        if is_any_owed {
+            row.extend(SHORTFALLS.map(|of| missed_cell(missed(service, of))));
+        }
+        row.push(text::count(changes(service)));
         row
     };
-    let is_owed = |service: &ServiceResult| SHORTFALLS.iter().any(|&of| missed(service, of).is_some());
     let mut heads = vec!["services", "sent", "between racks", "machines", "lost at limiters"];
-    if sharing.services.iter().any(is_owed) {
+    if is_any_owed {
         heads.extend(["missed sending", "receiving"]);
+    }
+    if sharing.services.iter().any(|service| changes(service) > 0) {
+        heads.push("path changes");
     }
     writeln!(out)?;
     let used = sharing.services.iter().filter(|service| !service.machines.is_empty());

@@ -97,6 +97,7 @@ pub(crate) fn guarantees(run: &RunResult) -> Option<Element> {
         ("owed, receiving", Number),
         ("missed", Number),
         ("missed, of all", Number),
+        ("path changes", Number),
     ];
     let row = |service: &ServiceResult| {
         let known = SHORTFALLS.map(|of| missed(service, of));
@@ -106,6 +107,7 @@ pub(crate) fn guarantees(run: &RunResult) -> Option<Element> {
         };
         let mut row = vec![service.name.clone()];
         row.extend(known.into_iter().flat_map(cells));
+        row.push(text::count(service.machines.iter().map(|share| share.path_changes).sum()));
         known.iter().any(Option::is_some).then_some(row)
     };
     let rows: Vec<_> = run.sharing.iter().flat_map(|sharing| &sharing.services).filter_map(row).collect();
