@@ -3,6 +3,8 @@
 //! Such a port holds its packets until it sends them. While it sends and something waits, one event stands at the time
 //! when it is free again; a port that finds itself idle sends at once, without any.
 
+use std::num::NonZeroU32;
+
 use crate::packet::{Arena, NO_PACKET, Packet, PacketId};
 
 /// The most queues of a port.
@@ -100,36 +102,65 @@ impl Roles {
     }
 }
 
+/// A shared buffer, counted from 1, so that a port without one needs no more room to say so.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PoolId(NonZeroU32);
+
+impl PoolId {
+    /// The buffer at this place.
+    pub(crate) fn of(place: usize) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(u32::try_from(place).unwrap_or(u32::MAX)))
+    }
+
+    /// Its place.
+    #[inline]
+    pub(crate) fn place(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
 /// A port with queues. What every packet touches, with the first queue, fills its first cache line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct QueuedPort {
+    order: Order,
+    /// What its queues do beside queueing.
+    pub(crate) roles: Roles,
+    /// The shared buffer, if it has none of its own.
+    pub(crate) pool: Option<PoolId>,
+    /// The size and the queue of the packet that is being sent, or was last.
+    sending_bytes: u32,
+    sending_from: u8,
     /// One bit for each queue that is not empty.
     waiting: u8,
-    /// The queue and the size of the packet that is being sent, or was last.
-    sending: (u8, u32),
     /// Whether an event stands at the time when the port is free.
     pub(crate) is_scheduled: bool,
     /// Whether it works.
     pub(crate) is_up: bool,
     count: u8,
-    order: Order,
-    /// What its queues do beside queueing.
-    pub(crate) roles: Roles,
-    /// The shared buffer, if it has none of its own.
-    pub(crate) pool: Option<u32>,
     queues: [Queue; MAX_QUEUES],
 }
 
 impl QueuedPort {
     /// With a limit for each of its queues.
-    pub(crate) fn new(limits: &[u32], order: Order, pool: Option<u32>, roles: Roles) -> Self {
+    pub(crate) fn new(limits: &[u32], order: Order, pool: Option<PoolId>, roles: Roles) -> Self {
         let mut queues = [NO_QUEUE; MAX_QUEUES];
         for (queue, &limit) in queues.iter_mut().zip(limits) {
             queue.limit = limit;
         }
         let count = limits.len().clamp(1, MAX_QUEUES) as u8;
-        Self { queues, waiting: 0, sending: (0, 0), is_scheduled: false, is_up: true, count, order, roles, pool }
+        Self {
+            order,
+            roles,
+            pool,
+            sending_bytes: 0,
+            sending_from: 0,
+            waiting: 0,
+            is_scheduled: false,
+            is_up: true,
+            count,
+            queues,
+        }
     }
 
     /// The queue that stands for the one that a packet asks for.
@@ -141,7 +172,7 @@ impl QueuedPort {
     /// Bytes that a queue holds, with the packet of it that is being sent.
     #[inline]
     pub(crate) fn held(&self, queue: u8, is_sending: bool) -> u32 {
-        let sending = if is_sending && self.sending.0 == queue { self.sending.1 } else { 0 };
+        let sending = if is_sending && self.sending_from == queue { self.sending_bytes } else { 0 };
         self.queues[usize::from(queue)].bytes + sending
     }
 
@@ -182,13 +213,13 @@ impl QueuedPort {
     /// Notes what is being sent.
     #[inline]
     pub(crate) fn send(&mut self, queue: u8, bytes: u32) {
-        self.sending = (queue, bytes);
+        (self.sending_from, self.sending_bytes) = (queue, bytes);
         self.queues[usize::from(queue)].sent += u64::from(bytes);
     }
 
     /// Nothing is being sent any more.
     pub(crate) fn finish_sending(&mut self) {
-        self.sending = (0, 0);
+        (self.sending_from, self.sending_bytes) = (0, 0);
     }
 
     /// Sent from a queue since the run began, in bytes on the wire.
@@ -198,7 +229,7 @@ impl QueuedPort {
 
     /// The size of the packet that was sent last.
     pub(crate) fn last_sent(&self) -> u32 {
-        self.sending.1
+        self.sending_bytes
     }
 
     /// Puts a packet at the end of a queue.

@@ -10,7 +10,7 @@ use wayleave_units::{Bytes, Time};
 use crate::clock::{self, LineSpeed};
 use crate::custom::Custom;
 use crate::link::{Link, NO_LIMIT, Port, Target, limit};
-use crate::port::{Deficit, Order, Pool, QueuedPort, Roles};
+use crate::port::{Deficit, Order, Pool, PoolId, QueuedPort, Roles};
 
 /// A frame's overhead beside its layer-3 packet: Ethernet, preamble, gap (38 B), and six tags.
 const FRAME_OVERHEAD: u64 = 38 + 24;
@@ -23,7 +23,7 @@ pub(crate) struct PortsBuilder<'a> {
     pub(crate) switches: Vec<AnySwitch>,
     pub(crate) pools: Vec<Pool>,
     /// Per node: its pool.
-    pool_of: HashMap<NodeId, u32>,
+    pool_of: HashMap<NodeId, PoolId>,
     /// Queues that are counted for each link.
     pub(crate) stride: usize,
 }
@@ -143,11 +143,11 @@ impl<'a> PortsBuilder<'a> {
         if holds_each(self.scenario, node) { Time::ZERO } else { self.scenario.network.node(node).jitter }
     }
 
-    fn pool(&mut self, node: NodeId, total: Bytes, alpha: f64) -> u32 {
+    fn pool(&mut self, node: NodeId, total: Bytes, alpha: f64) -> PoolId {
         let pools = &mut self.pools;
         *self.pool_of.entry(node).or_insert_with(|| {
             pools.push(Pool { total: total.get(), used: 0, alpha });
-            (pools.len() - 1) as u32
+            PoolId::of(pools.len() - 1)
         })
     }
 }

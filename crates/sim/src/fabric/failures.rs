@@ -33,7 +33,7 @@ impl Fabric {
                 }
                 port.finish_sending();
                 if let Some(pool) = port.pool {
-                    let pool = &mut self.pools[pool as usize];
+                    let pool = &mut self.pools[pool.place()];
                     pool.used = pool.used.saturating_sub(freed);
                 }
             }

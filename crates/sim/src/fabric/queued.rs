@@ -25,7 +25,7 @@ impl Fabric {
         let queue = port.queue(asked);
         let size = self.arena.get(id).size;
         let mut held = port.held(queue, is_sending);
-        let pool = port.pool.map(|pool| &self.pools[pool as usize]);
+        let pool = port.pool.map(|pool| &self.pools[pool.place()]);
         let mut evicted = None;
         if !port.has_room(queue, size, held, pool) {
             let urgency = self.arena.get(id).urgency();
@@ -38,7 +38,7 @@ impl Fabric {
                 let freed = self.arena.get(worst).size;
                 held -= freed;
                 if let Some(pool) = port.pool {
-                    let pool = &mut self.pools[pool as usize];
+                    let pool = &mut self.pools[pool.place()];
                     pool.used = pool.used.saturating_sub(u64::from(freed));
                 }
                 evicted = Some(Dropped { id: worst, cause: DropCause::PushedOut });
@@ -76,7 +76,7 @@ impl Fabric {
         self.level(link, size, now);
         let state = &mut self.ports[port as usize];
         if let Some(pool) = state.pool {
-            self.pools[pool as usize].used += u64::from(size);
+            self.pools[pool.place()].used += u64::from(size);
         }
         if !is_sending && state.is_empty() && !state.is_scheduled {
             self.records[record].immediate += 1;
@@ -108,7 +108,7 @@ impl Fabric {
         let port = &mut self.ports[number as usize];
         port.is_scheduled = false;
         if let Some(pool) = port.pool {
-            let pool = &mut self.pools[pool as usize];
+            let pool = &mut self.pools[pool.place()];
             pool.used = pool.used.saturating_sub(u64::from(port.last_sent()));
             port.finish_sending();
         }
