@@ -48,18 +48,6 @@ impl Disk for File {
 #[derive(Clone, Debug, Default)]
 pub struct Memory(pub Arc<Mutex<MemoryStore>>);
 
-impl Memory {
-    /// With these records in it.
-    ///
-    /// # Errors
-    /// None that can happen in memory.
-    pub fn of(records: &[controller::Change]) -> Result<Self, StoreError> {
-        let mut memory = Self::default();
-        memory.commit(&records.iter().map(stored).collect::<Vec<_>>())?;
-        Ok(memory)
-    }
-}
-
 impl Disk for Memory {
     fn open(&mut self) -> Result<Opened, StoreError> {
         let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -34,6 +34,7 @@ mod trial;
 mod view;
 
 pub use crate::http::openapi::document as openapi;
+pub use handlers::what_if::what_if;
 pub use limits::Limits;
 pub use local::Local;
 pub use run::{LogFormat, log, run};

@@ -16,8 +16,16 @@ pub(crate) fn try_out(setup: &Setup, view: &View, question: impl FnOnce(&mut Con
         let tables = view.read();
         tables.records.iter().map(|((kind, key), body)| (*kind, key.clone(), body.clone())).collect()
     };
+    try_records(setup, records.iter().map(|(kind, key, body)| (*kind, key.as_str(), &**body)), question)
+}
+
+/// Makes it of records, and asks it.
+pub(crate) fn try_records<'a>(
+    setup: &Setup,
+    records: impl IntoIterator<Item = (Kind, &'a str, &'a str)>,
+    question: impl FnOnce(&mut Controller) -> Outcome,
+) -> Outcome {
     let setup = Setup { southbound: Southbound::Assumed, ..setup.clone() };
-    let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), &**body));
     match Controller::load(&setup, wall(), records) {
         Ok(mut controller) => question(&mut controller),
         Err(error) => Err(problem(Code::Internal, format!("the records do not make a controller: {error}"))),

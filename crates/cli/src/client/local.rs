@@ -6,7 +6,7 @@ use std::time::Duration;
 use ureq::http;
 use wayleave::Error;
 use wayleave::remote::{Ask, OnEvent, Told, Wire};
-use wayleave_controller::{Southbound, Timing};
+use wayleave_controller::{Change, Setup, Southbound, Timing};
 use wayleave_formats::write_topology;
 use wayleave_server::disk::{Disk, File, Memory};
 use wayleave_server::{Limits, Options};
@@ -28,11 +28,6 @@ impl Local {
             Some(path) => Box::new(File(path.to_owned())),
             None => Box::new(Memory::default()),
         };
-        Self::of(disk, session)
-    }
-
-    /// Of whatever is on a disk.
-    pub(crate) fn of(disk: Box<dyn Disk>, session: &SessionArgs) -> Result<Self, Failure> {
         // Nobody else asks, so nothing is too much.
         let limits = Limits { list_bytes: 1 << 30, body_bytes: 1 << 30, requests_per_second: 1e9, ..Limits::default() };
         let place = disk.name();
@@ -83,6 +78,42 @@ impl Wire for Local {
 
     fn place(&self) -> String {
         self.place.clone()
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+}
+
+/// A controller that is made of records for each question, and forgotten.
+pub(crate) struct Planned {
+    setup: Setup,
+    records: Vec<Change>,
+}
+
+impl Planned {
+    /// Of these records.
+    pub(crate) fn new(session: &SessionArgs, records: Vec<Change>) -> Result<Self, Failure> {
+        Ok(Self { setup: setup(session, Southbound::Assumed, Timing::default())?, records })
+    }
+}
+
+impl Wire for Planned {
+    fn ask(&self, ask: &Ask) -> Result<Told, Error> {
+        if ask.path != "/v1/what-if" {
+            return Err(Error::Usage(format!("a plan answers what-if, and not {}", ask.path)));
+        }
+        let question = ask.body.as_ref().map_or("", |body| &body.text);
+        let (status, body) = wayleave_server::what_if(&self.setup, &self.records, question);
+        Ok(Told { status, body, retry_after: None })
+    }
+
+    fn watch(&self, _after: Option<u64>, _on_event: &mut OnEvent<'_>) -> Result<(), Error> {
+        Err(Error::Usage("nothing happens in a plan: there is nothing to watch".to_owned()))
+    }
+
+    fn place(&self) -> String {
+        "the plan".to_owned()
     }
 
     fn is_local(&self) -> bool {

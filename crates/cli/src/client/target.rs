@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use wayleave::remote::Service;
+use wayleave_controller::Change;
 use wayleave_protocol::client::Address;
-use wayleave_server::disk::Memory;
 
 use super::contexts::{self, Context, Contexts};
-use super::local::Local;
+use super::local::{Local, Planned};
 use super::secret;
 use super::setup::SetupArgs;
 use crate::failure::Failure;
@@ -145,8 +145,8 @@ impl Target {
     }
 
     /// The same with what these records say in it.
-    pub(crate) fn imagined_with(&self, records: Memory, session: &SessionArgs) -> Result<Service, Failure> {
-        let local = Local::of(Box::new(records), session)?;
-        Ok(Service::new(Box::new(local), self.tenant.tenant.clone()))
+    pub(crate) fn imagined_with(&self, records: Vec<Change>, session: &SessionArgs) -> Result<Service, Failure> {
+        let planned = Planned::new(session, records)?;
+        Ok(Service::new(Box::new(planned), self.tenant.tenant.clone()))
     }
 }

@@ -8,13 +8,12 @@ use clap::Args;
 use wayleave::remote::{Document, Method, read_specs};
 use wayleave::{Contracts, SavedPlan, Session};
 use wayleave_contracts::Order;
-use wayleave_controller::{DEFAULT_TENANT, Placed};
+use wayleave_controller::{Change, DEFAULT_TENANT, Placed};
 use wayleave_explain::human::count;
 use wayleave_formats::{Addressed, Places, Source, read_orders};
 use wayleave_protocol::decision::ApplyReport;
 use wayleave_protocol::what_if::{Prospect, Question};
 use wayleave_schemes::standing::Standing;
-use wayleave_server::disk::Memory;
 use wayleave_topology::{FlowId, NodeId};
 use wayleave_units::WallTime;
 
@@ -126,7 +125,7 @@ impl WhatIfArgs {
             eprintln!("note: {} of {all} in {name} refused from the start", before.refused);
         }
         waiting(false, "making a controller of the plan", || {
-            let records = records(&session, &self.orders(&session)?)?;
+            let records = records(&session, &self.orders(&session)?);
             self.target.imagined_with(records, &args)
         })
     }
@@ -173,7 +172,7 @@ impl Places for NoVms {
 }
 
 /// What a session has admitted, as the records of a controller.
-fn records(session: &Session, orders: &[Order]) -> Result<Memory, Failure> {
+fn records(session: &Session, orders: &[Order]) -> Vec<Change> {
     let admitted = session.admitted().filter_map(|flows| flows.first().copied());
     let flows: HashMap<&str, FlowId> = admitted.map(|flow| (session.name_of(flow), flow)).collect();
     let placed = orders.iter().filter_map(|order| {
@@ -184,6 +183,5 @@ fn records(session: &Session, orders: &[Order]) -> Result<Memory, Failure> {
     });
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
-    let records = wayleave_controller::records(&session.network, now, placed);
-    Memory::of(&records).map_err(|error| Failure::Internal(error.to_string()))
+    wayleave_controller::records(&session.network, now, placed)
 }

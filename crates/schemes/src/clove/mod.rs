@@ -26,7 +26,8 @@
 //! - What was heard of a path longer than [`Params::age`] ago counts as nothing, so that a path is tried again, as CONGA (SIGCOMM
 //!   2014, 3.3) does it. So does what was never heard. Of equal paths a flow keeps its own, and otherwise draws.
 //! - So a path that fails without a word looks unused. Paths that are known to have failed are none.
-//! - Its k paths are those of the driver's list at equal distances from a random one, which on Clos networks share few links.
+//! - Its k paths are spread over the driver's list, so that on Clos networks they share few links (`number`). Clove looks at the
+//!   switches on the way.
 //! - The part of the weight that a mark takes goes to all other paths in equal parts; ns-3 can leave out those that were marked
 //!   lately, and has mistakes there.
 //! - Acknowledgements bring marks back, packet by packet, in place of a field of the other direction's packets.
@@ -141,14 +142,22 @@ impl Clove {
     }
 }
 
+/// The path of a place, of as many parts of the driver's list as there are places, each with so many paths. The list counts
+/// like a number whose digits are the choices on the way. Parts differ in the first ones; so that they also differ in the last
+/// one, the place within a part moves on with each 1 of the part's number: of 2 x 2 x 2 choices, 000, 011, 101 and 110, or
+/// their opposites, which share no link between switches.
+fn number(place: u32, each: u32, first: u32) -> u32 {
+    place * each + (first + place.count_ones()) % each.max(1)
+}
+
 impl State {
     /// There are so many paths, of which some are used from now on.
     fn reset(&mut self, listed: u32) {
         self.listed = listed;
         let used = listed.min(self.params.paths).max(1);
-        let first = self.random.below(listed / used);
-        let number = |place: u32| first + (u64::from(place) * u64::from(listed) / u64::from(used)) as u32;
-        self.paths = (0..used).map(|place| Known::new(number(place).min(listed.saturating_sub(1)))).collect();
+        let each = listed / used;
+        let first = self.random.below(each);
+        self.paths = (0..used).map(|place| Known::new(number(place, each, first))).collect();
         self.flowlets.iter_mut().for_each(|flowlet| flowlet.path = None);
         self.probed = 0;
     }

@@ -156,12 +156,20 @@ fn utilisation_is_measured_over_an_interval() {
 
 #[test]
 fn at_most_four_paths_are_used_and_they_lie_apart() {
-    for (listed, apart) in [(8, 2), (16, 4), (256, 64), (3, 1), (1, 1)] {
-        let mut clove = Clove::new(&Params::default(), 5);
+    let used = |listed, seed| {
+        let mut clove = Clove::new(&Params::default(), seed);
         clove.choose(at(0), of(listed));
-        let numbers: Vec<u32> = clove.0.paths.iter().map(|path| path.number).collect();
-        assert_eq!(numbers.len() as u32, listed.min(4));
-        assert!(numbers.windows(2).all(|two| two[1] - two[0] == apart), "{numbers:?}");
+        clove.0.paths.iter().map(|path| path.number).collect::<Vec<_>>()
+    };
+    // Of two choices each at three places: no two paths share what lies between the first and the second, or the second and the third.
+    for seed in 0..10 {
+        let numbers = used(8, seed);
+        assert!(numbers == [0, 3, 5, 6] || numbers == [1, 2, 4, 7], "{numbers:?}");
+    }
+    for (listed, parts) in [(3, 3), (1, 1), (4, 4), (6, 4), (16, 4), (256, 4)] {
+        let numbers = used(listed, 5);
+        let part = |number: u32| number / (listed / parts);
+        assert!(numbers.iter().map(|&number| part(number)).eq(0..parts), "{numbers:?} of {listed}");
         assert!(numbers.iter().all(|&number| number < listed), "{numbers:?}");
     }
 }

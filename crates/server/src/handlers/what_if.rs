@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use wayleave_controller::{self as controller, Controller, ElementName, Fault, Grant, Id, Now, Role, Trouble};
+use wayleave_controller::{
+    self as controller, Change, Controller, ElementName, Fault, Grant, Id, Now, Role, Setup, Trouble,
+};
 use wayleave_formats::{Addressed, Places, Source, read_order};
 use wayleave_protocol::problem::Problem;
 use wayleave_protocol::what_if::{Broken, Moved, Placed, Prospect, Question};
@@ -13,7 +15,7 @@ use crate::answer::{Answer, Outcome, fault, input_errors, invalid, not_found};
 use crate::http::call::Call;
 use crate::render;
 use crate::shared::Shared;
-use crate::trial::wall;
+use crate::trial::{try_records, wall};
 
 /// VMs as the controller that is asked has them.
 struct Forked<'a>(&'a Controller);
@@ -27,13 +29,25 @@ impl Places for Forked<'_> {
 
 pub(crate) async fn ask(shared: Arc<Shared>, call: Call) -> Outcome {
     let question: Question = call.json()?;
-    let asks = move |controller: &mut Controller| {
-        let question = read(controller, &question)?;
-        let now = Now { steady: Time::ZERO, wall: wall() };
-        let prospect = controller.ask(now, question).map_err(fault)?;
-        Ok(Answer::json(200, &shape(controller, prospect)))
-    };
-    shared.try_out(asks).await
+    shared.try_out(move |controller| answer(controller, &question)).await
+}
+
+/// The answer of a controller that is made of these records for one question, as an operator gets it: status and body.
+pub fn what_if(setup: &Setup, records: &[Change], question: &str) -> (u16, Vec<u8>) {
+    let question = serde_json::from_str::<Question>(question).map_err(|error| invalid("body", error.to_string()));
+    let outcome = question.and_then(|question| {
+        let records = records.iter().filter_map(|one| Some((one.kind, one.key.as_str(), one.body.as_deref()?)));
+        try_records(setup, records, |controller| answer(controller, &question))
+    });
+    let answer = outcome.unwrap_or_else(Answer::from);
+    (answer.status, answer.body.to_vec())
+}
+
+fn answer(controller: &mut Controller, question: &Question) -> Outcome {
+    let question = read(controller, question)?;
+    let now = Now { steady: Time::ZERO, wall: wall() };
+    let prospect = controller.ask(now, question).map_err(fault)?;
+    Ok(Answer::json(200, &shape(controller, prospect)))
 }
 
 fn read(controller: &Controller, question: &Question) -> Result<controller::Question, Box<Problem>> {

@@ -23,7 +23,8 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::Policy;
 use wayleave_scenarios::{
-    Congestion, Ecn, EdgeScheme, ElasticSwitch, Offer, Routing, Scenario, Sharing, Traffic, Transport, Workload,
+    Arrivals, Buffering, Congestion, Ecn, EdgeScheme, ElasticSwitch, Ends, Offer, Reliable, Routing, Scenario, Sharing,
+    Traffic, Transport,
 };
 use wayleave_schemes::ufab::Settings;
 use wayleave_schemes::{clove, picnic};
@@ -33,7 +34,7 @@ use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Network, NodeId, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::testbed::{Tenant, endless};
+use super::testbed::{Tenant, flows};
 use crate::run::Failed;
 
 /// Every line here.
@@ -52,9 +53,16 @@ enum Contender {
     Elastic,
     /// PicNIC'+WCC+Clove.
     Pwc,
+    /// uFAB with a probe for each full frame (4.1: "e.g., one MTU").
+    Eager,
+    /// uFAB' with ports that hold whatever comes.
+    Deep,
+    /// uFAB whose pairs stay on their paths for a thousand round trips without data, in place of 16.
+    Lasting,
 }
 
 impl Contender {
+    /// Those of the text.
     const ALL: [Self; 4] = [Self::Ufab, Self::Unbounded, Self::Elastic, Self::Pwc];
 
     const fn name(self) -> &'static str {
@@ -63,6 +71,9 @@ impl Contender {
             Self::Unbounded => "uFAB'",
             Self::Elastic => "ES+Clove",
             Self::Pwc => "PWC",
+            Self::Eager => "uFAB, a probe a frame",
+            Self::Deep => "uFAB', unlimited buffers",
+            Self::Lasting => "uFAB, pairs stay",
         }
     }
 
@@ -75,19 +86,30 @@ impl Contender {
             ..Transport::default()
         };
         let scheme = match self {
-            Self::Ufab | Self::Unbounded => {
+            Self::Ufab | Self::Unbounded | Self::Eager | Self::Deep | Self::Lasting => {
                 run.transport = windows(10_000);
-                EdgeScheme::Ufab(Settings { latency_bound: self == Self::Ufab, ..fast() })
+                if self == Self::Deep {
+                    run.switches.buffering = Buffering::Unlimited;
+                }
+                let latency_bound = !matches!(self, Self::Unbounded | Self::Deep);
+                let usual = fast();
+                let probe_every = if self == Self::Eager { Bytes::new(1_500) } else { usual.probe_every };
+                let idle = if self == Self::Lasting { 1_000 } else { usual.idle };
+                EdgeScheme::Ufab(Settings { latency_bound, probe_every, idle, ..usual })
             }
             Self::Elastic => {
-                run.transport = Transport { congestion: Congestion::cubic(), ..Transport::default() };
+                run.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
                 run.switches.ecn = Ecn::above(MARKS).into();
-                run.routing = Routing::Clove(clove::Params::default());
-                EdgeScheme::ElasticSwitch(ElasticSwitch::default())
+                run.routing = flowlets();
+                EdgeScheme::ElasticSwitch(ElasticSwitch {
+                    period: Time::from_micros(500),
+                    hold: Time::from_millis(2),
+                    ..ElasticSwitch::default()
+                })
             }
             Self::Pwc => {
                 run.transport = Transport { congestion: Congestion::swift(), ..Transport::default() };
-                run.routing = Routing::Clove(clove::Params::default());
+                run.routing = flowlets();
                 EdgeScheme::Picnic(picnic::Settings::default())
             }
         };
@@ -95,8 +117,13 @@ impl Contender {
     }
 }
 
-/// Where switches mark for ElasticSwitch, as on the testbed: DCTCP's 65 packets (SIGCOMM 2010, 3.5).
-const MARKS: Bytes = Bytes::new(97_500);
+/// Where switches mark for ElasticSwitch: the best of those that were tried on the testbed (docs/sharing.md), as the periods above.
+const MARKS: Bytes = Bytes::new(80_000);
+
+/// Clove with the shorter gap of 2.2, which is the better one (docs/sharing.md).
+fn flowlets() -> Routing {
+    Routing::Clove(clove::Params { gap: Time::from_micros(36), ..clove::Params::default() })
+}
 
 /// uFAB's parameters where they depend on the line: 16 bits of tokens are to count 100 Gbit/s, and rates are measured in about a base round trip.
 fn fast() -> Settings {
@@ -127,30 +154,28 @@ fn fabric(pods: u64, cores_per_aggregation: u64) -> Result<Arc<Network>, Failed>
 /// A round trip of the idle fabric between pods: six links of 1 us each way, a full frame and its acknowledgement.
 const ROUND_TRIP_US: f64 = 12.0 + 6.0 * (1_538.0 + 84.0) * 8.0 / 100e3;
 
-/// A tenant with one pair, and its traffic.
+/// A tenant, and its traffic.
 struct Pair {
     tenant: Tenant,
     traffic: Traffic,
 }
 
-/// Four times a random permutation of the hosts: each host sends to four others and receives from four, each pair at its minimum. A host's minima are `load` of its line in the
-/// mean, and at most 1.3 times as much: what is received fits as well.
+/// Four times hosts two by two at random: each of both sends to the other at the minimum of the two, which are a tenant. A host's minima are `load` of its line in the
+/// mean, and at most 1.3 times as much.
 fn background(hosts: &[NodeId], load: f64, random: &mut ChaCha8Rng) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for round in 0..4 {
         let mut order = hosts.to_vec();
         shuffle(&mut order, random);
-        for (at, &from) in order.iter().enumerate() {
-            let to = order[(at + 1) % order.len()];
+        for (at, two) in order.chunks_exact(2).enumerate() {
             let mbit = load * 25_000.0 * random.random_range(0.7..1.3);
             let min = Rate::from_mbit(mbit as u64);
             let name = format!("b{round}-{at}");
-            let mut traffic = endless(&name, from, to, Time::ZERO);
-            if let Workload::Flows(flows) = &mut traffic.workload {
-                // What is offered is payload: 1,460 B of each 1,538.
-                flows.offer = Some(Offer::Rate(Rate::from_mbit((mbit * 1_460.0 / 1_538.0) as u64)));
-            }
-            pairs.push(Pair { tenant: Tenant { name, min, hosts: vec![from, to] }, traffic });
+            // What is offered is payload: 1,460 B of each 1,538.
+            let offer = Some(Offer::Rate(Rate::from_mbit((mbit * 1_460.0 / 1_538.0) as u64)));
+            let reliable = Reliable { offer, ..Reliable::new(Arrivals::Once, None) };
+            let traffic = flows(&name, Ends::Pairs(vec![(two[0], two[1]), (two[1], two[0])]), reliable);
+            pairs.push(Pair { tenant: Tenant { name, min, hosts: two.to_vec() }, traffic });
         }
     }
     pairs
