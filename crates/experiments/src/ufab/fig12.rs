@@ -18,8 +18,8 @@ pub(crate) const ENTRY: Entry = Entry {
     paper: &UFAB,
     place: "Fig. 12",
     title: "Rates and round trips of an incast of fourteen tenants",
-    full_seconds: 60,
-    quick_seconds: 5,
+    full_seconds: 20,
+    quick_seconds: 2,
     measure,
 };
 

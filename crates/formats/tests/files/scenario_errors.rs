@@ -37,7 +37,7 @@ fn what_is_wrong_with_traffic_is_said_at_its_place() {
         ("{ name: a, after: b }", &["7:25 there is no traffic b above this one"]),
         (
             "{ name: a, after: { traffic: b, to: back } }",
-            &["7:42 unknown choice of receivers \"back\": drawn or sender is expected"],
+            &["7:43 unknown choice of receivers \"back\": drawn or sender is expected"],
         ),
         ("{ name: a, sizes: 1MB, queue: 8 }", &["7:37 no port has a queue 8: they have up to 8, counted from 0"]),
         ("{ name: a, sizes: 1MB, start: 10ms }", &["7:37 it begins at 10ms, and the run is over at 10ms"]),
