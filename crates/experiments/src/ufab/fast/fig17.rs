@@ -154,6 +154,7 @@ fn one(
             flows(&tenant.name, ends, Reliable::new(Arrivals::Load(load), Some(sizes.clone())))
         })
         .collect();
+    system.on_testbed().open_pairs(&mut scenario);
     let outcome = simulate(&scenario, seed)?;
     let (mut owed, mut missed) = (0, 0);
     for share in outcome.sharing.iter().flat_map(|sharing| &sharing.services) {
