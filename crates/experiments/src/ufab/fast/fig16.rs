@@ -67,7 +67,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let rows: Vec<Row> = systems.into_iter().map(row).collect();
     let notes = vec![format!(
         "On 128 of the 512 servers: 90 senders and one receiver use no more. The idle fabric's round trip takes {ROUND_TRIP_US:.1} us. Every tenant has a flow of 500 Mbit/s all the time and a second one without end \
-         in every other period. Baselines as in the other figures, PicNIC' with a unit of 500 Mbit/s and Swift's own targets."
+         in every other period. Baselines as on the testbed."
     )];
     let figure =
         Figure { statements: statements(&rows), panels: vec![panel(&first)], seeds, notes, ..Figure::default() };
@@ -99,6 +99,7 @@ fn one(system: Contender, periods: u64, seed: u64) -> Result<(Measured, Vec<f64>
         much.active = Some(Schedule::periodic(PERIOD, PERIOD, PERIOD));
         scenario.traffic.extend([little, much]);
     }
+    system.on_testbed().open_pairs(&mut scenario);
     let outcome = simulate(&scenario, seed)?;
     let rates: Vec<Vec<f64>> = (0..SENDERS).map(|at| received(&outcome, &name(at), to)).collect();
     let bins = rates.first().map_or(0, Vec::len);

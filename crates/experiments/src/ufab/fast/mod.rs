@@ -22,18 +22,15 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use wayleave_contracts::Policy;
-use wayleave_scenarios::{
-    Arrivals, Buffering, Congestion, Ecn, EdgeScheme, ElasticSwitch, Ends, Offer, Reliable, Routing, Scenario, Sharing,
-    Traffic, Transport,
-};
+use wayleave_scenarios::{Arrivals, Buffering, EdgeScheme, Ends, Offer, Reliable, Scenario, Traffic};
 use wayleave_schemes::ufab::Settings;
-use wayleave_schemes::{clove, picnic};
 use wayleave_sim::Outcome;
 use wayleave_sim::stats::Histogram;
 use wayleave_topology::builders::{Cabling, FatTree, build};
 use wayleave_topology::{Network, NodeId, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
+use super::systems::System;
 use super::testbed::{Tenant, flows};
 use crate::run::Failed;
 
@@ -77,52 +74,28 @@ impl Contender {
         }
     }
 
-    /// Lets tenants share by it.
-    fn share(self, run: &mut Scenario, tenants: Policy) {
-        let windows = |packets| Transport {
-            congestion: Congestion::fixed_window(packets),
-            initial_window: packets,
-            max_window: packets,
-            ..Transport::default()
-        };
-        let scheme = match self {
-            Self::Ufab | Self::Unbounded | Self::Eager | Self::Deep | Self::Lasting => {
-                run.transport = windows(10_000);
-                if self == Self::Deep {
-                    run.switches.buffering = Buffering::Unlimited;
-                }
-                let latency_bound = !matches!(self, Self::Unbounded | Self::Deep);
-                let usual = fast();
-                let probe_every = if self == Self::Eager { Bytes::new(1_500) } else { usual.probe_every };
-                let idle = if self == Self::Lasting { 1_000 } else { usual.idle };
-                EdgeScheme::Ufab(Settings { latency_bound, probe_every, idle, ..usual })
-            }
-            Self::Elastic => {
-                run.transport = Transport { congestion: Congestion::dctcp(), ..Transport::default() };
-                run.switches.ecn = Ecn::above(MARKS).into();
-                run.routing = flowlets();
-                EdgeScheme::ElasticSwitch(ElasticSwitch {
-                    period: Time::from_micros(500),
-                    hold: Time::from_millis(2),
-                    ..ElasticSwitch::default()
-                })
-            }
-            Self::Pwc => {
-                run.transport = Transport { congestion: Congestion::swift(), ..Transport::default() };
-                run.routing = flowlets();
-                EdgeScheme::Picnic(picnic::Settings::default())
-            }
-        };
-        run.sharing = Some(Sharing::new(scheme, tenants));
+    /// The same on the testbed, where it is one of those.
+    const fn on_testbed(self) -> System {
+        match self {
+            Self::Elastic => System::Elastic,
+            Self::Pwc => System::Pwc,
+            Self::Ufab | Self::Eager | Self::Lasting => System::Ufab,
+            Self::Unbounded | Self::Deep => System::Unbounded,
+        }
     }
-}
 
-/// Where switches mark for ElasticSwitch: the best of those that were tried on the testbed (docs/sharing.md), as the periods above.
-const MARKS: Bytes = Bytes::new(80_000);
-
-/// Clove with the shorter gap of 2.2, which is the better one (docs/sharing.md).
-fn flowlets() -> Routing {
-    Routing::Clove(clove::Params { gap: Time::from_micros(36), ..clove::Params::default() })
+    /// Lets tenants share by it: as on the testbed, but for what uFAB's edges and switches have to know of the line.
+    fn share(self, run: &mut Scenario, tenants: Policy) {
+        self.on_testbed().share(run, tenants);
+        let Some(EdgeScheme::Ufab(settings)) = run.sharing.as_mut().map(|sharing| &mut sharing.scheme) else { return };
+        *settings = Settings { latency_bound: settings.latency_bound, ..fast() };
+        match self {
+            Self::Eager => settings.probe_every = Bytes::new(1_500),
+            Self::Lasting => settings.idle = 1_000,
+            Self::Deep => run.switches.buffering = Buffering::Unlimited,
+            Self::Ufab | Self::Unbounded | Self::Elastic | Self::Pwc => {}
+        }
+    }
 }
 
 /// uFAB's parameters where they depend on the line: 16 bits of tokens are to count 100 Gbit/s, and rates are measured in about a base round trip.
