@@ -189,9 +189,6 @@ impl Admission {
         let sent = part(usage.bytes, terms.round_trip.as_nanos(), nanos);
         let rests = sent < share && sent.saturating_mul(2) < self.window;
         let wakes = std::mem::replace(&mut self.rests, rests) && !rests;
-        // A window below L_w is probed once in so many round trips, if it is used.
-        let unprobed = settings.probe_every.get() / self.window.max(1) + 1;
-        let round_trips = (nanos / terms.round_trip.as_nanos().max(1)).clamp(1, unprobed);
         for (link, view) in self.links.iter_mut().zip(views) {
             if rests {
                 link.ramp = None;
@@ -202,7 +199,7 @@ impl Admission {
                 Step::Guaranteed => terms.guaranteed(settings.unit).min(view.share),
                 Step::AsPrinted => view.share,
             };
-            link.ramp = link.ramp.map(|ramp| ramp.saturating_add(step.saturating_mul(round_trips)));
+            link.ramp = link.ramp.map(|ramp| ramp.saturating_add(step));
         }
     }
 }

@@ -41,7 +41,8 @@
 //!
 //! # Deviations
 //! - A pair rests if it has used less than half of its window since the last answer, and less than its share.
-//! - While windows grow, a pair that probes less than once a round trip makes several steps at once.
+//! - While windows grow, a step comes with an answer, and so a pair that probes less than once a round trip grows more slowly than by one step a round trip: what it
+//!   has not heard of is what others have begun meanwhile.
 //! - A path that does not answer is noticed by the first time-out, and left if the repeated probe stays away as well, so that a single lost probe moves nothing. Such a
 //!   move waits for no freeze window.
 //! - Links that a candidate has in common with the paths of a pair count it already, and not twice. An edge knows them, since it knows the topology (3.1) and chose the
