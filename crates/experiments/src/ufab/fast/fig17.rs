@@ -351,7 +351,6 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
                 mean(&of(rows, HEAVY, Contender::Lasting, |run| run.by_size[0])),
                 mean(&of(rows, HEAVY, Ufab, |run| run.by_size[0]))
             ),
-            "tenants of 16 servers, and minima of half as much: the mean of all sizes is given above",
         ]),
     ]
 }

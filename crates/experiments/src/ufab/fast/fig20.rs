@@ -45,28 +45,39 @@ struct Measured {
     first: Vec<f64>,
 }
 
+/// Beside background, and without.
+#[derive(Clone, Debug)]
+struct Data {
+    runs: Vec<Measured>,
+    alone: Vec<Measured>,
+}
+
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(5, 1);
     let (pods, senders) = run.choose((5, 128), (4, 96));
-    let runs = run.map(&seeds, |&seed| one((pods, senders), Time::from_millis(run.choose(4, 2)), seed))?;
+    let duration = Time::from_millis(run.choose(4, 2));
+    let of = |load: f64| run.map(&seeds, |&seed| one((pods, senders), load, duration, seed));
+    let data = Data { runs: of(0.5)?, alone: of(0.0)? };
     let notes = vec![format!(
         "The base round trip of the fabric is {ROUND_TRIP_US:.1} us. Background: every server but the receiver has four tenants with one other server each, and sends to each at the tenant's minimum, 12.5 Gbit/s in the mean. A round is the n-th answer of every sender. Rates are of \
          intervals of 0.1 ms, in which a fair share is six frames."
     )];
-    let figure = Figure { statements: statements(&runs), panels: panels(&runs), seeds, notes, ..Figure::default() };
+    let figure =
+        Figure { statements: statements(&data), panels: panels(&data.runs), seeds, notes, ..Figure::default() };
     Ok(figure
         .with("network", format!("{pods} pods of the fabric, 1:1"))
         .with("incast", format!("{senders} to 1, minima of 500 Mbit/s")))
 }
 
-fn one((pods, senders): (u64, usize), duration: Time, seed: u64) -> Result<Measured, Failed> {
+/// The incast beside background of this load.
+fn one((pods, senders): (u64, usize), load: f64, duration: Time, seed: u64) -> Result<Measured, Failed> {
     let network = fabric(pods, 8)?;
     let mut random = generator(seed);
     let mut hosts: Vec<NodeId> = network.hosts().collect();
     shuffle(&mut hosts, &mut random);
     let Some((&to, others)) = hosts.split_first() else { return Err(Failed::broken("a fabric without servers")) };
     let name = |at: usize| format!("vf{}", at + 1);
-    let pairs = background(others, 0.5, &mut random);
+    let pairs = if load > 0.0 { background(others, load, &mut random) } else { Vec::new() };
     let mut tenants: Vec<Tenant> = (others.iter().take(senders).enumerate())
         .map(|(at, &host)| Tenant { name: name(at), min: MIN, hosts: vec![host, to] })
         .collect();
@@ -133,11 +144,17 @@ fn apart(notes: &[super::watched::Note], senders: &[NodeId]) -> Vec<f64> {
     rounds.iter().filter(|times| !times.is_empty()).map(farthest).collect()
 }
 
-fn statements(runs: &[Measured]) -> Vec<Statement> {
+fn statements(Data { runs, alone }: &Data) -> Vec<Statement> {
     let apart: Vec<f64> = runs.iter().map(|run| most(&run.apart)).collect();
     let settles: Vec<f64> = runs.iter().map(|run| run.settles_ms).collect();
     let spread: Vec<f64> = runs.iter().flat_map(|run| run.spread).collect();
-    let [low, high] = [spread.iter().copied().fold(f64::NAN, f64::min), most(&spread)];
+    let [low, high] = ends(runs);
+    let [low_alone, high_alone] = ends(alone);
+    let slowest = most(&alone.iter().map(|run| run.settles_ms).collect::<Vec<_>>());
+    let cause = format!(
+        "the background: where the links of a sender's path are promised to others, its part there is less than that at the receiver. Without background senders end from {low_alone:.2} to {high_alone:.2}, after {slowest:.2} ms at \
+         most"
+    );
     vec![
         Statement::within(
             "D, Fig. 20a",
@@ -152,15 +169,23 @@ fn statements(runs: &[Measured]) -> Vec<Statement> {
             0.75..=1.25,
             &spread,
             format!("from {low:.2} to {high:.2} of the fair share"),
-        ),
+        )
+        .tested(cause.clone()),
         Statement::mean_within(
             "D, Fig. 20b",
             "and quickly: within a millisecond, as the abstract says of all convergence",
             f64::NEG_INFINITY..=1.0,
             &settles,
             format!("after {:.2} ms in the mean, {:.2} ms at most", mean(&settles), most(&settles)),
-        ),
+        )
+        .tested(cause),
     ]
+}
+
+/// The lowest and the highest rate of any sender in the end, as a part of the fair share.
+fn ends(runs: &[Measured]) -> [f64; 2] {
+    let lowest = runs.iter().map(|run| run.spread[0]).fold(f64::NAN, f64::min);
+    [lowest, most(&runs.iter().map(|run| run.spread[1]).collect::<Vec<_>>())]
 }
 
 fn panels(runs: &[Measured]) -> Vec<Panel> {
@@ -206,13 +231,13 @@ mod tests {
     fn every_verdict_can_change() {
         let run = Measured { apart: vec![0.5, 3.0], settles_ms: 0.5, spread: [0.9, 1.1], first: vec![0.7] };
         assert_each_can_change(
-            &vec![run],
-            |runs| statements(runs),
+            &Data { runs: vec![run.clone()], alone: vec![run] },
+            statements,
             &[
-                ("all at once", &|runs: &mut Vec<Measured>| runs[0].apart[1] = 0.9),
-                ("one has little", &|runs: &mut Vec<Measured>| runs[0].spread[0] = 0.5),
-                ("one has much", &|runs: &mut Vec<Measured>| runs[0].spread[1] = 1.5),
-                ("late", &|runs: &mut Vec<Measured>| runs[0].settles_ms = 1.5),
+                ("all at once", &|data: &mut Data| data.runs[0].apart[1] = 0.9),
+                ("one has little", &|data: &mut Data| data.runs[0].spread[0] = 0.5),
+                ("one has much", &|data: &mut Data| data.runs[0].spread[1] = 1.5),
+                ("late", &|data: &mut Data| data.runs[0].settles_ms = 1.5),
             ],
         );
     }
