@@ -267,7 +267,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
     let more: Vec<f64> =
         kept(System::Elastic).iter().zip(kept(System::Pwc)).map(|(elastic, pwc)| elastic - pwc).collect();
     vec![
-        Statement::mean_within(
+        Statement::within(
             "5.2, Fig. 11a",
             "uFAB guarantees the minimum of all 12 tenants",
             12.0..=12.0,
@@ -283,7 +283,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             &totals,
             format!("{} Gbit/s", listed(&totals, 1)),
         ),
-        Statement::mean_within(
+        Statement::within(
             "abstract, 5.2",
             "uFAB converges in less than a millisecond when a tenant comes",
             f64::NEG_INFINITY..=1.0,

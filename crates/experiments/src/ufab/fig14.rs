@@ -5,6 +5,7 @@ use wayleave_sim::Outcome;
 use wayleave_sim::stats::Histogram;
 use wayleave_units::{Bytes, Rate, Time};
 
+use super::readings::listed;
 use super::systems::System;
 use super::testbed::{Tenant, flows, network, scenario, servers, settings, simulate};
 use crate::catalogue::{Entry, UFAB};
@@ -155,10 +156,6 @@ fn case_of(outcome: &Outcome) -> Case {
     }
 }
 
-fn listed(values: &[f64]) -> String {
-    values.iter().map(|value| format!("{value:.2}")).collect::<Vec<_>>().join(", ")
-}
-
 fn statements(rows: &[Row]) -> Vec<Statement> {
     let times = |system: System, task: usize, at: usize| -> Vec<f64> {
         let of = rows.iter().find(|row| row.system == system && row.read == READS[0]);
@@ -172,14 +169,14 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             "uFAB completes I/O operations within 2 ms on average",
             f64::NEG_INFINITY..=MEAN_MS,
             &means,
-            format!("{} ms", listed(&means)),
+            format!("{} ms", listed(&means, 2)),
         ),
         Statement::mean_within(
             "5.3, Fig. 14",
             "and within 10 ms at the tail",
             f64::NEG_INFINITY..=TAIL_MS,
             &tails,
-            format!("{} ms for 99 %", listed(&tails)),
+            format!("{} ms for 99 %", listed(&tails, 2)),
         ),
     ];
     for (system, ratio) in [(System::Pwc, 21.0), (System::Elastic, 33.0)] {
@@ -200,7 +197,7 @@ fn shorter(than: System, times: f64, others: &[f64], ours: &[f64]) -> Statement 
         format!("uFAB's tail of the total time is {times:.0} times shorter than that of {}", than.name()),
         times / FACTOR..=times * FACTOR,
         &ratios,
-        format!("{:.1} times: {} ms against {} ms", mean(&ratios), listed(others), listed(ours)),
+        format!("{:.1} times: {} ms against {} ms", mean(&ratios), listed(others, 2), listed(ours, 2)),
     )
 }
 

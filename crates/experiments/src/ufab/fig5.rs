@@ -155,7 +155,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         format!("{} of {} runs", kept.iter().filter(|count| **count == 4.0).count(), kept.len())
     };
     vec![
-        Statement::mean_within(
+        Statement::within(
             "2.2, 2.3, Fig. 5d",
             "uFAB is near ideal: F4 goes to P3, and all four flows have their minima",
             4.0..=4.0,

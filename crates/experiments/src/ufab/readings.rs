@@ -125,7 +125,8 @@ pub(super) fn longest(times: impl IntoIterator<Item = f64>) -> f64 {
 
 /// One value for each run, for people.
 pub(super) fn listed(values: &[f64], digits: usize) -> String {
-    values.iter().map(|value| format!("{value:.digits$}")).collect::<Vec<_>>().join(", ")
+    let shown = |value: &f64| if value.is_nan() { "never".to_owned() } else { format!("{value:.digits$}") };
+    values.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
 /// As the curves count.
