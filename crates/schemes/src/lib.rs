@@ -45,6 +45,8 @@ pub mod usage;
 
 each_scheme!(modules);
 
+pub mod scc;
+
 use wayleave_contracts::Contract;
 use wayleave_ledger::Model;
 use wayleave_roles::Request;
