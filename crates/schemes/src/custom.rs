@@ -3,8 +3,8 @@
 use std::fmt;
 
 use wayleave_roles::{
-    Departure, Entry, FlowStart, IntHop, LocalFlow, Path, PathProbe, PathReport, Slot, Tunnel, TunnelAck, TunnelPacket,
-    TunnelQueue, Turn,
+    CongestionSignal, Departure, Entry, FlowStart, IntHop, LocalFlow, Path, PathProbe, PathReport, Slot, Tunnel,
+    TunnelAck, TunnelPacket, TunnelQueue, Turn,
 };
 use wayleave_units::{Rate, Time};
 
@@ -25,9 +25,9 @@ impl fmt::Debug for AnyTunnel {
 }
 
 impl Tunnel for AnyTunnel {
-    fn on_open(&mut self, now: Time, flow: LocalFlow, start: &FlowStart) {
+    fn on_open(&mut self, now: Time, flow: LocalFlow, start: &FlowStart, signal: CongestionSignal) {
         match self {
-            Self::Custom(tunnel) => tunnel.on_open(now, flow, start),
+            Self::Custom(tunnel) => tunnel.on_open(now, flow, start, signal),
         }
     }
 
@@ -40,6 +40,12 @@ impl Tunnel for AnyTunnel {
     fn on_arrival(&mut self, now: Time, packet: TunnelPacket, queue: TunnelQueue) -> Entry {
         match self {
             Self::Custom(tunnel) => tunnel.on_arrival(now, packet, queue),
+        }
+    }
+
+    fn on_queued(&mut self, now: Time, packet: TunnelPacket) {
+        match self {
+            Self::Custom(tunnel) => tunnel.on_queued(now, packet),
         }
     }
 

@@ -208,6 +208,13 @@ impl Sender {
         }
     }
 
+    /// Payload that was never sent, if it is known.
+    pub(crate) fn unsent_payload(&self) -> Option<u64> {
+        let all = self.segments()?;
+        let sent = self.flight.next();
+        Some(if sent >= all { 0 } else { self.bytes_until(all) - u64::from(sent) * u64::from(self.segment) })
+    }
+
     /// How urgent the next segment is.
     #[inline]
     pub(crate) fn urgency(&self) -> u64 {
