@@ -45,8 +45,6 @@ pub mod usage;
 
 each_scheme!(modules);
 
-pub mod scc;
-
 use wayleave_contracts::Contract;
 use wayleave_ledger::Model;
 use wayleave_roles::Request;

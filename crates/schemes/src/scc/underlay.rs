@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wayleave_roles::{
-    Arrivals, BrokerId, Bucket, ClassId, Demand, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin,
+    Arrivals, BrokerId, Bucket, ClassId, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin,
     Outgoing, Peer, Weighted,
 };
 use wayleave_units::{Bytes, Rate, Time};
@@ -84,7 +84,7 @@ pub(super) struct Place {
 }
 
 /// An action of this host.
-pub type Action<'a> = HostAction<'a, Message, Timer>;
+pub(super) type Action<'a> = HostAction<'a, Message, Timer>;
 
 /// The underlay of one host.
 #[derive(Clone, Debug)]
@@ -291,15 +291,6 @@ impl Scc {
             }
         }
     }
-
-    /// Whether a division's pairs have no tunnels that say what they would like: then they share equally while they want to send.
-    fn on_demand(&mut self, now: Time, pair: Outgoing, demand: Demand, act: &mut impl FnMut(Action<'_>)) {
-        let is_plain = |class| self.divisions.get(&class).is_some_and(Division::is_plain);
-        let Some(Some(sending)) = self.sending.get(pair.index()) else { return };
-        if is_plain(sending.class) {
-            self.refer(now, pair, u64::from(demand == Demand::Begins), act);
-        }
-    }
 }
 
 impl Sending {
@@ -343,7 +334,6 @@ impl Host for Scc {
             HostInput::Timer(Timer::Feedback(pair, epoch)) => self.feed_back(now, pair, epoch, act),
             HostInput::Timer(Timer::Report) => self.report_all(now, act),
             HostInput::ReferenceWeight { pair, weight } => self.refer(now, pair, weight, act),
-            HostInput::Demand { pair, demand } => self.on_demand(now, pair, demand, act),
             HostInput::Opened { pair, spec } => self.open(now, pair, spec.class, act),
             HostInput::Closed { pair } => self.close(pair),
             HostInput::IncomingOpened { pair, .. } => {

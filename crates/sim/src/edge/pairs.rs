@@ -5,6 +5,7 @@ use wayleave_roles::{
 };
 use wayleave_scenarios::{Endpoint, Routing};
 use wayleave_schemes::custom::AnyPairPath;
+use wayleave_schemes::edges::TunnelSetup;
 use wayleave_schemes::services::Services;
 use wayleave_stack::Opening;
 use wayleave_topology::NodeId;
@@ -111,7 +112,12 @@ impl Edges {
             class: ClassId(class),
             paths,
             round_trip: spec.round_trip,
-            tunnel: kind.tunnel(from, &spec),
+            tunnel: kind.tunnel(&TunnelSetup {
+                policy: &self.sharing.machine,
+                services: &self.services,
+                from,
+                pair: &spec,
+            }),
             path_role: kind.path(from, &spec).or_else(|| listed_path(&self.routing, pair.number)),
         };
         let is_probed = opening.path_role.is_some();
