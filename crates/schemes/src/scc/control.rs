@@ -1,30 +1,40 @@
 //! The control law of one tunnel (III-B): from shares of marks to a rate.
 //!
-//! What is kept is the **level** x: the rate for each unit of weight, `R = W x`. A period whose share of marked bytes is F makes of it
+//! What is kept is the root y of the tunnel's **level**, the rate for each unit of weight. A period whose share of marked bytes is F makes of it
 //!
 //! ```text
-//! x <- x + step (1 - F) - x F alpha / 2        alpha <- alpha + g (F - alpha)
+//! y <- y + step (1 - F) - y cut F            R = W y^2 (1 - relief F)
 //! ```
 //!
-//! so a period without marks adds `step W` to the rate, one with nothing but marks takes `alpha / 2` off it, and one
-//! between them does both in part. All tunnels of a bottleneck that see the same marks come to the same level, and so to rates in
-//! proportion to their weights (docs/scc.md has the proof). That needs an F which is right in the mean also for a tunnel of
-//! less than a packet in a period: what nothing was heard of changes nothing, and alpha is the average before this period, so
-//! that it does not depend on the packet that it is multiplied with.
+//! All tunnels of a bottleneck that see the same marks come to the same y, and so to rates in proportion to their weights (docs/scc.md
+//! has the proof). Both terms are linear in F, so F may be measured on any number of packets: a tunnel of less than a packet in a period
+//! finds the same y in the mean. The relief passes with its marks: it keeps the queue near its threshold, which a rate that only follows y would
+//! cross in ever wider swings. Why this form and not that of DCTCP: decision 067.
 
 use super::params::{Law, Params};
 
-/// One, as levels count.
+/// One, as roots and levels count.
 pub(super) const ONE: u64 = 1 << 32;
 
 /// One, as shares of marks count.
-const WHOLE: u64 = 1 << 16;
+pub(super) const WHOLE: u64 = 1 << 16;
 
-/// Below this average of marks, a 64th, a path counts as free: after fifty periods without a mark at the most.
+/// Below this average of marks, a 64th, a path counts as free.
 const FREE: u64 = WHOLE / 64;
 
 /// Above this average of marks, a 16th, others want the path too, so its level says what can be had even if the tunnel does not ask for it.
 const CONTENDED: u64 = WHOLE / 16;
+
+/// On a free path the root grows by a 16th of itself in a period, so the rate by an 8th.
+const FREE_GROWTH: u64 = 16;
+
+/// After so many fully marked periods in a row, which a queue near its threshold does not last, the root falls by an eighth each,
+/// so the rate by nearly a quarter.
+const PRESSED: u32 = 5;
+const PRESSED_CUT: u64 = 8;
+
+/// Longer pauses than this many of its own count as this many.
+const MOST_PERIODS: u64 = 4;
 
 /// What happened to a tunnel in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,9 +55,9 @@ enum Loss {
 impl Period {
     /// Of so many bytes, of which so many were marked, and so many lost beside. `None`: nothing was sent.
     pub(super) fn of(bytes: u64, marked: u64, lost: u64) -> Option<Self> {
-        let all = bytes.saturating_add(lost);
-        let bad = marked.min(bytes).saturating_add(lost);
-        let marks = (u128::from(bad) * u128::from(WHOLE)).checked_div(u128::from(all))? as u64;
+        let all = u128::from(bytes) + u128::from(lost);
+        let bad = u128::from(marked.min(bytes)) + u128::from(lost);
+        let marks = (bad * u128::from(WHOLE)).checked_div(all)? as u64;
         Some(Self { marks, loss: if lost > 0 { Loss::Some } else { Loss::None } })
     }
 }
@@ -63,8 +73,8 @@ pub(super) enum Use {
 
 /// How a tunnel looks for its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Nothing is known of its path: it doubles until the first mark, as DCTCP does.
+enum Phase {
+    /// Nothing is known of its path: its rate doubles until the first mark, as that of DCTCP does.
     Starting,
     /// It follows the marks.
     Steady,
@@ -72,33 +82,45 @@ pub(super) enum Phase {
     Returning(u32),
 }
 
-/// The law's state of one tunnel.
+/// Where a tunnel stands in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Control {
-    level: u64,
-    alpha: u64,
-    phase: Phase,
-}
-
-/// Where the law has to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Range {
-    /// In bit/s.
+pub(super) struct Terms {
+    /// Its weight in bit/s.
+    pub(super) weight: u64,
+    /// No rate is lower, in bit/s.
     pub(super) floor: u64,
     /// The rate of the host's line.
     pub(super) line: u64,
 }
 
+/// The law's state of one tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Control {
+    root: u64,
+    /// The share of marks of the last period.
+    marks: u64,
+    /// Its average.
+    alpha: u64,
+    /// Fully marked periods in a row.
+    pressed: u32,
+    phase: Phase,
+}
+
 impl Control {
     /// A tunnel begins with its weight, which is a rate.
     pub(super) fn new() -> Self {
-        Self { level: ONE, alpha: WHOLE, phase: Phase::Starting }
+        Self { root: ONE, marks: 0, alpha: 0, pressed: 0, phase: Phase::Starting }
     }
 
-    /// The rate for a weight, both in bit/s.
-    pub(super) fn rate(&self, weight: u64, range: Range) -> u64 {
-        let rate = (u128::from(weight) * u128::from(self.level)) >> 32;
-        u64::try_from(rate).unwrap_or(u64::MAX).min(range.line).max(range.floor)
+    /// The rate in bit/s.
+    pub(super) fn rate(&self, terms: Terms, params: &Params) -> u64 {
+        let level = (u128::from(self.root) * u128::from(self.root)) >> 32;
+        let rate = u64::try_from((u128::from(terms.weight) * level) >> 32).unwrap_or(u64::MAX).min(terms.line);
+        let relief = match (params.law, self.phase) {
+            (Law::Weighted, Phase::Steady) => u64::from(params.relief_percent) * self.marks,
+            _ => 0,
+        };
+        (rate - part(rate, relief, 100 * WHOLE)).max(terms.floor)
     }
 
     /// The tunnel was idle for long and sends again.
@@ -110,75 +132,86 @@ impl Control {
 
     /// The other end has said nothing for long: the rate is halved.
     pub(super) fn halve(&mut self) {
-        self.level = (self.level / 2).max(1);
+        self.root = part(self.root, 70, 99).max(1);
     }
 
-    /// A feedback arrives.
-    pub(super) fn on_period(&mut self, period: Period, weight: u64, usage: Use, range: Range, params: &Params) {
-        let level = self.level;
+    /// A feedback arrives, so many periods after the one before.
+    pub(super) fn on_period(&mut self, period: Period, periods: u64, usage: Use, terms: Terms, params: &Params) {
+        let before = self.root;
         match params.law {
-            Law::Weighted => self.by_weight(period, usage, params),
-            Law::AsPrinted => self.as_printed(period, weight, usage, range),
+            Law::Weighted => self.by_weight(period, periods.clamp(1, MOST_PERIODS), usage, params),
+            Law::AsPrinted => self.as_printed(period, usage, terms),
         }
-        let before = self.alpha;
-        self.alpha = before - (before >> params.smoothing) + (period.marks >> params.smoothing);
+        self.marks = period.marks;
+        self.alpha = self.alpha - (self.alpha >> params.smoothing) + (period.marks >> params.smoothing);
         // A rate that cannot change any more must not leave its level behind it. That of a small weight may be below the floor: it
         // is what the weight will be multiplied with when it grows.
-        let [least, most] = [range.floor, range.line].map(|rate| level_of(rate, weight));
-        self.level = self.level.max(least.min(level)).min(most.max(1));
+        let [least, most] = [terms.floor, terms.line].map(|rate| root_of(rate, terms.weight));
+        self.root = self.root.max(least.min(before)).min(most.max(1));
     }
 
-    fn by_weight(&mut self, Period { marks, loss }: Period, usage: Use, params: &Params) {
+    fn by_weight(&mut self, Period { marks, loss }: Period, periods: u64, usage: Use, params: &Params) {
+        self.pressed = if marks == WHOLE { self.pressed.saturating_add(1) } else { 0 };
+        if loss == Loss::Some {
+            // What is lost is worse than what is marked: DCTCP halves.
+            self.phase = Phase::Steady;
+            return self.halve();
+        }
         match self.phase {
             Phase::Starting if marks == 0 => {
                 if usage == Use::Full {
-                    self.level = self.level.saturating_mul(2);
+                    self.root = part(self.root, 99, 70);
                 }
                 return;
             }
             Phase::Starting => {
-                self.alpha = WHOLE;
                 self.phase = Phase::Steady;
+                self.alpha = WHOLE;
+                return self.halve();
             }
-            Phase::Steady if marks == 0 && self.alpha < FREE && usage == Use::Full => {
-                self.phase = Phase::Starting;
+            Phase::Returning(left) => {
+                self.phase = left.checked_sub(1).map_or(Phase::Steady, Phase::Returning);
                 return;
             }
-            Phase::Returning(periods) if loss == Loss::None => {
-                self.phase = periods.checked_sub(1).map_or(Phase::Steady, Phase::Returning);
-                return;
-            }
-            Phase::Returning(_) => self.phase = Phase::Steady,
             Phase::Steady => {}
         }
-        // What is lost is worse than what is marked: DCTCP halves.
-        let alpha = if loss == Loss::Some { WHOLE } else { self.alpha };
-        let cut = u128::from(self.level) * u128::from(marks) * u128::from(alpha) / (2 * u128::from(WHOLE * WHOLE));
         let step = ONE / 100 * u64::from(params.step_percent);
         let grown = match usage {
             Use::Partial if self.alpha < CONTENDED => 0,
-            Use::Full | Use::Partial => step / WHOLE * (WHOLE - marks),
+            Use::Full if self.alpha < FREE && marks == 0 => step.max(self.root / FREE_GROWTH),
+            Use::Full | Use::Partial => part(step, WHOLE - marks, WHOLE),
         };
-        self.level = self.level.saturating_add(grown).saturating_sub(cut as u64).max(1);
+        let cut = match self.pressed {
+            0..=PRESSED => part(self.root, u64::from(params.cut_percent) * marks, 100 * WHOLE),
+            _ => self.root / PRESSED_CUT,
+        };
+        let change = |of: u64| of.saturating_mul(periods);
+        self.root = self.root.saturating_add(change(grown)).saturating_sub(change(cut)).max(1);
     }
 
     /// Equations 1 and 2, where the weight is a part of the line.
-    fn as_printed(&mut self, Period { marks, .. }: Period, weight: u64, usage: Use, range: Range) {
-        let part = |of: u64| {
-            let change = u128::from(self.level) * u128::from(weight) * u128::from(of);
-            u64::try_from(change / u128::from(range.line.max(1)) / u128::from(WHOLE)).unwrap_or(u64::MAX)
+    fn as_printed(&mut self, Period { marks, .. }: Period, usage: Use, Terms { weight, line, .. }: Terms) {
+        let level = part(self.root, self.root, ONE);
+        let by = |alpha: u64| part(part(level, weight, line), alpha, WHOLE);
+        let level = match (marks, usage) {
+            (0, Use::Full) => level.saturating_add(by(WHOLE)),
+            (0, Use::Partial) => level,
+            (marks, _) => level.saturating_sub(by(marks)),
         };
-        if marks > 0 {
-            self.level = self.level.saturating_sub(part(self.alpha)).max(1);
-        } else if usage == Use::Full {
-            self.level = self.level.saturating_add(part(WHOLE));
-        }
+        self.root = (u128::from(level) << 32).isqrt().max(1) as u64;
     }
 }
 
-/// The level at which a weight has a rate.
-fn level_of(rate: u64, weight: u64) -> u64 {
-    u64::try_from((u128::from(rate) << 32) / u128::from(weight.max(1))).unwrap_or(u64::MAX)
+/// `of numerator / denominator`.
+fn part(of: u64, numerator: u64, denominator: u64) -> u64 {
+    let whole = u128::from(of) * u128::from(numerator) / u128::from(denominator.max(1));
+    u64::try_from(whole).unwrap_or(u64::MAX)
+}
+
+/// The root of the level at which a weight has a rate.
+fn root_of(rate: u64, weight: u64) -> u64 {
+    let level = (u128::from(rate) << 64) / u128::from(weight.max(1));
+    u64::try_from(level.isqrt()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

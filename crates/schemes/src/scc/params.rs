@@ -77,8 +77,12 @@ params! {
         pub period: Time = Time::from_micros(300), "period", Kind::TIME, "ours: the round trip of II-B";
         /// How rates follow marks.
         pub law: Law = Law::Weighted, "law", Kind::Word(Law::WORDS), "ours; III-B is as-printed";
-        /// Of its weight, by how much a tunnel grows in a period without marks, in steps of 0.01.
-        pub step_percent: u8 = 5, "step", Kind::Hundredths { least: 1, most: 100 }, "ours";
+        /// By how much the root of a tunnel's level grows in a period without marks, in steps of 0.01.
+        pub step_percent: u8 = 2, "step", Kind::Hundredths { least: 1, most: 100 }, "ours";
+        /// Which part of it a fully marked period takes off, in steps of 0.01.
+        pub cut_percent: u8 = 8, "cut", Kind::Hundredths { least: 1, most: 50 }, "ours";
+        /// Which part of its rate a tunnel forgoes while all its packets are marked, in steps of 0.01.
+        pub relief_percent: u8 = 25, "relief", Kind::Hundredths { least: 0, most: 90 }, "ours";
         /// By 2 to the minus this the average of marks follows a period's share.
         pub smoothing: u32 = 4, "smoothing", Kind::Count { least: 0, most: 10 }, "DCTCP (SIGCOMM 2010): g = 1/16";
         /// Of the limiter of a tunnel.

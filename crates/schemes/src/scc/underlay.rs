@@ -8,7 +8,7 @@ use wayleave_roles::{
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::control::{Control, Period, Range, Use};
+use super::control::{Control, Period, Terms, Use};
 use super::division::Division;
 use super::message::Message;
 use super::params::Params;
@@ -52,6 +52,8 @@ struct Sending {
     usage: Use,
     /// When the first packet left since the last feedback.
     unheard_since: Option<Time>,
+    /// When the last feedback came, or it opened.
+    heard_at: Time,
 }
 
 /// A tunnel at its receiver.
@@ -120,8 +122,8 @@ impl Scc {
         Some((Rate::from_bits_per_second(sending.rate), Rate::from_bits_per_second(sending.weight)))
     }
 
-    fn range(&self) -> Range {
-        Range { floor: self.params.floor.bits_per_second(), line: self.line }
+    fn terms(&self, weight: u64) -> Terms {
+        Terms { weight, floor: self.params.floor.bits_per_second(), line: self.line }
     }
 
     fn open(&mut self, now: Time, pair: Outgoing, class: ClassId, act: &mut impl FnMut(Action<'_>)) {
@@ -138,6 +140,7 @@ impl Scc {
             sent_at: now,
             usage: Use::Full,
             unheard_since: None,
+            heard_at: now,
         };
         place(&mut self.sending, pair.index(), sending);
         self.tell_weight(pair, act);
@@ -189,9 +192,9 @@ impl Scc {
 
     /// Sets the limiter of a tunnel, if its rate is another than before.
     fn set_rate(&mut self, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
-        let range = self.range();
+        let Some(Some(sending)) = self.sending.get(pair.index()) else { return };
+        let rate = sending.control.rate(self.terms(sending.weight), &self.params);
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
-        let rate = sending.control.rate(sending.weight, range);
         if std::mem::replace(&mut sending.rate, rate) != rate {
             let rate = Rate::from_bits_per_second(rate);
             let bucket = Some(Bucket { rate, burst: self.params.burst, excess: Excess::Waits });
@@ -204,10 +207,9 @@ impl Scc {
         let silence = Time::from_nanos(period.saturating_mul(self.params.silence.into()));
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
         let pause = now.saturating_sub(sending.sent_at);
-        if pause.as_nanos() > period.saturating_mul(IDLE.into()) {
+        if sending.count(pause, bytes, period) == Use::Partial && pause.as_nanos() > period.saturating_mul(IDLE.into()) {
             sending.control.wake(GRACE);
         }
-        sending.count(pause, bytes, period);
         sending.sent_at = now;
         let since = *sending.unheard_since.get_or_insert(now);
         if now.saturating_sub(since) > silence {
@@ -218,12 +220,17 @@ impl Scc {
     }
 
     /// The other end of a tunnel says what arrived.
-    fn on_feedback(&mut self, pair: Outgoing, period: Period, act: &mut impl FnMut(Action<'_>)) {
-        let range = self.range();
+    fn on_feedback(&mut self, now: Time, pair: Outgoing, period: Period, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get(pair.index()) else { return };
+        let terms = self.terms(sending.weight);
+        // The period of a tunnel that would send less than a packet in one is longer.
+        let own = own_period(self.params.period, sending.weight);
+        let periods = now.saturating_sub(sending.heard_at).as_nanos() / own.as_nanos().max(1);
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
-        sending.unheard_since = None;
+        (sending.unheard_since, sending.heard_at) = (None, now);
         let usage = std::mem::replace(&mut sending.usage, Use::Full);
-        sending.control.on_period(period, sending.weight, usage, range, &self.params);
+        sending.control.on_period(period, periods, usage, terms, &self.params);
+        if std::env::var("DBG").is_ok() { eprintln!("DBG {} fb class {:?} w {} ref {} rate {} {:?} {:?} {:?}", now.as_nanos()/1000, sending.class, sending.weight, sending.reference, sending.rate, period, usage, sending.control); }
         self.set_rate(pair, act);
     }
 
@@ -296,15 +303,23 @@ impl Scc {
 impl Sending {
     /// Counts what it could have sent since its last packet, and what it has. A tunnel that leaves more than two periods and two frames unused
     /// does not fill its rate.
-    fn count(&mut self, pause: Time, bytes: Bytes, period: u64) {
+    fn count(&mut self, pause: Time, bytes: Bytes, period: u64) -> Use {
         let bits = |time: u64| u64::try_from(u128::from(self.rate) * u128::from(time) / 1_000_000_000).unwrap_or(u64::MAX);
         let most = bits(period.saturating_mul(2)).saturating_add(2 * 8 * FRAME);
         let could = self.spare.saturating_add(bits(pause.as_nanos()));
-        if could >= most {
-            self.usage = Use::Partial;
+        let usage = if could < most { Use::Full } else { Use::Partial };
+        if usage == Use::Partial {
+            self.usage = usage;
         }
         self.spare = could.min(most).saturating_sub(bytes.get().saturating_mul(8));
+        usage
     }
+}
+
+/// The time in which a weight sends a packet, at least a period.
+fn own_period(period: Time, weight: u64) -> Time {
+    let frame = u128::from(8 * FRAME) * 1_000_000_000 / u128::from(weight.max(1));
+    Time::from_nanos(u64::try_from(frame).unwrap_or(u64::MAX)).max(period)
 }
 
 /// Room for an index.
@@ -325,7 +340,7 @@ impl Host for Scc {
             HostInput::Received { pair, arrivals } => self.on_received(now, pair, arrivals, act),
             HostInput::Message { from: Origin::Receiver(pair), message: Message::Feedback { bytes, marked, lost } } => {
                 if let Some(period) = Period::of(bytes, marked, lost) {
-                    self.on_feedback(pair, period, act);
+                    self.on_feedback(now, pair, period, act);
                 }
             }
             HostInput::Message { from: Origin::Broker(from), message: Message::Scale { division, share, sum, own } } => {
