@@ -3,6 +3,8 @@
 //! C. Tian et al., "Multi-Tenant Multi-Objective Bandwidth Allocation in Datacenters Using Stacked Congestion Control".
 
 mod params;
+pub mod tunnel;
 
-pub use params::{Late, Law, Params, Scheduling};
+pub use params::{Late, Law, Params, Scheduling, Spare};
+pub use tunnel::PrivateControl;
 pub use wayleave_contracts::Objective;

@@ -39,7 +39,7 @@ words! {
 /// What a flow counts for whose deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Late {
-    /// It has no weight, and leaves after all others.
+    /// As a flow without a deadline: it hardly has weight, and leaves after all others.
     Last,
     /// As if it had one slot left.
     Urgent,
@@ -47,8 +47,25 @@ pub enum Late {
 
 words! {
     Late {
-        Last = "last", "It has no weight, and its packets leave after all others";
+        Last = "last", "As if it had no deadline: its packets leave after all others";
         Urgent = "urgent", "It counts as if one slot were left";
+    }
+}
+
+/// Whose packets leave a deadline-sensitive tunnel with what is left over when all got what their deadlines need, or as
+/// many as possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spare {
+    /// Of the session that needs the least rate.
+    Cheapest,
+    /// Of the session whose deadline is next.
+    EarliestDeadline,
+}
+
+words! {
+    Spare {
+        Cheapest = "cheapest", "The flow that needs the least rate comes first, as in Algorithm 1";
+        EarliestDeadline = "earliest-deadline", "The flow whose deadline is next comes first";
     }
 }
 
@@ -90,5 +107,15 @@ params! {
         pub tunnel_packets: u32 = 100, "tunnelPackets", Kind::Count { least: 1, most: 1_000_000 }, "III-C";
         /// What a flow counts for whose deadline has passed.
         pub late: Late = Late::Last, "late", Kind::Word(Late::WORDS), "ours";
+        /// What counts as the time that is left to a flow without a deadline, beside flows with one.
+        pub horizon: Time = Time::from_millis(1_000), "horizon", Kind::TIME, "ours: many times the deadlines of II-B";
+        /// Who gets what deadlines leave over.
+        pub spare: Spare = Spare::Cheapest, "spare", Kind::Word(Spare::WORDS), "ours: the order of Algorithm 1";
+        /// The queue that a latency-sensitive flow should have in its tunnel (Q*), in full packets.
+        pub target_packets: u32 = 2, "targetPackets", Kind::Count { least: 1, most: 1_000_000 }, "ours: a message of II-B has two";
+        /// From which part of it on a latency-sensitive flow asks for a rate (epsilon), in steps of 0.01.
+        pub epsilon_percent: u8 = 50, "epsilon", Kind::Hundredths { least: 1, most: 100 }, "ours: with 0.5, V is Q";
+        /// In which a latency-sensitive flow should be able to send ten packets.
+        pub round_trip: Time = Time::from_micros(300), "roundTrip", Kind::TIME, "II-B";
     }
 }
