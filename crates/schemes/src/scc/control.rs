@@ -178,7 +178,6 @@ impl Control {
         let step = ONE / 100 * u64::from(params.step_percent);
         let grown = match usage {
             Use::Partial if self.alpha < CONTENDED => 0,
-            Use::Full if self.alpha < FREE && marks == 0 => step.max(self.root / FREE_GROWTH),
             Use::Full | Use::Partial => part(step, WHOLE - marks, WHOLE),
         };
         let cut = match self.pressed {

@@ -7,7 +7,7 @@ mod division;
 mod message;
 mod params;
 mod tracker;
-mod tunnel;
+pub mod tunnel;
 mod underlay;
 
 use std::collections::BTreeMap;

@@ -42,7 +42,7 @@ impl Session {
     }
 
     /// Wire bytes that have yet to leave the tunnel (M); of a flow of unknown size that has packets here, as many as it sent,
-    /// and at least those that are here.
+    /// and at least a full packet.
     pub(super) fn left(&self) -> u64 {
         let queued = self.queue.bytes.get();
         match self.unsent {
@@ -50,7 +50,7 @@ impl Session {
                 .saturating_add(unsent.div_ceil(self.segment).saturating_mul(self.overhead))
                 .saturating_add(queued),
             None if self.queue.packets == 0 => 0,
-            None => self.sent.max(queued),
+            None => self.sent.max(self.packet()),
         }
     }
 

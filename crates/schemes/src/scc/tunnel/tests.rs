@@ -414,7 +414,11 @@ fn modes() -> impl Strategy<Value = (Objective, Scheduling, Spare)> {
     let objectives = [Objective::Deadline, Objective::Completion, Objective::Latency];
     let modes = [Scheduling::Tunnel, Scheduling::Transports];
     let spares = [Spare::Cheapest, Spare::EarliestDeadline];
-    (prop::sample::select(&objectives), prop::sample::select(&modes), prop::sample::select(&spares))
+    (
+        prop::sample::select(objectives.to_vec()),
+        prop::sample::select(modes.to_vec()),
+        prop::sample::select(spares.to_vec()),
+    )
 }
 
 proptest! {
