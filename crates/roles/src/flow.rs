@@ -32,6 +32,8 @@ pub struct RouteFacts {
     pub hops: u32,
     /// Round trip of a full packet without queues.
     pub round_trip: Time,
+    /// Rate of the slowest link.
+    pub slowest: Rate,
 }
 
 /// An acknowledgement that told the sender something new.
@@ -101,8 +103,8 @@ pub enum Loss {
 /// |---|---|
 /// | DCTCP (SIGCOMM 2010) | `newly`, `marked` |
 /// | D2TCP (SIGCOMM 2012) | the same, `deadline`, `remaining` |
-/// | L2DCT (INFOCOM 2013) | the same as DCTCP, `acknowledged`: the more a flow has sent, the gentler it grows |
-/// | pFabric (SIGCOMM 2013) | `remaining`, [`Flow::urgency`], [`Flow::payload`] for its probes |
+/// | L2DCT (INFOCOM 2013) | the same as DCTCP, `sent`: the more a flow has sent, the gentler it grows |
+/// | pFabric (SIGCOMM 2013) | [`Flow::on_route`], [`Flow::fixed_timeout`], [`Flow::urgency`], [`Flow::payload`] for its probes |
 /// | Swift (SIGCOMM 2020) | `round_trip`, `host_delay`, [`Flow::on_route`], small windows, pacing |
 /// | weighted Swift (uFAB, 2.2) | [`Flow::on_weight`] |
 /// | HPCC | `telemetry` |
@@ -134,6 +136,13 @@ pub trait Flow {
 
     /// How fast packets may leave; `None` as fast as the window lets them.
     fn pacing(&self) -> Option<Rate> {
+        None
+    }
+
+    /// The time-out that alone finds losses (pFabric): later acknowledgements say nothing then, and everything that is
+    /// outstanding counts as lost when nothing was acknowledged in order for so long. Asked after [`Self::on_route`]. `None`:
+    /// the driver's own ways (RFC 6298, RFC 8985).
+    fn fixed_timeout(&self) -> Option<Time> {
         None
     }
 

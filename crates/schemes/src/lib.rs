@@ -27,6 +27,7 @@ pub mod explanation;
 #[cfg(test)]
 mod fluid;
 pub mod placement;
+mod power;
 pub mod protection;
 mod random;
 pub mod refine;

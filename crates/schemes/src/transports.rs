@@ -228,6 +228,13 @@ macro_rules! flows {
                 }
             }
 
+            fn fixed_timeout(&self) -> Option<Time> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(flow) => flow.fixed_timeout(),)+
+                    Self::Custom(flow) => flow.fixed_timeout(),
+                }
+            }
+
             #[inline]
             fn payload(&self, segment: u32) -> u32 {
                 match self {

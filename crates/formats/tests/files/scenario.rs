@@ -412,6 +412,8 @@ fn the_documented_examples_are_scenarios() {
         "scenario-pwc",
         "scenario-baselines",
         "scenario-baselines-incast",
+        "scenario-objectives",
+        "scenario-pfabric",
     ] {
         assert!(!example(&format!("docs/examples/{name}.yaml")).runs.is_empty(), "{name}");
     }

@@ -33,16 +33,17 @@ use wayleave_roles::{Ack, Described, Descriptor, Flow, FlowStart, Loss, Paramete
 use wayleave_units::Time;
 
 use crate::newreno::{NewReno, may_grow, saturate};
+use crate::power::{FRACTION_SHIFT, ONCE, WHOLE};
 use crate::transports::Transport;
 
 /// g as a power of two: 1/16 (SIGCOMM 2010, section 3.4; RFC 8257, section 4.2).
 pub const GAIN_SHIFT: u32 = 4;
 
 /// Alpha is a whole number of this part.
-const ALPHA_SHIFT: u32 = 30;
+const ALPHA_SHIFT: u32 = FRACTION_SHIFT;
 
 /// Alpha of 1.
-const ONE: u32 = 1 << ALPHA_SHIFT;
+const ONE: u32 = WHOLE;
 
 /// A loss has shrunk the window; no flow is that long.
 const LOST: u64 = u64::MAX;
@@ -110,6 +111,18 @@ impl Dctcp {
         f64::from(self.alpha) / f64::from(ONE)
     }
 
+    /// For tests of what is made of it.
+    #[cfg(test)]
+    pub(crate) fn set_alpha(&mut self, alpha: f64) {
+        self.alpha = (alpha * f64::from(ONE)) as u32;
+    }
+
+    /// For tests of what is made of it: the observation lasts until more than this is acknowledged.
+    #[cfg(test)]
+    pub(crate) fn observe_until(&mut self, acknowledged: u64) {
+        self.observed_until = acknowledged;
+    }
+
     /// Counts what was marked; at the end of a window of data, alpha follows.
     #[inline]
     fn observe(&mut self, ack: &Ack<'_>) {
@@ -132,10 +145,24 @@ impl Dctcp {
         ack.acknowledged > self.reduced_until || self.reduced_until == 0
     }
 
-    /// Shrinks the window for marks.
-    fn reduce(&mut self, ack: &Ack<'_>) {
+    /// An acknowledgement, for DCTCP and for what is made of it: marks take half of what `penalty` makes of alpha and the
+    /// window, and in congestion avoidance the window grows by `growth` (in parts of [`ONCE`]) of a segment in a round trip.
+    #[inline]
+    pub(crate) fn follow(&mut self, ack: &Ack<'_>, penalty: impl FnOnce(u32, u64) -> u32, growth: u32) {
+        self.base.hear(ack);
+        self.observe(ack);
+        let is_news = self.is_news(ack);
+        if ack.marked > 0 && is_news && ack.phase == Phase::Open {
+            self.reduce(ack, penalty(self.alpha, self.base.window()));
+        } else if may_grow(ack) {
+            self.base.grow_slowly(ack.newly.saturating_sub(ack.marked), growth);
+        }
+    }
+
+    /// Shrinks the window for marks, by half of this fraction.
+    fn reduce(&mut self, ack: &Ack<'_>, fraction: u32) {
         let window = self.base.window();
-        let less = (window * u64::from(self.alpha)) >> (ALPHA_SHIFT + 1);
+        let less = (window * u64::from(fraction)) >> (ALPHA_SHIFT + 1);
         self.base.reduce_to(window - less);
         self.reduced_until = ack.sent;
     }
@@ -169,14 +196,7 @@ impl Flow for Dctcp {
 
     #[inline]
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>) {
-        self.base.hear(ack);
-        self.observe(ack);
-        let is_news = self.is_news(ack);
-        if ack.marked > 0 && is_news && ack.phase == Phase::Open {
-            self.reduce(ack);
-        } else if may_grow(ack) {
-            self.base.grow(ack.newly.saturating_sub(ack.marked));
-        }
+        self.follow(ack, |alpha, _| alpha, ONCE);
     }
 
     fn on_loss(&mut self, now: Time, loss: Loss) {

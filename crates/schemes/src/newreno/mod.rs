@@ -32,6 +32,7 @@
 use wayleave_roles::{Ack, Described, Descriptor, Flow, FlowStart, Limit, Loss, Parameters, Phase, Role, params};
 use wayleave_units::Time;
 
+use crate::power::{EXPONENT_SHIFT, ONCE};
 use crate::transports::Transport;
 
 /// No window of TCP is larger, in bytes (RFC 7323, section 2.3: 2^30). So amounts within a window take 4 B each.
@@ -153,12 +154,20 @@ impl NewReno {
     /// Grows for what was acknowledged, in bytes.
     #[inline]
     pub(crate) fn grow(&mut self, acknowledged: u64) {
+        self.grow_slowly(acknowledged, ONCE);
+    }
+
+    /// The same; in congestion avoidance by so many parts of [`ONCE`] of it, which is at most 1.
+    #[inline]
+    pub(crate) fn grow_slowly(&mut self, acknowledged: u64, growth: u32) {
         // No acknowledgement tells of more than a window; one that seems to counts for a window.
         let acknowledged = saturate(acknowledged).min(self.window);
         let window = if self.window < self.threshold {
             self.slow_start(acknowledged)
         } else {
-            self.avoid_congestion(acknowledged)
+            self.avoid_congestion(
+                ((u64::from(acknowledged) * u64::from(growth) + u64::from(ONCE / 2)) >> EXPONENT_SHIFT) as u32,
+            )
         };
         self.window = window.min(self.max_window);
     }

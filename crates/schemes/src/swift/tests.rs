@@ -1,7 +1,7 @@
 //! Hand-computed values with the parameters of Falcon's simulator, 5 switches on the way, scaling up to a window of 100.
 
 use wayleave_roles::{Ack, Flow, FlowStart, Limit, Loss, RouteFacts};
-use wayleave_units::Time;
+use wayleave_units::{Rate, Time};
 
 use super::{Params, Swift};
 use crate::transports::testing::{SEGMENT, acked, start};
@@ -10,8 +10,12 @@ use crate::transports::testing::{SEGMENT, acked, start};
 fn with(hundredths: u64) -> Swift {
     let start = FlowStart { initial_window: hundredths * SEGMENT / 100, ..start(1) };
     let mut flow = Swift::new(&start, &Params::default());
-    flow.on_route(Time::ZERO, RouteFacts { hops: 6, round_trip: Time::from_micros(24) });
+    flow.on_route(Time::ZERO, route(6, 24));
     flow
+}
+
+fn route(hops: u32, microseconds: u64) -> RouteFacts {
+    RouteFacts { hops, round_trip: Time::from_micros(microseconds), slowest: Rate::from_gbit(10) }
 }
 
 fn after(microseconds: u64) -> Ack<'static> {
@@ -31,7 +35,7 @@ fn the_target_grows_with_hops_and_as_the_window_gets_smaller() {
         assert!(target.abs_diff(expected) <= 5, "window {window}: {target} ns and not {expected}");
     }
     let mut near = with(10_000);
-    near.on_route(Time::ZERO, RouteFacts { hops: 2, round_trip: Time::from_micros(9) });
+    near.on_route(Time::ZERO, route(2, 9));
     assert_eq!(near.target(), Time::from_micros(26));
 }
 
@@ -52,7 +56,7 @@ fn above_the_target_a_window_shrinks_by_what_is_too_much() {
     for (delay, expected) in [(100, 8.4), (400, 5.0)] {
         let params = Params { base: Time::from_nanos(67_938), ..Params::default() };
         let mut flow = Swift::new(&start(10), &params);
-        flow.on_route(Time::ZERO, RouteFacts { hops: 6, round_trip: Time::from_micros(24) });
+        flow.on_route(Time::ZERO, route(6, 24));
         assert!(flow.target().as_nanos().abs_diff(80_000) <= 1, "{}", flow.target());
         flow.on_ack(Time::from_micros(delay), &after(delay));
         let packets = flow.0.window();

@@ -1,6 +1,7 @@
 //! The paths between hosts, and how long packets take there if nothing delays them.
 
 use wayleave_topology::{LinkId, NodeId, Route};
+use wayleave_units::Rate;
 
 use super::{Fabric, Step};
 use crate::clock::{self, Instant};
@@ -138,6 +139,11 @@ impl Fabric {
     /// How long a segment of this payload and its acknowledgement take, if nothing delays them.
     pub(crate) fn round_trip(&self, forth: &Direction, back: &Direction, payload: u32) -> Instant {
         self.duration(forth, payload + HEADERS + FRAMING) + self.duration(back, ACKNOWLEDGEMENT)
+    }
+
+    /// The rate of the slowest of these links.
+    pub(crate) fn slowest(&self, links: &[u32]) -> Rate {
+        links.iter().map(|&link| self.rates[link as usize]).min().unwrap_or(Rate::MAX)
     }
 
     /// How long a packet takes on the first path.

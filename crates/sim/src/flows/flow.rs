@@ -139,9 +139,11 @@ impl Flow {
             OWN_PATH => 0,
             path => u32::from(path),
         };
+        let links = fabric.links_along(&self.forth, path);
         let facts = RouteFacts {
-            hops: fabric.links_along(&self.forth, path).len() as u32,
+            hops: links.len() as u32,
             round_trip: clock::to_time(fabric.round_trip(&self.forth, &self.back, self.sender.segment())),
+            slowest: fabric.slowest(&links),
         };
         self.sender.set_route(now, facts);
     }

@@ -9,6 +9,9 @@
 //! A loss shrinks the window once for each window of data: again if a segment, or a retransmission, is lost that was sent
 //! after the window last shrank (RFC 5681, 4.3; RFC 6675, RecoveryPoint; RFC 8985, 9.3).
 //!
+//! Where congestion control fixes the time-out (pFabric), it alone finds losses: all that is outstanding is lost when it strikes,
+//! and the other two timers do not run.
+//!
 //! Deviation: the retransmission timer runs beside the other two, where RFC 8985 (8) has one timer for all. A probe that
 //! leaves starts it anew, as the text wants (7.3); a probe time-out that may send nothing does not, or an application that
 //! writes now and then would put it off for ever.
@@ -174,6 +177,9 @@ impl Sender {
     /// Finds what is lost (RACK_detect_loss_and_arm_timer).
     fn judge(&mut self, now: Instant) {
         self.judge_at = NEVER;
+        if self.timer.is_fixed() {
+            return;
+        }
         let Some(latest) = self.rack.latest() else { return };
         let since = self.new_episode_since();
         let rule = Rule { latest, lost_after: self.rack.round_trip() + self.reordering_window(), since };
@@ -221,7 +227,7 @@ impl Sender {
     #[inline]
     pub(super) fn schedule_probe(&mut self, now: Instant) {
         // What an acknowledgement lets go leaves with it, mostly.
-        if self.prober.is_scheduled(now) {
+        if self.prober.is_scheduled(now) || self.timer.is_fixed() {
             return;
         }
         let smoothed = self.timer.smoothed();
@@ -292,7 +298,7 @@ impl Sender {
     /// The retransmission timer strikes (RFC 6298, 5.4 to 5.6; RFC 8985, 6.3).
     fn time_out(&mut self, now: Instant) {
         let in_flight = u64::from(self.flight.in_flight()) * u64::from(self.segment);
-        let lost_after = self.rack.round_trip() + self.reordering_window();
+        let lost_after = if self.timer.is_fixed() { 0 } else { self.rack.round_trip() + self.reordering_window() };
         self.flight.time_out(now, lost_after);
         self.repair = Repair::Timeout { until: self.flight.next() };
         self.shrank_at = now;

@@ -215,10 +215,11 @@ impl Sender {
         Some(if sent >= all { 0 } else { self.bytes_until(all) - u64::from(sent) * u64::from(self.segment) })
     }
 
-    /// How urgent the next segment is.
+    /// How urgent the next segment is: by what has not arrived, as far as is known (pFabric, SIGCOMM 2013).
     #[inline]
     pub(crate) fn urgency(&self) -> u64 {
-        self.control.urgency(self.remaining())
+        let arrived = u64::from(self.flight.arrived()) * u64::from(self.segment);
+        self.control.urgency(self.remaining().saturating_sub(arrived))
     }
 
     fn bytes_of(&self, sequence: u32) -> u32 {
@@ -319,6 +320,7 @@ impl Sender {
     /// Its packets take this route from now on.
     pub(crate) fn set_route(&mut self, now: Instant, route: RouteFacts) {
         self.control.on_route(clock::to_time(now), route);
+        self.timer.fix(self.control.fixed_timeout().map(clock::from_time));
     }
 
     /// Whether congestion control has to hear of routes.

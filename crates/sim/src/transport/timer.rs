@@ -15,6 +15,7 @@
 //! Deviations:
 //! - Every acknowledgement is a sample, as in Linux; the text wants at least one in a round trip, and RFC 7323 (appendix G) would weigh
 //!   several less.
+//! - Congestion control may fix the time-out (pFabric): then it is no other, whatever round trips are, and does not back off.
 //! - G, the granularity of the clock, is a tenth of the shortest time-out and at most 1 ms (the text leaves it open; 1 ms is a tick of Linux).
 //!   Where round trips are all the same and longer than the shortest time-out, the timer would otherwise strike
 //!   together with the acknowledgement.
@@ -43,6 +44,8 @@ pub(crate) struct RetransmissionTimer {
     first: Instant,
     /// G.
     granularity: Instant,
+    /// The only time-out that there is; 0 if it follows round trips.
+    fixed: Instant,
     /// How often it has struck in a row.
     backoff: u32,
 }
@@ -50,7 +53,19 @@ pub(crate) struct RetransmissionTimer {
 impl RetransmissionTimer {
     /// With its shortest time-out, and the one before the first sample.
     pub(crate) fn new(least: Instant, first: Instant) -> Self {
-        Self { at: NEVER, smoothed: 0, variation: 0, least, first, granularity: (least / 10).min(COARSEST), backoff: 0 }
+        let granularity = (least / 10).min(COARSEST);
+        Self { at: NEVER, smoothed: 0, variation: 0, least, first, granularity, fixed: 0, backoff: 0 }
+    }
+
+    /// From now on there is only this time-out; `None`: it follows round trips.
+    pub(crate) fn fix(&mut self, timeout: Option<Instant>) {
+        self.fixed = timeout.map_or(0, |timeout| timeout.max(1));
+    }
+
+    /// Whether there is only one time-out.
+    #[inline]
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.fixed > 0
     }
 
     /// When it strikes; [`NEVER`] if it does not run.
@@ -85,6 +100,9 @@ impl RetransmissionTimer {
     /// RTO.
     #[inline]
     pub(crate) fn timeout(&self) -> Instant {
+        if self.is_fixed() {
+            return self.fixed;
+        }
         let base =
             if self.smoothed == 0 { self.first } else { self.smoothed + self.granularity.max(4 * self.variation) };
         let base = base.max(self.least).min(LONGEST);

@@ -130,7 +130,8 @@ fn flows_hear_of_their_route_and_of_the_weight_of_their_pair() {
     // The pair has its weight when its first flow joins.
     assert_eq!(heard.weights, [3, 7]);
     // Four links there; 8 us of propagation and the transmissions of a frame there and of its answer back.
-    let facts = RouteFacts { hops: 4, round_trip: Time::from_nanos((4 * (1_230_400 + 67_200 + 2_000_000)) / 1_000) };
+    let round_trip = Time::from_nanos((4 * (1_230_400 + 67_200 + 2_000_000)) / 1_000);
+    let facts = RouteFacts { hops: 4, round_trip, slowest: super::LINE };
     assert_eq!(heard.routes, [facts; 2]);
 }
 
