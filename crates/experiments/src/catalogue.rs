@@ -7,7 +7,7 @@ use crate::data::Figure;
 use crate::loko::{burst, comparison, scalability, zodiac_fx};
 use crate::parley;
 use crate::run::{Failed, Run};
-use crate::ufab;
+use crate::{scc, ufab};
 
 /// A publication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -50,6 +50,14 @@ pub const UFAB: Paper = Paper {
     citation: "S. Wang, K. Gao, K. Qian, D. Li, R. Miao, B. Li, Y. Zhou, E. Zhai, C. Sun, J. Gao, D. Zhang, B. Fu, F. Kelly, D. Cai, \
                H. H. Liu, M. Zhang, \"Predictable vFabric on Informative Data Plane\", SIGCOMM 2022",
     about: include_str!("ufab/about.md.in"),
+};
+
+/// SCC.
+pub const SCC: Paper = Paper {
+    name: "SCC, INFOCOM 2017",
+    citation: "C. Tian, A. Munir, A. X. Liu, Y. Liu, Y. Li, J. Sun, F. Zhang, G. Zhang, \"Multi-Tenant Multi-Objective Bandwidth Allocation in \
+               Datacenters Using Stacked Congestion Control\", INFOCOM 2017",
+    about: include_str!("scc/about.md.in"),
 };
 
 /// A figure that can be measured.
@@ -359,6 +367,7 @@ pub const CATALOGUE: &[Entry] = &[
     ufab::fast::fig18::ENTRY,
     ufab::fast::fig20::ENTRY,
     ufab::fast::fig21::ENTRY,
+    scc::fig1::ENTRY,
 ];
 
 /// The figure of this name.

@@ -16,6 +16,7 @@
 //! | [`low_cost`] | simulated low-cost switches as black boxes: benchmarks of one, and networks of them under the flows of a scheme |
 //! | `parley/` | Parley (2014), one file per figure; times of the computation of shares |
 //! | `ufab/` | uFAB (SIGCOMM 2022), one file per figure |
+//! | `scc/` | SCC (INFOCOM 2017), one file per figure |
 //!
 //! The seeds are fixed in advance and the same for all figures ([`seeds`]); every figure of a paper uses the one set of
 //! settings that the paper gives, and none has a parameter of its own.
@@ -37,11 +38,12 @@ pub mod low_cost;
 mod numbers;
 mod parley;
 mod run;
+mod scc;
 mod statement;
 mod stats;
 mod ufab;
 
-pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, PARLEY, Paper, UFAB, find};
+pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, PARLEY, Paper, SCC, UFAB, find};
 pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
 pub use laboratory::{Laboratory, Testbed};
 pub use parley::{SHARE_CASES, ShareCase, ShareTimes, time_shares};

@@ -1,0 +1,15 @@
+//! SCC's evaluation: C. Tian and others, "Multi-Tenant Multi-Objective Bandwidth Allocation in Datacenters Using Stacked
+//! Congestion Control", INFOCOM 2017.
+//!
+//! | figure | here |
+//! |---|---|
+//! | 1: objectives alone and beside each other, without SCC | `fig1.rs` |
+//!
+//! All of them have three applications ([`workloads`]), each with the transport of its objective, on a single bottleneck or on the
+//! networks of section VI ([`testbed`]), under the systems that the text compares ([`systems`]).
+
+pub(crate) mod fig1;
+mod readings;
+mod systems;
+mod testbed;
+mod workloads;

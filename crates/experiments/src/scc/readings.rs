@@ -1,0 +1,49 @@
+//! What is read from a run: the metric of each objective.
+
+use wayleave_sim::Outcome;
+
+use super::workloads::Application;
+use crate::stats::mean;
+
+/// The metrics of one run; not a number where an application has no flows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Metrics {
+    /// Round trips of LS packets in us: mean and 99 %.
+    pub(super) round_trip: [f64; 2],
+    /// Deadlines of DS flows that were missed, in per cent of those that were decided.
+    pub(super) missed: f64,
+    /// Mean time of CS flows that are complete (AFCT), in ms.
+    pub(super) completion: f64,
+}
+
+impl Metrics {
+    /// Those of a run.
+    pub(super) fn of(outcome: &Outcome) -> Self {
+        let of = |application: Application| outcome.traffic.iter().find(|traffic| traffic.name == application.name());
+        let round_trips =
+            of(Application::Latency).and_then(|traffic| traffic.round_trips.as_ref()).map(|all| all.all());
+        let us = |ps: Option<f64>| ps.map_or(f64::NAN, |ps| ps / 1e6);
+        Self {
+            round_trip: [
+                us(round_trips.as_ref().and_then(|all| all.mean())),
+                us(round_trips.as_ref().and_then(|all| all.percentile(99.0)).map(|ps| ps as f64)),
+            ],
+            missed: of(Application::Deadline)
+                .and_then(|traffic| traffic.completions.deadlines().missed_fraction())
+                .map_or(f64::NAN, |missed| 100.0 * missed),
+            completion: of(Application::Completion)
+                .and_then(|traffic| traffic.completions.times().mean())
+                .map_or(f64::NAN, |ps| ps / 1e9),
+        }
+    }
+}
+
+/// One metric of each run.
+pub(super) fn each(runs: &[Metrics], metric: impl Fn(&Metrics) -> f64) -> Vec<f64> {
+    runs.iter().map(metric).collect()
+}
+
+/// The mean of one metric over the runs.
+pub(super) fn mean_of(runs: &[Metrics], metric: impl Fn(&Metrics) -> f64) -> f64 {
+    mean(&each(runs, metric))
+}

@@ -1,0 +1,121 @@
+//! The single bottleneck of Fig. 1a.
+
+use std::sync::Arc;
+
+use wayleave_scenarios::{Buffering, Ecn, PortBehaviour, Scenario};
+use wayleave_sim::Outcome;
+use wayleave_topology::{LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, PortSpec};
+use wayleave_units::{Bytes, Rate, Time};
+
+use crate::data::Figure;
+use crate::run::Failed;
+
+/// A full packet on the wire.
+const FRAME: Bytes = Bytes::new(1_538);
+
+/// An acknowledgement.
+const ACKNOWLEDGEMENT: Bytes = Bytes::new(84);
+
+/// "the round trip time to 300us" (II-B), of a full packet without queues.
+pub(super) const ROUND_TRIP: Time = Time::from_micros(300);
+
+/// "the switch ECN marking threshold to 20" packets (II-B).
+const MARKS: Bytes = Bytes::new(20 * FRAME.get());
+
+/// "the switch buffer size to 250 packets" (II-B).
+const BUFFER: Bytes = Bytes::new(250 * FRAME.get());
+
+/// Of the links beside the bottleneck, which the text does not name: so fast that nothing waits there for long.
+const EDGE: Rate = Rate::from_gbit(10);
+
+/// A bottleneck of this rate between two switches, and its three pairs of hosts.
+pub(super) struct Bottleneck {
+    pub(super) network: Arc<Network>,
+    /// SRC1 with DST1, and so on.
+    pub(super) pairs: [(NodeId, NodeId); 3],
+}
+
+/// The network of Fig. 1a with a bottleneck of this rate.
+pub(super) fn bottleneck(rate: Rate) -> Result<Bottleneck, Failed> {
+    let mut builder = NetworkBuilder::default();
+    let mut node = |name: String, kind| builder.add_node(&name, kind).map_err(Failed::broken);
+    let [left, right] = [node("left".to_owned(), NodeKind::Switch)?, node("right".to_owned(), NodeKind::Switch)?];
+    let mut pairs = [(left, right); 3];
+    for (index, pair) in (1..).zip(&mut pairs) {
+        *pair = (node(format!("src{index}"), NodeKind::Host)?, node(format!("dst{index}"), NodeKind::Host)?);
+    }
+    let propagation = propagation(rate);
+    let mut join = |from, to, rate| {
+        let port = PortSpec::uniform(2, BUFFER);
+        let spec = LinkSpec { from, to, rate, propagation, mtu: Bytes::new(1_500), port: port.clone() };
+        builder.add_cable(spec, port).map(drop).map_err(Failed::broken)
+    };
+    for (from, to) in pairs {
+        join(from, left, EDGE)?;
+        join(right, to, EDGE)?;
+    }
+    join(left, right, rate)?;
+    Ok(Bottleneck { network: Arc::new(builder.build()), pairs })
+}
+
+/// Of each link, so that a round trip over all three takes [`ROUND_TRIP`].
+fn propagation(rate: Rate) -> Time {
+    let takes = |bytes: Bytes, rate: Rate| {
+        (u128::from(bytes.get()) * 8_000_000_000 / u128::from(rate.bits_per_second().max(1))) as u64
+    };
+    let once = |rate| takes(FRAME, rate) + takes(ACKNOWLEDGEMENT, rate);
+    Time::from_nanos(ROUND_TRIP.as_nanos().saturating_sub(2 * once(EDGE) + once(rate)) / 6)
+}
+
+/// A run on it, still without traffic; nothing of the first tenth counts.
+pub(super) fn scenario(name: &str, network: &Arc<Network>, duration: Time) -> Scenario {
+    let mut run = Scenario::new(name, network.clone(), duration);
+    run.warmup = Time::from_nanos(duration.as_nanos() / 10);
+    run.switches =
+        PortBehaviour { buffering: Buffering::EachQueue(BUFFER), ecn: Ecn::above(MARKS).into(), ..run.switches };
+    run.hosts.buffering = Buffering::Unlimited;
+    // Round trips are recorded with series; one interval is enough.
+    run.record.series = Some(duration);
+    run
+}
+
+/// Simulates it.
+pub(super) fn simulate(scenario: &Scenario, seed: u64) -> Result<Outcome, Failed> {
+    wayleave_sim::run(scenario, seed, |_| true).map_err(Failed::broken)
+}
+
+/// What every figure of the bottleneck was measured with.
+pub(super) fn settings(figure: Figure) -> Figure {
+    figure
+        .with("network", "three pairs of hosts, 10 Gbit/s, over one bottleneck; base round trip 300 us")
+        .with("bottleneck", "marks above 20 packets, 250 packets of buffer (II-B)")
+        .with(
+            "applications",
+            "LS: 2 kB, Poisson, 400 Mbit/s; DS, CS: uniform 2 to 198 kB, Poisson; deadlines uniform 5 to 25 ms (II-B)",
+        )
+        .with(
+            "transports",
+            "DCTCP for LS, D2TCP for DS, L2DCT for CS, initial window 10 packets, shortest time-out 10 ms",
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wayleave_scenarios::{Arrivals, Ends, FlowSizes, Traffic};
+
+    /// One packet alone takes the round trip of the text, whatever the rate.
+    #[test]
+    fn the_base_round_trip_is_that_of_the_text() {
+        for rate in [Rate::from_mbit(500), Rate::from_gbit(1)] {
+            let Bottleneck { network, pairs } = bottleneck(rate).unwrap();
+            let mut run = scenario("one packet", &network, Time::from_millis(10));
+            run.warmup = Time::ZERO;
+            let size = FlowSizes::Fixed(Bytes::new(1_460));
+            run.traffic = vec![Traffic::flows("one", Ends::Pairs(vec![pairs[0]]), Arrivals::Once, size)];
+            let outcome = simulate(&run, 1).unwrap();
+            let round_trip = outcome.traffic[0].round_trips.as_ref().unwrap().all().max().unwrap();
+            assert!(round_trip.abs_diff(300_000_000) < 20_000, "{rate}: {round_trip} ps");
+        }
+    }
+}
