@@ -188,7 +188,7 @@ const FIRST: BrokerId = BrokerId(0);
 
 fn check(scheme: &EdgeScheme) -> Result<(), SetupError> {
     let name = scheme.name();
-    if !scheme.has_brokers() {
+    if !scheme.enforces_levels() {
         return Err(SetupError::NoBrokers { scheme: name });
     }
     scheme.check().map_err(|(parameter, value)| SetupError::Range { scheme: name, key: parameter.key, value })?;

@@ -29,8 +29,8 @@ pub use mix::{Category, Mix};
 pub use names::{MAX_NAME, MAX_TENANT, NameError, Named};
 pub use order::{Order, OrderError, Priority, check_times};
 pub use policy::{
-    Bandwidth, Change, ContentionPoint, Direction, Overcommitted, Packet, PerDirection, PointLeaf, PointTree, Policy,
-    PolicyError, PolicyFault, PolicyLevel, Service, guarantee_between,
+    Bandwidth, Change, ContentionPoint, Direction, Division, Objective, Overcommitted, Packet, PerDirection, PointLeaf,
+    PointTree, Policy, PolicyError, PolicyFault, PolicyLevel, Service, guarantee_between,
 };
 pub use tenant::{Quota, Tenant, Vm, VmPlacement};
 pub use wayleave_wire::Demand;

@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU32;
 
-use wayleave_contracts::{Bandwidth, Change, PerDirection, Policy, PolicyError, PolicyLevel, Service};
+use wayleave_contracts::{
+    Bandwidth, Change, Division, Objective, PerDirection, Policy, PolicyError, PolicyLevel, Service,
+};
 use wayleave_topology::{Network, NodeId};
 
 use crate::contracts::read_match;
@@ -19,7 +21,21 @@ pub(crate) const POLICY_SPEC: Shape =
     Shape { what: "the spec of a Policy", keys: &["level", "nodes", "peak", "services"] };
 pub(crate) const SERVICE: Shape = Shape {
     what: "a service",
-    keys: &["name", "parent", "tenant", "match", "endpoints", "min", "max", "weight", "transmit", "receive", "changes"],
+    keys: &[
+        "name",
+        "parent",
+        "tenant",
+        "match",
+        "endpoints",
+        "min",
+        "max",
+        "weight",
+        "transmit",
+        "receive",
+        "changes",
+        "share",
+        "objective",
+    ],
 };
 pub(crate) const BANDWIDTH: Shape = Shape { what: "a direction", keys: &["min", "max", "weight"] };
 pub(crate) const CHANGE: Shape =
@@ -178,9 +194,38 @@ fn service(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> O
             .unwrap_or_default(),
         bandwidth: directions(&fields, problems),
         changes: changes.iter().filter_map(|node| change(node, problems)).collect(),
+        division: division(&fields, problems),
     };
     let places = SERVICE.keys.iter().filter(|key| fields.get(key).is_some()).map(|&key| (key, fields.value_span(key)));
     Some(Placed { service, at: fields.value_span("name"), fields: places.collect() })
+}
+
+/// `share` and `objective`: an objective is nothing without a share.
+fn division(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Division> {
+    let share = fields.get("share").map(|node| node.quantity(problems));
+    let objective = fields.get("objective").map(|node| objective(node, problems));
+    if share.is_none() && objective.is_some() {
+        problems.report(ProblemKind::MissingKey, fields.value_span("objective"), || {
+            (
+                "the service has an objective and no share",
+                "give its part of the network as a rate, as in share: 300Mbit",
+            )
+        });
+    }
+    Some(Division { share: share??, objective: objective.map_or(Some(None), |objective| objective.map(Some))? })
+}
+
+fn objective(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Objective> {
+    let text = node.expect_text(problems)?;
+    let found = Objective::NAMED.into_iter().find(|(name, _)| *name == text);
+    if found.is_none() {
+        problems.report(ProblemKind::BadValue, node.span, || {
+            let names = Objective::NAMED.map(|(name, _)| name);
+            let near = did_you_mean(nearest(text, names));
+            (format!("unknown objective {}{near}", quoted(text)), format!("{} is expected", one_of(&names)))
+        });
+    }
+    found.map(|(_, objective)| objective)
 }
 
 fn change(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Change> {

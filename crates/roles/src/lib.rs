@@ -98,4 +98,4 @@ pub use path::{Departure, Path, PathProbe, PathReport};
 pub use refusal::{Allocated, Binding, Reason, Refusal};
 pub use switch::{Mark, QueueState, Switch};
 pub use telemetry::{HopWindow, IntHop, Probe, ProbeAnswer, ProbeAt, ProbeKind, ProbeOutcome};
-pub use tunnel::{Entry, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn};
+pub use tunnel::{CongestionSignal, Entry, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn};

@@ -24,9 +24,24 @@ pub struct TunnelPacket {
     pub flow: LocalFlow,
     /// On the wire.
     pub bytes: u32,
-    /// Payload that its flow has left to send or to be acknowledged, with this packet, if it is known (M of SCC, Table
-    /// I).
+    /// Of these, payload; of a source that has no transport, all of it.
+    pub payload: u32,
+    /// Payload that its flow has left to send or to be acknowledged, with this packet, if it is known.
     pub remaining: Option<u64>,
+    /// Payload that its transport still holds for the first time, without this packet, if it is known. With what waits in
+    /// the tunnel this is what has yet to leave it (M of SCC, Table I).
+    pub unsent: Option<u64>,
+}
+
+/// What the transport of a flow takes for congestion (SCC, III-C).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CongestionSignal {
+    /// Marks.
+    Marks,
+    /// Losses; so does a source, which has no transport.
+    Losses,
+    /// Round trips, or nothing.
+    RoundTrips,
 }
 
 /// What a tunnel holds, without the packet that it is asked about.
@@ -76,22 +91,27 @@ pub enum Turn {
 pub struct Slot {
     /// The reference weight W'. Only ratios within a division count, so its tunnels have to use one unit.
     pub weight: u64,
-    /// When the next slot begins; later than now.
-    pub next: Time,
+    /// When the next slot begins; later than now. `None`: as soon as a packet comes, so that a tunnel without flows costs
+    /// nothing.
+    pub next: Option<Time>,
 }
 
 /// The queue of one division to one destination.
 pub trait Tunnel {
     /// A flow joins.
-    fn on_open(&mut self, _now: Time, _flow: LocalFlow, _start: &FlowStart) {}
+    fn on_open(&mut self, _now: Time, _flow: LocalFlow, _start: &FlowStart, _signal: CongestionSignal) {}
 
     /// A flow has ended. None of its packets is here.
     fn on_close(&mut self, _now: Time, _flow: LocalFlow) {}
 
-    /// A packet comes from its transport, and finds `queue`.
+    /// A packet comes from its transport, and finds `queue`. It is a question: the packet that leaves the transport may be
+    /// smaller, and is told by [`Self::on_queued`].
     fn on_arrival(&mut self, _now: Time, _packet: TunnelPacket, _queue: TunnelQueue) -> Entry {
         Entry::Queued
     }
+
+    /// A packet waits for its turn from now on.
+    fn on_queued(&mut self, _now: Time, _packet: TunnelPacket) {}
 
     /// The limiter could send, and the tunnel holds at least one packet.
     fn next(&mut self, _now: Time) -> Turn {
@@ -107,7 +127,8 @@ pub trait Tunnel {
         ack.marked
     }
 
-    /// A decision slot begins: asked when the tunnel opens, and then at each [`Slot::next`]. `None`: it has no slots.
+    /// A decision slot begins: asked when the tunnel opens, and then at each [`Slot::next`]. `None`: it has no slots, and is
+    /// not asked again.
     /// The weight goes to the host role as [`HostInput::ReferenceWeight`](crate::HostInput::ReferenceWeight).
     fn on_slot(&mut self, _now: Time) -> Option<Slot> {
         None

@@ -209,6 +209,12 @@ impl Sharing {
             return Err(SharingError::TooMany { services: names.len() });
         }
         self.check_schemes()?;
+        for service in self.machine.services() {
+            let scheme = self.schemes().nth(self.scheme_of(&service.name));
+            if let Some(Err(why)) = scheme.map(|scheme| scheme.check_service(service)) {
+                return Err(SharingError::Terms { service: service.name.clone(), why });
+            }
+        }
         let nested = |service: &&wayleave_contracts::Service| {
             service.parent.is_some()
                 && self.schemes().nth(self.scheme_of(&service.name)).is_some_and(|scheme| !scheme.has_parts())
@@ -217,7 +223,7 @@ impl Sharing {
             let scheme = self.schemes().nth(self.scheme_of(&service.name)).map_or("", EdgeScheme::name);
             return Err(SharingError::Nested { service: service.name.clone(), scheme });
         }
-        if !self.has_brokers() {
+        if !self.schemes().any(EdgeScheme::enforces_levels) {
             let unused = [("rack", &self.rack), ("fabric", &self.fabric)].into_iter().find(|(_, p)| p.is_some());
             if let Some((key, _)) = unused {
                 return Err(SharingError::NoBrokers { key, scheme: self.scheme.name() });
@@ -373,6 +379,14 @@ pub enum SharingError {
         /// The scheme, which knows no parts.
         scheme: &'static str,
     },
+    /// Terms of a service that its scheme does not know, or needs.
+    #[error("service {service}: {why}")]
+    Terms {
+        /// Which.
+        service: String,
+        /// What the scheme says.
+        why: String,
+    },
     /// A policy that nobody would enforce.
     #[error(
         "scheme {scheme} has no brokers, so nobody would enforce a policy of level {key}: leave it out, or take scheme {}",
@@ -492,7 +506,7 @@ impl SharingError {
             | Self::Part { .. }
             | Self::NotAHost { .. }
             | Self::Together { .. } => "scheme".to_owned(),
-            Self::Nested { .. } | Self::TooMany { .. } => "machine".to_owned(),
+            Self::Nested { .. } | Self::Terms { .. } | Self::TooMany { .. } => "machine".to_owned(),
             Self::NoService { index }
             | Self::FurtherBrokers { index, .. }
             | Self::UnknownService { index, .. }

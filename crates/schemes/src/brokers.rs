@@ -62,6 +62,11 @@ impl BrokerSeat {
         Self { point: Some(point), at: BrokerLocation::Host(host), leadership: Leadership::Follower }
     }
 
+    /// The broker of a host, a follower, which does not divide what links carry.
+    pub const fn alone_at(host: NodeId) -> Self {
+        Self { point: None, at: BrokerLocation::Host(host), leadership: Leadership::Follower }
+    }
+
     /// Whether it is the broker of this host, and not one of the fabric that happens to run there.
     pub fn is_of(&self, host: NodeId) -> bool {
         self.at == BrokerLocation::Host(host) && self.point != Some(ContentionPoint::Fabric)

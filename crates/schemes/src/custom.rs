@@ -1,84 +1,132 @@
-//! Tunnels and pairs' paths, one enum for each role. The only tunnels yet are those of schemes that are not in this repository.
+//! Tunnels and pairs' paths, one enum for each role. Schemes without tunnels
+//! have an absent one, which is never made.
 
 use std::fmt;
 
 use wayleave_roles::{
-    Departure, Entry, FlowStart, IntHop, LocalFlow, Path, PathProbe, PathReport, Slot, Tunnel, TunnelAck, TunnelPacket,
-    TunnelQueue, Turn,
+    CongestionSignal, Departure, Entry, FlowStart, IntHop, LocalFlow, Path, PathProbe, PathReport, Slot, Tunnel,
+    TunnelAck, TunnelPacket, TunnelQueue, Turn,
 };
 use wayleave_units::{Rate, Time};
 
+use crate::edges::HostScheme;
 use crate::transports::AnyPath;
 
-/// The tunnel of a pair, whichever scheme it belongs to.
-pub enum AnyTunnel {
-    /// Of a scheme that is not in this repository.
-    Custom(Box<dyn Tunnel + Send>),
+/// Writes [`AnyTunnel`], and how each call reaches the tunnel that is meant.
+macro_rules! tunnels {
+    (
+        admission { $($admission:tt)* }
+        transport { $($transport:tt)* }
+        path { $($path:tt)* }
+        host { $($(#[$meta:meta])* $module:ident::$scheme:ident,)+ }
+        $($others:tt)*
+    ) => {
+        /// The tunnel of a pair, whichever scheme it belongs to.
+        #[allow(clippy::large_enum_variant, reason = "all tunnels of one run are of one variant")]
+        pub enum AnyTunnel {
+            $(
+                #[doc = concat!("See [`crate::", stringify!($module), "`].")]
+                $(#[$meta])*
+                $scheme(<crate::$module::$scheme as HostScheme>::Tunnel),
+            )+
+            /// Of a scheme that is not in this repository.
+            Custom(Box<dyn Tunnel + Send>),
+        }
+
+        impl fmt::Debug for AnyTunnel {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $($(#[$meta])* Self::$scheme(tunnel) => tunnel.fmt(f),)+
+                    Self::Custom(_) => f.write_str("Custom"),
+                }
+            }
+        }
+
+        impl Tunnel for AnyTunnel {
+            #[inline]
+            fn on_open(&mut self, now: Time, flow: LocalFlow, start: &FlowStart, signal: CongestionSignal) {
+                match self {
+                    $($(#[$meta])* Self::$scheme(tunnel) => tunnel.on_open(now, flow, start, signal),)+
+                    Self::Custom(tunnel) => tunnel.on_open(now, flow, start, signal),
+                }
+            }
+
+            #[inline]
+            fn on_close(&mut self, now: Time, flow: LocalFlow) {
+                match self {
+                    $($(#[$meta])* Self::$scheme(tunnel) => tunnel.on_close(now, flow),)+
+                    Self::Custom(tunnel) => tunnel.on_close(now, flow),
+                }
+            }
+
+            #[inline]
+            fn on_arrival(&mut self, now: Time, packet: TunnelPacket, queue: TunnelQueue) -> Entry {
+                match self {
+                    $($(#[$meta])* Self::$scheme(tunnel) => tunnel.on_arrival(now, packet, queue),)+
+                    Self::Custom(tunnel) => tunnel.on_arrival(now, packet, queue),
+                }
+            }
+
+            #[inline]
+            fn on_queued(&mut self, now: Time, packet: TunnelPacket) {
+                match self {
+                    $($(#[$meta])* Self::$scheme(tunnel) => tunnel.on_queued(now, packet),)+
+                    Self::Custom(tunnel) => tunnel.on_queued(now, packet),
+                }
+            }
+
+            #[inline]
+            fn next(&mut self, now: Time) -> Turn {
+                match self {
+                    $($(#[$meta])* Self::$scheme(tunnel) => tunnel.next(now),)+
+                    Self::Custom(tunnel) => tunnel.next(now),
+                }
+            }
+
+            #[inline]
+            fn on_departure(&mut self, now: Time, packet: TunnelPacket) {
+                match self {
+                    $($(#[$meta])* Self::$scheme(tunnel) => tunnel.on_departure(now, packet),)+
+                    Self::Custom(tunnel) => tunnel.on_departure(now, packet),
+                }
+            }
+
+            #[inline]
+            fn on_ack(&mut self, now: Time, flow: LocalFlow, ack: TunnelAck, queue: TunnelQueue) -> u64 {
+                match self {
+                    $($(#[$meta])* Self::$scheme(tunnel) => tunnel.on_ack(now, flow, ack, queue),)+
+                    Self::Custom(tunnel) => tunnel.on_ack(now, flow, ack, queue),
+                }
+            }
+
+            #[inline]
+            fn on_slot(&mut self, now: Time) -> Option<Slot> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(tunnel) => tunnel.on_slot(now),)+
+                    Self::Custom(tunnel) => tunnel.on_slot(now),
+                }
+            }
+
+            #[inline]
+            fn on_rate(&mut self, now: Time, rate: Option<Rate>) {
+                match self {
+                    $($(#[$meta])* Self::$scheme(tunnel) => tunnel.on_rate(now, rate),)+
+                    Self::Custom(tunnel) => tunnel.on_rate(now, rate),
+                }
+            }
+
+            #[inline]
+            fn on_weight(&mut self, now: Time, weight: u32) {
+                match self {
+                    $($(#[$meta])* Self::$scheme(tunnel) => tunnel.on_weight(now, weight),)+
+                    Self::Custom(tunnel) => tunnel.on_weight(now, weight),
+                }
+            }
+        }
+    };
 }
 
-impl fmt::Debug for AnyTunnel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Custom(_) => f.write_str("Custom"),
-        }
-    }
-}
-
-impl Tunnel for AnyTunnel {
-    fn on_open(&mut self, now: Time, flow: LocalFlow, start: &FlowStart) {
-        match self {
-            Self::Custom(tunnel) => tunnel.on_open(now, flow, start),
-        }
-    }
-
-    fn on_close(&mut self, now: Time, flow: LocalFlow) {
-        match self {
-            Self::Custom(tunnel) => tunnel.on_close(now, flow),
-        }
-    }
-
-    fn on_arrival(&mut self, now: Time, packet: TunnelPacket, queue: TunnelQueue) -> Entry {
-        match self {
-            Self::Custom(tunnel) => tunnel.on_arrival(now, packet, queue),
-        }
-    }
-
-    fn next(&mut self, now: Time) -> Turn {
-        match self {
-            Self::Custom(tunnel) => tunnel.next(now),
-        }
-    }
-
-    fn on_departure(&mut self, now: Time, packet: TunnelPacket) {
-        match self {
-            Self::Custom(tunnel) => tunnel.on_departure(now, packet),
-        }
-    }
-
-    fn on_ack(&mut self, now: Time, flow: LocalFlow, ack: TunnelAck, queue: TunnelQueue) -> u64 {
-        match self {
-            Self::Custom(tunnel) => tunnel.on_ack(now, flow, ack, queue),
-        }
-    }
-
-    fn on_slot(&mut self, now: Time) -> Option<Slot> {
-        match self {
-            Self::Custom(tunnel) => tunnel.on_slot(now),
-        }
-    }
-
-    fn on_rate(&mut self, now: Time, rate: Option<Rate>) {
-        match self {
-            Self::Custom(tunnel) => tunnel.on_rate(now, rate),
-        }
-    }
-
-    fn on_weight(&mut self, now: Time, weight: u32) {
-        match self {
-            Self::Custom(tunnel) => tunnel.on_weight(now, weight),
-        }
-    }
-}
+each_scheme!(tunnels);
 
 /// What spreads a pair's packets over its paths, where the flows do not choose for themselves.
 pub enum AnyPairPath {

@@ -4,10 +4,10 @@
 
 use std::fmt;
 
-use wayleave_contracts::Policy;
+use wayleave_contracts::{Policy, Service};
 use wayleave_roles::{
     Broker, BrokerAction, BrokerInput, CustomBroker, CustomHost, CustomMessage, Described, Descriptor, Given, Host,
-    HostAction, HostInput, Incoming, Parameter, Parameters, Probe, ProbeAnswer, Value,
+    HostAction, HostInput, Incoming, PairSpec, Parameter, Parameters, Probe, ProbeAnswer, Tunnel, Value,
 };
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
@@ -15,6 +15,7 @@ use wayleave_units::Time;
 use crate::brokers::{
     BrokerError, BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup, BrokerTimes, Ignored, SchemeBroker,
 };
+use crate::custom::AnyTunnel;
 use crate::eyeq::Line;
 use crate::services::Services;
 use crate::switches::Ecn;
@@ -48,6 +49,19 @@ pub struct HostSetup<'a> {
     pub phase: &'a mut dyn FnMut(Time) -> Time,
 }
 
+/// What the tunnel of a pair is constructed from.
+#[derive(Clone, Copy, Debug)]
+pub struct TunnelSetup<'a> {
+    /// The policy of machines.
+    pub policy: &'a Policy,
+    /// The numbers of services.
+    pub services: &'a Services,
+    /// The host that sends.
+    pub from: NodeId,
+    /// The pair.
+    pub pair: &'a PairSpec,
+}
+
 /// Why there is no machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoHost(pub String);
@@ -73,11 +87,18 @@ pub trait HostScheme: Described + Host + Sized {
     const HAS_PARTS: bool = false;
     /// Whether it measures in an interval that can change.
     const HAS_INTERVAL: bool = false;
-    /// Whether it has brokers, which enforce the policies of racks and of the fabric.
+    /// Whether it has brokers.
     const HAS_BROKERS: bool = false;
+    /// Whether its brokers enforce the policies of racks and of the fabric, and have a program of their own.
+    const ENFORCES_LEVELS: bool = false;
+    /// Whether pairs have tunnels.
+    const HAS_TUNNELS: bool = false;
 
     /// Its brokers; [`NoBroker`](crate::brokers::NoBroker) where there are none.
     type Broker: SchemeBroker<Message = Self::Message>;
+
+    /// Its tunnels; [`Absent`](wayleave_roles::Absent) where there are none.
+    type Tunnel: Tunnel + fmt::Debug;
 
     /// The machine of a host.
     ///
@@ -96,6 +117,25 @@ pub trait HostScheme: Described + Host + Sized {
     /// If it has nothing to divide.
     fn broker(_setup: &BrokerSetup<'_>, _params: &Self::Params) -> Result<Self::Broker, BrokerError> {
         Err(no_brokers())
+    }
+
+    /// The tunnel of a pair that leaves a host; `None`: it has none, and its limiter holds its flows back.
+    fn tunnel(_setup: &TunnelSetup<'_>, _params: &Self::Params) -> Option<Self::Tunnel> {
+        None
+    }
+
+    /// Whether the terms of a service are those that the scheme knows.
+    ///
+    /// # Errors
+    /// What is missing, or not known.
+    fn check_service(service: &Service) -> Result<(), String> {
+        match service.division {
+            Some(_) => Err(format!(
+                "scheme {} knows no shares: give min, max and weight, or take scheme scc",
+                Self::DESCRIPTOR.name
+            )),
+            None => Ok(()),
+        }
     }
 
     /// How often machines and brokers speak to each other.
@@ -189,7 +229,37 @@ macro_rules! edges {
                 }
             }
 
-            /// Whether it has brokers, which enforce the policies of racks and of the fabric.
+            /// Whether its brokers enforce the policies of racks and of the fabric, and have a program of their own.
+            pub fn enforces_levels(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as HostScheme>::ENFORCES_LEVELS,)+
+                    Self::Custom(_) => false,
+                }
+            }
+
+            /// Whether the terms of a service are those that it knows.
+            ///
+            /// # Errors
+            /// What is missing, or not known.
+            pub fn check_service(&self, service: &Service) -> Result<(), String> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as HostScheme>::check_service(service),)+
+                    Self::Custom(_) => Ok(()),
+                }
+            }
+
+            /// The tunnel of a pair that leaves a host, if it has one. Those of a scheme that is not in this repository its driver
+            /// makes.
+            pub fn tunnel(&self, setup: &TunnelSetup<'_>) -> Option<AnyTunnel> {
+                match self {
+                    $($(#[$meta])* Self::$scheme(params) => {
+                        <crate::$module::$scheme as HostScheme>::tunnel(setup, params).map(AnyTunnel::$scheme)
+                    })+
+                    Self::Custom(_) => None,
+                }
+            }
+
+            /// Whether it has brokers.
             pub fn has_brokers(&self) -> bool {
                 match self {
                     $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as HostScheme>::HAS_BROKERS,)+

@@ -40,6 +40,7 @@ macro_rules! each_scheme {
                 elasticswitch::ElasticSwitch,
                 parley::Parley,
                 ufab::Ufab,
+                scc::Scc,
                 #[cfg(feature = "toys")] toy_cap::ToyCap,
                 #[cfg(feature = "toys")] toy_split::ToySplit,
             }

@@ -195,8 +195,8 @@ pub fn admission_schemes(can: impl Fn(&Entry) -> bool) -> String {
 
 /// The names of the host schemes whose brokers enforce policies of racks and of the fabric, for messages.
 pub fn broker_schemes() -> String {
-    let has_brokers = |name: &&str| EdgeScheme::of(name, &Given::new()).is_some_and(|scheme| scheme.has_brokers());
-    one_of(&HOSTS.iter().map(|scheme| scheme.name).filter(has_brokers).collect::<Vec<_>>())
+    let enforces = |name: &&str| EdgeScheme::of(name, &Given::new()).is_some_and(|scheme| scheme.enforces_levels());
+    one_of(&HOSTS.iter().map(|scheme| scheme.name).filter(enforces).collect::<Vec<_>>())
 }
 
 /// `a, b or c`.

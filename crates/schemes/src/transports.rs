@@ -8,8 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use wayleave_roles::{
-    Ack, Departure, Described, Descriptor, Flow, FlowStart, Given, IntHop, LocalFlow, Loss, Parameter, Parameters,
-    Path, PathProbe, PathReport, RouteFacts, Value,
+    Ack, CongestionSignal, Departure, Described, Descriptor, Flow, FlowStart, Given, IntHop, LocalFlow, Loss,
+    Parameter, Parameters, Path, PathProbe, PathReport, RouteFacts, Value,
 };
 use wayleave_units::{Rate, Time};
 
@@ -17,6 +17,8 @@ use wayleave_units::{Rate, Time};
 pub trait Transport: Described + Flow + Sized {
     /// Whether its packets say that switches may mark them.
     const HEARS_MARKS: bool = false;
+    /// Whether it goes by round trips, or by nothing: a tunnel then has no signal to give it (SCC, III-C).
+    const NEEDS_NO_SIGNAL: bool = false;
 
     /// A flow that begins.
     fn begin(start: &FlowStart, params: &Self::Params) -> Self;
@@ -106,6 +108,19 @@ macro_rules! flows {
                         AnyFlow::$scheme(<crate::$module::$scheme as Transport>::begin(start, params))
                     })+
                     Self::Custom(custom) => AnyFlow::Custom(custom.0.begin(start)),
+                }
+            }
+
+            /// What it takes for congestion, at a tunnel that has to tell it (SCC, III-C).
+            pub fn signal(&self) -> CongestionSignal {
+                let needs_none = match self {
+                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as Transport>::NEEDS_NO_SIGNAL,)+
+                    Self::Custom(_) => false,
+                };
+                match self.hears_marks() {
+                    true => CongestionSignal::Marks,
+                    false if needs_none => CongestionSignal::RoundTrips,
+                    false => CongestionSignal::Losses,
                 }
             }
 

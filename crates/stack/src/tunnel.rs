@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use wayleave_roles::{Entry, FlowStart, LocalFlow, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn};
+use wayleave_roles::{
+    CongestionSignal, Entry, FlowStart, LocalFlow, Slot, Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn,
+};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::clock::{self, Instant};
@@ -36,6 +38,8 @@ pub struct TunnelState<K, T> {
     arrivals: u64,
     queue: TunnelQueue,
     counts: TunnelCounts,
+    /// Whether the next decision slot begins with the next packet.
+    rests: bool,
 }
 
 #[derive(Debug)]
@@ -65,6 +69,7 @@ impl<K: Copy, T: Tunnel> TunnelState<K, T> {
             arrivals: 0,
             queue: TunnelQueue::default(),
             counts: TunnelCounts::default(),
+            rests: false,
         }
     }
 
@@ -84,8 +89,8 @@ impl<K: Copy, T: Tunnel> TunnelState<K, T> {
     }
 
     /// A flow joins.
-    pub fn open(&mut self, now: Instant, flow: LocalFlow, start: &FlowStart) {
-        self.role.on_open(clock::to_time(now), flow, start);
+    pub fn open(&mut self, now: Instant, flow: LocalFlow, start: &FlowStart, signal: CongestionSignal) {
+        self.role.on_open(clock::to_time(now), flow, start, signal);
     }
 
     /// A flow has ended.
@@ -106,8 +111,8 @@ impl<K: Copy, T: Tunnel> TunnelState<K, T> {
         self.counts.dropped += bytes;
     }
 
-    /// A packet waits for its turn.
-    pub fn put(&mut self, packet: TunnelPacket, what: K) {
+    /// A packet waits for its turn. Whether a decision slot begins with it ([`Slot::next`]).
+    pub fn put(&mut self, now: Instant, packet: TunnelPacket, what: K) -> bool {
         let bytes = Bytes::new(u64::from(packet.bytes));
         let number = self.arrivals;
         self.arrivals += 1;
@@ -120,6 +125,8 @@ impl<K: Copy, T: Tunnel> TunnelState<K, T> {
         self.queue.bytes += bytes;
         self.queue.packets += 1;
         self.counts.longest = self.counts.longest.max(self.queue.packets);
+        self.role.on_queued(clock::to_time(now), packet);
+        std::mem::take(&mut self.rests)
     }
 
     /// Which packet is next. A role that names a flow without a packet here gets the first that came.
@@ -151,8 +158,11 @@ impl<K: Copy, T: Tunnel> TunnelState<K, T> {
     /// Takes a packet out: it leaves for the limiter.
     pub fn take(&mut self, now: Instant, number: u64) -> Option<K> {
         let Held { what, packet } = self.packets.remove(&number)?;
-        if let Some(numbers) = self.of_flow.get_mut(packet.flow.index()) {
-            numbers.retain(|&own| own != number);
+        // Packets of one flow leave in the order in which they came: this is its first, mostly.
+        if let Some(numbers) = self.of_flow.get_mut(packet.flow.index())
+            && let Some(at) = numbers.iter().position(|&own| own == number)
+        {
+            numbers.remove(at);
         }
         let bytes = Bytes::new(u64::from(packet.bytes));
         self.queue.bytes = Bytes::new(self.queue.bytes.get().saturating_sub(bytes.get()));
@@ -169,7 +179,9 @@ impl<K: Copy, T: Tunnel> TunnelState<K, T> {
 
     /// A decision slot begins.
     pub fn slot(&mut self, now: Instant) -> Option<Slot> {
-        self.role.on_slot(clock::to_time(now))
+        let slot = self.role.on_slot(clock::to_time(now));
+        self.rests = slot.is_some_and(|slot| slot.next.is_none());
+        slot
     }
 
     /// The limiter of the pair has another rate.
@@ -209,13 +221,13 @@ mod tests {
     }
 
     fn packet(flow: u32, bytes: u32) -> TunnelPacket {
-        TunnelPacket { flow: LocalFlow(flow), bytes, remaining: None }
+        TunnelPacket { flow: LocalFlow(flow), bytes, payload: bytes, remaining: None, unsent: None }
     }
 
     fn offer(tunnel: &mut TunnelState<u32, Scripted>, packet: TunnelPacket, what: u32) -> Entry {
         let entry = tunnel.ask(0, packet);
         match entry {
-            Entry::Queued => tunnel.put(packet, what),
+            Entry::Queued => _ = tunnel.put(0, packet, what),
             Entry::Dropped => tunnel.drop(packet),
             Entry::HeldBack => {}
         }

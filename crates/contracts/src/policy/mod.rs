@@ -127,4 +127,44 @@ pub struct Service {
     pub bandwidth: PerDirection<Bandwidth>,
     /// Scheduled changes, in order of time.
     pub changes: Vec<Change>,
+    /// Its part of the whole network, for schemes that share among tenants and objectives (SCC, section I).
+    pub division: Option<Division>,
+}
+
+/// What a tenant is given for one of its objectives: all its flows that share it (SCC, section I).
+///
+/// ```
+/// use wayleave_contracts::{Division, Objective};
+/// use wayleave_units::Rate;
+/// let division = Division { share: Rate::from_mbit(300), objective: Some(Objective::Deadline) };
+/// assert_eq!(division.objective.map(Objective::name), Some("deadline"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Division {
+    /// Its weight beside other divisions, of all its hosts together, as a rate (W_d of SCC, III-B).
+    pub share: Rate,
+    /// What its flows want; `None`: nothing in particular.
+    pub objective: Option<Objective>,
+}
+
+/// What all flows of a division want (SCC, section I).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Objective {
+    /// Short queues.
+    Latency,
+    /// To be complete before their deadlines.
+    Deadline,
+    /// To be complete soon, in the mean.
+    Completion,
+}
+
+impl Objective {
+    /// As they stand in files.
+    pub const NAMED: [(&'static str, Self); 3] =
+        [("latency", Self::Latency), ("deadline", Self::Deadline), ("completion", Self::Completion)];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        Self::NAMED[self as usize].0
+    }
 }

@@ -33,9 +33,10 @@ pub(super) fn check(ports: &PortBehaviour, of: NodeKind, network: &Network) -> R
     }
 }
 
-/// A queue has one role: it marks, or it keeps what a scheme of hosts needs of switches.
+/// A queue has one role: it marks, or it keeps what a scheme of hosts needs of switches. Where that is a threshold of marks, any other
+/// marking serves as well.
 pub(super) fn check_core(switches: &PortBehaviour, sharing: Option<&Sharing>) -> Result<(), PortError> {
-    let with_core = |scheme: &&EdgeScheme| scheme.core().is_some();
+    let with_core = |scheme: &&EdgeScheme| scheme.core().is_some_and(|core| !matches!(core, Ecn::Threshold(_)));
     let Some(scheme) = sharing.and_then(|sharing| sharing.schemes().find(with_core)) else { return Ok(()) };
     let core = scheme.core();
     let is_other = |ecn: &Ecn| core.as_ref().is_none_or(|core| core.descriptor().name != ecn.descriptor().name);

@@ -75,6 +75,7 @@ impl Described for ElasticSwitch {
 
 impl HostScheme for ElasticSwitch {
     type Broker = NoBroker<Message>;
+    type Tunnel = wayleave_roles::Absent;
 
     fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
         Ok(Self::new(setup.line.transmit, settings.params()))

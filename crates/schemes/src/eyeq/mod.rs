@@ -100,6 +100,7 @@ impl HostScheme for Eyeq {
     const HAS_INTERVAL: bool = true;
 
     type Broker = NoBroker<Feedback>;
+    type Tunnel = wayleave_roles::Absent;
 
     fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
         Self::new(setup.line, settings.params(setup)).map_err(NoHost::because)

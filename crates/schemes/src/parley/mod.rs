@@ -101,8 +101,10 @@ impl HostScheme for Shaper {
     const HAS_PARTS: bool = true;
     const HAS_INTERVAL: bool = true;
     const HAS_BROKERS: bool = true;
+    const ENFORCES_LEVELS: bool = true;
 
     type Broker = ParleyBroker;
+    type Tunnel = wayleave_roles::Absent;
 
     fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
         let params = settings.params();

@@ -60,6 +60,7 @@ impl HostScheme for Picnic {
     const HAS_INTERVAL: bool = true;
 
     type Broker = NoBroker<Feedback>;
+    type Tunnel = wayleave_roles::Absent;
 
     fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
         Self::new(setup.line, settings.meter(), settings.unit, settings.burst).map_err(NoHost::because)

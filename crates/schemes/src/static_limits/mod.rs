@@ -46,6 +46,7 @@ impl Described for StaticLimits {
 
 impl HostScheme for StaticLimits {
     type Broker = NoBroker<Infallible>;
+    type Tunnel = wayleave_roles::Absent;
 
     fn build(_: &mut HostSetup<'_>, params: &Params) -> Result<Self, NoHost> {
         Ok(Self::new(*params))

@@ -268,6 +268,8 @@ impl Described for Swift {
 }
 
 impl Transport for Swift {
+    const NEEDS_NO_SIGNAL: bool = true;
+
     fn begin(start: &FlowStart, params: &Params) -> Self {
         Self::new(start, params)
     }

@@ -46,6 +46,7 @@ impl Described for ToyCap {
 
 impl HostScheme for ToyCap {
     type Broker = NoBroker<Infallible>;
+    type Tunnel = wayleave_roles::Absent;
 
     fn build(_: &mut HostSetup<'_>, params: &Params) -> Result<Self, NoHost> {
         Ok(Self { params: *params })

@@ -86,8 +86,10 @@ impl Described for ToySplit {
 
 impl HostScheme for ToySplit {
     const HAS_BROKERS: bool = true;
+    const ENFORCES_LEVELS: bool = true;
 
     type Broker = Splitter;
+    type Tunnel = wayleave_roles::Absent;
 
     fn build(setup: &mut HostSetup<'_>, _: &Params) -> Result<Self, NoHost> {
         let broker = setup.brokers.of(setup.node).ok_or_else(|| NoHost::because("there is no broker"))?;

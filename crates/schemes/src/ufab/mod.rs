@@ -326,6 +326,7 @@ impl Described for Ufab {
 
 impl HostScheme for Ufab {
     type Broker = NoBroker<Infallible>;
+    type Tunnel = wayleave_roles::Absent;
 
     fn build(setup: &mut HostSetup<'_>, settings: &Settings) -> Result<Self, NoHost> {
         let seed = (setup.phase)(Time::MAX).as_nanos();

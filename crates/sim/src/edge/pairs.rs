@@ -1,8 +1,11 @@
 //! Pairs: they open, are found again, and are forgotten.
 
-use wayleave_roles::{ClassId, Demand, FlowStart, HostInput, Incoming, LocalFlow, Outgoing, PairSpec, PathsChange};
+use wayleave_roles::{
+    ClassId, CongestionSignal, Demand, FlowStart, HostInput, Incoming, LocalFlow, Outgoing, PairSpec, PathsChange,
+};
 use wayleave_scenarios::{Endpoint, Routing};
 use wayleave_schemes::custom::AnyPairPath;
+use wayleave_schemes::edges::TunnelSetup;
 use wayleave_schemes::services::Services;
 use wayleave_stack::Opening;
 use wayleave_topology::NodeId;
@@ -109,7 +112,12 @@ impl Edges {
             class: ClassId(class),
             paths,
             round_trip: spec.round_trip,
-            tunnel: kind.tunnel(from, &spec),
+            tunnel: kind.tunnel(&TunnelSetup {
+                policy: &self.sharing.machine,
+                services: &self.services,
+                from,
+                pair: &spec,
+            }),
             path_role: kind.path(from, &spec).or_else(|| listed_path(&self.routing, pair.number)),
         };
         let is_probed = opening.path_role.is_some();
@@ -159,7 +167,14 @@ impl Edges {
     }
 
     /// A flow of a pair is open from now on: it gets its number in the pair, and the pair's weight.
-    pub(crate) fn join(&mut self, slot: PairSlot, flow: FlowSlot, flows: &mut Flows, start: &FlowStart, now: Instant) {
+    pub(crate) fn join(
+        &mut self,
+        slot: PairSlot,
+        flow: FlowSlot,
+        flows: &mut Flows,
+        start: (&FlowStart, CongestionSignal),
+        now: Instant,
+    ) {
         let pair = &mut self.pairs[slot as usize];
         pair.users += 1;
         let (local, weight) = (pair.join(flow), pair.weight);
@@ -238,7 +253,7 @@ impl Edges {
         let segment = fabric.largest();
         let start =
             FlowStart { segment, initial_window: 0, max_window: u64::MAX, size: None, deadline: None, weight: 1 };
-        self.join_tunnel(pair, local, &start, now);
+        self.join_tunnel(pair, local, (&start, CongestionSignal::Losses), now);
     }
 
     /// The number of a source among the flows of its pair.

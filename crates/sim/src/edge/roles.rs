@@ -8,7 +8,7 @@ use wayleave_roles::PairSpec;
 use wayleave_scenarios::{EdgeScheme, Scenario, Sharing};
 use wayleave_schemes::brokers::{BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup};
 use wayleave_schemes::custom::{AnyPairPath, AnyTunnel};
-use wayleave_schemes::edges::{AnyBroker, AnyEdge, HostSetup};
+use wayleave_schemes::edges::{AnyBroker, AnyEdge, HostSetup, TunnelSetup};
 use wayleave_schemes::eyeq::Line;
 use wayleave_schemes::services::{Policies, Services};
 use wayleave_schemes::static_limits::{self, StaticLimits};
@@ -65,8 +65,11 @@ impl Scheme {
     }
 
     /// The tunnel of a pair that leaves a host.
-    pub(super) fn tunnel(&self, from: NodeId, pair: &PairSpec) -> Option<AnyTunnel> {
-        self.custom.as_ref()?.tunnel(from, pair).map(AnyTunnel::Custom)
+    pub(super) fn tunnel(&self, setup: &TunnelSetup<'_>) -> Option<AnyTunnel> {
+        match &self.custom {
+            Some(custom) => custom.tunnel(setup.from, setup.pair).map(AnyTunnel::Custom),
+            None => self.kind.tunnel(setup),
+        }
     }
 
     /// What spreads the packets of a pair.

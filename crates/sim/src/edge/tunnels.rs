@@ -1,6 +1,6 @@
 //! Tunnels: segments enter them as soon as their transports send, and leave when the pair's limiter lets them.
 
-use wayleave_roles::{Entry, FlowStart, HostInput, LocalFlow, TunnelAck, TunnelPacket};
+use wayleave_roles::{CongestionSignal, Entry, FlowStart, HostInput, LocalFlow, TunnelAck, TunnelPacket};
 
 use super::edges::Edges;
 use super::slot::PairSlot;
@@ -50,12 +50,15 @@ impl Edges {
         entry: Entry,
         packet: TunnelPacket,
         what: (PacketId, Step),
+        (fabric, now): (&mut Fabric, Instant),
     ) -> bool {
         let Some((stack, pair)) = self.stack(slot) else { return false };
         let Some(tunnel) = stack.tunnel_mut(pair) else { return false };
         match entry {
             Entry::Queued => {
-                tunnel.put(packet, what);
+                if tunnel.put(now, packet, what) {
+                    self.on_first_slot(slot, fabric, now);
+                }
                 false
             }
             Entry::Dropped | Entry::HeldBack => {
@@ -76,14 +79,20 @@ impl Edges {
     }
 
     /// A flow joins a tunnel.
-    pub(super) fn join_tunnel(&mut self, slot: PairSlot, local: u32, start: &FlowStart, now: Instant) {
+    pub(super) fn join_tunnel(
+        &mut self,
+        slot: PairSlot,
+        local: u32,
+        (start, signal): (&FlowStart, CongestionSignal),
+        now: Instant,
+    ) {
         let Some((stack, pair)) = self.stack(slot) else { return };
         if let Some(tunnel) = stack.tunnel_mut(pair) {
-            tunnel.open(now, LocalFlow(local), start);
+            tunnel.open(now, LocalFlow(local), start, signal);
         }
     }
 
-    /// The first decision slot of the tunnel of a pair that has opened begins.
+    /// A decision slot of a pair's tunnel begins: the first one since the pair opened, or since the tunnel had no flows.
     pub(crate) fn on_first_slot(&mut self, slot: PairSlot, fabric: &mut Fabric, now: Instant) -> bool {
         let epoch = self.pairs.get(slot as usize).map_or(0, |pair| pair.epoch);
         self.on_slot(slot, epoch, fabric, now)
@@ -94,9 +103,10 @@ impl Edges {
         let Some(pair) = self.open(slot, epoch) else { return false };
         let (sender, scheme, outgoing) = (pair.sender, pair.scheme, pair.outgoing);
         let Some(decision) = self.hosts[sender as usize].stack.tunnel_slot(outgoing.0, now) else { return false };
-        // A slot without length would last for ever.
-        let next = clock::from_time(decision.next).max(now + 1_000);
-        self.wakes.arm(next, Wake::Slot(slot, epoch), fabric, now);
+        if let Some(next) = decision.next {
+            // A slot without length would last for ever.
+            self.wakes.arm(clock::from_time(next).max(now + 1_000), Wake::Slot(slot, epoch), fabric, now);
+        }
         self.tell(sender, scheme, HostInput::ReferenceWeight { pair: outgoing, weight: decision.weight }, now);
         true
     }

@@ -126,7 +126,7 @@ impl Engine {
         if pair != NO_PAIR
             && let Some(edges) = &mut self.edges
         {
-            edges.join(pair, slot, &mut self.flows, &transport.start, now);
+            edges.join(pair, slot, &mut self.flows, (&transport.start, transport.signal), now);
         }
         self.flows[slot].tell_route(&self.fabric, now);
         let name = self.processes.name(purpose.traffic);

@@ -8,7 +8,7 @@ use crate::clock::Instant;
 use crate::edge::{EdgeId, NO_PAIR, PairSlot, Rest, Sending, Waits};
 use crate::fabric::Step;
 use crate::flows::{FlowSlot, FlowState};
-use crate::packet::{Flags, Kind, PacketId};
+use crate::packet::{FRAMING, Flags, HEADERS, Kind, PacketId};
 use crate::recorder;
 use crate::trace::Event;
 
@@ -260,7 +260,9 @@ impl Engine {
             let packet = TunnelPacket {
                 flow: LocalFlow(state.local),
                 bytes: state.next_bytes(),
+                payload: state.next_bytes() - (HEADERS + FRAMING),
                 remaining: state.sender.segments().map(|_| state.sender.remaining()),
+                unsent: state.sender.unsent_payload(),
             };
             let first = state.forth.first;
             let entry = self.edges.as_mut().and_then(|edges| edges.ask_tunnel(slot, flow, packet, now));
@@ -270,7 +272,9 @@ impl Engine {
                 break;
             }
             let Some(id) = self.flows.segment(flow, &mut self.fabric, &mut self.tally, now) else { break };
-            let packet = TunnelPacket { bytes: self.fabric.packet(id).size, ..packet };
+            let bytes = self.fabric.packet(id).size;
+            let unsent = self.flows[flow].sender.unsent_payload();
+            let packet = TunnelPacket { bytes, payload: bytes - (HEADERS + FRAMING), unsent, ..packet };
             self.enter_tunnel(slot, entry, packet, (id, first), now);
         }
         self.run_if_free(slot, now);
@@ -280,7 +284,8 @@ impl Engine {
     fn packet_to_tunnel(&mut self, slot: PairSlot, stat: u32, first: Step, id: PacketId, now: Instant) {
         let Some(edges) = &mut self.edges else { return };
         let flow = LocalFlow(edges.source_number(stat));
-        let packet = TunnelPacket { flow, bytes: self.fabric.packet(id).size, remaining: None };
+        let bytes = self.fabric.packet(id).size;
+        let packet = TunnelPacket { flow, bytes, payload: bytes, remaining: None, unsent: None };
         let Some(entry) = edges.ask_tunnel_of_source(slot, packet, now) else { return };
         self.enter_tunnel(slot, entry, packet, (id, first), now);
         if let Some(edges) = &mut self.edges {
@@ -297,7 +302,8 @@ impl Engine {
         what: (PacketId, Step),
         now: Instant,
     ) {
-        if self.edges.as_mut().is_some_and(|edges| edges.enter_tunnel(slot, entry, packet, what)) {
+        let Some(edges) = &mut self.edges else { return };
+        if edges.enter_tunnel(slot, entry, packet, what, (&mut self.fabric, now)) {
             self.limited(slot, what.1, what.0, now);
         }
     }

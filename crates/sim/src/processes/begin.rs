@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use wayleave_roles::FlowStart;
+use wayleave_roles::{CongestionSignal, FlowStart};
 use wayleave_scenarios::{Endpoint, FlowSpec};
 
 use super::table::{Opening, Process, Processes};
@@ -24,6 +24,8 @@ pub(crate) struct Transport {
     /// As others hear of it.
     pub(crate) start: FlowStart,
     pub(crate) hears_marks: bool,
+    /// What a tunnel tells it by.
+    pub(crate) signal: CongestionSignal,
     pub(crate) supply: Option<Box<Supply>>,
     /// The only path, if it is fixed.
     pub(crate) fixed: Option<(Step, u32)>,
@@ -183,6 +185,7 @@ impl Processes {
             sender: Sender::new(&setup, congestion.flow(&start)),
             start,
             hears_marks: congestion.hears_marks(),
+            signal: congestion.signal(),
             supply: spec.supply(purpose, now).map(Box::new),
             fixed: spec.fixed,
         }

@@ -208,7 +208,18 @@ impl Sender {
         }
     }
 
+<<<<<<< HEAD
     /// How urgent the next segment is: by what has not arrived, as far as is known (pFabric, SIGCOMM 2013).
+=======
+    /// Payload that was never sent, if it is known.
+    pub(crate) fn unsent_payload(&self) -> Option<u64> {
+        let all = self.segments()?;
+        let sent = self.flight.next();
+        Some(if sent >= all { 0 } else { self.bytes_until(all) - u64::from(sent) * u64::from(self.segment) })
+    }
+
+    /// How urgent the next segment is.
+>>>>>>> scc
     #[inline]
     pub(crate) fn urgency(&self) -> u64 {
         let arrived = u64::from(self.flight.arrived()) * u64::from(self.segment);

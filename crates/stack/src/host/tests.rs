@@ -233,11 +233,11 @@ fn a_tunnel_empties_at_the_rate_of_its_pair_and_calls_those_that_it_held_back() 
     let mut host: Host<Two> = HostStack::new(1);
     host.open(0, opening(0, 1, Some(Two)));
     host.limit_pair(0, bucket(LINE, Excess::Waits), FRAME, 0);
-    let of = |bytes| TunnelPacket { flow: LocalFlow(0), bytes, remaining: None };
+    let of = |bytes| TunnelPacket { flow: LocalFlow(0), bytes, payload: bytes, remaining: None, unsent: None };
     for name in [1, 2] {
         let tunnel = host.tunnel_mut(0).unwrap();
         assert_eq!(tunnel.ask(0, of(FRAME)), Entry::Queued);
-        tunnel.put(of(FRAME), name);
+        tunnel.put(0, of(FRAME), name);
     }
     assert_eq!(host.tunnel_mut(0).unwrap().ask(0, of(FRAME)), Entry::HeldBack);
     host.hold_back(0, 7);

@@ -24,6 +24,7 @@ mod picnic;
 mod queueing;
 mod replay;
 mod roles;
+mod scc;
 mod scheduling;
 mod services;
 mod shaping;

@@ -4,6 +4,7 @@
 mod brokers;
 mod chameleon;
 mod mechanisms;
+mod private;
 mod scc;
 mod transports;
 mod ufab;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use wayleave_roles::{
-    Broker, BrokerAction, BrokerInput, Bucket, CustomBroker, Entry, Excess, FlowStart, Host, HostAction, HostInput,
-    Incoming, Leadership, Limiter, LocalFlow, Member, Origin, Outgoing, Peer, Plugged, Slot, Tunnel, TunnelAck,
-    TunnelPacket, TunnelQueue, Turn, Weighted,
+    Broker, BrokerAction, BrokerInput, Bucket, CongestionSignal, CustomBroker, Entry, Excess, FlowStart, Host,
+    HostAction, HostInput, Incoming, Leadership, Limiter, LocalFlow, Member, Origin, Outgoing, Peer, Plugged, Slot,
+    Tunnel, TunnelAck, TunnelPacket, TunnelQueue, Turn, Weighted,
 };
 use wayleave_scenarios::{Congestion, Ecn, PortBehaviour, PortEcn};
 use wayleave_sim::BrokerLocation;
@@ -152,7 +152,7 @@ struct Heard {
 }
 
 impl Tunnel for Private {
-    fn on_open(&mut self, _: Time, flow: LocalFlow, start: &FlowStart) {
+    fn on_open(&mut self, _: Time, flow: LocalFlow, start: &FlowStart, _: CongestionSignal) {
         let is_new = self.flows.insert(flow.0, start.size.unwrap_or(u64::MAX)).is_none();
         assert!(is_new, "a number is used again before its flow has ended");
     }
@@ -178,7 +178,7 @@ impl Tunnel for Private {
     }
     fn on_slot(&mut self, now: Time) -> Option<Slot> {
         let weight = 100 * self.flows.len() as u64 + 1;
-        Some(Slot { weight, next: now + Time::from_micros(300) })
+        Some(Slot { weight, next: Some(now + Time::from_micros(300)) })
     }
     fn on_rate(&mut self, _: Time, rate: Option<Rate>) {
         self.rate = rate;

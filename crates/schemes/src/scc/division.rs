@@ -1,0 +1,114 @@
+//! A division at one host: what its tunnels here would like together, what the tracker says, and the weights that follow (equation 4).
+
+use wayleave_roles::BrokerId;
+use wayleave_units::Time;
+
+use super::message::Answer;
+use super::params::Params;
+
+/// What the tracker said last, equation 3 as a fraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Scale {
+    /// W_d.
+    share: u64,
+    /// What the tunnels of other hosts would like.
+    others: u64,
+    at: Time,
+}
+
+/// A division at one host.
+#[derive(Clone, Debug)]
+pub(super) struct Division {
+    /// W_d by the policy, until the tracker says another one.
+    share: u64,
+    /// How many hosts it can send from.
+    hosts: u64,
+    /// Its trackers, the first to follow first.
+    trackers: Vec<BrokerId>,
+    /// Which of them is followed.
+    leader: usize,
+    /// Reports without an answer.
+    unanswered: u32,
+    scale: Option<Scale>,
+    /// The sum of the reference weights here.
+    own: u128,
+    /// As it was reported last.
+    reported: u64,
+}
+
+impl Division {
+    pub(super) fn new(share: u64, hosts: usize, trackers: Vec<BrokerId>) -> Self {
+        let hosts = (hosts as u64).max(1);
+        Self { share, hosts, trackers, leader: 0, unanswered: 0, scale: None, own: 0, reported: 0 }
+    }
+
+    /// A tunnel would like another weight than before.
+    pub(super) fn change(&mut self, before: u64, after: u64) {
+        self.own = self.own - u128::from(before) + u128::from(after);
+    }
+
+    /// What the tunnels here would like together.
+    pub(super) fn own(&self) -> u64 {
+        u64::try_from(self.own).unwrap_or(u64::MAX)
+    }
+
+    /// Whether there is something to report: a sum, or that there is none any more.
+    pub(super) fn has_report(&self) -> bool {
+        self.own > 0 || self.reported > 0
+    }
+
+    /// The reports of now: to whom, and whether it is to answer. A tracker that has been silent for too long is followed no more.
+    pub(super) fn report(&mut self, params: &Params) -> impl Iterator<Item = (BrokerId, Answer)> + '_ {
+        if self.own > 0 {
+            self.unanswered += 1;
+        }
+        if self.unanswered > params.patience {
+            self.unanswered = 1;
+            self.leader = (self.leader + 1) % self.trackers.len().max(1);
+        }
+        self.reported = self.own();
+        let leader = self.leader;
+        let answer = move |place| if place == leader { Answer::Wanted } else { Answer::Needless };
+        self.trackers.iter().enumerate().map(move |(place, &tracker)| (tracker, answer(place)))
+    }
+
+    /// A tracker answers. What it says replaces what was said before.
+    pub(super) fn on_scale(&mut self, now: Time, from: BrokerId, (share, sum, own): (u64, u64, u64)) {
+        if self.trackers.get(self.leader) == Some(&from) {
+            self.unanswered = 0;
+        }
+        self.scale = Some(Scale { share, others: sum.saturating_sub(own), at: now });
+    }
+
+    /// The weight of a tunnel with this reference weight, in bit/s: lambda W'. `None`: what it would like is nothing, so it keeps what it
+    /// had. What the tracker said counts for as long as it takes to find another one; after that, and before a tracker was heard, each host has
+    /// an equal part of the share, so that together they never have more than it.
+    pub(super) fn weight(&self, now: Time, reference: u64, params: &Params) -> Option<u64> {
+        if reference == 0 {
+            return None;
+        }
+        let rounds = u64::from(params.patience).saturating_mul(1 + self.trackers.len() as u64);
+        let stale = Time::from_nanos(params.report.as_nanos().saturating_mul(rounds));
+        let (share, others) = match self.scale {
+            Some(scale) if now.saturating_sub(scale.at) <= stale => (scale.share, scale.others),
+            Some(scale) => (scale.share / self.hosts, 0),
+            None => (self.share / self.hosts, 0),
+        };
+        Some(scaled(share, reference, self.own.saturating_add(others.into())))
+    }
+
+    /// What a tunnel begins with that has not said yet what it would like: the part of this host and, of that, of one among so many.
+    pub(super) fn first_weight(&self, tunnels: usize) -> u64 {
+        let share = self.scale.map_or(self.share, |scale| scale.share);
+        share / self.hosts / (tunnels as u64).max(1)
+    }
+}
+
+/// `share reference / sum`; never more than the share, also where the sum does not have the reference yet.
+fn scaled(share: u64, reference: u64, sum: u128) -> u64 {
+    let part = u128::from(share) * u128::from(reference) / sum.max(reference.into()).max(1);
+    u64::try_from(part).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

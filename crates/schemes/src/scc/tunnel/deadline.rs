@@ -1,0 +1,57 @@
+//! Algorithm 1: a session asks for what it needs to be complete at its deadline.
+
+use wayleave_roles::LocalFlow;
+use wayleave_units::Time;
+
+use super::session::{self, Session, Sessions};
+use super::turns::Claim;
+use crate::scc::{Late, Params, Spare};
+
+/// How a session stands to its deadline, with the time that counts for it (delta).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Urgency {
+    /// It can be in time.
+    Until(Time),
+    /// It has no deadline, or has missed it.
+    Whenever(Time),
+}
+
+fn urgency(session: &Session, now: Time, params: &Params) -> Urgency {
+    match session.deadline() {
+        Some(at) if at > now => Urgency::Until(at.saturating_sub(now).max(params.slot)),
+        Some(_) if params.late == Late::Urgent => Urgency::Until(params.slot),
+        _ => Urgency::Whenever(params.horizon),
+    }
+}
+
+/// x*: M over delta, in bit/s.
+fn wanted(session: &Session, now: Time, params: &Params) -> u64 {
+    let (Urgency::Until(left) | Urgency::Whenever(left)) = urgency(session, now, params);
+    session::rate(session.left_or_packet(), left)
+}
+
+/// W', the sum of all x*.
+pub(super) fn weight(sessions: &Sessions, now: Time, params: &Params) -> u64 {
+    let all = sessions.iter_active().map(|(_, session)| wanted(session, now, params));
+    all.fold(0, u64::saturating_add)
+}
+
+/// What a session asks of a slot: the cheapest stand first.
+pub(super) fn claim(session: &Session, now: Time, params: &Params) -> Claim {
+    let rate = wanted(session, now, params);
+    match urgency(session, now, params) {
+        Urgency::Until(_) => {
+            let order = match params.spare {
+                Spare::Cheapest => rate,
+                Spare::EarliestDeadline => session.deadline().map_or(u64::MAX, Time::as_nanos),
+            };
+            Claim { rate, rank: Some(rate), spare: (0, order) }
+        }
+        Urgency::Whenever(_) => Claim { rate, rank: None, spare: (1, session.left()) },
+    }
+}
+
+/// What all sessions ask of a slot.
+pub(super) fn claims(sessions: &Sessions, now: Time, params: &Params) -> Vec<(LocalFlow, Claim)> {
+    sessions.iter_active().map(|(flow, session)| (flow, claim(session, now, params))).collect()
+}

@@ -1,0 +1,371 @@
+//! Underlay congestion control (III-B): one host's tunnels, as senders and as receivers.
+
+use std::collections::BTreeMap;
+
+use wayleave_roles::{
+    Arrivals, BrokerId, Bucket, ClassId, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin,
+    Outgoing, Peer, Weighted,
+};
+use wayleave_units::{Bytes, Rate, Time};
+
+use super::control::{Control, Period, Terms, Use};
+use super::division::Division;
+use super::message::Message;
+use super::params::Params;
+
+/// SetWeight has 32 bits: kbit/s go up to 4.29 Tbit/s.
+const KILO: u64 = 1_000;
+
+/// An idle tunnel that comes back does not give way for so many periods, in which those do that took its share.
+const GRACE: u32 = 10;
+
+/// After so many periods without a packet a tunnel was idle: much longer than the grace, or going idle for a moment would pay.
+const IDLE: u32 = 100;
+
+/// In the wire bytes of a full Ethernet frame.
+const FRAME: u64 = 1_538;
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// The receiver of a pair tells its sender what arrived; the second number tells one pair of a number from the next.
+    Feedback(Incoming, u32),
+    /// The host reports to the trackers.
+    Report,
+}
+
+/// A tunnel at its sender.
+#[derive(Clone, Debug)]
+struct Sending {
+    class: ClassId,
+    control: Control,
+    /// W', of its division's unit.
+    reference: u64,
+    /// W in bit/s.
+    weight: u64,
+    /// As its limiter is set.
+    rate: u64,
+    /// What it could have sent and has not, in bits.
+    spare: u64,
+    /// When that was computed: when something was last sent.
+    sent_at: Time,
+    usage: Use,
+    /// When the first packet left since the last feedback.
+    unheard_since: Option<Time>,
+    /// When the last feedback came, or it opened.
+    heard_at: Time,
+}
+
+/// A tunnel at its receiver.
+#[derive(Clone, Copy, Debug)]
+struct Receiving {
+    /// Tells this pair from one that had the number before.
+    epoch: u32,
+    bytes: u64,
+    marked: u64,
+    lost: u64,
+    clock: Clock,
+}
+
+/// A periodic timer that rests while there is nothing to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    Stopped,
+    Running,
+}
+
+/// What a host knows of its place.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// The rate of its line.
+    pub(super) line: Rate,
+    /// Its divisions, best effort among them.
+    pub(super) divisions: BTreeMap<ClassId, Division>,
+    /// When it reports first, so that hosts do not march in step.
+    pub(super) phase: Time,
+}
+
+/// An action of this host.
+pub(super) type Action<'a> = HostAction<'a, Message, Timer>;
+
+/// The underlay of one host.
+#[derive(Clone, Debug)]
+pub struct Scc {
+    params: Params,
+    line: u64,
+    phase: Time,
+    divisions: BTreeMap<ClassId, Division>,
+    sending: Vec<Option<Sending>>,
+    receiving: Vec<Option<Receiving>>,
+    epochs: u32,
+    reports: Clock,
+}
+
+impl Scc {
+    /// A host without tunnels.
+    pub(super) fn new(place: Place, params: Params) -> Self {
+        Self {
+            params,
+            line: place.line.bits_per_second().max(1),
+            phase: place.phase,
+            divisions: place.divisions,
+            sending: Vec::new(),
+            receiving: Vec::new(),
+            epochs: 0,
+            reports: Clock::Stopped,
+        }
+    }
+
+    /// The rate and the weight of a tunnel, if there is one.
+    pub fn tunnel(&self, pair: Outgoing) -> Option<(Rate, Rate)> {
+        let sending = self.sending.get(pair.index())?.as_ref()?;
+        Some((Rate::from_bits_per_second(sending.rate), Rate::from_bits_per_second(sending.weight)))
+    }
+
+    fn terms(&self, weight: u64) -> Terms {
+        Terms { weight, floor: self.params.floor.bits_per_second(), line: self.line }
+    }
+
+    fn open(&mut self, now: Time, pair: Outgoing, class: ClassId, act: &mut impl FnMut(Action<'_>)) {
+        self.close(pair);
+        let tunnels = 1 + self.sending.iter().flatten().filter(|sending| sending.class == class).count();
+        let weight = self.divisions.get(&class).map_or(0, |division| division.first_weight(tunnels));
+        let sending = Sending {
+            class,
+            control: Control::new(),
+            reference: 0,
+            weight,
+            rate: 0,
+            spare: 0,
+            sent_at: now,
+            usage: Use::Full,
+            unheard_since: None,
+            heard_at: now,
+        };
+        place(&mut self.sending, pair.index(), sending);
+        self.tell_weight(pair, act);
+        self.set_rate(pair, act);
+    }
+
+    fn close(&mut self, pair: Outgoing) {
+        if let Some(sending) = self.sending.get_mut(pair.index()).and_then(Option::take)
+            && let Some(division) = self.divisions.get_mut(&sending.class)
+        {
+            division.change(sending.reference, 0);
+        }
+    }
+
+    /// A tunnel would like this weight.
+    fn refer(&mut self, now: Time, pair: Outgoing, reference: u64, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        let Some(division) = self.divisions.get_mut(&sending.class) else { return };
+        let is_first = division.own() == 0;
+        division.change(sending.reference, reference);
+        sending.reference = reference;
+        self.weigh(now, pair, act);
+        if is_first && reference > 0 {
+            let class = self.sending[pair.index()].as_ref().map(|sending| sending.class);
+            class.into_iter().for_each(|class| self.report(class, act));
+        }
+        if self.reports == Clock::Stopped && reference > 0 {
+            self.reports = Clock::Running;
+            act(HostAction::Arm { at: now + self.phase, timer: Timer::Report });
+        }
+    }
+
+    /// A tunnel gets the weight that follows from what is known (equation 4).
+    fn weigh(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        let Some(division) = self.divisions.get(&sending.class) else { return };
+        let Some(weight) = division.weight(now, sending.reference, &self.params) else { return };
+        if std::mem::replace(&mut sending.weight, weight) != weight {
+            self.tell_weight(pair, act);
+            self.set_rate(pair, act);
+        }
+    }
+
+    fn tell_weight(&self, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get(pair.index()) else { return };
+        let weight = u32::try_from(sending.weight / KILO).unwrap_or(u32::MAX).max(1);
+        act(HostAction::SetWeight { of: Weighted::Pair(pair), weight });
+    }
+
+    /// Sets the limiter of a tunnel, if its rate is another than before.
+    fn set_rate(&mut self, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get(pair.index()) else { return };
+        let rate = sending.control.rate(self.terms(sending.weight), &self.params);
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        if std::mem::replace(&mut sending.rate, rate) != rate {
+            let rate = Rate::from_bits_per_second(rate);
+            let bucket = Some(Bucket { rate, burst: self.params.burst, excess: Excess::Waits });
+            act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
+        }
+    }
+
+    fn on_sent(&mut self, now: Time, pair: Outgoing, bytes: Bytes, act: &mut impl FnMut(Action<'_>)) {
+        let period = self.params.period.as_nanos();
+        let silence = Time::from_nanos(period.saturating_mul(self.params.silence.into()));
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        let pause = now.saturating_sub(sending.sent_at);
+        if sending.count(pause, bytes, period) == Use::Partial && pause.as_nanos() > period.saturating_mul(IDLE.into()) {
+            sending.control.wake(GRACE);
+        }
+        sending.sent_at = now;
+        let since = *sending.unheard_since.get_or_insert(now);
+        if now.saturating_sub(since) > silence {
+            sending.unheard_since = Some(now);
+            sending.control.halve();
+            self.set_rate(pair, act);
+        }
+    }
+
+    /// The other end of a tunnel says what arrived.
+    fn on_feedback(&mut self, now: Time, pair: Outgoing, period: Period, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(sending)) = self.sending.get(pair.index()) else { return };
+        let terms = self.terms(sending.weight);
+        // The period of a tunnel that would send less than a packet in one is longer.
+        let own = own_period(self.params.period, sending.weight);
+        let periods = now.saturating_sub(sending.heard_at).as_nanos() / own.as_nanos().max(1);
+        let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
+        (sending.unheard_since, sending.heard_at) = (None, now);
+        let usage = std::mem::replace(&mut sending.usage, Use::Full);
+        sending.control.on_period(period, periods, usage, terms, &self.params);
+        if std::env::var("DBG").is_ok() { eprintln!("DBG {} fb class {:?} w {} ref {} rate {} {:?} {:?} {:?}", now.as_nanos()/1000, sending.class, sending.weight, sending.reference, sending.rate, period, usage, sending.control); }
+        self.set_rate(pair, act);
+    }
+
+    fn on_received(&mut self, now: Time, pair: Incoming, arrivals: Arrivals, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
+        receiving.bytes = receiving.bytes.saturating_add(arrivals.bytes.get());
+        receiving.marked = receiving.marked.saturating_add(arrivals.marked.get());
+        receiving.lost = receiving.lost.saturating_add(arrivals.lost.get());
+        if receiving.clock == Clock::Stopped {
+            receiving.clock = Clock::Running;
+            let timer = Timer::Feedback(pair, receiving.epoch);
+            act(HostAction::Arm { at: now + self.params.period, timer });
+        }
+    }
+
+    fn feed_back(&mut self, now: Time, pair: Incoming, epoch: u32, act: &mut impl FnMut(Action<'_>)) {
+        let Some(Some(receiving)) = self.receiving.get_mut(pair.index()) else { return };
+        if receiving.epoch != epoch {
+            return;
+        }
+        let Receiving { bytes, marked, lost, .. } = *receiving;
+        if bytes == 0 {
+            receiving.clock = Clock::Stopped;
+            return;
+        }
+        (receiving.bytes, receiving.marked, receiving.lost) = (0, 0, 0);
+        act(HostAction::Send { to: Peer::Sender(pair), message: Message::Feedback { bytes, marked, lost } });
+        act(HostAction::Arm { at: now + self.params.period, timer: Timer::Feedback(pair, epoch) });
+    }
+
+    /// Tells the trackers of a division what its tunnels here would like.
+    fn report(&mut self, class: ClassId, act: &mut impl FnMut(Action<'_>)) {
+        let Some(division) = self.divisions.get_mut(&class) else { return };
+        let sum = division.own();
+        for (tracker, answer) in division.report(&self.params) {
+            let message = Message::Report { division: class, sum, answer };
+            act(HostAction::Send { to: Peer::Broker(tracker), message });
+        }
+    }
+
+    fn report_all(&mut self, now: Time, act: &mut impl FnMut(Action<'_>)) {
+        let due: Vec<ClassId> =
+            self.divisions.iter().filter(|(_, division)| division.has_report()).map(|(&class, _)| class).collect();
+        if due.is_empty() {
+            self.reports = Clock::Stopped;
+            return;
+        }
+        due.into_iter().for_each(|class| self.report(class, act));
+        act(HostAction::Arm { at: now + self.params.report, timer: Timer::Report });
+    }
+
+    /// A tracker says the scale of a division: its tunnels here have other weights.
+    fn on_scale(
+        &mut self,
+        now: Time,
+        (from, class): (BrokerId, ClassId),
+        said: (u64, u64, u64),
+        act: &mut impl FnMut(Action<'_>),
+    ) {
+        let Some(division) = self.divisions.get_mut(&class) else { return };
+        division.on_scale(now, from, said);
+        for index in 0..self.sending.len() {
+            if self.sending[index].as_ref().is_some_and(|sending| sending.class == class) {
+                self.weigh(now, Outgoing(index as u32), act);
+            }
+        }
+    }
+}
+
+impl Sending {
+    /// Counts what it could have sent since its last packet, and what it has. A tunnel that leaves more than two periods and two frames unused
+    /// does not fill its rate.
+    fn count(&mut self, pause: Time, bytes: Bytes, period: u64) -> Use {
+        let bits = |time: u64| u64::try_from(u128::from(self.rate) * u128::from(time) / 1_000_000_000).unwrap_or(u64::MAX);
+        let most = bits(period.saturating_mul(2)).saturating_add(2 * 8 * FRAME);
+        let could = self.spare.saturating_add(bits(pause.as_nanos()));
+        let usage = if could < most { Use::Full } else { Use::Partial };
+        if usage == Use::Partial {
+            self.usage = usage;
+        }
+        self.spare = could.min(most).saturating_sub(bytes.get().saturating_mul(8));
+        usage
+    }
+}
+
+/// The time in which a weight sends a packet, at least a period.
+fn own_period(period: Time, weight: u64) -> Time {
+    let frame = u128::from(8 * FRAME) * 1_000_000_000 / u128::from(weight.max(1));
+    Time::from_nanos(u64::try_from(frame).unwrap_or(u64::MAX)).max(period)
+}
+
+/// Room for an index.
+fn place<T>(pairs: &mut Vec<Option<T>>, index: usize, pair: T) {
+    if pairs.len() <= index {
+        pairs.resize_with(index + 1, || None);
+    }
+    pairs[index] = Some(pair);
+}
+
+impl Host for Scc {
+    type Message = Message;
+    type Timer = Timer;
+
+    fn on(&mut self, now: Time, input: HostInput<'_, Message, Timer>, act: &mut impl FnMut(Action<'_>)) {
+        match input {
+            HostInput::Sent { pair, bytes, .. } => self.on_sent(now, pair, bytes, act),
+            HostInput::Received { pair, arrivals } => self.on_received(now, pair, arrivals, act),
+            HostInput::Message { from: Origin::Receiver(pair), message: Message::Feedback { bytes, marked, lost } } => {
+                if let Some(period) = Period::of(bytes, marked, lost) {
+                    self.on_feedback(now, pair, period, act);
+                }
+            }
+            HostInput::Message { from: Origin::Broker(from), message: Message::Scale { division, share, sum, own } } => {
+                self.on_scale(now, (from, division), (share, sum, own), act);
+            }
+            HostInput::Timer(Timer::Feedback(pair, epoch)) => self.feed_back(now, pair, epoch, act),
+            HostInput::Timer(Timer::Report) => self.report_all(now, act),
+            HostInput::ReferenceWeight { pair, weight } => self.refer(now, pair, weight, act),
+            HostInput::Opened { pair, spec } => self.open(now, pair, spec.class, act),
+            HostInput::Closed { pair } => self.close(pair),
+            HostInput::IncomingOpened { pair, .. } => {
+                self.epochs = self.epochs.wrapping_add(1);
+                let epoch = self.epochs;
+                let receiving = Receiving { epoch, bytes: 0, marked: 0, lost: 0, clock: Clock::Stopped };
+                place(&mut self.receiving, pair.index(), receiving);
+            }
+            HostInput::IncomingClosed { pair } => {
+                if let Some(receiving) = self.receiving.get_mut(pair.index()) {
+                    *receiving = None;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
