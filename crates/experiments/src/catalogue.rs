@@ -368,6 +368,7 @@ pub const CATALOGUE: &[Entry] = &[
     ufab::fast::fig20::ENTRY,
     ufab::fast::fig21::ENTRY,
     scc::fig1::ENTRY,
+    scc::fig4::ENTRY,
 ];
 
 /// The figure of this name.

@@ -24,14 +24,14 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 /// "low (20%), medium(50%) and high (80%) load on the link".
-const LOADS: [u32; 3] = [LOW, MEDIUM, HIGH];
+pub(super) const LOADS: [u32; 3] = [LOW, MEDIUM, HIGH];
 const LOW: u32 = 20;
 const MEDIUM: u32 = 50;
-const HIGH: u32 = 80;
+pub(super) const HIGH: u32 = 80;
 /// "the bottleneck link capacity is 500 Mbps", where an application is alone.
-const ALONE: u32 = 500;
+pub(super) const ALONE: u32 = 500;
 /// "The bottleneck link capacity is 1000 Mbps", where there are two.
-const TOGETHER: u32 = 1_000;
+pub(super) const TOGETHER: u32 = 1_000;
 /// "an aggregate bandwidth of 400 Mbps on average".
 const LATENCY: u32 = 400;
 /// Misses in per cent below which almost no flow misses its deadline, and above which many do: the text has no number.
@@ -135,7 +135,7 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
         .filter(|&(_, mbit)| mbit > 0)
         .map(|((application, pair), mbit)| traffic(application, pair, f64::from(mbit), case.spacing))
         .collect();
-    System::Direct.carry(&mut run);
+    System::Direct.carry(&mut run)?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 

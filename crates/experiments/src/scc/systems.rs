@@ -1,33 +1,92 @@
 //! The systems that the text compares, and one scenario under each of them.
 
-use wayleave_scenarios::{Congestion, Scenario, Transport, Workload};
+use std::num::NonZeroU16;
+
+use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
+use wayleave_scenarios::{Congestion, EdgeScheme, Scenario, Sharing, Transport, Workload};
+use wayleave_schemes::scc;
+use wayleave_units::Rate;
 
 use super::workloads::Application;
+use crate::run::Failed;
 
 /// What keeps objectives apart, if anything does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum System {
     /// Nothing: each application has the transport of its objective, and they meet in the queues ("direct coexistence").
     Direct,
+    /// SCC over the same transports.
+    Scc,
+    /// SCC without in-tunnel scheduling: transports hear the marks of tunnels.
+    SccTransports,
 }
 
 impl System {
-    /// How the flows of an application are carried.
-    fn congestion(self, application: Application) -> Congestion {
-        match (self, application) {
-            (Self::Direct, Application::Latency) => Congestion::dctcp(),
-            (Self::Direct, Application::Deadline) => Congestion::d2tcp(),
-            (Self::Direct, Application::Completion) => Congestion::l2dct(),
+    /// In legends and statements.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Scc => "SCC",
+            Self::SccTransports => "SCC without in-tunnel scheduling",
         }
     }
 
-    /// Puts a scenario under it, with its traffic: that of each application has the application's name.
-    pub(super) fn carry(self, run: &mut Scenario) {
+    /// How the flows of an application are carried.
+    fn congestion(self, application: Application) -> Congestion {
+        match application {
+            Application::Latency => Congestion::dctcp(),
+            Application::Deadline => Congestion::d2tcp(),
+            Application::Completion => Congestion::l2dct(),
+        }
+    }
+
+    /// Puts a scenario under it, with its traffic: that of each application has the application's name. Divisions have equal
+    /// shares.
+    pub(super) fn carry(self, run: &mut Scenario) -> Result<(), Failed> {
+        let mut divisions = Vec::new();
         for traffic in &mut run.traffic {
             let application = Application::ALL.into_iter().find(|application| application.name() == traffic.name);
             if let (Some(application), Workload::Flows(flows)) = (application, &mut traffic.workload) {
                 flows.transport = Some(Transport { congestion: self.congestion(application), ..Transport::default() });
+                divisions.push(application);
+                if self != Self::Direct {
+                    traffic.service = Some(application.name().to_owned());
+                }
             }
         }
+        let scheduling = match self {
+            Self::Direct => return Ok(()),
+            Self::Scc => scc::Scheduling::Tunnel,
+            Self::SccTransports => scc::Scheduling::Transports,
+        };
+        let params = scc::Params { scheduling, ..scc::Params::default() };
+        run.sharing = Some(Sharing::new(EdgeScheme::Scc(params), policy(run, &divisions)?));
+        Ok(())
     }
+}
+
+/// Of each division.
+const SHARE: Rate = Rate::from_mbit(300);
+
+/// What hosts are told of the divisions.
+fn policy(run: &Scenario, divisions: &[Application]) -> Result<Policy, Failed> {
+    let service = |(port, application): (u16, &Application)| {
+        let objective = match application {
+            Application::Latency => Objective::Latency,
+            Application::Deadline => Objective::Deadline,
+            Application::Completion => Objective::Completion,
+        };
+        let filter =
+            Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
+        Service {
+            name: application.name().to_owned(),
+            filter: Some(filter),
+            division: Some(Division { share: SHARE, objective: Some(objective) }),
+            ..Service::default()
+        }
+    };
+    let services = (1..).zip(divisions).map(service).collect();
+    Policy::new(&run.network, "divisions", PolicyLevel::Machine, Vec::new(), None, services).map_err(|errors| {
+        Failed::Broken(errors.iter().map(|error| error.fault.to_string()).collect::<Vec<_>>().join("; "))
+    })
 }

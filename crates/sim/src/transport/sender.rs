@@ -208,9 +208,6 @@ impl Sender {
         }
     }
 
-<<<<<<< HEAD
-    /// How urgent the next segment is: by what has not arrived, as far as is known (pFabric, SIGCOMM 2013).
-=======
     /// Payload that was never sent, if it is known.
     pub(crate) fn unsent_payload(&self) -> Option<u64> {
         let all = self.segments()?;
@@ -218,8 +215,7 @@ impl Sender {
         Some(if sent >= all { 0 } else { self.bytes_until(all) - u64::from(sent) * u64::from(self.segment) })
     }
 
-    /// How urgent the next segment is.
->>>>>>> scc
+    /// How urgent the next segment is: by what has not arrived, as far as is known (pFabric, SIGCOMM 2013).
     #[inline]
     pub(crate) fn urgency(&self) -> u64 {
         let arrived = u64::from(self.flight.arrived()) * u64::from(self.segment);
