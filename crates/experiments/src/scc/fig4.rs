@@ -3,7 +3,7 @@
 use wayleave_units::{Rate, Time};
 
 use super::fig1::{ALONE, HIGH, LOADS, TOGETHER};
-use super::readings::{Metrics, each, mean_of};
+use super::readings::{Metrics, each};
 use super::systems::System;
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
@@ -116,7 +116,6 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
             })
             .collect(),
     };
-    let _ = mean_of;
     vec![
         panel("misses", Axis::linear("missed", "%"), |run| run.missed),
         panel("completion", Axis::logarithmic("AFCT", "ms"), |run| run.completion),
