@@ -11,6 +11,8 @@
 //! finds the same y in the mean. The relief passes with its marks: it keeps the queue near its threshold, which a rate that only follows y would
 //! cross in ever wider swings. Why this form and not that of DCTCP: decision 067.
 
+use wayleave_units::Time;
+
 use super::params::{Law, Params};
 
 /// One, as roots and levels count.
@@ -25,16 +27,21 @@ const FREE: u64 = WHOLE / 64;
 /// Above this average of marks, a 16th, others want the path too, so its level says what can be had even if the tunnel does not ask for it.
 const CONTENDED: u64 = WHOLE / 16;
 
-/// On a free path the root grows by a 16th of itself in a period, so the rate by an 8th.
+/// On a free path the level grows by a 16th of itself in a period, if that is more than the step.
 const FREE_GROWTH: u64 = 16;
 
-/// After so many fully marked periods in a row, which a queue near its threshold does not last, the root falls by an eighth each,
-/// so the rate by nearly a quarter.
-const PRESSED: u32 = 5;
-const PRESSED_CUT: u64 = 8;
+/// No step is more than this part of the level: where the weights on a link are many times its rate, steps of a weight are too much for it.
+const MOST_GROWTH: u64 = 8;
 
-/// Longer pauses than this many of its own count as this many.
-const MOST_PERIODS: u64 = 4;
+/// After so many fully marked periods in a row, which a queue near its threshold does not last, the level falls by a quarter each.
+const PRESSED: u32 = 16;
+const PRESSED_CUT: u64 = 4;
+
+/// Feedbacks that are less than this many periods apart in the mean count in proportion to their time.
+const DENSE: u64 = 4;
+
+/// No feedback counts more than four.
+const MOST_COUNTS: u64 = 4 << 8;
 
 /// What happened to a tunnel in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,11 +82,18 @@ pub(super) enum Use {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Nothing is known of its path: its rate doubles until the first mark, as that of DCTCP does.
-    Starting,
+    Starting(Growth),
     /// It follows the marks.
     Steady,
     /// It was idle, and comes back to the level it had: for so many more periods it does not give way, so that those do that took its share.
     Returning(u32),
+}
+
+/// Whether a tunnel that starts has a higher rate than at first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Growth {
+    None,
+    Doubled,
 }
 
 /// Where a tunnel stands in the network.
@@ -96,30 +110,34 @@ pub(super) struct Terms {
 /// The law's state of one tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Control {
-    root: u64,
+    level: u64,
     /// The share of marks of the last period.
     marks: u64,
     /// Its average.
     alpha: u64,
     /// Fully marked periods in a row.
     pressed: u32,
+    /// The time between two feedbacks in the mean, in ns.
+    interval: u64,
     phase: Phase,
 }
 
 impl Control {
     /// A tunnel begins with its weight, which is a rate.
-    pub(super) fn new() -> Self {
-        Self { root: ONE, marks: 0, alpha: 0, pressed: 0, phase: Phase::Starting }
+    pub(super) fn new(interval: Time) -> Self {
+        let interval = interval.as_nanos();
+        Self { level: ONE, marks: 0, alpha: 0, pressed: 0, interval, phase: Phase::Starting(Growth::None) }
     }
 
     /// The rate in bit/s.
     pub(super) fn rate(&self, terms: Terms, params: &Params) -> u64 {
-        let level = (u128::from(self.root) * u128::from(self.root)) >> 32;
-        let rate = u64::try_from((u128::from(terms.weight) * level) >> 32).unwrap_or(u64::MAX).min(terms.line);
+        let rate = part(terms.weight, self.level, ONE).min(terms.line);
         let relief = match (params.law, self.phase) {
             (Law::Weighted, Phase::Steady) => u64::from(params.relief_percent) * self.marks,
             _ => 0,
         };
+        // It is for the queue that was seen, which is another one before a sparse tunnel hears of it again.
+        let relief = part(relief, params.period.as_nanos(), self.interval.max(params.period.as_nanos()));
         (rate - part(rate, relief, 100 * WHOLE)).max(terms.floor)
     }
 
@@ -132,25 +150,39 @@ impl Control {
 
     /// The other end has said nothing for long: the rate is halved.
     pub(super) fn halve(&mut self) {
-        self.root = part(self.root, 70, 99).max(1);
+        self.level = (self.level / 2).max(1);
     }
 
-    /// A feedback arrives, so many periods after the one before.
-    pub(super) fn on_period(&mut self, period: Period, periods: u64, usage: Use, terms: Terms, params: &Params) {
-        let before = self.root;
+    /// A feedback arrives, so long after the one before.
+    pub(super) fn on_period(&mut self, period: Period, elapsed: Time, usage: Use, terms: Terms, params: &Params) {
+        let before = self.level;
+        let counts = self.counts(elapsed, params.period);
         match params.law {
-            Law::Weighted => self.by_weight(period, periods.clamp(1, MOST_PERIODS), usage, params),
+            Law::Weighted => self.by_weight(period, counts, usage, params),
             Law::AsPrinted => self.as_printed(period, usage, terms),
         }
         self.marks = period.marks;
         self.alpha = self.alpha - (self.alpha >> params.smoothing) + (period.marks >> params.smoothing);
         // A rate that cannot change any more must not leave its level behind it. That of a small weight may be below the floor: it
         // is what the weight will be multiplied with when it grows.
-        let [least, most] = [terms.floor, terms.line].map(|rate| root_of(rate, terms.weight));
-        self.root = self.root.max(least.min(before)).min(most.max(1));
+        let [least, most] = [terms.floor, terms.line.saturating_mul(2)].map(|rate| level_of(rate, terms.weight));
+        self.level = self.level.max(least.min(before)).min(most.max(1));
     }
 
-    fn by_weight(&mut self, Period { marks, loss }: Period, periods: u64, usage: Use, params: &Params) {
+    /// How much a feedback counts after this time, in parts of 256. Where feedbacks are about as far apart as the queue's swings are long, they
+    /// come more often in good times than in bad ones, and only in proportion to their time show the mean of it. Those that are further
+    /// apart are like samples at random.
+    fn counts(&mut self, elapsed: Time, period: Time) -> u64 {
+        let elapsed = elapsed.as_nanos();
+        let counts = match self.interval {
+            interval if interval < DENSE * period.as_nanos() => (elapsed << 8) / interval.max(1),
+            _ => 1 << 8,
+        };
+        self.interval = (self.interval - self.interval / 64).saturating_add(elapsed / 64).max(period.as_nanos());
+        counts.min(MOST_COUNTS)
+    }
+
+    fn by_weight(&mut self, Period { marks, loss }: Period, counts: u64, usage: Use, params: &Params) {
         self.pressed = if marks == WHOLE { self.pressed.saturating_add(1) } else { 0 };
         if loss == Loss::Some {
             // What is lost is worse than what is marked: DCTCP halves.
@@ -158,16 +190,21 @@ impl Control {
             return self.halve();
         }
         match self.phase {
-            Phase::Starting if marks == 0 => {
+            Phase::Starting(_) if marks == 0 => {
                 if usage == Use::Full {
-                    self.root = part(self.root, 99, 70);
+                    self.level = self.level.saturating_mul(2);
+                    self.phase = Phase::Starting(Growth::Doubled);
                 }
                 return;
             }
-            Phase::Starting => {
+            Phase::Starting(growth) => {
                 self.phase = Phase::Steady;
                 self.alpha = WHOLE;
-                return self.halve();
+                // The first mark is of the rate before it doubled. A weight that was too much by itself is found out by and by.
+                if growth == Growth::Doubled {
+                    self.halve();
+                }
+                return;
             }
             Phase::Returning(left) => {
                 self.phase = left.checked_sub(1).map_or(Phase::Steady, Phase::Returning);
@@ -178,26 +215,25 @@ impl Control {
         let step = ONE / 100 * u64::from(params.step_percent);
         let grown = match usage {
             Use::Partial if self.alpha < CONTENDED => 0,
-            Use::Full | Use::Partial => part(step, WHOLE - marks, WHOLE),
+            Use::Full if self.alpha < FREE && marks == 0 => step.max(self.level / FREE_GROWTH),
+            Use::Full | Use::Partial => part(step.min(self.level / MOST_GROWTH), WHOLE - marks, WHOLE),
         };
         let cut = match self.pressed {
-            0..=PRESSED => part(self.root, u64::from(params.cut_percent) * marks, 100 * WHOLE),
-            _ => self.root / PRESSED_CUT,
+            0..=PRESSED => part(self.level, u64::from(params.cut_percent) * marks, 100 * WHOLE),
+            _ => self.level / PRESSED_CUT,
         };
-        let change = |of: u64| of.saturating_mul(periods);
-        self.root = self.root.saturating_add(change(grown)).saturating_sub(change(cut)).max(1);
+        let change = |of: u64| part(of, counts, 1 << 8);
+        self.level = self.level.saturating_add(change(grown)).saturating_sub(change(cut)).max(1);
     }
 
     /// Equations 1 and 2, where the weight is a part of the line.
     fn as_printed(&mut self, Period { marks, .. }: Period, usage: Use, Terms { weight, line, .. }: Terms) {
-        let level = part(self.root, self.root, ONE);
-        let by = |alpha: u64| part(part(level, weight, line), alpha, WHOLE);
-        let level = match (marks, usage) {
-            (0, Use::Full) => level.saturating_add(by(WHOLE)),
-            (0, Use::Partial) => level,
-            (marks, _) => level.saturating_sub(by(marks)),
+        let by = |alpha: u64| part(part(self.level, weight, line), alpha, WHOLE);
+        self.level = match (marks, usage) {
+            (0, Use::Full) => self.level.saturating_add(by(WHOLE)),
+            (0, Use::Partial) => self.level,
+            (marks, _) => self.level.saturating_sub(by(marks)).max(1),
         };
-        self.root = (u128::from(level) << 32).isqrt().max(1) as u64;
     }
 }
 
@@ -207,10 +243,9 @@ fn part(of: u64, numerator: u64, denominator: u64) -> u64 {
     u64::try_from(whole).unwrap_or(u64::MAX)
 }
 
-/// The root of the level at which a weight has a rate.
-fn root_of(rate: u64, weight: u64) -> u64 {
-    let level = (u128::from(rate) << 64) / u128::from(weight.max(1));
-    u64::try_from(level.isqrt()).unwrap_or(u64::MAX)
+/// The level at which a weight has a rate.
+fn level_of(rate: u64, weight: u64) -> u64 {
+    part(rate, ONE, weight)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use wayleave_units::{Bytes, Rate, Time};
 /// How the rate of a tunnel follows marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
-    /// Growth by the weight, reduction by the marks alone: rates are shared by weights.
+    /// Growth by a part of the weight, reduction by a part of the rate: rates are shared by weights.
     Weighted,
     /// Equations 1 and 2: both by factors of the weight.
     AsPrinted,
@@ -15,7 +15,7 @@ pub enum Law {
 
 words! {
     Law {
-        Weighted = "weighted", "Grows by a part of the weight, falls by half the average of marks: shares follow weights";
+        Weighted = "weighted", "Grows by a part of the weight, falls by a part of the rate: rates are shared by weights";
         AsPrinted = "as-printed", "Grows and falls by factors of the weight (equations 1 and 2), which never shares by weights";
     }
 }
@@ -77,10 +77,10 @@ params! {
         pub period: Time = Time::from_micros(300), "period", Kind::TIME, "ours: the round trip of II-B";
         /// How rates follow marks.
         pub law: Law = Law::Weighted, "law", Kind::Word(Law::WORDS), "ours; III-B is as-printed";
-        /// By how much the root of a tunnel's level grows in a period without marks, in steps of 0.01.
-        pub step_percent: u8 = 2, "step", Kind::Hundredths { least: 1, most: 100 }, "ours";
-        /// Which part of it a fully marked period takes off, in steps of 0.01.
-        pub cut_percent: u8 = 8, "cut", Kind::Hundredths { least: 1, most: 50 }, "ours";
+        /// Of its weight, by how much a tunnel grows in a period without marks, in steps of 0.01.
+        pub step_percent: u8 = 1, "step", Kind::Hundredths { least: 1, most: 100 }, "ours";
+        /// Of its rate, by how much it falls in a fully marked one, in steps of 0.01.
+        pub cut_percent: u8 = 4, "cut", Kind::Hundredths { least: 1, most: 50 }, "ours";
         /// Which part of its rate a tunnel forgoes while all its packets are marked, in steps of 0.01.
         pub relief_percent: u8 = 25, "relief", Kind::Hundredths { least: 0, most: 90 }, "ours";
         /// By 2 to the minus this the average of marks follows a period's share.

@@ -47,7 +47,9 @@ struct Sending {
     rate: u64,
     /// What it could have sent and has not, in bits.
     spare: u64,
-    /// When that was computed: when something was last sent.
+    /// When that was computed.
+    counted_at: Time,
+    /// When something was last sent.
     sent_at: Time,
     usage: Use,
     /// When the first packet left since the last feedback.
@@ -132,11 +134,12 @@ impl Scc {
         let weight = self.divisions.get(&class).map_or(0, |division| division.first_weight(tunnels));
         let sending = Sending {
             class,
-            control: Control::new(),
+            control: Control::new(own_period(self.params.period, weight)),
             reference: 0,
             weight,
             rate: 0,
             spare: 0,
+            counted_at: now,
             sent_at: now,
             usage: Use::Full,
             unheard_since: None,
@@ -144,7 +147,7 @@ impl Scc {
         };
         place(&mut self.sending, pair.index(), sending);
         self.tell_weight(pair, act);
-        self.set_rate(pair, act);
+        self.set_rate(now, pair, act);
     }
 
     fn close(&mut self, pair: Outgoing) {
@@ -180,7 +183,7 @@ impl Scc {
         let Some(weight) = division.weight(now, sending.reference, &self.params) else { return };
         if std::mem::replace(&mut sending.weight, weight) != weight {
             self.tell_weight(pair, act);
-            self.set_rate(pair, act);
+            self.set_rate(now, pair, act);
         }
     }
 
@@ -191,11 +194,13 @@ impl Scc {
     }
 
     /// Sets the limiter of a tunnel, if its rate is another than before.
-    fn set_rate(&mut self, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
+    fn set_rate(&mut self, now: Time, pair: Outgoing, act: &mut impl FnMut(Action<'_>)) {
         let Some(Some(sending)) = self.sending.get(pair.index()) else { return };
         let rate = sending.control.rate(self.terms(sending.weight), &self.params);
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
-        if std::mem::replace(&mut sending.rate, rate) != rate {
+        if sending.rate != rate {
+            sending.settle(now, self.params.period);
+            sending.rate = rate;
             let rate = Rate::from_bits_per_second(rate);
             let bucket = Some(Bucket { rate, burst: self.params.burst, excess: Excess::Waits });
             act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket });
@@ -203,19 +208,19 @@ impl Scc {
     }
 
     fn on_sent(&mut self, now: Time, pair: Outgoing, bytes: Bytes, act: &mut impl FnMut(Action<'_>)) {
-        let period = self.params.period.as_nanos();
-        let silence = Time::from_nanos(period.saturating_mul(self.params.silence.into()));
+        let period = self.params.period;
+        let periods = |count: u32| Time::from_nanos(period.as_nanos().saturating_mul(count.into()));
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
-        let pause = now.saturating_sub(sending.sent_at);
-        if sending.count(pause, bytes, period) == Use::Partial && pause.as_nanos() > period.saturating_mul(IDLE.into()) {
+        if sending.settle(now, period) == Use::Partial && now.saturating_sub(sending.sent_at) > periods(IDLE) {
             sending.control.wake(GRACE);
         }
+        sending.spare = sending.spare.saturating_sub(bytes.get().saturating_mul(8));
         sending.sent_at = now;
         let since = *sending.unheard_since.get_or_insert(now);
-        if now.saturating_sub(since) > silence {
+        if now.saturating_sub(since) > periods(self.params.silence) {
             sending.unheard_since = Some(now);
             sending.control.halve();
-            self.set_rate(pair, act);
+            self.set_rate(now, pair, act);
         }
     }
 
@@ -223,15 +228,12 @@ impl Scc {
     fn on_feedback(&mut self, now: Time, pair: Outgoing, period: Period, act: &mut impl FnMut(Action<'_>)) {
         let Some(Some(sending)) = self.sending.get(pair.index()) else { return };
         let terms = self.terms(sending.weight);
-        // The period of a tunnel that would send less than a packet in one is longer.
-        let own = own_period(self.params.period, sending.weight);
-        let periods = now.saturating_sub(sending.heard_at).as_nanos() / own.as_nanos().max(1);
         let Some(Some(sending)) = self.sending.get_mut(pair.index()) else { return };
-        (sending.unheard_since, sending.heard_at) = (None, now);
+        sending.unheard_since = None;
+        let elapsed = now.saturating_sub(std::mem::replace(&mut sending.heard_at, now));
         let usage = std::mem::replace(&mut sending.usage, Use::Full);
-        sending.control.on_period(period, periods, usage, terms, &self.params);
-        if std::env::var("DBG").is_ok() { eprintln!("DBG {} fb class {:?} w {} ref {} rate {} {:?} {:?} {:?}", now.as_nanos()/1000, sending.class, sending.weight, sending.reference, sending.rate, period, usage, sending.control); }
-        self.set_rate(pair, act);
+        sending.control.on_period(period, elapsed, usage, terms, &self.params);
+        self.set_rate(now, pair, act);
     }
 
     fn on_received(&mut self, now: Time, pair: Incoming, arrivals: Arrivals, act: &mut impl FnMut(Action<'_>)) {
@@ -301,18 +303,21 @@ impl Scc {
 }
 
 impl Sending {
-    /// Counts what it could have sent since its last packet, and what it has. A tunnel that leaves more than two periods and two frames unused
-    /// does not fill its rate.
-    fn count(&mut self, pause: Time, bytes: Bytes, period: u64) -> Use {
-        let bits = |time: u64| u64::try_from(u128::from(self.rate) * u128::from(time) / 1_000_000_000).unwrap_or(u64::MAX);
-        let most = bits(period.saturating_mul(2)).saturating_add(2 * 8 * FRAME);
-        let could = self.spare.saturating_add(bits(pause.as_nanos()));
-        let usage = if could < most { Use::Full } else { Use::Partial };
-        if usage == Use::Partial {
-            self.usage = usage;
+    /// Counts what it could have sent since it was last counted. A tunnel that leaves more than two periods and two frames unused does not
+    /// fill its rate.
+    fn settle(&mut self, now: Time, period: Time) -> Use {
+        let bits = |time: Time| {
+            let bits = u128::from(self.rate) * u128::from(time.as_nanos()) / 1_000_000_000;
+            u64::try_from(bits).unwrap_or(u64::MAX)
+        };
+        let most = bits(period).saturating_mul(2).saturating_add(2 * 8 * FRAME);
+        let could = self.spare.saturating_add(bits(now.saturating_sub(self.counted_at)));
+        (self.spare, self.counted_at) = (could.min(most), now);
+        if could < most {
+            return Use::Full;
         }
-        self.spare = could.min(most).saturating_sub(bytes.get().saturating_mul(8));
-        usage
+        self.usage = Use::Partial;
+        Use::Partial
     }
 }
 

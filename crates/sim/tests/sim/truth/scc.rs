@@ -60,8 +60,8 @@ pub(super) fn carried(outcome: &Outcome, division: usize, milliseconds: f64) -> 
 fn explore() {
     let env = |key: &str, usual: u64| std::env::var(key).ok().and_then(|v| v.parse().ok()).unwrap_or(usual);
     let params = Params {
-        step_percent: env("STEP", 2) as u8,
-        cut_percent: env("CUT", 8) as u8,
+        step_percent: env("STEP", 1) as u8,
+        cut_percent: env("CUT", 4) as u8,
         relief_percent: env("RELIEF", 25) as u8,
         smoothing: env("SMOOTH", 4) as u32,
         period: Time::from_micros(env("PERIOD", 300)),
