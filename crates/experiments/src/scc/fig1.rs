@@ -1,5 +1,6 @@
 //! Fig. 1: objectives alone and beside each other on one bottleneck, without SCC (section II-B).
 
+use wayleave_scenarios::Ends;
 use wayleave_units::{Rate, Time};
 
 use super::readings::{Metrics, each, mean_of};
@@ -133,7 +134,7 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
         .zip(pairs)
         .zip(case.demands)
         .filter(|&(_, mbit)| mbit > 0)
-        .map(|((application, pair), mbit)| traffic(application, pair, f64::from(mbit), case.spacing))
+        .map(|((application, pair), mbit)| traffic(application, Ends::Pairs(vec![pair]), f64::from(mbit), case.spacing))
         .collect();
     System::Direct.carry(&mut run)?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
-use wayleave_scenarios::{Congestion, EdgeScheme, Scenario, Sharing, Transport, Workload};
+use wayleave_scenarios::{Congestion, Discipline, EdgeScheme, Scenario, Sharing, Transport, Workload};
 use wayleave_schemes::scc;
 use wayleave_units::Rate;
 
@@ -19,6 +19,10 @@ pub(super) enum System {
     Scc,
     /// SCC without in-tunnel scheduling: transports hear the marks of tunnels.
     SccTransports,
+    /// Direct coexistence, with LS in a queue of switches that goes first.
+    DirectFirst,
+    /// SCC, with LS in a queue of switches that goes first.
+    SccFirst,
 }
 
 impl System {
@@ -28,11 +32,17 @@ impl System {
             Self::Direct => "direct",
             Self::Scc => "SCC",
             Self::SccTransports => "SCC without in-tunnel scheduling",
+            Self::DirectFirst => "direct, LS in a higher queue",
+            Self::SccFirst => "SCC, LS in a higher queue",
         }
     }
 
+    fn has_tunnels(self) -> bool {
+        !matches!(self, Self::Direct | Self::DirectFirst)
+    }
+
     /// How the flows of an application are carried.
-    fn congestion(self, application: Application) -> Congestion {
+    fn congestion(application: Application) -> Congestion {
         match application {
             Application::Latency => Congestion::dctcp(),
             Application::Deadline => Congestion::d2tcp(),
@@ -47,16 +57,22 @@ impl System {
         for traffic in &mut run.traffic {
             let application = Application::ALL.into_iter().find(|application| application.name() == traffic.name);
             if let (Some(application), Workload::Flows(flows)) = (application, &mut traffic.workload) {
-                flows.transport = Some(Transport { congestion: self.congestion(application), ..Transport::default() });
+                flows.transport = Some(Transport { congestion: Self::congestion(application), ..Transport::default() });
                 divisions.push(application);
-                if self != Self::Direct {
+                if self.has_tunnels() {
                     traffic.service = Some(application.name().to_owned());
+                }
+                if matches!(self, Self::DirectFirst | Self::SccFirst) {
+                    traffic.queue = Some(u8::from(application != Application::Latency));
                 }
             }
         }
+        if matches!(self, Self::DirectFirst | Self::SccFirst) {
+            run.switches.discipline = Discipline::StrictPriority;
+        }
         let scheduling = match self {
-            Self::Direct => return Ok(()),
-            Self::Scc => scc::Scheduling::Tunnel,
+            Self::Direct | Self::DirectFirst => return Ok(()),
+            Self::Scc | Self::SccFirst => scc::Scheduling::Tunnel,
             Self::SccTransports => scc::Scheduling::Transports,
         };
         let params = scc::Params { scheduling, ..scc::Params::default() };

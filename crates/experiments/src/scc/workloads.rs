@@ -47,8 +47,8 @@ const UNIFORM: (Bytes, Bytes) = (Bytes::new(2_000), Bytes::new(198_000));
 /// "deadlines in the range 5-25 ms" (II-B).
 const DEADLINES: Deadline = Deadline::Uniform(Time::from_millis(5), Time::from_millis(25));
 
-/// What an application of section II sends, so much payload a second on average, in Mbit/s.
-pub(super) fn traffic(application: Application, pair: (NodeId, NodeId), mbit: f64, spacing: Spacing) -> Traffic {
+/// What an application of section II sends between these ends, so much payload a second on average, in Mbit/s.
+pub(super) fn traffic(application: Application, ends: Ends<NodeId>, mbit: f64, spacing: Spacing) -> Traffic {
     let (sizes, deadline) = match application {
         Application::Latency => (FlowSizes::Fixed(SMALL), None),
         Application::Deadline => (FlowSizes::Uniform(UNIFORM.0, UNIFORM.1), Some(DEADLINES)),
@@ -60,5 +60,5 @@ pub(super) fn traffic(application: Application, pair: (NodeId, NodeId), mbit: f6
         _ => Arrivals::PerSecond(per_second),
     };
     let flows = Reliable { deadline, ..Reliable::new(arrivals, Some(sizes)) };
-    Traffic::new(application.name(), Ends::Pairs(vec![pair]), Workload::Flows(flows))
+    Traffic::new(application.name(), ends, Workload::Flows(flows))
 }
