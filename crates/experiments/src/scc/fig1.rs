@@ -44,7 +44,7 @@ const CLOSE_US: f64 = 1.1 * ROUND_TRIP.as_nanos() as f64 / 1e3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Case {
     capacity: u32,
-    /// Of payload of LS, DS and CS; 0 is nobody.
+    /// Of LS, DS and CS on the wire; 0 is nobody.
     demands: [u32; 3],
     spacing: Spacing,
 }
@@ -180,7 +180,7 @@ fn latency(rows: &[Row]) -> Vec<Statement> {
     };
     let evenly = |metric: fn(&Metrics) -> f64| {
         format!(
-            "Alone, packets of Poisson flows wait for each other, at a load of 80 % of payload and 86 % on the wire. Against flows in even steps ({:.0} us) it is {:+.0} %.",
+            "Alone, packets of Poisson flows wait for each other, at a load of 80 %. Against flows in even steps ({:.0} us) it is {:+.0} %.",
             mean_of(even, metric),
             100.0 * (mean(&times(metric, even)) - 1.0)
         )
@@ -194,7 +194,7 @@ fn latency(rows: &[Row]) -> Vec<Statement> {
             format!("{:.0} us on average", mean_of(alone, round_trip)),
         )
         .tested(format!(
-            "Poisson arrivals of two packets each, at 86 % of the link on the wire, have to queue whatever the transport does. The same flows in even steps take {:.0} us.",
+            "Poisson arrivals of two packets each, at 80 % of the link, have to queue whatever the transport does. The same flows in even steps take {:.0} us.",
             mean_of(even, round_trip)
         )),
         Statement::mean_within(

@@ -27,7 +27,7 @@ pub(crate) const ENTRY: Entry = Entry {
 
 const SYSTEMS: [System; 4] = [System::Scc, System::SccFirst, System::Direct, System::DirectFirst];
 
-/// Of payload of each application, in Mbit/s: "the average bandwidth requirement of each class is 300 Mbps" (VI).
+/// Of each application, in Mbit/s: "the average bandwidth requirement of each class is 300 Mbps" (VI).
 const EACH: f64 = 300.0;
 
 /// "hurt a little": by less than this part. The text has no number.

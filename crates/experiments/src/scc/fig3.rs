@@ -53,7 +53,7 @@ impl Mix {
         }
     }
 
-    /// Mbit/s of payload of LS, DS and CS: "an average load of 400 Mbps" alone (V), and 300 Mbit/s of each beside others (VI).
+    /// Mbit/s of LS, DS and CS: "an average load of 400 Mbps" alone (V), and 300 Mbit/s of each beside others (VI).
     const fn demands(self) -> [u32; 3] {
         match self {
             Self::Alone => [0, 0, 400],

@@ -50,7 +50,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let row = |(system, load)| Row { system, load, runs: found.by_ref().take(seeds.len()).collect() };
     let rows: Vec<Row> = cases.into_iter().map(row).collect();
     let notes = vec![
-        "The motivation's scenario (II-B): DS and CS share 1 Gbit/s, and a load of 80 % is 400 Mbit/s of payload of each. 90 % and 100 % are ours. A factor holds if ours is between half of it \
+        "The motivation's scenario (II-B): DS and CS share 1 Gbit/s, and a load of 80 % is 400 Mbit/s of each. 90 % and 100 % are ours. A factor holds if ours is between half of it \
          and twice it."
             .to_owned(),
     ];
