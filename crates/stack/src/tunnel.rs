@@ -83,6 +83,11 @@ impl<K: Copy, T: Tunnel> TunnelState<K, T> {
         self.packets.is_empty()
     }
 
+    /// Whether it holds a packet of a flow.
+    pub fn holds(&self, flow: LocalFlow) -> bool {
+        self.of_flow.get(flow.index()).is_some_and(|numbers| !numbers.is_empty())
+    }
+
     /// The role, to be asked what a test wants to know.
     pub fn role(&self) -> &T {
         &self.role

@@ -68,6 +68,13 @@ impl Edges {
         }
     }
 
+    /// Whether packets of a flow have not left their host yet.
+    pub(crate) fn holds(&mut self, flow: &Flow) -> bool {
+        let local = LocalFlow(flow.local);
+        let Some((stack, pair)) = self.stack(flow.pair) else { return false };
+        stack.tunnel(pair).is_some_and(|tunnel| tunnel.holds(local))
+    }
+
     /// How much of an acknowledgement its transport is told was marked.
     #[cold]
     pub(crate) fn through_tunnel(&mut self, flow: &Flow, newly: u64, marked: u64, now: Instant) -> u64 {

@@ -195,6 +195,9 @@ impl Engine {
     #[inline]
     fn strike_timers(&mut self, slot: FlowSlot, now: Instant) {
         let flow = &mut self.flows[slot];
+        if flow.is_tunnelled && self.edges.as_mut().is_some_and(|edges| edges.holds(flow)) {
+            flow.sender.put_off_timers(now);
+        }
         if flow.sender.on_timer(now) {
             self.tally.timed_out(flow.stat);
             let pair = flow.pair;

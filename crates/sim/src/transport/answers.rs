@@ -282,6 +282,19 @@ impl Sender {
         is_due
     }
 
+    /// Something that was sent has not left its host: neither a probe nor a time-out is due yet, as in Linux
+    /// (`skb_still_in_host_queue`).
+    #[cold]
+    pub(crate) fn put_off_timers(&mut self, now: Instant) {
+        if self.prober.at() <= now {
+            self.prober.cancel();
+            self.timer.restart(now);
+        }
+        if self.timer.at() <= now {
+            self.timer.restart(now);
+        }
+    }
+
     /// The retransmission timer strikes (RFC 6298, 5.4 to 5.6; RFC 8985, 6.3).
     fn time_out(&mut self, now: Instant) {
         let in_flight = u64::from(self.flight.in_flight()) * u64::from(self.segment);
