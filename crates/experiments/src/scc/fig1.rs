@@ -3,8 +3,8 @@
 use wayleave_scenarios::Ends;
 use wayleave_units::{Rate, Time};
 
-use super::readings::{Metrics, each, mean_of};
-use super::systems::System;
+use super::readings::{Metric, Metrics, each, mean_of};
+use super::systems::{System, equal_tenants};
 use super::testbed::{Bottleneck, ROUND_TRIP, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
@@ -136,7 +136,7 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
         .filter(|&(_, mbit)| mbit > 0)
         .map(|((application, pair), mbit)| traffic(application, Ends::Pairs(vec![pair]), f64::from(mbit), case.spacing))
         .collect();
-    System::Direct.carry(&mut run)?;
+    System::Direct.carry(&mut run, &equal_tenants(&Application::ALL))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
@@ -168,9 +168,8 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 /// Fig. 1b.
 fn latency(rows: &[Row]) -> Vec<Statement> {
     let [alone, even, beside] = [Case::LATENCY, Case::EVEN, Case::beside_latency(HIGH)].map(|case| runs(rows, case));
-    let times =
-        |metric: fn(&Metrics) -> f64, base: &[Metrics]| ratio_of_means(&each(beside, metric), &each(base, metric));
-    let measured = |metric: fn(&Metrics) -> f64| {
+    let times = |metric: Metric, base: &[Metrics]| ratio_of_means(&each(beside, metric), &each(base, metric));
+    let measured = |metric: Metric| {
         format!(
             "{:.0} us beside DS at {HIGH} %, {:.0} us alone: {:+.0} %",
             mean_of(beside, metric),
@@ -178,7 +177,7 @@ fn latency(rows: &[Row]) -> Vec<Statement> {
             100.0 * (mean(&times(metric, alone)) - 1.0)
         )
     };
-    let evenly = |metric: fn(&Metrics) -> f64| {
+    let evenly = |metric: Metric| {
         format!(
             "Alone, packets of Poisson flows wait for each other, at a load of 80 %. Against flows in even steps ({:.0} us) it is {:+.0} %.",
             mean_of(even, metric),
@@ -255,7 +254,7 @@ fn deadlines_beside(rows: &[Row]) -> Vec<Statement> {
     };
     let beside = |load| runs(rows, Case::both(ALONE, load));
     let most = larger(ALONE, ALONE);
-    let readings = |what: &str, metric: fn(&Metrics) -> f64, load: u32, alone: fn(u32, u32) -> Case| {
+    let readings = |what: &str, metric: Metric, load: u32, alone: fn(u32, u32) -> Case| {
         format!(
             "A link that is twice as fast and as loaded serves each flow in half the time, so what is alone on 500 Mbit/s is worse off. Alone on 1 Gbit/s {what} {:.2} at \
              {load} %, and together with loads that count for 1 Gbit/s, which overload it, {:.2}.",
@@ -328,7 +327,7 @@ fn completions(rows: &[Row]) -> Vec<Statement> {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let series = |name: &str, case: &dyn Fn(u32) -> Case, metric: fn(&Metrics) -> f64| Series {
+    let series = |name: &str, case: &dyn Fn(u32) -> Case, metric: Metric| Series {
         name: name.to_owned(),
         points: LOADS.iter().map(|&load| Point::of(f64::from(load), each(runs(rows, case(load)), metric))).collect(),
     };

@@ -4,8 +4,8 @@ use wayleave_scenarios::Ends;
 use wayleave_units::{Rate, Time};
 
 use super::fig1::TOGETHER;
-use super::readings::{Metrics, each};
-use super::systems::System;
+use super::readings::{Metric, Metrics, each};
+use super::systems::{System, equal_tenants};
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
@@ -66,16 +66,16 @@ fn one(system: System, duration: Time, seed: u64) -> Result<Metrics, Failed> {
         .zip(pairs)
         .map(|(application, pair)| traffic(application, Ends::Pairs(vec![pair]), EACH, Spacing::Random))
         .collect();
-    system.carry(&mut run)?;
+    system.carry(&mut run, &equal_tenants(&Application::ALL))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
-fn of(rows: &[Row], system: System, metric: fn(&Metrics) -> f64) -> Vec<f64> {
+fn of(rows: &[Row], system: System, metric: Metric) -> Vec<f64> {
     rows.iter().find(|row| row.system == system).map_or(Vec::new(), |row| each(&row.runs, metric))
 }
 
 fn statements(rows: &[Row]) -> Vec<Statement> {
-    let shown = |metric: fn(&Metrics) -> f64, unit: &str| {
+    let shown = |metric: Metric, unit: &str| {
         let [without, with] = [System::Scc, System::SccFirst].map(|system| mean(&of(rows, system, metric)));
         format!("{without:.2} {unit} in one queue, {with:.2} {unit} with a higher one")
     };
@@ -97,7 +97,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let panel = |name: &str, title: &str, y: Axis, metrics: &[(&str, fn(&Metrics) -> f64)]| Panel {
+    let panel = |name: &str, title: &str, y: Axis, metrics: &[(&str, Metric)]| Panel {
         name: name.to_owned(),
         title: title.to_owned(),
         x: Axis::categories("what"),

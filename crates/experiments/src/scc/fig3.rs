@@ -4,8 +4,8 @@ use wayleave_scenarios::Ends;
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
-use super::readings::{Metrics, each};
-use super::systems::System;
+use super::readings::{Metric, Metrics, each};
+use super::systems::{System, equal_tenants};
 use super::testbed::{rack, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
@@ -108,11 +108,11 @@ fn one((system, mix, senders): Case, duration: Time, seed: u64) -> Result<Metric
             traffic(application, ends, f64::from(mbit), Spacing::Random)
         })
         .collect();
-    system.carry(&mut run)?;
+    system.carry(&mut run, &equal_tenants(&Application::ALL))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
-fn of(rows: &[Row], case: Case, metric: fn(&Metrics) -> f64) -> Vec<f64> {
+fn of(rows: &[Row], case: Case, metric: Metric) -> Vec<f64> {
     rows.iter().find(|row| row.case == case).map_or(Vec::new(), |row| each(&row.runs, metric))
 }
 
@@ -134,7 +134,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         let [direct, scc] = both(mix, metric).map(|runs| mean(&runs));
         format!("{direct:.2} {unit} without, {scc:.2} {unit} with SCC")
     };
-    let why = |mix, metric: fn(&Metrics) -> f64, unit: &str| {
+    let why = |mix, metric: Metric, unit: &str| {
         let of = |system, senders| mean(&of(rows, (system, mix, senders), metric));
         let [many, one] = SENDERS;
         format!(
@@ -189,7 +189,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let panel = |name: &str, title: &str, y: Axis, metric: fn(&Metrics) -> f64, mixes: &[Mix]| Panel {
+    let panel = |name: &str, title: &str, y: Axis, metric: Metric, mixes: &[Mix]| Panel {
         name: name.to_owned(),
         title: title.to_owned(),
         x: Axis::categories("applications"),

@@ -4,8 +4,8 @@ use wayleave_scenarios::Ends;
 use wayleave_units::{Rate, Time};
 
 use super::fig1::{ALONE, HIGH, LOADS, TOGETHER};
-use super::readings::{Metrics, each};
-use super::systems::System;
+use super::readings::{Metric, Metrics, each};
+use super::systems::{System, equal_tenants};
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
@@ -69,7 +69,7 @@ fn one(system: System, (load, counts_for): (u32, u32), duration: Time, seed: u64
         .zip(pairs)
         .map(|(application, pair)| traffic(application, Ends::Pairs(vec![pair]), mbit, Spacing::Random))
         .collect();
-    system.carry(&mut run)?;
+    system.carry(&mut run, &equal_tenants(&[Application::Deadline, Application::Completion]))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
@@ -78,11 +78,10 @@ fn runs(rows: &[Row], system: System, load: (u32, u32)) -> &[Metrics] {
 }
 
 fn statements(rows: &[Row]) -> Vec<Statement> {
-    let of = |system, load, metric: fn(&Metrics) -> f64| each(runs(rows, system, load), metric);
-    let better = |load, metric: fn(&Metrics) -> f64| {
-        ratio_of_means(&of(System::Direct, load, metric), &of(System::Scc, load, metric))
-    };
-    let shown = |load: (u32, u32), metric: fn(&Metrics) -> f64, unit: &str| {
+    let of = |system, load, metric: Metric| each(runs(rows, system, load), metric);
+    let better =
+        |load, metric: Metric| ratio_of_means(&of(System::Direct, load, metric), &of(System::Scc, load, metric));
+    let shown = |load: (u32, u32), metric: Metric, unit: &str| {
         let [direct, scc] = [System::Direct, System::Scc].map(|system| mean(&of(system, load, metric)));
         format!(
             "{:.2}x at {} %: {direct:.2} {unit} without, {scc:.2} {unit} with SCC",
@@ -90,7 +89,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             percent(load)
         )
     };
-    let more = |metric: fn(&Metrics) -> f64, unit: &str| {
+    let more = |metric: Metric, unit: &str| {
         format!(
             "The load decides: where the link is nearly full, queues without SCC grow with every flow. {}; {}.",
             shown(NEARLY_FULL, metric, unit),
@@ -132,7 +131,7 @@ fn percent((load, counts_for): (u32, u32)) -> f64 {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let panel = |name: &str, y: Axis, metric: fn(&Metrics) -> f64| Panel {
+    let panel = |name: &str, y: Axis, metric: Metric| Panel {
         name: name.to_owned(),
         title: y.name.clone(),
         x: Axis::linear("load of both together", "%"),

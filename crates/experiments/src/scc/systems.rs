@@ -37,34 +37,18 @@ impl System {
         }
     }
 
-    fn has_tunnels(self) -> bool {
-        !matches!(self, Self::Direct | Self::DirectFirst)
-    }
-
-    /// How the flows of an application are carried.
-    fn congestion(application: Application) -> Congestion {
-        match application {
-            Application::Latency => Congestion::dctcp(),
-            Application::Deadline => Congestion::d2tcp(),
-            Application::Completion => Congestion::l2dct(),
-        }
-    }
-
-    /// Puts a scenario under it, with its traffic: that of each application has the application's name. Divisions have equal
-    /// shares.
-    pub(super) fn carry(self, run: &mut Scenario) -> Result<(), Failed> {
-        let mut divisions = Vec::new();
+    /// Puts a scenario under it: the traffic of each of these divisions has the division's name.
+    pub(super) fn carry(self, run: &mut Scenario, divisions: &[Tenant]) -> Result<(), Failed> {
         for traffic in &mut run.traffic {
-            let application = Application::ALL.into_iter().find(|application| application.name() == traffic.name);
-            if let (Some(application), Workload::Flows(flows)) = (application, &mut traffic.workload) {
-                flows.transport = Some(Transport { congestion: Self::congestion(application), ..Transport::default() });
-                divisions.push(application);
-                if self.has_tunnels() {
-                    traffic.service = Some(application.name().to_owned());
-                }
-                if matches!(self, Self::DirectFirst | Self::SccFirst) {
-                    traffic.queue = Some(u8::from(application != Application::Latency));
-                }
+            let division = divisions.iter().find(|division| division.name == traffic.name);
+            let (Some(division), Workload::Flows(flows)) = (division, &mut traffic.workload) else { continue };
+            let congestion = congestion(division.application);
+            flows.transport = Some(Transport { congestion, ..Transport::default() });
+            if !matches!(self, Self::Direct | Self::DirectFirst) {
+                traffic.service = Some(division.name.to_owned());
+            }
+            if matches!(self, Self::DirectFirst | Self::SccFirst) {
+                traffic.queue = Some(u8::from(division.application != Application::Latency));
             }
         }
         if matches!(self, Self::DirectFirst | Self::SccFirst) {
@@ -76,18 +60,40 @@ impl System {
             Self::SccTransports => scc::Scheduling::Transports,
         };
         let params = scc::Params { scheduling, ..scc::Params::default() };
-        run.sharing = Some(Sharing::new(EdgeScheme::Scc(params), policy(run, &divisions)?));
+        run.sharing = Some(Sharing::new(EdgeScheme::Scc(params), policy(run, divisions)?));
         Ok(())
     }
 }
 
-/// Of each division.
-const SHARE: Rate = Rate::from_mbit(300);
+/// A tenant's flows of one objective: a division.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tenant {
+    /// Also of its traffic.
+    pub(super) name: &'static str,
+    pub(super) application: Application,
+    /// Under SCC.
+    pub(super) share: Rate,
+}
+
+/// One tenant for each application, with equal shares.
+pub(super) fn equal_tenants(applications: &[Application]) -> Vec<Tenant> {
+    const SHARE: Rate = Rate::from_mbit(300);
+    applications.iter().map(|&application| Tenant { name: application.name(), application, share: SHARE }).collect()
+}
+
+/// How the flows of an application are carried.
+fn congestion(application: Application) -> Congestion {
+    match application {
+        Application::Latency => Congestion::dctcp(),
+        Application::Deadline => Congestion::d2tcp(),
+        Application::Completion => Congestion::l2dct(),
+    }
+}
 
 /// What hosts are told of the divisions.
-fn policy(run: &Scenario, divisions: &[Application]) -> Result<Policy, Failed> {
-    let service = |(port, application): (u16, &Application)| {
-        let objective = match application {
+fn policy(run: &Scenario, divisions: &[Tenant]) -> Result<Policy, Failed> {
+    let service = |(port, tenant): (u16, &Tenant)| {
+        let objective = match tenant.application {
             Application::Latency => Objective::Latency,
             Application::Deadline => Objective::Deadline,
             Application::Completion => Objective::Completion,
@@ -95,9 +101,9 @@ fn policy(run: &Scenario, divisions: &[Application]) -> Result<Policy, Failed> {
         let filter =
             Match { protocol: Some(Protocol::TCP), destination_port: NonZeroU16::new(port), ..Match::default() };
         Service {
-            name: application.name().to_owned(),
+            name: tenant.name.to_owned(),
             filter: Some(filter),
-            division: Some(Division { share: SHARE, objective: Some(objective) }),
+            division: Some(Division { share: tenant.share, objective: Some(objective) }),
             ..Service::default()
         }
     };
