@@ -368,6 +368,10 @@ pub const CATALOGUE: &[Entry] = &[
     ufab::fast::fig20::ENTRY,
     ufab::fast::fig21::ENTRY,
     scc::fig1::ENTRY,
+    scc::fig3::ENTRY,
+    scc::fig4::ENTRY,
+    scc::fig8b::ENTRY,
+    scc::fig12::ENTRY,
 ];
 
 /// The figure of this name.

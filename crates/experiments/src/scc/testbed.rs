@@ -1,9 +1,10 @@
-//! The single bottleneck of Fig. 1a.
+//! The single bottleneck of Fig. 1a, and the rack of section V.
 
 use std::sync::Arc;
 
 use wayleave_scenarios::{Buffering, Ecn, PortBehaviour, Scenario};
 use wayleave_sim::Outcome;
+use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -44,7 +45,7 @@ pub(super) fn bottleneck(rate: Rate) -> Result<Bottleneck, Failed> {
     for (index, pair) in (1..).zip(&mut pairs) {
         *pair = (node(format!("src{index}"), NodeKind::Host)?, node(format!("dst{index}"), NodeKind::Host)?);
     }
-    let propagation = propagation(rate);
+    let propagation = propagation(&[EDGE, rate, EDGE]);
     let mut join = |from, to, rate| {
         let port = PortSpec::uniform(2, BUFFER);
         let spec = LinkSpec { from, to, rate, propagation, mtu: Bytes::new(1_500), port: port.clone() };
@@ -58,13 +59,23 @@ pub(super) fn bottleneck(rate: Rate) -> Result<Bottleneck, Failed> {
     Ok(Bottleneck { network: Arc::new(builder.build()), pairs })
 }
 
-/// Of each link, so that a round trip over all three takes [`ROUND_TRIP`].
-fn propagation(rate: Rate) -> Time {
+/// Of each of these links, so that a round trip over all of them takes [`ROUND_TRIP`].
+fn propagation(rates: &[Rate]) -> Time {
     let takes = |bytes: Bytes, rate: Rate| {
         (u128::from(bytes.get()) * 8_000_000_000 / u128::from(rate.bits_per_second().max(1))) as u64
     };
-    let once = |rate| takes(FRAME, rate) + takes(ACKNOWLEDGEMENT, rate);
-    Time::from_nanos(ROUND_TRIP.as_nanos().saturating_sub(2 * once(EDGE) + once(rate)) / 6)
+    let sending: u64 = rates.iter().map(|&rate| takes(FRAME, rate) + takes(ACKNOWLEDGEMENT, rate)).sum();
+    Time::from_nanos(ROUND_TRIP.as_nanos().saturating_sub(sending) / (2 * rates.len().max(1) as u64))
+}
+
+/// The testbed of section V: 16 servers at one switch, 1 Gbit/s.
+pub(super) fn rack() -> Result<Arc<Network>, Failed> {
+    let rate = Rate::from_gbit(1);
+    let propagation = propagation(&[rate; 2]);
+    let switch_port = PortSpec::uniform(2, BUFFER);
+    build::star(16, Cabling { rate, propagation, switch_port, ..Cabling::default() })
+        .map(Arc::new)
+        .map_err(Failed::broken)
 }
 
 /// A run on it, still without traffic; nothing of the first tenth counts.
