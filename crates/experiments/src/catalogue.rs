@@ -370,6 +370,7 @@ pub const CATALOGUE: &[Entry] = &[
     scc::fig1::ENTRY,
     scc::fig3::ENTRY,
     scc::fig4::ENTRY,
+    scc::fig5::ENTRY,
     scc::fig8b::ENTRY,
     scc::fig12::ENTRY,
 ];

@@ -1,10 +1,10 @@
 //! Fig. 5: what the tunnel's own schedule adds to tunnels, for deadlines beside completion times (section VI-A).
 
-use wayleave_schemes::scc::Scheduling;
+use wayleave_scenarios::Ends;
 use wayleave_units::{Rate, Time};
 
 use super::readings::{Metrics, each, mean_of};
-use super::systems::System;
+use super::systems::{System, equal_tenants};
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
@@ -30,6 +30,9 @@ const ALONE: u32 = 500;
 /// What DS and CS share.
 const TOGETHER: Rate = Rate::from_mbit(1_000);
 
+/// Who sends.
+const APPLICATIONS: [Application; 2] = [Application::Deadline, Application::Completion];
+
 /// A system at a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Case {
@@ -37,8 +40,8 @@ struct Case {
     load: u32,
 }
 
-const WITH: System = System::Scc(Scheduling::Tunnel);
-const WITHOUT: System = System::Scc(Scheduling::Transports);
+const WITH: System = System::Scc;
+const WITHOUT: System = System::SccTransports;
 
 /// One case, run with every seed.
 #[derive(Clone, Debug)]
@@ -75,10 +78,12 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
     let Bottleneck { network, pairs } = bottleneck(TOGETHER)?;
     let mut run = scenario("in-tunnel scheduling", &network, duration);
     let demand = f64::from(ALONE * case.load / 100);
-    run.traffic = [(Application::Deadline, pairs[1]), (Application::Completion, pairs[2])]
-        .map(|(application, pair)| traffic(application, pair, demand, Spacing::Random))
-        .to_vec();
-    case.system.carry(&mut run, TOGETHER)?;
+    run.traffic = APPLICATIONS
+        .into_iter()
+        .zip(&pairs[1..])
+        .map(|(application, &pair)| traffic(application, Ends::Pairs(vec![pair]), demand, Spacing::Random))
+        .collect();
+    case.system.carry(&mut run, &equal_tenants(&APPLICATIONS))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
@@ -116,9 +121,9 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         LOADS.map(at).join(", ")
     };
     let cause = |load: u32| {
-        let [shortest, shared] = [shortest_first, processor_sharing].map(|time| 100.0 * time(wire_load(load)));
+        let [shortest, shared] = [shortest_first, processor_sharing].map(|time| 100.0 * time(f64::from(load) / 100.0));
         format!(
-            "Flows that share a link take much longer than flows that are served shortest first, whatever makes them share. Of uniform sizes at {load} % of payload, computed for one              queue (Schrage and Miller, 1966; processor sharing), the mean completion time is {:.0} % less, so less than that would be a schedule that is not in the tunnel's order.",
+            "Flows that share a link take much longer than flows that are served shortest first, whatever makes them share. Of uniform sizes at {load} %, computed for one              queue (Schrage and Miller, 1966; processor sharing), the mean completion time is {:.0} % less, so transports under which it is only a few per cent less have to be nearly shortest first themselves.",
             100.0 - 100.0 * shortest / shared
         )
     };
@@ -133,13 +138,8 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
     ]
 }
 
-/// Sizes of CS and DS as parts of the largest: from 1 to 99 kB of 100 on average, twice ("2 KB-198 KB").
+/// Sizes of CS and DS as parts of the largest ("2 KB-198 KB").
 const SIZES: (f64, f64) = (2.0 / 198.0, 1.0);
-
-/// What so much payload, in per cent of the link, makes on the wire: of 1538 bytes 1460 are payload.
-fn wire_load(load: u32) -> f64 {
-    f64::from(load) / 100.0 * 1_538.0 / 1_460.0
-}
 
 /// Mean completion time of flows that share a link alike, at this load, where the largest flow alone takes 1.
 fn processor_sharing(load: f64) -> f64 {
@@ -172,15 +172,13 @@ fn shortest_first_of((low, high): (f64, f64), load: f64) -> f64 {
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
     let panel = |name: &str, title: &str, y: Axis, metric: fn(&Metrics) -> f64| {
-        let series = |(name, system): (&str, System)| Series {
-            name: name.to_owned(),
+        let series = |system: System| Series {
+            name: system.name().to_owned(),
             points: LOADS
                 .iter()
                 .map(|&load| Point::of(f64::from(load), each(runs(rows, system, load), metric)))
                 .collect(),
         };
-        let systems =
-            [("without SCC", System::Direct), ("SCC, transports schedule", WITHOUT), ("SCC, tunnels schedule", WITH)];
         Panel {
             name: name.to_owned(),
             title: title.to_owned(),
@@ -190,7 +188,7 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
             centre: Centre::Mean,
             is_timing: false,
             bands: Vec::new(),
-            series: systems.map(series).to_vec(),
+            series: [System::Direct, WITHOUT, WITH].map(series).to_vec(),
         }
     };
     vec![

@@ -6,6 +6,7 @@
 //! | 1: objectives alone and beside each other, without SCC | `fig1.rs` |
 //! | 3: the testbed | `fig3.rs` |
 //! | 4: deadlines and completion times beside each other | `fig4.rs` |
+//! | 5: tunnels with and without a schedule of their own | `fig5.rs` |
 //! | 8b: one tenant before another | `fig8b.rs` |
 //! | 12: LS in a higher queue | `fig12.rs` |
 //!
@@ -16,6 +17,7 @@ pub(crate) mod fig1;
 pub(crate) mod fig12;
 pub(crate) mod fig3;
 pub(crate) mod fig4;
+pub(crate) mod fig5;
 pub(crate) mod fig8b;
 mod readings;
 mod systems;
