@@ -79,7 +79,7 @@ impl Folder {
             Some(format!("belongs to another run: {}", finished.inputs))
         } else if theirs != ours {
             Some(format!(
-                "was measured by {theirs}, and this is {ours}\n  hint: if both compute the same, say --commit as it was"
+                "was measured by {theirs}, and this is {ours}\n  hint: if both compute the same, give --commit as it was then"
             ))
         } else {
             None

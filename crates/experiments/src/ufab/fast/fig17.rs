@@ -10,7 +10,7 @@ use wayleave_units::{Rate, Time};
 use super::{Contender, fabric, generator, most, pods_of, round_trip_us, shuffle, times};
 use crate::catalogue::{Entry, UFAB};
 use crate::checkpoint::stored;
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
 use crate::stats::mean;
@@ -355,39 +355,25 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let panel = |name: &str, title: &str, y: Axis, what: fn(&Measured) -> f64| Panel {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        x: Axis::categories("oversubscription, load"),
-        y,
-        form: Form::Apart,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: Contender::ALL
-            .iter()
-            .map(|&system| Series {
-                name: system.name().to_owned(),
-                points: (rows.iter().filter(|row| row.system == system && row.tenancy == USUAL))
-                    .map(|row| Point::of(row.place.name(), row.runs.iter().map(what).collect()))
-                    .collect(),
-            })
+    let panel = |name: &str, title: &str, y: Axis, what: fn(&Measured) -> f64| {
+        let points = |system: Contender| {
+            (rows.iter().filter(|row| row.system == system && row.tenancy == USUAL))
+                .map(|row| Point::of(row.place.name(), row.runs.iter().map(what).collect()))
+                .collect()
+        };
+        let series = |&system: &Contender| Series { name: system.name().to_owned(), points: points(system) };
+        let axes = (Axis::categories("oversubscription, load"), y);
+        Panel::new(name, title, axes, Form::Apart, Contender::ALL.iter().map(series).collect())
+    };
+    let sizes = |row: &Row| Series {
+        name: row.system.name().to_owned(),
+        points: (CLASSES.iter().enumerate())
+            .map(|(class, (_, _, name))| Point::of(*name, row.runs.iter().map(|run| run.by_size[class]).collect()))
             .collect(),
     };
-    let by_size = Panel {
-        x: Axis::categories("size"),
-        series: (rows.iter().filter(|row| row.place == HEAVY && row.tenancy == USUAL))
-            .map(|row| Series {
-                name: row.system.name().to_owned(),
-                points: (CLASSES.iter().enumerate())
-                    .map(|(class, (_, _, name))| {
-                        Point::of(*name, row.runs.iter().map(|run| run.by_size[class]).collect())
-                    })
-                    .collect(),
-            })
-            .collect(),
-        ..panel("by-size", "Slowdown by size, 1:1 and 0.7", Axis::logarithmic("slowdown", ""), |run| run.slowdown)
-    };
+    let heavy = rows.iter().filter(|row| row.place == HEAVY && row.tenancy == USUAL);
+    let axes = (Axis::categories("size"), Axis::logarithmic("slowdown", ""));
+    let by_size = Panel::new("by-size", "Slowdown by size, 1:1 and 0.7", axes, Form::Apart, heavy.map(sizes).collect());
     vec![
         panel("missed", "Guarantees that were missed", Axis::linear("missed", "%"), |run| 100.0 * run.missed),
         panel("round-trips", "99 % of round trips", Axis::logarithmic("round trip", "us"), |run| run.tail_us),
