@@ -209,13 +209,11 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
 fn table(rows: &[Row]) -> Table {
     let cells = rows.iter().map(|row| {
         let each = |of: &dyn Fn(&Case) -> f64| mean(&row.cases.iter().map(of).collect::<Vec<_>>());
-        let never = row.cases.iter().filter(|case| case.converged.is_nan()).count();
+        let converged: Vec<f64> = row.cases.iter().map(|case| case.converged).filter(|time| !time.is_nan()).collect();
+        let never = row.cases.len() - converged.len();
         vec![
             row.system.name().to_owned(),
-            format!(
-                "{:.1} ms",
-                mean(&row.cases.iter().map(|case| case.converged).filter(|time| !time.is_nan()).collect::<Vec<_>>())
-            ),
+            if converged.is_empty() { "never".to_owned() } else { format!("{:.1} ms", mean(&converged)) },
             format!("{never} of {}", row.cases.len()),
             format!("{:.1} %", 100.0 * each(&|case| case.fluctuation)),
             format!("{:.0} us", each(&|case| case.round_trips[1])),
