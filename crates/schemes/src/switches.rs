@@ -15,6 +15,8 @@ use wayleave_units::{Bytes, Rate, Time};
 pub trait SwitchScheme: Described + Switch + Sized {
     /// Whether it writes into records of telemetry, so that its port has to make them.
     const WRITES_TELEMETRY: bool = false;
+    /// Whether it marks packets; a port whose scheme does not need not ask it about each of them.
+    const MARKS: bool = true;
 
     /// For a queue of a port that sends at this rate; queues should not share a seed.
     fn begin(params: &Self::Params, rate: Rate, seed: u64) -> Self;
@@ -74,6 +76,14 @@ macro_rules! switches {
                         <crate::$module::$scheme as SwitchScheme>::threshold(params)
                     })+
                     Self::Custom(_) => None,
+                }
+            }
+
+            /// Whether it marks packets at all.
+            pub fn marks(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$scheme(_) => <crate::$module::$scheme as SwitchScheme>::MARKS,)+
+                    Self::Custom(_) => true,
                 }
             }
 

@@ -83,6 +83,12 @@ impl Interfaces {
         self.of_link[link as usize]
     }
 
+    /// Whether this is the number of an interface.
+    #[inline]
+    pub(crate) fn is_interface(&self, number: u32) -> bool {
+        number != NO_INTERFACE
+    }
+
     /// How many queues an interface has.
     pub(crate) fn classes(&self, number: u32) -> usize {
         self.all[number as usize].classes()

@@ -59,8 +59,8 @@ pub(crate) struct Link {
     pub(crate) free_at: Instant,
     /// From the last bit sent to the packet being dealt with at the other end.
     pub(crate) latency: Instant,
-    /// Sent, in bytes on the wire.
-    pub(crate) sent_bytes: u64,
+    /// Sent, in bytes on the wire; first come, first served, with what has come and not left.
+    sent_bytes: u64,
     /// The first packet that has not arrived.
     head: PacketId,
     tail: PacketId,
@@ -174,6 +174,9 @@ impl Link {
 
     /// Lets go of the packets that have left.
     fn count_held(&mut self, now: Instant, arena: &Arena) {
+        if self.free_at <= now {
+            (self.leaving, self.held) = (NO_PACKET, 0);
+        }
         while self.leaving != NO_PACKET {
             let packet = arena.get(self.leaving);
             if packet.due - self.latency > now {
@@ -191,6 +194,7 @@ impl Link {
         let packet = arena.get_mut(id);
         packet.due = self.free_at + self.latency;
         packet.next = NO_PACKET;
+        self.sent_bytes += u64::from(packet.size);
         let was_empty = self.head == NO_PACKET;
         if was_empty {
             self.head = id;
@@ -228,10 +232,6 @@ impl Link {
             self.held -= packet.size;
             self.leaving = packet.next;
         }
-        if self.port == PORT_FIFO {
-            // It was put on the link when it came to the port; only now it is certain that it was sent.
-            self.sent_bytes += u64::from(packet.size);
-        }
         self.head = packet.next;
         let next = match (self.head, packet.next_gap) {
             (NO_PACKET, _) => None,
@@ -242,8 +242,28 @@ impl Link {
         Some((id, next))
     }
 
+    /// What has come to the port, in bytes on the wire: at a first-come-first-served one also what has not left.
+    #[inline]
+    pub(crate) fn taken(&self) -> u64 {
+        self.sent_bytes
+    }
+
+    /// What has left, in bytes on the wire.
+    pub(crate) fn sent(&mut self, now: Instant, arena: &Arena) -> u64 {
+        self.count_held(now, arena);
+        self.sent_bytes - u64::from(self.held)
+    }
+
+    /// Counts from here on. Returns what was counted so far.
+    pub(crate) fn forget_sent(&mut self, now: Instant, arena: &Arena) -> u64 {
+        let sent = self.sent(now, arena);
+        self.sent_bytes -= sent;
+        sent
+    }
+
     /// Everything on the link and in its first-come-first-served port is lost.
     pub(crate) fn clear(&mut self, now: Instant, arena: &Arena, mut lost: impl FnMut(PacketId)) {
+        self.sent_bytes = self.sent(now, arena);
         let mut id = std::mem::replace(&mut self.head, NO_PACKET);
         while id != NO_PACKET {
             let next = arena.get(id).next;

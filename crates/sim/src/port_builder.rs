@@ -9,6 +9,7 @@ use wayleave_units::{Bytes, Time};
 
 use crate::clock::{self, LineSpeed};
 use crate::custom::Custom;
+use crate::fabric::{NO_STAMPER, Stamper};
 use crate::link::{Link, NO_LIMIT, Port, Target, limit};
 use crate::port::{Deficit, Order, Pool, PoolId, QueuedPort, Roles};
 
@@ -21,6 +22,10 @@ pub(crate) struct PortsBuilder<'a> {
     custom: &'a Custom<'a>,
     pub(crate) ports: Vec<QueuedPort>,
     pub(crate) switches: Vec<AnySwitch>,
+    /// Of first-come-first-served ports that write telemetry.
+    pub(crate) stampers: Vec<Stamper>,
+    /// Per link, the number of its stamper.
+    pub(crate) stamper_of: Vec<u32>,
     pub(crate) pools: Vec<Pool>,
     /// Per node: its pool.
     pool_of: HashMap<NodeId, PoolId>,
@@ -36,7 +41,9 @@ impl<'a> PortsBuilder<'a> {
         };
         let stride = queues(&scenario.switches).max(queues(&scenario.hosts));
         let (ports, switches, pools) = (Vec::new(), Vec::new(), Vec::new());
-        Self { scenario, custom, ports, switches, pools, pool_of: HashMap::new(), stride }
+        let stamper_of = vec![NO_STAMPER; scenario.network.links().len()];
+        let (stampers, pool_of) = (Vec::new(), HashMap::new());
+        Self { scenario, custom, ports, switches, stampers, stamper_of, pools, pool_of, stride }
     }
 
     pub(crate) fn link(&mut self, id: LinkId) -> Link {
@@ -60,17 +67,24 @@ impl<'a> PortsBuilder<'a> {
         let speed = LineSpeed::new(link.rate);
         let limits = limits(network, id, behaviour);
         let custom: Vec<_> = (0..limits.len() as u8).map(|queue| self.custom.switch(id, queue)).collect();
+        let core = self.core_at(link.from);
         let ecn = behaviour.ecn.of(0);
+        // The events of a host's port are the turns of its flows.
+        let tells = self.is_telling(link.from, behaviour) || core.is_some();
         let is_plain = behaviour.discipline == Discipline::Fifo
             && !matches!(behaviour.buffering, Buffering::Shared { .. })
-            && ecn.is_none_or(|ecn| ecn.threshold_only().is_some())
-            && !self.is_telling(link.from, behaviour)
-            && self.core_at(link.from).is_none()
+            && ecn.or(core.as_ref()).is_none_or(|scheme| !scheme.marks() || scheme.threshold_only().is_some())
+            && (!tells || from.kind == NodeKind::Switch)
             && custom.iter().all(Option::is_none);
         if is_plain {
             let mut plain = Link::new(speed, latency, target, Port::Fifo, limits[0]);
-            if let Some(threshold) = ecn.and_then(Ecn::threshold_only) {
+            if let Some(threshold) = ecn.or(core.as_ref()).and_then(Ecn::threshold_only) {
                 plain.mark_above = limit(Some(threshold));
+            }
+            let roles = if tells { self.roles(id, behaviour, custom) } else { Roles::default() };
+            if roles.stamps(0) {
+                self.stamper_of[id.index()] = self.stampers.len() as u32;
+                self.stampers.push(Stamper::new(roles.place(0)));
             }
             return plain;
         }

@@ -278,6 +278,7 @@ impl Described for UfabCore {
 
 impl SwitchScheme for UfabCore {
     const WRITES_TELEMETRY: bool = true;
+    const MARKS: bool = false;
 
     fn begin(params: &Params, _: Rate, _: u64) -> Self {
         Self::new(*params)

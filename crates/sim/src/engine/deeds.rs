@@ -42,7 +42,7 @@ impl Engine {
                 }
                 Deed::Change(outage) => return self.change(outage, now),
                 Deed::WarmedUp => {
-                    self.fabric.forget();
+                    self.fabric.forget(now);
                     self.tally.forget();
                     if let Some(edges) = &mut self.edges {
                         edges.forget();

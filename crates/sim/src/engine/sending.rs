@@ -99,6 +99,7 @@ impl Engine {
     pub(super) fn serve(&mut self, link: u32, now: Instant) {
         let number = self.interfaces.of(link);
         match self.fabric.port(link) {
+            Port::Fifo if !self.interfaces.is_interface(number) => return self.fabric.answer_waiting(link, now),
             Port::Fifo => {
                 if self.interfaces.begins_turn(number, now) {
                     self.pull(number, 0, false, now);

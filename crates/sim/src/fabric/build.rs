@@ -4,8 +4,8 @@ use wayleave_scenarios::{Draw, Jitter as Kind, Scenario};
 use wayleave_topology::{NodeId, NodeKind};
 use wayleave_units::Rate;
 
-use super::Fabric;
 use super::jitter::Jitter;
+use super::{Fabric, NO_STAMPER};
 use crate::clock::{self, LineSpeed};
 use crate::custom::Custom;
 use crate::events::{Actor, EventQueue};
@@ -39,6 +39,8 @@ impl Fabric {
         }
         let jitter = stages(scenario, seed, &mut links, &mut speeds, &mut rates);
         let stride = builder.stride;
+        let mut stamper_of = builder.stamper_of;
+        stamper_of.resize(links.len(), NO_STAMPER);
         let router = Router::new(network.clone());
         let attachment = |(id, node): (NodeId, &wayleave_topology::Node)| match node.kind {
             NodeKind::Host => router.attachment(id),
@@ -56,6 +58,8 @@ impl Fabric {
             recorder: scenario.record.trace.map(|most| Box::new(Recorder::new(most as usize))),
             ports: builder.ports,
             switches: builder.switches,
+            stampers: builder.stampers,
+            stamper_of,
             pools: builder.pools,
             arena: Arena::new(),
             events: EventQueue::default(),

@@ -21,7 +21,12 @@ impl Fabric {
         let mut gone = Vec::new();
         state.clear(now, &self.arena, |id| gone.push(id));
         match state.port() {
-            Port::Fifo => state.limit = 0,
+            Port::Fifo => {
+                state.limit = 0;
+                if let Some(stamper) = self.stampers.get_mut(self.stamper_of[link as usize] as usize) {
+                    stamper.clear();
+                }
+            }
             Port::Queued(number) => {
                 let port = &mut self.ports[number as usize];
                 port.is_up = false;

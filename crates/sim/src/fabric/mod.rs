@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `mod` | arrivals, first-come-first-served ports, what is counted |
 //! | `queued` | ports that hold their packets |
+//! | `stamps` | telemetry of first-come-first-served ports |
 //! | `jitter` | nodes whose packets each take a time of their own: for how long, in which order |
 //! | `holding` | the same packets as they come there and go on |
 //! | `failures` | links that fail, and what becomes of the packets there |
@@ -26,6 +27,7 @@ mod outcome;
 mod packets;
 mod paths;
 mod queued;
+mod stamps;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -49,6 +51,7 @@ use crate::trace::Event;
 
 pub(crate) use health::{DropCause, Dropped, Health};
 pub(crate) use paths::Direction;
+pub(crate) use stamps::Stamper;
 pub(crate) use step::Step;
 
 /// What is counted at a queue.
@@ -102,6 +105,10 @@ pub(crate) struct Fabric {
     ports: Vec<QueuedPort>,
     /// What the queues of queued ports do beside queueing; each port knows where its own begin.
     switches: Vec<AnySwitch>,
+    /// Of first-come-first-served ports that write telemetry.
+    stampers: Vec<Stamper>,
+    /// Per link, the number of its port's; [`NO_STAMPER`] if it has none.
+    stamper_of: Vec<u32>,
     /// Per link.
     health: Vec<health::LinkHealth>,
     pools: Vec<Pool>,
@@ -142,6 +149,9 @@ enum SampleKind {
     /// What a packet found.
     Found,
 }
+
+/// A port that writes no telemetry, or holds its packets and does it itself.
+pub(crate) const NO_STAMPER: u32 = u32::MAX;
 
 /// How many samples are counted together: 6 KiB.
 const SAMPLES: usize = 256;
@@ -209,7 +219,9 @@ impl Fabric {
     #[inline]
     fn enter_fifo(&mut self, link: u32, id: PacketId, now: Instant) -> Option<Dropped> {
         let state = &mut self.links[link as usize];
-        let size = self.arena.get(id).size;
+        let packet = self.arena.get(id);
+        let (size, asks) = (packet.size, packet.flags.has(Flags::TELEMETRY));
+        let (leaves, taken) = (state.free_at.max(now), state.taken());
         match state.look(size, self.largest, now, &self.arena) {
             Found::Idle => {
                 state.immediate += 1;
@@ -246,6 +258,9 @@ impl Fabric {
         if was_empty {
             let due = self.arena.get(id).due;
             self.events.put(due, link);
+        }
+        if asks {
+            self.ask(link, (leaves, id, taken), now);
         }
         None
     }
@@ -330,11 +345,15 @@ impl Fabric {
     }
 
     /// Forgets what was counted so far: the warm-up is over.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self, now: Instant) {
         self.samples.clear();
         self.records.iter_mut().for_each(|record| *record = QueueRecord::default());
-        for link in &mut self.links {
-            (link.sent_bytes, link.immediate) = (0, 0);
+        for (link, &stamper) in self.links.iter_mut().zip(&self.stamper_of) {
+            link.immediate = 0;
+            let sent = link.forget_sent(now, &self.arena);
+            if let Some(stamper) = self.stampers.get_mut(stamper as usize) {
+                stamper.forget(sent);
+            }
         }
         self.health.iter_mut().for_each(|health| health.lost_silently = 0);
     }

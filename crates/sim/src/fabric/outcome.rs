@@ -28,8 +28,9 @@ impl Fabric {
     /// All links, after all queues. `counted` is how long it was counted what they sent.
     pub(crate) fn link_outcomes(&mut self, counted: Time, end: Instant) -> Vec<LinkOutcome> {
         let mut levels = self.levels.take().map(Vec::into_iter);
+        let (links, arena) = (&mut self.links, &self.arena);
         let link = |(id, link): (LinkId, &Link)| {
-            let state = &self.links[id.index()];
+            let state = &mut links[id.index()];
             let mut backlog = levels.as_mut().and_then(Iterator::next);
             let is_empty = match state.port() {
                 Port::Fifo => true,
@@ -38,9 +39,10 @@ impl Fabric {
             if let Some(backlog) = backlog.as_mut().filter(|_| is_empty && state.free_at <= end) {
                 backlog.set(state.free_at, 0);
             }
-            let utilisation = share(state.sent_bytes, link.rate, counted);
+            let sent = state.sent(end, arena);
+            let utilisation = share(sent, link.rate, counted);
             let lost_silently = self.health[id.index()].lost_silently;
-            LinkOutcome { link: id, sent: Bytes::new(state.sent_bytes), utilisation, lost_silently, backlog }
+            LinkOutcome { link: id, sent: Bytes::new(sent), utilisation, lost_silently, backlog }
         };
         self.network.links().map(link).collect()
     }

@@ -1,7 +1,6 @@
 //! Ports that hold their packets until they send them: several queues, another order, a shared buffer, telemetry.
 
-use wayleave_roles::{IntHop, Mark, QueueState, Switch};
-use wayleave_topology::LinkId;
+use wayleave_roles::{Mark, QueueState, Switch};
 use wayleave_units::Bytes;
 
 use super::{DropCause, Dropped, Fabric, Sample, SampleKind};
@@ -127,13 +126,14 @@ impl Fabric {
         let port = &mut self.ports[number as usize];
         let has_more = !port.is_empty() || port.pool.is_some();
         if asks && port.roles.stamps(queue) {
-            self.stamp(link, number, queue, id, now);
+            let said = (u64::from(port.held(queue, false)), port.sent(queue));
+            let role = port.roles.place(queue);
+            self.stamp((link, role), said, id, now);
         }
         self.ports[number as usize].send(queue, size);
         let state = &mut self.links[link as usize];
         let speeds = &self.speeds;
         let transmission = state.transmission(size, || speeds[link as usize]);
-        state.sent_bytes += u64::from(size);
         let was_empty = state.append(id, transmission, now, &mut self.arena);
         let departs = state.free_at;
         self.hops += 1;
@@ -145,24 +145,5 @@ impl Fabric {
         if has_more {
             self.schedule_service(link, now);
         }
-    }
-
-    /// A queue writes its state into a packet that leaves it, and its switch role may write more.
-    fn stamp(&mut self, link: u32, number: u32, queue: u8, id: PacketId, now: Instant) {
-        let stack = self.arena.get(id).extra.telemetry();
-        let port = &self.ports[number as usize];
-        let probe = self.telemetry.probe(stack);
-        let at = clock::to_time(now);
-        let mut hop = IntHop {
-            link: Some(LinkId(link)),
-            rate: self.rates[link as usize],
-            queue: Bytes::new(u64::from(port.held(queue, false))),
-            sent: Bytes::new(port.sent(queue)),
-            at,
-            windows: probe.map_or(Bytes::ZERO, |at| at.said.window),
-            ..IntHop::default()
-        };
-        self.switches[port.roles.place(queue)].on_telemetry(at, probe.as_ref(), &mut hop);
-        self.telemetry.push(stack, hop);
     }
 }

@@ -25,6 +25,7 @@ mod roles;
 mod scheduling;
 mod services;
 mod shaping;
+mod stamps;
 mod strict_over_weighted;
 mod swift;
 mod tasks;
