@@ -379,7 +379,9 @@ pub const CATALOGUE: &[Entry] = &[
     scc::fig3::ENTRY,
     scc::fig4::ENTRY,
     scc::fig5::ENTRY,
+    scc::fig10::DATA_MINING,
     scc::fig8b::ENTRY,
+    scc::fig10::ENTRY,
     scc::fig12::ENTRY,
 ];
 

@@ -24,7 +24,7 @@ pub(super) const ROUND_TRIP: Time = Time::from_micros(300);
 const MARKS: Bytes = Bytes::new(20 * FRAME.get());
 
 /// "the switch buffer size to 250 packets" (II-B).
-const BUFFER: Bytes = Bytes::new(250 * FRAME.get());
+pub(super) const BUFFER: Bytes = Bytes::new(250 * FRAME.get());
 
 /// Of the links beside the bottleneck, which the text does not name: so fast that nothing waits there for long.
 const EDGE: Rate = Rate::from_gbit(10);
@@ -60,7 +60,7 @@ pub(super) fn bottleneck(rate: Rate) -> Result<Bottleneck, Failed> {
 }
 
 /// Of each of these links, so that a round trip over all of them takes [`ROUND_TRIP`].
-fn propagation(rates: &[Rate]) -> Time {
+pub(super) fn propagation(rates: &[Rate]) -> Time {
     let takes = |bytes: Bytes, rate: Rate| {
         (u128::from(bytes.get()) * 8_000_000_000 / u128::from(rate.bits_per_second().max(1))) as u64
     };
