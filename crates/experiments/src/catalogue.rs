@@ -370,7 +370,9 @@ pub const CATALOGUE: &[Entry] = &[
     scc::fig1::ENTRY,
     scc::fig3::ENTRY,
     scc::fig4::ENTRY,
+    scc::fig8a::ENTRY,
     scc::fig8b::ENTRY,
+    scc::fig9::ENTRY,
     scc::fig12::ENTRY,
 ];
 

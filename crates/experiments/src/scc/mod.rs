@@ -6,7 +6,9 @@
 //! | 1: objectives alone and beside each other, without SCC | `fig1.rs` |
 //! | 3: the testbed | `fig3.rs` |
 //! | 4: deadlines and completion times beside each other | `fig4.rs` |
+//! | 8a: beside pFabric | `fig8a.rs` |
 //! | 8b: one tenant before another | `fig8b.rs` |
+//! | 9: one objective alone | `fig9.rs` |
 //! | 12: LS in a higher queue | `fig12.rs` |
 //!
 //! All of them have three applications ([`workloads`]), each with the transport of its objective, on a single bottleneck or on the
@@ -16,7 +18,9 @@ pub(crate) mod fig1;
 pub(crate) mod fig12;
 pub(crate) mod fig3;
 pub(crate) mod fig4;
+pub(crate) mod fig8a;
 pub(crate) mod fig8b;
+pub(crate) mod fig9;
 mod readings;
 mod systems;
 mod testbed;
