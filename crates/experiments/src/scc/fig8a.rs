@@ -40,7 +40,7 @@ struct Row {
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(3, 2);
-    let (hosts, duration) = run.choose((16, Time::from_millis(20_000)), (4, Time::from_millis(500)));
+    let (hosts, duration) = run.choose((16, Time::from_millis(20_000)), (4, Time::from_millis(3_000)));
     let jobs: Vec<_> = SYSTEMS.iter().flat_map(|&system| seeds.iter().map(move |&seed| (system, seed))).collect();
     let mut found = run.map(&jobs, |&(system, seed)| one(system, hosts, duration, seed))?.into_iter();
     let row = |system| Row { system, runs: found.by_ref().take(seeds.len()).collect() };

@@ -42,7 +42,7 @@ struct Row {
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(3, 2);
-    let (hosts, duration) = run.choose((16, Time::from_millis(20_000)), (4, Time::from_millis(500)));
+    let (hosts, duration) = run.choose((16, Time::from_millis(20_000)), (4, Time::from_millis(3_000)));
     let cases: Vec<Case> = [Application::Deadline, Application::Completion]
         .into_iter()
         .flat_map(|application| {
