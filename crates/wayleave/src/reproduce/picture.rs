@@ -21,6 +21,8 @@ const LINE: f64 = 17.0;
 const CHARACTER: f64 = 6.6;
 /// A single panel is wider.
 const SINGLE: f64 = 760.0;
+/// Of a line with more points only the line is drawn: marks and bars would hide it and those below.
+const MOST_MARKS: usize = 48;
 
 /// The text of an SVG file.
 pub(crate) fn draw(measured: &Measured) -> String {
@@ -84,6 +86,7 @@ fn plot(figure: &Figure, panel: &Panel, width: f64) -> Plot {
     let (x, x_marks) = x_axis(panel);
     let y = y_axis(panel);
     let names = places(panel);
+    let has_marks = has_marks(panel);
     let dot = |point: &Point| {
         let x = match &point.x {
             X::Number(value) => *value,
@@ -91,7 +94,8 @@ fn plot(figure: &Figure, panel: &Panel, width: f64) -> Plot {
         };
         let summary = &point.summary;
         let interval = summary.ci95.filter(|_| panel.centre == Centre::Mean).map(|[low, high]| (low, high));
-        Dot { x, y: centre(panel, point), spread: Some(whisker(panel, point)), interval }
+        let bars = Dot { x, y: centre(panel, point), spread: Some(whisker(panel, point)), interval };
+        if has_marks { bars } else { Dot::at(x, bars.y) }
     };
     let is_there = |point: &&Point| centre(panel, point).is_finite();
     let line = |series: &wayleave_experiments::Series| Line {
@@ -114,12 +118,18 @@ fn plot(figure: &Figure, panel: &Panel, width: f64) -> Plot {
         join: match panel.form {
             Form::Apart | Form::Deciles => Join::Apart,
             Form::Scattered => Join::Marks,
-            Form::Joined => Join::Dots,
+            Form::Joined if has_marks => Join::Dots,
+            Form::Joined => Join::Straight,
             Form::Steps => Join::Steps,
         },
         lines: panel.series.iter().map(line).collect(),
         styles: panel.series.iter().map(|series| style(figure, &series.name)).collect(),
     }
+}
+
+/// Whether points have marks and bars.
+fn has_marks(panel: &Panel) -> bool {
+    panel.form != Form::Joined || panel.series.iter().all(|series| series.points.len() <= MOST_MARKS)
 }
 
 /// From where to where the values of a point spread.
@@ -171,13 +181,15 @@ fn y_axis(panel: &Panel) -> Axis {
     let mut low = f64::INFINITY;
     let mut high = f64::NEG_INFINITY;
     let points = panel.series.iter().flat_map(|series| &series.points);
+    let has_marks = has_marks(panel);
     let ends = points.flat_map(|point| {
+        if !has_marks {
+            return [centre(panel, point); 5];
+        }
         let summary = &point.summary;
         let [from, to] = summary.ci95.filter(|_| panel.centre == Centre::Mean).unwrap_or([f64::NAN; 2]);
-        {
-            let (low, high) = whisker(panel, point);
-            [centre(panel, point), low, high, from, to]
-        }
+        let (low, high) = whisker(panel, point);
+        [centre(panel, point), low, high, from, to]
     });
     for value in ends.chain(panel.bands.iter().flat_map(|band| [band.low, band.high])).filter(|value| value.is_finite())
     {

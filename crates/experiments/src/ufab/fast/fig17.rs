@@ -7,9 +7,10 @@ use wayleave_scenarios::{Arrivals, Ends, FlowSizes, Reliable, Scenario};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Rate, Time};
 
-use super::{Contender, fabric, generator, most, round_trip_us, shuffle, times};
+use super::{Contender, fabric, generator, most, pods_of, round_trip_us, shuffle, times};
 use crate::catalogue::{Entry, UFAB};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::checkpoint::stored;
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
 use crate::stats::mean;
@@ -81,9 +82,11 @@ struct Measured {
     short: f64,
 }
 
+stored!(Measured { missed, tail_us, slowdown, by_size, short });
+
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(5, 1);
-    let pods = run.choose(4, 1);
+    let pods = run.servers().and_then(pods_of).unwrap_or_else(|| run.choose(4, 1));
     let (warmup, duration) =
         run.choose((Time::from_millis(10), Time::from_millis(25)), (Time::from_millis(1), Time::from_millis(4)));
     let places: Vec<Place> = [8, 4].iter().flat_map(|&cores| [0.5, 0.7].map(|load| Place { cores, load })).collect();
@@ -93,12 +96,10 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     for tenancy in OTHERS {
         cases.extend(COMPARED.map(|system| (HEAVY, tenancy, system)));
     }
-    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    let mut found = run.map(&jobs, |&(case, seed)| one(pods, case, (warmup, duration), seed))?.into_iter();
-    let mut rows = Vec::new();
-    for (place, tenancy, system) in cases {
-        rows.push(Row { place, tenancy, system, runs: found.by_ref().take(seeds.len()).collect() });
-    }
+    let figure = format!("{}, {pods} pods, {warmup} to {duration}", ENTRY.id);
+    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(pods, case, (warmup, duration), seed))?;
+    let row = |((place, tenancy, system), runs)| Row { place, tenancy, system, runs };
+    let rows: Vec<Row> = cases.into_iter().zip(found).map(row).collect();
     let notes = vec![
         format!(
             "The text gives neither numbers of VMs nor guarantees. Here a tenant has {} servers and each server two tenants, with minima of 10 to 20 Gbit/s each: at most 40 Gbit/s a server, which a fabric of 1:2 carries too (50), so all minima \
@@ -107,7 +108,7 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
             USUAL.members
         ),
         "Loads are those of the narrowest links: of servers at 1:1, of cores at 1:2, where servers send half as much. The slowdown is the text's: completion time over size by minimum, class by class and tenant by tenant.".to_owned(),
-        "The full run has 128 servers and five seeds. Simulated time follows the baselines, which need 10 ms and more to converge: nothing of the warm-up counts.".to_owned(),
+        "The full run has 128 servers and five seeds; `--servers 512` is the text's network. Simulated time follows the baselines, which need 10 ms and more to converge: nothing of the warm-up counts.".to_owned(),
     ];
     let figure = Figure { statements: statements(&rows), panels: panels(&rows), seeds, notes, ..Figure::default() };
     Ok(figure.with("network", format!("{} servers, 1:1 and 1:2", pods * 32)).with(
@@ -269,14 +270,29 @@ fn below(
     tenants_are_not_the_cause(statement, is_same, &with_others(rows, what))
 }
 
+/// That uFAB misses no more than half of what the others do.
+fn misses_much_less(rows: &[Row]) -> Statement {
+    use Contender::{Elastic, Pwc, Ufab};
+    let places: Vec<Place> =
+        rows.iter().filter(|row| row.tenancy == USUAL && row.system == Ufab).map(|row| row.place).collect();
+    let missed = |place, tenancy, system| mean(&varied(rows, (place, tenancy), system, |run| run.missed));
+    let is_half = |place, tenancy| {
+        [Elastic, Pwc].iter().all(|&other| missed(place, tenancy, Ufab) <= 0.5 * missed(place, tenancy, other))
+    };
+    let worst = most(&places.iter().map(|&place| missed(place, USUAL, Ufab)).collect::<Vec<_>>());
+    let statement = Statement::claim(
+        "5.5, Fig. 17a",
+        "uFAB misses much less than both: no more than half of what either does",
+        places.iter().all(|&place| is_half(place, USUAL)),
+        format!("uFAB misses at most {:.2} % in the mean of a place", 100.0 * worst),
+    );
+    let is_same = OTHERS.iter().all(|&tenancy| !is_half(HEAVY, tenancy));
+    tenants_are_not_the_cause(statement, is_same, &with_others(rows, |run| run.missed))
+}
+
 fn statements(rows: &[Row]) -> Vec<Statement> {
     use Contender::{Elastic, Pwc, Ufab};
     let short: Vec<f64> = rows.iter().flat_map(|row| row.runs.iter().map(|run| 100.0 * run.short)).collect();
-    let usual = || rows.iter().filter(|row| row.tenancy == USUAL);
-    let worst = usual()
-        .filter(|row| row.system == Ufab)
-        .map(|row| mean(&row.runs.iter().map(|run| run.missed).collect::<Vec<_>>()));
-    let worst = most(&worst.collect::<Vec<_>>());
     vec![
         Statement::within(
             "5.5",
@@ -295,24 +311,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         below("5.5, Fig. 17a", "ElasticSwitch+Clove misses less than PicNIC'+WCC+Clove", rows, [Elastic, Pwc], |run| {
             run.missed
         }),
-        tenants_are_not_the_cause(
-            Statement::claim(
-            "5.5, Fig. 17a",
-            "uFAB misses much less than both: no more than half of what either does",
-            [Elastic, Pwc].iter().all(|&other| {
-                usual().filter(|row| row.system == Ufab).all(|row| {
-                    mean(&of(rows, row.place, Ufab, |run| run.missed))
-                        <= 0.5 * mean(&of(rows, row.place, other, |run| run.missed))
-                })
-            }),
-            format!("uFAB misses at most {:.2} % in the mean of a place", 100.0 * worst),
-        ),
-            OTHERS.iter().all(|&tenancy| {
-                let missed = |system| mean(&varied(rows, (HEAVY, tenancy), system, |run| run.missed));
-                [Elastic, Pwc].iter().any(|&other| missed(Ufab) > 0.5 * missed(other))
-            }),
-            &with_others(rows, |run| run.missed),
-        ),
+        misses_much_less(rows),
         below(
             "5.5, Fig. 17b",
             "the tail of round trips is longer with ElasticSwitch+Clove than with PicNIC'+WCC+Clove",
@@ -356,39 +355,25 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let panel = |name: &str, title: &str, y: Axis, what: fn(&Measured) -> f64| Panel {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        x: Axis::categories("oversubscription, load"),
-        y,
-        form: Form::Apart,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: Contender::ALL
-            .iter()
-            .map(|&system| Series {
-                name: system.name().to_owned(),
-                points: (rows.iter().filter(|row| row.system == system && row.tenancy == USUAL))
-                    .map(|row| Point::of(row.place.name(), row.runs.iter().map(what).collect()))
-                    .collect(),
-            })
+    let panel = |name: &str, title: &str, y: Axis, what: fn(&Measured) -> f64| {
+        let points = |system: Contender| {
+            (rows.iter().filter(|row| row.system == system && row.tenancy == USUAL))
+                .map(|row| Point::of(row.place.name(), row.runs.iter().map(what).collect()))
+                .collect()
+        };
+        let series = |&system: &Contender| Series { name: system.name().to_owned(), points: points(system) };
+        let axes = (Axis::categories("oversubscription, load"), y);
+        Panel::new(name, title, axes, Form::Apart, Contender::ALL.iter().map(series).collect())
+    };
+    let sizes = |row: &Row| Series {
+        name: row.system.name().to_owned(),
+        points: (CLASSES.iter().enumerate())
+            .map(|(class, (_, _, name))| Point::of(*name, row.runs.iter().map(|run| run.by_size[class]).collect()))
             .collect(),
     };
-    let by_size = Panel {
-        x: Axis::categories("size"),
-        series: (rows.iter().filter(|row| row.place == HEAVY && row.tenancy == USUAL))
-            .map(|row| Series {
-                name: row.system.name().to_owned(),
-                points: (CLASSES.iter().enumerate())
-                    .map(|(class, (_, _, name))| {
-                        Point::of(*name, row.runs.iter().map(|run| run.by_size[class]).collect())
-                    })
-                    .collect(),
-            })
-            .collect(),
-        ..panel("by-size", "Slowdown by size, 1:1 and 0.7", Axis::logarithmic("slowdown", ""), |run| run.slowdown)
-    };
+    let heavy = rows.iter().filter(|row| row.place == HEAVY && row.tenancy == USUAL);
+    let axes = (Axis::categories("size"), Axis::logarithmic("slowdown", ""));
+    let by_size = Panel::new("by-size", "Slowdown by size, 1:1 and 0.7", axes, Form::Apart, heavy.map(sizes).collect());
     vec![
         panel("missed", "Guarantees that were missed", Axis::linear("missed", "%"), |run| 100.0 * run.missed),
         panel("round-trips", "99 % of round trips", Axis::logarithmic("round trip", "us"), |run| run.tail_us),

@@ -103,6 +103,15 @@ fn fast() -> Settings {
     Settings { unit: Rate::from_mbit(2), interval: Time::from_micros(12), ..Settings::default() }
 }
 
+/// Servers of a pod of the fabric.
+const SERVERS_OF_POD: u64 = 32;
+
+/// How many pods so many servers are; nothing if they are not whole pods, or more than the 512 servers of 5.1.
+pub(crate) fn pods_of(servers: u64) -> Option<u64> {
+    let pods = servers / SERVERS_OF_POD;
+    (servers == pods * SERVERS_OF_POD && (1..=16).contains(&pods)).then_some(pods)
+}
+
 /// So many pods of 32 servers: 4 edge switches with 8 servers each and 4 aggregation switches, joined twice. 8 cores behind each aggregation switch are 1:1, and 4 are 1:2
 /// (5.1: 32 and 16 cores for 512 servers). Links of 1 us (5.1); ports hold 432 us of the line, which is more than what any text's queue needs.
 fn fabric(pods: u64, cores_per_aggregation: u64) -> Result<Arc<Network>, Failed> {
