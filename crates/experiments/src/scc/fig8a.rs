@@ -41,10 +41,9 @@ struct Row {
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(3, 2);
     let (hosts, duration) = run.choose((16, Time::from_millis(20_000)), (4, Time::from_millis(3_000)));
-    let jobs: Vec<_> = SYSTEMS.iter().flat_map(|&system| seeds.iter().map(move |&seed| (system, seed))).collect();
-    let mut found = run.map(&jobs, |&(system, seed)| one(system, hosts, duration, seed))?.into_iter();
-    let row = |system| Row { system, runs: found.by_ref().take(seeds.len()).collect() };
-    let rows: Vec<Row> = SYSTEMS.into_iter().map(row).collect();
+    let figure = format!("{}, {hosts} hosts a leaf, {duration}", ENTRY.id);
+    let found = run.gather(&figure, (&SYSTEMS, &seeds), |&system, seed| one(system, hosts, duration, seed))?;
+    let rows: Vec<Row> = SYSTEMS.into_iter().zip(found).map(|(system, runs)| Row { system, runs }).collect();
     let notes = vec![
         "pFabric gives deadlines the first class and completion times the second, each packet a path of its own, windows of a bandwidth-delay product and time-outs of three round trips; \
          its ports have the 250 kB of the others. Misses are those of flows up to 200 kB, which alone have deadlines. A number holds if ours is between half of it and twice it."

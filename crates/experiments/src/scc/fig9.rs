@@ -49,10 +49,9 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
             LOADS.into_iter().flat_map(move |load| SYSTEMS.map(|system| (system, application, load)))
         })
         .collect();
-    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    let mut found = run.map(&jobs, |&(case, seed)| one(case, hosts, duration, seed))?.into_iter();
-    let row = |case| Row { case, runs: found.by_ref().take(seeds.len()).collect() };
-    let rows: Vec<Row> = cases.into_iter().map(row).collect();
+    let figure = format!("{}, {hosts} hosts a leaf, {duration}", ENTRY.id);
+    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(case, hosts, duration, seed))?;
+    let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
     let notes = vec![
         "Misses are those of flows up to 200 kB, since only these have deadlines; AFCT is that of flows that are complete at the end. \"Similar\" is within a tenth; a factor holds if the largest is \
          between half of it and twice it. The text has 2x in its list of answers and 2.5x beside the figure: both stand."

@@ -3,6 +3,7 @@
 use wayleave_sim::{Outcome, TrafficOutcome};
 
 use super::workloads::Application;
+use crate::checkpoint::stored;
 use crate::stats::mean;
 
 /// The metrics of one run; not a number where an application has no flows.
@@ -15,6 +16,8 @@ pub(super) struct Metrics {
     /// Mean time of CS flows that are complete (AFCT), in ms.
     pub(super) completion: f64,
 }
+
+stored!(Metrics { round_trip, missed, completion });
 
 impl Metrics {
     /// Those of a run.
