@@ -107,10 +107,9 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(10, 2);
     let duration = Time::from_millis(run.choose(20_000, 3_000));
     let cases = Case::all();
-    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    let mut found = run.map(&jobs, |&(case, seed)| one(case, duration, seed))?.into_iter();
-    let row = |case| Row { case, runs: found.by_ref().take(seeds.len()).collect() };
-    let rows: Vec<Row> = cases.into_iter().map(row).collect();
+    let figure = format!("{}, {duration}", ENTRY.id);
+    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(case, duration, seed))?;
+    let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
     let notes = vec![
         "Where two applications meet on 1 Gbit/s, the text says that this \"is large enough to meet the demands of both types of flows\", so a load of 80 % is 400 Mbit/s of \
          each, as where they are alone on 500 Mbit/s. Series and remarks show two other readings: what is alone has 1 Gbit/s as well, so that only the company differs; and a load of \

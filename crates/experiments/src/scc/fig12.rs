@@ -43,10 +43,9 @@ struct Row {
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(10, 2);
     let duration = Time::from_millis(run.choose(20_000, 2_000));
-    let jobs: Vec<_> = SYSTEMS.iter().flat_map(|&system| seeds.iter().map(move |&seed| (system, seed))).collect();
-    let mut found = run.map(&jobs, |&(system, seed)| one(system, duration, seed))?.into_iter();
-    let row = |system| Row { system, runs: found.by_ref().take(seeds.len()).collect() };
-    let rows: Vec<Row> = SYSTEMS.into_iter().map(row).collect();
+    let figure = format!("{}, {duration}", ENTRY.id);
+    let found = run.gather(&figure, (&SYSTEMS, &seeds), |&system, seed| one(system, duration, seed))?;
+    let rows: Vec<Row> = SYSTEMS.into_iter().zip(found).map(|(system, runs)| Row { system, runs }).collect();
     let notes = vec![format!(
         "The text names neither the network nor the workload of this experiment. Here it is the single bottleneck with the applications of section II, 300 Mbit/s each, 90 % of the link \
          together. \"Hurt a little\" is by less than {:.0} %.",

@@ -77,10 +77,9 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let duration = Time::from_millis(run.choose(20_000, 2_000));
     let with = |senders| Mix::ALL.into_iter().flat_map(move |mix| SYSTEMS.map(|system| (system, mix, senders)));
     let cases: Vec<Case> = SENDERS.into_iter().flat_map(with).collect();
-    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    let mut found = run.map(&jobs, |&(case, seed)| one(case, duration, seed))?.into_iter();
-    let row = |case| Row { case, runs: found.by_ref().take(seeds.len()).collect() };
-    let rows: Vec<Row> = cases.into_iter().map(row).collect();
+    let figure = format!("{}, {duration}", ENTRY.id);
+    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(case, duration, seed))?;
+    let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
     let notes = vec![
         "The text does not say which servers send to which, nor the rates beside \"medium\" and \"high\". Here each application sends from five servers to the sixteenth, whose link is the only \
          bottleneck; beside others each has 300 Mbit/s, as in section VI: 60 % and 90 % of the link. The base round trip is 300 us, as in the simulations. Without in-tunnel scheduling, as on the \

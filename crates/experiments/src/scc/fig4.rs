@@ -45,10 +45,10 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let duration = Time::from_millis(run.choose(20_000, 3_000));
     let loads = LOADS.map(|load| (load, ALONE)).into_iter().chain([NEARLY_FULL, FULL]);
     let cases: Vec<_> = loads.flat_map(|load| SYSTEMS.map(|system| (system, load))).collect();
-    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    let mut found = run.map(&jobs, |&((system, load), seed)| one(system, load, duration, seed))?.into_iter();
-    let row = |(system, load)| Row { system, load, runs: found.by_ref().take(seeds.len()).collect() };
-    let rows: Vec<Row> = cases.into_iter().map(row).collect();
+    let figure = format!("{}, {duration}", ENTRY.id);
+    let found = run.gather(&figure, (&cases, &seeds), |&(system, load), seed| one(system, load, duration, seed))?;
+    let rows: Vec<Row> =
+        cases.into_iter().zip(found).map(|((system, load), runs)| Row { system, load, runs }).collect();
     let notes = vec![
         "The motivation's scenario (II-B): DS and CS share 1 Gbit/s, and a load of 80 % is 400 Mbit/s of each. 90 % and 100 % are ours. A factor holds if ours is between half of it \
          and twice it."

@@ -64,10 +64,9 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(10, 2);
     let duration = Time::from_millis(run.choose(20_000, 2_000));
     let cases: Vec<Case> = [Case::Direct].into_iter().chain(SHARES.map(Case::Scc)).collect();
-    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    let mut found = run.map(&jobs, |&(case, seed)| one(case, duration, seed))?.into_iter();
-    let row = |case| Row { case, runs: found.by_ref().take(seeds.len()).collect() };
-    let rows: Vec<Row> = cases.into_iter().map(row).collect();
+    let figure = format!("{}, {duration}", ENTRY.id);
+    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(case, duration, seed))?;
+    let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
     let notes = vec![format!(
         "The text says neither the shares nor the deadlines. Here both send the DS flows of section II over 1 Gbit/s, {EACH} Mbit/s each, and A has {} of 1,000 parts; two other \
          divisions of the link are drawn. \"Almost all\" leaves at most {ALMOST_NONE} % of misses.",

@@ -8,7 +8,9 @@
 //! | 4: deadlines and completion times beside each other | `fig4.rs` |
 //! | 5: tunnels with and without a schedule of their own | `fig5.rs` |
 //! | 6, 10: the three applications beside each other | `fig10.rs`, on the networks of `coexist.rs` |
+//! | 8a: beside pFabric | `fig8a.rs` |
 //! | 8b: one tenant before another | `fig8b.rs` |
+//! | 9: one objective alone | `fig9.rs` |
 //! | 12: LS in a higher queue | `fig12.rs` |
 //!
 //! All of them have three applications ([`workloads`]), each with the transport of its objective, on a single bottleneck or on the
@@ -21,7 +23,9 @@ pub(crate) mod fig12;
 pub(crate) mod fig3;
 pub(crate) mod fig4;
 pub(crate) mod fig5;
+pub(crate) mod fig8a;
 pub(crate) mod fig8b;
+pub(crate) mod fig9;
 mod readings;
 mod systems;
 mod testbed;

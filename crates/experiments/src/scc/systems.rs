@@ -3,8 +3,8 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
-use wayleave_scenarios::{Congestion, Discipline, EdgeScheme, Scenario, Sharing, Transport, Workload};
-use wayleave_schemes::scc;
+use wayleave_scenarios::{Congestion, Discipline, EdgeScheme, Routing, Scenario, Sharing, Transport, Workload};
+use wayleave_schemes::{pfabric, scc};
 use wayleave_units::Rate;
 
 use super::workloads::Application;
@@ -23,6 +23,8 @@ pub(super) enum System {
     DirectFirst,
     /// SCC, with LS in a queue of switches that goes first.
     SccFirst,
+    /// pFabric, whose first class is that of deadlines.
+    Pfabric,
 }
 
 impl System {
@@ -34,17 +36,31 @@ impl System {
             Self::SccTransports => "SCC without in-tunnel scheduling",
             Self::DirectFirst => "direct, LS in a higher queue",
             Self::SccFirst => "SCC, LS in a higher queue",
+            Self::Pfabric => "pFabric",
+        }
+    }
+
+    /// How the flows of an application are carried.
+    fn congestion(self, application: Application) -> Congestion {
+        match (self, application) {
+            (Self::Pfabric, Application::Deadline) => Congestion::pfabric(),
+            (Self::Pfabric, _) => Congestion::Pfabric(pfabric::Params { class: 1, ..pfabric::Params::default() }),
+            (_, Application::Latency) => Congestion::dctcp(),
+            (_, Application::Deadline) => Congestion::d2tcp(),
+            (_, Application::Completion) => Congestion::l2dct(),
         }
     }
 
     /// Puts a scenario under it: the traffic of each of these divisions has the division's name.
     pub(super) fn carry(self, run: &mut Scenario, divisions: &[Tenant]) -> Result<(), Failed> {
         for traffic in &mut run.traffic {
-            let division = divisions.iter().find(|division| division.name == traffic.name);
+            // Long flows of a division are a traffic of their own.
+            let name = traffic.name.split(' ').next().unwrap_or_default();
+            let division = divisions.iter().find(|division| division.name == name);
             let (Some(division), Workload::Flows(flows)) = (division, &mut traffic.workload) else { continue };
-            let congestion = congestion(division.application);
+            let congestion = self.congestion(division.application);
             flows.transport = Some(Transport { congestion, ..Transport::default() });
-            if !matches!(self, Self::Direct | Self::DirectFirst) {
+            if !matches!(self, Self::Direct | Self::DirectFirst | Self::Pfabric) {
                 traffic.service = Some(division.name.to_owned());
             }
             if matches!(self, Self::DirectFirst | Self::SccFirst) {
@@ -56,6 +72,12 @@ impl System {
         }
         let scheduling = match self {
             Self::Direct | Self::DirectFirst => return Ok(()),
+            Self::Pfabric => {
+                run.switches.discipline = Discipline::SmallestRemainingFirst;
+                run.hosts.discipline = Discipline::SmallestRemainingFirst;
+                run.routing = Routing::spraying();
+                return Ok(());
+            }
             Self::Scc | Self::SccFirst => scc::Scheduling::Tunnel,
             Self::SccTransports => scc::Scheduling::Transports,
         };
@@ -79,15 +101,6 @@ pub(super) struct Tenant {
 pub(super) fn equal_tenants(applications: &[Application]) -> Vec<Tenant> {
     const SHARE: Rate = Rate::from_mbit(300);
     applications.iter().map(|&application| Tenant { name: application.name(), application, share: SHARE }).collect()
-}
-
-/// How the flows of an application are carried.
-fn congestion(application: Application) -> Congestion {
-    match application {
-        Application::Latency => Congestion::dctcp(),
-        Application::Deadline => Congestion::d2tcp(),
-        Application::Completion => Congestion::l2dct(),
-    }
 }
 
 /// What hosts are told of the divisions.
