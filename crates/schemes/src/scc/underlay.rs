@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use wayleave_roles::{
-    Arrivals, BrokerId, Bucket, ClassId, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin,
-    Outgoing, Peer, Weighted,
+    Arrivals, BrokerId, Bucket, ClassId, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing,
+    Peer, Weighted,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -348,7 +348,10 @@ impl Host for Scc {
                     self.on_feedback(now, pair, period, act);
                 }
             }
-            HostInput::Message { from: Origin::Broker(from), message: Message::Scale { division, share, sum, own } } => {
+            HostInput::Message {
+                from: Origin::Broker(from),
+                message: Message::Scale { division, share, sum, own },
+            } => {
                 self.on_scale(now, (from, division), (share, sum, own), act);
             }
             HostInput::Timer(Timer::Feedback(pair, epoch)) => self.feed_back(now, pair, epoch, act),
