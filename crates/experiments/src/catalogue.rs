@@ -380,11 +380,10 @@ pub const CATALOGUE: &[Entry] = &[
     scc::fig4::ENTRY,
     scc::fig5::ENTRY,
     scc::fig10::DATA_MINING,
-    scc::fig8b::ENTRY,
-    scc::fig10::ENTRY,
     scc::fig8a::ENTRY,
     scc::fig8b::ENTRY,
     scc::fig9::ENTRY,
+    scc::fig10::ENTRY,
     scc::fig12::ENTRY,
 ];
 

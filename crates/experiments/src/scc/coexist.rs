@@ -81,7 +81,8 @@ pub(super) fn gather(run: &Run, cases: &[Case], seeds: &[u64]) -> Result<Vec<Vec
 fn one(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result<Metrics, Failed> {
     let hosts: Vec<_> =
         network.nodes().filter(|(_, node)| node.kind == NodeKind::Host).map(|(number, _)| number).collect();
-    let sizes = FlowSizes::published(case.sizes.name()).ok_or_else(|| Failed::Broken("no such flow sizes".to_owned()))?;
+    let sizes =
+        FlowSizes::published(case.sizes.name()).ok_or_else(|| Failed::Broken("no such flow sizes".to_owned()))?;
     let per_second = hosts.len() as f64 * DEMAND.bits_per_second() as f64 / 8.0 / wire_mean(&sizes);
     let mut run = scenario("coexistence", network, duration);
     run.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64 * 1_024) });

@@ -81,7 +81,14 @@ fn with_and_without(rows: &[Row], sizes: Sizes, metric: fn(&Metrics) -> f64, uni
 }
 
 /// A reduction by so many per cent.
-fn reduction(rows: &[Row], sizes: Sizes, what: &str, percent: f64, metric: fn(&Metrics) -> f64, unit: &str) -> Statement {
+fn reduction(
+    rows: &[Row],
+    sizes: Sizes,
+    what: &str,
+    percent: f64,
+    metric: fn(&Metrics) -> f64,
+    unit: &str,
+) -> Statement {
     let reduced: Vec<f64> = part(rows, sizes, metric).iter().map(|part| 100.0 * (1.0 - part)).collect();
     let says = format!("with {} flows SCC reduces {what} by up to {percent:.0} %", sizes.name());
     let measured = format!("{:.0} %: {}", mean(&reduced), with_and_without(rows, sizes, metric, unit));
@@ -113,7 +120,8 @@ fn deadlines(rows: &[Row], sizes: Sizes) -> Vec<Statement> {
             let measured = with_and_without(rows, sizes, missed, "%");
             let says = "with mapreduce flows SCC reduces misses \"by 0.8x\"";
             return vec![
-                Statement::not_compared("VI-D", says, measured).remark("A factor below one is no reduction in any reading."),
+                Statement::not_compared("VI-D", says, measured)
+                    .remark("A factor below one is no reduction in any reading."),
             ];
         }
     };
@@ -196,7 +204,9 @@ mod tests {
         let metrics = Metrics { round_trip: [1_000.0; 2], missed: 75.0, completion: 10.0 };
         let row = |sizes| SYSTEMS.map(|system| Row { system, sizes, runs: vec![metrics; 2] });
         let mut rows: Rows = Sizes::ALL.into_iter().flat_map(row).collect();
-        set(&mut rows, Sizes::DataMining, |run| *run = Metrics { round_trip: [600.0; 2], missed: 23.0, completion: 6.0 });
+        set(&mut rows, Sizes::DataMining, |run| {
+            *run = Metrics { round_trip: [600.0; 2], missed: 23.0, completion: 6.0 }
+        });
         set(&mut rows, Sizes::WebSearch, |run| (run.missed, run.completion) = (40.0, 7.6));
         set(&mut rows, Sizes::MapReduce, |run| run.completion = 6.8);
         rows
