@@ -1,6 +1,6 @@
 //! Figs. 6 and 10: the three applications beside each other, with flows of three studies (sections VI-A and VI-D).
 
-use super::coexist::{Case, Sizes, gather, notes, settings};
+use super::coexist::{Case, Place, Sizes, gather, notes, settings};
 use super::readings::{Metrics, each, mean_of};
 use super::systems::System;
 use super::workloads::Application;
@@ -54,14 +54,16 @@ fn measure_all(run: &Run) -> Result<Figure, Failed> {
 
 fn measure(run: &Run, sizes: &[Sizes], statements: fn(&[Row]) -> Vec<Statement>) -> Result<Figure, Failed> {
     let seeds = run.seeds(3, 2);
-    let case = |sizes: Sizes| SYSTEMS.map(|system| Case { system, sizes, applications: Application::ALL.to_vec() });
+    let case = |sizes: Sizes| {
+        SYSTEMS.map(|system| Case { place: Place::Clos, system, sizes, applications: Application::ALL.to_vec() })
+    };
     let cases: Vec<Case> = sizes.iter().flat_map(|&sizes| case(sizes)).collect();
     let found = gather(run, &cases, &seeds)?;
     let row = |(case, runs): (Case, Vec<Metrics>)| Row { system: case.system, sizes: case.sizes, runs };
     let rows: Vec<Row> = cases.into_iter().zip(found).map(row).collect();
     let figure =
         Figure { statements: statements(&rows), panels: panels(&rows), seeds, notes: notes(), ..Figure::default() };
-    Ok(settings(figure, run))
+    Ok(settings(figure, run, Place::Clos))
 }
 
 /// Runs of a case; none if it was not run.
