@@ -49,11 +49,11 @@ fn feed(host: &mut Scc, now: Time, marked: u64) {
 }
 
 #[test]
-fn a_new_tunnel_has_an_equal_part_of_its_division_until_the_tracker_answers() {
+fn a_new_tunnel_has_its_divisions_share_until_the_tracker_answers() {
     let mut host = host();
     let actions = tell(&mut host, us(0), HostInput::Opened { pair: PAIR, spec: spec() });
-    assert!(matches!(actions[0], HostAction::SetWeight { weight: 100_000, .. }), "{actions:?}");
-    assert_eq!(rate(&host), 100_000_000);
+    assert!(matches!(actions[0], HostAction::SetWeight { weight: 400_000, .. }), "{actions:?}");
+    assert_eq!(rate(&host), 400_000_000);
     let actions = tell(&mut host, us(1), HostInput::ReferenceWeight { pair: PAIR, weight: 5 });
     let reports = |actions: &[HostAction<'_, Message, Timer>]| {
         let is_report = |action: &&HostAction<'_, _, _>| {
@@ -108,7 +108,7 @@ fn without_feedback_of_what_it_sends_a_tunnel_halves_every_ten_periods() {
     for at in (3_500..1_000_000).step_by(100) {
         send(&mut host, us(at));
     }
-    assert_eq!(rate(&host), 100_000, "the floor");
+    assert_eq!(rate(&host), 500_000, "the floor");
     // It goes on when feedback comes again.
     for at in (1_000_000..1_100_000).step_by(300) {
         send(&mut host, us(at));

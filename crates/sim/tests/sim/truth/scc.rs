@@ -139,3 +139,25 @@ fn the_second_tracker_takes_over() {
     let [alone, three] = [0, 1].map(|division| carried(&outcome, division, 500.0));
     assert_near(three / alone, 3.0, 0.06, "three hosts beside one");
 }
+
+/// Catches: a rate that crashes when many begin at once, and does not come back. Two divisions of equal shares, one with ten flows in one tunnel.
+#[test]
+fn ten_flows_in_a_tunnel_have_no_more_than_one_in_another() {
+    let star = star(&[Rate::from_gbit(10), Rate::from_gbit(10), LINE], 70_000);
+    let mut scenario = Scenario::new("flows", star.network.clone(), Time::from_millis(600));
+    scenario.switches.buffering = wayleave_scenarios::Buffering::EachQueue(Bytes::new(250 * 1_538));
+    scenario.warmup = Time::from_millis(200);
+    let policy = divisions(&star.network, &[(500, None), (500, None)]);
+    scenario.sharing = Some(Sharing::new(EdgeScheme::Scc(Params::default()), policy));
+    let flow = |index: usize| {
+        let division = usize::from(index > 0);
+        of(division, endless(&format!("f{index}"), star.hosts[division], star.hosts[2]))
+    };
+    scenario.traffic = (0..11).map(flow).collect();
+    for seed in 1..=20 {
+        let outcome = run(&scenario, seed);
+        let [one, ten] = [0, 1].map(|division| carried(&outcome, division, 400.0));
+        println!("seed {seed}: {one:.1} and {ten:.1} Mbit/s");
+        assert_near(ten / one, 1.0, 0.1, &format!("seed {seed}"));
+    }
+}
