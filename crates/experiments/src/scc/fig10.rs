@@ -214,6 +214,11 @@ mod tests {
         rows
     }
 
+    fn without_any(rows: &mut Rows) {
+        let direct = rows.iter_mut().filter(|row| row.system == System::Direct);
+        direct.flat_map(|row| &mut row.runs).for_each(|run| run.missed = 95.0);
+    }
+
     #[test]
     fn every_verdict_can_change() {
         assert_each_can_change(
@@ -223,17 +228,27 @@ mod tests {
                 ("slower", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.completion = 9.0)),
                 ("slower in search", &|rows: &mut Rows| set(rows, Sizes::WebSearch, |run| run.completion = 9.0)),
                 ("slower in mapreduce", &|rows: &mut Rows| set(rows, Sizes::MapReduce, |run| run.completion = 9.0)),
-                ("more misses", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.missed = 60.0)),
+                ("more misses", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.missed = 70.0)),
                 ("more in search", &|rows: &mut Rows| set(rows, Sizes::WebSearch, |run| run.missed = 90.0)),
+                ("far faster", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.completion = 1.0)),
+                ("far faster in search", &|rows: &mut Rows| set(rows, Sizes::WebSearch, |run| run.completion = 4.0)),
+                ("far faster in mapreduce", &|rows: &mut Rows| set(rows, Sizes::MapReduce, |run| run.completion = 3.0)),
+                ("hardly any misses", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.missed = 10.0)),
+                ("hardly any in search", &|rows: &mut Rows| set(rows, Sizes::WebSearch, |run| run.missed = 10.0)),
+                ("hardly any met without", &without_any),
             ],
         );
         assert_each_can_change(
             &rows(),
             |rows| [deadlines(rows, Sizes::DataMining), latency(rows)].concat(),
             &[
-                ("misses", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.missed = 60.0)),
+                ("misses", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.missed = 70.0)),
                 ("completion", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.completion = 9.0)),
                 ("latency", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.round_trip[0] = 900.0)),
+                ("hardly any misses", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.missed = 10.0)),
+                ("far faster", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.completion = 1.0)),
+                ("far quicker", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.round_trip[0] = 100.0)),
+                ("hardly any met without", &without_any),
             ],
         );
     }

@@ -174,6 +174,9 @@ mod tests {
             |rows| statements(rows),
             &[
                 ("no faster", &|rows: &mut Rows| set(rows, racks, System::Scc, |run| run.completion = 9.5)),
+                ("far faster", &|rows: &mut Rows| set(rows, racks, System::Scc, |run| run.completion = 5.0)),
+                ("more misses", &|rows: &mut Rows| set(rows, racks, System::Scc, |run| run.missed = 11.0)),
+                ("fast", &|rows: &mut Rows| set(rows, Place::Clos, System::SccOverDctcp, |run| run.completion = 1.0)),
                 ("far fewer misses", &|rows: &mut Rows| set(rows, racks, System::Scc, |run| run.missed = 5.0)),
                 ("slow", &|rows: &mut Rows| set(rows, Place::Clos, System::SccOverDctcp, |run| run.completion = 9.0)),
                 ("late", &|rows: &mut Rows| set(rows, Place::Clos, System::SccOverDctcp, |run| run.missed = 11.0)),
