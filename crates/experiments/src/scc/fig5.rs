@@ -123,7 +123,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
     let cause = |load: u32| {
         let [shortest, shared] = [shortest_first, processor_sharing].map(|time| 100.0 * time(f64::from(load) / 100.0));
         format!(
-            "Flows that share a link take much longer than flows that are served shortest first, whatever makes them share. Of uniform sizes at {load} %, computed for one              queue (Schrage and Miller, 1966; processor sharing), the mean completion time is {:.0} % less, so transports under which it is only a few per cent less have to be nearly shortest first themselves.",
+            "Flows that share a link take much longer than flows that are served shortest first, whatever makes them share. Of uniform sizes at {load} %, computed for one queue (Schrage and Miller, 1966; processor sharing), the mean completion time is {:.0} % less, so transports under which it is only a few per cent less have to be nearly shortest first themselves.",
             100.0 - 100.0 * shortest / shared
         )
     };
