@@ -11,7 +11,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::readings::Metrics;
 use super::systems::{System, Tenant};
 use super::testbed::{BUFFER, propagation, scenario, simulate};
-use super::workloads::{Application, wire_mean};
+use super::workloads::{Application, wire, wire_mean};
 use crate::data::Figure;
 use crate::run::{Failed, Run};
 
@@ -42,6 +42,29 @@ impl Sizes {
             Self::WebSearch => "web-search",
             Self::MapReduce => "mapreduce",
         }
+    }
+
+    /// Deadlines in per cent that a flow misses that has a link of 1 Gbit/s to itself.
+    pub(super) fn hopeless(self) -> f64 {
+        let Deadline::Exponential { mean, min } = DEADLINES else { return f64::NAN };
+        let missed = |time: f64| match time {
+            time if time <= min.as_nanos() as f64 => 0.0,
+            time => 1.0 - (-time / mean.as_nanos() as f64).exp(),
+        };
+        100.0 * self.mean_alone(missed)
+    }
+
+    /// Mean completion time in ms of flows that have a link of 1 Gbit/s to themselves.
+    pub(super) fn alone_ms(self) -> f64 {
+        self.mean_alone(|nanoseconds| nanoseconds / 1e6)
+    }
+
+    /// The mean of what follows from the time in ns that a flow alone takes at 1 Gbit/s, without its round trip.
+    fn mean_alone(self, of: impl Fn(f64) -> f64) -> f64 {
+        const STEPS: u32 = 10_000;
+        let Some(sizes) = FlowSizes::published(self.name()) else { return f64::NAN };
+        let time = |step: u32| wire(sizes.quantile((f64::from(step) + 0.5) / f64::from(STEPS))) as f64 * 8.0;
+        (0..STEPS).map(|step| of(time(step))).sum::<f64>() / f64::from(STEPS)
     }
 
     /// How long a full run takes: 100 s where the mean flow has 7.47 MB, as a host begins five of them a second.

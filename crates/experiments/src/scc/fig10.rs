@@ -17,7 +17,7 @@ pub(crate) const DATA_MINING: Entry = Entry {
     paper: &SCC,
     place: "Fig. 6",
     title: "Three objectives beside each other, with data-mining flows",
-    full_seconds: 3_600,
+    full_seconds: 2_100,
     quick_seconds: 10,
     measure: measure_data_mining,
 };
@@ -29,12 +29,15 @@ pub(crate) const ENTRY: Entry = Entry {
     paper: &SCC,
     place: "Fig. 10",
     title: "Three objectives beside each other, with flows of three studies",
-    full_seconds: 4_000,
-    quick_seconds: 20,
+    full_seconds: 2_700,
+    quick_seconds: 15,
     measure: measure_all,
 };
 
 const SYSTEMS: [System; 2] = [System::Direct, System::Scc];
+
+/// What was tried where flows are short, beside [`SYSTEMS`].
+const TRIED: [System; 2] = [System::SccOften, System::SccBursts];
 
 /// One case, run with every seed.
 #[derive(Clone, Debug)]
@@ -53,9 +56,11 @@ fn measure_all(run: &Run) -> Result<Figure, Failed> {
 }
 
 fn measure(run: &Run, sizes: &[Sizes], statements: fn(&[Row]) -> Vec<Statement>) -> Result<Figure, Failed> {
-    let seeds = run.seeds(3, 2);
+    let seeds = run.seeds(2, 2);
     let case = |sizes: Sizes| {
-        SYSTEMS.map(|system| Case { place: Place::Clos, system, sizes, applications: Application::ALL.to_vec() })
+        let tried = TRIED.into_iter().filter(move |_| sizes != Sizes::DataMining);
+        let case = move |system| Case { place: Place::Clos, system, sizes, applications: Application::ALL.to_vec() };
+        SYSTEMS.into_iter().chain(tried).map(case)
     };
     let cases: Vec<Case> = sizes.iter().flat_map(|&sizes| case(sizes)).collect();
     let found = gather(run, &cases, &seeds)?;
@@ -94,7 +99,16 @@ fn reduction(
     let reduced: Vec<f64> = part(rows, sizes, metric).iter().map(|part| 100.0 * (1.0 - part)).collect();
     let says = format!("with {} flows SCC reduces {what} by up to {percent:.0} %", sizes.name());
     let measured = format!("{:.0} %: {}", mean(&reduced), with_and_without(rows, sizes, metric, unit));
-    Statement::mean_within("VI", says, percent / 2.0..=percent * 2.0, &reduced, measured)
+    let statement = Statement::mean_within("VI", says, percent / 2.0..=percent * 2.0, &reduced, measured);
+    if sizes == Sizes::DataMining {
+        return statement.tested(format!(
+            "Flows that have a link to themselves take {:.1} ms in the mean, and most of that is the time of the largest, which no schedule shortens.",
+            sizes.alone_ms()
+        ));
+    }
+    let [often, bursts] =
+        TRIED.map(|system| format!("{}: {:.2} {unit}", system.name(), mean_of(runs(rows, system, sizes), metric)));
+    statement.ruled_out([&often, &bursts])
 }
 
 fn missed(metrics: &Metrics) -> f64 {
@@ -113,6 +127,14 @@ fn round_trip(metrics: &Metrics) -> f64 {
     metrics.round_trip[0]
 }
 
+/// Why misses cannot be much fewer.
+pub(super) fn hopeless(sizes: Sizes) -> String {
+    format!(
+        "With these deadlines, whose mean the text does not give, {:.1} % are missed by a flow that has a link of 1 Gbit/s to itself, whatever the system.",
+        sizes.hopeless()
+    )
+}
+
 /// "completes 3.2x more flows" or "reduces deadline missing ratio by 3.2x": both.
 fn deadlines(rows: &[Row], sizes: Sizes) -> Vec<Statement> {
     let times = match sizes {
@@ -129,7 +151,7 @@ fn deadlines(rows: &[Row], sizes: Sizes) -> Vec<Statement> {
     };
     let statement = |says: String, found: Vec<f64>, metric: fn(&Metrics) -> f64| {
         let measured = format!("{:.2}x: {}", mean(&found), with_and_without(rows, sizes, metric, "%"));
-        Statement::mean_within("VI", says, times / 2.0..=times * 2.0, &found, measured)
+        Statement::mean_within("VI", says, times / 2.0..=times * 2.0, &found, measured).tested(hopeless(sizes))
     };
     let fewer = {
         let [direct, scc] = SYSTEMS.map(|system| each(runs(rows, system, sizes), missed));
@@ -173,6 +195,8 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
         is_timing: false,
         bands: Vec::new(),
         series: SYSTEMS
+            .into_iter()
+            .chain(TRIED)
             .map(|system| Series {
                 name: system.name().to_owned(),
                 points: rows
@@ -181,7 +205,8 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
                     .map(|row| Point::of(row.sizes.name(), each(&row.runs, metric)))
                     .collect(),
             })
-            .to_vec(),
+            .filter(|series| !series.points.is_empty())
+            .collect(),
     };
     vec![
         panel("completion", "Average completion time of CS", Axis::linear("AFCT", "ms"), completion),

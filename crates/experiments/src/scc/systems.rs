@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{Congestion, Discipline, EdgeScheme, Routing, Scenario, Sharing, Transport, Workload};
 use wayleave_schemes::{pfabric, scc};
-use wayleave_units::Rate;
+use wayleave_units::{Bytes, Rate};
 
 use super::workloads::Application;
 use crate::run::Failed;
@@ -21,6 +21,10 @@ pub(super) enum System {
     SccTransports,
     /// SCC over DCTCP for all of them.
     SccOverDctcp,
+    /// SCC whose weights follow after 300 us in place of 1 ms.
+    SccOften,
+    /// SCC whose limiters let 100 packets go at once in place of 10.
+    SccBursts,
     /// Direct coexistence, with LS in a queue of switches that goes first.
     DirectFirst,
     /// SCC, with LS in a queue of switches that goes first.
@@ -37,6 +41,8 @@ impl System {
             Self::Scc => "SCC",
             Self::SccTransports => "SCC without in-tunnel scheduling",
             Self::SccOverDctcp => "SCC over DCTCP",
+            Self::SccOften => "SCC, weights every 300 us",
+            Self::SccBursts => "SCC, bursts of 100 packets",
             Self::DirectFirst => "direct, LS in a higher queue",
             Self::SccFirst => "SCC, LS in a higher queue",
             Self::Pfabric => "pFabric",
@@ -81,10 +87,17 @@ impl System {
                 run.routing = Routing::spraying();
                 return Ok(());
             }
-            Self::Scc | Self::SccFirst | Self::SccOverDctcp => scc::Scheduling::Tunnel,
+            Self::Scc | Self::SccFirst | Self::SccOverDctcp | Self::SccOften | Self::SccBursts => {
+                scc::Scheduling::Tunnel
+            }
             Self::SccTransports => scc::Scheduling::Transports,
         };
-        let params = scc::Params { scheduling, ..scc::Params::default() };
+        let mut params = scc::Params { scheduling, ..scc::Params::default() };
+        match self {
+            Self::SccOften => (params.slot, params.report) = (params.period, params.period),
+            Self::SccBursts => params.burst = Bytes::new(10 * params.burst.get()),
+            _ => {}
+        }
         run.sharing = Some(Sharing::new(EdgeScheme::Scc(params), policy(run, divisions)?));
         Ok(())
     }

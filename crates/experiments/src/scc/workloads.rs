@@ -56,11 +56,13 @@ const OVERHEAD: u64 = 78;
 /// The mean of what flows of these sizes take on the wire, in bytes: by a thousand sizes, each as likely.
 pub(super) fn wire_mean(sizes: &FlowSizes) -> f64 {
     const STEPS: u32 = 1_000;
-    let wire = |step: u32| {
-        let payload = sizes.quantile((f64::from(step) + 0.5) / f64::from(STEPS));
-        (payload + payload.div_ceil(SEGMENT) * OVERHEAD) as f64
-    };
-    (0..STEPS).map(wire).sum::<f64>() / f64::from(STEPS)
+    let size = |step: u32| wire(sizes.quantile((f64::from(step) + 0.5) / f64::from(STEPS))) as f64;
+    (0..STEPS).map(size).sum::<f64>() / f64::from(STEPS)
+}
+
+/// What a flow of so much payload takes on the wire, in bytes.
+pub(super) fn wire(payload: u64) -> u64 {
+    payload + payload.div_ceil(SEGMENT) * OVERHEAD
 }
 
 /// What an application of section II sends between these ends, so much on the wire a second on average, in Mbit/s.
