@@ -13,6 +13,7 @@
 
 use wayleave_units::Time;
 
+use super::FRAME;
 use super::params::{Law, Params};
 
 /// One, as roots and levels count.
@@ -33,9 +34,14 @@ const FREE_GROWTH: u64 = 16;
 /// No step is more than this part of the level: where the weights on a link are many times its rate, steps of a weight are too much for it.
 const MOST_GROWTH: u64 = 8;
 
-/// After so many fully marked periods in a row, which a queue near its threshold does not last, the level falls by a quarter each.
+/// After so many fully marked periods in a row, which a queue near its threshold does not last, the level falls by a
+/// quarter, and again as soon as that can show.
 const PRESSED: u32 = 16;
+/// By a quarter.
 const PRESSED_CUT: u64 = 4;
+
+/// It takes about so many periods until a feedback shows what a change did: losses before that are those of the rate before.
+const SETTLING: u32 = 5;
 
 /// Feedbacks that are less than this many periods apart in the mean count in proportion to their time.
 const DENSE: u64 = 4;
@@ -117,6 +123,8 @@ pub(super) struct Control {
     alpha: u64,
     /// Fully marked periods in a row.
     pressed: u32,
+    /// For so many more feedbacks nothing is halved.
+    settling: u32,
     /// The time between two feedbacks in the mean, in ns.
     interval: u64,
     phase: Phase,
@@ -126,7 +134,7 @@ impl Control {
     /// A tunnel begins with its weight, which is a rate.
     pub(super) fn new(interval: Time) -> Self {
         let interval = interval.as_nanos();
-        Self { level: ONE, marks: 0, alpha: 0, pressed: 0, interval, phase: Phase::Starting(Growth::None) }
+        Self { level: ONE, marks: 0, alpha: 0, pressed: 0, settling: 0, interval, phase: Phase::Starting(Growth::None) }
     }
 
     /// The rate in bit/s.
@@ -156,9 +164,15 @@ impl Control {
     /// A feedback arrives, so long after the one before.
     pub(super) fn on_period(&mut self, period: Period, elapsed: Time, usage: Use, terms: Terms, params: &Params) {
         let before = self.level;
-        let counts = self.counts(elapsed, params.period);
+        let counts = self.counts(elapsed, own_period(params.period, terms.weight), params.period);
         match params.law {
-            Law::Weighted => self.by_weight(period, counts, usage, params),
+            Law::Weighted => {
+                self.by_weight(period, counts, usage, params);
+                if usage == Use::Partial {
+                    // Who uses less than its rate is not what marks are about; its weight is its due.
+                    self.level = self.level.max(before.min(ONE));
+                }
+            }
             Law::AsPrinted => self.as_printed(period, usage, terms),
         }
         self.marks = period.marks;
@@ -171,23 +185,28 @@ impl Control {
 
     /// How much a feedback counts after this time, in parts of 256. Where feedbacks are about as far apart as the queue's swings are long, they
     /// come more often in good times than in bad ones, and only in proportion to their time show the mean of it. Those that are further
-    /// apart are like samples at random.
-    fn counts(&mut self, elapsed: Time, period: Time) -> u64 {
+    /// apart are like samples at random; the time counts where they are rarer than the weight would have them.
+    fn counts(&mut self, elapsed: Time, own: Time, period: Time) -> u64 {
         let elapsed = elapsed.as_nanos();
         let counts = match self.interval {
-            interval if interval < DENSE * period.as_nanos() => (elapsed << 8) / interval.max(1),
-            _ => 1 << 8,
+            interval if interval < DENSE * period.as_nanos() => ((elapsed << 8) / interval.max(1)).min(MOST_COUNTS),
+            _ => ((elapsed << 8) / own.as_nanos().max(1)).max(1 << 8),
         };
         self.interval = (self.interval - self.interval / 64).saturating_add(elapsed / 64).max(period.as_nanos());
-        counts.min(MOST_COUNTS)
+        counts
     }
 
     fn by_weight(&mut self, Period { marks, loss }: Period, counts: u64, usage: Use, params: &Params) {
         self.pressed = if marks == WHOLE { self.pressed.saturating_add(1) } else { 0 };
+        self.settling = self.settling.saturating_sub(1);
         if loss == Loss::Some {
-            // What is lost is worse than what is marked: DCTCP halves.
+            // What is lost is worse than what is marked: DCTCP halves, once for each window.
             self.phase = Phase::Steady;
-            return self.halve();
+            if self.settling == 0 {
+                self.settling = SETTLING;
+                self.halve();
+            }
+            return;
         }
         match self.phase {
             Phase::Starting(_) if marks == 0 => {
@@ -219,11 +238,13 @@ impl Control {
             Use::Full | Use::Partial => part(step.min(self.level / MOST_GROWTH), WHOLE - marks, WHOLE),
         };
         let cut = match self.pressed {
-            0..=PRESSED => part(self.level, u64::from(params.cut_percent) * marks, 100 * WHOLE),
+            pressed if pressed <= PRESSED || pressed % SETTLING != 0 => part(self.level, u64::from(params.cut_percent) * marks, 100 * WHOLE),
             _ => self.level / PRESSED_CUT,
         };
-        let change = |of: u64| part(of, counts, 1 << 8);
-        self.level = self.level.saturating_add(change(grown)).saturating_sub(change(cut)).max(1);
+        // However long it took: the rate at most doubles, and halves.
+        let change = |of: u64, most: u64| part(of, counts, 1 << 8).min(most);
+        let (grown, cut) = (change(grown, self.level), change(cut, self.level / 2));
+        self.level = self.level.saturating_add(grown).saturating_sub(cut).max(1);
     }
 
     /// Equations 1 and 2, where the weight is a part of the line.
@@ -235,6 +256,11 @@ impl Control {
             (marks, _) => self.level.saturating_sub(by(marks)).max(1),
         };
     }
+}
+
+/// The time in which a weight sends a packet, at least a period.
+pub(super) fn own_period(period: Time, weight: u64) -> Time {
+    Time::from_nanos(part(8 * FRAME, 1_000_000_000, weight)).max(period)
 }
 
 /// `of numerator / denominator`.

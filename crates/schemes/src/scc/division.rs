@@ -81,8 +81,7 @@ impl Division {
     }
 
     /// The weight of a tunnel with this reference weight, in bit/s: lambda W'. `None`: what it would like is nothing, so it keeps what it
-    /// had. What the tracker said counts for as long as it takes to find another one; after that, and before a tracker was heard, each host has
-    /// an equal part of the share, so that together they never have more than it.
+    /// had. What the tracker said counts for as long as it takes to find another one.
     pub(super) fn weight(&self, now: Time, reference: u64, params: &Params) -> Option<u64> {
         if reference == 0 {
             return None;
@@ -91,16 +90,21 @@ impl Division {
         let stale = Time::from_nanos(params.report.as_nanos().saturating_mul(rounds));
         let (share, others) = match self.scale {
             Some(scale) if now.saturating_sub(scale.at) <= stale => (scale.share, scale.others),
-            Some(scale) => (scale.share / self.hosts, 0),
-            None => (self.share / self.hosts, 0),
+            _ => (self.unscaled(), 0),
         };
         Some(scaled(share, reference, self.own.saturating_add(others.into())))
     }
 
-    /// What a tunnel begins with that has not said yet what it would like: the part of this host and, of that, of one among so many.
+    /// What a tunnel begins with that has not said yet what it would like, as one of so many.
     pub(super) fn first_weight(&self, tunnels: usize) -> u64 {
+        self.unscaled() / (tunnels as u64).max(1)
+    }
+
+    /// What a host takes for its part of the share without a tracker: all of it until the first answer can be there, so that nobody starts
+    /// slowly who is alone; then an equal part.
+    fn unscaled(&self) -> u64 {
         let share = self.scale.map_or(self.share, |scale| scale.share);
-        share / self.hosts / (tunnels as u64).max(1)
+        if self.unanswered <= 1 { share } else { share / self.hosts }
     }
 }
 

@@ -112,6 +112,7 @@ impl HostScheme for Scc {
 fn division(setup: &HostSetup<'_>, class: ClassId, share: u64, params: &Params) -> Division {
     let named = |name: &str| setup.policy.services().iter().find(|service| service.name == name);
     let endpoints = setup.services.name(class).and_then(named).map_or(&[][..], |service| &service.endpoints);
-    let hosts = if endpoints.is_empty() || class == Services::OTHER { setup.brokers.seats.len() } else { endpoints.len() };
+    let hosts =
+        if endpoints.is_empty() || class == Services::OTHER { setup.brokers.seats.len() } else { endpoints.len() };
     Division::new(share, hosts, tracker::seats(setup.brokers, endpoints, params))
 }

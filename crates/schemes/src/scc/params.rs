@@ -88,7 +88,7 @@ params! {
         /// Of the limiter of a tunnel.
         pub burst: Bytes = Bytes::new(15_380), "burst", Kind::BYTES, "ours: an initial window of ten packets (IV-C)";
         /// No tunnel has less.
-        pub floor: Rate = Rate::from_bits_per_second(100_000), "floor", Kind::Rate { least: Rate::from_bits_per_second(1_000) }, "ours";
+        pub floor: Rate = Rate::from_bits_per_second(500_000), "floor", Kind::Rate { least: Rate::from_bits_per_second(1_000) }, "ours";
         /// After so many periods without feedback of what it sent, a tunnel halves its rate.
         pub silence: u32 = 10, "silence", Kind::Count { least: 2, most: 1_000_000 }, "ours";
         /// Between two reports of reference weights to the tracker.

@@ -14,9 +14,7 @@ use wayleave_units::Time;
 
 use super::message::{Answer, Message};
 use super::params::Params;
-use crate::brokers::{
-    BrokerCodec, BrokerError, BrokerNetwork, BrokerSeats, BrokerSetup, NoMessage, SchemeBroker,
-};
+use crate::brokers::{BrokerCodec, BrokerError, BrokerNetwork, BrokerSeats, BrokerSetup, NoMessage, SchemeBroker};
 use crate::services::Services;
 use crate::usage::{Limited, UsageReport};
 
@@ -29,9 +27,10 @@ pub(super) fn seats(all: BrokerSeats<'_>, endpoints: &[NodeId], params: &Params)
 
 /// The share of every division, W_d in bit/s; best effort is one too.
 pub(super) fn shares(policy: Option<&Policy>, services: &Services, params: &Params) -> BTreeMap<ClassId, u64> {
-    let named = policy.into_iter().flat_map(Policy::services).filter_map(|service| {
-        Some((services.class(&service.name)?, service.division?.share.bits_per_second()))
-    });
+    let named = policy
+        .into_iter()
+        .flat_map(Policy::services)
+        .filter_map(|service| Some((services.class(&service.name)?, service.division?.share.bits_per_second())));
     std::iter::once((Services::OTHER, params.best_effort.bits_per_second())).chain(named).collect()
 }
 
@@ -102,7 +101,13 @@ impl Tracker {
     }
 
     /// A host reports; what it is told, if it wants to know.
-    fn on_report(&mut self, now: Time, host: NodeId, (division, own): (ClassId, u64), answer: Answer) -> Option<Message> {
+    fn on_report(
+        &mut self,
+        now: Time,
+        host: NodeId,
+        (division, own): (ClassId, u64),
+        answer: Answer,
+    ) -> Option<Message> {
         let share = *self.shares.get(&division)?;
         self.sweep(now);
         let known = self.divisions.entry(division).or_default();

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use wayleave_roles::{
-    Arrivals, BrokerId, Bucket, ClassId, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin,
-    Outgoing, Peer, Weighted,
+    Arrivals, BrokerId, Bucket, ClassId, Excess, Host, HostAction, HostInput, Incoming, Limiter, Origin, Outgoing,
+    Peer, Weighted,
 };
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::control::{Control, Period, Terms, Use};
+use super::FRAME;
+use super::control::{Control, Period, Terms, Use, own_period};
 use super::division::Division;
 use super::message::Message;
 use super::params::Params;
@@ -21,9 +22,6 @@ const GRACE: u32 = 10;
 
 /// After so many periods without a packet a tunnel was idle: much longer than the grace, or going idle for a moment would pay.
 const IDLE: u32 = 100;
-
-/// In the wire bytes of a full Ethernet frame.
-const FRAME: u64 = 1_538;
 
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -321,12 +319,6 @@ impl Sending {
     }
 }
 
-/// The time in which a weight sends a packet, at least a period.
-fn own_period(period: Time, weight: u64) -> Time {
-    let frame = u128::from(8 * FRAME) * 1_000_000_000 / u128::from(weight.max(1));
-    Time::from_nanos(u64::try_from(frame).unwrap_or(u64::MAX)).max(period)
-}
-
 /// Room for an index.
 fn place<T>(pairs: &mut Vec<Option<T>>, index: usize, pair: T) {
     if pairs.len() <= index {
@@ -348,7 +340,10 @@ impl Host for Scc {
                     self.on_feedback(now, pair, period, act);
                 }
             }
-            HostInput::Message { from: Origin::Broker(from), message: Message::Scale { division, share, sum, own } } => {
+            HostInput::Message {
+                from: Origin::Broker(from),
+                message: Message::Scale { division, share, sum, own },
+            } => {
                 self.on_scale(now, (from, division), (share, sum, own), act);
             }
             HostInput::Timer(Timer::Feedback(pair, epoch)) => self.feed_back(now, pair, epoch, act),

@@ -8,6 +8,7 @@ use wayleave_sim::{
 use wayleave_topology::{Network, NodeId, NodeKind};
 
 use super::batch::{Batch, Planned};
+use super::divisions::divisions;
 use super::result::{
     Distribution, Ending, FlowResult, LevelsResult, LinkResult, QueueResult, RunResult, SeriesResult, ServiceResult,
     ShareResult, SharingResult, ShortfallResult, SizeResult, Tier, TimesResult, TrafficKind, TrafficResult,
@@ -27,6 +28,8 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
     let scenario = &*planned.scenario;
     let network = &*scenario.network;
     let single = || outcome.flows.iter().filter_map(|flow| Some((flow, flow.from?, flow.to?)));
+    let traffic: Vec<TrafficResult> =
+        (0..outcome.traffic.len()).map(|index| traffic(scenario, outcome, index)).collect();
     RunResult {
         wayleave: env!("CARGO_PKG_VERSION").to_owned(),
         scenario: outcome.name.clone(),
@@ -47,7 +50,6 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
         hops: outcome.hops,
         events: outcome.events,
         peak_packets: outcome.peak_packets,
-        traffic: (0..outcome.traffic.len()).map(|index| traffic(scenario, outcome, index)).collect(),
         flows: single()
             .take(MOST_FLOWS)
             .map(|(flow, from, to)| flow_result(scenario, outcome, flow, [from, to]))
@@ -55,7 +57,11 @@ pub(crate) fn run_result(batch: &Batch, planned: &Planned, outcome: &Outcome) ->
         flows_left_out: single().count().saturating_sub(MOST_FLOWS) as u64,
         queues: queues(network, outcome),
         links: links(network, outcome),
-        sharing: outcome.sharing.as_ref().map(|sharing| sharing_result(network, outcome, sharing)),
+        sharing: outcome.sharing.as_ref().map(|sharing| SharingResult {
+            divisions: divisions(scenario, outcome, sharing, &traffic),
+            ..sharing_result(network, outcome, sharing)
+        }),
+        traffic,
     }
 }
 
@@ -110,6 +116,7 @@ fn sharing_result(network: &Network, outcome: &Outcome, sharing: &SharingOutcome
         probes: sharing.probes.sent,
         probes_lost: sharing.probes.lost,
         probe_bytes: sharing.probes.bytes.get(),
+        divisions: Vec::new(),
     }
 }
 

@@ -10,12 +10,13 @@
 //! | `batch` | runs, the hash of their input, the command that replays each |
 //! | `memory` | what the machine has, against what the runs need |
 //! | `runner`, `sweep` | threads, cancellation, resuming, traces |
-//! | [`result`], `convert` | what is kept of a run |
+//! | [`result`], `convert`, `divisions` | what is kept of a run |
 //! | `store` | files that are whole or not there, and the document of all runs |
 //! | `measure`, `summary`, `text` | figures, tables and words for people |
 
 mod batch;
 pub(crate) mod convert;
+mod divisions;
 pub(crate) mod measure;
 mod memory;
 pub mod result;

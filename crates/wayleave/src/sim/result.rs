@@ -74,6 +74,34 @@ pub struct SharingResult {
     /// On the wire of their first link.
     #[serde(default)]
     pub probe_bytes: u64,
+    /// Divisions of SCC that sent something, in the order of their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub divisions: Vec<DivisionResult>,
+}
+
+/// What a division got, and how well its objective was served. Rates are those on the wire, of all its hosts together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DivisionResult {
+    /// Its service.
+    pub name: String,
+    /// `latency`, `deadline` or `completion`, if it has one.
+    pub objective: Option<String>,
+    /// Its weight.
+    pub share_bps: u64,
+    /// What came into its tunnels; absent if they held packets at the end, so that it wanted more.
+    pub wanted_bps: Option<u64>,
+    /// Its part of what all divisions carried: by their weights, and not more than it wanted.
+    pub due_bps: u64,
+    /// What it sent after the warm-up.
+    pub carried_bps: u64,
+    /// Flows that kept their deadline.
+    pub deadlines_met: u64,
+    /// Flows that did not.
+    pub deadlines_missed: u64,
+    /// The mean of the delays of its packets (latency), or of the times of its flows.
+    pub mean_ps: Option<f64>,
+    /// 99 % of its slowest traffic.
+    pub p99_ps: Option<u64>,
 }
 
 /// What a service got.

@@ -8,8 +8,8 @@ use wayleave_explain::table::{Layout, plain_table, write_table};
 
 use super::measure::{Group, Measure, Spread, traffic_names};
 use super::result::{
-    Distribution, Ending, RunResult, ServiceResult, ShareResult, SharingResult, ShortfallResult, SizeResult,
-    TrafficKind, TrafficResult,
+    Distribution, DivisionResult, Ending, RunResult, ServiceResult, ShareResult, SharingResult, ShortfallResult,
+    SizeResult, TrafficKind, TrafficResult,
 };
 use super::text;
 use crate::error::Error;
@@ -155,6 +155,10 @@ fn write_sharing(out: &mut impl Write, layout: Layout, run: &RunResult, sharing:
             row
         }),
     )?;
+    if !sharing.divisions.is_empty() {
+        writeln!(out)?;
+        write_rows(out, layout, &DIVISIONS, sharing.divisions.iter().map(division_row))?;
+    }
     let (messages, lost) = (text::count(sharing.messages), text::count(sharing.messages_lost));
     writeln!(
         out,
@@ -166,6 +170,27 @@ fn write_sharing(out: &mut impl Write, layout: Layout, run: &RunResult, sharing:
         writeln!(out, "probes: {probes} packets, {}, {lost} lost", text::size(sharing.probe_bytes))?;
     }
     Ok(())
+}
+
+/// What a table of divisions shows.
+pub(crate) const DIVISIONS: [&str; 9] =
+    ["divisions", "objective", "share", "wanted", "due", "got", "mean", "99 %", "missed"];
+
+/// A division in a table. The times are those of packets for latency, and of flows for the other objectives.
+pub(crate) fn division_row(division: &DivisionResult) -> Vec<String> {
+    let rate = |bits: u64| text::rate(bits as f64);
+    let flows = division.deadlines_met + division.deadlines_missed;
+    vec![
+        shortened(&division.name),
+        division.objective.clone().unwrap_or_else(|| "-".to_owned()),
+        rate(division.share_bps),
+        division.wanted_bps.map_or_else(|| "more".to_owned(), rate),
+        rate(division.due_bps),
+        rate(division.carried_bps),
+        division.mean_ps.map_or_else(|| "-".to_owned(), text::mean_time),
+        division.p99_ps.map_or_else(|| "-".to_owned(), text::time),
+        if flows > 0 { text::share(text::part(division.deadlines_missed, flows)) } else { "-".to_owned() },
+    ]
 }
 
 /// `50ms simulated, the first 5ms not counted; 32 hosts, 6 switches; seed 1`.

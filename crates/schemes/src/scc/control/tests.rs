@@ -1,1 +1,130 @@
+use proptest::prelude::*;
 
+use super::*;
+use wayleave_units::Time;
+
+const LINE: u64 = 1_000_000_000;
+
+const T: Time = Time::from_micros(300);
+
+fn terms(weight: u64) -> Terms {
+    Terms { weight, floor: 1, line: LINE }
+}
+
+fn period(marked: u64) -> Period {
+    Period::of(100, marked, 0).unwrap()
+}
+
+/// One that has met a mark, at level 1.
+fn steady() -> Control {
+    let mut control = Control::new(T);
+    control.on_period(period(100), T, Use::Full, terms(1), &Params::default());
+    control
+}
+
+fn level(control: &Control) -> f64 {
+    control.level as f64 / ONE as f64
+}
+
+#[test]
+fn the_law_is_linear_in_the_share_of_marks() {
+    let params = Params::default();
+    // 1 % without marks; -4 % with nothing else; half of both between them.
+    for (marked, expected) in [(0, 1.01), (100, 0.96), (50, 1.0 + 0.005 - 0.02), (25, 1.0 + 0.0075 - 0.01)] {
+        let mut control = steady();
+        control.on_period(period(marked), T, Use::Full, terms(250_000_000), &params);
+        assert!((level(&control) - expected).abs() < 1e-6, "{marked}: {}", level(&control));
+    }
+}
+
+#[test]
+fn a_rate_is_weight_times_level_without_the_relief_of_its_marks() {
+    let (params, mut control) = (Params::default(), steady());
+    assert_eq!(control.rate(terms(200_000_000), &params), 150_000_000, "all was marked: a quarter is forgone");
+    control.marks = WHOLE / 2;
+    assert_eq!(control.rate(terms(200_000_000), &params), 175_000_000);
+    control.marks = 0;
+    assert_eq!(control.rate(terms(200_000_000), &params), 200_000_000);
+    assert_eq!(control.rate(terms(2 * LINE), &params), LINE, "not above the line");
+    assert_eq!(control.rate(Terms { weight: 0, floor: 100_000, line: LINE }, &params), 100_000);
+}
+
+#[test]
+fn a_tunnel_starts_with_its_weight_and_doubles_until_the_first_mark() {
+    let (params, mut control) = (Params::default(), Control::new(T));
+    let of = |control: &Control| control.rate(terms(1_000_000), &params);
+    assert_eq!(of(&control), 1_000_000);
+    for expected in [2_000_000, 4_000_000, 8_000_000] {
+        control.on_period(period(0), T, Use::Full, terms(1_000_000), &params);
+        assert_eq!(of(&control), expected);
+    }
+    control.on_period(period(0), T, Use::Partial, terms(1_000_000), &params);
+    assert_eq!(of(&control), 8_000_000, "what is not used does not grow");
+    control.on_period(period(1), T, Use::Full, terms(1_000_000), &params);
+    assert_eq!(level(&control), 4.0, "the rate before the last doubling");
+}
+
+#[test]
+fn a_loss_halves() {
+    let mut control = steady();
+    let lost = Period::of(900, 0, 100).unwrap();
+    control.on_period(lost, T, Use::Full, terms(1_000_000), &Params::default());
+    assert_eq!(level(&control), 0.5);
+    assert_eq!(Period::of(0, 0, 0), None);
+}
+
+#[test]
+fn who_comes_back_does_not_give_way_for_ten_periods() {
+    let (params, mut control) = (Params::default(), steady());
+    control.wake(9);
+    for _ in 0..10 {
+        control.on_period(period(100), T, Use::Full, terms(1_000_000), &params);
+        assert_eq!(level(&control), 1.0);
+        assert_eq!(control.phase == Phase::Steady, control.rate(terms(1_000_000), &params) < 1_000_000);
+    }
+    control.on_period(period(100), T, Use::Full, terms(1_000_000), &params);
+    assert!(level(&control) < 1.0);
+}
+
+/// Two tunnels at one bottleneck that marks everything when its load is above the line: `rounds` periods.
+fn fluid(weights: [u64; 2], mut controls: [Control; 2], params: &Params, rounds: u32) -> [u64; 2] {
+    let rates = |controls: &[Control; 2]| [0, 1].map(|at| controls[at].rate(terms(weights[at]), params));
+    for _ in 0..rounds {
+        let marked = if rates(&controls).iter().sum::<u64>() > LINE { 100 } else { 0 };
+        for (control, weight) in controls.iter_mut().zip(weights) {
+            control.on_period(period(marked), T, Use::Full, terms(weight), params);
+        }
+    }
+    rates(&controls)
+}
+
+proptest! {
+    /// The proof of docs/scc.md in whole numbers: whatever the levels at first, the difference shrinks with every mark. Weights on the
+    /// link are together between a fifth of its rate and four times it.
+    #[test]
+    fn rates_come_to_the_ratio_of_weights(light in 100_000_000_u64..400_000_000, times in 1_u64..10, far in 1_u64..50) {
+        let mut controls = [steady(), steady()];
+        controls[0].level = ONE / far;
+        controls[1].level = ONE / times;
+        let rates = fluid([light, light * times], controls, &Params::default(), 3_000);
+        let ratio = rates[1] as f64 / rates[0] as f64 / times as f64;
+        prop_assert!((ratio - 1.0).abs() < 0.02, "{rates:?} for 1 to {times}");
+    }
+}
+
+/// Part B of what was found before: rates that begin alike and change by factors of weights end far from them.
+#[test]
+fn the_printed_equations_never_share_by_weight() {
+    let params = Params { law: Law::AsPrinted, ..Params::default() };
+    // One period: 1 + W, and 1 - alpha W with W = 0.25.
+    let mut control = steady();
+    control.on_period(period(0), T, Use::Full, terms(250_000_000), &params);
+    assert!((level(&control) - 1.25).abs() < 1e-6, "{}", level(&control));
+    control.on_period(period(50), T, Use::Full, terms(250_000_000), &params);
+    assert!((level(&control) - 1.25 * 0.875).abs() < 1e-6, "{}", level(&control));
+    // Weights 0.01 and 0.03, both from 1 Mbit/s: R2 is R1 cubed, so about 10 and 990 Mbit/s.
+    let (weights, mut controls) = ([10_000_000, 30_000_000], [steady(), steady()]);
+    (controls[0].level, controls[1].level) = (ONE / 10, ONE / 30);
+    let rates = fluid(weights, controls, &params, 3_000);
+    assert!(rates[0] < 20_000_000 && rates[1] > 900_000_000, "{rates:?}");
+}

@@ -104,6 +104,7 @@ fn run_sections(run: &RunResult) -> Vec<Element> {
             .chain(tables::round_trips(run))
             .chain([tables::packets(run)])
             .chain(tables::guarantees(run))
+            .chain(tables::divisions(run))
             .chain([paragraph(how_exact).class("quiet")]),
     )];
     let times = [figures::completions(run), figures::delays(run)].into_iter().flatten();

@@ -4,7 +4,9 @@ use crate::report::markup::Element;
 use crate::report::tables::Column::{self, Number, Text};
 use crate::report::tables::{boxed, table};
 use crate::sim::result::{Distribution, RunResult, ServiceResult, SizeResult, Tier, TrafficKind, TrafficResult};
-use crate::sim::summary::{SHORTFALLS, longest, mean_of, missed, missed_cell, of, slowdown_cells, wire_rate};
+use crate::sim::summary::{
+    DIVISIONS, SHORTFALLS, division_row, longest, mean_of, missed, missed_cell, of, slowdown_cells, wire_rate,
+};
 use crate::sim::text;
 
 /// The most queues of the table; the JSON has all.
@@ -113,6 +115,15 @@ pub(crate) fn guarantees(run: &RunResult) -> Option<Element> {
     let rows: Vec<_> = run.sharing.iter().flat_map(|sharing| &sharing.services).filter_map(row).collect();
     let caption = "Guarantees: what they owed while there was demand, and missed, at all machines together";
     (!rows.is_empty()).then(|| boxed("Guarantees", table(caption, &[], &heads, rows)))
+}
+
+/// What divisions got, and how well their objectives were served, if there are any.
+pub(crate) fn divisions(run: &RunResult) -> Option<Element> {
+    let heads = DIVISIONS.map(|head| (head, if matches!(head, "divisions" | "objective") { Text } else { Number }));
+    let rows: Vec<_> = run.sharing.iter().flat_map(|sharing| &sharing.divisions).map(division_row).collect();
+    let caption = "Divisions: what is due to each by its share and what it wanted, what it got, and its objective: delays of packets \
+                   for latency, times of flows and missed deadlines for the others";
+    (!rows.is_empty()).then(|| boxed("Divisions", table(caption, &[], &heads, rows)))
 }
 
 /// Packets by traffic.
