@@ -1,14 +1,14 @@
 //! The control law of one tunnel (III-B): from shares of marks to a rate.
 //!
-//! What is kept is the root y of the tunnel's **level**, the rate for each unit of weight. A period whose share of marked bytes is F makes of it
+//! What is kept is the tunnel's **level** x: its rate for each unit of weight. A period whose share of marked bytes is F makes of it
 //!
 //! ```text
-//! y <- y + step (1 - F) - y cut F            R = W y^2 (1 - relief F)
+//! x <- x + step m (1 - F) - cut x F            R = W x (1 - relief F)            m = 1 from x = 1 on, 1 / x below, 4 at most
 //! ```
 //!
-//! All tunnels of a bottleneck that see the same marks come to the same y, and so to rates in proportion to their weights (docs/scc.md
-//! has the proof). Both terms are linear in F, so F may be measured on any number of packets: a tunnel of less than a packet in a period
-//! finds the same y in the mean. The relief passes with its marks: it keeps the queue near its threshold, which a rate that only follows y would
+//! All tunnels of a bottleneck that see the same marks come to the same level, and so to rates in proportion to their weights (docs/scc.md
+//! has the proof). F enters linearly, so it may be measured on any number of packets: a tunnel of less than a packet in a period finds the
+//! same level in the mean. The relief passes with its marks: it keeps the queue near its threshold, which a rate that only follows its level would
 //! cross in ever wider swings. Why this form and not that of DCTCP: decision 067.
 
 use wayleave_units::Time;
@@ -16,7 +16,7 @@ use wayleave_units::Time;
 use super::FRAME;
 use super::params::{Law, Params};
 
-/// One, as roots and levels count.
+/// One, as levels count.
 pub(super) const ONE: u64 = 1 << 32;
 
 /// One, as shares of marks count.
@@ -42,6 +42,9 @@ const PRESSED_CUT: u64 = 4;
 
 /// It takes about so many periods until a feedback shows what a change did: losses before that are those of the rate before.
 const SETTLING: u32 = 5;
+
+/// The step of who is below its weight is larger by what it is below, but not by more than this.
+const MOST_BELOW: u64 = 4;
 
 /// Feedbacks that are less than this many periods apart in the mean count in proportion to their time.
 const DENSE: u64 = 4;
@@ -231,7 +234,9 @@ impl Control {
             }
             Phase::Steady => {}
         }
-        let step = ONE / 100 * u64::from(params.step_percent);
+        // Who is below its weight comes back sooner: where weights fit on a link, that is its due.
+        let below = part(ONE, ONE, self.level.max(ONE / MOST_BELOW)).max(ONE);
+        let step = part(ONE / 100 * u64::from(params.step_percent), below, ONE);
         let grown = match usage {
             Use::Partial if self.alpha < CONTENDED => 0,
             Use::Full if self.alpha < FREE && marks == 0 => step.max(self.level / FREE_GROWTH),
