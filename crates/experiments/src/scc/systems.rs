@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{Congestion, Discipline, EdgeScheme, Routing, Scenario, Sharing, Transport, Workload};
 use wayleave_schemes::{pfabric, scc};
-use wayleave_units::Rate;
+use wayleave_units::{Rate, Time};
 
 use super::workloads::Application;
 use crate::run::Failed;
@@ -23,6 +23,8 @@ pub(super) enum System {
     DirectFirst,
     /// SCC, with LS in a queue of switches that goes first.
     SccFirst,
+    /// SCC whose flows without a deadline count as if they had 100 s in place of 1 s.
+    SccPatient,
     /// pFabric, whose first class is that of deadlines.
     Pfabric,
 }
@@ -36,6 +38,7 @@ impl System {
             Self::SccTransports => "SCC without in-tunnel scheduling",
             Self::DirectFirst => "direct, LS in a higher queue",
             Self::SccFirst => "SCC, LS in a higher queue",
+            Self::SccPatient => "SCC, horizon 100 s",
             Self::Pfabric => "pFabric",
         }
     }
@@ -78,10 +81,13 @@ impl System {
                 run.routing = Routing::spraying();
                 return Ok(());
             }
-            Self::Scc | Self::SccFirst => scc::Scheduling::Tunnel,
+            Self::Scc | Self::SccFirst | Self::SccPatient => scc::Scheduling::Tunnel,
             Self::SccTransports => scc::Scheduling::Transports,
         };
-        let params = scc::Params { scheduling, ..scc::Params::default() };
+        let mut params = scc::Params { scheduling, ..scc::Params::default() };
+        if self == Self::SccPatient {
+            params.horizon = Time::from_millis(100_000);
+        }
         run.sharing = Some(Sharing::new(EdgeScheme::Scc(params), policy(run, divisions)?));
         Ok(())
     }
