@@ -6,7 +6,7 @@ use wayleave_units::Time;
 use super::readings::{Metric, Metrics, each};
 use super::systems::{System, equal_tenants};
 use super::testbed::{clos, clos_scenario, clos_settings, simulate};
-use super::workloads::{Application, published};
+use super::workloads::{Application, Receivers, published};
 use crate::catalogue::{Entry, SCC};
 use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
 use crate::run::{Failed, Run};
@@ -19,8 +19,8 @@ pub(crate) const ENTRY: Entry = Entry {
     paper: &SCC,
     place: "Fig. 8a",
     title: "Deadlines and completion times with SCC and with pFabric",
-    full_seconds: 600,
-    quick_seconds: 10,
+    full_seconds: 300,
+    quick_seconds: 5,
     measure,
 };
 
@@ -39,7 +39,7 @@ struct Row {
 }
 
 fn measure(run: &Run) -> Result<Figure, Failed> {
-    let seeds = run.seeds(3, 2);
+    let seeds = run.seeds(5, 2);
     let (hosts, duration) = run.choose((16, Time::from_millis(20_000)), (4, Time::from_millis(3_000)));
     let figure = format!("{}, {hosts} hosts a leaf, {duration}", ENTRY.id);
     let found = run.gather(&figure, (&SYSTEMS, &seeds), |&system, seed| one(system, hosts, duration, seed))?;
@@ -58,7 +58,10 @@ fn one(system: System, per_leaf: u64, duration: Time, seed: u64) -> Result<Metri
     let hosts: Vec<NodeId> = network.hosts().collect();
     let mut run = clos_scenario("pfabric", &network, duration);
     let mbit = 1_000.0 * LOAD * hosts.len() as f64;
-    run.traffic = APPLICATIONS.into_iter().flat_map(|each| published(each, "data-mining", &hosts, mbit)).collect();
+    run.traffic = APPLICATIONS
+        .into_iter()
+        .flat_map(|each| published(each, ("data-mining", Receivers::Drawn), &hosts, mbit))
+        .collect();
     system.carry(&mut run, &equal_tenants(&APPLICATIONS))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{Congestion, Discipline, EdgeScheme, Routing, Scenario, Sharing, Transport, Workload};
 use wayleave_schemes::{pfabric, scc};
-use wayleave_units::{Bytes, Rate};
+use wayleave_units::{Bytes, Rate, Time};
 
 use super::workloads::Application;
 use crate::run::Failed;
@@ -29,6 +29,8 @@ pub(super) enum System {
     DirectFirst,
     /// SCC, with LS in a queue of switches that goes first.
     SccFirst,
+    /// SCC whose flows without a deadline count as if they had 100 s in place of 1 s.
+    SccPatient,
     /// pFabric, whose first class is that of deadlines.
     Pfabric,
 }
@@ -45,6 +47,7 @@ impl System {
             Self::SccBursts => "SCC, bursts of 100 packets",
             Self::DirectFirst => "direct, LS in a higher queue",
             Self::SccFirst => "SCC, LS in a higher queue",
+            Self::SccPatient => "SCC, horizon 100 s",
             Self::Pfabric => "pFabric",
         }
     }
@@ -87,15 +90,14 @@ impl System {
                 run.routing = Routing::spraying();
                 return Ok(());
             }
-            Self::Scc | Self::SccFirst | Self::SccOverDctcp | Self::SccOften | Self::SccBursts => {
-                scc::Scheduling::Tunnel
-            }
             Self::SccTransports => scc::Scheduling::Transports,
+            _ => scc::Scheduling::Tunnel,
         };
         let mut params = scc::Params { scheduling, ..scc::Params::default() };
         match self {
             Self::SccOften => (params.slot, params.report) = (params.period, params.period),
             Self::SccBursts => params.burst = Bytes::new(10 * params.burst.get()),
+            Self::SccPatient => params.horizon = Time::from_millis(100_000),
             _ => {}
         }
         run.sharing = Some(Sharing::new(EdgeScheme::Scc(params), policy(run, divisions)?));

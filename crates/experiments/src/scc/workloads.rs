@@ -87,15 +87,33 @@ const EXPONENTIAL: Deadline = Deadline::Exponential { mean: Time::from_millis(20
 /// Flows of section VI up to this size have a deadline: "small message application", of pFabric's and PDQ's size, from memory.
 const SMALL_MESSAGES: f64 = 200_000.0;
 
-/// What an application of section VI sends between all these hosts at random, by a published distribution: so much on the wire a
+/// To whom a host of section VI sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Receivers {
+    /// Each flow to another host, drawn at random.
+    Drawn,
+    /// All its flows to one host, another one for each sender.
+    Kept,
+}
+
+/// What an application of section VI sends between all these hosts, by a published distribution: so much on the wire a
 /// second on average from all of them, in Mbit/s. Longer flows of the deadline-sensitive one are a traffic of their own, without deadlines.
-pub(super) fn published(application: Application, name: &str, hosts: &[NodeId], mbit: f64) -> Vec<Traffic> {
+pub(super) fn published(
+    application: Application,
+    (name, receivers): (&str, Receivers),
+    hosts: &[NodeId],
+    mbit: f64,
+) -> Vec<Traffic> {
     let Some(FlowSizes::Empirical(points)) = FlowSizes::published(name) else { return Vec::new() };
     let all = FlowSizes::Empirical(points.clone());
     let per_second = mbit * 1e6 / 8.0 / wire_mean(&all);
     let of = |name: &str, sizes: FlowSizes, share: f64, deadline: Option<Deadline>| {
         let flows = Reliable { deadline, ..Reliable::new(Arrivals::PerSecond(per_second * share), Some(sizes)) };
-        Traffic::new(name, Ends::Random(hosts.to_vec(), hosts.to_vec()), Workload::Flows(flows))
+        let ends = match receivers {
+            Receivers::Drawn => Ends::Random(hosts.to_vec(), hosts.to_vec()),
+            Receivers::Kept => Ends::Permutation(hosts.to_vec()),
+        };
+        Traffic::new(name, ends, Workload::Flows(flows))
     };
     if application != Application::Deadline {
         return vec![of(application.name(), all, 1.0, None)];
