@@ -30,6 +30,9 @@ ARGS ?=
 # Figures of `make reproduce`, and the folder of their results; figures that are already there stay, so several runs make one document.
 FIGURES ?= all
 RESULTS ?= wayleave-reproduce
+# The folder of runs that have ended in `make ufab-fig17-512`, and the commit that they are of: give both to go on after an interruption.
+RUNS ?= wayleave-runs
+COMMIT ?= $(shell git describe --always --dirty)
 # Features of the command: make build FEATURES=png.
 FEATURES ?=
 
@@ -44,12 +47,12 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long ns3 break-ledger break-server quiet-lab \
+.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long ns3 break-ledger break-server quiet-lab \
 	try-topologies bpf toolchain components tools
 
 help: ## list these targets
 	@printf 'Wayleave: latency contracts that a shared network can keep.\n\n'
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\nStart with: make demo\n'
 
 demo: build ## build, then run `wayleave demo`: no root, no network after the build
@@ -92,7 +95,11 @@ bench: build ## times of decisions and flows admitted, one JSON object a line
 
 reproduce: build ## figures of the publications measured again, into RESULTS (FIGURES, ARGS="--quick"; RESULTS)
 	$(call say,wayleave reproduce $(FIGURES))
-	@$(WAYLEAVE) reproduce $(FIGURES) --out '$(RESULTS)' --commit "$$(git describe --always --dirty)" $(ARGS)
+	@$(WAYLEAVE) reproduce $(FIGURES) --out '$(RESULTS)' --commit '$(COMMIT)' $(ARGS)
+
+ufab-fig17-512: build ## uFAB's Fig. 17 with the text's 512 servers; hours, goes on where it was interrupted (RUNS, COMMIT, RESULTS, ARGS)
+	$(call say,wayleave reproduce ufab-fig17 --servers 512 --resume $(RUNS))
+	@$(WAYLEAVE) reproduce ufab-fig17 --servers 512 --resume '$(RUNS)' --out '$(RESULTS)-512' --commit '$(COMMIT)' --progress $(ARGS)
 
 reproduction: build ## docs/reproduction.md, from the results that `make reproduce` has left (RESULTS)
 	$(call say,docs/reproduction.md from $(RESULTS))

@@ -55,6 +55,20 @@ pub struct Panel {
     pub series: Vec<Series>,
 }
 
+impl Panel {
+    /// Of values that are no times on a clock, drawn by their means, without ranges.
+    pub(crate) fn new(
+        name: impl Into<String>,
+        title: impl Into<String>,
+        (x, y): (Axis, Axis),
+        form: Form,
+        series: Vec<Series>,
+    ) -> Self {
+        let (name, title, centre) = (name.into(), title.into(), Centre::Mean);
+        Self { name, title, x, y, form, centre, is_timing: false, bands: Vec::new(), series }
+    }
+}
+
 /// One axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {

@@ -11,6 +11,7 @@
 //! | `stats.rs` | means, percentiles, confidence intervals over seeds |
 //! | `laboratory.rs` | networks for real packets, which somebody else sets up |
 //! | `run.rs` | runs on several threads, with the same results whatever their number |
+//! | `checkpoint.rs` | results of runs that outlive the program |
 //! | `chameleon/` | Chameleon (CoNEXT 2020), one file per figure |
 //! | `loko/` | Loko (CoNEXT 2019), one file per figure |
 //! | [`low_cost`] | simulated low-cost switches as black boxes: benchmarks of one, and networks of them under the flows of a scheme |
@@ -31,6 +32,7 @@
 
 mod catalogue;
 mod chameleon;
+mod checkpoint;
 mod data;
 mod laboratory;
 mod loko;
@@ -44,6 +46,7 @@ mod stats;
 mod ufab;
 
 pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, PARLEY, Paper, SCC, UFAB, find};
+pub use checkpoint::Checkpoints;
 pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
 pub use laboratory::{Laboratory, Testbed};
 pub use parley::{SHARE_CASES, ShareCase, ShareTimes, time_shares};

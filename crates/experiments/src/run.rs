@@ -1,7 +1,7 @@
 //! Runs on several threads. Each job is the work of one thread and shares nothing with the others, and results are kept
 //! in the order of the jobs; so what comes out does not depend on how many threads there are. (Times on a clock do.)
 
-use std::fmt;
+use std::fmt::{self, Debug};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -9,6 +9,7 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use crate::chameleon::Fillings;
+use crate::checkpoint::{self, Checkpoints, Stored};
 use crate::laboratory::Laboratory;
 
 /// How much is measured.
@@ -57,6 +58,8 @@ pub struct Run {
     threads: NonZeroUsize,
     watch: Option<Watch>,
     laboratory: Option<Box<dyn Laboratory>>,
+    checkpoints: Option<Box<dyn Checkpoints>>,
+    servers: Option<u64>,
     pub(crate) fillings: Fillings,
 }
 
@@ -69,6 +72,8 @@ impl Run {
             threads: NonZeroUsize::MIN,
             watch: None,
             laboratory: None,
+            checkpoints: None,
+            servers: None,
             fillings: Fillings::default(),
         }
     }
@@ -97,6 +102,23 @@ impl Run {
         Self { laboratory: Some(laboratory), ..self }
     }
 
+    /// With somebody who keeps results of runs; those that are there already are not measured again.
+    #[must_use]
+    pub fn with_checkpoints(self, checkpoints: Box<dyn Checkpoints>) -> Self {
+        Self { checkpoints: Some(checkpoints), ..self }
+    }
+
+    /// On a network of so many servers, for figures that can be measured on networks of several sizes ([`crate::Entry::has_network_of`]).
+    #[must_use]
+    pub fn with_servers(self, servers: Option<u64>) -> Self {
+        Self { servers, ..self }
+    }
+
+    /// Of how many servers the network is to be, if somebody said it.
+    pub(crate) const fn servers(&self) -> Option<u64> {
+        self.servers
+    }
+
     /// Who sets up networks.
     pub(crate) fn laboratory(&self) -> Result<&dyn Laboratory, Failed> {
         let nobody = || Failed::LeftOut("it needs real packets, and nobody here sets up networks for them".to_owned());
@@ -119,6 +141,38 @@ impl Run {
     /// The seeds of a figure that wants so many runs.
     pub fn seeds(&self, full: usize, quick: usize) -> Vec<u64> {
         seeds(self.runs.map_or_else(|| self.choose(full, quick), NonZeroUsize::get))
+    }
+
+    /// Runs every case with every seed; for each case, what its seeds found. Results that were kept before are taken as they are. `figure` names the figure
+    /// and says what its runs depend on beside case and seed: together they tell a run from all others.
+    ///
+    /// # Errors
+    /// As [`Self::map`]; or that results cannot be kept, or that what was kept is not of this run.
+    pub(crate) fn gather<C: Debug + Sync, R: Stored + Send>(
+        &self,
+        figure: &str,
+        (cases, seeds): (&[C], &[u64]),
+        work: impl Fn(&C, u64) -> Result<R, Failed> + Sync,
+    ) -> Result<Vec<Vec<R>>, Failed> {
+        let jobs: Vec<(&C, u64)> = cases.iter().flat_map(|case| seeds.iter().map(move |&seed| (case, seed))).collect();
+        let found = self.map(&jobs, |&(case, seed)| {
+            let inputs = format!("{figure}, {case:?}, seed {seed}");
+            self.once(&inputs, || work(case, seed))
+        })?;
+        let mut found = found.into_iter();
+        Ok(cases.iter().map(|_| found.by_ref().take(seeds.len()).collect()).collect())
+    }
+
+    /// What was kept of the run with these inputs; or what it finds out now, which is kept.
+    fn once<R: Stored>(&self, inputs: &str, work: impl FnOnce() -> Result<R, Failed>) -> Result<R, Failed> {
+        let Some(checkpoints) = self.checkpoints.as_deref() else { return work() };
+        if let Some(text) = checkpoints.load(inputs)? {
+            let foreign = || Failed::Broken(format!("the result that was kept of {inputs} is not of this figure"));
+            return checkpoint::parse(&text).ok_or_else(foreign);
+        }
+        let result = work()?;
+        checkpoints.save(inputs, &checkpoint::text(&result))?;
+        Ok(result)
     }
 
     /// Does all jobs, and returns what each found out, in their order.
@@ -186,6 +240,49 @@ mod tests {
             done < 3
         }));
         assert_eq!(run.map(&[0; 9], |job| Ok(*job)), Err(Failed::Stopped));
+    }
+
+    /// In memory.
+    #[derive(Default)]
+    struct Kept(std::sync::Mutex<std::collections::BTreeMap<String, String>>);
+
+    impl Checkpoints for std::sync::Arc<Kept> {
+        fn load(&self, inputs: &str) -> Result<Option<String>, Failed> {
+            Ok(self.0.lock().unwrap().get(inputs).cloned())
+        }
+
+        fn save(&self, inputs: &str, result: &str) -> Result<(), Failed> {
+            self.0.lock().unwrap().insert(inputs.to_owned(), result.to_owned());
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_interrupted_run_goes_on_with_what_is_missing() {
+        let kept = std::sync::Arc::new(Kept::default());
+        let work = |&case: &u32, seed: u64| Ok(1.0 / f64::from(case) + seed as f64);
+        let (cases, seeds) = ([3, 7, 9], [1, 2]);
+        let whole = on(1).gather("x", (&cases, &seeds), work).unwrap();
+        let broken = on(1).with_checkpoints(Box::new(kept.clone())).watched(Box::new(|done, _| done < 4));
+        assert_eq!(broken.gather("x", (&cases, &seeds), work), Err(Failed::Stopped));
+        let measured = AtomicUsize::new(0);
+        let rest = on(1).with_checkpoints(Box::new(kept.clone())).gather("x", (&cases, &seeds), |case, seed| {
+            measured.fetch_add(1, Ordering::Relaxed);
+            work(case, seed)
+        });
+        assert_eq!((rest.unwrap(), measured.into_inner()), (whole, 2));
+        // Another figure, or the same with other settings, takes nothing from it.
+        let other = on(1).with_checkpoints(Box::new(kept)).gather("y", (&cases, &seeds), |_, _| Ok(0.0));
+        assert_eq!(other.unwrap(), [[0.0; 2]; 3]);
+    }
+
+    #[test]
+    fn what_was_kept_of_something_else_is_an_error() {
+        let kept = std::sync::Arc::new(Kept::default());
+        kept.save("x, 3, seed 1", "0.25 0.5").unwrap();
+        let run = on(1).with_checkpoints(Box::new(kept));
+        let result = run.gather("x", (&[3], &[1]), |_, _| Ok(1.0));
+        assert!(matches!(result, Err(Failed::Broken(why)) if why.contains("x, 3, seed 1")));
     }
 
     #[test]

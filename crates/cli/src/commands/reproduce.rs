@@ -32,6 +32,7 @@ Examples:
   wayleave reproduce sec2-examples
   wayleave reproduce chameleon-fig8a --quick
   wayleave reproduce all --out figures
+  wayleave reproduce ufab-fig17 --servers 512 --resume runs   (hours; Ctrl-C keeps the runs that have ended)
   wayleave reproduce document figures > figures/README.md";
 
 /// Measure figures of the publications again: data, pictures, and what the texts say beside what came out
@@ -48,6 +49,12 @@ pub(crate) struct ReproduceArgs {
     /// So many runs of everything, with the seeds from 1 on, whatever the papers have
     #[arg(long, value_name = "COUNT")]
     seeds: Option<NonZeroUsize>,
+    /// On a network of so many servers, for ufab-fig17: 32, 64 and so on up to 512
+    #[arg(long, value_name = "COUNT")]
+    servers: Option<u64>,
+    /// Keep every run that has ended in this directory, and take those that are there already; for figures of uFAB
+    #[arg(long, value_name = "DIRECTORY")]
+    resume: Option<PathBuf>,
     /// Where JSON, CSV, SVG and index.html are written, and PNG if this program was built with the feature png
     /// [default: wayleave-reproduce; nowhere with -o json]
     #[arg(long, value_name = "DIRECTORY")]
@@ -117,6 +124,8 @@ impl ReproduceArgs {
         Ok(ReproduceOptions {
             effort: if self.quick { Effort::Quick } else { Effort::Full },
             seeds: self.seeds,
+            servers: self.servers,
+            resume: self.resume.clone(),
             threads: self.threads.unwrap_or(usual.threads),
             folder: self.folder(),
             origin: MeasuredBy { commit: self.commit.clone(), date: today(), ..MeasuredBy::default() },

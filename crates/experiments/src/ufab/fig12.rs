@@ -3,11 +3,12 @@
 use wayleave_units::Time;
 
 use super::fig4::incast;
-use super::readings::{Curve, listed, longest, mean_in, microseconds, rates, round_trips, settles, thinned};
+use super::readings::{Curve, listed, longest, mean_in, microseconds, over_time, rates, round_trips, settles, thinned};
 use super::systems::System;
 use super::testbed::{ROUND_TRIP, settings};
 use crate::catalogue::{Entry, UFAB};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series, Table};
+use crate::checkpoint::stored;
+use crate::data::{Axis, Figure, Form, Panel, Point, Series, Table};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
@@ -52,6 +53,8 @@ struct Case {
     round_trips: [f64; 4],
 }
 
+stored!(Case { rates, converged, fluctuation, round_trips });
+
 /// All runs of a system.
 #[derive(Clone, Debug)]
 struct Row {
@@ -62,10 +65,10 @@ struct Row {
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(10, 2);
     let duration = Time::from_millis(run.choose(100, 60));
-    let jobs: Vec<_> = SYSTEMS.iter().flat_map(|&system| seeds.iter().map(move |&seed| (system, seed))).collect();
-    let mut cases = run.map(&jobs, |&(system, seed)| case(system, duration, seed))?.into_iter();
-    let rows: Vec<Row> =
-        SYSTEMS.into_iter().map(|system| Row { system, cases: cases.by_ref().take(seeds.len()).collect() }).collect();
+    let found = run.gather(&format!("{}, {duration}", ENTRY.id), (&SYSTEMS, &seeds), |&system, seed| {
+        case(system, duration, seed)
+    })?;
+    let rows: Vec<Row> = SYSTEMS.into_iter().zip(found).map(|(system, cases)| Row { system, cases }).collect();
     let figure = Figure {
         statements: statements(&rows),
         panels: panels(&rows),
@@ -187,60 +190,30 @@ fn tail(system: System, ms: f64, us: &[f64]) -> Statement {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let panel = |name: String, title: String, x: Axis, y: Axis, series: Vec<Series>| Panel {
-        name,
-        title,
-        x,
-        y,
-        form: Form::Joined,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series,
-    };
-    let rate = |row: &Row| {
-        let case = row.cases.first()?;
-        let points = |curve: &Curve| curve.iter().map(|(at, rate)| Point::of(*at, vec![*rate])).collect();
-        let series = (1..)
-            .zip(&case.rates)
-            .map(|(number, curve): (usize, &Curve)| Series { name: format!("vf{number}"), points: points(curve) });
-        let (name, title) = (
-            format!("rates-{}", row.system.slug()),
-            format!("What tenants get under {}, first seed", row.system.name()),
-        );
-        Some(panel(name, title, Axis::linear("time", "ms"), Axis::linear("rate", "Gbit/s"), series.collect()))
-    };
-    let mut panels: Vec<Panel> = rows.iter().filter_map(rate).collect();
-    let tails = rows.iter().map(|row| Series {
+    let curve = |(number, curve): (usize, &Curve)| (format!("vf{number}"), curve.clone());
+    let rates =
+        |row: &Row| row.cases.first().map(|case| over_time("tenants", row.system, (1..).zip(&case.rates).map(curve)));
+    let tails = |row: &Row| Series {
         name: row.system.name().to_owned(),
         points: ["50 %", "99 %", "99.9 %", "longest"]
             .into_iter()
             .enumerate()
             .map(|(at, name)| Point::of(name, row.cases.iter().map(|case| case.round_trips[at]).collect()))
             .collect(),
-    });
-    let mut tails = panel(
-        "round-trips".to_owned(),
-        "Round trips".to_owned(),
-        Axis::categories("percentile"),
-        Axis::logarithmic("round trip", "us"),
-        tails.collect(),
-    );
-    tails.form = Form::Apart;
-    panels.push(tails);
-    panels
+    };
+    let axes = (Axis::categories("percentile"), Axis::logarithmic("round trip", "us"));
+    let tails = Panel::new("round-trips", "Round trips", axes, Form::Apart, rows.iter().map(tails).collect());
+    rows.iter().filter_map(rates).chain([tails]).collect()
 }
 
 fn table(rows: &[Row]) -> Table {
     let cells = rows.iter().map(|row| {
         let each = |of: &dyn Fn(&Case) -> f64| mean(&row.cases.iter().map(of).collect::<Vec<_>>());
-        let never = row.cases.iter().filter(|case| case.converged.is_nan()).count();
+        let converged: Vec<f64> = row.cases.iter().map(|case| case.converged).filter(|time| !time.is_nan()).collect();
+        let never = row.cases.len() - converged.len();
         vec![
             row.system.name().to_owned(),
-            format!(
-                "{:.1} ms",
-                mean(&row.cases.iter().map(|case| case.converged).filter(|time| !time.is_nan()).collect::<Vec<_>>())
-            ),
+            if converged.is_empty() { "never".to_owned() } else { format!("{:.1} ms", mean(&converged)) },
             format!("{never} of {}", row.cases.len()),
             format!("{:.1} %", 100.0 * each(&|case| case.fluctuation)),
             format!("{:.0} us", each(&|case| case.round_trips[1])),

@@ -9,7 +9,8 @@ use super::readings::listed;
 use super::systems::System;
 use super::testbed::{Tenant, flows, network, scenario, servers, settings, simulate};
 use crate::catalogue::{Entry, UFAB};
-use crate::data::{Axis, Band, Centre, Figure, Form, Panel, Point, Series, Table};
+use crate::checkpoint::stored;
+use crate::data::{Axis, Band, Figure, Form, Panel, Point, Series, Table};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
@@ -59,6 +60,8 @@ struct Case {
     stored: f64,
 }
 
+stored!(Case { times, stored });
+
 /// One system with so much garbage.
 #[derive(Clone, Debug)]
 struct Row {
@@ -78,10 +81,10 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let duration = Time::from_millis(run.choose(200, 40));
     let reads = run.choose(&READS[..], &READS[..1]);
     let cases: Vec<_> = reads.iter().flat_map(|&read| SYSTEMS.map(|system| (system, read))).collect();
-    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    let mut found = run.map(&jobs, |&((system, read), seed)| case(system, read, duration, seed))?.into_iter();
-    let row = |(system, read)| Row { system, read, cases: found.by_ref().take(seeds.len()).collect() };
-    let rows: Vec<Row> = cases.into_iter().map(row).collect();
+    let figure = format!("{}, {duration}", ENTRY.id);
+    let found = run.gather(&figure, (&cases, &seeds), |&(system, read), seed| case(system, read, duration, seed))?;
+    let row = |((system, read), cases)| Row { system, read, cases };
+    let rows: Vec<Row> = cases.into_iter().zip(found).map(row).collect();
     let figure = Figure {
         statements: statements(&rows),
         panels: vec![panel(&rows, 0), panel(&rows, 1)],
@@ -207,16 +210,11 @@ fn panel(rows: &[Row], at: usize) -> Panel {
         name: row.system.name().to_owned(),
         points: TASKS.iter().enumerate().map(|(task, name)| Point::of(*name, row.each(task, at))).collect(),
     });
+    let axes = (Axis::categories("task"), Axis::logarithmic("completion time", "ms"));
+    let title = format!("Completion times of tasks, {name}");
     Panel {
-        name: name.to_owned(),
-        title: format!("Completion times of tasks, {name}"),
-        x: Axis::categories("task"),
-        y: Axis::logarithmic("completion time", "ms"),
-        form: Form::Apart,
-        centre: Centre::Mean,
-        is_timing: false,
         bands: vec![Band { low: 0.0, high: most, label: format!("{most:.0} ms") }],
-        series: series.collect(),
+        ..Panel::new(name, title, axes, Form::Apart, series.collect())
     }
 }
 

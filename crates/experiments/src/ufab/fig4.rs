@@ -6,7 +6,7 @@ use super::readings::{microseconds, round_trips};
 use super::systems::System;
 use super::testbed::{ROUND_TRIP, Tenant, endless, network, scenario, servers, settings, simulate};
 use crate::catalogue::{Entry, UFAB};
-use crate::data::{Axis, Band, Centre, Figure, Form, Panel, Point, Series};
+use crate::data::{Axis, Band, Figure, Form, Panel, Point, Series};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
 use crate::stats::{mean, ratio_of_means};
@@ -45,15 +45,13 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let duration = Time::from_millis(run.choose(50, 20));
     let cases: Vec<_> =
         SYSTEMS.iter().flat_map(|&system| senders.iter().map(move |&senders| (system, senders))).collect();
-    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    let found = run.map(&jobs, |&((system, senders), seed)| {
+    let found = run.gather(&format!("{}, {duration}", ENTRY.id), (&cases, &seeds), |&(system, senders), seed| {
         let outcome = incast(system, senders, duration, seed)?;
         let round_trips = round_trips(&outcome);
         Ok([50.0, 99.0, 100.0].map(|percent| microseconds(&round_trips, percent)))
     })?;
-    let mut found = found.into_iter();
-    let row = |(system, senders)| Row { system, senders, runs: found.by_ref().take(seeds.len()).collect() };
-    let rows: Vec<Row> = cases.into_iter().map(row).collect();
+    let row = |((system, senders), runs)| Row { system, senders, runs };
+    let rows: Vec<Row> = cases.into_iter().zip(found).map(row).collect();
     let figure = Figure { statements: statements(&rows), panels: vec![panel(&rows)], seeds, ..Figure::default() };
     Ok(settings(figure).with("time", format!("{} ms; all senders begin together", duration.as_nanos() / 1_000_000)))
 }
@@ -119,16 +117,11 @@ fn panel(rows: &[Row]) -> Panel {
             .map(|row| Point::of(row.senders as f64, row.runs.iter().map(|run| run[at]).collect()))
             .collect(),
     };
+    let axes = (Axis::linear("senders", ""), Axis::logarithmic("round trip", "us"));
+    let series = SYSTEMS.iter().flat_map(|&system| [series(system, 0, "median"), series(system, 1, "99 %")]).collect();
     Panel {
-        name: "round-trips".to_owned(),
-        title: "Round trips by the number of senders".to_owned(),
-        x: Axis::linear("senders", ""),
-        y: Axis::logarithmic("round trip", "us"),
-        form: Form::Joined,
-        centre: Centre::Mean,
-        is_timing: false,
         bands: vec![Band { low: 0.0, high: BOUND_US, label: "four base round trips".to_owned() }],
-        series: SYSTEMS.iter().flat_map(|&system| [series(system, 0, "median"), series(system, 1, "99 %")]).collect(),
+        ..Panel::new("round-trips", "Round trips by the number of senders", axes, Form::Joined, series)
     }
 }
 

@@ -4,6 +4,9 @@ use wayleave_sim::Outcome;
 use wayleave_sim::stats::Histogram;
 use wayleave_units::Time;
 
+use super::systems::System;
+use crate::data::{Axis, Form, Panel, Point, Series};
+
 /// Picoseconds of a millisecond.
 const MS: f64 = 1e9;
 
@@ -121,6 +124,21 @@ pub(super) fn settles(curve: &[(f64, f64)], start: f64, bounds: (f64, f64), stay
 pub(super) fn longest(times: impl IntoIterator<Item = f64>) -> f64 {
     let more = |most: f64, time: f64| if time.is_nan() || most.is_nan() { f64::NAN } else { most.max(time) };
     times.into_iter().fold(0.0, more)
+}
+
+/// What some have over time under a system, in the run of the first seed.
+pub(super) fn over_time(who: &str, system: System, curves: impl Iterator<Item = (String, Curve)>) -> Panel {
+    let series = |(name, curve): (String, Curve)| Series {
+        name,
+        points: curve.into_iter().map(|(at, rate)| Point::of(at, vec![rate])).collect(),
+    };
+    Panel::new(
+        format!("rates-{}", system.slug()),
+        format!("What {who} get under {}, first seed", system.name()),
+        (Axis::linear("time", "ms"), Axis::linear("rate", "Gbit/s")),
+        Form::Joined,
+        curves.map(series).collect(),
+    )
 }
 
 /// One value for each run, for people.

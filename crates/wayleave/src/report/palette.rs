@@ -70,6 +70,8 @@ svg .node { stroke-width: 1; }
 svg path.line { fill: none; stroke-width: 2; stroke-linejoin: round; }
 svg path.spread { fill: none; stroke-width: 1.2; opacity: 0.75; }
 svg path.interval { fill: none; stroke-width: 3.6; }
+svg path.line.second { stroke-width: 1; }
+svg path.mark.second { stroke-width: 1.2; }
 svg path.line.s1 { stroke-dasharray: 7 3; }
 svg path.line.s2 { stroke-dasharray: 2 3; }
 svg path.line.s3 { stroke-dasharray: 9 3 2 3; }
@@ -103,6 +105,8 @@ fn rules() -> Vec<(String, &'static str, Colour)> {
         rules.push((format!("path.s{line}"), "stroke", colour));
         rules.push((format!("path.mark.s{line}"), "fill", colour));
     }
+    // After those above, which weigh as much.
+    rules.push(("path.mark.second".to_owned(), "fill", PAPER));
     rules
 }
 

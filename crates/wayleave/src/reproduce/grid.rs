@@ -11,6 +11,8 @@ const LINE: f64 = 17.0;
 const PAD: f64 = 8.0;
 /// The mean width of a character, generously: text is wrapped by it.
 const CHARACTER: f64 = 6.9;
+/// The same of a head, which is bold.
+const STRONG_CHARACTER: f64 = 7.8;
 /// The space of the title and the heads.
 const HEAD: f64 = 52.0;
 
@@ -34,14 +36,16 @@ pub(super) fn lay(table: &Table, width: f64) -> Grid {
         })
         .collect();
     let mut parts = vec![svg::text(Point { x: 0.0, y: 16.0 }, Anchor::Start, "head", &table.title)];
-    for (&x, head) in lefts.iter().zip(&table.columns) {
-        parts.push(svg::text(Point { x, y: HEAD - 10.0 }, Anchor::Start, "strong", head));
+    let heads: Vec<Vec<String>> = in_columns(&table.columns, &widths, STRONG_CHARACTER);
+    for (&x, lines) in lefts.iter().zip(&heads) {
+        for (at, line) in (0..).zip(lines) {
+            parts.push(svg::text(Point { x, y: HEAD - 10.0 + f64::from(at) * LINE }, Anchor::Start, "strong", line));
+        }
     }
-    let mut top = HEAD;
+    let mut top = HEAD + heads.iter().map(Vec::len).max().unwrap_or(1).saturating_sub(1) as f64 * LINE;
     for row in &table.rows {
         parts.push(svg::line(Point { x: 0.0, y: top - 4.0 }, Point { x: width, y: top - 4.0 }, 1.0, "rule"));
-        let cells: Vec<Vec<String>> =
-            row.iter().zip(&widths).map(|(text, width)| wrapped(text, ((width - PAD) / CHARACTER) as usize)).collect();
+        let cells = in_columns(row, &widths, CHARACTER);
         for (&x, lines) in lefts.iter().zip(&cells) {
             for (at, line) in (0..).zip(lines) {
                 let y = top + 11.0 + f64::from(at) * LINE;
@@ -51,6 +55,12 @@ pub(super) fn lay(table: &Table, width: f64) -> Grid {
         top += cells.iter().map(Vec::len).max().unwrap_or(1) as f64 * LINE + 6.0;
     }
     Grid { height: top, parts }
+}
+
+/// Texts in columns of these widths, line by line.
+fn in_columns(texts: &[String], widths: &[f64], character: f64) -> Vec<Vec<String>> {
+    let cell = |(text, width): (&String, &f64)| wrapped(text, ((width - PAD) / character) as usize);
+    texts.iter().zip(widths).map(cell).collect()
 }
 
 /// Columns as wide as their longest cell, if there is room; the widest give way first.

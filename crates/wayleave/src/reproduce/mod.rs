@@ -2,6 +2,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `checkpoints` | runs that have ended, so that a figure can be interrupted |
 //! | `values` | numbers as they are read |
 //! | `terminal` | tables for people |
 //! | `document`, `csv` | JSON and CSV |
@@ -10,6 +11,7 @@
 //! | `totals` | how many statements hold, differ or were not compared |
 //! | `markdown` | the results of a folder as `docs/reproduction.md` |
 
+mod checkpoints;
 mod csv;
 mod document;
 mod grid;
@@ -40,6 +42,8 @@ use crate::error::Error;
 use crate::progress::{Cancel, Progress, Step};
 use crate::sim::store::write_whole;
 
+use checkpoints::Folder;
+
 pub use measured::{Measured, MeasuredBy, Reproduced};
 pub use totals::{Missing, Row, Tally, Totals};
 
@@ -52,6 +56,10 @@ pub struct ReproduceOptions {
     pub effort: Effort,
     /// So many runs of everything, with the seeds from 1 on, whatever the papers have.
     pub seeds: Option<NonZeroUsize>,
+    /// On a network of so many servers, where the figures can be measured on several.
+    pub servers: Option<u64>,
+    /// Where runs that have ended are kept, and found again when a figure was interrupted; nowhere without it.
+    pub resume: Option<PathBuf>,
     /// How many runs go on at once; only measured times depend on it.
     pub threads: NonZeroUsize,
     /// Where data, pictures and the page are written; nowhere without it.
@@ -69,6 +77,8 @@ impl Default for ReproduceOptions {
         Self {
             effort: Effort::Quick,
             seeds: None,
+            servers: None,
+            resume: None,
             threads,
             folder: None,
             origin: MeasuredBy::default(),
@@ -127,13 +137,20 @@ pub fn reproduce(
     progress: impl Progress + 'static,
     cancel: &Cancel,
 ) -> Result<Reproduced, Error> {
-    let ReproduceOptions { effort, seeds, threads, folder, origin, laboratory } = options;
+    if let Some(servers) = options.servers {
+        can_have(chosen, servers)?;
+    }
+    let ReproduceOptions { effort, seeds, servers, resume, threads, folder, origin, laboratory } = options;
     if let Some(folder) = &folder {
         let made = fs::create_dir_all(folder);
         made.map_err(|error| Error::Internal(format!("{} cannot be made: {error}", folder.display())))?;
     }
     let shared = std::sync::Arc::new(Mutex::new((0, progress)));
-    let run = Run::new(effort).with_runs(seeds).with_threads(threads);
+    let run = Run::new(effort).with_runs(seeds).with_servers(servers).with_threads(threads);
+    let run = match resume {
+        Some(folder) => run.with_checkpoints(Box::new(Folder::open(&folder, &origin)?)),
+        None => run,
+    };
     let run = match laboratory {
         Some(laboratory) => run.with_laboratory(laboratory),
         None => run,
@@ -144,7 +161,7 @@ pub fn reproduce(
         progress.step(Step::Figure { index: *index, done, total });
         !stop.is_cancelled()
     }));
-    let command = |figures: &str| command(figures, effort, seeds);
+    let command = |figures: &str| command(figures, effort, (seeds, servers));
     let mut reproduced =
         Reproduced { figures: Vec::new(), left_out: Vec::new(), failed: Vec::new(), is_stopped: false };
     for (at, entry) in chosen.iter().enumerate() {
@@ -177,17 +194,29 @@ pub fn reproduce(
     Ok(reproduced)
 }
 
+/// That all of these figures can be measured on a network of so many servers.
+fn can_have(chosen: &[&'static Entry], servers: u64) -> Result<(), Error> {
+    match chosen.iter().find(|entry| !entry.has_network_of(servers)) {
+        None => Ok(()),
+        Some(entry) => Err(Error::Usage(format!(
+            "{} has no network of {servers} servers\n  hint: ufab-fig17 has those of 32, 64, 96 and so on, up to 512",
+            entry.id
+        ))),
+    }
+}
+
 /// The command that measures figures as this does.
-fn command(figures: &str, effort: Effort, seeds: Option<NonZeroUsize>) -> String {
+fn command(figures: &str, effort: Effort, (seeds, servers): (Option<NonZeroUsize>, Option<u64>)) -> String {
     let quick = if effort == Effort::Quick { " --quick" } else { "" };
     let seeds = seeds.map_or_else(String::new, |seeds| format!(" --seeds {seeds}"));
-    format!("wayleave reproduce {figures}{quick}{seeds}")
+    let servers = servers.map_or_else(String::new, |servers| format!(" --servers {servers}"));
+    format!("wayleave reproduce {figures}{quick}{seeds}{servers}")
 }
 
 impl ReproduceOptions {
     /// The command that measures these figures with these options.
     pub fn command(&self, figures: &str) -> String {
-        command(figures, self.effort, self.seeds)
+        command(figures, self.effort, (self.seeds, self.servers))
     }
 }
 

@@ -1,11 +1,17 @@
 //! Files of a figure that is measured here: that they are well formed, and say what the data says.
 
+use std::fs;
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 use wayleave_experiments::{Effort, Run, find};
 use wayleave_explain::table::Layout;
 
-use super::{Measured, MeasuredBy, Reproduced, Totals, csv, document, markdown, page, picture, png, terminal, totals};
+use super::{
+    Measured, MeasuredBy, ReproduceOptions, Reproduced, Totals, csv, document, figures, markdown, page, picture, png,
+    reproduce, terminal, totals,
+};
+use crate::progress::{Cancel, Step};
 
 fn measured(id: &str, threads: usize) -> Measured {
     let entry = find(id).unwrap();
@@ -120,5 +126,73 @@ fn what_is_written_can_be_read_again() {
         // The last digit of a fraction may change; what is shown does not.
         let shown = |measured| markdown::render(&[measured], &totals::Reasons::default());
         assert!(shown(before) == shown(after), "{id}");
+    }
+}
+
+/// A figure with one seed, whose runs are kept in a folder if there is one; stopped when so many of them have ended.
+fn resumed(resume: Option<&Path>, stop_after: usize) -> Reproduced {
+    let cancel = Cancel::default();
+    let stop = cancel.clone();
+    let progress = move |step: Step<'_>| {
+        if matches!(step, Step::Figure { done, .. } if done >= stop_after) {
+            stop.cancel();
+        }
+    };
+    let options = ReproduceOptions {
+        seeds: NonZeroUsize::new(1),
+        resume: resume.map(Path::to_owned),
+        threads: NonZeroUsize::MIN,
+        ..ReproduceOptions::default()
+    };
+    reproduce(&figures(&["ufab-fig4".to_owned()]).unwrap(), options, progress, &cancel).unwrap()
+}
+
+#[test]
+fn a_figure_that_was_interrupted_goes_on_to_the_same_bytes() {
+    let folder = std::env::temp_dir().join(format!("wayleave-resume-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let bytes = |reproduced: &Reproduced| {
+        let mut json = Vec::new();
+        reproduced.write_json(&mut json).unwrap();
+        String::from_utf8(json).unwrap()
+    };
+    let whole = resumed(None, usize::MAX);
+    let interrupted = resumed(Some(&folder), 2);
+    assert!(interrupted.is_stopped && interrupted.figures.is_empty());
+    let kept = || {
+        let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
+        let mut files: Vec<(std::path::PathBuf, String)> =
+            files.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect();
+        files.sort();
+        files
+    };
+    let first = kept();
+    assert_eq!(first.len(), 2);
+    let rest = resumed(Some(&folder), usize::MAX);
+    assert!(bytes(&rest) == bytes(&whole));
+    // Nothing was measured twice, and now all is there: what follows measures nothing.
+    let all = kept();
+    assert!(all.len() > first.len() && first.iter().all(|file| all.contains(file)));
+    assert!(bytes(&resumed(Some(&folder), usize::MAX)) == bytes(&whole) && kept() == all);
+    // A file that was changed is an error of this figure.
+    let (path, text) = &all[0];
+    fs::write(path, text.replacen("\"result\": \"", "\"result\": \"9", 1)).unwrap();
+    let failed = resumed(Some(&folder), usize::MAX).failed;
+    assert!(failed[0].1.contains("is damaged"), "{failed:?}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_number_of_servers_is_for_figures_that_have_such_a_network() {
+    let refused = |figure: &str, servers| {
+        let options = ReproduceOptions { servers: Some(servers), ..ReproduceOptions::default() };
+        let chosen = figures(&[figure.to_owned()]).unwrap();
+        let cancel = Cancel::default();
+        cancel.cancel();
+        reproduce(&chosen, options, crate::progress::Silent, &cancel).err().map(|error| error.to_string())
+    };
+    assert!(refused("ufab-fig4", 128).unwrap().contains("ufab-fig4 has no network of 128 servers"));
+    for servers in [0, 16, 100, 544] {
+        assert!(refused("ufab-fig17", servers).unwrap().contains("32, 64, 96"), "{servers}");
     }
 }

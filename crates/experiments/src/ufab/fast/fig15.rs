@@ -7,7 +7,8 @@ use wayleave_units::{Rate, Time};
 
 use super::{Contender, LINE, SHARED, most, received, round_trip_us};
 use crate::catalogue::{Entry, UFAB};
-use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::checkpoint::stored;
+use crate::data::{Axis, Figure, Form, Panel, Point, Series};
 use crate::run::{Failed, Run};
 use crate::statement::Statement;
 use crate::stats::mean;
@@ -20,7 +21,7 @@ pub(crate) const ENTRY: Entry = Entry {
     place: "Fig. 15",
     title: "Seven tenants at 100 Gbit/s, a core that fails, and what probes cost",
     full_seconds: 240,
-    quick_seconds: 25,
+    quick_seconds: 2,
     measure,
 };
 
@@ -45,6 +46,8 @@ struct Joins {
     longest_us: f64,
 }
 
+stored!(Joins { joins_ms, recovers_ms, queue, longest_us });
+
 /// One tenant with so many pairs.
 #[derive(Clone, Copy, Debug)]
 struct Probing {
@@ -66,7 +69,8 @@ struct Data {
 fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(5, 1);
     let step = Time::from_millis(run.choose(10, 2));
-    let mut found = run.map(&seeds, |&seed| joins(step, seed))?;
+    let found = run.gather(&format!("{}, {step}", ENTRY.id), (&["joins"], &seeds), |_, seed| joins(step, seed))?;
+    let mut found = found.into_iter().next().unwrap_or_default();
     let rates = found.first_mut().map(|(_, rates)| std::mem::take(rates)).unwrap_or_default();
     let counts = run.choose(vec![1, 2, 4, 8, 16, 32, 64, 128, 256], vec![1, 8, 64]);
     let probing = run.map(&counts, |&pairs| probing(pairs))?;
@@ -236,17 +240,9 @@ fn rates_panel(data: &Data) -> Panel {
             .map(|(number, rates)| Point::of((number * every) as f64 * bin_ms, vec![mean(rates)]))
             .collect(),
     };
-    Panel {
-        name: "rates".to_owned(),
-        title: "What each tenant receives (first seed)".to_owned(),
-        x: Axis::linear("time", "ms"),
-        y: Axis::linear("rate", "Gbit/s"),
-        form: Form::Joined,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: data.rates.iter().enumerate().map(series).collect(),
-    }
+    let axes = (Axis::linear("time", "ms"), Axis::linear("rate", "Gbit/s"));
+    let series = data.rates.iter().enumerate().map(series).collect();
+    Panel::new("rates", "What each tenant receives (first seed)", axes, Form::Joined, series)
 }
 
 fn probing_panel(data: &Data) -> Panel {
@@ -254,17 +250,9 @@ fn probing_panel(data: &Data) -> Panel {
         name: name.to_owned(),
         points: data.probing.iter().map(|one| Point::of(one.pairs as f64, vec![100.0 * of(one)])).collect(),
     };
-    Panel {
-        name: "probes".to_owned(),
-        title: "What probes cost by the number of pairs".to_owned(),
-        x: Axis::logarithmic("pairs", ""),
-        y: Axis::linear("probes", "%"),
-        form: Form::Joined,
-        centre: Centre::Mean,
-        is_timing: false,
-        bands: Vec::new(),
-        series: vec![series("as they are", |one| one.part), series("if each had 52 B", |one| one.printed)],
-    }
+    let axes = (Axis::logarithmic("pairs", ""), Axis::linear("probes", "%"));
+    let series = vec![series("as they are", |one| one.part), series("if each had 52 B", |one| one.printed)];
+    Panel::new("probes", "What probes cost by the number of pairs", axes, Form::Joined, series)
 }
 
 #[cfg(test)]

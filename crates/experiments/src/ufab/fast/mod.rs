@@ -54,6 +54,8 @@ enum Contender {
     Eager,
     /// uFAB' with ports that hold whatever comes.
     Deep,
+    /// ElasticSwitch+Clove over CUBIC, which hears no marks.
+    ElasticCubic,
     /// uFAB whose pairs stay on their paths for a thousand round trips without data, in place of 16.
     Lasting,
 }
@@ -70,6 +72,7 @@ impl Contender {
             Self::Pwc => "PWC",
             Self::Eager => "uFAB, a probe a frame",
             Self::Deep => "uFAB', unlimited buffers",
+            Self::ElasticCubic => "ES+Clove, CUBIC",
             Self::Lasting => "uFAB, pairs stay",
         }
     }
@@ -78,6 +81,7 @@ impl Contender {
     const fn on_testbed(self) -> System {
         match self {
             Self::Elastic => System::Elastic,
+            Self::ElasticCubic => System::ElasticCubic,
             Self::Pwc => System::Pwc,
             Self::Ufab | Self::Eager | Self::Lasting => System::Ufab,
             Self::Unbounded | Self::Deep => System::Unbounded,
@@ -93,7 +97,7 @@ impl Contender {
             Self::Eager => settings.probe_every = Bytes::new(1_500),
             Self::Lasting => settings.idle = 1_000,
             Self::Deep => run.switches.buffering = Buffering::Unlimited,
-            Self::Ufab | Self::Unbounded | Self::Elastic | Self::Pwc => {}
+            Self::Ufab | Self::Unbounded | Self::Elastic | Self::ElasticCubic | Self::Pwc => {}
         }
     }
 }
@@ -101,6 +105,15 @@ impl Contender {
 /// uFAB's parameters where they depend on the line: 16 bits of tokens are to count 100 Gbit/s, and rates are measured in about a base round trip.
 fn fast() -> Settings {
     Settings { unit: Rate::from_mbit(2), interval: Time::from_micros(12), ..Settings::default() }
+}
+
+/// Servers of a pod of the fabric.
+const SERVERS_OF_POD: u64 = 32;
+
+/// How many pods so many servers are; nothing if they are not whole pods, or more than the 512 servers of 5.1.
+pub(crate) fn pods_of(servers: u64) -> Option<u64> {
+    let pods = servers / SERVERS_OF_POD;
+    (servers == pods * SERVERS_OF_POD && (1..=16).contains(&pods)).then_some(pods)
 }
 
 /// So many pods of 32 servers: 4 edge switches with 8 servers each and 4 aggregation switches, joined twice. 8 cores behind each aggregation switch are 1:1, and 4 are 1:2

@@ -1,12 +1,9 @@
 //! The area between the axes: where values are in it, and what is drawn there.
 
-use super::{CHARACTER, Dot, HEIGHT, Join, Line, Plot, path, shortened};
+use super::{Dot, HEIGHT, Join, LEFT, Line, MARK, Plot, RIGHT, Style, path};
 use crate::report::markup::Element;
 use crate::report::svg::{self, Anchor, Area, Point, number};
 
-/// Where the area begins and how far from the right edge it ends.
-const LEFT: f64 = 66.0;
-const RIGHT: f64 = 16.0;
 /// Marks that stand side by side are at most so far apart.
 const MOST_APART: f64 = 16.0;
 
@@ -31,11 +28,6 @@ impl Frame<'_> {
         self.top + (1.0 - self.plot.y.share(value)) * HEIGHT
     }
 
-    /// The width of a mark of the axis to the right.
-    fn place(&self) -> f64 {
-        (self.right() - LEFT) / self.plot.x_marks.len().max(1) as f64
-    }
-
     /// Ranges, behind everything else.
     pub(super) fn bands(&self) -> Vec<Element> {
         let band = |band: &super::Band| {
@@ -55,17 +47,21 @@ impl Frame<'_> {
             parts.push(svg::line(Point { x: left, y }, Point { x: right, y }, 1.0, "rule"));
             parts.push(svg::text(Point { x: left - 8.0, y: y + 4.0 }, Anchor::End, "quiet", text));
         }
-        for (&mark, text) in self.plot.x.marks.iter().zip(&self.plot.x_marks) {
+        let texts = self.plot.x_texts();
+        for (&mark, lines) in self.plot.x.marks.iter().zip(&texts) {
             let x = self.x(mark);
             // What stands side by side at a mark is parted from what stands at the next one.
-            let rule = if self.plot.join == Join::Apart { x + self.place() / 2.0 } else { x };
+            let rule = if self.plot.join == Join::Apart { x + self.plot.place() / 2.0 } else { x };
             parts.push(svg::line(Point { x: rule, y: self.top }, Point { x: rule, y: bottom + 4.0 }, 1.0, "rule"));
-            let text = shortened(text, (self.place() / CHARACTER).max(4.0) as usize);
             // The last one would stand out of the figure.
             let (at, anchor) = if x > right - 12.0 { (self.plot.width, Anchor::End) } else { (x, Anchor::Middle) };
-            parts.push(svg::text(Point { x: at, y: bottom + 18.0 }, anchor, "quiet", text));
+            for (index, text) in lines.iter().enumerate() {
+                let y = bottom + 18.0 + MARK * index as f64;
+                parts.push(svg::text(Point { x: at, y }, anchor, "quiet", text));
+            }
         }
-        let middle = Point { x: f64::midpoint(left, right), y: bottom + 38.0 };
+        let below = MARK * texts.iter().map(Vec::len).max().unwrap_or(1).saturating_sub(1) as f64;
+        let middle = Point { x: f64::midpoint(left, right), y: bottom + 38.0 + below };
         parts.push(svg::text(middle, Anchor::Middle, "quiet", &self.plot.x_name));
         parts
     }
@@ -73,7 +69,7 @@ impl Frame<'_> {
     pub(super) fn line(&self, index: usize, line: &Line) -> Vec<Element> {
         let mut parts = Vec::new();
         if !matches!(self.plot.join, Join::Apart | Join::Marks) {
-            parts.push(path(&self.way(line), &format!("line s{}", self.plot.style(index))));
+            parts.push(path(&self.way(line), &self.plot.style(index).class("line")));
         }
         if matches!(self.plot.join, Join::Dots | Join::Marks | Join::Apart) {
             parts.extend(line.points.iter().flat_map(|dot| self.dot(index, dot)));
@@ -100,7 +96,7 @@ impl Frame<'_> {
         if self.plot.join != Join::Apart {
             return 0.0;
         }
-        let step = (self.place() * 0.8 / self.lines as f64).min(MOST_APART);
+        let step = (self.plot.place() * 0.8 / self.lines as f64).min(MOST_APART);
         (index as f64 - (self.lines as f64 - 1.0) / 2.0) * step
     }
 
@@ -113,11 +109,11 @@ impl Frame<'_> {
             let (low, high) = (number(self.y(low)), number(self.y(high)));
             let (left, right) = (number(x - 3.0), number(x + 3.0));
             let d = format!("M{x} {low} V{high} M{left} {low} H{right} M{left} {high} H{right}", x = number(x));
-            parts.push(path(&d, &format!("spread s{style}")));
+            parts.push(path(&d, &style.class("spread")));
         }
         if let Some((low, high)) = dot.interval.filter(|(low, high)| high > low) {
             let d = format!("M{} {} V{}", number(x), number(self.y(low)), number(self.y(high)));
-            parts.push(path(&d, &format!("interval s{style}")));
+            parts.push(path(&d, &style.class("interval")));
         }
         parts.push(mark(style, Point { x, y }));
         parts
@@ -125,13 +121,13 @@ impl Frame<'_> {
 }
 
 /// The mark of a line: another shape for each, for those who see no colours.
-pub(super) fn mark(index: usize, at: Point) -> Element {
+pub(super) fn mark(style: Style, at: Point) -> Element {
     let Point { x, y } = at;
     let polygon = |corners: &[(f64, f64)]| {
         let corners = corners.iter().map(|(dx, dy)| format!("{} {}", number(x + dx), number(y + dy)));
         format!("M{} Z", corners.collect::<Vec<_>>().join(" L"))
     };
-    let d = match index {
+    let d = match style.look {
         0 => format!("M{} {} a3.8 3.8 0 1 0 7.6 0 a3.8 3.8 0 1 0 -7.6 0 Z", number(x - 3.8), number(y)),
         1 => polygon(&[(-3.4, -3.4), (3.4, -3.4), (3.4, 3.4), (-3.4, 3.4)]),
         2 => polygon(&[(0.0, -4.8), (4.4, 3.2), (-4.4, 3.2)]),
@@ -141,5 +137,5 @@ pub(super) fn mark(index: usize, at: Point) -> Element {
         6 => polygon(&[(-1.5, -4.8), (1.5, -4.8), (1.5, 4.8), (-1.5, 4.8)]),
         _ => polygon(&[(0.0, -4.8), (4.6, -1.5), (2.8, 3.9), (-2.8, 3.9), (-4.6, -1.5)]),
     };
-    path(&d, &format!("mark s{index}"))
+    path(&d, &style.class("mark"))
 }
