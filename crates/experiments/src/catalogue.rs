@@ -376,6 +376,17 @@ pub const CATALOGUE: &[Entry] = &[
     ufab::fast::fig20::ENTRY,
     ufab::fast::fig21::ENTRY,
     scc::fig1::ENTRY,
+    scc::fig3::ENTRY,
+    scc::fig4::ENTRY,
+    scc::fig5::ENTRY,
+    scc::fig10::DATA_MINING,
+    scc::fig7::ENTRY,
+    scc::fig8a::ENTRY,
+    scc::fig8b::ENTRY,
+    scc::fig9::ENTRY,
+    scc::fig10::ENTRY,
+    scc::fig11::ENTRY,
+    scc::fig12::ENTRY,
 ];
 
 /// The figure of this name.

@@ -1,9 +1,10 @@
 //! Fig. 1: objectives alone and beside each other on one bottleneck, without SCC (section II-B).
 
+use wayleave_scenarios::Ends;
 use wayleave_units::{Rate, Time};
 
-use super::readings::{Metrics, each, mean_of};
-use super::systems::System;
+use super::readings::{Metric, Metrics, each, mean_of};
+use super::systems::{System, equal_tenants};
 use super::testbed::{Bottleneck, ROUND_TRIP, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
@@ -24,14 +25,14 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 /// "low (20%), medium(50%) and high (80%) load on the link".
-const LOADS: [u32; 3] = [LOW, MEDIUM, HIGH];
+pub(super) const LOADS: [u32; 3] = [LOW, MEDIUM, HIGH];
 const LOW: u32 = 20;
 const MEDIUM: u32 = 50;
-const HIGH: u32 = 80;
+pub(super) const HIGH: u32 = 80;
 /// "the bottleneck link capacity is 500 Mbps", where an application is alone.
-const ALONE: u32 = 500;
+pub(super) const ALONE: u32 = 500;
 /// "The bottleneck link capacity is 1000 Mbps", where there are two.
-const TOGETHER: u32 = 1_000;
+pub(super) const TOGETHER: u32 = 1_000;
 /// "an aggregate bandwidth of 400 Mbps on average".
 const LATENCY: u32 = 400;
 /// Misses in per cent below which almost no flow misses its deadline, and above which many do: the text has no number.
@@ -43,7 +44,7 @@ const CLOSE_US: f64 = 1.1 * ROUND_TRIP.as_nanos() as f64 / 1e3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Case {
     capacity: u32,
-    /// Of payload of LS, DS and CS; 0 is nobody.
+    /// Of LS, DS and CS on the wire; 0 is nobody.
     demands: [u32; 3],
     spacing: Spacing,
 }
@@ -106,10 +107,9 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(10, 2);
     let duration = Time::from_millis(run.choose(20_000, 3_000));
     let cases = Case::all();
-    let jobs: Vec<_> = cases.iter().flat_map(|&case| seeds.iter().map(move |&seed| (case, seed))).collect();
-    let mut found = run.map(&jobs, |&(case, seed)| one(case, duration, seed))?.into_iter();
-    let row = |case| Row { case, runs: found.by_ref().take(seeds.len()).collect() };
-    let rows: Vec<Row> = cases.into_iter().map(row).collect();
+    let figure = format!("{}, {duration}", ENTRY.id);
+    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(case, duration, seed))?;
+    let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
     let notes = vec![
         "Where two applications meet on 1 Gbit/s, the text says that this \"is large enough to meet the demands of both types of flows\", so a load of 80 % is 400 Mbit/s of \
          each, as where they are alone on 500 Mbit/s. Series and remarks show two other readings: what is alone has 1 Gbit/s as well, so that only the company differs; and a load of \
@@ -133,9 +133,9 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
         .zip(pairs)
         .zip(case.demands)
         .filter(|&(_, mbit)| mbit > 0)
-        .map(|((application, pair), mbit)| traffic(application, pair, f64::from(mbit), case.spacing))
+        .map(|((application, pair), mbit)| traffic(application, Ends::Pairs(vec![pair]), f64::from(mbit), case.spacing))
         .collect();
-    System::Direct.carry(&mut run);
+    System::Direct.carry(&mut run, &equal_tenants(&Application::ALL))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
@@ -167,9 +167,8 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
 /// Fig. 1b.
 fn latency(rows: &[Row]) -> Vec<Statement> {
     let [alone, even, beside] = [Case::LATENCY, Case::EVEN, Case::beside_latency(HIGH)].map(|case| runs(rows, case));
-    let times =
-        |metric: fn(&Metrics) -> f64, base: &[Metrics]| ratio_of_means(&each(beside, metric), &each(base, metric));
-    let measured = |metric: fn(&Metrics) -> f64| {
+    let times = |metric: Metric, base: &[Metrics]| ratio_of_means(&each(beside, metric), &each(base, metric));
+    let measured = |metric: Metric| {
         format!(
             "{:.0} us beside DS at {HIGH} %, {:.0} us alone: {:+.0} %",
             mean_of(beside, metric),
@@ -177,9 +176,9 @@ fn latency(rows: &[Row]) -> Vec<Statement> {
             100.0 * (mean(&times(metric, alone)) - 1.0)
         )
     };
-    let evenly = |metric: fn(&Metrics) -> f64| {
+    let evenly = |metric: Metric| {
         format!(
-            "Alone, packets of Poisson flows wait for each other, at a load of 80 % of payload and 86 % on the wire. Against flows in even steps ({:.0} us) it is {:+.0} %.",
+            "Alone, packets of Poisson flows wait for each other, at a load of 80 %. Against flows in even steps ({:.0} us) it is {:+.0} %.",
             mean_of(even, metric),
             100.0 * (mean(&times(metric, even)) - 1.0)
         )
@@ -193,7 +192,7 @@ fn latency(rows: &[Row]) -> Vec<Statement> {
             format!("{:.0} us on average", mean_of(alone, round_trip)),
         )
         .tested(format!(
-            "Poisson arrivals of two packets each, at 86 % of the link on the wire, have to queue whatever the transport does. The same flows in even steps take {:.0} us.",
+            "Poisson arrivals of two packets each, at 80 % of the link, have to queue whatever the transport does. The same flows in even steps take {:.0} us.",
             mean_of(even, round_trip)
         )),
         Statement::mean_within(
@@ -254,7 +253,7 @@ fn deadlines_beside(rows: &[Row]) -> Vec<Statement> {
     };
     let beside = |load| runs(rows, Case::both(ALONE, load));
     let most = larger(ALONE, ALONE);
-    let readings = |what: &str, metric: fn(&Metrics) -> f64, load: u32, alone: fn(u32, u32) -> Case| {
+    let readings = |what: &str, metric: Metric, load: u32, alone: fn(u32, u32) -> Case| {
         format!(
             "A link that is twice as fast and as loaded serves each flow in half the time, so what is alone on 500 Mbit/s is worse off. Alone on 1 Gbit/s {what} {:.2} at \
              {load} %, and together with loads that count for 1 Gbit/s, which overload it, {:.2}.",
@@ -327,7 +326,7 @@ fn completions(rows: &[Row]) -> Vec<Statement> {
 }
 
 fn panels(rows: &[Row]) -> Vec<Panel> {
-    let series = |name: &str, case: &dyn Fn(u32) -> Case, metric: fn(&Metrics) -> f64| Series {
+    let series = |name: &str, case: &dyn Fn(u32) -> Case, metric: Metric| Series {
         name: name.to_owned(),
         points: LOADS.iter().map(|&load| Point::of(f64::from(load), each(runs(rows, case(load)), metric))).collect(),
     };

@@ -1,8 +1,9 @@
 //! What is read from a run: the metric of each objective.
 
-use wayleave_sim::Outcome;
+use wayleave_sim::{Outcome, TrafficOutcome};
 
 use super::workloads::Application;
+use crate::checkpoint::stored;
 use crate::stats::mean;
 
 /// The metrics of one run; not a number where an application has no flows.
@@ -16,10 +17,12 @@ pub(super) struct Metrics {
     pub(super) completion: f64,
 }
 
+stored!(Metrics { round_trip, missed, completion });
+
 impl Metrics {
     /// Those of a run.
     pub(super) fn of(outcome: &Outcome) -> Self {
-        let of = |application: Application| outcome.traffic.iter().find(|traffic| traffic.name == application.name());
+        let of = |application: Application| traffic(outcome, application.name());
         let round_trips =
             of(Application::Latency).and_then(|traffic| traffic.round_trips.as_ref()).map(|all| all.all());
         let us = |ps: Option<f64>| ps.map_or(f64::NAN, |ps| ps / 1e6);
@@ -28,15 +31,26 @@ impl Metrics {
                 us(round_trips.as_ref().and_then(|all| all.mean())),
                 us(round_trips.as_ref().and_then(|all| all.percentile(99.0)).map(|ps| ps as f64)),
             ],
-            missed: of(Application::Deadline)
-                .and_then(|traffic| traffic.completions.deadlines().missed_fraction())
-                .map_or(f64::NAN, |missed| 100.0 * missed),
+            missed: missed(outcome, Application::Deadline.name()),
             completion: of(Application::Completion)
                 .and_then(|traffic| traffic.completions.times().mean())
                 .map_or(f64::NAN, |ps| ps / 1e9),
         }
     }
 }
+
+fn traffic<'a>(outcome: &'a Outcome, name: &str) -> Option<&'a TrafficOutcome> {
+    outcome.traffic.iter().find(|traffic| traffic.name == name)
+}
+
+/// Deadlines of a traffic that were missed, in per cent of those that were decided.
+pub(super) fn missed(outcome: &Outcome, name: &str) -> f64 {
+    let fraction = traffic(outcome, name).and_then(|traffic| traffic.completions.deadlines().missed_fraction());
+    fraction.map_or(f64::NAN, |missed| 100.0 * missed)
+}
+
+/// Which metric of a run.
+pub(super) type Metric = fn(&Metrics) -> f64;
 
 /// One metric of each run.
 pub(super) fn each(runs: &[Metrics], metric: impl Fn(&Metrics) -> f64) -> Vec<f64> {

@@ -1,9 +1,10 @@
-//! The single bottleneck of Fig. 1a.
+//! The single bottleneck of Fig. 1a, the rack of section V, and the Clos of section VI.
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Buffering, Ecn, PortBehaviour, Scenario};
+use wayleave_scenarios::{Buffering, Ecn, PortBehaviour, Routing, Scenario};
 use wayleave_sim::Outcome;
+use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_topology::{LinkSpec, Network, NetworkBuilder, NodeId, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 
@@ -23,7 +24,10 @@ pub(super) const ROUND_TRIP: Time = Time::from_micros(300);
 const MARKS: Bytes = Bytes::new(20 * FRAME.get());
 
 /// "the switch buffer size to 250 packets" (II-B).
-const BUFFER: Bytes = Bytes::new(250 * FRAME.get());
+pub(super) const BUFFER: Bytes = Bytes::new(250 * FRAME.get());
+
+/// "ECN capable switches with 250 KB buffering" (VI).
+const SWITCH_BUFFER: Bytes = Bytes::new(250_000);
 
 /// Of the links beside the bottleneck, which the text does not name: so fast that nothing waits there for long.
 const EDGE: Rate = Rate::from_gbit(10);
@@ -44,7 +48,7 @@ pub(super) fn bottleneck(rate: Rate) -> Result<Bottleneck, Failed> {
     for (index, pair) in (1..).zip(&mut pairs) {
         *pair = (node(format!("src{index}"), NodeKind::Host)?, node(format!("dst{index}"), NodeKind::Host)?);
     }
-    let propagation = propagation(rate);
+    let propagation = propagation(&[EDGE, rate, EDGE]);
     let mut join = |from, to, rate| {
         let port = PortSpec::uniform(2, BUFFER);
         let spec = LinkSpec { from, to, rate, propagation, mtu: Bytes::new(1_500), port: port.clone() };
@@ -58,16 +62,46 @@ pub(super) fn bottleneck(rate: Rate) -> Result<Bottleneck, Failed> {
     Ok(Bottleneck { network: Arc::new(builder.build()), pairs })
 }
 
-/// Of each link, so that a round trip over all three takes [`ROUND_TRIP`].
-fn propagation(rate: Rate) -> Time {
+/// Of each of these links, so that a round trip over all of them takes [`ROUND_TRIP`].
+pub(super) fn propagation(rates: &[Rate]) -> Time {
     let takes = |bytes: Bytes, rate: Rate| {
         (u128::from(bytes.get()) * 8_000_000_000 / u128::from(rate.bits_per_second().max(1))) as u64
     };
-    let once = |rate| takes(FRAME, rate) + takes(ACKNOWLEDGEMENT, rate);
-    Time::from_nanos(ROUND_TRIP.as_nanos().saturating_sub(2 * once(EDGE) + once(rate)) / 6)
+    let sending: u64 = rates.iter().map(|&rate| takes(FRAME, rate) + takes(ACKNOWLEDGEMENT, rate)).sum();
+    Time::from_nanos(ROUND_TRIP.as_nanos().saturating_sub(sending) / (2 * rates.len().max(1) as u64))
 }
 
-/// A run on it, still without traffic; nothing of the first tenth counts.
+/// The testbed of section V: 16 servers at one switch, 1 Gbit/s.
+pub(super) fn rack() -> Result<Arc<Network>, Failed> {
+    let rate = Rate::from_gbit(1);
+    let propagation = propagation(&[rate; 2]);
+    let switch_port = PortSpec::uniform(2, BUFFER);
+    build::star(16, Cabling { rate, propagation, switch_port, ..Cabling::default() })
+        .map(Arc::new)
+        .map_err(Failed::broken)
+}
+
+/// The Clos of section VI, whose size the text does not give: 4 leaves and 2 spines, with so many hosts under each leaf.
+/// "The capacity of edge links is 1 Gbps and core links is 10 Gbps".
+pub(super) fn clos(hosts_per_leaf: u64) -> Result<Arc<Network>, Failed> {
+    let [edge, core] = [Rate::from_gbit(1), Rate::from_gbit(10)];
+    let propagation = propagation(&[edge, core, core, edge]);
+    let switch_port = PortSpec::uniform(2, SWITCH_BUFFER);
+    let cabling = Cabling { rate: edge, propagation, switch_port, ..Cabling::default() };
+    let shape = LeafSpine { leaves: 4, spines: 2, hosts_per_leaf, parallel: 1, uplink_rate: Some(core), cabling };
+    build::leaf_spine(&shape).map(Arc::new).map_err(Failed::broken)
+}
+
+/// A run on the Clos, still without traffic: flowcells, as "the adoption of state-of-the-art load balancing works such as Presto"
+/// is assumed (III-A).
+pub(super) fn clos_scenario(name: &str, network: &Arc<Network>, duration: Time) -> Scenario {
+    let mut run = scenario(name, network, duration);
+    run.switches.buffering = Buffering::EachQueue(SWITCH_BUFFER);
+    run.routing = Routing::presto();
+    run
+}
+
+/// A run on a network, still without traffic; nothing of the first tenth counts.
 pub(super) fn scenario(name: &str, network: &Arc<Network>, duration: Time) -> Scenario {
     let mut run = Scenario::new(name, network.clone(), duration);
     run.warmup = Time::from_nanos(duration.as_nanos() / 10);
@@ -97,6 +131,16 @@ pub(super) fn settings(figure: Figure) -> Figure {
             "transports",
             "DCTCP for LS, D2TCP for DS, L2DCT for CS, initial window 10 packets, shortest time-out 10 ms",
         )
+}
+
+/// What every figure of the Clos was measured with.
+pub(super) fn clos_settings(figure: Figure, hosts_per_leaf: u64, duration: Time) -> Figure {
+    figure
+        .with("network", format!("4 leaves of {hosts_per_leaf} hosts, 2 spines; 1 Gbit/s, 10 Gbit/s between switches; 250 kB a queue, base round trip 300 us"))
+        .with("workload", "data-mining (VL2, points as the YAPS simulator has them), Poisson, random pairs of hosts; loads are those of edge links, on the wire")
+        .with("deadlines", "of flows up to 200 kB: exponential, mean 20 ms, at least 3 ms")
+        .with("paths", "flowcells of 64 KiB (Presto)")
+        .with("time", format!("{} ms, of which the first tenth does not count", duration.as_nanos() / 1_000_000))
 }
 
 #[cfg(test)]

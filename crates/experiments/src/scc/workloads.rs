@@ -47,18 +47,95 @@ const UNIFORM: (Bytes, Bytes) = (Bytes::new(2_000), Bytes::new(198_000));
 /// "deadlines in the range 5-25 ms" (II-B).
 const DEADLINES: Deadline = Deadline::Uniform(Time::from_millis(5), Time::from_millis(25));
 
-/// What an application of section II sends, so much payload a second on average, in Mbit/s.
-pub(super) fn traffic(application: Application, pair: (NodeId, NodeId), mbit: f64, spacing: Spacing) -> Traffic {
+/// Payload of a full packet.
+const SEGMENT: u64 = 1_460;
+
+/// What a packet has on the wire beside payload: 40 B of headers, 38 B of Ethernet with preamble and gap.
+const OVERHEAD: u64 = 78;
+
+/// The mean of what flows of these sizes take on the wire, in bytes: by a thousand sizes, each as likely.
+pub(super) fn wire_mean(sizes: &FlowSizes) -> f64 {
+    const STEPS: u32 = 1_000;
+    let wire = |step: u32| {
+        let payload = sizes.quantile((f64::from(step) + 0.5) / f64::from(STEPS));
+        (payload + payload.div_ceil(SEGMENT) * OVERHEAD) as f64
+    };
+    (0..STEPS).map(wire).sum::<f64>() / f64::from(STEPS)
+}
+
+/// What an application of section II sends between these ends, so much on the wire a second on average, in Mbit/s.
+pub(super) fn traffic(application: Application, ends: Ends<NodeId>, mbit: f64, spacing: Spacing) -> Traffic {
     let (sizes, deadline) = match application {
         Application::Latency => (FlowSizes::Fixed(SMALL), None),
         Application::Deadline => (FlowSizes::Uniform(UNIFORM.0, UNIFORM.1), Some(DEADLINES)),
         Application::Completion => (FlowSizes::Uniform(UNIFORM.0, UNIFORM.1), None),
     };
-    let per_second = mbit * 1e6 / 8.0 / sizes.mean();
+    let per_second = mbit * 1e6 / 8.0 / wire_mean(&sizes);
     let arrivals = match (application, spacing) {
         (Application::Latency, Spacing::Even) => Arrivals::Every(Time::from_nanos((1e9 / per_second) as u64)),
         _ => Arrivals::PerSecond(per_second),
     };
     let flows = Reliable { deadline, ..Reliable::new(arrivals, Some(sizes)) };
-    Traffic::new(application.name(), Ends::Pairs(vec![pair]), Workload::Flows(flows))
+    Traffic::new(application.name(), ends, Workload::Flows(flows))
+}
+
+/// Deadlines of section VI are "exponentially distributed", no more: mean and minimum are those of PDQ (SIGCOMM 2012), from memory.
+const EXPONENTIAL: Deadline = Deadline::Exponential { mean: Time::from_millis(20), min: Time::from_millis(3) };
+
+/// Flows of section VI up to this size have a deadline: "small message application", of pFabric's and PDQ's size, from memory.
+const SMALL_MESSAGES: f64 = 200_000.0;
+
+/// What an application of section VI sends between all these hosts at random, by a published distribution: so much on the wire a
+/// second on average from all of them, in Mbit/s. Longer flows of the deadline-sensitive one are a traffic of their own, without deadlines.
+pub(super) fn published(application: Application, name: &str, hosts: &[NodeId], mbit: f64) -> Vec<Traffic> {
+    let Some(FlowSizes::Empirical(points)) = FlowSizes::published(name) else { return Vec::new() };
+    let all = FlowSizes::Empirical(points.clone());
+    let per_second = mbit * 1e6 / 8.0 / wire_mean(&all);
+    let of = |name: &str, sizes: FlowSizes, share: f64, deadline: Option<Deadline>| {
+        let flows = Reliable { deadline, ..Reliable::new(Arrivals::PerSecond(per_second * share), Some(sizes)) };
+        Traffic::new(name, Ends::Random(hosts.to_vec(), hosts.to_vec()), Workload::Flows(flows))
+    };
+    if application != Application::Deadline {
+        return vec![of(application.name(), all, 1.0, None)];
+    }
+    let (small, share, large) = split(&points, SMALL_MESSAGES);
+    vec![of("DS", small, share, Some(EXPONENTIAL)), of("DS long", large, 1.0 - share, None)]
+}
+
+/// A distribution up to a size, the share of flows that have no more, and the distribution beyond.
+fn split(points: &[(f64, f64)], at: f64) -> (FlowSizes, f64, FlowSizes) {
+    let below: Vec<(f64, f64)> = points.iter().copied().take_while(|&(size, _)| size <= at).collect();
+    let above: Vec<(f64, f64)> = points.iter().copied().skip(below.len()).collect();
+    let last = below.last().copied().unwrap_or((1.0, 0.0));
+    let share = above.first().map_or(1.0, |&(size, share)| last.1 + (share - last.1) * (at - last.0) / (size - last.0));
+    let small = below.iter().copied().chain([(at, share)]).map(|(size, upto)| (size, (upto / share).min(1.0)));
+    let beyond = |(size, upto): (f64, f64)| (size, ((upto - share) / (1.0 - share)).clamp(0.0, 1.0));
+    let large = [(at, share)].into_iter().chain(above).map(beyond);
+    (FlowSizes::Empirical(small.collect()), share, FlowSizes::Empirical(large.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_are_counted_on_the_wire() {
+        // Two packets; and 100 kB in 69 packets on average, of whose last one half is empty.
+        assert_eq!(wire_mean(&FlowSizes::Fixed(SMALL)), 2_156.0);
+        let uniform = wire_mean(&FlowSizes::Uniform(UNIFORM.0, UNIFORM.1));
+        assert!((uniform - (100_000.0 + (100_000.0 / 1_460.0 + 0.5) * 78.0)).abs() < 20.0, "{uniform}");
+    }
+
+    #[test]
+    fn a_split_distribution_is_the_same_in_two_parts() {
+        for name in ["web-search", "data-mining", "mapreduce"] {
+            let Some(FlowSizes::Empirical(points)) = FlowSizes::published(name) else { panic!("{name}") };
+            let (small, share, large) = split(&points, SMALL_MESSAGES);
+            assert!(small.validate().is_ok() && large.validate().is_ok(), "{name}: {small:?} {large:?}");
+            let mean = share * small.mean() + (1.0 - share) * large.mean();
+            let all = FlowSizes::Empirical(points).mean();
+            assert!((mean / all - 1.0).abs() < 1e-9, "{name}: {mean} and {all}");
+            assert!(small.quantile(1.0) <= 200_000 && large.quantile(0.0) >= 200_000, "{name}");
+        }
+    }
 }

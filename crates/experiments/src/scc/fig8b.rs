@@ -1,0 +1,181 @@
+//! Fig. 8b: two tenants with deadlines, of whom one goes before the other (section VI-B).
+
+use wayleave_scenarios::{Ends, Traffic};
+use wayleave_units::{Rate, Time};
+
+use super::fig1::TOGETHER;
+use super::readings::missed;
+use super::systems::{System, Tenant};
+use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
+use super::workloads::{Application, Spacing, traffic};
+use crate::catalogue::{Entry, SCC};
+use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::run::{Failed, Run};
+use crate::statement::Statement;
+use crate::stats::{mean, ratio_of_means};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "scc-fig8b",
+    runs: "two tenants",
+    paper: &SCC,
+    place: "Fig. 8b",
+    title: "Two tenants with deadlines, of whom one goes before the other",
+    full_seconds: 60,
+    quick_seconds: 4,
+    measure,
+};
+
+/// "both the tenants require 600 Mbps bandwidth", in Mbit/s.
+const EACH: f64 = 600.0;
+
+/// Of 1 Gbit/s for tenant A under SCC, in Mbit/s; "the rest" is for B. The first is compared.
+const SHARES: [u64; 3] = [700, 650, 800];
+
+/// "meets almost all": at most this many per cent are missed. The text has no number.
+const ALMOST_NONE: f64 = 5.0;
+
+const NAMES: [&str; 2] = ["A", "B"];
+
+/// How the two are kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Case {
+    Direct,
+    /// With so much for A.
+    Scc(u64),
+}
+
+impl Case {
+    fn name(self) -> String {
+        match self {
+            Self::Direct => "direct".to_owned(),
+            Self::Scc(share) => format!("SCC, {share}:{}", u64::from(TOGETHER) - share),
+        }
+    }
+}
+
+/// One case: of each run what A and B missed, in per cent.
+#[derive(Clone, Debug)]
+struct Row {
+    case: Case,
+    runs: Vec<[f64; 2]>,
+}
+
+fn measure(run: &Run) -> Result<Figure, Failed> {
+    let seeds = run.seeds(10, 2);
+    let duration = Time::from_millis(run.choose(20_000, 2_000));
+    let cases: Vec<Case> = [Case::Direct].into_iter().chain(SHARES.map(Case::Scc)).collect();
+    let figure = format!("{}, {duration}", ENTRY.id);
+    let found = run.gather(&figure, (&cases, &seeds), |&case, seed| one(case, duration, seed))?;
+    let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
+    let notes = vec![format!(
+        "The text says neither the shares nor the deadlines. Here both send the DS flows of section II over 1 Gbit/s, {EACH} Mbit/s each, and A has {} of 1,000 parts; two other \
+         divisions of the link are drawn. \"Almost all\" leaves at most {ALMOST_NONE} % of misses.",
+        SHARES[0]
+    )];
+    let figure =
+        Figure { statements: statements(&rows), panels: vec![panel(&rows)], seeds, notes, ..Figure::default() };
+    Ok(settings(figure)
+        .with("time", format!("{} s, of which the first tenth does not count", duration.as_nanos() / 1_000_000_000)))
+}
+
+fn one(case: Case, duration: Time, seed: u64) -> Result<[f64; 2], Failed> {
+    let Bottleneck { network, pairs } = bottleneck(Rate::from_mbit(u64::from(TOGETHER)))?;
+    let mut run = scenario("two tenants", &network, duration);
+    let of = |(name, pair): (&str, _)| Traffic {
+        name: name.to_owned(),
+        ..traffic(Application::Deadline, Ends::Pairs(vec![pair]), EACH, Spacing::Random)
+    };
+    run.traffic = NAMES.into_iter().zip(pairs).map(of).collect();
+    let (system, share) = match case {
+        Case::Direct => (System::Direct, u64::from(TOGETHER) / 2),
+        Case::Scc(share) => (System::Scc, share),
+    };
+    let shares = [share, u64::from(TOGETHER) - share].map(Rate::from_mbit);
+    let tenant = |(name, share)| Tenant { name, application: Application::Deadline, share };
+    let tenants: Vec<Tenant> = NAMES.into_iter().zip(shares).map(tenant).collect();
+    system.carry(&mut run, &tenants)?;
+    let outcome = simulate(&run, seed)?;
+    Ok(NAMES.map(|name| missed(&outcome, name)))
+}
+
+fn each(rows: &[Row], case: Case, metric: fn(&[f64; 2]) -> f64) -> Vec<f64> {
+    rows.iter().find(|row| row.case == case).map_or(Vec::new(), |row| row.runs.iter().map(metric).collect())
+}
+
+fn statements(rows: &[Row]) -> Vec<Statement> {
+    let [direct, scc] = [Case::Direct, Case::Scc(SHARES[0])];
+    let shown = |metric: fn(&[f64; 2]) -> f64| {
+        let [without, with] = [direct, scc].map(|case| mean(&each(rows, case, metric)));
+        format!("{without:.1} % missed without, {with:.1} % with SCC")
+    };
+    let times = |metric| ratio_of_means(&each(rows, scc, metric), &each(rows, direct, metric));
+    let others = SHARES.map(|share| format!("{share}: {:.1} %", mean(&each(rows, Case::Scc(share), |run| run[0]))));
+    vec![
+        Statement::mean_within(
+            "VI-B",
+            "SCC meets almost all deadlines of tenant A",
+            f64::NEG_INFINITY..=ALMOST_NONE,
+            &each(rows, scc, |run| run[0]),
+            shown(|run| run[0]),
+        )
+        .tested(format!("A's part of 1,000, and what it misses: {}.", others.join(", "))),
+        Statement::mean_within(
+            "VI-B",
+            "tenant B is worse off",
+            1.0..=f64::INFINITY,
+            &times(|run| run[1]),
+            shown(|run| run[1]),
+        ),
+        Statement::mean_within(
+            "VI-B",
+            "SCC meets more deadlines of both together",
+            f64::NEG_INFINITY..=1.0,
+            &times(|run| f64::midpoint(run[0], run[1])),
+            shown(|run| f64::midpoint(run[0], run[1])),
+        ),
+    ]
+}
+
+fn panel(rows: &[Row]) -> Panel {
+    let of = |case: Case| Series {
+        name: case.name(),
+        points: vec![
+            Point::of("A", each(rows, case, |run| run[0])),
+            Point::of("B", each(rows, case, |run| run[1])),
+            Point::of("both", each(rows, case, |run| f64::midpoint(run[0], run[1]))),
+        ],
+    };
+    Panel {
+        name: "misses".to_owned(),
+        title: "Deadlines that are missed".to_owned(),
+        x: Axis::categories("tenant"),
+        y: Axis::linear("missed", "%"),
+        form: Form::Apart,
+        centre: Centre::Mean,
+        is_timing: false,
+        bands: Vec::new(),
+        series: rows.iter().map(|row| of(row.case)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::assert_each_can_change;
+
+    #[test]
+    fn every_verdict_can_change() {
+        let row = |case, missed| Row { case, runs: vec![missed; 2] };
+        let rows = vec![row(Case::Direct, [60.0, 60.0]), row(Case::Scc(SHARES[0]), [2.0, 90.0])];
+        let with = |missed: [f64; 2]| move |rows: &mut Vec<Row>| rows[1].runs.fill(missed);
+        assert_each_can_change(
+            &rows,
+            |rows| statements(rows),
+            &[
+                ("A misses", &with([5.1, 90.0])),
+                ("B is better off", &with([2.0, 59.0])),
+                ("fewer deadlines are met", &with([31.0, 90.0])),
+            ],
+        );
+    }
+}
