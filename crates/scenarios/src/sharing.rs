@@ -389,7 +389,7 @@ pub enum SharingError {
     },
     /// A policy that nobody would enforce.
     #[error(
-        "scheme {scheme} has no brokers, so nobody would enforce a policy of level {key}: leave it out, or take scheme {}",
+        "scheme {scheme} has no brokers for it, so nobody would enforce a policy of level {key}: leave it out, or take scheme {}",
         broker_schemes()
     )]
     NoBrokers {

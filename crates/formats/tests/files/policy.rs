@@ -51,6 +51,9 @@ fn every_error_says_where() {
     assert!(complaint("- { name: a, weight: 0 }").contains(":26: the weight 0 is not accepted: a whole number from 1"));
     assert!(complaint("- { name: a, endpoints: [h1, h99] }").contains(":34: there is no node \"h99\""));
     assert!(complaint("- { name: a, endpoints: [leaf1] }").contains("leaf1 is a switch"));
+    assert!(complaint("- { name: a, objective: latency }").contains("has an objective and no share"));
+    let unknown = complaint("- { name: a, share: 1Gbit, objective: latencie }");
+    assert!(unknown.contains("unknown objective \"latencie\", did you mean \"latency\"?"), "{unknown}");
     assert!(complaint("- { name: a, mix: 1Gbit }").contains("\"mix\""));
     assert!(complaint("- { name: a, changes: [ { at: \"2027-01-01T00:00:00Z\" } ] }").contains("this changes nothing"));
     assert!(complaint("- { name: a }\n- { name: b }").starts_with("policy.yaml:7:15: a packet could belong to \"a\""));

@@ -504,7 +504,7 @@ fn what_is_wrong_with_sharing_is_said_at_its_place() {
         ),
         (
             "{ scheme: eyeq, MACHINE, rack: { services: [] } }",
-            "6:74 scheme eyeq has no brokers, so nobody would enforce a policy of level rack: leave it out, or take scheme parley",
+            "6:74 scheme eyeq has no brokers for it, so nobody would enforce a policy of level rack: leave it out, or take scheme parley",
         ),
         (
             "{ scheme: eyeq, machine: { services: [ { name: a, min: 20Gbit } ] } }",
@@ -516,6 +516,19 @@ fn what_is_wrong_with_sharing_is_said_at_its_place() {
             "6:84 loss is 2: a part between nothing and all is expected",
         ),
         ("{ scheme: eyeq, MACHINE, events: [ { at: 1ms, stop: h1 } ] }", "6:78 scheme eyeq has no brokers"),
+        (
+            "{ scheme: scc, machine: { services: [ { name: a } ] } }",
+            "6:36 service a: scheme scc divides the network by shares: give one, as in share: 300Mbit",
+        ),
+        (
+            "{ scheme: scc, machine: { services: [ { name: a, share: 1Gbit, min: 1Gbit } ] } }",
+            "6:36 service a: scheme scc knows share and objective: leave min, max, weight and changes out",
+        ),
+        ("{ scheme: scc, machine: { services: [ { name: a, share: 0bit } ] } }", "6:36 service a: its share is 0"),
+        (
+            "{ scheme: eyeq, machine: { services: [ { name: a, share: 1Gbit } ] } }",
+            "6:37 service a: scheme eyeq knows no shares: give min, max and weight, or take scheme scc",
+        ),
         ("{ scheme: parley, MACHINE, events: [ { at: 1ms, stop: h9 } ] }", "6:97 there is no node \"h9\""),
     ] {
         let said = said(with(&sharing.replace("MACHINE", machine), "service: a"));
