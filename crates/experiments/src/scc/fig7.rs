@@ -102,7 +102,7 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
             &fewer,
             times(&fewer, format!("{:.2} % with SCC, {:.2} % without", mean(&scc), mean(&all))),
         )
-        .tested(hopeless(Sizes::DataMining)),
+        .ruled_out([&hopeless(Sizes::DataMining)]),
         Statement::mean_within(
             "VI-A",
             "without SCC, CS suffers from DS",
