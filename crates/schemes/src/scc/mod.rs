@@ -1,6 +1,25 @@
 //! SCC: tenants share a network by weights, and the flows of each are served by its objective.
 //!
 //! C. Tian et al., "Multi-Tenant Multi-Objective Bandwidth Allocation in Datacenters Using Stacked Congestion Control".
+//!
+//! A division is all flows of a tenant with one objective; a tunnel, what it sends from one host to another. The underlay shares links
+//! among tunnels by their weights, the tracker divides the share of a division among its tunnels, and private control in each tunnel
+//! serves its flows. docs/scc.md is for operators.
+//!
+//! | text | here |
+//! |---|---|
+//! | underlay congestion control, III-B: feedback, rates | [`Scc`], `control` |
+//! | tracker, III-B: equations 3 and 4, and its loss | [`Tracker`], `division` |
+//! | private congestion control, III-C and IV | [`tunnel`] |
+//! | marking at 20 packets, II-B | [`Params::mark_packets`] |
+//!
+//! Deviations, and what the text leaves open:
+//! - Equations 1 and 2 never share by weight; they are [`Law::AsPrinted`]. The default is `control`'s (decision 067).
+//! - Weights are rates, also W_d, so that Algorithms 1 and 3 can compare them with what flows need. Tunnels hear them in kbit/s.
+//! - All trackers of a division hear all hosts, so that there is no election (decision 068).
+//! - A tunnel begins with its weight as its rate. Its level is kept while it is idle.
+//! - Feedback that stays away for ten periods halves the rate.
+//! - Traffic of no service is a division without an objective.
 
 mod control;
 mod division;
