@@ -14,6 +14,8 @@ TRANSFERS ?= 100000
 LOSSES ?= 20000
 # Random networks in `make ufab-long`; about 100 ms each.
 UFAB ?= 1000
+# Random divisions in `make scc-long`; about a second each.
+SCC ?= 1000
 # Where `make ns3` keeps its Python, and the Python that makes it.
 NS3 ?= target/ns3
 PYTHON ?= python3
@@ -47,7 +49,7 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long ns3 break-ledger break-server quiet-lab \
+.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long scc-long ns3 break-ledger break-server quiet-lab \
 	try-topologies bpf toolchain components tools
 
 help: ## list these targets
@@ -137,6 +139,10 @@ transport-long: toolchain ## 100,000 transfers with double and triple losses, an
 ufab-long: toolchain ## uFAB on a thousand random networks and histories: max-min shares, bounded queues, failures, false positives (UFAB)
 	$(call say,$(UFAB) random networks)
 	@WAYLEAVE_UFAB=$(UFAB) $(CARGO) test --locked --release --package wayleave-sim --test sim truth::ufab -- --nocapture
+
+scc-long: toolchain ## SCC with a thousand random sets of divisions: shares by weights, queues that lose and reorder nothing (SCC)
+	$(call say,$(SCC) sets of divisions)
+	@WAYLEAVE_SCC=$(SCC) $(CARGO) test --locked --release --package wayleave-sim --test sim truth::scc_properties -- --nocapture
 
 ns3: build $(NS3)/ready ## the same dumbbells in ns-3 and here, as a table (a wheel of 100 MB; minutes; CASES)
 	$(call say,wayleave sim and ns-3 side by side)

@@ -378,9 +378,14 @@ pub const CATALOGUE: &[Entry] = &[
     scc::fig1::ENTRY,
     scc::fig3::ENTRY,
     scc::fig4::ENTRY,
+    scc::fig5::ENTRY,
+    scc::fig10::DATA_MINING,
+    scc::fig7::ENTRY,
     scc::fig8a::ENTRY,
     scc::fig8b::ENTRY,
     scc::fig9::ENTRY,
+    scc::fig10::ENTRY,
+    scc::fig11::ENTRY,
     scc::fig12::ENTRY,
 ];
 

@@ -19,6 +19,8 @@ pub(super) enum System {
     Scc,
     /// SCC without in-tunnel scheduling: transports hear the marks of tunnels.
     SccTransports,
+    /// SCC over DCTCP for all of them.
+    SccOverDctcp,
     /// Direct coexistence, with LS in a queue of switches that goes first.
     DirectFirst,
     /// SCC, with LS in a queue of switches that goes first.
@@ -36,6 +38,7 @@ impl System {
             Self::Direct => "direct",
             Self::Scc => "SCC",
             Self::SccTransports => "SCC without in-tunnel scheduling",
+            Self::SccOverDctcp => "SCC over DCTCP",
             Self::DirectFirst => "direct, LS in a higher queue",
             Self::SccFirst => "SCC, LS in a higher queue",
             Self::SccPatient => "SCC, horizon 100 s",
@@ -48,7 +51,7 @@ impl System {
         match (self, application) {
             (Self::Pfabric, Application::Deadline) => Congestion::pfabric(),
             (Self::Pfabric, _) => Congestion::Pfabric(pfabric::Params { class: 1, ..pfabric::Params::default() }),
-            (_, Application::Latency) => Congestion::dctcp(),
+            (Self::SccOverDctcp, _) | (_, Application::Latency) => Congestion::dctcp(),
             (_, Application::Deadline) => Congestion::d2tcp(),
             (_, Application::Completion) => Congestion::l2dct(),
         }
@@ -81,7 +84,7 @@ impl System {
                 run.routing = Routing::spraying();
                 return Ok(());
             }
-            Self::Scc | Self::SccFirst | Self::SccPatient => scc::Scheduling::Tunnel,
+            Self::Scc | Self::SccFirst | Self::SccPatient | Self::SccOverDctcp => scc::Scheduling::Tunnel,
             Self::SccTransports => scc::Scheduling::Transports,
         };
         let mut params = scc::Params { scheduling, ..scc::Params::default() };

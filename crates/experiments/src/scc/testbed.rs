@@ -24,7 +24,7 @@ pub(super) const ROUND_TRIP: Time = Time::from_micros(300);
 const MARKS: Bytes = Bytes::new(20 * FRAME.get());
 
 /// "the switch buffer size to 250 packets" (II-B).
-const BUFFER: Bytes = Bytes::new(250 * FRAME.get());
+pub(super) const BUFFER: Bytes = Bytes::new(250 * FRAME.get());
 
 /// "ECN capable switches with 250 KB buffering" (VI).
 const SWITCH_BUFFER: Bytes = Bytes::new(250_000);
@@ -63,7 +63,7 @@ pub(super) fn bottleneck(rate: Rate) -> Result<Bottleneck, Failed> {
 }
 
 /// Of each of these links, so that a round trip over all of them takes [`ROUND_TRIP`].
-fn propagation(rates: &[Rate]) -> Time {
+pub(super) fn propagation(rates: &[Rate]) -> Time {
     let takes = |bytes: Bytes, rate: Rate| {
         (u128::from(bytes.get()) * 8_000_000_000 / u128::from(rate.bits_per_second().max(1))) as u64
     };

@@ -54,7 +54,7 @@ const SEGMENT: u64 = 1_460;
 const OVERHEAD: u64 = 78;
 
 /// The mean of what flows of these sizes take on the wire, in bytes: by a thousand sizes, each as likely.
-fn wire_mean(sizes: &FlowSizes) -> f64 {
+pub(super) fn wire_mean(sizes: &FlowSizes) -> f64 {
     const STEPS: u32 = 1_000;
     let wire = |step: u32| {
         let payload = sizes.quantile((f64::from(step) + 0.5) / f64::from(STEPS));

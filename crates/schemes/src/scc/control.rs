@@ -243,7 +243,9 @@ impl Control {
             Use::Full | Use::Partial => part(step.min(self.level / MOST_GROWTH), WHOLE - marks, WHOLE),
         };
         let cut = match self.pressed {
-            pressed if pressed <= PRESSED || pressed % SETTLING != 0 => part(self.level, u64::from(params.cut_percent) * marks, 100 * WHOLE),
+            pressed if pressed <= PRESSED || pressed % SETTLING != 0 => {
+                part(self.level, u64::from(params.cut_percent) * marks, 100 * WHOLE)
+            }
             _ => self.level / PRESSED_CUT,
         };
         // However long it took: the rate at most doubles, and halves.

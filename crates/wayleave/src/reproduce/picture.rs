@@ -1,5 +1,7 @@
 //! A figure as one SVG: its panels side by side, its tables, and how it was measured.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use wayleave_experiments::{Centre, Figure, Form, Panel, Point, Scale, X};
 
 use super::grid::{self, wrapped};
@@ -87,6 +89,7 @@ fn plot(figure: &Figure, panel: &Panel, width: f64) -> Plot {
     let y = y_axis(panel);
     let names = places(panel);
     let has_marks = has_marks(panel);
+    let styles = styles(figure);
     let dot = |point: &Point| {
         let x = match &point.x {
             X::Number(value) => *value,
@@ -123,7 +126,7 @@ fn plot(figure: &Figure, panel: &Panel, width: f64) -> Plot {
             Form::Steps => Join::Steps,
         },
         lines: panel.series.iter().map(line).collect(),
-        styles: panel.series.iter().map(|series| style(figure, &series.name)).collect(),
+        styles: panel.series.iter().map(|series| styles.get(series.name.as_str()).copied().unwrap_or(0)).collect(),
     }
 }
 
@@ -138,15 +141,21 @@ fn whisker(panel: &Panel, point: &Point) -> (f64, f64) {
     if panel.form == Form::Deciles { (summary.p10, summary.p90) } else { (summary.p1, summary.p99) }
 }
 
-/// A system looks the same in all panels of a figure.
-fn style(figure: &Figure, name: &str) -> usize {
-    let mut names: Vec<&str> = Vec::new();
-    for series in figure.panels.iter().flat_map(|panel| &panel.series) {
-        if !names.contains(&series.name.as_str()) {
-            names.push(&series.name);
+/// A series looks the same in all panels of a figure, and like no other one that stands in a panel with it.
+fn styles(figure: &Figure) -> BTreeMap<&str, usize> {
+    let mut styles: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in figure.panels.iter().flat_map(|panel| &panel.series).map(|series| series.name.as_str()) {
+        if styles.contains_key(name) {
+            continue;
         }
+        let beside = figure.panels.iter().filter(|panel| panel.series.iter().any(|series| series.name == name));
+        let taken: BTreeSet<usize> = beside
+            .flat_map(|panel| &panel.series)
+            .filter_map(|other| styles.get(other.name.as_str()).copied())
+            .collect();
+        styles.insert(name, (0..).find(|style| !taken.contains(style)).unwrap_or(0));
     }
-    names.iter().position(|known| *known == name).unwrap_or(0)
+    styles
 }
 
 fn x_axis(panel: &Panel) -> (Axis, Vec<String>) {
@@ -203,5 +212,38 @@ fn y_axis(panel: &Panel) -> Axis {
         Scale::Logarithmic => Axis::logarithmic(low, high),
         _ if panel.form == Form::Steps => Axis::linear(high.min(100.0)),
         _ => Axis::linear(if high.is_finite() { high } else { 1.0 }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panel(names: &[&str]) -> Panel {
+        let series = |name: &&str| wayleave_experiments::Series { name: (*name).to_owned(), points: Vec::new() };
+        Panel {
+            name: "p".to_owned(),
+            title: String::new(),
+            x: wayleave_experiments::Axis { name: String::new(), unit: String::new(), scale: Scale::Linear },
+            y: wayleave_experiments::Axis { name: String::new(), unit: String::new(), scale: Scale::Linear },
+            form: Form::Joined,
+            centre: Centre::Mean,
+            is_timing: false,
+            bands: Vec::new(),
+            series: names.iter().map(series).collect(),
+        }
+    }
+
+    /// Tenants in one panel and systems in another begin at the same style; who stands in both keeps his.
+    #[test]
+    fn series_of_a_panel_differ_and_look_the_same_in_others() {
+        let panels = vec![panel(&["vf1", "vf2", "vf3"]), panel(&["uFAB", "PWC"]), panel(&["PWC", "vf1", "ES"])];
+        let figure = Figure { panels, ..Figure::default() };
+        let styles = styles(&figure);
+        assert_eq!([styles["vf1"], styles["vf2"], styles["vf3"], styles["uFAB"]], [0, 1, 2, 0]);
+        for panel in &figure.panels {
+            let distinct: BTreeSet<usize> = panel.series.iter().map(|series| styles[series.name.as_str()]).collect();
+            assert_eq!(distinct.len(), panel.series.len());
+        }
     }
 }

@@ -54,6 +54,8 @@ enum Contender {
     Eager,
     /// uFAB' with ports that hold whatever comes.
     Deep,
+    /// ElasticSwitch+Clove over CUBIC, which hears no marks.
+    ElasticCubic,
     /// uFAB whose pairs stay on their paths for a thousand round trips without data, in place of 16.
     Lasting,
 }
@@ -70,6 +72,7 @@ impl Contender {
             Self::Pwc => "PWC",
             Self::Eager => "uFAB, a probe a frame",
             Self::Deep => "uFAB', unlimited buffers",
+            Self::ElasticCubic => "ES+Clove, CUBIC",
             Self::Lasting => "uFAB, pairs stay",
         }
     }
@@ -78,6 +81,7 @@ impl Contender {
     const fn on_testbed(self) -> System {
         match self {
             Self::Elastic => System::Elastic,
+            Self::ElasticCubic => System::ElasticCubic,
             Self::Pwc => System::Pwc,
             Self::Ufab | Self::Eager | Self::Lasting => System::Ufab,
             Self::Unbounded | Self::Deep => System::Unbounded,
@@ -93,7 +97,7 @@ impl Contender {
             Self::Eager => settings.probe_every = Bytes::new(1_500),
             Self::Lasting => settings.idle = 1_000,
             Self::Deep => run.switches.buffering = Buffering::Unlimited,
-            Self::Ufab | Self::Unbounded | Self::Elastic | Self::Pwc => {}
+            Self::Ufab | Self::Unbounded | Self::Elastic | Self::ElasticCubic | Self::Pwc => {}
         }
     }
 }

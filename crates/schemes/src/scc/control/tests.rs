@@ -37,6 +37,18 @@ fn the_law_is_linear_in_the_share_of_marks() {
     }
 }
 
+/// At a quarter of its weight a tunnel grows by 4 % of it in a period, and at a tenth as well.
+#[test]
+fn who_is_below_its_weight_comes_back_sooner() {
+    for (part, step) in [(2, 0.02), (4, 0.04), (10, 0.04)] {
+        let mut control = steady();
+        control.level = ONE / part;
+        control.on_period(period(0), T, Use::Full, terms(250_000_000), &Params::default());
+        let grown = level(&control) - 1.0 / part as f64;
+        assert!((grown - f64::min(step, 1.0 / part as f64 / 8.0)).abs() < 1e-6, "{part}: {grown}");
+    }
+}
+
 #[test]
 fn a_rate_is_weight_times_level_without_the_relief_of_its_marks() {
     let (params, mut control) = (Params::default(), steady());
@@ -103,6 +115,8 @@ proptest! {
     /// link are together between a fifth of its rate and four times it.
     #[test]
     fn rates_come_to_the_ratio_of_weights(light in 100_000_000_u64..400_000_000, times in 1_u64..10, far in 1_u64..50) {
+        // What is above its own line cannot have its part.
+        prop_assume!(light * times <= LINE);
         let mut controls = [steady(), steady()];
         controls[0].level = ONE / far;
         controls[1].level = ONE / times;

@@ -25,6 +25,7 @@ mod queueing;
 mod replay;
 mod roles;
 mod scc;
+mod scc_properties;
 mod scheduling;
 mod services;
 mod shaping;

@@ -1,0 +1,255 @@
+//! Figs. 6 and 10: the three applications beside each other, with flows of three studies (sections VI-A and VI-D).
+
+use super::coexist::{Case, Place, Sizes, gather, notes, settings};
+use super::readings::{Metrics, each, mean_of};
+use super::systems::System;
+use super::workloads::Application;
+use crate::catalogue::{Entry, SCC};
+use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::run::{Failed, Run};
+use crate::statement::Statement;
+use crate::stats::{mean, ratio_of_means};
+
+/// Fig. 6.
+pub(crate) const DATA_MINING: Entry = Entry {
+    id: "scc-fig6",
+    runs: "coexistence",
+    paper: &SCC,
+    place: "Fig. 6",
+    title: "Three objectives beside each other, with data-mining flows",
+    full_seconds: 3_600,
+    quick_seconds: 10,
+    measure: measure_data_mining,
+};
+
+/// Fig. 10.
+pub(crate) const ENTRY: Entry = Entry {
+    id: "scc-fig10",
+    runs: "coexistence",
+    paper: &SCC,
+    place: "Fig. 10",
+    title: "Three objectives beside each other, with flows of three studies",
+    full_seconds: 4_000,
+    quick_seconds: 20,
+    measure: measure_all,
+};
+
+const SYSTEMS: [System; 2] = [System::Direct, System::Scc];
+
+/// One case, run with every seed.
+#[derive(Clone, Debug)]
+struct Row {
+    system: System,
+    sizes: Sizes,
+    runs: Vec<Metrics>,
+}
+
+fn measure_data_mining(run: &Run) -> Result<Figure, Failed> {
+    measure(run, &[Sizes::DataMining], |rows| [deadlines(rows, Sizes::DataMining), latency(rows)].concat())
+}
+
+fn measure_all(run: &Run) -> Result<Figure, Failed> {
+    measure(run, &Sizes::ALL, statements)
+}
+
+fn measure(run: &Run, sizes: &[Sizes], statements: fn(&[Row]) -> Vec<Statement>) -> Result<Figure, Failed> {
+    let seeds = run.seeds(3, 2);
+    let case = |sizes: Sizes| {
+        SYSTEMS.map(|system| Case { place: Place::Clos, system, sizes, applications: Application::ALL.to_vec() })
+    };
+    let cases: Vec<Case> = sizes.iter().flat_map(|&sizes| case(sizes)).collect();
+    let found = gather(run, &cases, &seeds)?;
+    let row = |(case, runs): (Case, Vec<Metrics>)| Row { system: case.system, sizes: case.sizes, runs };
+    let rows: Vec<Row> = cases.into_iter().zip(found).map(row).collect();
+    let figure =
+        Figure { statements: statements(&rows), panels: panels(&rows), seeds, notes: notes(), ..Figure::default() };
+    Ok(settings(figure, run, Place::Clos))
+}
+
+/// Runs of a case; none if it was not run.
+fn runs(rows: &[Row], system: System, sizes: Sizes) -> &[Metrics] {
+    rows.iter().find(|row| (row.system, row.sizes) == (system, sizes)).map_or(&[], |row| &row.runs)
+}
+
+/// What it is with SCC, as a part of what it is without.
+fn part(rows: &[Row], sizes: Sizes, metric: fn(&Metrics) -> f64) -> Vec<f64> {
+    let [direct, scc] = SYSTEMS.map(|system| each(runs(rows, system, sizes), metric));
+    ratio_of_means(&scc, &direct)
+}
+
+fn with_and_without(rows: &[Row], sizes: Sizes, metric: fn(&Metrics) -> f64, unit: &str) -> String {
+    let [direct, scc] = SYSTEMS.map(|system| mean_of(runs(rows, system, sizes), metric));
+    format!("{scc:.2} {unit} with SCC, {direct:.2} {unit} without")
+}
+
+/// A reduction by so many per cent.
+fn reduction(
+    rows: &[Row],
+    sizes: Sizes,
+    what: &str,
+    percent: f64,
+    metric: fn(&Metrics) -> f64,
+    unit: &str,
+) -> Statement {
+    let reduced: Vec<f64> = part(rows, sizes, metric).iter().map(|part| 100.0 * (1.0 - part)).collect();
+    let says = format!("with {} flows SCC reduces {what} by up to {percent:.0} %", sizes.name());
+    let measured = format!("{:.0} %: {}", mean(&reduced), with_and_without(rows, sizes, metric, unit));
+    Statement::mean_within("VI", says, percent / 2.0..=percent * 2.0, &reduced, measured)
+}
+
+fn missed(metrics: &Metrics) -> f64 {
+    metrics.missed
+}
+
+fn met(metrics: &Metrics) -> f64 {
+    100.0 - metrics.missed
+}
+
+fn completion(metrics: &Metrics) -> f64 {
+    metrics.completion
+}
+
+fn round_trip(metrics: &Metrics) -> f64 {
+    metrics.round_trip[0]
+}
+
+/// "completes 3.2x more flows" or "reduces deadline missing ratio by 3.2x": both.
+fn deadlines(rows: &[Row], sizes: Sizes) -> Vec<Statement> {
+    let times = match sizes {
+        Sizes::DataMining => 3.2,
+        Sizes::WebSearch => 1.8,
+        Sizes::MapReduce => {
+            let measured = with_and_without(rows, sizes, missed, "%");
+            let says = "with mapreduce flows SCC reduces misses \"by 0.8x\"";
+            return vec![
+                Statement::not_compared("VI-D", says, measured)
+                    .remark("A factor below one is no reduction in any reading."),
+            ];
+        }
+    };
+    let statement = |says: String, found: Vec<f64>, metric: fn(&Metrics) -> f64| {
+        let measured = format!("{:.2}x: {}", mean(&found), with_and_without(rows, sizes, metric, "%"));
+        Statement::mean_within("VI", says, times / 2.0..=times * 2.0, &found, measured)
+    };
+    let fewer = {
+        let [direct, scc] = SYSTEMS.map(|system| each(runs(rows, system, sizes), missed));
+        ratio_of_means(&direct, &scc)
+    };
+    let name = sizes.name();
+    let mut all = vec![statement(format!("with {name} flows SCC misses {times}x fewer deadlines"), fewer, missed)];
+    if sizes == Sizes::DataMining {
+        all.push(statement(
+            format!("with {name} flows SCC meets {times}x more deadlines"),
+            part(rows, sizes, met),
+            met,
+        ));
+    }
+    all
+}
+
+/// Fig. 6 beside deadlines.
+fn latency(rows: &[Row]) -> Vec<Statement> {
+    vec![
+        reduction(rows, Sizes::DataMining, "the AFCT of CS", 40.0, completion, "ms"),
+        reduction(rows, Sizes::DataMining, "the latency of LS packets", 40.0, round_trip, "us"),
+    ]
+}
+
+fn statements(rows: &[Row]) -> Vec<Statement> {
+    let completions = [(Sizes::DataMining, 40.0), (Sizes::WebSearch, 24.0), (Sizes::MapReduce, 32.0)]
+        .map(|(sizes, percent)| reduction(rows, sizes, "the AFCT of CS", percent, completion, "ms"));
+    let deadlines = Sizes::ALL.into_iter().flat_map(|sizes| deadlines(rows, sizes));
+    completions.into_iter().chain(deadlines).collect()
+}
+
+fn panels(rows: &[Row]) -> Vec<Panel> {
+    let panel = |name: &str, title: &str, y: Axis, metric: fn(&Metrics) -> f64| Panel {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        x: Axis::categories("flows"),
+        y,
+        form: Form::Apart,
+        centre: Centre::Mean,
+        is_timing: false,
+        bands: Vec::new(),
+        series: SYSTEMS
+            .map(|system| Series {
+                name: system.name().to_owned(),
+                points: rows
+                    .iter()
+                    .filter(|row| row.system == system)
+                    .map(|row| Point::of(row.sizes.name(), each(&row.runs, metric)))
+                    .collect(),
+            })
+            .to_vec(),
+    };
+    vec![
+        panel("completion", "Average completion time of CS", Axis::linear("AFCT", "ms"), completion),
+        panel("misses", "Deadlines that DS misses", Axis::linear("missed", "%"), missed),
+        panel("latency", "Round trips of LS packets", Axis::linear("mean", "us"), round_trip),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::assert_each_can_change;
+
+    type Rows = Vec<Row>;
+
+    fn set(rows: &mut [Row], sizes: Sizes, change: impl Fn(&mut Metrics)) {
+        let scc = rows.iter_mut().filter(|row| row.system == System::Scc && row.sizes == sizes);
+        scc.flat_map(|row| &mut row.runs).for_each(change);
+    }
+
+    fn rows() -> Rows {
+        let metrics = Metrics { round_trip: [1_000.0; 2], missed: 75.0, completion: 10.0 };
+        let row = |sizes| SYSTEMS.map(|system| Row { system, sizes, runs: vec![metrics; 2] });
+        let mut rows: Rows = Sizes::ALL.into_iter().flat_map(row).collect();
+        set(&mut rows, Sizes::DataMining, |run| {
+            *run = Metrics { round_trip: [600.0; 2], missed: 23.0, completion: 6.0 }
+        });
+        set(&mut rows, Sizes::WebSearch, |run| (run.missed, run.completion) = (40.0, 7.6));
+        set(&mut rows, Sizes::MapReduce, |run| run.completion = 6.8);
+        rows
+    }
+
+    fn without_any(rows: &mut Rows) {
+        let direct = rows.iter_mut().filter(|row| row.system == System::Direct);
+        direct.flat_map(|row| &mut row.runs).for_each(|run| run.missed = 95.0);
+    }
+
+    #[test]
+    fn every_verdict_can_change() {
+        assert_each_can_change(
+            &rows(),
+            |rows| statements(rows),
+            &[
+                ("slower", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.completion = 9.0)),
+                ("slower in search", &|rows: &mut Rows| set(rows, Sizes::WebSearch, |run| run.completion = 9.0)),
+                ("slower in mapreduce", &|rows: &mut Rows| set(rows, Sizes::MapReduce, |run| run.completion = 9.0)),
+                ("more misses", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.missed = 70.0)),
+                ("more in search", &|rows: &mut Rows| set(rows, Sizes::WebSearch, |run| run.missed = 90.0)),
+                ("far faster", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.completion = 1.0)),
+                ("far faster in search", &|rows: &mut Rows| set(rows, Sizes::WebSearch, |run| run.completion = 4.0)),
+                ("far faster in mapreduce", &|rows: &mut Rows| set(rows, Sizes::MapReduce, |run| run.completion = 3.0)),
+                ("hardly any misses", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.missed = 10.0)),
+                ("hardly any in search", &|rows: &mut Rows| set(rows, Sizes::WebSearch, |run| run.missed = 10.0)),
+                ("hardly any met without", &without_any),
+            ],
+        );
+        assert_each_can_change(
+            &rows(),
+            |rows| [deadlines(rows, Sizes::DataMining), latency(rows)].concat(),
+            &[
+                ("misses", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.missed = 70.0)),
+                ("completion", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.completion = 9.0)),
+                ("latency", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.round_trip[0] = 900.0)),
+                ("hardly any misses", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.missed = 10.0)),
+                ("far faster", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.completion = 1.0)),
+                ("far quicker", &|rows: &mut Rows| set(rows, Sizes::DataMining, |run| run.round_trip[0] = 100.0)),
+                ("hardly any met without", &without_any),
+            ],
+        );
+    }
+}

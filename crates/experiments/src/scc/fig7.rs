@@ -1,0 +1,191 @@
+//! Fig. 7: what each objective suffers from the others, with data-mining flows (section VI-A).
+
+use super::coexist::{Case, Place, Sizes, gather, notes, settings};
+use super::readings::{Metrics, each};
+use super::systems::System;
+use super::workloads::Application;
+use crate::catalogue::{Entry, SCC};
+use crate::data::{Axis, Centre, Figure, Form, Panel, Point, Series};
+use crate::run::{Failed, Run};
+use crate::statement::Statement;
+use crate::stats::{mean, ratio_of_means};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "scc-fig7",
+    runs: "coexistence",
+    paper: &SCC,
+    place: "Fig. 7",
+    title: "Who suffers from whom, with data-mining flows",
+    full_seconds: 7_200,
+    quick_seconds: 30,
+    measure,
+};
+
+use Application::{Completion, Deadline, Latency};
+
+/// Who sends.
+const ALONE: &[Application] = &[Deadline];
+const ALL: &[Application] = &Application::ALL;
+const CASES: [&[Application]; 6] =
+    [ALONE, &[Latency, Deadline], &[Deadline, Completion], ALL, &[Completion], &[Latency, Completion]];
+
+/// "is not degraded": the text has no number.
+const NOT_DEGRADED: f64 = 1.1;
+
+/// One case, run with every seed.
+#[derive(Clone, Debug)]
+struct Row {
+    case: Case,
+    runs: Vec<Metrics>,
+}
+
+fn cases() -> Vec<Case> {
+    let with = |applications: &[Application]| {
+        [System::Direct, System::Scc].map(|system| Case {
+            place: Place::Clos,
+            system,
+            sizes: Sizes::DataMining,
+            applications: applications.to_vec(),
+        })
+    };
+    CASES.into_iter().flat_map(with).collect()
+}
+
+fn measure(run: &Run) -> Result<Figure, Failed> {
+    let seeds = run.seeds(3, 2);
+    let cases = cases();
+    let found = gather(run, &cases, &seeds)?;
+    let rows: Vec<Row> = cases.into_iter().zip(found).map(|(case, runs)| Row { case, runs }).collect();
+    let figure =
+        Figure { statements: statements(&rows), panels: panels(&rows), seeds, notes: notes(), ..Figure::default() };
+    Ok(settings(figure, run, Place::Clos))
+}
+
+/// Runs of a case; none if it was not run.
+fn runs<'a>(rows: &'a [Row], system: System, applications: &[Application]) -> &'a [Metrics] {
+    let row = rows.iter().find(|row| row.case.system == system && row.case.applications == applications);
+    row.map_or(&[], |row| &row.runs)
+}
+
+fn missed(metrics: &Metrics) -> f64 {
+    metrics.missed
+}
+
+fn completion(metrics: &Metrics) -> f64 {
+    metrics.completion
+}
+
+fn statements(rows: &[Row]) -> Vec<Statement> {
+    let direct = |applications: &[Application], metric: fn(&Metrics) -> f64| {
+        each(runs(rows, System::Direct, applications), metric)
+    };
+    let all = direct(ALL, missed);
+    let scc = each(runs(rows, System::Scc, ALL), missed);
+    let more = ratio_of_means(&all, &direct(ALONE, missed));
+    let fewer = ratio_of_means(&all, &scc);
+    let by_deadlines = ratio_of_means(&direct(&[Deadline, Completion], completion), &direct(&[Completion], completion));
+    let by_latency = ratio_of_means(&direct(&[Latency, Completion], completion), &direct(&[Completion], completion));
+    let times = |times: &[f64], what: String| format!("{:.2}x: {what}", mean(times));
+    vec![
+        Statement::mean_within(
+            "VI-A",
+            "without SCC, DS misses more deadlines beside CS and LS than alone",
+            1.0..=f64::INFINITY,
+            &more,
+            times(&more, format!("{:.2} %, alone {:.2} %", mean(&all), mean(&direct(ALONE, missed)))),
+        ),
+        Statement::mean_within(
+            "VI-A",
+            "beside CS and LS, SCC reduces the misses of DS by up to 3x",
+            1.5..=6.0,
+            &fewer,
+            times(&fewer, format!("{:.2} % with SCC, {:.2} % without", mean(&scc), mean(&all))),
+        ),
+        Statement::mean_within(
+            "VI-A",
+            "without SCC, CS suffers from DS",
+            1.0..=f64::INFINITY,
+            &by_deadlines,
+            times(&by_deadlines, format!("{:.2} ms beside DS", mean(&direct(&[Deadline, Completion], completion)))),
+        ),
+        Statement::mean_within(
+            "VI-A",
+            "beside LS only, CS is not degraded",
+            f64::NEG_INFINITY..=NOT_DEGRADED,
+            &by_latency,
+            times(&by_latency, format!("{:.2} ms beside LS", mean(&direct(&[Latency, Completion], completion)))),
+        )
+        .tested(format!(
+            "LS sends as much here as DS does, since \"all flows follow\" the same sizes: beside DS the factor is {:.2}.",
+            mean(&by_deadlines)
+        )),
+    ]
+}
+
+fn panels(rows: &[Row]) -> Vec<Panel> {
+    let panel = |name: &str, title: &str, y: Axis, who: Application, metric: fn(&Metrics) -> f64| {
+        let beside = CASES.into_iter().filter(|applications| applications.contains(&who)).collect::<Vec<_>>();
+        let series = |system: System| Series {
+            name: system.name().to_owned(),
+            points: beside
+                .iter()
+                .map(|applications| {
+                    let names: Vec<&str> = applications.iter().map(|application| application.name()).collect();
+                    Point::of(names.join("+"), each(runs(rows, system, applications), metric))
+                })
+                .collect(),
+        };
+        Panel {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            x: Axis::categories("who sends"),
+            y,
+            form: Form::Apart,
+            centre: Centre::Mean,
+            is_timing: false,
+            bands: Vec::new(),
+            series: vec![series(System::Direct), series(System::Scc)],
+        }
+    };
+    vec![
+        panel("misses", "Deadlines that DS misses", Axis::linear("missed", "%"), Deadline, missed),
+        panel("completion", "Average completion time of CS", Axis::linear("AFCT", "ms"), Completion, completion),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::assert_each_can_change;
+
+    type Rows = Vec<Row>;
+
+    fn set(rows: &mut [Row], system: System, applications: &[Application], change: impl Fn(&mut Metrics)) {
+        let rows = rows.iter_mut().filter(|row| row.case.system == system && row.case.applications == applications);
+        rows.flat_map(|row| &mut row.runs).for_each(change);
+    }
+
+    #[test]
+    fn every_verdict_can_change() {
+        let metrics = Metrics { round_trip: [f64::NAN; 2], missed: 3.0, completion: 2.0 };
+        let mut rows: Rows = cases().into_iter().map(|case| Row { case, runs: vec![metrics; 2] }).collect();
+        set(&mut rows, System::Direct, ALL, |run| run.missed = 9.0);
+        set(&mut rows, System::Direct, &[Deadline, Completion], |run| run.completion = 3.0);
+        let direct = System::Direct;
+        assert_each_can_change(
+            &rows,
+            |rows| statements(rows),
+            &[
+                ("no harm to DS", &|rows: &mut Rows| set(rows, direct, ALONE, |run| run.missed = 10.0)),
+                ("SCC misses as many", &|rows: &mut Rows| set(rows, System::Scc, ALL, |run| run.missed = 9.0)),
+                ("SCC misses hardly any", &|rows: &mut Rows| set(rows, System::Scc, ALL, |run| run.missed = 1.0)),
+                ("no harm to CS", &|rows: &mut Rows| {
+                    set(rows, direct, &[Deadline, Completion], |run| run.completion = 1.9);
+                }),
+                ("LS harms CS", &|rows: &mut Rows| {
+                    set(rows, direct, &[Latency, Completion], |run| run.completion = 2.3);
+                }),
+            ],
+        );
+    }
+}
