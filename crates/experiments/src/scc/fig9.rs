@@ -20,7 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
     place: "Fig. 9",
     title: "One objective alone, with SCC and without",
     full_seconds: 1_200,
-    quick_seconds: 15,
+    quick_seconds: 18,
     measure,
 };
 

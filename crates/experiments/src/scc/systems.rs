@@ -91,7 +91,9 @@ impl System {
                 return Ok(());
             }
             Self::SccTransports => scc::Scheduling::Transports,
-            _ => scc::Scheduling::Tunnel,
+            Self::Scc | Self::SccFirst | Self::SccPatient | Self::SccOften | Self::SccBursts | Self::SccOverDctcp => {
+                scc::Scheduling::Tunnel
+            }
         };
         let mut params = scc::Params { scheduling, ..scc::Params::default() };
         match self {
