@@ -11,7 +11,7 @@
 //! | text | here |
 //! |---|---|
 //! | `Tc = RTT B / (3/4 W)`: B bytes left, at the average window of a saw tooth of DCTCP | `urgency` |
-//! | `d = Tc / D`, at least 0.5 and at most 2 | `urgency`, [`LEAST`], [`MOST`] |
+//! | `d = Tc / D`, at least 0.5 and at most 2 | `urgency`, `LEAST`, `MOST` |
 //! | `p = alpha^d`, `W = W (1 - p / 2)` | `crate::power`, [`Dctcp::follow`](crate::dctcp) |
 //! | growth, losses, alpha: DCTCP's | [`Dctcp`] |
 //!
