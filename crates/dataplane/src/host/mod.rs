@@ -9,12 +9,15 @@
 //! | `endpoints`, `local` | the interfaces of tenants, by number and by address |
 //! | `best_effort` | routes by the receiver's address |
 //!
+//! Packets for which there are too few tokens wait ([`Host::hold`]), or are dropped.
+//!
 //! Entries of hash maps are used again as soon as they are removed, also while a program still reads one. So before an entry is
 //! added after one was removed, [`Host`] waits until all programs that were running have ended.
 
 mod best_effort;
 mod classes;
 mod counters;
+mod hold;
 mod measured;
 mod open;
 mod reason;
@@ -34,7 +37,8 @@ use crate::layout::{self, BUCKET, CONTRACTS, Class, ENDPOINT, MEASURED, ROUTES, 
 use crate::programs::{self, Pins};
 use crate::sys;
 
-pub use counters::{Contract, Counters, Measured};
+pub use counters::{Contract, Counters, Measured, Waits};
+pub use hold::Waiting;
 pub use reason::Reason;
 pub use rule::{HostPath, HostRule, Sender};
 
@@ -101,6 +105,10 @@ pub struct Host {
     known: BTreeMap<Class, Vec<(u64, u32)>>,
     /// Whether an entry was removed, and programs may still read it.
     is_stale: bool,
+    /// What was set, without the interface that cuts super-frames.
+    set: layout::Settings,
+    /// Where packets wait for tokens; `None` if they are dropped instead.
+    holder: Option<hold::Holder>,
 }
 
 /// The programs of a host.
@@ -110,6 +118,8 @@ pub enum HostProgram {
     Endpoint,
     /// For the ingress of an uplink: what the network delivers.
     Uplink,
+    /// For the egress of the interface where packets come that have waited.
+    Held,
 }
 
 impl HostProgram {
@@ -117,6 +127,7 @@ impl HostProgram {
         match self {
             Self::Endpoint => "endpoint",
             Self::Uplink => "uplink",
+            Self::Held => "held",
         }
     }
 }

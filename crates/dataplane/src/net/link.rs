@@ -91,18 +91,28 @@ pub fn attach_ingress(interface: &str, program: &Path) -> [String; 2] {
     ]
 }
 
+/// The same for what leaves by an interface, before its queues.
+pub fn attach_egress(interface: &str, program: &Path) -> [String; 2] {
+    attach_ingress(interface, program).map(|line| line.replace(" ingress ", " egress "))
+}
+
+/// Keeps the kernel from sending packets of its own by an interface: IPv6 with its neighbours and routers.
+///
+/// # Errors
+/// If the setting cannot be written.
+pub(crate) fn disable_ipv6(namespace: &Namespace, interface: &str) -> Result<(), NetError> {
+    let path = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
+    namespace.run(|| if Path::new(&path).exists() { std::fs::write(&path, "1") } else { Ok(()) })?.map_err(
+        |error| NetError::io(format!("IPv6 cannot be turned off in {} ({path})", namespace.place()), error),
+    )
+}
+
 /// Turns off what would send packets on its own in a namespace that was just made: IPv6 with its neighbours and routers.
 ///
 /// # Errors
 /// If the setting cannot be written.
 pub(crate) fn quiet(namespace: &Namespace) -> Result<(), NetError> {
-    for which in ["all", "default"] {
-        let path = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
-        namespace.run(|| if Path::new(&path).exists() { std::fs::write(&path, "1") } else { Ok(()) })?.map_err(
-            |error| NetError::io(format!("IPv6 cannot be turned off in {} ({path})", namespace.place()), error),
-        )?;
-    }
-    Ok(())
+    ["all", "default"].iter().try_for_each(|which| disable_ipv6(namespace, which))
 }
 
 impl Namespace {
