@@ -23,6 +23,8 @@ use super::{Host, HostProgram};
 use crate::error::Error;
 use crate::net::{Batch, Namespace, NetError, attach_egress, disable_ipv6, output};
 
+/// How long packets of a contract wait for tokens, if nothing else is said: what routers for TCP usually hold.
+pub const LONGEST_WAIT: Time = Time::from_millis(100);
 /// The interface below, its unused peer, and the two above.
 const LOWER: &str = "wl-hold";
 const PEER: &str = "wl-hold-end";
@@ -78,7 +80,8 @@ impl Waiting {
     /// window of TCP.
     pub fn of(rate: Rate, largest: Bytes, wait: Time) -> Self {
         let in_time = u128::from(rate.bits_per_second()) * u128::from(wait.as_nanos()) / 8_000_000_000;
-        let limit = u64::try_from(in_time).unwrap_or(u64::MAX).max(LEAST_FRAMES * largest.get()).min(u64::from(u32::MAX));
+        let limit =
+            u64::try_from(in_time).unwrap_or(u64::MAX).max(LEAST_FRAMES * largest.get()).min(u64::from(u32::MAX));
         // The first that waits may find a class that is one frame behind its bucket.
         let bits = u128::from(limit + largest.get()) * 8_000_000_000;
         let slowed = u128::from(paced(rate)) * 8;
@@ -163,7 +166,9 @@ impl Host {
         self.is_stale = true;
         self.settle()?;
         // It is not there if another process has removed it, or made the interface again.
-        let _ = Batch::tc().extend([format!("class del dev {SHAPER} classid {HANDLE}:{:x}", slot + 1)]).run(&Namespace::here());
+        let _ = Batch::tc()
+            .extend([format!("class del dev {SHAPER} classid {HANDLE}:{:x}", slot + 1)])
+            .run(&Namespace::here());
         Ok(())
     }
 }
@@ -180,7 +185,9 @@ fn class(minor: u32, shape: Shape) -> String {
 /// The line for `tc` that makes the splitter cut. A macvlan itself leaves super-frames to the interface below; TBF cuts what is longer than
 /// its bucket. With what the size table adds every super-frame is, and what comes of it is not. It is so fast that nothing waits.
 fn splitting() -> String {
-    format!("qdisc replace dev {SPLITTER} root handle 1: stab overhead {FRAME} linklayer ethernet tbf rate 400gbit burst {FRAME} limit 100m")
+    format!(
+        "qdisc replace dev {SPLITTER} root handle 1: stab overhead {FRAME} linklayer ethernet tbf rate 400gbit burst {FRAME} limit 100m"
+    )
 }
 
 fn has_root(here: &Namespace) -> Result<bool, Error> {
@@ -194,7 +201,9 @@ fn make_interfaces(here: &Namespace) -> Result<(), NetError> {
     batch.line(format_args!("link add {LOWER} mtu 65535 arp off type veth peer name {PEER} mtu 65535 arp off"));
     batch.line(format_args!("link set dev {LOWER} up"));
     for above in [SHAPER, SPLITTER] {
-        batch.line(format_args!("link add {above} link {LOWER} mtu 65535 txqueuelen {LENGTH} arp off type macvlan mode private"));
+        batch.line(format_args!(
+            "link add {above} link {LOWER} mtu 65535 txqueuelen {LENGTH} arp off type macvlan mode private"
+        ));
     }
     batch.run(here)?;
     for interface in [LOWER, PEER, SHAPER, SPLITTER] {
@@ -230,7 +239,11 @@ mod tests {
         let slow = Waiting::of(Rate::from_bits_per_second(10_000), largest, Time::from_millis(100));
         assert_eq!(slow.limit, Bytes::new(16 * 1538));
         // 17 frames at 10 kbit/s.
-        assert!(slow.longest > Time::from_millis(20_000) && slow.longest < Time::from_millis(22_000), "{:?}", slow.longest);
+        assert!(
+            slow.longest > Time::from_millis(20_000) && slow.longest < Time::from_millis(22_000),
+            "{:?}",
+            slow.longest
+        );
     }
 
     #[test]

@@ -38,7 +38,7 @@ use crate::programs::{self, Pins};
 use crate::sys;
 
 pub use counters::{Contract, Counters, Measured, Waits};
-pub use hold::Waiting;
+pub use hold::{LONGEST_WAIT, Waiting};
 pub use reason::Reason;
 pub use rule::{HostPath, HostRule, Sender};
 
@@ -63,6 +63,8 @@ pub struct Settings {
     pub reset: Time,
     /// Measure delays: the folder of a bpf file system that all agents of this kernel share for it.
     pub measure: Option<PathBuf>,
+    /// Packets for which their contract has too few tokens wait up to about this long ([`Host::hold`]); `None`: they are dropped.
+    pub wait: Option<Time>,
     /// Contracts at most; only when pins are made.
     pub contracts: u32,
     /// The time of every packet, in place of the clock; for tests. Programs then tell the chosen interface in the packet's mark.
@@ -77,6 +79,7 @@ impl Default for Settings {
             // The default of IEEE 802.1CB-2017 is 1000 ms: a sender that begins again is heard a second later.
             reset: Time::from_millis(1000),
             measure: None,
+            wait: None,
             contracts: 4096,
             now: None,
         }

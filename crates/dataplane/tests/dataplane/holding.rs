@@ -48,7 +48,8 @@ impl Party {
         party.run(move || {
             tool("ip", "link set lo up");
             // Where there is no IPv6, there is nothing to turn off.
-            let _ = std::fs::write(format!("/proc/thread-self/net/../../sys/net/ipv6/conf/{interface}/disable_ipv6"), "1");
+            let _ =
+                std::fs::write(format!("/proc/thread-self/net/../../sys/net/ipv6/conf/{interface}/disable_ipv6"), "1");
             tool("ip", &format!("link set {interface} name eth0 address {}", mac(last)));
             tool("ip", "link set eth0 up");
             tool("ip", &format!("addr add 10.0.0.{last}/24 dev eth0"));
