@@ -22,6 +22,7 @@ mod measured;
 mod open;
 mod reason;
 mod rule;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -38,9 +39,10 @@ use crate::programs::{self, Pins};
 use crate::sys;
 
 pub use counters::{Contract, Counters, Measured, Waits};
-pub use hold::{LONGEST_WAIT, Waiting};
+
 pub use reason::Reason;
 pub use rule::{HostPath, HostRule, Sender};
+pub use waiting::{LONGEST_WAIT, Waiting};
 
 /// What becomes of packets that belong to no contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,7 +113,7 @@ pub struct Host {
     /// What was set, without the interface that cuts super-frames.
     set: layout::Settings,
     /// Where packets wait for tokens; `None` if they are dropped instead.
-    holder: Option<hold::Holder>,
+    holder: Option<waiting::Holder>,
 }
 
 /// The programs of a host.
