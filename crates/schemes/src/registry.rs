@@ -187,7 +187,7 @@ pub fn admission(name: &str) -> Option<&'static Entry> {
 ///
 /// ```
 /// use wayleave_schemes::registry::admission_schemes;
-/// assert_eq!(admission_schemes(|entry| entry.keeps_queues), "chameleon or silo");
+/// assert_eq!(admission_schemes(|entry| entry.keeps_queues), "chameleon, silo or fabric");
 /// ```
 pub fn admission_schemes(can: impl Fn(&Entry) -> bool) -> String {
     let names: Vec<&str> = ADMISSION.iter().filter(|entry| can(entry)).map(|entry| entry.descriptor.name).collect();
