@@ -21,6 +21,25 @@ words! {
     }
 }
 
+/// By how much a pair's window rises with an answer on a link that serves other classes as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rise {
+    /// By what its guarantee carries in a base round trip.
+    Guaranteed,
+    /// By its part of what was admitted.
+    Share,
+    /// As far as equation 3 says.
+    Free,
+}
+
+words! {
+    Rise {
+        Guaranteed = "guaranteed", "By what its guarantee carries in a base round trip at most";
+        Share = "share", "By its part of the capacity that was admitted at most";
+        Free = "free", "As far as equation 3 says: after a burst of a class above that is too far";
+    }
+}
+
 /// Which queue equation 3 sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
@@ -101,6 +120,8 @@ params! {
         pub latency_bound: bool = true, "latencyBound", Kind::Flag, "3.4; uFAB' in 5.2";
         /// By how much windows grow in the first stage.
         pub step: Step = Step::Guaranteed, "step", Kind::Word(Step::WORDS), "ours; 3.4 is as-printed";
+        /// By how much windows rise with an answer on links that serve other classes as well.
+        pub rise: Rise = Rise::Guaranteed, "rise", Kind::Word(Rise::WORDS), "ours";
         /// Which queue equation 3 sees.
         pub queue: Queue = Queue::Standing, "queue", Kind::Word(Queue::WORDS), "ours; 3.4 is as-printed";
         /// What links add up of the windows of pairs.

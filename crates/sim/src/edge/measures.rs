@@ -1,16 +1,38 @@
 //! What guarantees missed, and what the outcome of a run says of the edges.
 
-use super::account::SharingOutcome;
+use wayleave_contracts::Direction;
+use wayleave_scenarios::Scenario;
+use wayleave_schemes::services::Services;
+use wayleave_topology::NodeId;
+
+use super::account::{SharingOutcome, minimum};
 use super::edges::Edges;
 use super::pair::Pair;
+use super::promises::Promises;
+use super::slot::PairSlot;
 use crate::clock::Instant;
+use crate::fabric::Fabric;
 use crate::flows::Flows;
 use crate::packet::{FRAMING, HEADERS};
+use crate::stats::Lag;
 
 impl Edges {
     /// The warm-up is over.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self, now: Instant) {
         self.account.forget();
+        if let Some(promises) = &mut self.promises {
+            promises.end_warmup(now);
+        }
+    }
+
+    /// A packet has left, with which its pair had sent so much on its path: it is in flight there.
+    #[inline]
+    pub(crate) fn note_flight(&mut self, slot: PairSlot, path: u8, sent: u64, fabric: &Fabric) {
+        if let Some(promises) = &mut self.promises {
+            let Some(pair) = self.pairs.get(slot as usize) else { return };
+            let way = (slot, pair.epoch, path);
+            promises.sent(way, sent, || fabric.links_along(&pair.forth, u32::from(path)));
+        }
     }
 
     /// Whether it is measured what guarantees miss, and how often.
@@ -50,6 +72,27 @@ impl Edges {
             self.measure_guarantees(flows, end);
         }
         self.count_open_tunnels();
-        self.account.outcome()
+        let (in_flight, lags) = self.promises.take().map(|promises| promises.outcome(end)).unwrap_or_default();
+        let mut outcome = self.account.outcome(lags);
+        outcome.in_flight = in_flight;
+        outcome
     }
+}
+
+/// What is measured of promises, if a scenario asks for it.
+pub(super) fn promises(
+    scenario: &Scenario,
+    fabric: &Fabric,
+    services: &Services,
+    hosts: &[NodeId],
+) -> Option<Box<Promises>> {
+    let sharing = scenario.sharing.as_ref().filter(|_| scenario.record.promises)?;
+    let minimum = |class| services.name(class).map_or(0, |name| minimum(&sharing.machine, Direction::Receive, name));
+    let is_here = |class, host| services.name(class).is_some_and(|name| sharing.is_at(name, host));
+    let lag = |class, host| {
+        let rate = minimum(class);
+        (rate > 0 && is_here(class, host)).then(|| Box::new(Lag::new(rate)))
+    };
+    let receivers = hosts.iter().flat_map(|&host| services.classes().map(move |class| lag(class, host))).collect();
+    Some(Box::new(Promises::new(fabric.links(), receivers)))
 }

@@ -56,6 +56,7 @@ mod pair;
 mod pairs;
 mod paths;
 mod probes;
+mod promises;
 mod roles;
 mod seats;
 mod slot;
