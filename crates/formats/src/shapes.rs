@@ -10,7 +10,7 @@ use crate::fields::{MAX_KEYS, Shape};
 use crate::policy as po;
 use crate::scenario as sc;
 use crate::tenants as te;
-use crate::topology::{BUILDERS, DEFAULTS, LINK, NODE, QUEUE, TOPOLOGY_SPEC};
+use crate::topology::{BUILDERS, CLASSES, DEFAULTS, LINK, NODE, QUEUE, TOPOLOGY_SPEC};
 
 fn schema(kind: &str) -> Value {
     if kind == "scenario" {
@@ -47,6 +47,7 @@ fn the_schemas_have_the_keys_that_are_read() {
     assert_same_keys(&contracts, "/properties/spec", &CONTRACTS_SPEC);
     assert_same_keys(&events, "/properties/spec", &EVENTS_SPEC);
     assert_same_keys(&topology, "/$defs/defaults", &DEFAULTS);
+    assert_same_keys(&topology, "/$defs/classes", &CLASSES);
     assert_same_keys(&topology, "/$defs/node", &NODE);
     assert_same_keys(&topology, "/$defs/link", &LINK);
     assert_same_keys(&topology, "/$defs/queue", &QUEUE);
@@ -204,7 +205,7 @@ fn topologies_inside_of_scenarios_have_the_schema_of_topologies() {
     for (name, definition) in topology["$defs"].as_object().unwrap() {
         assert_eq!(&scenario["$defs"][name], definition, "{name}");
     }
-    for key in ["builder", "nodes", "links", "defaults"] {
+    for key in ["builder", "nodes", "links", "defaults", "classes"] {
         let inside = scenario.pointer(&format!("/$defs/topology/properties/{key}"));
         assert_eq!(inside, topology.pointer(&format!("/properties/spec/properties/{key}")), "{key}");
     }

@@ -13,6 +13,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use crate::document::{API_VERSION, Kind};
 use crate::quote::scalar;
+use crate::topology::written_classes;
 
 /// A topology document with every node and link, in order: what it reads back as has the same indices.
 ///
@@ -32,6 +33,9 @@ pub fn write_topology(network: &Network, name: &str) -> String {
     let defaults = usual.settings(None);
     if !defaults.is_empty() {
         push(&mut text, format_args!("  defaults: {{ {} }}\n", defaults.join(", ")));
+    }
+    if let Some(classes) = network.classes() {
+        push(&mut text, format_args!("  classes: {}\n", written_classes(classes)));
     }
     push_list(
         &mut text,
