@@ -8,7 +8,7 @@ use wayleave_roles::IntHop;
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::probe::rounded;
 
-use super::settings::{Queue, Rise, Settings, Step, Sum};
+use super::settings::{Floor, Queue, Rise, Settings, Step, Sum};
 
 /// What a pair is on a path.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +66,8 @@ pub(super) struct Admission {
     rests: bool,
     /// What it sent between the last two answers, in bit/s.
     sends: u64,
+    /// What it may send although its window is full, in bit/s.
+    floor: u64,
 }
 
 /// A pair that another link holds back counts for more than it sends, or those beside it would not get what it leaves; it is a pair of up to this many
@@ -150,7 +152,7 @@ impl Admission {
     pub(super) fn join(terms: Terms, settings: &Settings) -> Self {
         let window = terms.guaranteed(settings.unit).max(LEAST);
         let ramp = settings.latency_bound.then_some(window);
-        Self { links: vec![Link { ramp, window, queue: u64::MAX }], window, rests: false, sends: 0 }
+        Self { links: vec![Link { ramp, window, queue: u64::MAX }], window, rests: false, sends: 0, floor: 0 }
     }
 
     /// Whether the pair sends less than it may, and less than its share.
@@ -166,6 +168,11 @@ impl Admission {
     /// What its window carries, in bit/s.
     pub(super) fn rate(&self, terms: Terms) -> u64 {
         part(self.window.saturating_mul(8), 1_000_000_000, terms.round_trip.as_nanos())
+    }
+
+    /// What it may send although its window is full, in bit/s: its minimum, or its share of what was admitted where that is less.
+    pub(super) fn floor(&self) -> u64 {
+        self.floor
     }
 
     /// How much may be in flight.
@@ -196,6 +203,9 @@ impl Admission {
             .collect();
         let share = views.iter().map(|view| view.share).min().unwrap_or(self.window);
         self.stage(share, usage, &views, terms, settings);
+        let is_shared = settings.floor == Floor::Minimum && hops.iter().any(|hop| hop.class.is_some());
+        let sure = if is_shared { terms.guaranteed(settings.unit).min(share) } else { 0 };
+        self.floor = part(sure.saturating_mul(8), 1_000_000_000, terms.round_trip.as_nanos());
         let mut window = u64::MAX;
         for ((link, view), hop) in self.links.iter_mut().zip(&views).zip(hops) {
             link.ramp = link.ramp.filter(|&ramp| ramp < view.fair);

@@ -69,7 +69,7 @@ use wayleave_roles::{
 };
 use wayleave_units::{Rate, Time};
 
-pub use settings::{Queue, Rise, Settings, Step, Sum, Unused};
+pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Unused};
 
 use crate::brokers::NoBroker;
 use crate::edges::{HostScheme, HostSetup, NoHost};
