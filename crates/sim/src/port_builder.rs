@@ -119,7 +119,8 @@ impl<'a> PortsBuilder<'a> {
             let port = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(id.0) + 1);
             let seed = port ^ (queue as u64) << 56;
             let core = self.core_at(from, queue);
-            let marking = || behaviour.ecn.of(queue).or(core.as_ref()).map_or(AnySwitch::None, |ecn| ecn.switch(rate, seed));
+            let marking =
+                || behaviour.ecn.of(queue).or(core.as_ref()).map_or(AnySwitch::None, |ecn| ecn.switch(rate, seed));
             let switch = custom.unwrap_or_else(marking);
             if self.is_telling(from, behaviour) || switch.writes_telemetry() {
                 roles.stamps |= 1 << queue;

@@ -8,6 +8,7 @@ use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Rate};
 
 use super::pair::Pair;
+use super::promises::Lags;
 use crate::clock::{self, Instant};
 use crate::stats::{Lag, Levels, Series, Shortfall};
 
@@ -314,7 +315,7 @@ impl Account {
         self.since = now;
     }
 
-    pub(super) fn outcome(self, lags: Vec<Option<Box<Lag>>>) -> SharingOutcome {
+    pub(super) fn outcome(self, lags: Lags) -> SharingOutcome {
         let (classes, hosts, racks) = (self.names.len(), self.hosts, self.racks);
         let (mut shortfalls, mut lags) = (self.shortfalls.into_iter(), lags.into_iter());
         let mut machines: Vec<Vec<MachineShare>> = vec![Vec::new(); classes];

@@ -16,6 +16,9 @@ use crate::stats::Lag;
 /// A pair on a path: its place, which of the pairs that had it, and the path.
 type Way = (PairSlot, u32, u8);
 
+/// Per edge and class: how the guarantee there is kept, if there is one.
+pub(super) type Lags = Vec<Option<Box<Lag>>>;
+
 /// One pair on one path.
 #[derive(Debug, Default)]
 struct Flight {
@@ -41,7 +44,7 @@ pub(super) struct Promises {
 }
 
 impl Promises {
-    pub(super) fn new(links: u32, receivers: Vec<Option<Box<Lag>>>) -> Self {
+    pub(super) fn new(links: u32, receivers: Lags) -> Self {
         let receivers = receivers.into_iter().map(|lag| (0, lag)).collect();
         Self { flights: HashMap::new(), links: vec![Level::default(); links as usize], receivers }
     }
@@ -101,7 +104,7 @@ impl Promises {
     }
 
     /// The run is over: the most that was in flight on each link, and what became of guarantees.
-    pub(super) fn outcome(mut self, end: Instant) -> (Vec<(LinkId, Bytes)>, Vec<Option<Box<Lag>>>) {
+    pub(super) fn outcome(mut self, end: Instant) -> (Vec<(LinkId, Bytes)>, Lags) {
         self.receivers.iter_mut().filter_map(|(_, lag)| lag.as_mut()).for_each(|lag| lag.end(end));
         let used = self.links.iter().enumerate().filter(|(_, level)| level.peak > 0);
         let links = used.map(|(link, level)| (LinkId(link as u32), Bytes::new(level.peak))).collect();
