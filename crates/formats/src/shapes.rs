@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::agent as ag;
-use crate::contracts::{CONTRACT, CONTRACTS_SPEC, ContractField, MATCH};
+use crate::contracts::{BANDWIDTH, BEST_EFFORT, CONTRACT, CONTRACTS_SPEC, ContractField, MATCH, OBJECTIVE};
 use crate::document::{DOCUMENT, METADATA};
 use crate::events::{EVENT, EVENTS_SPEC};
 use crate::fields::{MAX_KEYS, Shape};
@@ -56,6 +56,9 @@ fn the_schemas_have_the_keys_that_are_read() {
     assert_same_keys(&events, "/$defs/event", &EVENT);
     for schema in [&contracts, &events] {
         assert_same_keys(schema, "/$defs/match", &MATCH);
+        assert_same_keys(schema, "/$defs/bandwidth", &BANDWIDTH);
+        assert_same_keys(schema, "/$defs/objective", &OBJECTIVE);
+        assert_same_keys(schema, "/$defs/bestEffort", &BEST_EFFORT);
     }
     for (kind, shape, _) in &BUILDERS {
         assert_same_keys(&topology, &format!("/$defs/builder-{kind}"), shape);
@@ -104,7 +107,7 @@ fn the_schema_of_policies_has_the_keys_that_are_read() {
 #[test]
 fn contracts_inside_of_events_have_the_schema_of_contracts() {
     let (contracts, events) = (schema("contracts"), schema("events"));
-    for name in ["contract", "match", "instant", "rate", "size", "time"] {
+    for name in ["contract", "bandwidth", "objective", "bestEffort", "match", "instant", "rate", "size", "time"] {
         assert_eq!(contracts["$defs"][name], events["$defs"][name], "{name}");
     }
 }
@@ -114,7 +117,9 @@ fn the_schemas_require_what_the_reader_requires() {
     let required: Vec<&str> =
         ContractField::ALL.into_iter().filter(|field| field.is_required()).map(ContractField::key).collect();
     for kind in ["contracts", "events"] {
-        assert_eq!(schema(kind)["$defs"]["contract"]["required"], serde_json::json!(required), "{kind}");
+        let contract = &schema(kind)["$defs"]["contract"];
+        assert_eq!(contract["required"], serde_json::json!(required[..1]), "{kind}: a name, whatever the kind");
+        assert_eq!(contract.pointer("/allOf/0/else/required"), Some(&serde_json::json!(required[1..])), "{kind}");
     }
 }
 

@@ -27,4 +27,4 @@ pub use classes::{Class, ClassService, Classes, ClassesError, MAX_WEIGHT, Residu
 pub use network::{Link, LinkId, Network, Node, NodeId, NodeKind, Port, PortId, PortQueue};
 pub use paths::HopDistances;
 pub use physical::Element;
-pub use route::{FlowId, Hop, Route, RouteError};
+pub use route::{FlowId, Hop, Route, RouteError, ShareId};
