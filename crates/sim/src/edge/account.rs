@@ -7,6 +7,7 @@ use wayleave_stack::TunnelCounts;
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Rate};
 
+use super::guarantee::minimum;
 use super::pair::Pair;
 use super::promises::Lags;
 use crate::clock::{self, Instant};
@@ -377,12 +378,6 @@ fn shortfalls(scenario: &Scenario, names: &[String], hosts: &[NodeId]) -> Vec<[O
     let at =
         |host| names.iter().zip(&guaranteed).map(move |(name, has)| has.map(|has| has && sharing.is_at(name, host)));
     hosts.iter().flat_map(|&host| at(host)).map(|has| has.map(|has| has.then(new))).collect()
-}
-
-/// What a policy guarantees to a service, in bit/s.
-pub(super) fn minimum(policy: &Policy, direction: Direction, name: &str) -> u64 {
-    let place = policy.services().iter().position(|service| service.name == name);
-    place.map_or(0, |place| policy.terms(direction, None)[place].min.bits_per_second())
 }
 
 fn record(series: &mut Option<Series>, interval: Option<Instant>, bytes: u32, now: Instant) {

@@ -17,7 +17,6 @@ use wayleave_units::Time;
 
 use super::account::Account;
 use super::action::Action;
-use super::measures;
 use super::message::Messages;
 use super::pair::{Pair, PairKey, SourcePair};
 use super::promises::Promises;
@@ -142,7 +141,7 @@ impl Edges {
         let switch_of = |node: NodeId| fabric.attachment(node).map(|attachment| attachment.switch);
         Some(Self {
             account: Account::new(scenario, &services, &nodes, switch_of),
-            promises: measures::promises(scenario, fabric, &services, &nodes),
+            promises: Promises::of(scenario, fabric.links(), &services, &nodes),
             brokers,
             nodes,
             hosts,

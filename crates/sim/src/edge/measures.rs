@@ -1,20 +1,13 @@
 //! What guarantees missed, and what the outcome of a run says of the edges.
 
-use wayleave_contracts::Direction;
-use wayleave_scenarios::Scenario;
-use wayleave_schemes::services::Services;
-use wayleave_topology::NodeId;
-
-use super::account::{SharingOutcome, minimum};
+use super::account::SharingOutcome;
 use super::edges::Edges;
 use super::pair::Pair;
-use super::promises::Promises;
 use super::slot::PairSlot;
 use crate::clock::Instant;
 use crate::fabric::Fabric;
 use crate::flows::Flows;
 use crate::packet::{FRAMING, HEADERS};
-use crate::stats::Lag;
 
 impl Edges {
     /// The warm-up is over.
@@ -77,22 +70,4 @@ impl Edges {
         outcome.in_flight = in_flight;
         outcome
     }
-}
-
-/// What is measured of promises, if a scenario asks for it.
-pub(super) fn promises(
-    scenario: &Scenario,
-    fabric: &Fabric,
-    services: &Services,
-    hosts: &[NodeId],
-) -> Option<Box<Promises>> {
-    let sharing = scenario.sharing.as_ref().filter(|_| scenario.record.promises)?;
-    let minimum = |class| services.name(class).map_or(0, |name| minimum(&sharing.machine, Direction::Receive, name));
-    let is_here = |class, host| services.name(class).is_some_and(|name| sharing.is_at(name, host));
-    let lag = |class, host| {
-        let rate = minimum(class);
-        (rate > 0 && is_here(class, host)).then(|| Box::new(Lag::new(rate)))
-    };
-    let receivers = hosts.iter().flat_map(|&host| services.classes().map(move |class| lag(class, host))).collect();
-    Some(Box::new(Promises::new(fabric.links(), receivers)))
 }

@@ -48,6 +48,7 @@ mod action;
 mod brokers;
 mod edges;
 mod gate;
+mod guarantee;
 mod machine;
 mod measures;
 mod message;

@@ -6,9 +6,13 @@
 
 use std::collections::HashMap;
 
-use wayleave_topology::LinkId;
+use wayleave_contracts::Direction;
+use wayleave_scenarios::Scenario;
+use wayleave_schemes::services::Services;
+use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Bytes;
 
+use super::guarantee::minimum;
 use super::slot::PairSlot;
 use crate::clock::Instant;
 use crate::stats::Lag;
@@ -44,7 +48,21 @@ pub(super) struct Promises {
 }
 
 impl Promises {
-    pub(super) fn new(links: u32, receivers: Lags) -> Self {
+    /// What is measured of promises, if a scenario asks for it.
+    pub(super) fn of(scenario: &Scenario, links: u32, services: &Services, hosts: &[NodeId]) -> Option<Box<Self>> {
+        let sharing = scenario.sharing.as_ref().filter(|_| scenario.record.promises)?;
+        let minimum =
+            |class| services.name(class).map_or(0, |name| minimum(&sharing.machine, Direction::Receive, name));
+        let is_here = |class, host| services.name(class).is_some_and(|name| sharing.is_at(name, host));
+        let lag = |class, host| {
+            let rate = minimum(class);
+            (rate > 0 && is_here(class, host)).then(|| Box::new(Lag::new(rate)))
+        };
+        let receivers = hosts.iter().flat_map(|&host| services.classes().map(move |class| lag(class, host))).collect();
+        Some(Box::new(Self::new(links, receivers)))
+    }
+
+    fn new(links: u32, receivers: Lags) -> Self {
         let receivers = receivers.into_iter().map(|lag| (0, lag)).collect();
         Self { flights: HashMap::new(), links: vec![Level::default(); links as usize], receivers }
     }
