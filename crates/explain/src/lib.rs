@@ -15,6 +15,7 @@ mod request;
 mod schemes;
 pub mod sentences;
 pub mod shapes;
+mod share;
 pub mod table;
 pub mod text;
 
@@ -23,3 +24,4 @@ pub use context::{Context, Names};
 pub use explanation::{Before, Explained, ExplanationShape, Refused, look_around};
 pub use request::{Decided, EventKind, RequestShape};
 pub use schemes::{GivenAway, SettingsShape, ValueShape};
+pub use share::{DecidedShare, ShareShape, share_refusal, share_request};
