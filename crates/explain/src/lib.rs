@@ -19,7 +19,7 @@ mod share;
 pub mod table;
 pub mod text;
 
-pub use claim::claim;
+pub use claim::{claim, claimed_shares};
 pub use context::{Context, Names};
 pub use explanation::{Before, Explained, ExplanationShape, Refused, look_around};
 pub use request::{Decided, EventKind, RequestShape};

@@ -139,7 +139,8 @@ impl Network {
             return Ok(self.clone());
         }
         let divided = (*self.graph).clone().with_classes(Classes::default());
-        let graph = divided.map_err(|error| Error::Usage(format!("contracts of several kinds need classes: {error}")))?;
+        let graph =
+            divided.map_err(|error| Error::Usage(format!("contracts of several kinds need classes: {error}")))?;
         Ok(Self { name: self.name.clone(), graph: Arc::new(graph) })
     }
 

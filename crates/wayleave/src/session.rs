@@ -61,6 +61,10 @@ impl Names for Session {
     fn name_of(&self, flow: FlowId) -> &str {
         self.name_of(flow)
     }
+
+    fn name_of_share(&self, share: ShareId) -> &str {
+        self.name_of_share(share)
+    }
 }
 
 impl Session {
