@@ -20,6 +20,7 @@ use super::account::Account;
 use super::action::Action;
 use super::message::Messages;
 use super::pair::{Pair, PairKey, SourcePair};
+use super::promises::Promises;
 use super::roles::{self, Scheme};
 use super::seats::Brokers;
 use super::slot::{EdgeId, NO_EDGE, NO_PAIR, PairSlot};
@@ -69,6 +70,8 @@ pub(crate) struct Edges {
     pub(super) filters: HashMap<u32, Filter>,
     pub(super) brokers: Brokers,
     pub(super) account: Account,
+    /// What is measured of promises, if a scenario asks for it.
+    pub(super) promises: Option<Box<Promises>>,
     pub(super) sharing: Box<Sharing>,
     /// How packets are spread over paths, and the seed of what spreads those of a pair.
     pub(super) routing: (Routing, u64),
@@ -141,6 +144,7 @@ impl Edges {
         let switch_of = |node: NodeId| fabric.attachment(node).map(|attachment| attachment.switch);
         Some(Self {
             account: Account::new(scenario, &services, &nodes, switch_of),
+            promises: Promises::of(scenario, fabric.links(), &services, &nodes),
             brokers,
             nodes,
             hosts,

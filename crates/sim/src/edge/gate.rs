@@ -227,6 +227,11 @@ impl Edges {
     /// A packet was answered, which brought back what its pair had sent on its path. Whether the pair may go on.
     #[cold]
     pub(crate) fn window_answered(&mut self, slot: PairSlot, path: u8, sent: u64, now: Instant) -> bool {
+        if let Some(promises) = &mut self.promises
+            && let Some(pair) = self.pairs.get(slot as usize)
+        {
+            promises.answered((slot, pair.epoch, path), sent);
+        }
         let path = PathIndex(u32::from(path));
         self.stack(slot).is_some_and(|(stack, pair)| stack.answered(pair, path, sent, now))
     }
@@ -234,6 +239,11 @@ impl Edges {
     /// A transport of a pair found by its time-out that what is in flight will not be answered. Whether the pair may go on.
     #[cold]
     pub(crate) fn forget_in_flight(&mut self, slot: PairSlot) -> bool {
+        if let Some(promises) = &mut self.promises
+            && let Some(pair) = self.pairs.get(slot as usize)
+        {
+            promises.forget(slot, pair.epoch);
+        }
         self.stack(slot).is_some_and(|(stack, pair)| stack.forget_in_flight(pair))
     }
 

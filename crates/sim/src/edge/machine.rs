@@ -140,6 +140,9 @@ impl Edges {
             lost: Bytes::new(std::mem::take(&mut pair.lost)),
         };
         self.account.received(pair, packet.size, now);
+        if let Some(promises) = &mut self.promises {
+            promises.received(pair.to_place, packet.size, now);
+        }
         self.tell(receiver, scheme, HostInput::Received { pair: incoming, arrivals }, now);
     }
 

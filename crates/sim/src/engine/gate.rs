@@ -237,6 +237,7 @@ impl Engine {
         }
         let taken = self.fabric.packet(id).path;
         if let Some(sent) = edges.left(slot, bytes, bytes, taken, now) {
+            edges.note_flight(slot, taken, sent, &self.fabric);
             self.fabric.carry_sent(id, sent);
         }
         edges.note_demand(slot, now);

@@ -63,6 +63,7 @@ impl Engine {
             && let Some(edges) = &mut self.edges
         {
             if let Some(sent) = edges.spend(&mut self.flows[slot], size, path, now) {
+                edges.note_flight(pair, path, sent, &self.fabric);
                 self.fabric.carry_sent(id, sent);
             }
             self.copy_packet(pair, first, id, now);

@@ -52,9 +52,9 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> Pair<F, K, T, P> {
         (Some(share.path), room)
     }
 
-    fn reserve(&mut self, path: Option<PathIndex>, bytes: u32) {
+    fn reserve(&mut self, path: Option<PathIndex>, bytes: u32, now: Instant) {
         if let Some(window) = path.and_then(|path| self.windows.get_mut(path.index())) {
-            window.reserve(bytes);
+            window.reserve(bytes, now);
         }
         self.next_path = None;
     }
@@ -98,7 +98,7 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
             return if class.drops() { Verdict::Drop } else { Verdict::Wait };
         }
         take(state, class, bytes, now);
-        state.reserve(path, bytes);
+        state.reserve(path, bytes, now);
         Verdict::Go(path)
     }
 
@@ -180,7 +180,7 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
             return self.class_wake(class, now, flows).map_or(Step::Rests, |at| Step::ClassWaits(class, at));
         }
         take(state, class, bytes, now);
-        state.reserve(path, bytes);
+        state.reserve(path, bytes, now);
         Step::Go(self.leave(pair, what, number, now), bytes, path)
     }
 
@@ -233,7 +233,7 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
                 return ClassStep::Drop(pair, self.leave(pair, what, number, now), bytes);
             }
             take(state, &mut self.classes[class.index()], bytes, now);
-            state.reserve(path, bytes);
+            state.reserve(path, bytes, now);
             return ClassStep::Go(pair, self.leave(pair, what, number, now), bytes, path);
         }
     }

@@ -5,6 +5,7 @@
 //! guarantees, in exact integers, is [`SharedLink`]: admission, checkers and hosts all take it from there, and nothing of it is
 //! worked out anywhere else (but for the recheck of decisions, which derives it by its own method).
 
+mod floors;
 mod round_trip;
 mod shared_link;
 
