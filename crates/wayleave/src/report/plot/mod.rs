@@ -215,10 +215,17 @@ impl Style {
     }
 }
 
-/// A text in lines of so many characters; it is parted between words, and behind another character.
+/// A text in lines of so many characters; it is parted between words, behind another character, and within a word that is too long before its capitals.
 fn in_lines(text: &str, behind: char, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for piece in text.split_inclusive([' ', behind]) {
+    let pieces = text.split_inclusive([' ', behind]).flat_map(|piece| {
+        let fits = piece.trim_end().chars().count() <= most;
+        let capital = |&(at, letter): &(usize, char)| at > 0 && letter.is_uppercase();
+        let at = piece.char_indices().find(capital).map_or(piece.len(), |(at, _)| at);
+        let (first, rest) = piece.split_at(if fits { piece.len() } else { at });
+        [first, rest].into_iter().filter(|part| !part.is_empty())
+    });
+    for piece in pieces {
         let Some(line) = lines.last_mut() else { continue };
         if line.is_empty() || line.chars().count() + piece.trim_end().chars().count() <= most {
             line.push_str(piece);
@@ -301,12 +308,13 @@ mod tests {
 
     #[test]
     fn names_below_the_axis_are_parted_before_they_are_cut() {
-        let marks = ["without MongoDB", "PicNIC'+WCC+Clove", "uFAB", "a", "b", "unbreakable-as-it-is"];
+        let marks = ["without MongoDB", "PicNIC'+WCC+Clove", "uFAB", "a", "ElasticSwitch+Clove", "unbreakable-as-it-is"];
         let plot = plot("t", 1, &marks);
         let texts = plot.x_texts();
         assert_eq!(texts[0], ["without", "MongoDB"]);
         assert_eq!(texts[1].concat(), marks[1]);
         assert_eq!(texts[2], ["uFAB"]);
+        assert_eq!(texts[4], ["Elastic", "Switch+", "Clove"]);
         assert!(texts[5][0].ends_with('…'));
     }
 }
