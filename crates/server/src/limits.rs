@@ -17,6 +17,12 @@ pub struct Limits {
     pub list_bytes: usize,
     /// Requests in a second, of one token.
     pub requests_per_second: f64,
+    /// Bytes that answers to requests with an `Idempotency-Key` may take, of a tenant; of all operators and of all agents four times that.
+    pub answer_bytes: u64,
+    /// Bytes of a tenant's requests that are being answered; of all operators, of all agents and of everybody together four times that.
+    pub open_bytes: usize,
+    /// Contracts of a tenant's list that are decided together (`atomic`, `dryRun`).
+    pub together: usize,
     /// Connections at once.
     pub connections: usize,
     /// Watchers of events at once.
@@ -33,6 +39,9 @@ impl Default for Limits {
             body_bytes: 1 << 20,
             list_bytes: 16 << 20,
             requests_per_second: 50_000.0,
+            answer_bytes: 64 << 20,
+            open_bytes: 32 << 20,
+            together: 200,
             connections: 1024,
             watchers: 256,
             read_within: Duration::from_secs(30),

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use tokio::net::TcpListener;
@@ -11,21 +11,21 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 use wayleave_controller::{Command, Role, Setup};
 
-use crate::answer::Answer;
 use crate::disk::Disk;
-use crate::engine::{Engine, First, Job, Looks, Message};
+use crate::engine::{Engine, First, Looks};
 use crate::http::dispatch::router;
 use crate::http::{listen, openapi};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::queue::{Message, Queue};
 use crate::secret::{Secret, token_name};
 use crate::shared::Shared;
 use crate::view::View;
 
-/// How many jobs may wait for the engine; who comes then is told to come again.
-const WAITING: usize = 4096;
 /// How many questions (what-if, dry runs) are asked at once: each has a controller of its own.
 const QUESTIONS: usize = 2;
+/// How many long lists are read at once: each takes a thread.
+const READINGS: usize = 2;
 
 /// How a server is set up.
 pub struct Options {
@@ -53,7 +53,8 @@ pub struct Options {
 pub struct Server {
     address: SocketAddr,
     end: watch::Sender<bool>,
-    jobs: std::sync::mpsc::SyncSender<Message>,
+    jobs: Arc<Queue>,
+    beats: Arc<AtomicU64>,
     engine: Option<JoinHandle<()>>,
     serving: tokio::task::JoinHandle<()>,
 }
@@ -70,10 +71,10 @@ impl Server {
         let first = operator(options.operator_file.clone(), options.operator_file_counts);
         let (end, ending) = watch::channel(false);
         let (shared, engine) = open(options, first, Looks::Ahead, ending.clone()).await?;
-        let jobs = shared.jobs.clone();
+        let (jobs, beats) = (shared.jobs.clone(), shared.beats.clone());
         let router = router(&shared);
         let serving = tokio::spawn(async move { listen::serve(listener, tls, router, &limits, ending).await });
-        Ok(Self { address, end, jobs, engine: Some(engine), serving })
+        Ok(Self { address, end, jobs, beats, engine: Some(engine), serving })
     }
 
     /// Where it listens.
@@ -81,12 +82,10 @@ impl Server {
         self.address
     }
 
-    /// Whether the engine still does what it is asked, if only to say that it cannot write.
-    pub(crate) async fn is_alive(&self) -> bool {
-        let (reply, answer) = oneshot::channel();
-        let job = Job { work: Box::new(|_| Ok(Answer::nothing())), repeat: None, reply };
-        // A full queue is no sign of life, and none of death: the next beat tells.
-        self.jobs.try_send(Message::Job(job)).is_ok() && answer.await.is_ok()
+    /// How often the engine's loop has gone on; it goes on soon after this, whatever it has to do.
+    pub(crate) fn beats(&self) -> u64 {
+        self.jobs.send(Message::Beat);
+        self.beats.load(Ordering::Relaxed)
     }
 
     /// Accepts nothing more, finishes what was taken, puts the ledger in order, and ends.
@@ -99,7 +98,7 @@ impl Server {
         // After the last connection, so that every job that was taken is before this in the queue.
         let (jobs, engine) = (self.jobs, self.engine.take());
         let joined = tokio::task::spawn_blocking(move || {
-            let _ = jobs.send(Message::End);
+            jobs.end();
             engine.map_or(Ok(()), |engine| engine.join().map_err(|_| "the engine has failed".to_owned()))
         });
         joined.await.map_err(|error| error.to_string())??;
@@ -119,14 +118,15 @@ pub(crate) async fn open(
     ending: watch::Receiver<bool>,
 ) -> Result<(Arc<Shared>, JoinHandle<()>), String> {
     let (view, metrics) = (Arc::new(View::new()), Metrics::new());
-    let (jobs, waiting) = sync_channel(WAITING);
+    let (jobs, beats) = (Arc::new(Queue::default()), Arc::new(AtomicU64::new(0)));
     let ledger = options.disk.name();
     let engine = Engine {
         setup: options.setup.clone(),
         disk: options.disk,
         view: view.clone(),
         metrics: metrics.clone(),
-        jobs: waiting,
+        jobs: jobs.clone(),
+        beats: beats.clone(),
         first,
         looks,
     };
@@ -143,7 +143,11 @@ pub(crate) async fn open(
         view,
         metrics,
         jobs,
+        beats,
+        open_bytes: Arc::default(),
         questions: Semaphore::new(QUESTIONS),
+        tenants_questions: Semaphore::new(1),
+        readings: Semaphore::new(READINGS),
         watchers: Semaphore::new(options.limits.watchers),
         limits: options.limits,
         ending,

@@ -107,6 +107,15 @@ struct LimitArgs {
     /// Requests in a second, of one token
     #[arg(long, value_name = "COUNT", default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..))]
     requests_per_second: u32,
+    /// Memory for answers to requests with an Idempotency-Key, of one tenant; operators have four times that
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    answers_limit: Bytes,
+    /// Memory for requests that are being answered, of one tenant; all together have four times that
+    #[arg(long, value_name = "SIZE", default_value = "32MiB")]
+    open_limit: Bytes,
+    /// Contracts of a tenant's list with atomic or dryRun, which are decided without a pause
+    #[arg(long, value_name = "COUNT", default_value_t = 200)]
+    together_limit: u32,
     /// Connections at once
     #[arg(long, value_name = "COUNT", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
@@ -218,6 +227,9 @@ impl LimitArgs {
             body_bytes: bytes(self.body_limit),
             list_bytes: bytes(self.list_limit),
             requests_per_second: f64::from(self.requests_per_second),
+            answer_bytes: self.answers_limit.get(),
+            open_bytes: bytes(self.open_limit),
+            together: self.together_limit as usize,
             connections: self.connections as usize,
             watchers: self.watchers as usize,
             read_within: time(self.read_timeout),

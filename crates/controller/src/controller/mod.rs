@@ -25,7 +25,7 @@ use wayleave_topology::{FlowId, Network, NodeId, Route};
 use wayleave_units::{Time, WallTime};
 
 use crate::admission::Admission;
-use crate::answers::{Answers, Remembered};
+use crate::answers::{Answers, AnswersFull, NewAnswer, Remembered};
 use crate::clock::Now;
 use crate::command::{Check, Command, ElementName, Fault, Outcome, Reply, Role};
 use crate::contracts::Contracts;
@@ -162,9 +162,23 @@ impl Controller {
     }
 
     /// Remembers an answer; called before [`Controller::take_output`] gives away what it answers.
-    pub fn remember(&mut self, now: WallTime, key: &str, fingerprint: String, answer: String) {
+    pub fn remember(&mut self, now: WallTime, key: &str, answer: NewAnswer<'_>) {
         let journal = self.admission.enforcement_mut().journal_mut();
-        self.answers.remember(journal, now, key, fingerprint, answer);
+        self.answers.remember(journal, now, key, answer);
+    }
+
+    /// Whether an answer can be remembered for an account whose answers may take so many bytes; asked before anything is done.
+    ///
+    /// # Errors
+    /// How much they take already, and when the oldest is forgotten.
+    pub fn check_answers(&mut self, now: WallTime, account: &str, most: u64) -> Result<(), AnswersFull> {
+        let journal = self.admission.enforcement_mut().journal_mut();
+        self.answers.check(journal, now, account, most)
+    }
+
+    /// What the answers that are remembered take, in bytes.
+    pub fn answer_bytes(&self) -> u64 {
+        self.answers.bytes()
     }
 
     /// The answer that was given to a key.

@@ -15,6 +15,7 @@ use crate::answer::{invalid, problem};
 use crate::http::call::Call;
 use crate::http::page::Page;
 use crate::http::route::{Handled, Reply};
+use crate::metrics::Limit;
 use crate::shared::Shared;
 use crate::view::EventObject;
 
@@ -48,6 +49,7 @@ fn list(shared: &Shared, call: &Call) -> Result<Reply, Box<Problem>> {
 fn stream(shared: Arc<Shared>, call: &Call) -> Result<Reply, Box<Problem>> {
     // Beyond the limit a stream is refused and not queued: a watcher could not tell waiting from silence.
     if shared.watchers.try_acquire().is_err() {
+        shared.metrics.limited(Limit::Watchers);
         return Err(problem(
             Code::Unavailable,
             "as many watch the events as may: try again later, or ask for the list",

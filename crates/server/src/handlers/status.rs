@@ -10,6 +10,7 @@ use wayleave_protocol::tenant::Role as RoleName;
 use crate::VERSION;
 use crate::answer::{Answer, Outcome};
 use crate::http::call::Call;
+use crate::metrics::Kept;
 use crate::shared::{Shared, unready};
 use crate::view::{Counts, Health};
 
@@ -84,6 +85,8 @@ pub(crate) async fn readyz(shared: Arc<Shared>, _call: Call) -> Outcome {
 }
 
 pub(crate) async fn metrics(shared: Arc<Shared>, _call: Call) -> Outcome {
+    shared.metrics.keeps(Kept::Requests, shared.open_bytes.all() as u64);
+    shared.metrics.waits(shared.jobs.waiting());
     let text = shared.metrics.text(shared.network(), &shared.view);
     Ok(Answer::of(200, "application/openmetrics-text; version=1.0.0; charset=utf-8", text))
 }

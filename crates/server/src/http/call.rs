@@ -10,13 +10,14 @@ use wayleave_controller::{DEFAULT_TENANT, Id, Role};
 use wayleave_protocol::problem::{Code, FieldError, Problem};
 
 use crate::access::{sees, tenant_of};
+use crate::account::Account;
 use crate::answer::{invalid, not_found};
-use crate::engine::Repeat;
 use crate::http::condition::Condition;
 use crate::http::operation::Verb;
 use crate::http::query::Query;
 use crate::secret::hex;
 use crate::view::Holder;
+use crate::work::Repeat;
 
 /// The longest `Idempotency-Key`.
 const LONGEST_KEY: usize = 200;
@@ -101,8 +102,8 @@ impl Call {
         })
     }
 
-    /// What makes the request one that may be repeated, if it says so.
-    pub(crate) fn repeat(&self) -> Result<Option<Repeat>, Box<Problem>> {
+    /// What makes the request one that may be repeated, if it says so. The answers of a tenant may take so many bytes.
+    pub(crate) fn repeat(&self, most: u64) -> Result<Option<Repeat>, Box<Problem>> {
         let Some(key) = self.headers.get("idempotency-key") else { return Ok(None) };
         let key = key.to_str().unwrap_or_default().trim();
         if !(1..=LONGEST_KEY).contains(&key.len()) {
@@ -115,6 +116,12 @@ impl Call {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
-        Ok(Some(Repeat { key: format!("{who}/{key}"), fingerprint: hex(&hash.finalize()) }))
+        let account = Account::of(self.role());
+        Ok(Some(Repeat {
+            key: format!("{who}/{key}"),
+            fingerprint: hex(&hash.finalize()),
+            most: most.saturating_mul(account.weight()),
+            account: account.to_string().into(),
+        }))
     }
 }

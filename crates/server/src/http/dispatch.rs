@@ -23,12 +23,14 @@ use wayleave_controller::Role;
 use wayleave_protocol::problem::{Code, Problem};
 
 use crate::access::Access;
+use crate::account::{Account, Beyond, Held};
 use crate::answer::{Answer, invalid, problem};
 use crate::http::call::Call;
 use crate::http::operation::Verb;
 use crate::http::query::Query;
 use crate::http::route::{Reply, Row};
 use crate::http::routes::ROWS;
+use crate::metrics::Limit;
 use crate::secret;
 use crate::shared::Shared;
 use crate::view::Holder;
@@ -95,7 +97,8 @@ async fn serve(
     let (began, id) = (Instant::now(), request_id());
     let mut role = "nobody";
     let reply = match admit(&shared, row, path, request, &mut role).await {
-        Ok(call) => (row.handler)(shared.clone(), call).await,
+        // Its bytes are counted until it is answered.
+        Ok((call, _held)) => (row.handler)(shared.clone(), call).await,
         Err(problem) => Err(problem),
     };
     let reply = reply.unwrap_or_else(|problem| Answer::from(problem).into());
@@ -134,7 +137,7 @@ async fn admit(
     path: Result<RawPathParams, RawPathParamsRejection>,
     request: Request,
     role: &mut &'static str,
-) -> Result<Call, Box<Problem>> {
+) -> Result<(Call, Option<Held>), Box<Problem>> {
     let (parts, body) = request.into_parts();
     let who = if row.access == Access::Open { None } else { Some(holder(shared, &parts)?) };
     if let Some(who) = &who {
@@ -143,15 +146,15 @@ async fn admit(
             let detail = format!("this is for {}, and the token is of the role {role}", row.access.description());
             return Err(problem(Code::Forbidden, detail));
         }
-        shared.limits.take(who)?;
+        shared.limits.take(who).inspect_err(|_| shared.metrics.limited(Limit::Requests))?;
         shared.check_health()?;
     }
     let path = path.map_err(|error| invalid("path", error.to_string()))?;
     let path = path.iter().map(|(_, value)| value.to_owned()).collect();
     let query = Query::read(parts.uri.query().unwrap_or_default(), row.query)?;
-    let body = read_body(shared, row, &parts.headers, body).await?;
+    let (body, held) = read_body(shared, row, &parts.headers, body, who.as_deref()).await?;
     let uri = parts.uri.path_and_query().map_or_else(String::new, ToString::to_string);
-    Ok(Call { verb: row.verb, operation: row.name, who, path, query, uri, headers: parts.headers, body })
+    Ok((Call { verb: row.verb, operation: row.name, who, path, query, uri, headers: parts.headers, body }, held))
 }
 
 /// Whose token the request has.
@@ -173,7 +176,14 @@ fn holder(shared: &Shared, parts: &Parts) -> Result<Arc<Holder>, Box<Problem>> {
     known.ok_or_else(|| problem(Code::Unauthorized, "the token is not known: it may have been deleted"))
 }
 
-async fn read_body(shared: &Shared, row: &Row, headers: &HeaderMap, body: Body) -> Result<Bytes, Box<Problem>> {
+/// The body, with what counts its bytes.
+async fn read_body(
+    shared: &Shared,
+    row: &Row,
+    headers: &HeaderMap,
+    body: Body,
+    who: Option<&Holder>,
+) -> Result<(Bytes, Option<Held>), Box<Problem>> {
     let most = match row.body {
         Some(body) if body.is_large => shared.limits.list_bytes,
         Some(_) => shared.limits.body_bytes,
@@ -184,15 +194,37 @@ async fn read_body(shared: &Shared, row: &Row, headers: &HeaderMap, body: Body) 
     if row.body.is_some() && announced.is_some_and(|length| length > most as u64) {
         return Err(too_large());
     }
-    let Some(expected) = row.body else { return Ok(Bytes::new()) };
+    let Some(expected) = row.body else { return Ok((Bytes::new(), None)) };
     check_media(headers, expected.is_yaml)?;
+    // A body whose length is not said may be as long as any.
+    let bytes = announced.and_then(|length| usize::try_from(length).ok()).unwrap_or(most);
+    let held = who.map(|who| hold(shared, who, bytes)).transpose()?;
     let collected = tokio::time::timeout(shared.limits.read_within, Limited::new(body, most).collect()).await;
     match collected {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Ok(body)) => Ok((body.to_bytes(), held)),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(_)) => Err(invalid("body", "it ended too early")),
         Err(_) => Err(problem(Code::TimedOut, "the body did not come in time")),
     }
+}
+
+/// Counts the bytes of a body before they come.
+fn hold(shared: &Shared, who: &Holder, bytes: usize) -> Result<Held, Box<Problem>> {
+    let (account, most) = (Account::of(&who.role), shared.limits.open_bytes);
+    shared.open_bytes.take(&account, bytes, most).map_err(|beyond| {
+        shared.metrics.limited(Limit::OpenBytes);
+        match beyond {
+            Beyond::Account => {
+                let detail = format!(
+                    "requests of {account} that are being answered have all the bytes that they may: ask again"
+                );
+                problem(Code::RateLimited, detail)
+            }
+            Beyond::All => {
+                problem(Code::Unavailable, "requests that are being answered have too many bytes: ask again")
+            }
+        }
+    })
 }
 
 /// JSON, or YAML where that is read. Nothing said counts as that.
@@ -226,7 +258,7 @@ fn respond(reply: Reply, id: &str) -> Response {
 }
 
 fn whole(answer: Answer) -> Response {
-    let Answer { status, etag, location, media, retry_after, body } = answer;
+    let Answer { status, etag, location, media, retry_after, body, shortened: _ } = answer;
     let has_body = !body.is_empty();
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
