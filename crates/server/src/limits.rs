@@ -25,10 +25,16 @@ pub struct Limits {
     pub together: usize,
     /// Connections at once.
     pub connections: usize,
+    /// Of those, from one address.
+    pub connections_of_address: usize,
+    /// Connections besides on which agents wait for messages, or somebody watches events.
+    pub connections_waiting: usize,
     /// Watchers of events at once.
     pub watchers: usize,
     /// How long a client may take for the head, and for the body, of a request.
     pub read_within: Duration,
+    /// How long a client may take nothing of its answer.
+    pub write_within: Duration,
     /// How long requests may take that were begun before the end.
     pub end_within: Duration,
 }
@@ -43,8 +49,11 @@ impl Default for Limits {
             open_bytes: 32 << 20,
             together: 200,
             connections: 1024,
+            connections_of_address: 512,
+            connections_waiting: 8192,
             watchers: 256,
             read_within: Duration::from_secs(30),
+            write_within: Duration::from_secs(30),
             end_within: Duration::from_secs(10),
         }
     }

@@ -78,6 +78,8 @@ pub(crate) enum Limit {
     Answers,
     /// Streams of events.
     Watchers,
+    /// Connections.
+    Connections,
 }
 
 impl Limit {
@@ -88,6 +90,7 @@ impl Limit {
             Self::OpenBytes => "open-bytes",
             Self::Answers => "answers",
             Self::Watchers => "watchers",
+            Self::Connections => "connections",
         }
     }
 }

@@ -153,7 +153,8 @@ pub(crate) fn token(token: &controller::Token) -> tenant::Token {
         controller::Role::Agent { node } => (tenant::Role::Agent, None, Some(node.clone())),
         controller::Role::Reader { tenant } => (tenant::Role::Reader, tenant.clone(), None),
     };
-    let spec = tenant::TokenSpec { role, tenant, node, label: token.label.clone() };
+    let expires = token.expires.map(|expires| expires.to_string());
+    let spec = tenant::TokenSpec { role, tenant, node, label: token.label.clone(), expires };
     tenant::Token { id: token.id.clone(), spec, revision: token.revision }
 }
 

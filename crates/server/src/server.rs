@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 use tokio::net::TcpListener;
@@ -13,8 +13,9 @@ use wayleave_controller::{Command, Role, Setup};
 
 use crate::disk::Disk;
 use crate::engine::{Engine, First, Looks};
-use crate::http::dispatch::router;
-use crate::http::{listen, openapi};
+use crate::http::dispatch::{self, router};
+use crate::http::listen::{self, Tls};
+use crate::http::openapi;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::queue::{Message, Queue};
@@ -24,6 +25,8 @@ use crate::view::View;
 
 /// How many questions (what-if, dry runs) are asked at once: each has a controller of its own.
 const QUESTIONS: usize = 2;
+/// Connections at the address for what watches over the server.
+const WATCHING: usize = 64;
 /// How many long lists are read at once: each takes a thread.
 const READINGS: usize = 2;
 
@@ -52,6 +55,8 @@ pub struct Options {
 /// A server that runs.
 pub struct Server {
     address: SocketAddr,
+    /// The certificates that are in use, and their files.
+    certificates: Option<(Tls, (PathBuf, PathBuf))>,
     end: watch::Sender<bool>,
     jobs: Arc<Queue>,
     beats: Arc<AtomicU64>,
@@ -65,21 +70,57 @@ impl Server {
     /// # Errors
     /// A message that says why it cannot begin.
     pub async fn start(options: Options, listener: TcpListener) -> Result<Self, String> {
+        Self::start_with(options, listener, None).await
+    }
+
+    /// The same, with a second address at which only `/healthz`, `/readyz`, `/metrics` and `/v1/status` are, and which has connections of
+    /// its own.
+    ///
+    /// # Errors
+    /// A message that says why it cannot begin.
+    pub async fn start_with(
+        options: Options,
+        listener: TcpListener,
+        watching: Option<TcpListener>,
+    ) -> Result<Self, String> {
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let tls = tls(options.tls.as_ref())?;
+        let files = options.tls.clone();
+        let tls: Option<Tls> = tls(files.as_ref())?.map(|tls| Arc::new(RwLock::new(tls)));
         let limits = options.limits.clone();
         let first = operator(options.operator_file.clone(), options.operator_file_counts);
         let (end, ending) = watch::channel(false);
         let (shared, engine) = open(options, first, Looks::Ahead, ending.clone()).await?;
         let (jobs, beats) = (shared.jobs.clone(), shared.beats.clone());
-        let router = router(&shared);
-        let serving = tokio::spawn(async move { listen::serve(listener, tls, router, &limits, ending).await });
-        Ok(Self { address, end, jobs, beats, engine: Some(engine), serving })
+        let (router, watched) = (router(&shared), dispatch::watching(&shared));
+        let (other, also_ending) = (tls.clone(), ending.clone());
+        let certificates = tls.clone().zip(files);
+        let serving = tokio::spawn(async move {
+            let few = Limits { connections: WATCHING, connections_of_address: WATCHING, ..limits.clone() };
+            let watched = async {
+                if let Some(listener) = watching {
+                    listen::serve(listener, other, watched, &few, also_ending).await;
+                }
+            };
+            tokio::join!(listen::serve(listener, tls, router, &limits, ending), watched);
+        });
+        Ok(Self { address, certificates, end, jobs, beats, engine: Some(engine), serving })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Reads the certificates again; connections that are open keep theirs.
+    ///
+    /// # Errors
+    /// Why they cannot be used; then those of before stay in use.
+    pub fn reload(&self) -> Result<(), String> {
+        let Some((tls, files)) = &self.certificates else { return Ok(()) };
+        let (certificates, key) = files;
+        let new = crate::http::tls::acceptor(certificates, key)?;
+        *tls.write().unwrap_or_else(PoisonError::into_inner) = new;
+        Ok(())
     }
 
     /// How often the engine's loop has gone on; it goes on soon after this, whatever it has to do.
@@ -178,9 +219,13 @@ fn operator(file: PathBuf, counts: bool) -> First {
         if controller.tokens().any(|token| token.hash == hash && token.role == Role::Operator) {
             return Ok(());
         }
+        if controller.is_revoked(&hash) {
+            tracing::warn!(file = %file.display(), "the secret in this file was revoked, and opens nothing any more");
+            return Ok(());
+        }
         let id = token_name().map_err(|_| "the system gives no random numbers".to_owned())?;
         let label = "first operator".to_owned();
-        let put = Command::PutToken { id, hash, role: Role::Operator, label };
+        let put = Command::PutToken { id, hash, role: Role::Operator, label, expires: None };
         controller.handle(now, put).map(|_| ()).map_err(|fault| format!("{fault:?}"))
     })
 }

@@ -64,7 +64,9 @@ impl Controller {
                 tenants.put(journal, name, quota, check)
             }
             Command::DeleteTenant { name, check } => self.delete_tenant(&name, check),
-            Command::PutToken { id, hash, role, label } => self.put_token(id, hash, role, label),
+            Command::PutToken { id, hash, role, label, expires } => {
+                self.put_token(Token { id, hash, role, label, expires, is_revoked: false, revision: 0 })
+            }
             Command::DeleteToken { id } => {
                 let journal = self.admission.enforcement_mut().journal_mut();
                 Ok(self.tokens.delete(journal, &id))
@@ -151,14 +153,14 @@ impl Controller {
         Ok(tenants.remove(journal, name))
     }
 
-    fn put_token(&mut self, id: String, hash: String, role: Role, label: String) -> Result<Reply, Fault> {
-        match &role {
+    fn put_token(&mut self, token: Token) -> Result<Reply, Fault> {
+        match &token.role {
             Role::Tenant { tenant } | Role::Reader { tenant: Some(tenant) } => drop(self.tenant(tenant)?),
             Role::Agent { node } => drop(self.node(node)?),
             Role::Operator | Role::Reader { tenant: None } => {}
         }
         let journal = self.admission.enforcement_mut().journal_mut();
-        self.tokens.put(journal, id, hash, role, label)
+        self.tokens.put(journal, token)
     }
 
     /// Remembers an answer; called before [`Controller::take_output`] gives away what it answers.
@@ -300,6 +302,11 @@ impl Controller {
     /// All tokens, by what they are called.
     pub fn tokens(&self) -> impl Iterator<Item = &Token> {
         self.tokens.iter()
+    }
+
+    /// Whether an operator's token with this SHA-256 was deleted.
+    pub fn is_revoked(&self, hash: &str) -> bool {
+        self.tokens.is_revoked(hash)
     }
 
     /// All VMs, by their names.

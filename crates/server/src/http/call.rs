@@ -11,11 +11,14 @@ use wayleave_protocol::problem::{Code, FieldError, Problem};
 
 use crate::access::{sees, tenant_of};
 use crate::account::Account;
-use crate::answer::{invalid, not_found};
+use crate::answer::{invalid, not_found, problem};
 use crate::http::condition::Condition;
 use crate::http::operation::Verb;
 use crate::http::query::Query;
+use crate::http::seats::{InHand, Wait};
+use crate::metrics::Limit;
 use crate::secret::hex;
+use crate::shared::Shared;
 use crate::view::Holder;
 use crate::work::Repeat;
 
@@ -36,6 +39,8 @@ pub(crate) struct Call {
     pub(crate) uri: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// The connection, if there is one.
+    pub(crate) seat: Option<Arc<InHand>>,
 }
 
 impl Call {
@@ -100,6 +105,16 @@ impl Call {
             problem.errors.push(FieldError { line, column, field: None, detail });
             Box::new(problem)
         })
+    }
+
+    /// Counts the connection with those that wait, until the guard is dropped.
+    pub(crate) fn wait(&self, shared: &Shared) -> Result<Option<Wait>, Box<Problem>> {
+        let Some(seat) = &self.seat else { return Ok(None) };
+        let wait = seat.wait().ok_or_else(|| {
+            shared.metrics.limited(Limit::Connections);
+            problem(Code::Unavailable, "as many agents and watchers wait as may: ask again")
+        })?;
+        Ok(Some(wait))
     }
 
     /// What makes the request one that may be repeated, if it says so. The answers of a tenant may take so many bytes.

@@ -1,6 +1,7 @@
 //! TLS by rustls.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +10,9 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring::default_provider;
+
+/// Everybody else's rights, and the group's to write. The group may read: a group for keys is usual.
+const OTHERS: u32 = 0o027;
 
 /// From a chain of certificates and a key, both PEM.
 ///
@@ -20,6 +24,10 @@ pub(crate) fn acceptor(certificates: &Path, key: &Path) -> Result<TlsAcceptor, S
     let chain = chain.map_err(|error| format!("{}: {error}", certificates.display()))?;
     if chain.is_empty() {
         return Err(format!("{}: a certificate in PEM is expected in it", certificates.display()));
+    }
+    let mode = fs::metadata(key).map_err(|error| format!("{}: {error}", key.display()))?.permissions().mode();
+    if mode & OTHERS != 0 {
+        return Err(format!("{}: others may read the private key: chmod 640 it, or 600", key.display()));
     }
     let key_der = PrivateKeyDer::from_pem_slice(&read(key)?);
     let key_der = key_der.map_err(|_| format!("{}: a private key in PEM is expected in it", key.display()))?;

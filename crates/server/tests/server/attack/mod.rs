@@ -1,6 +1,7 @@
 //! Clients that mean harm, or have a mistake: whatever they do, others are served as before. Each attack once took the server down, slowed
 //! it for everybody, or let one tenant look at another. `make attack-server` runs them for longer (`WAYLEAVE_ATTACK`, times as long).
 
+mod connections;
 mod lists;
 mod memory;
 
