@@ -32,7 +32,7 @@ pub(crate) async fn apply(shared: Arc<Shared>, call: Call) -> Outcome {
     let call = Arc::new(call);
     let orders = read(&shared, &call).await?;
     if mode == Mode::Each && effect == Effect::Commit {
-        let list = List { orders: orders.into_iter(), items: Vec::new() };
+        let list = List { orders: orders.into_iter(), items: Vec::new(), role: call.role().clone() };
         return shared.submit_steps(&call, repeat, Box::new(|executor| list.step(executor))).await;
     }
     // Decided together, which nothing can come between.
@@ -45,7 +45,8 @@ pub(crate) async fn apply(shared: Arc<Shared>, call: Call) -> Outcome {
         );
         return Err(problem(Code::TooLarge, detail));
     }
-    let work = move |executor: &mut Executor<'_>| together(executor, orders, mode, effect);
+    let role = call.role().clone();
+    let work = move |executor: &mut Executor<'_>| together(executor, orders, mode, effect, &role);
     if is_long && effect == Effect::DryRun {
         let metrics = shared.metrics.clone();
         let question = move |controller: &mut _| work(&mut Executor { controller, now: now(), metrics: &metrics });
@@ -58,13 +59,15 @@ pub(crate) async fn apply(shared: Arc<Shared>, call: Call) -> Outcome {
 struct List {
     orders: std::vec::IntoIter<Order>,
     items: Vec<Applied>,
+    /// Who has asked: a tenant is told nothing of others.
+    role: Role,
 }
 
 impl List {
     fn step(mut self, executor: &mut Executor<'_>) -> Step {
         let start = Instant::now();
         for order in self.orders.by_ref() {
-            match decide(executor, vec![order], Mode::Each, Effect::Commit) {
+            match decide(executor, vec![order], Mode::Each, Effect::Commit, &self.role) {
                 Ok(items) => self.items.extend(items),
                 Err(problem) => return Step::Done(Err(problem)),
             }
@@ -84,16 +87,17 @@ fn decide(
     orders: Vec<Order>,
     mode: Mode,
     effect: Effect,
+    role: &Role,
 ) -> Result<Vec<Applied>, Box<Problem>> {
     let orders = orders.into_iter().map(|order| (order, Check::None)).collect();
     let Ok(Reply::Each(applied)) = executor.handle(Command::Apply { orders, mode, effect }) else {
         return Err(problem(Code::Internal, "no answer"));
     };
-    Ok(applied.into_iter().map(|one| item(executor.controller, one, effect)).collect())
+    Ok(applied.into_iter().map(|one| item(executor.controller, one, effect, role)).collect())
 }
 
-fn together(executor: &mut Executor<'_>, orders: Vec<Order>, mode: Mode, effect: Effect) -> Outcome {
-    let items = decide(executor, orders, mode, effect)?;
+fn together(executor: &mut Executor<'_>, orders: Vec<Order>, mode: Mode, effect: Effect, role: &Role) -> Outcome {
+    let items = decide(executor, orders, mode, effect, role)?;
     if mode == Mode::AllOrNothing
         && let Some(first) = items.iter().find(|item| is_cause(item))
     {

@@ -105,6 +105,7 @@ async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condi
     let creates = call.operation == "createContract";
     let effect = if call.is_dry_run() { Effect::DryRun } else { Effect::Commit };
     let repeat = if call.is_dry_run() { None } else { shared.repeat(call)? };
+    let role = call.role().clone();
     let work = move |executor: &mut Executor<'_>| {
         let id = id_of(&order);
         let check = condition.check(revision(executor.controller, &id)).map_err(fault);
@@ -113,7 +114,7 @@ async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condi
         let Ok(Reply::Each(applied)) = reply else { return Err(problem(Code::Internal, "no answer")) };
         let Some(applied) = applied.into_iter().next() else { return Err(problem(Code::Internal, "no answer")) };
         if effect == Effect::DryRun {
-            let item = item(executor.controller, applied, effect);
+            let item = item(executor.controller, applied, effect, &role);
             return match item.error {
                 None => Ok(Answer::json(200, &item)),
                 Some(error) => Err(Box::new(error)),
@@ -172,9 +173,7 @@ pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
 }
 
 /// What became of one contract of a list.
-pub(crate) fn item(controller: &Controller, applied: controller::Applied, effect: Effect) -> Applied {
-    // Only the message of a refusal is shown of the decision, and it names no other contract.
-    let role = &Role::Operator;
+pub(crate) fn item(controller: &Controller, applied: controller::Applied, effect: Effect, role: &Role) -> Applied {
     let controller::Applied { id, result, decision } = applied;
     let grant = controller.grant(&id).filter(|_| effect == Effect::Commit && result.is_ok());
     let (state, bound_ns) = grant.map(|grant| (grant.state, grant.bound.as_nanos())).unzip();

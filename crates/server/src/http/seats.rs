@@ -115,13 +115,13 @@ impl Seats {
             let idlest = table.idlest(Some(address))?;
             table.remove(idlest)?.close.notify_one();
         }
-        let mut is_reserved = false;
-        if table.busy() >= self.most.all {
-            match table.idlest(None) {
-                Some(idlest) => table.remove(idlest)?.close.notify_one(),
-                None => is_reserved = true,
-            }
+        if table.busy() >= self.most.all
+            && let Some(idlest) = table.idlest(None)
+        {
+            table.remove(idlest)?.close.notify_one();
         }
+        // If that was one of the reserve, others still have requests in hand on all that there are for everybody.
+        let is_reserved = table.busy() >= self.most.all;
         if table.busy() >= self.most.all + RESERVE {
             return None;
         }
@@ -291,6 +291,11 @@ mod tests {
             reserve.push((taken, request));
         }
         assert_eq!(reserve.len(), RESERVE);
+        // One of the reserve has its answer: who comes in its place is in the reserve, too.
+        let (_idle, done) = reserve.remove(0);
+        drop(done);
+        let late = seats.take(address(200)).unwrap();
+        assert!(late.is_reserved);
         assert_eq!(seats.count(), MOST.all + RESERVE);
     }
 
