@@ -21,6 +21,8 @@ pub struct Limits {
     pub answer_bytes: u64,
     /// Bytes of a tenant's requests that are being answered; of all operators, of all agents and of everybody together four times that.
     pub open_bytes: usize,
+    /// VMs of a tenant.
+    pub vms: usize,
     /// Contracts of a tenant's list that are decided together (`atomic`, `dryRun`).
     pub together: usize,
     /// Connections at once.
@@ -47,6 +49,7 @@ impl Default for Limits {
             requests_per_second: 50_000.0,
             answer_bytes: 64 << 20,
             open_bytes: 32 << 20,
+            vms: 10_000,
             together: 200,
             connections: 1024,
             connections_of_address: 512,

@@ -80,6 +80,8 @@ pub(crate) enum Limit {
     Watchers,
     /// Connections.
     Connections,
+    /// VMs of a tenant.
+    Vms,
 }
 
 impl Limit {
@@ -91,6 +93,7 @@ impl Limit {
             Self::Answers => "answers",
             Self::Watchers => "watchers",
             Self::Connections => "connections",
+            Self::Vms => "vms",
         }
     }
 }

@@ -116,6 +116,9 @@ struct LimitArgs {
     /// Memory for requests that are being answered, of one tenant; all together have four times that
     #[arg(long, value_name = "SIZE", default_value = "32MiB")]
     open_limit: Bytes,
+    /// VMs of one tenant
+    #[arg(long, value_name = "COUNT", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    vms_limit: u32,
     /// Contracts of a tenant's list with atomic or dryRun, which are decided without a pause
     #[arg(long, value_name = "COUNT", default_value_t = 200)]
     together_limit: u32,
@@ -239,6 +242,7 @@ impl LimitArgs {
             requests_per_second: f64::from(self.requests_per_second),
             answer_bytes: self.answers_limit.get(),
             open_bytes: bytes(self.open_limit),
+            vms: self.vms_limit as usize,
             together: self.together_limit as usize,
             connections: self.connections as usize,
             connections_of_address: self.connections_per_address as usize,

@@ -5,7 +5,7 @@ use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Writ
 use crate::handlers::{
     agents, apply, contracts, decisions, elements, events, lists, network, status, tenants, tokens, vms, what_if,
 };
-use crate::http::operation::ParamKind::{Flag, Number, Text as Words};
+use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
 use crate::http::operation::Shown::{Any as Free, Either, Events, Many, Nothing, One, Text};
 use crate::http::operation::Verb::{Delete, Get, Post, Put};
 use crate::http::operation::{Param, ParamKind, on};
@@ -21,7 +21,7 @@ const fn param(name: &'static str, kind: ParamKind, help: &'static str) -> Param
     Param { name, kind, help }
 }
 
-const LIMIT: Param = param("limit", Number(1000), "How many at most: 1 to 1000, default 100");
+const LIMIT: Param = param("limit", Count(1000), "How many at most: 1 to 1000, default 100");
 const AFTER: Param = param("after", Words, "What `next` of the page before was");
 const TENANT: Param = param("tenant", Words, "Only those of this tenant");
 const DRY_RUN: Param = param("dryRun", Flag, "Only say what would become of it");

@@ -81,3 +81,17 @@ fn bodies_that_never_come_take_no_memory_from_others() {
     let quiet = tenant(&world, "quiet", json!({}));
     quiet.put("/v1/contracts/c", &contract("a", "b", "1Mbit")).is(201);
 }
+
+#[test]
+fn a_tenant_has_no_end_of_vms() {
+    let world = world(Limits { vms: 5, ..Limits::default() });
+    // With two VMs already.
+    let noisy = tenant(&world, "noisy", json!({}));
+    let made: Vec<u16> = (0..5).map(|number| noisy.put(&format!("/v1/vms/v{number}"), &json!({})).status).collect();
+    assert_eq!(made, [201, 201, 201, 409, 409]);
+    let refused = noisy.post("/v1/vms", &json!({ "name": "more" })).is_problem(409, "QUOTA");
+    assert!(refused["detail"].as_str().unwrap().contains("5 VMs"), "{refused}");
+    noisy.put("/v1/vms/v0", &json!({})).is(200);
+    noisy.delete("/v1/vms/v1").is(204);
+    noisy.put("/v1/vms/more", &json!({})).is(201);
+}
