@@ -19,15 +19,12 @@ const OTHERS: u32 = 0o027;
 /// # Errors
 /// If they cannot be read, or do not belong together.
 pub(crate) fn acceptor(certificates: &Path, key: &Path) -> Result<TlsAcceptor, String> {
+    check_private(key)?;
     let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
     let chain: Result<Vec<CertificateDer<'static>>, _> = CertificateDer::pem_slice_iter(&read(certificates)?).collect();
     let chain = chain.map_err(|error| format!("{}: {error}", certificates.display()))?;
     if chain.is_empty() {
         return Err(format!("{}: a certificate in PEM is expected in it", certificates.display()));
-    }
-    let mode = fs::metadata(key).map_err(|error| format!("{}: {error}", key.display()))?.permissions().mode();
-    if mode & OTHERS != 0 {
-        return Err(format!("{}: others may read the private key: chmod 640 it, or 600", key.display()));
     }
     let key_der = PrivateKeyDer::from_pem_slice(&read(key)?);
     let key_der = key_der.map_err(|_| format!("{}: a private key in PEM is expected in it", key.display()))?;
@@ -38,4 +35,29 @@ pub(crate) fn acceptor(certificates: &Path, key: &Path) -> Result<TlsAcceptor, S
         .with_single_cert(chain, key_der)
         .map_err(|error| format!("{} and {}: {error}", certificates.display(), key.display()))?;
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Whoever can read the key can speak for the server.
+fn check_private(key: &Path) -> Result<(), String> {
+    let mode = fs::metadata(key).map_err(|error| format!("{}: {error}", key.display()))?.permissions().mode();
+    if mode & OTHERS != 0 {
+        return Err(format!("{}: others may read the private key: chmod 640 it, or 600", key.display()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_others_may_read_is_refused() {
+        let path = std::env::temp_dir().join(format!("wayleave-key-{}", std::process::id()));
+        fs::write(&path, "").unwrap();
+        for (mode, is_private) in [(0o600, true), (0o640, true), (0o644, false), (0o660, false), (0o602, false)] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(check_private(&path).is_ok(), is_private, "{mode:o}");
+        }
+        fs::remove_file(&path).unwrap();
+    }
 }

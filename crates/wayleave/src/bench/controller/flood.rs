@@ -13,8 +13,8 @@ const LISTS: usize = 4;
 /// Bytes of a list.
 const LIST_BYTES: usize = 7 << 20;
 
-/// The other tenant stops after so many contracts, and when the lists are done.
-const CONTRACTS: usize = 2_000;
+/// The other tenant stops after so many contracts, or when the lists are done.
+const CONTRACTS: usize = 500;
 
 /// It asks so often: it is no flood itself.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -34,7 +34,7 @@ pub(super) fn run(program: &Path, directory: &Path) -> Result<Vec<Metric>, Strin
         latencies.get(index).map_or(f64::NAN, |latency| latency.as_secs_f64() * 1e3)
     };
     Ok(vec![
-        Metric::new("lists_seconds", took.as_secs_f64(), "s"),
+        Metric::new("seconds", took.as_secs_f64(), "s"),
         Metric::new("others_contracts", latencies.len() as f64, "contracts"),
         Metric::new("others_p50_ms", at(0.5), "ms"),
         Metric::new("others_p99_ms", at(0.99), "ms"),
@@ -72,7 +72,7 @@ fn list(number: usize) -> String {
     text + "]}}"
 }
 
-/// How long the lists took, and each contract of the other tenant until then.
+/// How long the other tenant asked, and what each of its contracts took.
 async fn flood(server: &Server) -> std::io::Result<(Duration, Vec<Duration>)> {
     let mut operator = Client::connect(server).await?;
     let noisy = tenant(&mut operator, "noisy", ["h1", "h900"]).await?;
@@ -102,13 +102,15 @@ async fn flood(server: &Server) -> std::io::Result<(Duration, Vec<Duration>)> {
                     status => return Err(Error::other(format!("PUT {path} was answered with {status}"))),
                 }
             }
-            for flood in floods {
+            // Lists of refused contracts take minutes: they are not waited for.
+            let took = started.elapsed();
+            for flood in floods.into_iter().filter(tokio::task::JoinHandle::is_finished) {
                 match flood.await.map_err(Error::other)?? {
                     200 => {}
                     status => return Err(Error::other(format!("a list was answered with {status}"))),
                 }
             }
-            Ok((started.elapsed(), latencies))
+            Ok((took, latencies))
         })
         .await
 }
