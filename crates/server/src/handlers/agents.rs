@@ -78,7 +78,7 @@ pub(crate) async fn messages(shared: Arc<Shared>, call: Call) -> Outcome {
     let asked = call.query.number("epoch");
     let seconds = call.query.number("wait").unwrap_or(0);
     let until = Instant::now() + Duration::from_secs(seconds);
-    let _wait = if seconds > 0 { call.wait(&shared)? } else { None };
+    let _wait = if seconds > 0 { call.wait(&shared.metrics)? } else { None };
     let mut ending = shared.ending.clone();
     loop {
         // Listens first, so that what comes between looking and waiting is not missed.

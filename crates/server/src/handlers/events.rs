@@ -62,7 +62,7 @@ fn stream(shared: Arc<Shared>, call: &Call) -> Result<Reply, Box<Problem>> {
         Some(value) => Some(number(value.to_str().unwrap_or_default(), "Last-Event-ID")?),
     };
     let only = call.only_tenant().map(str::to_owned);
-    let (who, wait) = (call.who.clone(), call.wait(&shared)?);
+    let (who, wait) = (call.who.clone(), call.wait(&shared.metrics)?);
     let (pieces, body) = mpsc::channel::<Result<Bytes, Infallible>>(4);
     tokio::spawn(async move {
         let Ok(_permit) = shared.watchers.acquire().await else { return };

@@ -16,9 +16,8 @@ use crate::http::condition::Condition;
 use crate::http::operation::Verb;
 use crate::http::query::Query;
 use crate::http::seats::{InHand, Wait};
-use crate::metrics::Limit;
+use crate::metrics::{Limit, Metrics};
 use crate::secret::hex;
-use crate::shared::Shared;
 use crate::view::Holder;
 use crate::work::Repeat;
 
@@ -108,10 +107,10 @@ impl Call {
     }
 
     /// Counts the connection with those that wait, until the guard is dropped.
-    pub(crate) fn wait(&self, shared: &Shared) -> Result<Option<Wait>, Box<Problem>> {
+    pub(crate) fn wait(&self, metrics: &Metrics) -> Result<Option<Wait>, Box<Problem>> {
         let Some(seat) = &self.seat else { return Ok(None) };
         let wait = seat.wait().ok_or_else(|| {
-            shared.metrics.limited(Limit::Connections);
+            metrics.limited(Limit::Connections);
             problem(Code::Unavailable, "as many agents and watchers wait as may: ask again")
         })?;
         Ok(Some(wait))
