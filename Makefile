@@ -24,6 +24,8 @@ BREAKING ?= 40
 # Lives of the server in `make break-server`, and servers that get 500 requests each.
 CYCLES ?= 10000
 SERVERS ?= 500
+# Times as long as usual in `make attack-server`.
+ATTACK ?= 20
 # The folder of `make try-topologies`, and what its files do not say.
 DIR ?=
 IMPORT ?= --default-rate 10Gbit --default-delay 1ms --delay-from-places
@@ -49,7 +51,7 @@ SCHEMES = $(wildcard crates/schemes/src/*/mod.rs)
 say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long scc-long ns3 break-ledger break-server quiet-lab \
+.PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long scc-long ns3 break-ledger break-server attack-server quiet-lab \
 	tcp try-topologies bpf toolchain components tools
 
 help: ## list these targets
@@ -162,6 +164,10 @@ break-server: toolchain ## kill `wayleave serve` at length, and send it whatever
 	@WAYLEAVE_CYCLES=$(CYCLES) $(CARGO) test --locked --package wayleave-cli --test cli crash:: -- --nocapture
 	$(call say,$(SERVERS) servers with 500 generated requests each)
 	@WAYLEAVE_SERVERS=$(SERVERS) $(CARGO) test --locked --package wayleave-server --test server openapi_fuzz:: -- --nocapture
+
+attack-server: toolchain ## clients that mean harm against a server in the same process, at length (ATTACK)
+	$(call say,attacks$(comma) $(ATTACK) times as long as usual)
+	@WAYLEAVE_ATTACK=$(ATTACK) $(CARGO) test --locked --release --package wayleave-server --test server attack:: -- --nocapture
 
 quiet-lab: toolchain ## claims about times, with real packets; on a machine that does nothing else (root)
 	$(call say,bounds of real packets)

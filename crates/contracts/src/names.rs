@@ -29,6 +29,7 @@ impl Named {
     /// ```
     /// use wayleave_contracts::Named;
     /// assert!(Named::Contract.check("ptp-1.backup").is_ok());
+    /// assert!(Named::Contract.check("..").is_err());
     /// assert!(Named::Tenant.check("ACME").unwrap_err().to_string().contains("[a-z0-9-]"));
     /// ```
     ///
@@ -39,7 +40,9 @@ impl Named {
             Self::Tenant => (MAX_TENANT, |byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'),
             _ => (MAX_NAME, |byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte)),
         };
-        let good = (1..=most).contains(&name.len()) && name.bytes().all(accepted);
+        // Clients and proxies take these two out of an address (RFC 3986, section 5.2.4): nothing of that name could be asked for.
+        let is_path = matches!(name, "." | "..");
+        let good = (1..=most).contains(&name.len()) && name.bytes().all(accepted) && !is_path;
         if good { Ok(()) } else { Err(NameError { of: self, name: name.to_owned() }) }
     }
 }
@@ -62,6 +65,9 @@ impl fmt::Display for NameError {
             Named::Tenant => ("a tenant", MAX_TENANT, "[a-z0-9-]"),
         };
         // The name itself is not repeated: it may be long, and messages stand beside its place.
+        if matches!(self.name.as_str(), "." | "..") {
+            return write!(f, "this is no name of {what}: `.` and `..` have a meaning in addresses");
+        }
         write!(f, "this is no name of {what}: 1 to {most} characters of {characters} are expected")
     }
 }

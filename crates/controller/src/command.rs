@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use wayleave_contracts::{NameError, Order, Quota};
 use wayleave_protocol::agent::Measured;
 use wayleave_protocol::{DEFAULT_TENANT, Id};
+use wayleave_units::WallTime;
 use wayleave_wire::Mac;
 
 /// What is asked. The driver checks who may ask it; the command says which tenant an object belongs to.
@@ -37,6 +38,8 @@ pub enum Command {
         role: Role,
         /// What it is for.
         label: String,
+        /// When it is good no longer.
+        expires: Option<WallTime>,
     },
     /// Lets it act no longer.
     DeleteToken {

@@ -53,7 +53,7 @@ mod timers;
 mod tokens;
 mod vms;
 
-pub use answers::Remembered;
+pub use answers::{AnswersFull, NewAnswer, Remembered};
 pub use clock::Now;
 pub use command::{Applied, Check, Command, Effect, ElementName, Fault, Mode, Outcome, Reply, Role, VmWish};
 pub use controller::Controller;

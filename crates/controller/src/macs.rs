@@ -9,6 +9,12 @@ pub(crate) fn of(id: &Id) -> Mac {
     mac_of(&id.to_string())
 }
 
+/// Of a VM whose first address somebody else has.
+pub(crate) fn of_again(id: &Id, number: u32) -> Mac {
+    // No name has this sign.
+    mac_of(&format!("{id}#{number}"))
+}
+
 /// Of a host's own interface.
 pub(crate) fn of_host(name: &str) -> Mac {
     mac_of(&format!("host:{name}"))

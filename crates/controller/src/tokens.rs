@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use wayleave_units::WallTime;
 
 use crate::command::{Fault, Outcome, Reply, Role};
 use crate::event::EventKind;
@@ -20,8 +21,29 @@ pub struct Token {
     pub role: Role,
     /// What it is for.
     pub label: String,
+    /// When it is good no longer.
+    #[serde(skip_serializing_if = "Option::is_none", default, with = "expires")]
+    pub expires: Option<WallTime>,
+    /// Whether it was deleted: the secret of an operator may still be in a file, which must not bring it back.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub is_revoked: bool,
     /// Its revision.
     pub revision: u64,
+}
+
+/// Times on disk: ns since 1970.
+mod expires {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use wayleave_units::WallTime;
+
+    #[expect(clippy::ref_option, reason = "serde calls it so")]
+    pub(super) fn serialize<S: Serializer>(time: &Option<WallTime>, serializer: S) -> Result<S::Ok, S::Error> {
+        time.map(WallTime::as_nanos).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<WallTime>, D::Error> {
+        Ok(Option::<u64>::deserialize(deserializer)?.map(WallTime::from_nanos))
+    }
 }
 
 /// All tokens, by what they are called.
@@ -32,37 +54,41 @@ pub(crate) struct Tokens {
 
 impl Tokens {
     /// Adds a token or replaces it; the tenant or node of its role is there.
-    pub(crate) fn put(
-        &mut self,
-        journal: &mut Journal,
-        id: String,
-        hash: String,
-        role: Role,
-        label: String,
-    ) -> Result<Reply, Fault> {
-        if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    pub(crate) fn put(&mut self, journal: &mut Journal, mut token: Token) -> Result<Reply, Fault> {
+        if token.hash.len() != 64 || !token.hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             let message = "64 hexadecimal digits of a SHA-256 are expected".to_owned();
             return Err(Fault::Invalid { field: "hash", message });
         }
-        let revision = journal.next_revision();
-        let tenant = match &role {
+        token.revision = journal.next_revision();
+        let tenant = match &token.role {
             Role::Tenant { tenant } => Some(tenant.clone()),
             _ => None,
         };
-        journal.event(EventKind::Put, &format!("token {id}"), tenant, revision, label.clone());
+        let (id, revision) = (token.id.clone(), token.revision);
+        journal.event(EventKind::Put, &format!("token {id}"), tenant, revision, token.label.clone());
         journal.mark(Dirty::Token(id.clone()));
-        let known = self.by_id.insert(id.clone(), Token { id, hash, role, label, revision });
+        let known = self.by_id.insert(id, token);
         Ok(Reply::Done { outcome: if known.is_some() { Outcome::Changed } else { Outcome::Created }, revision })
     }
 
     pub(crate) fn delete(&mut self, journal: &mut Journal, id: &str) -> Reply {
         let revision = journal.next_revision();
-        if self.by_id.remove(id).is_none() {
+        let Some(token) = self.by_id.get_mut(id).filter(|token| !token.is_revoked) else {
             return Reply::Done { outcome: Outcome::Absent, revision };
+        };
+        if token.role == Role::Operator {
+            token.is_revoked = true;
+        } else {
+            self.by_id.remove(id);
         }
         journal.event(EventKind::Deleted, &format!("token {id}"), None, revision, String::new());
         journal.mark(Dirty::Token(id.to_owned()));
         Reply::Done { outcome: Outcome::Deleted, revision }
+    }
+
+    /// Whether an operator's token with this hash was deleted.
+    pub(crate) fn is_revoked(&self, hash: &str) -> bool {
+        self.by_id.values().any(|token| token.is_revoked && token.hash == hash)
     }
 
     /// Deletes those of a tenant: a token that outlived its tenant would give access to the next one of that name.
@@ -84,7 +110,13 @@ impl Tokens {
         self.by_id.get(id)
     }
 
+    /// Those that are good, if they have not expired.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Token> {
+        self.by_id.values().filter(|token| !token.is_revoked)
+    }
+
+    /// Those that have a record.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Token> {
         self.by_id.values()
     }
 }

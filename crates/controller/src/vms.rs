@@ -61,9 +61,20 @@ impl Vms {
         }
     }
 
+    /// An address for a VM that names none: what follows from its name, or from its name and the first number that gives a free one. So nobody
+    /// keeps a VM from being created by taking its address first.
+    pub(crate) fn free_mac(&self, id: &Id) -> Mac {
+        let others = (1u32..).map(|number| macs::of_again(id, number));
+        let mut all = std::iter::once(macs::of(id)).chain(others);
+        let free = all.find(|&mac| self.check_free(mac, id).is_ok());
+        free.unwrap_or_else(|| macs::of(id))
+    }
+
     /// No other VM and no host may have the address: agents know VMs by it.
     pub(crate) fn check_free(&self, mac: Mac, id: &Id) -> Result<(), Fault> {
-        let vm = self.by_mac.get(&mac).filter(|other| *other != id).map(|other| format!("VM {other}"));
+        // Of another tenant's VM nothing is said but that it has the address.
+        let name = |other: &Id| if other.tenant == id.tenant { format!("VM {other}") } else { "another VM".to_owned() };
+        let vm = self.by_mac.get(&mac).filter(|other| *other != id).map(name);
         let host = || self.hosts.get(&mac).map(|host| format!("host {host}"));
         match vm.or_else(host) {
             Some(of) => Err(Fault::Taken { what: format!("MAC {mac}"), of, field: "mac" }),

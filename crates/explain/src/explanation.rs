@@ -74,6 +74,11 @@ pub fn look_around(
     Refused { at_binding, survey, nearest: in_terms_of(contract, model, nearest) }
 }
 
+/// The nearest request that fits, in the contract's own way of counting: what [`look_around`] finds that says nothing of others.
+pub fn nearest(scheme: &mut Scheme, model: &Model, contract: &Contract, request: &Request) -> Nearest {
+    in_terms_of(contract, model, refine::nearest(scheme, request))
+}
+
 /// Enters every queue of the binding link in turn, on the way on which the refusal was found.
 fn at_binding(scheme: &Scheme, query: &Query, refusal: &Refusal) -> Vec<Option<Binding>> {
     let Refusal::Blocked { route, binding, .. } = refusal else { return Vec::new() };
@@ -254,8 +259,8 @@ impl<'a> PathShape<'a> {
 }
 
 /// Counted as the contract's own burst and rate are.
-#[derive(Serialize)]
-struct NearestShape {
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct NearestShape {
     burst_bytes: Option<u64>,
     rate_bps: Option<u64>,
     deadline_ns: Option<u64>,
@@ -265,7 +270,11 @@ struct NearestShape {
 
 impl NearestShape {
     fn of(refused: &Refused) -> Self {
-        let nearest = &refused.nearest;
+        Self::of_nearest(&refused.nearest)
+    }
+
+    /// Of what was found.
+    pub fn of_nearest(nearest: &Nearest) -> Self {
         Self {
             burst_bytes: nearest.burst.map(|burst| burst.get()),
             rate_bps: nearest.rate.map(|rate| rate.bits_per_second()),

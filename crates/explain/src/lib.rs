@@ -21,7 +21,7 @@ pub mod text;
 
 pub use claim::{claim, claimed_shares};
 pub use context::{Context, Names};
-pub use explanation::{Before, Explained, ExplanationShape, Refused, look_around};
+pub use explanation::{Before, Explained, ExplanationShape, NearestShape, Refused, look_around, nearest};
 pub use request::{Decided, EventKind, RequestShape};
 pub use schemes::{GivenAway, SettingsShape, ValueShape};
 pub use share::{DecidedShare, ShareShape, share_refusal, share_request};

@@ -86,6 +86,30 @@ pub fn refusal(network: &Network, contract: &Contract, refusal: &Refusal) -> Str
     }
 }
 
+/// The same for somebody who may know nothing of what others have reserved: no link, no load, no bound of a queue.
+pub fn refusal_to_tenant(network: &Network, contract: &Contract, refused: &Refusal) -> String {
+    match refused {
+        // These follow from the network and from what was asked, whoever else is there.
+        Refusal::Disconnected
+        | Refusal::TooManySwitches { .. }
+        | Refusal::FrameTooLarge { .. }
+        | Refusal::NoProtection { .. }
+        | Refusal::Deadline { .. } => refusal(network, contract, refused),
+        _ => {
+            let (from, to) = (name(network, contract.from), name(network, contract.to));
+            let routes = if contract.route.is_some() { "the pinned route has" } else { "no route has" };
+            let routes = if contract.protection > 1 { "not enough disjoint routes have" } else { routes };
+            let what = match refused.reason() {
+                wayleave_roles::Reason::Rate => "rate",
+                wayleave_roles::Reason::Latency => "time",
+                wayleave_roles::Reason::Buffer => "buffer",
+                _ => "room",
+            };
+            format!("{routes} enough {what} left from {from} to {to} beside what is promised already")
+        }
+    }
+}
+
 /// What blocks one of several disjoint routes.
 fn copy_refusal(network: &Network, contract: &Contract, refused: &Refusal) -> String {
     match refused {

@@ -96,4 +96,11 @@ pub struct ApplyReport {
     pub refused: usize,
     /// Each, in the order of the list.
     pub items: Vec<Applied>,
+    /// How many are left out: the answer to a request that is repeated has of a long list only refusals, and not all of them.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub omitted: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }

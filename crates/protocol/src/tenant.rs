@@ -141,6 +141,9 @@ pub struct TokenSpec {
     /// What it is for, at most 200 characters.
     #[serde(default)]
     pub label: String,
+    /// When it is good no longer (RFC 3339); good until it is deleted if not given.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub expires: Option<String>,
 }
 
 /// A token that is there, without its secret.

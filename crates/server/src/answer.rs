@@ -17,6 +17,8 @@ pub(crate) struct Answer {
     /// For `Retry-After`.
     pub(crate) retry_after: Option<u64>,
     pub(crate) body: Bytes,
+    /// What is kept in place of the body for requests that are repeated, where it is long.
+    pub(crate) shortened: Option<Bytes>,
 }
 
 /// What a handler gives.
@@ -31,7 +33,7 @@ impl Answer {
     }
 
     pub(crate) fn of(status: u16, media: &'static str, body: impl Into<Bytes>) -> Self {
-        Self { status, etag: None, location: None, media, retry_after: None, body: body.into() }
+        Self { status, etag: None, location: None, media, retry_after: None, body: body.into(), shortened: None }
     }
 
     pub(crate) fn ready(body: Bytes) -> Self {
@@ -76,7 +78,7 @@ struct Kept {
 impl Answer {
     /// As text to keep.
     pub(crate) fn keep(&self) -> String {
-        let body = String::from_utf8_lossy(&self.body).into_owned();
+        let body = String::from_utf8_lossy(self.shortened.as_ref().unwrap_or(&self.body)).into_owned();
         let kept = Kept { status: self.status, etag: self.etag, location: self.location.clone(), body };
         serde_json::to_string(&kept).unwrap_or_default()
     }

@@ -1,28 +1,37 @@
 //! The thread that owns the controller and the ledger.
 //!
 //! Jobs are taken in batches: all are carried out, all changes go to disk in one commit, and only then are clients answered and changes
-//! shown. If a commit fails, it is unknown what is on disk: the controller is thrown away, and the ledger is opened again.
+//! shown. Long jobs are carried out in steps, which go to disk with the batches that they are in; they are answered after the last one.
+//! If a commit fails, it is unknown what is on disk: the controller is thrown away, and the ledger is opened again.
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use wayleave_controller::{Command, Controller, Fault, Kind, Now, Output, Reply, Setup};
+use wayleave_controller::{Controller, Kind, Now, Output, Setup};
 use wayleave_protocol::problem::Code;
 use wayleave_store::{Record, Store};
 use wayleave_units::Time;
 
-use crate::answer::{Answer, Outcome, problem};
+use crate::account::Account;
+use crate::answer::{Answer, problem};
 use crate::disk::{Disk, stored};
-use crate::metrics::Metrics;
+use crate::metrics::{Kept, Metrics};
+use crate::queue::{Message, Next, Queue};
 use crate::stage::Stage;
 use crate::trial::wall;
 use crate::view::{Edit, Health, View};
+use crate::work::{Executor, Job, Performed, perform};
 
 /// Most jobs in one commit, so that those that came first are not delayed by all that came later.
 const BATCH: usize = 256;
+/// After this long a batch goes to disk, whatever else waits: so long those wait who came first.
+const BATCH_TIME: Duration = Duration::from_millis(5);
+/// After a batch reads are answered for so long, and then changes that have come meanwhile.
+const READ_TIME: Duration = Duration::from_millis(1);
 /// How many links are looked at while the queue is empty, before the engine looks for jobs again. A look computes exact curves, up to some
 /// tenths of a millisecond, and a job that arrives meanwhile waits for it.
 const LOOKS: usize = 2;
@@ -31,53 +40,8 @@ const QUIET: Duration = Duration::from_millis(500);
 /// How often a ledger that cannot be written is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
-/// What a job uses: the controller, at the time of the job.
-pub(crate) struct Executor<'a> {
-    pub(crate) controller: &'a mut Controller,
-    pub(crate) now: Now,
-    metrics: &'a Metrics,
-}
-
-impl Executor<'_> {
-    /// Carries a command out.
-    pub(crate) fn handle(&mut self, command: Command) -> Result<Reply, Fault> {
-        let decides = matches!(command, Command::Apply { .. });
-        let start = Instant::now();
-        let reply = self.controller.handle(self.now, command);
-        if decides && let Ok(Reply::Each(applied)) = &reply {
-            self.metrics.decided(applied, start.elapsed());
-        }
-        reply
-    }
-}
-
-/// What is to be done.
-pub(crate) type Work = Box<dyn FnOnce(&mut Executor<'_>) -> Outcome + Send>;
-
-/// A request that may be repeated.
-pub(crate) struct Repeat {
-    pub(crate) key: String,
-    pub(crate) fingerprint: String,
-}
-
 /// What is done first of all on every controller that is loaded.
 pub(crate) type First = Box<dyn FnMut(&mut Controller, Now) -> Result<(), String> + Send>;
-
-/// Something to be done, and where its answer goes.
-pub(crate) struct Job {
-    pub(crate) work: Work,
-    pub(crate) repeat: Option<Repeat>,
-    pub(crate) reply: oneshot::Sender<Answer>,
-}
-
-/// What comes to the engine.
-pub(crate) enum Message {
-    Job(Job),
-    /// Look at all links whose figures are old, and say when that is done.
-    Look(oneshot::Sender<()>),
-    /// Finish what was taken before this, and end.
-    End,
-}
 
 /// What runs while the ledger can be written.
 struct Running {
@@ -89,6 +53,8 @@ struct Running {
     began: Instant,
     /// Whether something was written since the ledger was put in order.
     is_untidy: bool,
+    /// The keys of requests of which a part was done.
+    keys: HashSet<String>,
 }
 
 /// When the figures of links are worked out.
@@ -105,9 +71,20 @@ pub(crate) struct Engine {
     pub(crate) disk: Box<dyn Disk>,
     pub(crate) view: Arc<View>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) jobs: Receiver<Message>,
+    pub(crate) jobs: Arc<Queue>,
+    /// How often the loop has gone on.
+    pub(crate) beats: Arc<AtomicU64>,
     pub(crate) first: First,
     pub(crate) looks: Looks,
+}
+
+/// Whoever waits is told when the thread ends, also if it panics.
+struct Closing(Arc<Queue>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 impl Running {
@@ -131,6 +108,7 @@ impl Running {
 impl Engine {
     /// Opens the ledger for the first time.
     pub(crate) fn run(mut self, opened: oneshot::Sender<Result<(), String>>) {
+        let _closing = Closing(self.jobs.clone());
         let mut running = match self.load() {
             Ok(running) => running,
             Err(error) => {
@@ -169,7 +147,7 @@ impl Engine {
         let controller = Controller::load(&self.setup, wall(), records).map_err(|error| error.to_string())?;
         let stage = Stage::new(&controller);
         let (store, sequence) = (opened.store, opened.sequence);
-        let mut running = Running { controller, stage, store, sequence, began, is_untidy: false };
+        let mut running = Running { controller, stage, store, sequence, began, is_untidy: false, keys: HashSet::new() };
         let now = running.now();
         let known = running.controller.last_event();
         (self.first)(&mut running.controller, now)?;
@@ -187,11 +165,12 @@ impl Engine {
     fn reopen(&mut self) -> Option<Running> {
         let mut next = Instant::now();
         loop {
-            match self.jobs.recv_timeout(next.saturating_duration_since(Instant::now())) {
-                Ok(Message::Job(job)) => drop(job.reply.send(unavailable())),
-                Ok(Message::Look(_)) => {}
-                Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => match self.load() {
+            self.beat();
+            match self.jobs.next(next.saturating_duration_since(Instant::now())) {
+                Next::Job(_, job) => drop(job.reply.send(unavailable())),
+                Next::Message(_) => {}
+                Next::End => return None,
+                Next::Nothing => match self.load() {
                     Ok(running) => return Some(running),
                     Err(error) => {
                         tracing::warn!(error, "the ledger cannot be opened yet");
@@ -203,48 +182,42 @@ impl Engine {
         }
     }
 
+    fn beat(&self) {
+        self.beats.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Until it ends (`None`) or cannot write (why).
     fn serve(&mut self, mut running: Running) -> Option<String> {
         loop {
-            let mut batch = Vec::new();
-            let is_last = self.take(&mut running, &mut batch);
-            if let Err(error) = self.carry_out(&mut running, batch) {
-                if is_last {
+            self.beat();
+            let done = match self.wait(&mut running) {
+                Next::Message(Message::Beat) => continue,
+                Next::Message(Message::Look(done)) => {
+                    self.look(&mut running, usize::MAX);
+                    // Who does not wait any more does not need to know.
+                    let _ = done.send(());
+                    continue;
+                }
+                Next::Job(account, job) => self.carry_out(&mut running, Some((account, job))),
+                // What is due.
+                Next::Nothing => self.carry_out(&mut running, None),
+                Next::End => {
+                    if let Err(error) = running.store.idle() {
+                        tracing::error!(%error, "the ledger could not be put in order at the end");
+                    }
+                    return None;
+                }
+            };
+            if let Err(error) = done {
+                self.jobs.take_begun().into_iter().for_each(|job| drop(job.reply.send(unavailable())));
+                if self.jobs.is_ending() && self.jobs.waiting() == 0 {
                     // All clients were told that it may not have been done, and no job is left for which to open the ledger again.
                     tracing::error!(error, "the last commit failed");
                     return None;
                 }
                 return Some(error);
             }
-            if is_last {
-                if let Err(error) = running.store.idle() {
-                    tracing::error!(%error, "the ledger could not be put in order at the end");
-                }
-                return None;
-            }
         }
-    }
-
-    /// Waits for jobs; whether these are the last.
-    fn take(&self, running: &mut Running, batch: &mut Vec<Job>) -> bool {
-        let first = match self.jobs.try_recv() {
-            Ok(message) => Some(message),
-            Err(_) => self.wait(running),
-        };
-        let mut next = first;
-        while let Some(message) = next {
-            match message {
-                Message::Job(job) => batch.push(job),
-                Message::Look(done) => {
-                    self.look(running, usize::MAX);
-                    // Who does not wait any more does not need to know.
-                    let _ = done.send(());
-                }
-                Message::End => return true,
-            }
-            next = if batch.len() < BATCH { self.jobs.try_recv().ok() } else { None };
-        }
-        false
     }
 
     /// Looks at links whose figures are old.
@@ -255,55 +228,77 @@ impl Engine {
     }
 
     /// Uses the time until something comes, or is due.
-    fn wait(&self, running: &mut Running) -> Option<Message> {
+    fn wait(&self, running: &mut Running) -> Next {
         while self.looks == Looks::Ahead && !running.stage.stale.is_empty() {
-            if running.rest().is_zero() {
-                return None;
-            }
-            self.look(running, LOOKS);
-            if let Ok(message) = self.jobs.try_recv() {
-                return Some(message);
+            match self.jobs.next(Duration::ZERO) {
+                Next::Nothing if running.rest().is_zero() => return Next::Nothing,
+                Next::Nothing => self.look(running, LOOKS),
+                next => return next,
             }
         }
         let rest = running.rest();
         let quiet = if running.is_untidy { rest.min(QUIET) } else { rest };
-        match self.jobs.recv_timeout(quiet) {
-            Ok(message) => Some(message),
-            Err(RecvTimeoutError::Disconnected) => Some(Message::End),
-            Err(RecvTimeoutError::Timeout) => {
-                if running.is_untidy && quiet < rest {
-                    running.is_untidy = false;
-                    if let Err(error) = running.store.idle() {
-                        // The next commit says so too, and then somebody is told.
-                        tracing::error!(%error, "the ledger could not be put in order");
-                    }
-                }
-                None
+        let next = self.jobs.next(quiet);
+        if matches!(next, Next::Nothing) && running.is_untidy && quiet < rest {
+            running.is_untidy = false;
+            if let Err(error) = running.store.idle() {
+                // The next commit says so too, and then somebody is told.
+                tracing::error!(%error, "the ledger could not be put in order");
             }
         }
+        next
     }
 
-    /// Carries out a batch and answers it.
-    fn carry_out(&self, running: &mut Running, batch: Vec<Job>) -> Result<(), String> {
-        let now = running.now();
-        let (mut answers, mut replies) = (Vec::with_capacity(batch.len()), Vec::with_capacity(batch.len()));
-        let mut is_panicked = false;
-        for Job { work, repeat, reply } in batch {
-            replies.push(reply);
-            if is_panicked {
-                answers.push(unavailable());
-                continue;
+    /// Carries out a batch and answers it; a few reads come after it, so that neither waits for many of the other.
+    fn carry_out(&self, running: &mut Running, first: Option<(Account, Job)>) -> Result<(), String> {
+        let (now, began) = (running.now(), Instant::now());
+        let mut batch = Batch::default();
+        let mut next = first;
+        while let Some((account, job)) = next {
+            let is_read = job.is_read;
+            let start = Instant::now();
+            let more = self.step(running, now, job, &mut batch);
+            self.jobs.charge(&account, is_read, start.elapsed());
+            self.beat();
+            if let Some(job) = more {
+                self.jobs.push_back(account, job);
             }
-            let mut executor = Executor { controller: &mut running.controller, now, metrics: &self.metrics };
-            match catch_unwind(AssertUnwindSafe(|| perform(&mut executor, work, repeat))) {
-                Ok(answer) => answers.push(answer),
-                Err(_) => {
-                    is_panicked = true;
-                    answers.push(problem(Code::Internal, "this request has found a mistake in the server").into());
-                }
-            }
+            let is_full = is_read || batch.replies.len() >= BATCH || began.elapsed() >= BATCH_TIME || batch.is_panicked;
+            next = if is_full { None } else { self.jobs.next_write() };
         }
-        let committed = if is_panicked {
+        self.finish(running, now, batch)?;
+        let began = Instant::now();
+        while began.elapsed() < READ_TIME
+            && let Some((account, job)) = self.jobs.next_read()
+        {
+            let (mut read, start) = (Batch::default(), Instant::now());
+            self.step(running, now, job, &mut read);
+            self.jobs.charge(&account, true, start.elapsed());
+            self.finish(running, now, read)?;
+        }
+        Ok(())
+    }
+
+    /// One step of a job; what is left of it.
+    fn step(&self, running: &mut Running, now: Now, job: Job, batch: &mut Batch) -> Option<Job> {
+        let Job { work, repeat, reply, is_read, is_begun } = job;
+        let Running { controller, keys, .. } = running;
+        let mut executor = Executor { controller, now, metrics: &self.metrics };
+        let answer = match catch_unwind(AssertUnwindSafe(|| perform(&mut executor, keys, work, repeat, is_begun))) {
+            Ok(Performed::Done(answer)) => answer,
+            Ok(Performed::More(work, repeat)) => return Some(Job { work, repeat, reply, is_read, is_begun: true }),
+            Err(_) => {
+                batch.is_panicked = true;
+                problem(Code::Internal, "this request has found a mistake in the server").into()
+            }
+        };
+        batch.replies.push((reply, answer));
+        None
+    }
+
+    /// Puts what a batch has changed on disk, and answers it.
+    fn finish(&self, running: &mut Running, now: Now, batch: Batch) -> Result<(), String> {
+        let committed = if batch.is_panicked {
             Err("a job has failed inside the controller, which is therefore loaded again".to_owned())
         } else {
             running.finish(self, now)
@@ -313,7 +308,7 @@ impl Engine {
             self.view.set_health(Health::Broken(error.clone()));
         }
         let is_internal = |answer: &Answer| answer.status == 500;
-        for (reply, answer) in replies.into_iter().zip(answers) {
+        for (reply, answer) in batch.replies {
             let answer = if committed.is_err() && !is_internal(&answer) { unavailable() } else { answer };
             // Who does not wait any more has been told nothing, and may ask again.
             let _ = reply.send(answer);
@@ -322,21 +317,11 @@ impl Engine {
     }
 }
 
-/// One job, unless it was done before.
-fn perform(executor: &mut Executor<'_>, work: Work, repeat: Option<Repeat>) -> Answer {
-    let Some(Repeat { key, fingerprint }) = repeat else { return work(executor).unwrap_or_else(Answer::from) };
-    if let Some(known) = executor.controller.recall(&key) {
-        if known.fingerprint != fingerprint {
-            let detail = "this Idempotency-Key was used for another request: use a new one for each request";
-            return problem(Code::IdempotencyMismatch, detail).into();
-        }
-        if let Some(answer) = Answer::kept(&known.answer) {
-            return answer;
-        }
-    }
-    let answer = work(executor).unwrap_or_else(Answer::from);
-    executor.controller.remember(executor.now.wall, &key, fingerprint, answer.keep());
-    answer
+/// Jobs that are answered together.
+#[derive(Default)]
+struct Batch {
+    replies: Vec<(oneshot::Sender<Answer>, Answer)>,
+    is_panicked: bool,
 }
 
 pub(crate) fn unavailable() -> Answer {
@@ -353,6 +338,7 @@ impl Running {
             return Err("the controller has failed, and is loaded again".to_owned());
         }
         let output = self.controller.take_output();
+        engine.metrics.keeps(Kept::Answers, self.controller.answer_bytes());
         if output.changes.is_empty() && output.events.is_empty() {
             return Ok(());
         }

@@ -4,11 +4,11 @@ use http::HeaderMap;
 use http::header::ACCEPT;
 use wayleave_controller::{Controller, Decided, DecisionRecord, Grant, Role};
 use wayleave_explain::table::Layout;
-use wayleave_explain::{Context, Explained, ExplanationShape, Names, look_around};
+use wayleave_explain::{Context, Explained, ExplanationShape, Names, NearestShape, look_around, nearest, sentences};
 use wayleave_protocol::problem::Code;
 use wayleave_topology::FlowId;
 
-use crate::access::sees;
+use crate::access::{sees, tenant_of};
 use crate::answer::{Answer, Outcome, problem, quota_short};
 use crate::render;
 
@@ -59,8 +59,49 @@ impl Names for Owners<'_> {
     }
 }
 
+/// A contract as its tenant may know it: its own bound and routes. The terms of the proof would show what others have reserved.
+fn own_contract(controller: &Controller, grant: &Grant, form: Form) -> Outcome {
+    let shown = render::contract(controller, grant);
+    let (bound, deadline) = (grant.bound, grant.order.contract.deadline);
+    let message = format!(
+        "every queue on its way has a delay budget that is kept whatever else is admitted; with propagation and processing they add up to \
+         {bound}, within the deadline {deadline}"
+    );
+    if form == Form::Json {
+        return Ok(Answer::json(200, &serde_json::json!({ "contract": shown, "message": message })));
+    }
+    let mut text =
+        format!("contract {}: {}\n\nWhy\n  {}\n", grant.id, grant.state.name(), sentences::sentence(&message));
+    for route in &shown.status.routes {
+        let hops: Vec<String> = route.hops.iter().map(|hop| format!("{} (queue {})", hop.link, hop.queue)).collect();
+        text += &format!("\nRoute\n  {}\n", hops.join("\n  "));
+    }
+    Ok(Answer::of(200, TEXT, text))
+}
+
+/// A refusal as its tenant may know it: why in general, and what would fit for itself.
+fn own_refusal(controller: &mut Controller, record: &DecisionRecord, role: &Role, form: Form) -> Outcome {
+    let (model, contract) = (*controller.model(), &record.order.contract);
+    let request = wayleave_schemes::request(contract, &model);
+    let nearest = nearest(controller.scheme_for_questions(), &model, contract, &request);
+    let shown = render::decision(controller.network(), record, role);
+    if form == Form::Json {
+        let nearest = NearestShape::of_nearest(&nearest);
+        return Ok(Answer::json(200, &serde_json::json!({ "decision": shown, "nearest": nearest })));
+    }
+    let (reason, message) = (shown.reason.unwrap_or_default(), shown.message.unwrap_or_default());
+    let mut text = format!("contract {}: refused ({reason})\n\nWhy\n  {message}\n", record.id).into_bytes();
+    let written = wayleave_explain::text::write_nearest(&mut text, contract, &nearest);
+    written.map_err(|error| problem(Code::Internal, error.to_string()))?;
+    Ok(Answer::of(200, TEXT, text))
+}
+
 /// Of a contract that is there, by what is admitted now.
 pub(crate) fn contract(controller: &Controller, grant: &Grant, role: &Role, form: Form) -> Outcome {
+    let has_place = !controller.routes(grant).is_empty();
+    if has_place && tenant_of(role).is_some() {
+        return own_contract(controller, grant, form);
+    }
     let owners = Owners { controller, role };
     let (network, model, scheme) = (&**controller.network(), controller.model(), controller.scheme());
     let context = Context { network, model, scheme, names: &owners };
@@ -90,6 +131,7 @@ pub(crate) fn decision(controller: &mut Controller, record: &DecisionRecord, rol
             let shown = render::decision(controller.network(), record, role);
             return Ok(Answer::json(200, &serde_json::json!({ "decision": shown, "message": quota_short(short) })));
         }
+        Decided::Refused(_) if tenant_of(role).is_some() => return own_refusal(controller, record, role, form),
         Decided::Refused(refusal) => refusal.clone(),
     };
     let (model, contract) = (*controller.model(), &record.order.contract);

@@ -8,11 +8,13 @@
 //!
 //! - [`Server`] is the whole; [`Options`] say with what. [`Local`] is the same without sockets, for one process.
 //! - `http::routes` is the one table of what there is and who may use it; the router, the checks and the OpenAPI document are made of it.
+//! - `queue` has one line for each account, so that whoever asks for much waits for its own requests.
 //! - `engine` owns controller and ledger. Nothing is answered or shown before it is on disk.
 //! - `view` is what readers see. They never wait for the engine.
 //! - `trial` makes a second controller of what is on disk, for dry runs and what-if.
 
 pub mod access;
+mod account;
 mod answer;
 pub mod disk;
 mod engine;
@@ -24,6 +26,7 @@ mod links;
 mod local;
 mod metrics;
 pub mod notify;
+mod queue;
 mod render;
 mod run;
 pub mod secret;
@@ -32,6 +35,7 @@ mod shared;
 mod stage;
 mod trial;
 mod view;
+mod work;
 
 pub use crate::http::openapi::document as openapi;
 pub use handlers::what_if::what_if;

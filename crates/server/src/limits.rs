@@ -17,12 +17,26 @@ pub struct Limits {
     pub list_bytes: usize,
     /// Requests in a second, of one token.
     pub requests_per_second: f64,
+    /// Bytes that answers to requests with an `Idempotency-Key` may take, of a tenant; of all operators and of all agents four times that.
+    pub answer_bytes: u64,
+    /// Bytes of a tenant's requests that are being answered; of all operators, of all agents and of everybody together four times that.
+    pub open_bytes: usize,
+    /// VMs of a tenant.
+    pub vms: usize,
+    /// Contracts of a tenant's list that are decided together (`atomic`, `dryRun`).
+    pub together: usize,
     /// Connections at once.
     pub connections: usize,
+    /// Of those, from one address.
+    pub connections_of_address: usize,
+    /// Connections besides on which agents wait for messages, or somebody watches events.
+    pub connections_waiting: usize,
     /// Watchers of events at once.
     pub watchers: usize,
     /// How long a client may take for the head, and for the body, of a request.
     pub read_within: Duration,
+    /// How long a client may take nothing of its answer.
+    pub write_within: Duration,
     /// How long requests may take that were begun before the end.
     pub end_within: Duration,
 }
@@ -33,9 +47,16 @@ impl Default for Limits {
             body_bytes: 1 << 20,
             list_bytes: 16 << 20,
             requests_per_second: 50_000.0,
+            answer_bytes: 64 << 20,
+            open_bytes: 32 << 20,
+            vms: 10_000,
+            together: 200,
             connections: 1024,
+            connections_of_address: 512,
+            connections_waiting: 8192,
             watchers: 256,
             read_within: Duration::from_secs(30),
+            write_within: Duration::from_secs(30),
             end_within: Duration::from_secs(10),
         }
     }

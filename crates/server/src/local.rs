@@ -17,8 +17,9 @@ use wayleave_controller::{Kind, Role, Southbound};
 use wayleave_topology::{Network, NodeKind};
 
 use crate::disk::{Disk, Opened};
-use crate::engine::{Looks, Message};
+use crate::engine::Looks;
 use crate::http::dispatch::{Insider, router};
+use crate::queue::Message;
 use crate::server::{Options, open};
 use crate::shared::Shared;
 use crate::view::Holder;
@@ -77,15 +78,14 @@ impl Local {
     /// Has the engine look at all links first: in this process no other request waits.
     async fn settle(&self) {
         let (done, looked) = oneshot::channel();
-        if self.shared.jobs.send(Message::Look(done)).is_ok() {
-            let _ = looked.await;
-        }
+        self.shared.jobs.send(Message::Look(done));
+        let _ = looked.await;
     }
 }
 
 impl Drop for Local {
     fn drop(&mut self) {
-        let _ = self.shared.jobs.send(Message::End);
+        self.shared.jobs.end();
         if let Some(engine) = self.engine.take() {
             // What was answered is on disk, whatever has become of the thread.
             let _ = engine.join();

@@ -55,6 +55,67 @@ struct StateLabels {
     state: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LimitLabels {
+    limit: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct KeptLabels {
+    what: &'static str,
+}
+
+/// What a request can go beyond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// Requests in a second.
+    Requests,
+    /// Requests that wait for the engine.
+    Waiting,
+    /// Bytes of requests that are being answered.
+    OpenBytes,
+    /// Bytes of answers that are kept.
+    Answers,
+    /// Streams of events.
+    Watchers,
+    /// Connections.
+    Connections,
+    /// VMs of a tenant.
+    Vms,
+}
+
+impl Limit {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Waiting => "waiting",
+            Self::OpenBytes => "open-bytes",
+            Self::Answers => "answers",
+            Self::Watchers => "watchers",
+            Self::Connections => "connections",
+            Self::Vms => "vms",
+        }
+    }
+}
+
+/// What takes memory at the request of clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// Answers to requests with an `Idempotency-Key`.
+    Answers,
+    /// Bodies of requests that are being answered.
+    Requests,
+}
+
+impl Kept {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Answers => "answers",
+            Self::Requests => "requests",
+        }
+    }
+}
+
 /// Everything that is counted.
 pub(crate) struct Metrics {
     registry: Registry,
@@ -71,6 +132,9 @@ pub(crate) struct Metrics {
     sessions: Gauge,
     down: Gauge,
     ready: Gauge,
+    limited: Family<LimitLabels, Counter>,
+    kept: Family<KeptLabels, Gauge>,
+    waiting: Gauge,
 }
 
 fn seconds() -> Histogram {
@@ -105,6 +169,9 @@ impl Metrics {
             sessions: Gauge::default(),
             down: Gauge::default(),
             ready: Gauge::default(),
+            limited: Family::default(),
+            kept: Family::default(),
+            waiting: Gauge::default(),
         };
         metrics.register();
         Arc::new(metrics)
@@ -130,6 +197,10 @@ impl Metrics {
         of.register("agent_sessions", "Sessions of agents that are open", self.sessions.clone());
         of.register("elements_down", "Links and nodes that are reported down", self.down.clone());
         of.register("ready", "1 if the ledger can be written", self.ready.clone());
+        of.register("limits_reached", "Requests that were refused since a limit is reached", self.limited.clone());
+        let help = "Memory that is taken at the request of clients";
+        of.register_with_unit("kept", help, Unit::Bytes, self.kept.clone());
+        of.register("requests_waiting", "Requests that wait for the engine", self.waiting.clone());
         let version = vec![("version", VERSION)];
         of.register("build", "Of this program", Info::new(version));
     }
@@ -153,6 +224,21 @@ impl Metrics {
     pub(crate) fn answered(&self, route: &'static str, method: &'static str, status: u16, time: Duration) {
         self.requests.get_or_create(&RequestLabels { route, method, status }).inc();
         self.request_seconds.get_or_create(&RouteLabels { route }).observe(time.as_secs_f64());
+    }
+
+    /// A request was refused since a limit is reached.
+    pub(crate) fn limited(&self, limit: Limit) {
+        self.limited.get_or_create(&LimitLabels { limit: limit.name() }).inc();
+    }
+
+    /// So much is kept.
+    pub(crate) fn keeps(&self, what: Kept, bytes: u64) {
+        self.kept.get_or_create(&KeptLabels { what: what.name() }).set(signed(bytes));
+    }
+
+    /// So many requests wait for the engine.
+    pub(crate) fn waits(&self, count: usize) {
+        self.waiting.set(signed(count as u64));
     }
 
     /// As Prometheus reads it. Links are looked at as the engine has last seen them.

@@ -2,6 +2,7 @@
 
 use wayleave_contracts::{Accounting, Order, Priority};
 use wayleave_controller::{self as controller, Controller, Decided, DecisionRecord, Grant, Trouble};
+use wayleave_explain::sentences;
 use wayleave_protocol::contract::{Contract, ContractSpec, ContractStatus, Hop, Late, Match, Route};
 use wayleave_protocol::decision::{Decision, Verdict};
 use wayleave_protocol::event::Event;
@@ -10,7 +11,7 @@ use wayleave_topology::Network;
 
 use wayleave_schemes::standing::Standing as _;
 
-use crate::access::sees;
+use crate::access::{sees, tenant_of};
 use crate::answer::quota_short;
 
 /// What was asked, with the keys of a file.
@@ -153,7 +154,8 @@ pub(crate) fn token(token: &controller::Token) -> tenant::Token {
         controller::Role::Agent { node } => (tenant::Role::Agent, None, Some(node.clone())),
         controller::Role::Reader { tenant } => (tenant::Role::Reader, tenant.clone(), None),
     };
-    let spec = tenant::TokenSpec { role, tenant, node, label: token.label.clone() };
+    let expires = token.expires.map(|expires| expires.to_string());
+    let spec = tenant::TokenSpec { role, tenant, node, label: token.label.clone(), expires };
     tenant::Token { id: token.id.clone(), spec, revision: token.revision }
 }
 
@@ -162,8 +164,13 @@ pub(crate) fn decision(network: &Network, record: &DecisionRecord, role: &contro
     let (verdict, bound_ns, moved, message) = match &record.decided {
         Decided::Admitted { bound, moved } => (Verdict::Admitted, Some(bound.as_nanos()), &moved[..], None),
         Decided::Refused(refusal) => {
-            let clause = wayleave_explain::sentences::refusal(network, &record.order.contract, refusal);
-            (Verdict::Refused, None, &[][..], Some(wayleave_explain::sentences::sentence(&clause)))
+            let contract = &record.order.contract;
+            let clause = match tenant_of(role) {
+                None => sentences::refusal(network, contract, refusal),
+                // What links carry is others' business.
+                Some(_) => sentences::refusal_to_tenant(network, contract, refusal),
+            };
+            (Verdict::Refused, None, &[][..], Some(sentences::sentence(&clause)))
         }
         Decided::Quota(short) => (Verdict::Refused, None, &[][..], Some(quota_short(short))),
     };

@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::notify::Notify;
-use crate::{Options, Server};
+use crate::{Limits, Options, Server};
 
 /// How log lines look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,28 +41,65 @@ pub fn log(format: LogFormat, level: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// Whatever keeps it from beginning, or from ending well.
-pub fn run(options: Options, listen: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<(), String> {
+pub fn run(
+    options: Options,
+    listen: SocketAddr,
+    watching: Option<SocketAddr>,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), String> {
+    raise_file_limit(&options.limits);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("the threads of the server cannot be started: {error}"))?;
     runtime.block_on(async {
-        let listener = TcpListener::bind(listen).await;
-        let listener = listener.map_err(|error| format!("{listen}: {error}"))?;
+        let bind = async |address| TcpListener::bind(address).await.map_err(|error| format!("{address}: {error}"));
+        let listener = bind(listen).await?;
+        let watching = match watching {
+            Some(address) => Some(bind(address).await?),
+            None => None,
+        };
         let (term, int) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
         let (mut term, mut int) = (term.map_err(|error| error.to_string())?, int.map_err(|error| error.to_string())?);
-        let server = Server::start(options, listener).await?;
+        let mut hup = signal(SignalKind::hangup()).map_err(|error| error.to_string())?;
+        let server = Server::start_with(options, listener, watching).await?;
         ready(server.address());
         let notify = Notify::from_environment();
         notify.tell("READY=1");
         let mut beat = tokio::time::interval(Notify::watchdog().unwrap_or(Duration::from_secs(3600)));
+        let mut last = 0;
         loop {
             tokio::select! {
                 _ = term.recv() => break,
                 _ = int.recv() => break,
-                _ = beat.tick() => if server.is_alive().await { notify.tell("WATCHDOG=1") },
+                _ = hup.recv() => match server.reload() {
+                    Ok(()) => tracing::info!("the certificates were read again"),
+                    Err(error) => tracing::error!(error, "the certificates cannot be used: those of before stay"),
+                },
+                _ = beat.tick() => {
+                    // While the engine goes on it lives, however much there is to do.
+                    let beats = server.beats();
+                    if beats != last {
+                        notify.tell("WATCHDOG=1");
+                    }
+                    last = beats;
+                }
             }
         }
         notify.tell("STOPPING=1");
         tracing::info!("the server ends: what was begun is finished");
         server.end().await
     })
+}
+
+/// Every connection needs a file: the soft limit is raised as far as the system allows and the limits need.
+fn raise_file_limit(limits: &Limits) {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    // Beside connections: the ledger, its log, its seal, and what the system opens.
+    let needed = (limits.connections + limits.connections_waiting + 256) as u64;
+    let mut files = getrlimit(Resource::Nofile);
+    let Some(now) = files.current.filter(|&now| now < needed) else { return };
+    let raised = files.maximum.map_or(needed, |most| most.min(needed)).max(now);
+    files.current = Some(raised);
+    if setrlimit(Resource::Nofile, files).is_err() || raised < needed {
+        tracing::warn!(limit = raised, needed, "fewer files than connections may be open (ulimit -n, LimitNOFILE)");
+    }
 }

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 use tokio::net::TcpListener;
@@ -11,21 +11,24 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 use wayleave_controller::{Command, Role, Setup};
 
-use crate::answer::Answer;
 use crate::disk::Disk;
-use crate::engine::{Engine, First, Job, Looks, Message};
-use crate::http::dispatch::router;
-use crate::http::{listen, openapi};
+use crate::engine::{Engine, First, Looks};
+use crate::http::dispatch::{self, router};
+use crate::http::listen::{self, Tls};
+use crate::http::openapi;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::queue::{Message, Queue};
 use crate::secret::{Secret, token_name};
 use crate::shared::Shared;
 use crate::view::View;
 
-/// How many jobs may wait for the engine; who comes then is told to come again.
-const WAITING: usize = 4096;
 /// How many questions (what-if, dry runs) are asked at once: each has a controller of its own.
 const QUESTIONS: usize = 2;
+/// Connections at the address for what watches over the server.
+const WATCHING: usize = 64;
+/// How many long lists are read at once: each takes a thread.
+const READINGS: usize = 2;
 
 /// How a server is set up.
 pub struct Options {
@@ -52,8 +55,11 @@ pub struct Options {
 /// A server that runs.
 pub struct Server {
     address: SocketAddr,
+    /// The certificates that are in use, and their files.
+    certificates: Option<(Tls, (PathBuf, PathBuf))>,
     end: watch::Sender<bool>,
-    jobs: std::sync::mpsc::SyncSender<Message>,
+    jobs: Arc<Queue>,
+    beats: Arc<AtomicU64>,
     engine: Option<JoinHandle<()>>,
     serving: tokio::task::JoinHandle<()>,
 }
@@ -64,16 +70,40 @@ impl Server {
     /// # Errors
     /// A message that says why it cannot begin.
     pub async fn start(options: Options, listener: TcpListener) -> Result<Self, String> {
+        Self::start_with(options, listener, None).await
+    }
+
+    /// The same, with a second address at which only `/healthz`, `/readyz`, `/metrics` and `/v1/status` are, and which has connections of
+    /// its own.
+    ///
+    /// # Errors
+    /// A message that says why it cannot begin.
+    pub async fn start_with(
+        options: Options,
+        listener: TcpListener,
+        watching: Option<TcpListener>,
+    ) -> Result<Self, String> {
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let tls = tls(options.tls.as_ref())?;
+        let files = options.tls.clone();
+        let tls: Option<Tls> = tls(files.as_ref())?.map(|tls| Arc::new(RwLock::new(tls)));
         let limits = options.limits.clone();
         let first = operator(options.operator_file.clone(), options.operator_file_counts);
         let (end, ending) = watch::channel(false);
         let (shared, engine) = open(options, first, Looks::Ahead, ending.clone()).await?;
-        let jobs = shared.jobs.clone();
-        let router = router(&shared);
-        let serving = tokio::spawn(async move { listen::serve(listener, tls, router, &limits, ending).await });
-        Ok(Self { address, end, jobs, engine: Some(engine), serving })
+        let (jobs, beats) = (shared.jobs.clone(), shared.beats.clone());
+        let (router, watched) = (router(&shared), dispatch::watching(&shared));
+        let (other, also_ending) = (tls.clone(), ending.clone());
+        let certificates = tls.clone().zip(files);
+        let serving = tokio::spawn(async move {
+            let few = Limits { connections: WATCHING, connections_of_address: WATCHING, ..limits.clone() };
+            let watched = async {
+                if let Some(listener) = watching {
+                    listen::serve(listener, other, watched, &few, also_ending).await;
+                }
+            };
+            tokio::join!(listen::serve(listener, tls, router, &limits, ending), watched);
+        });
+        Ok(Self { address, certificates, end, jobs, beats, engine: Some(engine), serving })
     }
 
     /// Where it listens.
@@ -81,12 +111,22 @@ impl Server {
         self.address
     }
 
-    /// Whether the engine still does what it is asked, if only to say that it cannot write.
-    pub(crate) async fn is_alive(&self) -> bool {
-        let (reply, answer) = oneshot::channel();
-        let job = Job { work: Box::new(|_| Ok(Answer::nothing())), repeat: None, reply };
-        // A full queue is no sign of life, and none of death: the next beat tells.
-        self.jobs.try_send(Message::Job(job)).is_ok() && answer.await.is_ok()
+    /// Reads the certificates again; connections that are open keep theirs.
+    ///
+    /// # Errors
+    /// Why they cannot be used; then those of before stay in use.
+    pub fn reload(&self) -> Result<(), String> {
+        let Some((tls, files)) = &self.certificates else { return Ok(()) };
+        let (certificates, key) = files;
+        let new = crate::http::tls::acceptor(certificates, key)?;
+        *tls.write().unwrap_or_else(PoisonError::into_inner) = new;
+        Ok(())
+    }
+
+    /// How often the engine's loop has gone on; it goes on soon after this, whatever it has to do.
+    pub(crate) fn beats(&self) -> u64 {
+        self.jobs.send(Message::Beat);
+        self.beats.load(Ordering::Relaxed)
     }
 
     /// Accepts nothing more, finishes what was taken, puts the ledger in order, and ends.
@@ -99,7 +139,7 @@ impl Server {
         // After the last connection, so that every job that was taken is before this in the queue.
         let (jobs, engine) = (self.jobs, self.engine.take());
         let joined = tokio::task::spawn_blocking(move || {
-            let _ = jobs.send(Message::End);
+            jobs.end();
             engine.map_or(Ok(()), |engine| engine.join().map_err(|_| "the engine has failed".to_owned()))
         });
         joined.await.map_err(|error| error.to_string())??;
@@ -119,14 +159,15 @@ pub(crate) async fn open(
     ending: watch::Receiver<bool>,
 ) -> Result<(Arc<Shared>, JoinHandle<()>), String> {
     let (view, metrics) = (Arc::new(View::new()), Metrics::new());
-    let (jobs, waiting) = sync_channel(WAITING);
+    let (jobs, beats) = (Arc::new(Queue::default()), Arc::new(AtomicU64::new(0)));
     let ledger = options.disk.name();
     let engine = Engine {
         setup: options.setup.clone(),
         disk: options.disk,
         view: view.clone(),
         metrics: metrics.clone(),
-        jobs: waiting,
+        jobs: jobs.clone(),
+        beats: beats.clone(),
         first,
         looks,
     };
@@ -143,7 +184,11 @@ pub(crate) async fn open(
         view,
         metrics,
         jobs,
+        beats,
+        open_bytes: Arc::default(),
         questions: Semaphore::new(QUESTIONS),
+        tenants_questions: Semaphore::new(1),
+        readings: Semaphore::new(READINGS),
         watchers: Semaphore::new(options.limits.watchers),
         limits: options.limits,
         ending,
@@ -174,9 +219,13 @@ fn operator(file: PathBuf, counts: bool) -> First {
         if controller.tokens().any(|token| token.hash == hash && token.role == Role::Operator) {
             return Ok(());
         }
+        if controller.is_revoked(&hash) {
+            tracing::warn!(file = %file.display(), "the secret in this file was revoked, and opens nothing any more");
+            return Ok(());
+        }
         let id = token_name().map_err(|_| "the system gives no random numbers".to_owned())?;
         let label = "first operator".to_owned();
-        let put = Command::PutToken { id, hash, role: Role::Operator, label };
+        let put = Command::PutToken { id, hash, role: Role::Operator, label, expires: None };
         controller.handle(now, put).map(|_| ()).map_err(|fault| format!("{fault:?}"))
     })
 }

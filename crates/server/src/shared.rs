@@ -1,7 +1,7 @@
 //! What all requests share.
 
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot, watch};
@@ -9,12 +9,16 @@ use wayleave_controller::{Controller, Setup};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::{LinkId, Network, NodeId};
 
+use crate::account::{Account, OpenBytes};
 use crate::answer::{Outcome, not_found, problem};
-use crate::engine::{Executor, Job, Message, Repeat, unavailable};
+use crate::engine::unavailable;
+use crate::http::call::Call;
 use crate::limits::Limits;
-use crate::metrics::Metrics;
+use crate::metrics::{Limit, Metrics};
+use crate::queue::{NoPlace, Queue};
 use crate::trial;
 use crate::view::{Health, View};
+use crate::work::{Executor, Job, Repeat, Step, Work};
 
 pub(crate) struct Shared {
     pub(crate) setup: Setup,
@@ -27,10 +31,18 @@ pub(crate) struct Shared {
     pub(crate) scheme: String,
     pub(crate) view: Arc<View>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) jobs: SyncSender<Message>,
+    pub(crate) jobs: Arc<Queue>,
+    /// How often the engine's loop has gone on.
+    pub(crate) beats: Arc<AtomicU64>,
+    /// Of requests that are being answered.
+    pub(crate) open_bytes: Arc<OpenBytes>,
     pub(crate) limits: Limits,
     /// Questions that make a controller of their own: each takes memory and time.
     pub(crate) questions: Semaphore,
+    /// Those of them that are not operators'.
+    pub(crate) tenants_questions: Semaphore,
+    /// Long lists that are read.
+    pub(crate) readings: Semaphore,
     pub(crate) watchers: Semaphore,
     /// Whether the server ends.
     pub(crate) ending: watch::Receiver<bool>,
@@ -45,16 +57,48 @@ impl Shared {
     /// Has the engine do something, and waits until it is on disk.
     pub(crate) async fn submit(
         &self,
-        repeat: Option<Repeat>,
+        call: &Call,
         work: impl FnOnce(&mut Executor<'_>) -> Outcome + Send + 'static,
     ) -> Outcome {
+        let repeat = self.repeat(call)?;
+        self.submit_steps(call, repeat, Box::new(|executor| Step::Done(work(executor)))).await
+    }
+
+    /// Has the engine look at something and change nothing, when no change waits.
+    pub(crate) async fn look_up(
+        &self,
+        call: &Call,
+        work: impl FnOnce(&mut Executor<'_>) -> Outcome + Send + 'static,
+    ) -> Outcome {
+        self.wait_for(call, None, Box::new(|executor| Step::Done(work(executor))), true).await
+    }
+
+    /// The same as [`Shared::submit`] for what is done in steps.
+    pub(crate) async fn submit_steps(&self, call: &Call, repeat: Option<Repeat>, work: Work) -> Outcome {
+        self.wait_for(call, repeat, work, false).await
+    }
+
+    /// What makes a request one that may be repeated, if it says so.
+    pub(crate) fn repeat(&self, call: &Call) -> Result<Option<Repeat>, Box<Problem>> {
+        call.repeat(self.limits.answer_bytes)
+    }
+
+    async fn wait_for(&self, call: &Call, repeat: Option<Repeat>, work: Work, is_read: bool) -> Outcome {
         let (reply, answer) = oneshot::channel();
-        match self.jobs.try_send(Message::Job(Job { work: Box::new(work), repeat, reply })) {
+        let job = Job { work, repeat, reply, is_read, is_begun: false };
+        match self.jobs.push(&Account::of(call.role()), job) {
             Ok(()) => {}
-            Err(TrySendError::Full(_)) => {
+            Err(NoPlace::Ended) => return Err(problem(Code::Unavailable, "the server is ending")),
+            Err(NoPlace::Account) => {
+                self.metrics.limited(Limit::Waiting);
+                let who = Account::of(call.role());
+                let detail = format!("as many requests of {who} wait as may: nothing was done, ask again");
+                return Err(problem(Code::RateLimited, detail));
+            }
+            Err(NoPlace::All) => {
+                self.metrics.limited(Limit::Waiting);
                 return Err(problem(Code::Unavailable, "too much is waiting to be done: nothing was done, ask again"));
             }
-            Err(TrySendError::Disconnected(_)) => return Err(problem(Code::Unavailable, "the server is ending")),
         }
         Ok(answer.await.unwrap_or_else(|_| unavailable()))
     }
@@ -62,8 +106,14 @@ impl Shared {
     /// Asks a controller that is made for this one question, and thrown away.
     pub(crate) async fn try_out(
         self: &Arc<Self>,
+        call: &Call,
         question: impl FnOnce(&mut Controller) -> Outcome + Send + 'static,
     ) -> Outcome {
+        // One question of a tenant at a time, so that operators' questions need not wait for tenants'.
+        let _own = match Account::of(call.role()) {
+            Account::Operators => None,
+            _ => Some(self.tenants_questions.acquire().await),
+        };
         let Ok(_permit) = self.questions.acquire().await else {
             return Err(problem(Code::Unavailable, "the server is ending"));
         };

@@ -186,5 +186,8 @@ fn holder(token: &Token) -> Option<(Object, Arc<Holder>)> {
     }
     let object = Object { revision: token.revision, json: json(&render::token(token)) };
     let bucket = Mutex::new(Bucket { level: 0.0, at: None });
-    Some((object, Arc::new(Holder { id: token.id.clone(), hash, role: token.role.clone(), bucket })))
+    Some((
+        object,
+        Arc::new(Holder { id: token.id.clone(), hash, role: token.role.clone(), expires: token.expires, bucket }),
+    ))
 }

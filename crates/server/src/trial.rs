@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use wayleave_controller::{Controller, Kind, Setup, Southbound};
+use wayleave_controller::{Controller, Kind, Now, Setup, Southbound};
 use wayleave_protocol::problem::Code;
-use wayleave_units::WallTime;
+use wayleave_units::{Time, WallTime};
 
 use crate::answer::{Outcome, problem};
 use crate::view::View;
@@ -35,4 +35,9 @@ pub(crate) fn try_records<'a>(
 pub(crate) fn wall() -> WallTime {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     WallTime::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// The time of a controller that was just made.
+pub(crate) fn now() -> Now {
+    Now { steady: Time::ZERO, wall: wall() }
 }

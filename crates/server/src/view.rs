@@ -9,6 +9,7 @@ use bytes::Bytes;
 use tokio::sync::{Notify, watch};
 use wayleave_controller::{ElementName, Id, Kind, NodeState, Role, State};
 use wayleave_topology::{LinkId, NodeId};
+use wayleave_units::WallTime;
 use wayleave_wire::Mac;
 
 use crate::links::LinkFigures;
@@ -48,6 +49,8 @@ pub(crate) struct Holder {
     /// SHA-256 of the secret.
     pub(crate) hash: [u8; 32],
     pub(crate) role: Role,
+    /// When it is good no longer.
+    pub(crate) expires: Option<WallTime>,
     pub(crate) bucket: Mutex<Bucket>,
 }
 
@@ -55,7 +58,12 @@ impl Holder {
     /// A client that has no token and needs none.
     pub(crate) fn insider(role: Role) -> Self {
         let bucket = Mutex::new(Bucket { level: 0.0, at: None });
-        Self { id: "insider".to_owned(), hash: [0; 32], role, bucket }
+        Self { id: "insider".to_owned(), hash: [0; 32], role, expires: None, bucket }
+    }
+
+    /// Whether it has no token: no hash is like this.
+    pub(crate) fn is_insider(&self) -> bool {
+        self.hash == [0; 32]
     }
 }
 

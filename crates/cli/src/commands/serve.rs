@@ -34,6 +34,9 @@ pub(crate) struct ServeArgs {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7480")]
     listen: SocketAddr,
+    /// A second address, with connections of its own, for /healthz, /readyz, /metrics and /v1/status only
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen_health: Option<SocketAddr>,
     /// Read options from this file
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -107,15 +110,36 @@ struct LimitArgs {
     /// Requests in a second, of one token
     #[arg(long, value_name = "COUNT", default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..))]
     requests_per_second: u32,
+    /// Memory for answers to requests with an Idempotency-Key, of one tenant; operators have four times that
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    answers_limit: Bytes,
+    /// Memory for requests that are being answered, of one tenant; all together have four times that
+    #[arg(long, value_name = "SIZE", default_value = "32MiB")]
+    open_limit: Bytes,
+    /// VMs of one tenant
+    #[arg(long, value_name = "COUNT", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    vms_limit: u32,
+    /// Contracts of a tenant's list with atomic or dryRun, which are decided without a pause
+    #[arg(long, value_name = "COUNT", default_value_t = 200)]
+    together_limit: u32,
     /// Connections at once
     #[arg(long, value_name = "COUNT", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
+    /// Of those, from one address
+    #[arg(long, value_name = "COUNT", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections_per_address: u32,
+    /// Connections besides, of agents and watchers that wait
+    #[arg(long, value_name = "COUNT", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    waiting_connections: u32,
     /// Watchers of events at once
     #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     watchers: u32,
     /// How long a client may take to send a request
     #[arg(long, value_name = "TIME", default_value = "30s")]
     read_timeout: Time,
+    /// How long a client may take nothing of its answer
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    write_timeout: Time,
     /// How long requests may take that were begun before the end
     #[arg(long, value_name = "TIME", default_value = "10s")]
     shutdown_timeout: Time,
@@ -190,23 +214,21 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
             eprintln!("an operator's token is in {}", operator_file.display());
         }
     };
-    wayleave_server::run(options, args.listen, ready).map_err(Failure::Internal)?;
+    wayleave_server::run(options, args.listen, args.listen_health, ready).map_err(Failure::Internal)?;
     Ok(Exit::Fine)
 }
 
 /// Tokens go to nobody who listens on the way, unless somebody wants it so.
 fn check_security(args: &ServeArgs) -> Result<(), Failure> {
-    if args.security.tls_cert.is_some() || args.listen.ip().is_loopback() {
-        return Ok(());
-    }
+    let open = [Some(args.listen), args.listen_health].into_iter().flatten().find(|one| !one.ip().is_loopback());
+    let Some(open) = open.filter(|_| args.security.tls_cert.is_none()) else { return Ok(()) };
     if !args.security.insecure_http {
         return Err(Failure::Usage(format!(
-            "--listen {} can be reached from other machines: give --tls-cert and --tls-key, or --insecure-http if \
-             somebody else encrypts",
-            args.listen
+            "{open} can be reached from other machines: give --tls-cert and --tls-key, or --insecure-http if \
+             somebody else encrypts"
         )));
     }
-    eprintln!("warning: without TLS everybody on the way to {} can read the tokens", args.listen);
+    eprintln!("warning: without TLS everybody on the way to {open} can read the tokens");
     Ok(())
 }
 
@@ -218,9 +240,16 @@ impl LimitArgs {
             body_bytes: bytes(self.body_limit),
             list_bytes: bytes(self.list_limit),
             requests_per_second: f64::from(self.requests_per_second),
+            answer_bytes: self.answers_limit.get(),
+            open_bytes: bytes(self.open_limit),
+            vms: self.vms_limit as usize,
+            together: self.together_limit as usize,
             connections: self.connections as usize,
+            connections_of_address: self.connections_per_address as usize,
+            connections_waiting: self.waiting_connections as usize,
             watchers: self.watchers as usize,
             read_within: time(self.read_timeout),
+            write_within: time(self.write_timeout),
             end_within: time(self.shutdown_timeout),
         }
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use wayleave::remote::{Method, Names, did_you_mean};
 use wayleave_protocol::tenant::{NewToken, Role, TokenSpec};
+use wayleave_units::WallTime;
 
 use crate::client::contexts::write_private;
 use crate::client::{Target, encode};
@@ -42,6 +43,9 @@ pub(crate) struct CreateArgs {
     /// What it is for
     #[arg(long, value_name = "TEXT", default_value = "")]
     label: String,
+    /// When it is good no longer, like 2027-01-01T00:00:00Z [default: when it is deleted]
+    #[arg(long, value_name = "TIME")]
+    expires: Option<WallTime>,
     /// Write the secret into this file, which only its owner can read, and not to the standard output
     #[arg(long, value_name = "FILE")]
     to_file: Option<PathBuf>,
@@ -94,7 +98,8 @@ pub(crate) fn run(command: &TokenCommand) -> Result<Exit, Failure> {
 fn create(args: &CreateArgs) -> Result<Exit, Failure> {
     let service = args.target.service()?;
     let tenant = args.of.clone().or_else(|| args.target.tenant.tenant.clone());
-    let spec = TokenSpec { role: args.role.into(), tenant, node: args.node.clone(), label: args.label.clone() };
+    let (label, expires) = (args.label.clone(), args.expires.map(|expires| expires.to_string()));
+    let spec = TokenSpec { role: args.role.into(), tenant, node: args.node.clone(), label, expires };
     let (_, made) = service.send::<NewToken>(Method::Post, "/v1/tokens", &spec)?;
     if let Some(file) = &args.to_file {
         write_private(file, &format!("{}\n", made.secret)).map_err(|error| {

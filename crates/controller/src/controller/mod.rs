@@ -25,7 +25,7 @@ use wayleave_topology::{FlowId, Network, NodeId, Route};
 use wayleave_units::{Time, WallTime};
 
 use crate::admission::Admission;
-use crate::answers::{Answers, Remembered};
+use crate::answers::{Answers, AnswersFull, NewAnswer, Remembered};
 use crate::clock::Now;
 use crate::command::{Check, Command, ElementName, Fault, Outcome, Reply, Role};
 use crate::contracts::Contracts;
@@ -64,7 +64,9 @@ impl Controller {
                 tenants.put(journal, name, quota, check)
             }
             Command::DeleteTenant { name, check } => self.delete_tenant(&name, check),
-            Command::PutToken { id, hash, role, label } => self.put_token(id, hash, role, label),
+            Command::PutToken { id, hash, role, label, expires } => {
+                self.put_token(Token { id, hash, role, label, expires, is_revoked: false, revision: 0 })
+            }
             Command::DeleteToken { id } => {
                 let journal = self.admission.enforcement_mut().journal_mut();
                 Ok(self.tokens.delete(journal, &id))
@@ -151,20 +153,34 @@ impl Controller {
         Ok(tenants.remove(journal, name))
     }
 
-    fn put_token(&mut self, id: String, hash: String, role: Role, label: String) -> Result<Reply, Fault> {
-        match &role {
+    fn put_token(&mut self, token: Token) -> Result<Reply, Fault> {
+        match &token.role {
             Role::Tenant { tenant } | Role::Reader { tenant: Some(tenant) } => drop(self.tenant(tenant)?),
             Role::Agent { node } => drop(self.node(node)?),
             Role::Operator | Role::Reader { tenant: None } => {}
         }
         let journal = self.admission.enforcement_mut().journal_mut();
-        self.tokens.put(journal, id, hash, role, label)
+        self.tokens.put(journal, token)
     }
 
     /// Remembers an answer; called before [`Controller::take_output`] gives away what it answers.
-    pub fn remember(&mut self, now: WallTime, key: &str, fingerprint: String, answer: String) {
+    pub fn remember(&mut self, now: WallTime, key: &str, answer: NewAnswer<'_>) {
         let journal = self.admission.enforcement_mut().journal_mut();
-        self.answers.remember(journal, now, key, fingerprint, answer);
+        self.answers.remember(journal, now, key, answer);
+    }
+
+    /// Whether an answer can be remembered for an account whose answers may take so many bytes; asked before anything is done.
+    ///
+    /// # Errors
+    /// How much they take already, and when the oldest is forgotten.
+    pub fn check_answers(&mut self, now: WallTime, account: &str, most: u64) -> Result<(), AnswersFull> {
+        let journal = self.admission.enforcement_mut().journal_mut();
+        self.answers.check(journal, now, account, most)
+    }
+
+    /// What the answers that are remembered take, in bytes.
+    pub fn answer_bytes(&self) -> u64 {
+        self.answers.bytes()
     }
 
     /// The answer that was given to a key.
@@ -286,6 +302,11 @@ impl Controller {
     /// All tokens, by what they are called.
     pub fn tokens(&self) -> impl Iterator<Item = &Token> {
         self.tokens.iter()
+    }
+
+    /// Whether an operator's token with this SHA-256 was deleted.
+    pub fn is_revoked(&self, hash: &str) -> bool {
+        self.tokens.is_revoked(hash)
     }
 
     /// All VMs, by their names.

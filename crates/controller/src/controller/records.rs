@@ -11,7 +11,7 @@ impl Controller {
         let enforcement = self.enforcement();
         let mut all = vec![Dirty::Counters];
         all.extend(self.tenants().map(|(name, _)| Dirty::Tenant(name.to_owned())));
-        all.extend(self.tokens().map(|token| Dirty::Token(token.id.clone())));
+        all.extend(self.tokens.all().map(|token| Dirty::Token(token.id.clone())));
         all.extend(self.vms().map(|(id, _)| Dirty::Vm(id.clone())));
         all.extend(self.contracts().iter().map(|grant| Dirty::Contract(grant.serial)));
         all.extend(enforcement.releases().iter().map(|(number, _)| Dirty::Release(number)));

@@ -13,7 +13,6 @@ use crate::command::{Check, Fault, Outcome, Reply, VmWish};
 use crate::event::EventKind;
 use crate::grant::Grant;
 use crate::journal::Dirty;
-use crate::macs;
 use crate::vms::VmState;
 
 impl Controller {
@@ -38,7 +37,7 @@ impl Controller {
                 format!("{} is the name of a node: choose another, so that contracts say which they mean", id.name);
             return Err(Fault::Invalid { field: "name", message });
         }
-        let mac = mac.or(known.map(|vm| vm.mac)).unwrap_or_else(|| macs::of(&id));
+        let mac = mac.or(known.map(|vm| vm.mac)).unwrap_or_else(|| self.vms.free_mac(&id));
         self.vms.check_free(mac, &id)?;
         let host = match (wish, known) {
             (VmWish::Random(_) | VmWish::Fit, Some(vm)) => vm.host,

@@ -10,6 +10,7 @@ use wayleave_contracts::{Accounting, Contract};
 use wayleave_ledger::QueueReport;
 use wayleave_roles::{Binding, Decision, Refusal};
 use wayleave_schemes::placement::Placement;
+use wayleave_schemes::refine::Nearest;
 use wayleave_schemes::standing::{Standing, Term};
 use wayleave_schemes::survey::{PathOutcome, PathTried};
 use wayleave_schemes::transition::Starts;
@@ -45,7 +46,7 @@ pub fn write(out: &mut impl Write, context: &Context<'_>, explained: &Explained<
     }
     tried(out, page, explained.contract, refused)?;
     schemes::refused(out, page, refusal)?;
-    nearest(out, explained.contract, refused)
+    write_nearest(out, explained.contract, &refused.nearest)
 }
 
 fn head(out: &mut impl Write, page: &Page<'_>, explained: &Explained<'_>) -> io::Result<()> {
@@ -316,10 +317,12 @@ fn outcome(page: &Page<'_>, path: &PathTried) -> String {
     }
 }
 
-/// What to write instead, each alone.
-fn nearest(out: &mut impl Write, contract: &Contract, refused: &Refused) -> io::Result<()> {
+/// What to ask instead, each alone.
+///
+/// # Errors
+/// If nothing can be written.
+pub fn write_nearest(out: &mut impl Write, contract: &Contract, nearest: &Nearest) -> io::Result<()> {
     writeln!(out, "\nWhat would fit now, changing one thing and nothing else")?;
-    let nearest = &refused.nearest;
     let width = if contract.protection > 1 { "protection:".len() } else { 10 };
     let mut line = |key: &str, value: Option<String>, what: &str, asked: String| match value {
         Some(value) => writeln!(out, "  {key:<width$} {value:<16} the {what} that fits ({asked} was asked)"),

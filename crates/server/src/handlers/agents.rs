@@ -10,11 +10,11 @@ use wayleave_protocol::problem::Problem;
 use wayleave_topology::Network;
 
 use crate::answer::{Answer, Outcome, fault, not_found};
-use crate::engine::Executor;
 use crate::http::call::Call;
 use crate::http::condition::is_known;
 use crate::shared::Shared;
 use crate::view::VmObject;
+use crate::work::Executor;
 
 /// The node of the address, if the sender may speak for it.
 fn node(shared: &Shared, call: &Call) -> Result<String, Box<Problem>> {
@@ -35,7 +35,7 @@ pub(crate) async fn begin(shared: Arc<Shared>, call: Call) -> Outcome {
             _ => Ok(Answer::nothing()),
         }
     };
-    shared.submit(call.repeat()?, work).await
+    shared.submit(&call, work).await
 }
 
 /// How many changes one controller may show before their numbers could meet those of the next one.
@@ -76,7 +76,9 @@ pub(crate) async fn messages(shared: Arc<Shared>, call: Call) -> Outcome {
     let name = node(&shared, &call)?;
     let notifier = shared.view.notifier(shared.node(&name)?);
     let asked = call.query.number("epoch");
-    let until = Instant::now() + Duration::from_secs(call.query.number("wait").unwrap_or(0));
+    let seconds = call.query.number("wait").unwrap_or(0);
+    let until = Instant::now() + Duration::from_secs(seconds);
+    let _wait = if seconds > 0 { call.wait(&shared.metrics)? } else { None };
     let mut ending = shared.ending.clone();
     loop {
         // Listens first, so that what comes between looking and waiting is not missed.
@@ -84,7 +86,7 @@ pub(crate) async fn messages(shared: Arc<Shared>, call: Call) -> Outcome {
         tokio::pin!(notified);
         notified.as_mut().enable();
         let is_over = Instant::now() >= until || *ending.borrow();
-        let answer = look(&shared, name.clone(), asked, is_over).await?;
+        let answer = look(&shared, &call, name.clone(), asked, is_over).await?;
         if answer.status != 204 {
             return Ok(answer);
         }
@@ -97,7 +99,7 @@ pub(crate) async fn messages(shared: Arc<Shared>, call: Call) -> Outcome {
 }
 
 /// What there is to do; 204 if it is nothing, and that is not worth an answer yet.
-async fn look(shared: &Arc<Shared>, name: String, asked: Option<u64>, is_over: bool) -> Outcome {
+async fn look(shared: &Shared, call: &Call, name: String, asked: Option<u64>, is_over: bool) -> Outcome {
     let work = move |executor: &mut Executor<'_>| {
         let controller = &*executor.controller;
         let state = controller.node(&name).ok().and_then(|node| controller.node_state(node));
@@ -111,7 +113,7 @@ async fn look(shared: &Arc<Shared>, name: String, asked: Option<u64>, is_over: b
         }
         Ok(Answer::json(200, &Messages { epoch, generation: controller.generation(), operations }))
     };
-    shared.submit(None, work).await
+    shared.look_up(call, work).await
 }
 
 pub(crate) async fn confirm(shared: Arc<Shared>, call: Call) -> Outcome {
@@ -121,7 +123,7 @@ pub(crate) async fn confirm(shared: Arc<Shared>, call: Call) -> Outcome {
         executor.handle(Command::Confirm { node, epoch, done }).map_err(fault)?;
         Ok(Answer::nothing())
     };
-    shared.submit(call.repeat()?, work).await
+    shared.submit(&call, work).await
 }
 
 pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
@@ -134,5 +136,5 @@ pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
         executor.handle(Command::Measure { node, epoch, measured }).map_err(fault)?;
         Ok(Answer::nothing())
     };
-    shared.submit(call.repeat()?, work).await
+    shared.submit(&call, work).await
 }

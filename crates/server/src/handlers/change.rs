@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use wayleave_controller::{Command, Controller, Fault, Now, Outcome as Became, Reply};
+use wayleave_controller::{Command, Controller, Fault, Outcome as Became, Reply};
 use wayleave_protocol::problem::{Code, Problem};
-use wayleave_units::Time;
 
 use crate::answer::{Answer, Outcome, fault, problem};
-use crate::engine::Executor;
 use crate::http::call::Call;
 use crate::http::condition::is_known;
 use crate::shared::Shared;
-use crate::trial::wall;
+use crate::trial::now;
+use crate::work::Executor;
 
 /// Has a command carried out, by the engine or by a controller for trying.
 pub(crate) type Handle<'a> = dyn FnMut(&mut Controller, Command) -> Result<Reply, Fault> + 'a;
@@ -25,16 +24,16 @@ pub(crate) async fn change(
 ) -> Outcome {
     if call.is_dry_run() {
         let question = |controller: &mut Controller| {
-            let now = Now { steady: Time::ZERO, wall: wall() };
+            let now = now();
             run(controller, &mut |controller, command| controller.handle(now, command))
         };
-        return shared.try_out(question).await;
+        return shared.try_out(call, question).await;
     }
     let work = move |executor: &mut Executor<'_>| {
         let now = executor.now;
         run(executor.controller, &mut |controller, command| controller.handle(now, command))
     };
-    shared.submit(call.repeat()?, work).await
+    shared.submit(call, work).await
 }
 
 /// What became of the only object of a command.

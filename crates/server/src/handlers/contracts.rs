@@ -1,19 +1,18 @@
-//! `/v1/contracts` and `/v1/apply`.
+//! `/v1/contracts`.
 
 use std::sync::Arc;
 
 use wayleave_contracts::Order;
 use wayleave_controller::{
-    self as controller, Check, Command, Controller, Effect, Fault, Id, Mode, Outcome as Done, Reply, Role,
+    self as controller, Command, Controller, Effect, Fault, Id, Mode, Outcome as Done, Reply, Role,
 };
-use wayleave_formats::{Addressed, Places, Source, read_order, read_orders};
-use wayleave_protocol::decision::{Applied, ApplyReport, Outcome as Became};
+use wayleave_formats::{Addressed, Places, Source, read_order};
+use wayleave_protocol::decision::{Applied, Outcome as Became};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::NodeId;
 
 use crate::access::sees;
 use crate::answer::{Answer, Outcome, fault, input_errors, invalid, not_found, problem};
-use crate::engine::Executor;
 use crate::explain::{self, Form};
 use crate::handlers::change::{shown, taken, written};
 use crate::http::call::Call;
@@ -21,14 +20,15 @@ use crate::http::condition::Condition;
 use crate::render;
 use crate::shared::Shared;
 use crate::view::View;
+use crate::work::{Executor, Step};
 
 /// How many names of VMs are looked through for the one that was meant.
 const NAMES: usize = 1000;
 
 /// VMs as they are on disk.
-struct OnDisk<'a> {
-    view: &'a View,
-    tenant: &'a str,
+pub(crate) struct OnDisk<'a> {
+    pub(crate) view: &'a View,
+    pub(crate) tenant: &'a str,
 }
 
 impl Places for OnDisk<'_> {
@@ -56,7 +56,7 @@ fn read(shared: &Shared, call: &Call, given: Addressed<'_>) -> Result<Order, Box
 }
 
 /// A tenant's contracts are between its VMs, or for all of its VMs on a host: a host where it has none is not its to name.
-fn reaches(shared: &Shared, call: &Call, order: &Order) -> Result<(), Box<Problem>> {
+pub(crate) fn reaches(shared: &Shared, call: &Call, order: &Order) -> Result<(), Box<Problem>> {
     let Role::Tenant { tenant } = call.role() else { return Ok(()) };
     let tables = shared.view.read();
     for (field, name, host) in [("from", &order.from, order.contract.from), ("to", &order.to, order.contract.to)] {
@@ -73,7 +73,7 @@ fn reaches(shared: &Shared, call: &Call, order: &Order) -> Result<(), Box<Proble
 }
 
 /// The tenant is always written in the contract, so that two spellings of one contract compare as equal.
-fn owned(mut order: Order, tenant: &str) -> Order {
+pub(crate) fn owned(mut order: Order, tenant: &str) -> Order {
     order.contract.tenant.get_or_insert_with(|| tenant.to_owned());
     order
 }
@@ -104,7 +104,8 @@ fn revision(controller: &Controller, id: &Id) -> Option<u64> {
 async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condition) -> Outcome {
     let creates = call.operation == "createContract";
     let effect = if call.is_dry_run() { Effect::DryRun } else { Effect::Commit };
-    let repeat = if call.is_dry_run() { None } else { call.repeat()? };
+    let repeat = if call.is_dry_run() { None } else { shared.repeat(call)? };
+    let role = call.role().clone();
     let work = move |executor: &mut Executor<'_>| {
         let id = id_of(&order);
         let check = condition.check(revision(executor.controller, &id)).map_err(fault);
@@ -113,7 +114,7 @@ async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condi
         let Ok(Reply::Each(applied)) = reply else { return Err(problem(Code::Internal, "no answer")) };
         let Some(applied) = applied.into_iter().next() else { return Err(problem(Code::Internal, "no answer")) };
         if effect == Effect::DryRun {
-            let item = item(executor.controller, applied, effect);
+            let item = item(executor.controller, applied, effect, &role);
             return match item.error {
                 None => Ok(Answer::json(200, &item)),
                 Some(error) => Err(Box::new(error)),
@@ -127,7 +128,7 @@ async fn write(shared: &Arc<Shared>, call: &Call, order: Order, condition: Condi
         let answer = Answer::json(200, &render::contract(executor.controller, grant)).tagged(grant.revision);
         Ok(written(done, answer, || format!("/v1/contracts/{id}")))
     };
-    shared.submit(repeat, work).await
+    shared.submit_steps(call, repeat, Box::new(|executor| Step::Done(work(executor)))).await
 }
 
 pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
@@ -157,7 +158,7 @@ pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
         }
         Ok(Answer::nothing())
     };
-    shared.submit(call.repeat()?, work).await
+    shared.submit(&call, work).await
 }
 
 pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
@@ -168,63 +169,11 @@ pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
         };
         explain::contract(executor.controller, &grant, &role, form)
     };
-    shared.submit(None, work).await
-}
-
-pub(crate) async fn apply(shared: Arc<Shared>, call: Call) -> Outcome {
-    let orders = list(&shared, &call)?;
-    let effect = if call.is_dry_run() { Effect::DryRun } else { Effect::Commit };
-    let repeat = if call.is_dry_run() { None } else { call.repeat()? };
-    let mode = if call.query.flag("atomic") { Mode::AllOrNothing } else { Mode::Each };
-    let work = move |executor: &mut Executor<'_>| {
-        let orders = orders.into_iter().map(|order| (order, Check::None)).collect();
-        let Ok(Reply::Each(applied)) = executor.handle(Command::Apply { orders, mode, effect }) else {
-            return Err(problem(Code::Internal, "no answer"));
-        };
-        let items: Vec<Applied> = applied.into_iter().map(|one| item(executor.controller, one, effect)).collect();
-        let refused = items.iter().filter(|item| item.error.is_some()).count();
-        if mode == Mode::AllOrNothing
-            && let Some(first) = items.iter().find(|item| is_cause(item))
-        {
-            return Err(none_done(first, items.len()));
-        }
-        let report = ApplyReport { dry_run: effect == Effect::DryRun, done: items.len() - refused, refused, items };
-        Ok(Answer::json(200, &report))
-    };
-    shared.submit(repeat, work).await
-}
-
-/// The contracts of a document, all of them the sender's.
-fn list(shared: &Shared, call: &Call) -> Result<Vec<Order>, Box<Problem>> {
-    let tenant = call.tenant();
-    let places = OnDisk { view: &shared.view, tenant };
-    let source = Source::new("body", call.text()?);
-    let given = Addressed { tenant: call.only_tenant(), name: None };
-    let list = read_orders(&source, shared.network(), &places, given).map_err(|errors| input_errors(&errors))?;
-    let orders: Vec<Order> = list.into_orders().into_iter().map(|order| owned(order, tenant)).collect();
-    if orders.is_empty() {
-        return Err(invalid("spec.contracts", "the list is empty"));
-    }
-    orders.iter().try_for_each(|order| reaches(shared, call, order))?;
-    Ok(orders)
-}
-
-/// Whether a contract is why the others of its list were not done.
-fn is_cause(item: &Applied) -> bool {
-    item.error.as_ref().is_some_and(|error| error.code != Code::WithOthers)
-}
-
-fn none_done(first: &Applied, count: usize) -> Box<Problem> {
-    let mut problem = first.error.clone().unwrap_or_else(|| Problem::new(Code::Internal, ""));
-    problem.detail =
-        format!("none of the {count} contracts was changed, since {} was not: {}", first.id, problem.detail);
-    Box::new(problem)
+    shared.look_up(&call, work).await
 }
 
 /// What became of one contract of a list.
-fn item(controller: &Controller, applied: controller::Applied, effect: Effect) -> Applied {
-    // Only the message of a refusal is shown of the decision, and it names no other contract.
-    let role = &Role::Operator;
+pub(crate) fn item(controller: &Controller, applied: controller::Applied, effect: Effect, role: &Role) -> Applied {
     let controller::Applied { id, result, decision } = applied;
     let grant = controller.grant(&id).filter(|_| effect == Effect::Commit && result.is_ok());
     let (state, bound_ns) = grant.map(|grant| (grant.state, grant.bound.as_nanos())).unzip();

@@ -7,12 +7,12 @@ use wayleave_protocol::problem::Problem;
 
 use crate::access::sees;
 use crate::answer::{Answer, Outcome, not_found};
-use crate::engine::Executor;
 use crate::explain::{self, Form};
 use crate::http::call::Call;
 use crate::http::page::Page;
 use crate::render;
 use crate::shared::Shared;
+use crate::work::Executor;
 
 pub(crate) async fn list(shared: Arc<Shared>, call: Call) -> Outcome {
     let (page, role) = (Page::read(&call.query)?, call.role().clone());
@@ -27,7 +27,7 @@ pub(crate) async fn list(shared: Arc<Shared>, call: Call) -> Outcome {
         });
         Ok(page.of(shown))
     };
-    shared.submit(None, work).await
+    shared.look_up(&call, work).await
 }
 
 /// A decision that the sender may know of.
@@ -43,7 +43,7 @@ pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {
         let record = find(executor, &number, &role)?;
         Ok(Answer::json(200, &render::decision(executor.controller.network(), &record, &role)))
     };
-    shared.submit(None, work).await
+    shared.look_up(&call, work).await
 }
 
 pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
@@ -52,5 +52,5 @@ pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
         let record = find(executor, &number, &role)?;
         explain::decision(executor.controller, &record, &role, form)
     };
-    shared.submit(None, work).await
+    shared.look_up(&call, work).await
 }

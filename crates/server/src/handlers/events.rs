@@ -15,8 +15,11 @@ use crate::answer::{invalid, problem};
 use crate::http::call::Call;
 use crate::http::page::Page;
 use crate::http::route::{Handled, Reply};
+use crate::http::seats::Wait;
+use crate::metrics::Limit;
 use crate::shared::Shared;
-use crate::view::EventObject;
+use crate::trial::wall;
+use crate::view::{EventObject, Holder};
 
 /// After this long without an event a comment is sent, so that no proxy closes the connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -48,6 +51,7 @@ fn list(shared: &Shared, call: &Call) -> Result<Reply, Box<Problem>> {
 fn stream(shared: Arc<Shared>, call: &Call) -> Result<Reply, Box<Problem>> {
     // Beyond the limit a stream is refused and not queued: a watcher could not tell waiting from silence.
     if shared.watchers.try_acquire().is_err() {
+        shared.metrics.limited(Limit::Watchers);
         return Err(problem(
             Code::Unavailable,
             "as many watch the events as may: try again later, or ask for the list",
@@ -58,11 +62,12 @@ fn stream(shared: Arc<Shared>, call: &Call) -> Result<Reply, Box<Problem>> {
         Some(value) => Some(number(value.to_str().unwrap_or_default(), "Last-Event-ID")?),
     };
     let only = call.only_tenant().map(str::to_owned);
+    let (who, wait) = (call.who.clone(), call.wait(&shared.metrics)?);
     let (pieces, body) = mpsc::channel::<Result<Bytes, Infallible>>(4);
     tokio::spawn(async move {
         let Ok(_permit) = shared.watchers.acquire().await else { return };
         let last = last.unwrap_or_else(|| *shared.view.told.borrow());
-        Watcher { shared: &shared, only, last, pieces, _permit }.run().await;
+        Watcher { shared: &shared, who, only, last, pieces, _permit, _wait: wait }.run().await;
     });
     Ok(Reply::Stream(Body::from_stream(ReceiverStream::new(body))))
 }
@@ -77,11 +82,13 @@ fn number(text: &str, field: &str) -> Result<u64, Box<Problem>> {
 
 struct Watcher<'a> {
     shared: &'a Shared,
+    who: Option<Arc<Holder>>,
     only: Option<String>,
     /// The number of the last event that was sent, or passed over.
     last: u64,
     pieces: mpsc::Sender<Result<Bytes, Infallible>>,
     _permit: SemaphorePermit<'a>,
+    _wait: Option<Wait>,
 }
 
 /// What there is to send.
@@ -100,6 +107,10 @@ impl Watcher<'_> {
         }
         loop {
             told.borrow_and_update();
+            // The end of a token is an event, too, so that this is looked at when it comes.
+            if !self.may_watch() {
+                return;
+            }
             let sent = match self.next() {
                 Next::Events(piece) => self.send(piece).await,
                 Next::Missed => {
@@ -114,6 +125,13 @@ impl Watcher<'_> {
                 return;
             }
         }
+    }
+
+    /// Whether its token is still good.
+    fn may_watch(&self) -> bool {
+        let Some(who) = self.who.as_ref().filter(|who| !who.is_insider()) else { return true };
+        let is_known = self.shared.view.read().holders.contains_key(&who.hash);
+        is_known && who.expires.is_none_or(|expires| expires > wall())
     }
 
     /// Waits for events; `None` if the client is gone.

@@ -1,6 +1,7 @@
 //! What is done for each route.
 
 pub(crate) mod agents;
+pub(crate) mod apply;
 pub(crate) mod change;
 pub(crate) mod contracts;
 pub(crate) mod decisions;

@@ -10,6 +10,7 @@ use wayleave_protocol::tenant::Role as RoleName;
 use crate::VERSION;
 use crate::answer::{Answer, Outcome};
 use crate::http::call::Call;
+use crate::metrics::Kept;
 use crate::shared::{Shared, unready};
 use crate::view::{Counts, Health};
 
@@ -43,15 +44,16 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
     let ledger = Ledger {
         // Where files are is nothing that tenants need to know.
         path: if only.is_none() { shared.ledger.clone() } else { String::new() },
-        sequence: tables.sequence,
-        records: tables.records.len() as u64,
-        revision: tables.revision,
+        // These count what all tenants do.
+        sequence: if only.is_none() { tables.sequence } else { 0 },
+        records: if only.is_none() { tables.records.len() as u64 } else { 0 },
+        revision: if only.is_none() { tables.revision } else { 0 },
     };
     let status = Status {
         version: VERSION.to_owned(),
         generation: tables.generation,
         ready: tables.health == Health::Ready,
-        message: Some(unready(&tables.health)).filter(|_| tables.health != Health::Ready),
+        message: Some(unready(&tables.health)).filter(|_| tables.health != Health::Ready && only.is_none()),
         contracts,
         configured: counts.configured,
         effective: counts.effective,
@@ -84,6 +86,8 @@ pub(crate) async fn readyz(shared: Arc<Shared>, _call: Call) -> Outcome {
 }
 
 pub(crate) async fn metrics(shared: Arc<Shared>, _call: Call) -> Outcome {
+    shared.metrics.keeps(Kept::Requests, shared.open_bytes.all() as u64);
+    shared.metrics.waits(shared.jobs.waiting());
     let text = shared.metrics.text(shared.network(), &shared.view);
     Ok(Answer::of(200, "application/openmetrics-text; version=1.0.0; charset=utf-8", text))
 }

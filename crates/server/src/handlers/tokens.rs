@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wayleave_controller::{self as controller, Command, Controller};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_protocol::tenant::{NewToken, Role, TokenSpec};
+use wayleave_units::WallTime;
 
 use crate::answer::{Answer, Outcome, fault, invalid, problem};
 use crate::handlers::change::{Handle, change, done};
@@ -12,6 +13,7 @@ use crate::http::call::Call;
 use crate::render;
 use crate::secret::{self, Secret};
 use crate::shared::Shared;
+use crate::trial::wall;
 
 pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
     if call.headers.contains_key("idempotency-key") {
@@ -24,11 +26,16 @@ pub(crate) async fn create(shared: Arc<Shared>, call: Call) -> Outcome {
     if spec.label.chars().count() > 200 || spec.label.chars().any(char::is_control) {
         return Err(invalid("label", "at most 200 characters, none of them control characters, are expected"));
     }
+    let expires = spec.expires.as_deref().map(str::parse::<WallTime>).transpose();
+    let expires = expires.map_err(|error| invalid("expires", error.to_string()))?;
+    if expires.is_some_and(|expires| expires <= wall()) {
+        return Err(invalid("expires", "a time to come is expected"));
+    }
     let random = |_| problem(Code::Unavailable, "the system gives no random numbers");
     let (id, secret) = (secret::token_name().map_err(random)?, Secret::new().map_err(random)?);
     let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
         let (label, hash) = (spec.label.clone(), secret.hash_text());
-        done(handle(controller, Command::PutToken { id: id.clone(), hash, role, label }))?;
+        done(handle(controller, Command::PutToken { id: id.clone(), hash, role, label, expires }))?;
         let token = controller.tokens().find(|token| token.id == id).map(render::token);
         let Some(token) = token else { return Err(problem(Code::Internal, "the token is not there")) };
         let secret = secret.text().to_owned();
@@ -64,9 +71,10 @@ fn role(spec: &TokenSpec) -> Result<controller::Role, Box<Problem>> {
 pub(crate) async fn delete(shared: Arc<Shared>, call: Call) -> Outcome {
     let id = call.name().to_owned();
     let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
-        let mut operators = controller.tokens().filter(|token| token.role == controller::Role::Operator);
+        let lasts = |token: &&controller::Token| token.role == controller::Role::Operator && token.expires.is_none();
+        let mut operators = controller.tokens().filter(lasts);
         if operators.next().is_some_and(|only| only.id == id) && operators.next().is_none() {
-            let detail = "this is the only token of an operator: make another one first";
+            let detail = "this is the only token of an operator that does not expire: make another one first";
             return Err(problem(Code::Conflict, detail));
         }
         drop(operators);

@@ -12,6 +12,7 @@ use crate::answer::{Answer, Outcome, invalid, not_found, problem};
 use crate::handlers::change::{Handle, change, done, shown, taken, written};
 use crate::http::call::Call;
 use crate::http::condition::Condition;
+use crate::metrics::Limit;
 use crate::render;
 use crate::shared::Shared;
 
@@ -56,6 +57,7 @@ async fn write(shared: &Arc<Shared>, call: &Call, id: Id, spec: &VmSpec, conditi
     let wish = wish(spec.placement.as_ref())?;
     let mac = spec.mac.as_deref().map(vm_mac).transpose();
     let mac = mac.map_err(|error| invalid("mac", error.to_string()))?;
+    check_count(shared, call, &id)?;
     let creates = call.operation == "createVm";
     let run = move |controller: &mut Controller, handle: &mut Handle<'_>| {
         let checked = condition.check(controller.vm(&id).map(|vm| vm.revision));
@@ -66,6 +68,18 @@ async fn write(shared: &Arc<Shared>, call: &Call, id: Id, spec: &VmSpec, conditi
         Ok(written(became, answer, || format!("/v1/vms/{id}")))
     };
     change(shared, call, run).await
+}
+
+/// A tenant that makes VMs without end makes the controller keep them. Operators answer for themselves.
+fn check_count(shared: &Shared, call: &Call, id: &Id) -> Result<(), Box<Problem>> {
+    let most = shared.limits.vms;
+    let tables = shared.view.read();
+    let is_one_more = call.only_tenant().is_some() && !tables.vms.contains_key(id);
+    if is_one_more && tables.vms_of(call.only_tenant(), None).nth(most.saturating_sub(1)).is_some() {
+        shared.metrics.limited(Limit::Vms);
+        return Err(problem(Code::Quota, format!("tenant {} has {most} VMs, as many as a tenant may have", id.tenant)));
+    }
+    Ok(())
 }
 
 pub(crate) async fn get(shared: Arc<Shared>, call: Call) -> Outcome {

@@ -29,7 +29,7 @@ impl Places for Forked<'_> {
 
 pub(crate) async fn ask(shared: Arc<Shared>, call: Call) -> Outcome {
     let question: Question = call.json()?;
-    shared.try_out(move |controller| answer(controller, &question)).await
+    shared.try_out(&call, move |controller| answer(controller, &question)).await
 }
 
 /// The answer of a controller that is made of these records for one question, as an operator gets it: status and body.

@@ -10,13 +10,16 @@ use wayleave_controller::{DEFAULT_TENANT, Id, Role};
 use wayleave_protocol::problem::{Code, FieldError, Problem};
 
 use crate::access::{sees, tenant_of};
-use crate::answer::{invalid, not_found};
-use crate::engine::Repeat;
+use crate::account::Account;
+use crate::answer::{invalid, not_found, problem};
 use crate::http::condition::Condition;
 use crate::http::operation::Verb;
 use crate::http::query::Query;
+use crate::http::seats::{InHand, Wait};
+use crate::metrics::{Limit, Metrics};
 use crate::secret::hex;
 use crate::view::Holder;
+use crate::work::Repeat;
 
 /// The longest `Idempotency-Key`.
 const LONGEST_KEY: usize = 200;
@@ -35,6 +38,8 @@ pub(crate) struct Call {
     pub(crate) uri: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// The connection, if there is one.
+    pub(crate) seat: Option<Arc<InHand>>,
 }
 
 impl Call {
@@ -101,8 +106,18 @@ impl Call {
         })
     }
 
-    /// What makes the request one that may be repeated, if it says so.
-    pub(crate) fn repeat(&self) -> Result<Option<Repeat>, Box<Problem>> {
+    /// Counts the connection with those that wait, until the guard is dropped.
+    pub(crate) fn wait(&self, metrics: &Metrics) -> Result<Option<Wait>, Box<Problem>> {
+        let Some(seat) = &self.seat else { return Ok(None) };
+        let wait = seat.wait().ok_or_else(|| {
+            metrics.limited(Limit::Connections);
+            problem(Code::Unavailable, "as many agents and watchers wait as may: ask again")
+        })?;
+        Ok(Some(wait))
+    }
+
+    /// What makes the request one that may be repeated, if it says so. The answers of a tenant may take so many bytes.
+    pub(crate) fn repeat(&self, most: u64) -> Result<Option<Repeat>, Box<Problem>> {
         let Some(key) = self.headers.get("idempotency-key") else { return Ok(None) };
         let key = key.to_str().unwrap_or_default().trim();
         if !(1..=LONGEST_KEY).contains(&key.len()) {
@@ -115,6 +130,12 @@ impl Call {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
-        Ok(Some(Repeat { key: format!("{who}/{key}"), fingerprint: hex(&hash.finalize()) }))
+        let account = Account::of(self.role());
+        Ok(Some(Repeat {
+            key: format!("{who}/{key}"),
+            fingerprint: hex(&hash.finalize()),
+            most: most.saturating_mul(account.weight()),
+            account: account.to_string().into(),
+        }))
     }
 }

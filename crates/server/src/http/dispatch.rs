@@ -23,17 +23,27 @@ use wayleave_controller::Role;
 use wayleave_protocol::problem::{Code, Problem};
 
 use crate::access::Access;
+use crate::account::{Account, Beyond, Held};
 use crate::answer::{Answer, invalid, problem};
 use crate::http::call::Call;
 use crate::http::operation::Verb;
 use crate::http::query::Query;
 use crate::http::route::{Reply, Row};
 use crate::http::routes::ROWS;
+use crate::http::seats::InHand;
+use crate::metrics::Limit;
 use crate::secret;
 use crate::shared::Shared;
+use crate::trial::wall;
 use crate::view::Holder;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// A request with a body counts as so much at least: it has buffers besides.
+const LEAST_BYTES: usize = 64 << 10;
+
+/// What watches over a server is answered when others are not, and while the ledger cannot be written.
+const WATCHING: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/v1/status"];
 
 /// Marks a request of this process: no request that comes over a socket can have it.
 #[derive(Clone)]
@@ -41,8 +51,17 @@ pub(crate) struct Insider(pub(crate) Arc<Holder>);
 
 /// Everything that can be asked.
 pub(crate) fn router(shared: &Arc<Shared>) -> Router {
+    router_of(shared, ROWS.iter())
+}
+
+/// What watches over a server, for an address of its own.
+pub(crate) fn watching(shared: &Arc<Shared>) -> Router {
+    router_of(shared, ROWS.iter().filter(|row| WATCHING.contains(&row.path)))
+}
+
+fn router_of(shared: &Arc<Shared>, rows: impl Iterator<Item = &'static Row>) -> Router {
     let mut router = Router::new();
-    for row in ROWS {
+    for row in rows {
         let filter = match row.verb {
             Verb::Get => MethodFilter::GET,
             Verb::Post => MethodFilter::POST,
@@ -94,8 +113,11 @@ async fn serve(
 ) -> Response {
     let (began, id) = (Instant::now(), request_id());
     let mut role = "nobody";
+    // In hand until it is answered.
+    let _seat = request.extensions().get::<Arc<InHand>>().cloned();
     let reply = match admit(&shared, row, path, request, &mut role).await {
-        Ok(call) => (row.handler)(shared.clone(), call).await,
+        // Its bytes are counted until it is answered.
+        Ok((call, _held)) => (row.handler)(shared.clone(), call).await,
         Err(problem) => Err(problem),
     };
     let reply = reply.unwrap_or_else(|problem| Answer::from(problem).into());
@@ -134,24 +156,34 @@ async fn admit(
     path: Result<RawPathParams, RawPathParamsRejection>,
     request: Request,
     role: &mut &'static str,
-) -> Result<Call, Box<Problem>> {
+) -> Result<(Call, Option<Held>), Box<Problem>> {
     let (parts, body) = request.into_parts();
     let who = if row.access == Access::Open { None } else { Some(holder(shared, &parts)?) };
+    let seat = parts.extensions.get::<Arc<InHand>>().cloned();
+    let is_watched = WATCHING.contains(&row.path);
+    let is_operator = who.as_ref().is_some_and(|who| who.role == Role::Operator);
+    if seat.as_ref().is_some_and(|seat| seat.is_reserved) && !is_operator && !is_watched {
+        shared.metrics.limited(Limit::Connections);
+        return Err(problem(Code::Unavailable, "there are as many connections as may be: ask again"));
+    }
     if let Some(who) = &who {
         *role = role_name(&who.role);
         if !row.access.allows(&who.role) {
             let detail = format!("this is for {}, and the token is of the role {role}", row.access.description());
             return Err(problem(Code::Forbidden, detail));
         }
-        shared.limits.take(who)?;
-        shared.check_health()?;
+        shared.limits.take(who).inspect_err(|_| shared.metrics.limited(Limit::Requests))?;
+        if !is_watched {
+            shared.check_health()?;
+        }
     }
     let path = path.map_err(|error| invalid("path", error.to_string()))?;
     let path = path.iter().map(|(_, value)| value.to_owned()).collect();
     let query = Query::read(parts.uri.query().unwrap_or_default(), row.query)?;
-    let body = read_body(shared, row, &parts.headers, body).await?;
+    let (body, held) = read_body(shared, row, &parts.headers, body, who.as_deref()).await?;
     let uri = parts.uri.path_and_query().map_or_else(String::new, ToString::to_string);
-    Ok(Call { verb: row.verb, operation: row.name, who, path, query, uri, headers: parts.headers, body })
+    let headers = parts.headers;
+    Ok((Call { verb: row.verb, operation: row.name, who, path, query, uri, headers, body, seat }, held))
 }
 
 /// Whose token the request has.
@@ -170,10 +202,21 @@ fn holder(shared: &Shared, parts: &Parts) -> Result<Arc<Holder>, Box<Problem>> {
     let hash = secret::hash(secret.trim());
     let known = shared.view.read().holders.get(&hash).cloned();
     let known = known.filter(|holder| bool::from(holder.hash.ct_eq(&hash)));
-    known.ok_or_else(|| problem(Code::Unauthorized, "the token is not known: it may have been deleted"))
+    let known = known.ok_or_else(|| problem(Code::Unauthorized, "the token is not known: it may have been deleted"))?;
+    match known.expires.filter(|&expires| expires <= wall()) {
+        Some(expires) => Err(problem(Code::Unauthorized, format!("the token has expired at {expires}"))),
+        None => Ok(known),
+    }
 }
 
-async fn read_body(shared: &Shared, row: &Row, headers: &HeaderMap, body: Body) -> Result<Bytes, Box<Problem>> {
+/// The body, with what counts its bytes.
+async fn read_body(
+    shared: &Shared,
+    row: &Row,
+    headers: &HeaderMap,
+    body: Body,
+    who: Option<&Holder>,
+) -> Result<(Bytes, Option<Held>), Box<Problem>> {
     let most = match row.body {
         Some(body) if body.is_large => shared.limits.list_bytes,
         Some(_) => shared.limits.body_bytes,
@@ -184,15 +227,37 @@ async fn read_body(shared: &Shared, row: &Row, headers: &HeaderMap, body: Body) 
     if row.body.is_some() && announced.is_some_and(|length| length > most as u64) {
         return Err(too_large());
     }
-    let Some(expected) = row.body else { return Ok(Bytes::new()) };
+    let Some(expected) = row.body else { return Ok((Bytes::new(), None)) };
     check_media(headers, expected.is_yaml)?;
+    // A body whose length is not said may be as long as any.
+    let bytes = announced.and_then(|length| usize::try_from(length).ok()).unwrap_or(most).max(LEAST_BYTES);
+    let held = who.map(|who| hold(shared, who, bytes)).transpose()?;
     let collected = tokio::time::timeout(shared.limits.read_within, Limited::new(body, most).collect()).await;
     match collected {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Ok(body)) => Ok((body.to_bytes(), held)),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(_)) => Err(invalid("body", "it ended too early")),
         Err(_) => Err(problem(Code::TimedOut, "the body did not come in time")),
     }
+}
+
+/// Counts the bytes of a body before they come.
+fn hold(shared: &Shared, who: &Holder, bytes: usize) -> Result<Held, Box<Problem>> {
+    let (account, most) = (Account::of(&who.role), shared.limits.open_bytes);
+    shared.open_bytes.take(&account, bytes, most).map_err(|beyond| {
+        shared.metrics.limited(Limit::OpenBytes);
+        match beyond {
+            Beyond::Account => {
+                let detail = format!(
+                    "requests of {account} that are being answered have all the bytes that they may: ask again"
+                );
+                problem(Code::RateLimited, detail)
+            }
+            Beyond::All => {
+                problem(Code::Unavailable, "requests that are being answered have too many bytes: ask again")
+            }
+        }
+    })
 }
 
 /// JSON, or YAML where that is read. Nothing said counts as that.
@@ -226,7 +291,7 @@ fn respond(reply: Reply, id: &str) -> Response {
 }
 
 fn whole(answer: Answer) -> Response {
-    let Answer { status, etag, location, media, retry_after, body } = answer;
+    let Answer { status, etag, location, media, retry_after, body, shortened: _ } = answer;
     let has_body = !body.is_empty();
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

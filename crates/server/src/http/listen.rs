@@ -1,18 +1,23 @@
 //! Connections: accepted, limited, served, and let finish what they began.
 
-use std::sync::Arc;
+use std::net::IpAddr;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::Request;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
 
+use crate::http::patient::Patient;
+use crate::http::seats::{Most, Seats, Taken};
 use crate::limits::Limits;
 
 /// How long a TLS handshake may take.
@@ -20,31 +25,38 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// After an error of the system nothing is accepted for a moment: most often there are no file descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The certificates that are in use; others may take their place while it runs.
+pub(crate) type Tls = Arc<RwLock<TlsAcceptor>>;
+
 /// Serves until it is told to end; then finishes the requests that were begun, but waits no longer than this.
 pub(crate) async fn serve(
     listener: TcpListener,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Tls>,
     router: Router,
     limits: &Limits,
     mut ending: watch::Receiver<bool>,
 ) {
-    let (connections, graceful) = (Arc::new(Semaphore::new(limits.connections)), Arc::new(GracefulShutdown::new()));
-    let read_within = limits.read_within;
+    let most =
+        Most { all: limits.connections, of_address: limits.connections_of_address, agents: limits.connections_waiting };
+    let (seats, graceful) = (Seats::new(most), Arc::new(GracefulShutdown::new()));
+    let (read_within, write_within) = (limits.read_within, limits.write_within);
     loop {
-        // Taken before accepting: beyond the limit clients wait in the queue of the system.
-        let permit = tokio::select! {
-            permit = connections.clone().acquire_owned() => permit,
-            _ = ending.wait_for(|ending| *ending) => break,
-        };
-        let Ok(permit) = permit else { break };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = ending.wait_for(|ending| *ending) => break,
         };
         match accepted {
-            Ok((stream, _)) => {
-                let (tls, router, watcher) = (tls.clone(), router.clone(), graceful.watcher());
-                tokio::spawn(connection(stream, tls, router, read_within, permit, watcher));
+            Ok((stream, from)) => {
+                // One address, whether IPv4 or the same in IPv6.
+                let address: IpAddr = from.ip().to_canonical();
+                let Some(taken) = seats.take(address) else {
+                    tracing::debug!(%address, "a connection was refused: all have requests in hand");
+                    continue;
+                };
+                let tls = tls.as_ref().map(|tls| tls.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone());
+                let (router, watcher) = (router.clone(), graceful.watcher());
+                let patience = Patience { read_within, write_within };
+                tokio::spawn(connection(stream, tls, router, patience, taken, watcher));
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -61,37 +73,56 @@ pub(crate) async fn serve(
 
 type Watcher = hyper_util::server::graceful::Watcher;
 
+/// How long clients are waited for.
+#[derive(Clone, Copy)]
+struct Patience {
+    read_within: Duration,
+    write_within: Duration,
+}
+
 async fn connection(
     stream: TcpStream,
     tls: Option<TlsAcceptor>,
     router: Router,
-    read_within: Duration,
-    permit: OwnedSemaphorePermit,
+    patience: Patience,
+    taken: Taken,
     watcher: Watcher,
 ) {
     let _ = stream.set_nodelay(true);
-    match tls {
-        None => talk(stream, router, read_within, watcher).await,
-        Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
-            Ok(Ok(stream)) => talk(stream, router, read_within, watcher).await,
-            Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
-            Err(_) => tracing::debug!("a TLS handshake took too long"),
-        },
+    let taken = Arc::new(taken);
+    let stream = Patient::new(stream, patience.write_within);
+    let served = async {
+        match tls {
+            None => talk(stream, router, patience, &taken, watcher).await,
+            Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
+                Ok(Ok(stream)) => talk(stream, router, patience, &taken, watcher).await,
+                Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+                Err(_) => tracing::debug!("a TLS handshake took too long"),
+            },
+        }
+    };
+    tokio::select! {
+        () = served => {}
+        () = taken.closed() => tracing::debug!("an idle connection was closed for another"),
     }
-    drop(permit);
 }
 
 async fn talk(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
-    read_within: Duration,
+    patience: Patience,
+    taken: &Arc<Taken>,
     watcher: Watcher,
 ) {
-    let service = TowerToHyperService::new(router);
+    let taken = taken.clone();
+    let service = router.map_request(move |mut request: Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(Arc::new(taken.request()));
+        request
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(read_within)
-        .serve_connection(TokioIo::new(stream), service);
+        .header_read_timeout(patience.read_within)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
     // A client that goes away is no error of ours.
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection has ended");

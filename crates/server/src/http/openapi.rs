@@ -203,6 +203,7 @@ fn in_query(param: &Param) -> Value {
         ParamKind::Flag => json!({ "type": "boolean" }),
         ParamKind::Number(u64::MAX) => json!({ "type": "integer", "minimum": 0 }),
         ParamKind::Number(most) => json!({ "type": "integer", "minimum": 0, "maximum": most }),
+        ParamKind::Count(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
         ParamKind::Text => json!({ "type": "string", "minLength": 1 }),
     };
     json!({ "name": param.name, "in": "query", "required": false, "description": param.help, "schema": schema })

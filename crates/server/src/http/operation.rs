@@ -34,6 +34,8 @@ pub(crate) enum ParamKind {
     Flag,
     /// A whole number from 0 to this.
     Number(u64),
+    /// A whole number from 1 to this.
+    Count(u64),
     /// Text.
     Text,
 }

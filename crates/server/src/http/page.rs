@@ -17,7 +17,6 @@ impl Page {
     pub(crate) fn read(query: &Query) -> Result<Self, Box<Problem>> {
         let limit = match query.number("limit") {
             None => 100,
-            Some(0) => return Err(invalid("limit", "a number from 1 to 1000 is expected")),
             Some(limit) => usize::try_from(limit).unwrap_or(1000),
         };
         Ok(Self { limit, after: query.text("after").map(str::to_owned) })

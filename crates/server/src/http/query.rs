@@ -46,6 +46,9 @@ fn check(param: &Param, value: &str) -> Result<(), Box<Problem>> {
         ParamKind::Number(most) if !value.parse::<u64>().is_ok_and(|number| number <= most) => {
             Err(wrong(param.name, format!("a whole number of at most {most} is expected")))
         }
+        ParamKind::Count(most) if !value.parse::<u64>().is_ok_and(|number| (1..=most).contains(&number)) => {
+            Err(wrong(param.name, format!("a whole number from 1 to {most} is expected")))
+        }
         ParamKind::Text if value.is_empty() => Err(wrong(param.name, "it is empty".to_owned())),
         _ => Ok(()),
     }

@@ -3,9 +3,9 @@
 
 use crate::access::Access::{Agent, Any, Map, Open, Operator, Read, ReadAll, Write};
 use crate::handlers::{
-    agents, contracts, decisions, elements, events, lists, network, status, tenants, tokens, vms, what_if,
+    agents, apply, contracts, decisions, elements, events, lists, network, status, tenants, tokens, vms, what_if,
 };
-use crate::http::operation::ParamKind::{Flag, Number, Text as Words};
+use crate::http::operation::ParamKind::{Count, Flag, Number, Text as Words};
 use crate::http::operation::Shown::{Any as Free, Either, Events, Many, Nothing, One, Text};
 use crate::http::operation::Verb::{Delete, Get, Post, Put};
 use crate::http::operation::{Param, ParamKind, on};
@@ -21,7 +21,7 @@ const fn param(name: &'static str, kind: ParamKind, help: &'static str) -> Param
     Param { name, kind, help }
 }
 
-const LIMIT: Param = param("limit", Number(1000), "How many at most: 1 to 1000, default 100");
+const LIMIT: Param = param("limit", Count(1000), "How many at most: 1 to 1000, default 100");
 const AFTER: Param = param("after", Words, "What `next` of the page before was");
 const TENANT: Param = param("tenant", Words, "Only those of this tenant");
 const DRY_RUN: Param = param("dryRun", Flag, "Only say what would become of it");
@@ -171,17 +171,10 @@ pub(crate) static ROWS: &[Row] = &[
         by!(contracts::explain),
     )
     .gives(&[on(200, Free)]),
-    Row::new(
-        Post,
-        "/v1/apply",
-        "apply",
-        Write,
-        "Creates and changes the contracts of a document",
-        by!(contracts::apply),
-    )
-    .query(&[DRY_RUN, ATOMIC])
-    .takes_yaml("ContractsDocument", true)
-    .gives(&[on(200, One("ApplyReport"))]),
+    Row::new(Post, "/v1/apply", "apply", Write, "Creates and changes the contracts of a document", by!(apply::apply))
+        .query(&[DRY_RUN, ATOMIC])
+        .takes_yaml("ContractsDocument", true)
+        .gives(&[on(200, One("ApplyReport"))]),
     // The network
     Row::new(Get, "/v1/topology", "getTopology", Map, "The network as a whole", by!(network::topology))
         .gives(&[on(200, One("Topology"))]),

@@ -1,6 +1,7 @@
 //! TLS by rustls.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,11 +11,15 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 
+/// Everybody else's rights, and the group's to write. The group may read: a group for keys is usual.
+const OTHERS: u32 = 0o027;
+
 /// From a chain of certificates and a key, both PEM.
 ///
 /// # Errors
 /// If they cannot be read, or do not belong together.
 pub(crate) fn acceptor(certificates: &Path, key: &Path) -> Result<TlsAcceptor, String> {
+    check_private(key)?;
     let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
     let chain: Result<Vec<CertificateDer<'static>>, _> = CertificateDer::pem_slice_iter(&read(certificates)?).collect();
     let chain = chain.map_err(|error| format!("{}: {error}", certificates.display()))?;
@@ -30,4 +35,29 @@ pub(crate) fn acceptor(certificates: &Path, key: &Path) -> Result<TlsAcceptor, S
         .with_single_cert(chain, key_der)
         .map_err(|error| format!("{} and {}: {error}", certificates.display(), key.display()))?;
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Whoever can read the key can speak for the server.
+fn check_private(key: &Path) -> Result<(), String> {
+    let mode = fs::metadata(key).map_err(|error| format!("{}: {error}", key.display()))?.permissions().mode();
+    if mode & OTHERS != 0 {
+        return Err(format!("{}: others may read the private key: chmod 640 it, or 600", key.display()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_others_may_read_is_refused() {
+        let path = std::env::temp_dir().join(format!("wayleave-key-{}", std::process::id()));
+        fs::write(&path, "").unwrap();
+        for (mode, is_private) in [(0o600, true), (0o640, true), (0o644, false), (0o660, false), (0o602, false)] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(check_private(&path).is_ok(), is_private, "{mode:o}");
+        }
+        fs::remove_file(&path).unwrap();
+    }
 }

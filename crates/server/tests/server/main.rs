@@ -3,6 +3,7 @@
 
 mod access;
 mod agents;
+mod attack;
 mod common;
 mod contracts;
 mod disk;

@@ -53,7 +53,7 @@ pub(super) fn run(demo: &DemoOptions, ledger: Option<&Path>) -> Result<Exit, Fai
             token.display()
         );
     };
-    wayleave_server::run(options, (Ipv4Addr::LOCALHOST, 0).into(), ready).map_err(Failure::Internal)?;
+    wayleave_server::run(options, (Ipv4Addr::LOCALHOST, 0).into(), None, ready).map_err(Failure::Internal)?;
     Ok(Exit::Fine)
 }
 

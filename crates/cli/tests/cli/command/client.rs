@@ -1,6 +1,7 @@
 //! The commands that ask a controller: the same words against a server and against a ledger file.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -180,6 +181,7 @@ fn certificates(directory: &Directory) {
     for (name, text) in [("ca.pem", certificate.pem()), ("own.pem", own.pem()), ("key.pem", key.serialize_pem())] {
         std::fs::write(directory.0.join(name), text).unwrap();
     }
+    std::fs::set_permissions(directory.0.join("key.pem"), std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
 #[test]
@@ -196,6 +198,12 @@ fn over_tls_a_server_is_believed_if_its_certificate_is_signed_by_whom_one_trusts
     directory.run(&["apply", "-f", "tenants.yaml", "-f", "contracts.yaml"]).ends_with(3);
     let status = directory.run(&["status"]).ends_with(0);
     assert!(status.stdout.contains("contracts"), "{}", status.stdout);
+    // Other certificates, while it runs. It reads them soon after the signal.
+    certificates(&directory);
+    let again = [&login[..], &["--ca", "ca.pem"]].concat();
+    directory.run(&again).ends_with(1);
+    assert!(Command::new("kill").args(["-HUP", &server.child.id().to_string()]).status().unwrap().success());
+    assert!((0..100).any(|_| directory.run(&again).code == Some(0)), "the new certificates are not used");
     let plain = server.url.replace("https://", "http://");
     let plain = directory.run(&["get", "vms", "--server", &plain, "--token-file", "l.db-operator"]);
     assert_ne!(plain.code, Some(0), "{}", plain.stdout);

@@ -68,8 +68,10 @@ fn live_and_check(place: &LedgerDir, shim: &Shim, fault: &Fault) -> &'static str
                 assert_eq!(answer.json()["code"], "UNAVAILABLE");
                 let ready = door.get("/readyz").unwrap();
                 assert_eq!(ready.status, 503, "{fault:?}");
+                // Operators are told why also meanwhile.
                 let why = door.get("/v1/status").unwrap();
-                assert!(why.json()["detail"].as_str().unwrap().contains("ledger.db"), "{fault:?}: {:?}", why.json());
+                assert_eq!((why.status, &why.json()["ready"]), (200, &false.into()), "{fault:?}");
+                assert!(why.json()["message"].as_str().unwrap().contains("ledger.db"), "{fault:?}: {:?}", why.json());
             } else {
                 assert_eq!(answer.status, 201, "{fault:?}");
             }

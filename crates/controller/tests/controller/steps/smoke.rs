@@ -14,7 +14,7 @@ use wayleave_topology::builders::{FatTree, build};
 use wayleave_topology::{Hop, Network, Route};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
 
-fn setup(southbound: Southbound) -> Setup {
+pub(super) fn setup(southbound: Southbound) -> Setup {
     let network = Arc::new(build::fat_tree(&FatTree::default()).unwrap());
     let of = network.clone();
     Setup {

@@ -1,5 +1,6 @@
 //! A controller: how many requests a second it answers, and how soon it is back.
 
+mod flood;
 mod load;
 mod network;
 mod restart;
@@ -10,7 +11,7 @@ use std::path::Path;
 use super::Metric;
 
 /// The cases.
-pub const CASES: &[&str] = &["64-clients", "restart-100k"];
+pub const CASES: &[&str] = &["64-clients", "restart-100k", "flood"];
 
 /// Runs one case, with the ledger in a folder that is there already. `program` is the command wayleave, which serves.
 ///
@@ -19,6 +20,7 @@ pub const CASES: &[&str] = &["64-clients", "restart-100k"];
 pub fn run(case: &str, program: &Path, folder: &Path) -> Result<Vec<Metric>, String> {
     match case {
         "64-clients" => load::run(program, folder),
+        "flood" => flood::run(program, folder),
         "restart-100k" => restart::run(program, folder),
         other => Err(format!("there is no case \"{other}\"")),
     }

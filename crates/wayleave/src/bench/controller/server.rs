@@ -106,9 +106,21 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) async fn connect(server: &Server) -> std::io::Result<Self> {
+        Self::connect_as(server, &server.token).await
+    }
+
+    /// With another token than the first operator's.
+    pub(super) async fn connect_as(server: &Server, token: &str) -> std::io::Result<Self> {
         let stream = TcpStream::connect(server.address).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, token: server.token.clone(), buffer: Vec::with_capacity(8192) })
+        Ok(Self { stream, token: token.to_owned(), buffer: Vec::with_capacity(8192) })
+    }
+
+    /// The status of the answer, and its body.
+    pub(super) async fn ask_for(&mut self, method: &str, path: &str, body: &str) -> std::io::Result<(u16, String)> {
+        let status = self.ask(method, path, body).await?;
+        let end = self.buffer.windows(4).position(|four| four == b"\r\n\r\n").map_or(0, |end| end + 4);
+        Ok((status, String::from_utf8_lossy(&self.buffer[end..]).into_owned()))
     }
 
     /// The status of the answer.

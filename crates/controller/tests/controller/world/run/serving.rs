@@ -2,7 +2,7 @@
 
 use wayleave_agent::machine::{Agent, Answer, Ask, Request};
 use wayleave_contracts::Order;
-use wayleave_controller::{Check, Command, Effect, ElementName, Fault, Kind, Mode, Now, Reply};
+use wayleave_controller::{Check, Command, Effect, ElementName, Fault, Kind, Mode, NewAnswer, Now, Reply};
 use wayleave_protocol::agent::Measured;
 
 use super::World;
@@ -25,7 +25,8 @@ impl World {
         let Some(done) = self.carry_out(now, wanted.what.clone())? else { return Ok(()) };
         self.note(|| format!("{}\n                -> {}", wanted.what.text(), done.short()));
         if let Some(key) = &wanted.key {
-            self.controller.remember(now.wall, key, "the same".to_owned(), done.text());
+            let (fingerprint, answer) = ("the same".to_owned(), done.text());
+            self.controller.remember(now.wall, key, NewAnswer { account: "clients", fingerprint, answer });
         }
         self.group.push(Waiting::Client { wanted: Box::new(wanted), done, from_memory: false });
         self.commit_soon();

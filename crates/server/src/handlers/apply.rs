@@ -1,0 +1,160 @@
+//! `/v1/apply`: a list of contracts, carried out in steps, so that nobody waits for all of it but who has asked.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use wayleave_contracts::Order;
+use wayleave_controller::{Check, Command, Effect, Mode, Reply, Role};
+use wayleave_formats::{Addressed, Source, read_orders};
+use wayleave_protocol::decision::{Applied, ApplyReport};
+use wayleave_protocol::problem::{Code, Problem};
+
+use crate::answer::{Answer, Outcome, input_errors, invalid, problem};
+use crate::handlers::contracts::{OnDisk, item, owned, reaches};
+use crate::http::call::Call;
+use crate::shared::Shared;
+use crate::trial::now;
+use crate::work::{Executor, Step};
+
+/// After this long a step ends; at least one contract is decided in each.
+const STEP: Duration = Duration::from_millis(1);
+/// Lists up to this size are read by the thread that has received them, which takes less than a millisecond.
+const SHORT_BYTES: usize = 32 << 10;
+/// An answer with a longer body is kept shortened for requests that are repeated.
+const KEPT_BYTES: usize = 16 << 10;
+/// How many refusals such an answer still has.
+const KEPT_ITEMS: usize = 20;
+
+pub(crate) async fn apply(shared: Arc<Shared>, call: Call) -> Outcome {
+    let effect = if call.is_dry_run() { Effect::DryRun } else { Effect::Commit };
+    let repeat = if call.is_dry_run() { None } else { shared.repeat(&call)? };
+    let mode = if call.query.flag("atomic") { Mode::AllOrNothing } else { Mode::Each };
+    let call = Arc::new(call);
+    let orders = read(&shared, &call).await?;
+    if mode == Mode::Each && effect == Effect::Commit {
+        let list = List { orders: orders.into_iter(), items: Vec::new(), role: call.role().clone() };
+        return shared.submit_steps(&call, repeat, Box::new(|executor| list.step(executor))).await;
+    }
+    // Decided together, which nothing can come between.
+    let (count, most) = (orders.len(), shared.limits.together);
+    let is_long = count > most;
+    if is_long && *call.role() != Role::Operator {
+        let detail = format!(
+            "{count} contracts cannot be decided together, which nothing else can come between (atomic, dryRun): at most \
+             {most} are accepted of a tenant"
+        );
+        return Err(problem(Code::TooLarge, detail));
+    }
+    let role = call.role().clone();
+    let work = move |executor: &mut Executor<'_>| together(executor, orders, mode, effect, &role);
+    if is_long && effect == Effect::DryRun {
+        let metrics = shared.metrics.clone();
+        let question = move |controller: &mut _| work(&mut Executor { controller, now: now(), metrics: &metrics });
+        return shared.try_out(&call, question).await;
+    }
+    shared.submit_steps(&call, repeat, Box::new(|executor| Step::Done(work(executor)))).await
+}
+
+/// A list of which each contract counts for itself.
+struct List {
+    orders: std::vec::IntoIter<Order>,
+    items: Vec<Applied>,
+    /// Who has asked: a tenant is told nothing of others.
+    role: Role,
+}
+
+impl List {
+    fn step(mut self, executor: &mut Executor<'_>) -> Step {
+        let start = Instant::now();
+        for order in self.orders.by_ref() {
+            match decide(executor, vec![order], Mode::Each, Effect::Commit, &self.role) {
+                Ok(items) => self.items.extend(items),
+                Err(problem) => return Step::Done(Err(problem)),
+            }
+            if start.elapsed() >= STEP {
+                break;
+            }
+        }
+        if self.orders.as_slice().is_empty() {
+            return Step::Done(Ok(report(self.items, Effect::Commit)));
+        }
+        Step::More(Box::new(|executor| self.step(executor)))
+    }
+}
+
+fn decide(
+    executor: &mut Executor<'_>,
+    orders: Vec<Order>,
+    mode: Mode,
+    effect: Effect,
+    role: &Role,
+) -> Result<Vec<Applied>, Box<Problem>> {
+    let orders = orders.into_iter().map(|order| (order, Check::None)).collect();
+    let Ok(Reply::Each(applied)) = executor.handle(Command::Apply { orders, mode, effect }) else {
+        return Err(problem(Code::Internal, "no answer"));
+    };
+    Ok(applied.into_iter().map(|one| item(executor.controller, one, effect, role)).collect())
+}
+
+fn together(executor: &mut Executor<'_>, orders: Vec<Order>, mode: Mode, effect: Effect, role: &Role) -> Outcome {
+    let items = decide(executor, orders, mode, effect, role)?;
+    if mode == Mode::AllOrNothing
+        && let Some(first) = items.iter().find(|item| is_cause(item))
+    {
+        return Err(none_done(first, items.len()));
+    }
+    Ok(report(items, effect))
+}
+
+fn report(items: Vec<Applied>, effect: Effect) -> Answer {
+    let refused = items.iter().filter(|item| item.error.is_some()).count();
+    let dry_run = effect == Effect::DryRun;
+    let report = ApplyReport { dry_run, done: items.len() - refused, refused, items, omitted: 0 };
+    let answer = Answer::json(200, &report);
+    if answer.body.len() <= KEPT_BYTES {
+        return answer;
+    }
+    let all = report.items.len();
+    let items: Vec<Applied> = report.items.into_iter().filter(|item| item.error.is_some()).take(KEPT_ITEMS).collect();
+    let short = ApplyReport { omitted: all - items.len(), items, ..report };
+    Answer { shortened: Some(Answer::json(200, &short).body), ..answer }
+}
+
+/// The contracts of a document, all of them the sender's.
+async fn read(shared: &Arc<Shared>, call: &Arc<Call>) -> Result<Vec<Order>, Box<Problem>> {
+    if call.body.len() <= SHORT_BYTES {
+        return list(shared, call);
+    }
+    let Ok(_permit) = shared.readings.acquire().await else {
+        return Err(problem(Code::Unavailable, "the server is ending"));
+    };
+    let (shared, call) = (shared.clone(), call.clone());
+    let read = tokio::task::spawn_blocking(move || list(&shared, &call)).await;
+    read.unwrap_or_else(|_| Err(problem(Code::Internal, "this list has found a mistake in the server")))
+}
+
+fn list(shared: &Shared, call: &Call) -> Result<Vec<Order>, Box<Problem>> {
+    let tenant = call.tenant();
+    let places = OnDisk { view: &shared.view, tenant };
+    let source = Source::new("body", call.text()?);
+    let given = Addressed { tenant: call.only_tenant(), name: None };
+    let list = read_orders(&source, shared.network(), &places, given).map_err(|errors| input_errors(&errors))?;
+    let orders: Vec<Order> = list.into_orders().into_iter().map(|order| owned(order, tenant)).collect();
+    if orders.is_empty() {
+        return Err(invalid("spec.contracts", "the list is empty"));
+    }
+    orders.iter().try_for_each(|order| reaches(shared, call, order))?;
+    Ok(orders)
+}
+
+/// Whether a contract is why the others of its list were not done.
+fn is_cause(item: &Applied) -> bool {
+    item.error.as_ref().is_some_and(|error| error.code != Code::WithOthers)
+}
+
+fn none_done(first: &Applied, count: usize) -> Box<Problem> {
+    let mut problem = first.error.clone().unwrap_or_else(|| Problem::new(Code::Internal, ""));
+    problem.detail =
+        format!("none of the {count} contracts was changed, since {} was not: {}", first.id, problem.detail);
+    Box::new(problem)
+}

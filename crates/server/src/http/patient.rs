@@ -1,0 +1,106 @@
+//! A connection whose client has to take what it is sent: a client that reads nothing is given up after a while.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// A stream with a time-out for writing.
+pub(crate) struct Patient<S> {
+    stream: S,
+    patience: Duration,
+    /// Since nothing could be written.
+    stuck: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Patient<S> {
+    /// Writing fails when the client has taken nothing for so long.
+    pub(crate) fn new(stream: S, patience: Duration) -> Self {
+        Self { stream, patience, stuck: None }
+    }
+
+    /// What became of a write, unless the client has taken nothing for too long.
+    fn judge<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stuck = None;
+            return written;
+        }
+        let patience = self.patience;
+        let stuck = self.stuck.get_or_insert_with(|| Box::pin(sleep(patience)));
+        match stuck.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads nothing"))),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.judge(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
+        self.judge(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.judge(cx, flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let shut = Pin::new(&mut self.stream).poll_shutdown(cx);
+        self.judge(cx, shut)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_nothing_is_given_up_and_one_that_reads_is_not() {
+        let (client, server) = duplex(64);
+        let mut patient = Patient::new(server, Duration::from_secs(30));
+        let error = patient.write_all(&[0; 1000]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        drop(client);
+
+        let (mut client, server) = duplex(64);
+        let mut patient = Patient::new(server, Duration::from_secs(30));
+        // 10 B every 20 s: slow, and never stuck for 30 s.
+        let reads = tokio::spawn(async move {
+            let mut buffer = [0; 10];
+            let mut count = 0;
+            while let Ok(read @ 1..) = client.read(&mut buffer).await {
+                count += read;
+                tokio::time::sleep(Duration::from_secs(20)).await;
+            }
+            count
+        });
+        patient.write_all(&[0; 1000]).await.unwrap();
+        drop(patient);
+        assert_eq!(reads.await.unwrap(), 1000);
+    }
+}

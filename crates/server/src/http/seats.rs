@@ -1,0 +1,318 @@
+//! Connections that are open, and which of them has to go when there are too many.
+//!
+//! A connection that comes is always accepted. If there are too many, the one goes that has had no request in hand for the longest time:
+//! connections that never ask, never read their answers, or are kept for later hold nobody up. Agents that wait for messages and streams
+//! of events are counted apart. Beyond the limit there is a reserve for operators and for what watches over the server.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+/// Connections beyond the limit, for operators and for `/healthz`, `/readyz`, `/metrics`, `/v1/status`.
+const RESERVE: usize = 32;
+
+/// How many connections there may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Most {
+    /// With requests, or with none.
+    pub(crate) all: usize,
+    /// Of those, from one address.
+    pub(crate) of_address: usize,
+    /// Of agents that wait for messages.
+    pub(crate) agents: usize,
+}
+
+/// What a connection does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    /// No request is in hand, since this change of the table.
+    Nothing(u64),
+    /// A request is in hand.
+    Request,
+    /// An agent waits for messages, or somebody watches events.
+    Waiting,
+}
+
+struct Seat {
+    address: IpAddr,
+    doing: Doing,
+    close: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Table {
+    /// Counts changes; also the names of seats.
+    changes: u64,
+    seats: BTreeMap<u64, Seat>,
+    /// Seats that do not wait, by address.
+    by_address: HashMap<IpAddr, usize>,
+    waiting: usize,
+}
+
+impl Table {
+    fn next(&mut self) -> u64 {
+        self.changes += 1;
+        self.changes
+    }
+
+    fn busy(&self) -> usize {
+        self.seats.len() - self.waiting
+    }
+
+    /// The seat that has done nothing for the longest time, of an address or of all.
+    fn idlest(&self, of: Option<IpAddr>) -> Option<u64> {
+        let idle = |(&name, seat): (&u64, &Seat)| match seat.doing {
+            Doing::Nothing(since) if of.is_none_or(|address| address == seat.address) => Some((since, name)),
+            _ => None,
+        };
+        self.seats.iter().filter_map(idle).min().map(|(_, name)| name)
+    }
+
+    fn count(&mut self, address: IpAddr) {
+        *self.by_address.entry(address).or_default() += 1;
+    }
+
+    fn discount(&mut self, address: IpAddr) {
+        if let Some(count) = self.by_address.get_mut(&address) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_address.remove(&address);
+            }
+        }
+    }
+
+    fn remove(&mut self, name: u64) -> Option<Seat> {
+        let seat = self.seats.remove(&name)?;
+        match seat.doing {
+            Doing::Waiting => self.waiting -= 1,
+            _ => self.discount(seat.address),
+        }
+        Some(seat)
+    }
+}
+
+/// All connections.
+pub(crate) struct Seats {
+    table: Mutex<Table>,
+    most: Most,
+}
+
+impl Seats {
+    pub(crate) fn new(most: Most) -> Arc<Self> {
+        Arc::new(Self { table: Mutex::default(), most })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A seat for a connection that comes; another may have to go for it. None if all have requests in hand.
+    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Taken> {
+        let mut table = self.lock();
+        if table.by_address.get(&address).copied().unwrap_or(0) >= self.most.of_address {
+            let idlest = table.idlest(Some(address))?;
+            table.remove(idlest)?.close.notify_one();
+        }
+        if table.busy() >= self.most.all
+            && let Some(idlest) = table.idlest(None)
+        {
+            table.remove(idlest)?.close.notify_one();
+        }
+        // If that was one of the reserve, others still have requests in hand on all that there are for everybody.
+        let is_reserved = table.busy() >= self.most.all;
+        if table.busy() >= self.most.all + RESERVE {
+            return None;
+        }
+        let (name, close) = (table.next(), Arc::new(Notify::new()));
+        let doing = Doing::Nothing(name);
+        table.count(address);
+        table.seats.insert(name, Seat { address, doing, close: close.clone() });
+        Some(Taken { seats: self.clone(), name, close, is_reserved })
+    }
+
+    /// A seat does something else from now on; whether it may.
+    fn turn(&self, name: u64, to: Doing) -> bool {
+        let mut table = self.lock();
+        let since = table.next();
+        let Some(seat) = table.seats.get_mut(&name) else { return false };
+        let (before, address) = (seat.doing, seat.address);
+        seat.doing = if let Doing::Nothing(_) = to { Doing::Nothing(since) } else { to };
+        match (before == Doing::Waiting, to == Doing::Waiting) {
+            (false, true) => {
+                table.waiting += 1;
+                table.discount(address);
+            }
+            (true, false) => {
+                table.waiting -= 1;
+                table.count(address);
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// How many connections there are.
+    #[cfg(test)]
+    fn count(&self) -> usize {
+        self.lock().seats.len()
+    }
+}
+
+/// The seat of one connection, until it is dropped.
+pub(crate) struct Taken {
+    seats: Arc<Seats>,
+    name: u64,
+    close: Arc<Notify>,
+    is_reserved: bool,
+}
+
+impl Taken {
+    /// Returns when the connection has to go.
+    pub(crate) async fn closed(&self) {
+        self.close.notified().await;
+    }
+
+    /// A request is in hand until this is dropped.
+    pub(crate) fn request(&self) -> InHand {
+        self.seats.turn(self.name, Doing::Request);
+        InHand { seats: self.seats.clone(), name: self.name, is_reserved: self.is_reserved }
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.seats.lock().remove(self.name);
+    }
+}
+
+/// A request that is in hand on a connection.
+pub(crate) struct InHand {
+    seats: Arc<Seats>,
+    name: u64,
+    pub(crate) is_reserved: bool,
+}
+
+impl InHand {
+    /// From now on nobody waits for it: it is counted with those that wait. `None` if as many agents wait as may.
+    pub(crate) fn wait(&self) -> Option<Wait> {
+        // Released before the turn takes the table.
+        let is_full = self.seats.lock().waiting >= self.seats.most.agents;
+        if is_full {
+            return None;
+        }
+        self.seats.turn(self.name, Doing::Waiting);
+        Some(Wait { seats: self.seats.clone(), name: self.name })
+    }
+}
+
+impl Drop for InHand {
+    fn drop(&mut self) {
+        let mut table = self.seats.lock();
+        // A stream of events goes on after its request was handled.
+        let is_waiting = table.seats.get(&self.name).is_some_and(|seat| seat.doing == Doing::Waiting);
+        if !is_waiting {
+            let since = table.next();
+            if let Some(seat) = table.seats.get_mut(&self.name) {
+                seat.doing = Doing::Nothing(since);
+            }
+        }
+    }
+}
+
+/// A connection on which somebody waits, until this is dropped.
+pub(crate) struct Wait {
+    seats: Arc<Seats>,
+    name: u64,
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        self.seats.turn(self.name, Doing::Nothing(0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: Most = Most { all: 8, of_address: 6, agents: 4 };
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([10, 0, 0, last])
+    }
+
+    /// Whether a connection was told to go.
+    fn is_closed(taken: &Taken) -> bool {
+        let closed = taken.closed();
+        let mut closed = std::pin::pin!(closed);
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        closed.as_mut().poll(&mut cx).is_ready()
+    }
+
+    #[test]
+    fn silent_connections_go_first_and_never_keep_anybody_out() {
+        let seats = Seats::new(MOST);
+        let silent: Vec<Taken> = (0..6).filter_map(|_| seats.take(address(1))).collect();
+        let asks = seats.take(address(2)).unwrap();
+        let _in_hand = asks.request();
+        for _ in 0..100 {
+            let late = seats.take(address(3)).unwrap();
+            assert!(!late.is_reserved);
+            let _busy = late.request();
+            assert!(!is_closed(&late));
+        }
+        // Its own address makes room first.
+        let more = seats.take(address(1)).unwrap();
+        assert!(is_closed(&silent[0]) && !is_closed(&more) && !is_closed(&asks));
+    }
+
+    #[test]
+    fn one_address_cannot_have_all() {
+        let seats = Seats::new(MOST);
+        let taken: Vec<Taken> = (0..6).filter_map(|_| seats.take(address(1))).collect();
+        let requests: Vec<InHand> = taken.iter().map(Taken::request).collect();
+        assert!(seats.take(address(1)).is_none());
+        assert!(seats.take(address(2)).is_some_and(|taken| !taken.is_reserved));
+        drop(requests);
+        assert!(seats.take(address(1)).is_some(), "those of before have answers, and may be ended");
+    }
+
+    #[test]
+    fn beyond_the_limit_there_is_a_reserve() {
+        let seats = Seats::new(MOST);
+        let taken: Vec<Taken> = (0..8).filter_map(|at| seats.take(address(at))).collect();
+        let _requests: Vec<InHand> = taken.iter().map(Taken::request).collect();
+        let mut reserve: Vec<(Taken, InHand)> = Vec::new();
+        while let Some(taken) = seats.take(address(100 + reserve.len() as u8)) {
+            assert!(taken.is_reserved);
+            let request = taken.request();
+            reserve.push((taken, request));
+        }
+        assert_eq!(reserve.len(), RESERVE);
+        // One of the reserve has its answer: who comes in its place is in the reserve, too.
+        let (_idle, done) = reserve.remove(0);
+        drop(done);
+        let late = seats.take(address(200)).unwrap();
+        assert!(late.is_reserved);
+        assert_eq!(seats.count(), MOST.all + RESERVE);
+    }
+
+    #[test]
+    fn agents_that_wait_take_no_place_of_people() {
+        let seats = Seats::new(MOST);
+        let agents: Vec<Taken> = (0..5).filter_map(|_| seats.take(address(1))).collect();
+        let requests: Vec<InHand> = agents.iter().map(Taken::request).collect();
+        let waits: Vec<Option<Wait>> = requests.iter().map(InHand::wait).collect();
+        assert_eq!(waits.iter().flatten().count(), MOST.agents, "and they have a limit, too");
+        let people: Vec<Taken> = (0..7).filter_map(|at| seats.take(address(10 + at))).collect();
+        assert!(people.len() == 7 && people.iter().all(|taken| !taken.is_reserved));
+        drop((waits, requests));
+        drop(agents);
+        assert_eq!(seats.lock().by_address.get(&address(1)), None);
+        drop(people);
+        let table = seats.lock();
+        assert_eq!((table.seats.len(), table.waiting, table.by_address.len()), (0, 0, 0));
+    }
+}

@@ -1,0 +1,365 @@
+//! What waits for the engine: one line for each account, so that whoever asks for much waits for its own requests.
+//!
+//! The account that has used the least time of the engine, by its weight, is served next (start-time fair queueing: Goyal, Vin and Cheng,
+//! SIGCOMM 1996, with measured times in place of lengths). An account that was idle begins where the others are: it saves nothing up.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use crate::account::Account;
+use crate::work::Job;
+
+/// How many jobs of one account may wait, by its weight.
+const OF_ACCOUNT: usize = 1024;
+/// How many of all accounts.
+const OF_ALL: usize = 4096;
+/// No job counts as less: what is next to nothing costs a place in a batch all the same.
+const LEAST: Duration = Duration::from_micros(10);
+
+/// Why a job cannot wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoPlace {
+    /// As many of its account wait as may.
+    Account,
+    /// As many of all accounts wait as may.
+    All,
+    /// The engine has ended.
+    Ended,
+}
+
+/// What the engine is asked for besides jobs.
+pub(crate) enum Message {
+    /// Look at all links whose figures are old, and say when that is done.
+    Look(oneshot::Sender<()>),
+    /// Show that the loop goes on.
+    Beat,
+}
+
+/// What comes next.
+pub(crate) enum Next {
+    Message(Message),
+    Job(Account, Job),
+    /// Everything that was taken before the end is done.
+    End,
+    /// Nothing came in time.
+    Nothing,
+}
+
+/// The jobs of all accounts.
+#[derive(Default)]
+struct Lines {
+    lines: BTreeMap<Account, Line>,
+    /// Accounts with jobs that wait, by the time that they have used.
+    order: BTreeSet<(u64, Account)>,
+    /// The time that the account which was served last had used, in ns by its weight.
+    clock: u64,
+    count: usize,
+}
+
+#[derive(Default)]
+struct Line {
+    used: u64,
+    jobs: VecDeque<Job>,
+}
+
+impl Lines {
+    fn push(&mut self, account: &Account, job: Job) -> Result<(), Box<(Job, NoPlace)>> {
+        if self.count >= OF_ALL {
+            return Err(Box::new((job, NoPlace::All)));
+        }
+        let clock = self.clock;
+        let line = self.lines.entry(account.clone()).or_default();
+        if line.jobs.len() >= OF_ACCOUNT * usize::try_from(account.weight()).unwrap_or(1) {
+            return Err(Box::new((job, NoPlace::Account)));
+        }
+        if line.jobs.is_empty() {
+            line.used = line.used.max(clock);
+            self.order.insert((line.used, account.clone()));
+        }
+        line.jobs.push_back(job);
+        self.count += 1;
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Option<(Account, Job)> {
+        let (used, account) = self.order.pop_first()?;
+        self.clock = used;
+        let line = self.lines.get_mut(&account)?;
+        let job = line.jobs.pop_front()?;
+        self.count -= 1;
+        if !line.jobs.is_empty() {
+            self.order.insert((used, account.clone()));
+        }
+        Some((account, job))
+    }
+
+    /// A job goes on later, before the others of its account.
+    fn push_back(&mut self, account: Account, job: Job) {
+        let line = self.lines.entry(account.clone()).or_default();
+        line.jobs.push_front(job);
+        self.count += 1;
+        self.order.insert((line.used, account));
+    }
+
+    fn charge(&mut self, account: &Account, time: Duration) {
+        let Some(line) = self.lines.get_mut(account) else { return };
+        let before = line.used;
+        let time = u64::try_from(time.max(LEAST).as_nanos()).unwrap_or(u64::MAX);
+        line.used = before.saturating_add(time / account.weight());
+        if self.order.remove(&(before, account.clone())) {
+            self.order.insert((line.used, account.clone()));
+        }
+    }
+
+    fn clear(&mut self) -> impl Iterator<Item = Job> {
+        self.order.clear();
+        self.count = 0;
+        std::mem::take(&mut self.lines).into_values().flat_map(|line| line.jobs)
+    }
+}
+
+#[derive(Default)]
+struct State {
+    writes: Lines,
+    reads: Lines,
+    messages: VecDeque<Message>,
+    is_ending: bool,
+    has_ended: bool,
+}
+
+/// Jobs on their way to the engine.
+#[derive(Default)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    come: Condvar,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A job waits.
+    pub(crate) fn push(&self, account: &Account, job: Job) -> Result<(), NoPlace> {
+        let mut state = self.lock();
+        if state.has_ended {
+            return Err(NoPlace::Ended);
+        }
+        let lines = if job.is_read { &mut state.reads } else { &mut state.writes };
+        let pushed = lines.push(account, job).map_err(|refused| refused.1);
+        drop(state);
+        self.come.notify_one();
+        pushed
+    }
+
+    /// A job of which a part was done goes on when its account is served again.
+    pub(crate) fn push_back(&self, account: Account, job: Job) {
+        self.lock().writes.push_back(account, job);
+    }
+
+    /// Something besides jobs; lost if the engine has ended.
+    pub(crate) fn send(&self, message: Message) {
+        let mut state = self.lock();
+        if !state.has_ended {
+            state.messages.push_back(message);
+        }
+        drop(state);
+        self.come.notify_one();
+    }
+
+    /// Nothing comes after this.
+    pub(crate) fn end(&self) {
+        self.lock().is_ending = true;
+        self.come.notify_one();
+    }
+
+    /// Whether [`Queue::end`] was called.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.lock().is_ending
+    }
+
+    /// A change that waits: messages and reads are for [`Queue::next`].
+    pub(crate) fn next_write(&self) -> Option<(Account, Job)> {
+        self.lock().writes.pop()
+    }
+
+    /// What comes next: messages first, then changes, then reads.
+    pub(crate) fn next(&self, within: Duration) -> Next {
+        let until = Instant::now() + within;
+        let mut state = self.lock();
+        loop {
+            if let Some(message) = state.messages.pop_front() {
+                return Next::Message(message);
+            }
+            let job = state.writes.pop();
+            if let Some((account, job)) = job.or_else(|| state.reads.pop()) {
+                return Next::Job(account, job);
+            }
+            if state.is_ending {
+                return Next::End;
+            }
+            let rest = until.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                return Next::Nothing;
+            }
+            state = self.come.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// A read that waits.
+    pub(crate) fn next_read(&self) -> Option<(Account, Job)> {
+        self.lock().reads.pop()
+    }
+
+    /// What a job took.
+    pub(crate) fn charge(&self, account: &Account, is_read: bool, time: Duration) {
+        let mut state = self.lock();
+        let lines = if is_read { &mut state.reads } else { &mut state.writes };
+        lines.charge(account, time);
+    }
+
+    /// How many jobs wait.
+    pub(crate) fn waiting(&self) -> usize {
+        let state = self.lock();
+        state.writes.count + state.reads.count
+    }
+
+    /// The jobs of which a part was done: what they did is not certain any more.
+    pub(crate) fn take_begun(&self) -> Vec<Job> {
+        let mut state = self.lock();
+        let lines = &mut state.writes;
+        let mut begun = Vec::new();
+        for (account, line) in &mut lines.lines {
+            while line.jobs.front().is_some_and(|job| job.is_begun) {
+                begun.extend(line.jobs.pop_front());
+            }
+            if line.jobs.is_empty() {
+                lines.order.remove(&(line.used, account.clone()));
+            }
+        }
+        lines.count -= begun.len();
+        begun
+    }
+
+    /// The engine is gone: who waits is told so, since its job is dropped.
+    pub(crate) fn close(&self) {
+        let mut state = self.lock();
+        state.has_ended = true;
+        state.messages.clear();
+        let left: Vec<Job> = state.writes.clear().collect();
+        let reads: Vec<Job> = state.reads.clear().collect();
+        drop(state);
+        drop((left, reads));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::Answer;
+    use crate::work::Step;
+
+    fn tenant(name: &str) -> Account {
+        Account::Tenant(name.to_owned())
+    }
+
+    fn job() -> Job {
+        let (reply, _) = oneshot::channel();
+        Job {
+            work: Box::new(|_| Step::Done(Ok(Answer::nothing()))),
+            repeat: None,
+            reply,
+            is_read: false,
+            is_begun: false,
+        }
+    }
+
+    /// Whose jobs are served, if each takes so long.
+    fn served(queue: &Queue, count: usize, took: impl Fn(&Account) -> Duration) -> Vec<String> {
+        let mut served = Vec::new();
+        for _ in 0..count {
+            let Some((account, _)) = queue.next_write() else { break };
+            queue.charge(&account, false, took(&account));
+            served.push(account.to_string());
+        }
+        served
+    }
+
+    #[test]
+    fn a_flood_costs_itself() {
+        let queue = Queue::default();
+        for _ in 0..500 {
+            queue.push(&tenant("noisy"), job()).unwrap();
+        }
+        // Somebody comes later, while the flood is served.
+        served(&queue, 10, |_| Duration::from_millis(1));
+        queue.push(&tenant("quiet"), job()).unwrap();
+        let next = served(&queue, 2, |_| Duration::from_millis(1));
+        assert!(next.contains(&"tenant quiet".to_owned()), "{next:?}");
+    }
+
+    #[test]
+    fn time_counts_and_not_the_number_of_jobs() {
+        let queue = Queue::default();
+        for _ in 0..200 {
+            queue.push(&tenant("large"), job()).unwrap();
+            queue.push(&tenant("small"), job()).unwrap();
+        }
+        let took = |account: &Account| Duration::from_millis(if *account == tenant("large") { 10 } else { 1 });
+        let next = served(&queue, 110, took);
+        let large = next.iter().filter(|name| *name == "tenant large").count();
+        assert!((8..=12).contains(&large), "{large} of 110");
+    }
+
+    #[test]
+    fn an_idle_account_saves_nothing_up() {
+        let queue = Queue::default();
+        for _ in 0..400 {
+            queue.push(&tenant("busy"), job()).unwrap();
+        }
+        served(&queue, 100, |_| Duration::from_millis(5));
+        for _ in 0..100 {
+            queue.push(&tenant("late"), job()).unwrap();
+        }
+        let next = served(&queue, 40, |_| Duration::from_millis(5));
+        let late = next.iter().filter(|name| *name == "tenant late").count();
+        assert!((19..=21).contains(&late), "{late} of 40");
+    }
+
+    #[test]
+    fn an_account_fills_only_its_own_line() {
+        let queue = Queue::default();
+        let refused = (0..).find_map(|count| queue.push(&tenant("noisy"), job()).err().map(|why| (count, why)));
+        assert_eq!(refused, Some((OF_ACCOUNT, NoPlace::Account)));
+        queue.push(&tenant("quiet"), job()).unwrap();
+        assert_eq!(queue.waiting(), OF_ACCOUNT + 1);
+    }
+
+    #[test]
+    fn what_was_begun_comes_back_before_the_rest_of_its_account() {
+        let queue = Queue::default();
+        queue.push(&tenant("a"), job()).unwrap();
+        queue.push(&tenant("a"), job()).unwrap();
+        let (account, first) = queue.next_write().unwrap();
+        queue.charge(&account, false, Duration::from_millis(1));
+        queue.push_back(account, Job { is_begun: true, ..first });
+        assert!(queue.next_write().unwrap().1.is_begun);
+        queue.push(&tenant("b"), job()).unwrap();
+        assert_eq!(queue.take_begun().len(), 0);
+        assert_eq!(queue.waiting(), 2);
+    }
+
+    #[test]
+    fn who_waits_for_an_engine_that_ends_is_told() {
+        let queue = Queue::default();
+        let (reply, mut answer) = oneshot::channel();
+        let job = Job { reply, ..job() };
+        queue.push(&tenant("a"), job).unwrap();
+        queue.close();
+        assert!(matches!(answer.try_recv(), Err(oneshot::error::TryRecvError::Closed)));
+        assert_eq!(queue.push(&tenant("a"), self::job()), Err(NoPlace::Ended));
+    }
+}

@@ -1,0 +1,127 @@
+//! What the engine is given to do: jobs, in steps if they are long.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::oneshot;
+use wayleave_controller::{Command, Controller, Fault, NewAnswer, Now, Reply};
+use wayleave_protocol::problem::Code;
+
+use crate::answer::{Answer, Outcome, problem};
+use crate::metrics::{Limit, Metrics};
+
+/// What a job uses: the controller, at the time of the job.
+pub(crate) struct Executor<'a> {
+    pub(crate) controller: &'a mut Controller,
+    pub(crate) now: Now,
+    pub(crate) metrics: &'a Metrics,
+}
+
+impl Executor<'_> {
+    /// Carries a command out.
+    pub(crate) fn handle(&mut self, command: Command) -> Result<Reply, Fault> {
+        let decides = matches!(command, Command::Apply { .. });
+        let start = Instant::now();
+        let reply = self.controller.handle(self.now, command);
+        if decides && let Ok(Reply::Each(applied)) = &reply {
+            self.metrics.decided(applied, start.elapsed());
+        }
+        reply
+    }
+}
+
+/// What is to be done, as far as it is done at once.
+pub(crate) type Work = Box<dyn FnOnce(&mut Executor<'_>) -> Step + Send>;
+
+/// How far a job has come.
+pub(crate) enum Step {
+    /// To its end.
+    Done(Outcome),
+    /// Others may come first; then this.
+    More(Work),
+}
+
+/// A request that may be repeated.
+pub(crate) struct Repeat {
+    pub(crate) key: String,
+    pub(crate) fingerprint: String,
+    /// Who pays for the answer that is kept, and how many bytes its answers may take.
+    pub(crate) account: Arc<str>,
+    pub(crate) most: u64,
+}
+
+/// Something to be done, and where its answer goes.
+pub(crate) struct Job {
+    pub(crate) work: Work,
+    pub(crate) repeat: Option<Repeat>,
+    pub(crate) reply: oneshot::Sender<Answer>,
+    /// Whether it changes nothing, so that changes go before it.
+    pub(crate) is_read: bool,
+    /// Whether a part of it was done.
+    pub(crate) is_begun: bool,
+}
+
+/// What one step of a job came to.
+pub(crate) enum Performed {
+    Done(Answer),
+    More(Work, Option<Repeat>),
+}
+
+/// One step of a job, unless it was done before. `running` has the keys of requests of which a part was done.
+pub(crate) fn perform(
+    executor: &mut Executor<'_>,
+    running: &mut HashSet<String>,
+    work: Work,
+    repeat: Option<Repeat>,
+    is_begun: bool,
+) -> Performed {
+    if let Some(repeat) = repeat.as_ref().filter(|_| !is_begun)
+        && let Some(answer) = known(executor, running, repeat)
+    {
+        return Performed::Done(answer);
+    }
+    match work(executor) {
+        Step::More(work) => {
+            if let Some(repeat) = &repeat {
+                running.insert(repeat.key.clone());
+            }
+            Performed::More(work, repeat)
+        }
+        Step::Done(outcome) => {
+            let answer = outcome.unwrap_or_else(Answer::from);
+            if let Some(Repeat { key, fingerprint, account, .. }) = repeat {
+                running.remove(&key);
+                let kept = NewAnswer { account: &account, fingerprint, answer: answer.keep() };
+                executor.controller.remember(executor.now.wall, &key, kept);
+            }
+            Performed::Done(answer)
+        }
+    }
+}
+
+/// The answer to a request that was made before, or that cannot be remembered.
+fn known(executor: &mut Executor<'_>, running: &HashSet<String>, repeat: &Repeat) -> Option<Answer> {
+    let Repeat { key, fingerprint, account, most } = repeat;
+    if let Some(known) = executor.controller.recall(key) {
+        if known.fingerprint != *fingerprint {
+            let detail = "this Idempotency-Key was used for another request: use a new one for each request";
+            return Some(problem(Code::IdempotencyMismatch, detail).into());
+        }
+        if let Some(answer) = Answer::kept(&known.answer) {
+            return Some(answer);
+        }
+    }
+    if running.contains(key) {
+        let detail = "the request with this Idempotency-Key is being carried out: ask again for its answer";
+        return Some(problem(Code::Unavailable, detail).into());
+    }
+    let full = executor.controller.check_answers(executor.now.wall, account, *most).err()?;
+    executor.metrics.limited(Limit::Answers);
+    let detail = format!(
+        "answers that are kept for {account} take {} B, and {most} B may be: nothing was done; send it without an \
+         Idempotency-Key, or wait until {}",
+        full.used, full.until
+    );
+    Some(problem(Code::RateLimited, detail).into())
+}

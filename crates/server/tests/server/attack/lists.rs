@@ -1,0 +1,68 @@
+//! Long lists, which once stopped every other change until they were done.
+
+use serde_json::{Value, json};
+use wayleave_server::Limits;
+
+use super::{tenant, times, world};
+use crate::common::contract;
+
+fn list(count: usize) -> String {
+    let contract = |number: usize| json!({ "name": format!("c{number}"), "from": "a", "to": "b", "rate": "1kbit", "burst": "64B", "deadline": "50ms" });
+    let contracts: Vec<Value> = (0..count).map(contract).collect();
+    json!({ "apiVersion": "wayleave/v1", "kind": "Contracts", "spec": { "contracts": contracts } }).to_string()
+}
+
+#[test]
+fn changes_of_others_are_made_while_a_list_is_carried_out() {
+    let world = world(Limits::default());
+    let (noisy, quiet) = (tenant(&world, "noisy", json!({})), tenant(&world, "quiet", json!({})));
+    let count = 8_000 * times();
+    let sender = noisy.clone();
+    let list = std::thread::spawn(move || sender.send("POST", "/v1/apply", &[], list(count).as_bytes()));
+    assert!((0..1_000_000).any(|_| noisy.get("/v1/contracts/c0").status == 200), "the list does not begin");
+    let mine = quiet.put("/v1/contracts/mine", &contract("a", "b", "1Mbit")).is(201).json();
+    let report = list.join().unwrap().is(200).json();
+    assert_eq!(report["items"].as_array().unwrap().len(), count);
+    // As numbers say, and no clock: it was made before the list was done.
+    let done = report["items"].as_array().unwrap().iter().rposition(|item| item["outcome"] == "created").unwrap();
+    let last = noisy.get(&format!("/v1/contracts/c{done}")).is(200).json();
+    let (mine, last) = (&mine["status"]["serial"], &last["status"]["serial"]);
+    assert!(mine.as_u64() < last.as_u64(), "{mine} came after {last}, the last of the list");
+}
+
+#[test]
+fn what_nothing_may_come_between_is_short_for_tenants() {
+    let world = world(Limits { together: 50, ..Limits::default() });
+    let noisy = tenant(&world, "noisy", json!({}));
+    for query in ["atomic=true", "dryRun=true", "atomic=true&dryRun=true"] {
+        let path = format!("/v1/apply?{query}");
+        let refused = noisy.send("POST", &path, &[], list(51).as_bytes()).is_problem(413, "TOO_LARGE");
+        assert!(refused["detail"].as_str().unwrap().contains("at most 50"), "{refused}");
+        noisy.send("POST", &path, &[], list(50).as_bytes()).is(200);
+    }
+    // Operators answer for themselves. A long dry run is made in a controller of its own.
+    let dry = world.client.send(
+        "POST",
+        "/v1/apply?dryRun=true",
+        &[],
+        list(51).replace("\"a\"", "\"h1\"").replace("\"b\"", "\"h2\"").as_bytes(),
+    );
+    assert_eq!(dry.is(200).json()["done"], 51);
+    assert_eq!(world.client.get("/v1/contracts?tenant=default").is(200).json()["items"], json!([]));
+}
+
+#[test]
+fn a_list_with_a_key_is_carried_out_once_also_while_it_is_carried_out() {
+    let world = world(Limits::default());
+    let noisy = tenant(&world, "noisy", json!({}));
+    let text = list(4_000);
+    let answers: Vec<u16> = std::thread::scope(|scope| {
+        let ask = || noisy.send("POST", "/v1/apply", &[("idempotency-key", "one")], text.as_bytes()).status;
+        let asked: Vec<_> = (0..3).map(|_| scope.spawn(ask)).collect();
+        asked.into_iter().map(|asked| asked.join().unwrap()).collect()
+    });
+    // Who asks again too early is told to ask again later.
+    assert!(answers.contains(&200) && answers.iter().all(|status| matches!(status, 200 | 503)), "{answers:?}");
+    let decisions = world.client.get("/v1/decisions?limit=1").is(200).json();
+    assert!(decisions["items"][0]["number"].as_u64().unwrap() <= 4_000, "{decisions}");
+}

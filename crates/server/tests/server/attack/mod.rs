@@ -1,0 +1,45 @@
+//! Clients that mean harm, or have a mistake: whatever they do, others are served as before. Each attack once took the server down, slowed
+//! it for everybody, or let one tenant look at another. `make attack-server` runs them for longer (`WAYLEAVE_ATTACK`, times as long).
+
+mod connections;
+mod lists;
+mod memory;
+mod tenants;
+
+use std::sync::Arc;
+
+use serde_json::json;
+use wayleave_controller::Southbound;
+use wayleave_server::Limits;
+use wayleave_server::disk::Memory;
+
+use crate::common::{Client, Scratch, World, options};
+
+/// How many times as long as usual.
+fn times() -> usize {
+    std::env::var("WAYLEAVE_ATTACK").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+/// A server with these limits.
+fn world(limits: Limits) -> World {
+    let scratch = Arc::new(Scratch::new());
+    let mut options = options(Box::new(Memory::default()), &scratch.0, Southbound::Assumed);
+    options.limits = limits;
+    World::of(options, scratch)
+}
+
+/// A tenant with a VM on each of two hosts, and its client.
+fn tenant(world: &World, name: &str, quota: serde_json::Value) -> Client {
+    world.client.put(&format!("/v1/tenants/{name}"), &json!({ "quota": quota })).is(201);
+    for (vm, host) in [("a", "h1"), ("b", "h16")] {
+        world.client.put(&format!("/v1/vms/{name}:{vm}"), &json!({ "placement": { "host": host } })).is(201);
+    }
+    world.client.token(json!({ "role": "tenant", "tenant": name }))
+}
+
+/// The value of a series.
+fn metric(client: &Client, series: &str) -> f64 {
+    let text = String::from_utf8(client.get("/metrics").is(200).body).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ').map(str::to_owned));
+    line.map_or(0.0, |value| value.parse().unwrap())
+}

@@ -1,0 +1,116 @@
+//! Case `flood`: one tenant sends four lists of 7 MiB at once, and another one its single contracts meanwhile.
+
+use std::io::Error;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::server::{Client, Server};
+use crate::bench::Metric;
+
+/// Lists at once.
+const LISTS: usize = 4;
+
+/// Bytes of a list.
+const LIST_BYTES: usize = 7 << 20;
+
+/// The other tenant stops after so many contracts, or when the lists are done.
+const CONTRACTS: usize = 500;
+
+/// It asks so often: it is no flood itself.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Starts a server, floods it, and ends it.
+pub(super) fn run(program: &Path, directory: &Path) -> Result<Vec<Metric>, String> {
+    let server = Server::start(program, directory)?;
+    let runtime = super::server::runtime()?;
+    let measured = runtime.block_on(async {
+        server.ready().await?;
+        flood(&server).await
+    });
+    let (took, mut latencies) = measured.map_err(|error| format!("{error}{}", server.last_words()))?;
+    latencies.sort_unstable();
+    let at = |share: f64| {
+        let index = ((latencies.len() as f64 * share) as usize).min(latencies.len().saturating_sub(1));
+        latencies.get(index).map_or(f64::NAN, |latency| latency.as_secs_f64() * 1e3)
+    };
+    Ok(vec![
+        Metric::new("seconds", took.as_secs_f64(), "s"),
+        Metric::new("others_contracts", latencies.len() as f64, "contracts"),
+        Metric::new("others_p50_ms", at(0.5), "ms"),
+        Metric::new("others_p99_ms", at(0.99), "ms"),
+        Metric::new("others_max_ms", at(1.0), "ms"),
+    ])
+}
+
+/// A tenant with two VMs; its token.
+async fn tenant(operator: &mut Client, name: &str, hosts: [&str; 2]) -> std::io::Result<String> {
+    let mut put = async |path: String, body: String| match operator.ask("PUT", &path, &body).await? {
+        200..300 => Ok(()),
+        other => Err(Error::other(format!("PUT {path} was answered with {other}"))),
+    };
+    put(format!("/v1/tenants/{name}"), "{}".to_owned()).await?;
+    for (vm, host) in ["a", "b"].into_iter().zip(hosts) {
+        put(format!("/v1/vms/{name}:{vm}"), format!(r#"{{"placement":{{"host":"{host}"}}}}"#)).await?;
+    }
+    let spec = format!(r#"{{"role":"tenant","tenant":"{name}"}}"#);
+    let (_, made) = operator.ask_for("POST", "/v1/tokens", &spec).await?;
+    let secret = made.split("\"secret\":\"").nth(1).and_then(|rest| rest.split('"').next());
+    secret.map(str::to_owned).ok_or_else(|| Error::other("a token without a secret"))
+}
+
+fn list(number: usize) -> String {
+    let mut text = r#"{"apiVersion":"wayleave/v1","kind":"Contracts","spec":{"contracts":["#.to_owned();
+    for at in 0.. {
+        if text.len() >= LIST_BYTES {
+            break;
+        }
+        let comma = if at > 0 { "," } else { "" };
+        text += &format!(
+            r#"{comma}{{"name":"c{number}-{at}","from":"a","to":"b","rate":"1kbit","burst":"64B","deadline":"1ms"}}"#
+        );
+    }
+    text + "]}}"
+}
+
+/// How long the other tenant asked, and what each of its contracts took.
+async fn flood(server: &Server) -> std::io::Result<(Duration, Vec<Duration>)> {
+    let mut operator = Client::connect(server).await?;
+    let noisy = tenant(&mut operator, "noisy", ["h1", "h900"]).await?;
+    let quiet = tenant(&mut operator, "quiet", ["h300", "h600"]).await?;
+    let mut other = Client::connect_as(server, &quiet).await?;
+    let mut floods = Vec::new();
+    for number in 0..LISTS {
+        floods.push((Client::connect_as(server, &noisy).await?, list(number)));
+    }
+    let (started, tasks) = (Instant::now(), tokio::task::LocalSet::new());
+    tasks
+        .run_until(async {
+            let floods: Vec<_> = floods
+                .into_iter()
+                .map(|(mut client, list)| {
+                    tokio::task::spawn_local(async move { client.ask("POST", "/v1/apply", &list).await })
+                })
+                .collect();
+            let mut latencies = Vec::new();
+            while latencies.len() < CONTRACTS && !floods.iter().all(tokio::task::JoinHandle::is_finished) {
+                tokio::time::sleep(PAUSE).await;
+                let path = format!("/v1/contracts/c{}", latencies.len());
+                let body = r#"{"from":"a","to":"b","rate":"1kbit","burst":"64B","deadline":"50ms"}"#;
+                let start = Instant::now();
+                match other.ask("PUT", &path, body).await? {
+                    200..300 | 409 => latencies.push(start.elapsed()),
+                    status => return Err(Error::other(format!("PUT {path} was answered with {status}"))),
+                }
+            }
+            // Lists of refused contracts take minutes: they are not waited for.
+            let took = started.elapsed();
+            for flood in floods.into_iter().filter(tokio::task::JoinHandle::is_finished) {
+                match flood.await.map_err(Error::other)?? {
+                    200 => {}
+                    status => return Err(Error::other(format!("a list was answered with {status}"))),
+                }
+            }
+            Ok((took, latencies))
+        })
+        .await
+}
