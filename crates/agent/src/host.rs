@@ -257,6 +257,27 @@ impl<P: Plane> Node for HostDriver<P> {
         self.troubles = troubles;
     }
 
+    fn repair(&mut self) -> Vec<String> {
+        let repairs = match self.plane.repair() {
+            Ok(repairs) => repairs,
+            Err(why) => {
+                let mut troubles = std::mem::take(&mut self.troubles);
+                self.note(&mut troubles, "looking for what was changed", Err(why));
+                self.troubles = troubles;
+                return Vec::new();
+            }
+        };
+        for (serial, rule) in &mut self.rules {
+            if repairs.lost.as_ref().is_none_or(|lost| lost.contains(serial)) {
+                rule.resolved = None;
+            }
+        }
+        if repairs.lost.as_ref().is_none_or(|lost| !lost.is_empty()) {
+            self.refresh();
+        }
+        repairs.done
+    }
+
     fn set_environment(&mut self, environment: Arc<Environment>) {
         self.environment = environment;
         self.is_moved = true;

@@ -12,6 +12,9 @@ pub trait Node: Driver {
     /// Interfaces may have come or gone.
     fn refresh(&mut self);
 
+    /// Compares what enforces with what was installed, makes it so again, and says what was wrong.
+    fn repair(&mut self) -> Vec<String>;
+
     /// VMs moved, or something failed or was repaired.
     fn set_environment(&mut self, environment: Arc<Environment>);
 

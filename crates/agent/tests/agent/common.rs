@@ -9,7 +9,7 @@ use wayleave_agent::endpoints::Declared;
 use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
 use wayleave_agent::memo::Memo;
-use wayleave_agent::plane::Plane;
+use wayleave_agent::plane::{Plane, Repairs};
 use wayleave_dataplane::host::{HostPath, HostRule, Measured};
 use wayleave_protocol::agent::{Neighbour, Neighbours};
 use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NodeKind, PortSpec};
@@ -97,6 +97,10 @@ impl Plane for Fake {
             kernel.ways.insert(mac, paths.to_vec())
         };
         Ok(())
+    }
+
+    fn repair(&mut self) -> Result<Repairs, String> {
+        Ok(Repairs { done: Vec::new(), lost: Some(Vec::new()) })
     }
 
     fn measured(&mut self) -> Result<Vec<Measured>, String> {
