@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::machine::{Driver, NotDone};
 use wayleave_dataplane::host::{HostPath, HostRule};
 use wayleave_protocol::agent::Measured;
-use wayleave_protocol::agent::Rule;
+use wayleave_protocol::agent::{Rule, Traffic};
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Time;
 use wayleave_wire::Mac;
@@ -282,6 +282,10 @@ impl<P: Plane> Node for HostDriver<P> {
         self.environment = environment;
         self.is_moved = true;
         self.refresh();
+    }
+
+    fn traffic(&mut self) -> Option<Vec<Traffic>> {
+        self.plane.traffic().ok()
     }
 
     fn reports(&mut self) -> Vec<Measured> {

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, Measured};
+use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Measured};
 use wayleave_dataplane::net::{
     Attached, Batch, Hook, Namespace, PortQdisc, VLAN_ROOM, attach_egress, attach_ingress, mtu, output, plain_packets,
 };
 use wayleave_dataplane::switch::SwitchPlan;
+use wayleave_protocol::agent::Traffic;
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_wire::Mac;
 
@@ -129,6 +130,20 @@ impl LinuxHost {
     }
 }
 
+fn traffic(serial: u64, contract: &Contract) -> Traffic {
+    Traffic {
+        serial,
+        packets: contract.packets,
+        bytes: contract.bytes.get(),
+        delayed: contract.delayed,
+        waiting: contract.waiting,
+        queue_full: contract.shaped,
+        oversized: contract.oversized,
+        waited_ns: contract.waits.sum.as_nanos(),
+        waits: contract.waits.counts.to_vec(),
+    }
+}
+
 /// Whether an interface has the shaper of a port.
 fn has_queues(interface: &str) -> bool {
     let shown = output(&Namespace::here(), "tc", &["qdisc", "show", "dev", interface, "root"]);
@@ -214,6 +229,11 @@ impl Plane for LinuxHost {
             repairs.lost = None;
         }
         Ok(repairs)
+    }
+
+    fn traffic(&mut self) -> Result<Vec<Traffic>, String> {
+        let counters = self.host.counters().map_err(|error| error.to_string())?;
+        Ok(counters.contracts.iter().map(|(&serial, contract)| traffic(serial, contract)).collect())
     }
 
     fn measured(&mut self) -> Result<Vec<Measured>, String> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::machine::Driver;
-use wayleave_protocol::agent::Measured;
+use wayleave_protocol::agent::{Measured, Traffic};
 
 use crate::environment::Environment;
 
@@ -17,6 +17,11 @@ pub trait Node: Driver {
 
     /// VMs moved, or something failed or was repaired.
     fn set_environment(&mut self, environment: Arc<Environment>);
+
+    /// What was counted of every contract that it sends; `None` if nothing is counted here, or that is not known.
+    fn traffic(&mut self) -> Option<Vec<Traffic>> {
+        None
+    }
 
     /// What arrived since the last time.
     fn reports(&mut self) -> Vec<Measured>;

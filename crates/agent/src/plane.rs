@@ -1,6 +1,7 @@
 //! What a host driver needs of a data plane. The Linux one is behind it, and fakes of tests.
 
 use wayleave_dataplane::host::{HostPath, HostRule, Measured};
+use wayleave_protocol::agent::Traffic;
 use wayleave_topology::LinkId;
 use wayleave_wire::Mac;
 
@@ -71,6 +72,12 @@ pub trait Plane {
     /// # Errors
     /// Why that is not known, or not possible.
     fn repair(&mut self) -> Result<Repairs, String>;
+
+    /// What was counted of every contract that is sent here.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn traffic(&mut self) -> Result<Vec<Traffic>, String>;
 
     /// Delays of what arrived here, since the plane was made.
     ///

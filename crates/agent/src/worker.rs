@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::time::{Duration, Instant};
 
 use crate::machine::{Agent, Answer, Ask, Pace, Request};
-use wayleave_protocol::agent::{Measured, Messages};
+use wayleave_protocol::agent::{Messages, Reports};
 use wayleave_units::Time;
 
 use crate::environment::Environment;
@@ -63,8 +63,8 @@ pub enum Event {
 pub enum Notice {
     /// This.
     Request(Request),
-    /// What was measured in this session.
-    Report(u64, Vec<Measured>),
+    /// That the agent is there, and what it has measured, counted and repaired in this session.
+    Report(Reports),
     /// Which cables have no carrier.
     See(CarrierState),
 }
@@ -112,6 +112,8 @@ pub struct Worker<N> {
     look_at: Instant,
     report_at: Instant,
     repair_at: Instant,
+    /// What was repaired since the last report.
+    repairs: Vec<String>,
 }
 
 impl<N: Node> Worker<N> {
@@ -135,6 +137,7 @@ impl<N: Node> Worker<N> {
             look_at,
             report_at,
             repair_at,
+            repairs: Vec::new(),
         }
     }
 
@@ -169,6 +172,7 @@ impl<N: Node> Worker<N> {
         if now >= self.repair_at {
             for what in self.agent.driver_mut().repair() {
                 tracing::warn!("{what}: repaired");
+                self.repairs.push(what);
             }
             // What the repair itself has changed is heard of, too, and looked at once more.
             self.repair_at = Instant::now() + REPAIR_EVERY;
@@ -177,10 +181,11 @@ impl<N: Node> Worker<N> {
         if now >= self.report_at {
             self.report_at = now + REPORT_EVERY;
             if let Some(epoch) = self.agent.epoch() {
-                let measured = self.agent.driver_mut().reports();
-                if !measured.is_empty() {
-                    let _ = self.notifier.send(Notice::Report(epoch, measured));
-                }
+                let repairs = std::mem::take(&mut self.repairs);
+                let driver = self.agent.driver_mut();
+                let (measured, traffic) = (driver.reports(), driver.traffic());
+                let reports = Reports { epoch, measured, repairs, traffic, without_carrier: None, beat: true };
+                let _ = self.notifier.send(Notice::Report(reports));
             }
         }
         let time = self.now();

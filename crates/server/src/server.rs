@@ -143,6 +143,7 @@ pub(crate) async fn open(
         view,
         metrics,
         jobs,
+        counted: Arc::default(),
         questions: Semaphore::new(QUESTIONS),
         watchers: Semaphore::new(options.limits.watchers),
         limits: options.limits,

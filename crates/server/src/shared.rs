@@ -13,6 +13,7 @@ use crate::answer::{Outcome, not_found, problem};
 use crate::engine::{Executor, Job, Message, Repeat, unavailable};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::traffic::Counted;
 use crate::trial;
 use crate::view::{Health, View};
 
@@ -27,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) scheme: String,
     pub(crate) view: Arc<View>,
     pub(crate) metrics: Arc<Metrics>,
+    /// What hosts have counted.
+    pub(crate) counted: Arc<Counted>,
     pub(crate) jobs: SyncSender<Message>,
     pub(crate) limits: Limits,
     /// Questions that make a controller of their own: each takes memory and time.

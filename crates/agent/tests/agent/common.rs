@@ -11,7 +11,7 @@ use wayleave_agent::host::HostDriver;
 use wayleave_agent::memo::Memo;
 use wayleave_agent::plane::{Plane, Repairs};
 use wayleave_dataplane::host::{HostPath, HostRule, Measured};
-use wayleave_protocol::agent::{Neighbour, Neighbours};
+use wayleave_protocol::agent::{Neighbour, Neighbours, Traffic};
 use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::Mac;
@@ -101,6 +101,10 @@ impl Plane for Fake {
 
     fn repair(&mut self) -> Result<Repairs, String> {
         Ok(Repairs { done: Vec::new(), lost: Some(Vec::new()) })
+    }
+
+    fn traffic(&mut self) -> Result<Vec<Traffic>, String> {
+        Ok(Vec::new())
     }
 
     fn measured(&mut self) -> Result<Vec<Measured>, String> {
