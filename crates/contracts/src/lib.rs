@@ -4,6 +4,9 @@
 //! knows nothing of what is admitted already: [`Contract::validate`] refuses only what no network of this shape could
 //! mean (a rate of zero, a burst below one frame, a route that does not join its ends).
 //!
+//! [`AnyContract`] is a contract of any kind: that, a minimum rate ([`BandwidthContract`]), an objective of flows
+//! ([`ObjectiveContract`]), or best effort.
+//!
 //! Rates and bursts count wire bytes, exactly as the shaper charges them, unless the contract says
 //! [`Accounting::Frame`]; [`Contract::demand`] turns either into what has to be reserved.
 //!
@@ -11,27 +14,35 @@
 //!
 //! An [`Order`] is a contract as a controller gets it: with ends that may be VMs, a priority, times and a [`Match`].
 
+mod bandwidth;
 mod demand;
 mod event;
+mod kind;
 mod mac;
 mod matching;
 mod mix;
 mod names;
+mod objective;
 mod order;
 mod policy;
+mod shared;
 mod tenant;
 
+pub use bandwidth::{BandwidthContract, Between};
 pub use demand::WireOverhead;
 pub use event::{Action, Event};
+pub use kind::{AnyContract, AnyContractError, ContractKind};
 pub use mac::{MacError, vm_mac};
 pub use matching::{Match, MatchError, Protocol, UnknownProtocol};
 pub use mix::{Category, Mix};
 pub use names::{MAX_NAME, MAX_TENANT, NameError, Named};
+pub use objective::{BestEffortContract, ObjectiveContract};
 pub use order::{Order, OrderError, Priority, check_times};
 pub use policy::{
     Bandwidth, Change, ContentionPoint, Direction, Division, Objective, Overcommitted, Packet, PerDirection, PointLeaf,
     PointTree, Policy, PolicyError, PolicyFault, PolicyLevel, Service, guarantee_between,
 };
+pub use shared::SharedError;
 pub use tenant::{Quota, Tenant, Vm, VmPlacement};
 pub use wayleave_wire::Demand;
 
@@ -72,6 +83,40 @@ pub struct Contract {
     /// Over how many physically disjoint routes every packet is sent at once, up to [`MAX_PROTECTION`]; 1 is a single
     /// route. The promise then holds through any `protection - 1` failures of what the routes do not share.
     pub protection: u8,
+    /// What becomes of packets beyond the token bucket.
+    pub excess: Excess,
+}
+
+/// What becomes of packets that a contract's token bucket has no tokens for. None of it is part of the promise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Excess {
+    /// They wait in a bounded queue for tokens; what does not fit there is dropped.
+    #[default]
+    Wait,
+    /// They are dropped.
+    Drop,
+    /// Their flow goes into the class below (guaranteed, if its tenant has bandwidth there; else best effort), until it has been idle
+    /// for as long as packets of that class may be on their way: so no packet passes an earlier one.
+    Demote,
+}
+
+impl Excess {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Wait, Self::Drop, Self::Demote];
+
+    /// As it stands in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wait => "wait",
+            Self::Drop => "drop",
+            Self::Demote => "demote",
+        }
+    }
+
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|excess| excess.name() == name)
+    }
 }
 
 /// What a contract's bytes are.

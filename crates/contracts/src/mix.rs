@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use wayleave_topology::{Network, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use crate::{Accounting, Contract};
+use crate::{Accounting, Contract, Excess};
 
 /// One row of Table 1: ranges of rate (kbit/s), burst (bytes) and deadline (ms), ends included.
 struct FlowType {
@@ -162,6 +162,7 @@ impl Iterator for Mix {
             max_frame: None,
             route: None,
             protection: 1,
+            excess: Excess::Wait,
         })
     }
 }

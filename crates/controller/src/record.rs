@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use wayleave_contracts::{Accounting, Contract, Demand, Match, Order, Priority, Protocol, Quota};
+use wayleave_contracts::{Accounting, Contract, Demand, Excess, Match, Order, Priority, Protocol, Quota};
 use wayleave_ledger::Reservation;
 use wayleave_topology::{Hop, Network, NodeId, Route};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
@@ -142,6 +142,9 @@ pub(crate) struct ContractRecord {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     route: Option<Vec<(String, u8)>>,
     protection: u8,
+    /// What becomes of packets beyond the bucket, where that is not usual.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    excess: Option<String>,
     priority: u8,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     starts: Option<u64>,
@@ -343,6 +346,9 @@ impl ContractRecord {
             max_frame_bytes: contract.max_frame.map(Bytes::get),
             route: contract.route.as_ref().map(|route| hops(network, route)),
             protection: contract.protection,
+            excess: Some(contract.excess)
+                .filter(|&excess| excess != Excess::default())
+                .map(|excess| excess.name().to_owned()),
             priority: order.priority.get(),
             starts: order.starts.map(WallTime::as_nanos),
             ends: order.ends.map(WallTime::as_nanos),
@@ -393,6 +399,7 @@ impl ContractRecord {
             max_frame: self.max_frame_bytes.map(Bytes::new),
             route: self.route.as_ref().map(|hops| route(network, hops)).transpose()?,
             protection: self.protection,
+            excess: self.excess.as_deref().and_then(Excess::named).unwrap_or_default(),
         };
         Ok(Order {
             contract,

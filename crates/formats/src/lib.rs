@@ -71,8 +71,8 @@ mod write;
 pub use agent::{AgentFile, AgentNode, ExcessPackets, UnmatchedPackets, read_agent};
 pub use benchmark::{parse_device_scenario, read_benchmark, write_benchmark};
 pub use contracts::{
-    Addressed, ContractField, ContractList, Listed, OrderList, Places, Written, WrittenList, read_contracts,
-    read_order, read_orders, read_written,
+    Addressed, ContractField, ContractList, Listed, MixedList, OrderList, Places, Written, WrittenList, read_contracts,
+    read_contracts_of_all_kinds, read_order, read_orders, read_written,
 };
 pub use document::{API_VERSION, Kind, kind_of};
 pub use events::{EventList, read_events};
@@ -91,4 +91,4 @@ pub use sizes::read_flow_sizes;
 pub use source::{MAX_TEXT, Source};
 pub use tenants::{TenantList, read_tenants};
 pub use topology::{Topology, parse_builder, read_topology};
-pub use write::{write_contracts, write_order, write_orders, write_topology};
+pub use write::{write_contracts, write_contracts_of_all_kinds, write_order, write_orders, write_topology};

@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use crate::agent as ag;
-use crate::contracts::{CONTRACT, CONTRACTS_SPEC, ContractField, MATCH};
+use crate::contracts::{BANDWIDTH, BEST_EFFORT, CONTRACT, CONTRACTS_SPEC, ContractField, MATCH, OBJECTIVE};
 use crate::document::{DOCUMENT, METADATA};
 use crate::events::{EVENT, EVENTS_SPEC};
 use crate::fields::{MAX_KEYS, Shape};
 use crate::policy as po;
 use crate::scenario as sc;
 use crate::tenants as te;
-use crate::topology::{BUILDERS, DEFAULTS, LINK, NODE, QUEUE, TOPOLOGY_SPEC};
+use crate::topology::{BUILDERS, CLASSES, DEFAULTS, LINK, NODE, QUEUE, TOPOLOGY_SPEC};
 
 fn schema(kind: &str) -> Value {
     if kind == "scenario" {
@@ -47,6 +47,7 @@ fn the_schemas_have_the_keys_that_are_read() {
     assert_same_keys(&contracts, "/properties/spec", &CONTRACTS_SPEC);
     assert_same_keys(&events, "/properties/spec", &EVENTS_SPEC);
     assert_same_keys(&topology, "/$defs/defaults", &DEFAULTS);
+    assert_same_keys(&topology, "/$defs/classes", &CLASSES);
     assert_same_keys(&topology, "/$defs/node", &NODE);
     assert_same_keys(&topology, "/$defs/link", &LINK);
     assert_same_keys(&topology, "/$defs/queue", &QUEUE);
@@ -55,6 +56,9 @@ fn the_schemas_have_the_keys_that_are_read() {
     assert_same_keys(&events, "/$defs/event", &EVENT);
     for schema in [&contracts, &events] {
         assert_same_keys(schema, "/$defs/match", &MATCH);
+        assert_same_keys(schema, "/$defs/bandwidth", &BANDWIDTH);
+        assert_same_keys(schema, "/$defs/objective", &OBJECTIVE);
+        assert_same_keys(schema, "/$defs/bestEffort", &BEST_EFFORT);
     }
     for (kind, shape, _) in &BUILDERS {
         assert_same_keys(&topology, &format!("/$defs/builder-{kind}"), shape);
@@ -103,7 +107,7 @@ fn the_schema_of_policies_has_the_keys_that_are_read() {
 #[test]
 fn contracts_inside_of_events_have_the_schema_of_contracts() {
     let (contracts, events) = (schema("contracts"), schema("events"));
-    for name in ["contract", "match", "instant", "rate", "size", "time"] {
+    for name in ["contract", "bandwidth", "objective", "bestEffort", "match", "instant", "rate", "size", "time"] {
         assert_eq!(contracts["$defs"][name], events["$defs"][name], "{name}");
     }
 }
@@ -113,7 +117,9 @@ fn the_schemas_require_what_the_reader_requires() {
     let required: Vec<&str> =
         ContractField::ALL.into_iter().filter(|field| field.is_required()).map(ContractField::key).collect();
     for kind in ["contracts", "events"] {
-        assert_eq!(schema(kind)["$defs"]["contract"]["required"], serde_json::json!(required), "{kind}");
+        let contract = &schema(kind)["$defs"]["contract"];
+        assert_eq!(contract["required"], serde_json::json!(required[..1]), "{kind}: a name, whatever the kind");
+        assert_eq!(contract.pointer("/allOf/0/else/required"), Some(&serde_json::json!(required[1..])), "{kind}");
     }
 }
 
@@ -204,7 +210,7 @@ fn topologies_inside_of_scenarios_have_the_schema_of_topologies() {
     for (name, definition) in topology["$defs"].as_object().unwrap() {
         assert_eq!(&scenario["$defs"][name], definition, "{name}");
     }
-    for key in ["builder", "nodes", "links", "defaults"] {
+    for key in ["builder", "nodes", "links", "defaults", "classes"] {
         let inside = scenario.pointer(&format!("/$defs/topology/properties/{key}"));
         assert_eq!(inside, topology.pointer(&format!("/properties/spec/properties/{key}")), "{key}");
     }

@@ -7,12 +7,13 @@ use std::hash::Hash;
 use std::net::IpAddr;
 use std::num::NonZeroU16;
 
-use wayleave_contracts::{Accounting, Contract, Match, Order, Priority};
+use wayleave_contracts::{Accounting, AnyContract, Between, Contract, Excess, Match, Order, Priority};
 use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind, PortQueue};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::document::{API_VERSION, Kind};
 use crate::quote::scalar;
+use crate::topology::written_classes;
 
 /// A topology document with every node and link, in order: what it reads back as has the same indices.
 ///
@@ -32,6 +33,9 @@ pub fn write_topology(network: &Network, name: &str) -> String {
     let defaults = usual.settings(None);
     if !defaults.is_empty() {
         push(&mut text, format_args!("  defaults: {{ {} }}\n", defaults.join(", ")));
+    }
+    if let Some(classes) = network.classes() {
+        push(&mut text, format_args!("  classes: {}\n", written_classes(classes)));
     }
     push_list(
         &mut text,
@@ -61,6 +65,16 @@ pub fn write_contracts(contracts: &[Contract], network: &Network, name: &str) ->
     text
 }
 
+/// A contracts document with contracts of every kind.
+///
+/// # Panics
+/// If a contract names nodes or links that the network does not have.
+pub fn write_contracts_of_all_kinds(contracts: &[AnyContract], network: &Network, name: &str) -> String {
+    let mut text = head(Kind::Contracts, name);
+    push_list(&mut text, "contracts", contracts.iter().map(|contract| any_line(contract, network)));
+    text
+}
+
 /// A contracts document of orders, with the names of their ends as they were written.
 ///
 /// # Panics
@@ -83,6 +97,36 @@ pub fn write_order(order: &Order, network: &Network) -> String {
 fn contract_line(contract: &Contract, network: &Network) -> String {
     let node = |id: NodeId| network.node(id).name.as_str();
     terms_line(contract, [node(contract.from), node(contract.to)], network)
+}
+
+fn any_line(contract: &AnyContract, network: &Network) -> String {
+    let hosts = |hosts: &[NodeId]| {
+        hosts.iter().map(|&host| scalar(&network.node(host).name).into_owned()).collect::<Vec<_>>().join(", ")
+    };
+    let body = match contract {
+        AnyContract::Latency(contract) => return contract_line(contract, network),
+        AnyContract::Bandwidth(contract) => {
+            let mut body = match &contract.between {
+                Between::Pair(from, to) => format!("bandwidth: {{ from: {}, to: {}", hosts(&[*from]), hosts(&[*to])),
+                Between::Hose(members) => format!("bandwidth: {{ hose: [{}]", hosts(members)),
+            };
+            push(&mut body, format_args!(", min: {}", contract.min));
+            let max = contract.max.map(|max| format!(", max: {max}"));
+            let weight = contract.weight.map(|weight| format!(", weight: {weight}"));
+            let within = contract.within.map(|within| format!(", within: {within}"));
+            body + &[max, weight, within].into_iter().flatten().collect::<String>()
+        }
+        AnyContract::Objective(contract) => {
+            let aim = match contract.deadline {
+                Some(deadline) => format!("deadline: {deadline}"),
+                None => format!("aim: {}", contract.objective.name()),
+            };
+            format!("objective: {{ {aim}, members: [{}], min: {}", hosts(&contract.members), contract.min)
+        }
+        AnyContract::BestEffort(contract) => format!("bestEffort: {{ members: [{}]", hosts(&contract.members)),
+    };
+    let tenant = contract.tenant().map(|tenant| format!(", tenant: {}", scalar(tenant))).unwrap_or_default();
+    format!("name: {}{tenant}, {body} }}", scalar(contract.name()))
 }
 
 fn order_line(order: &Order, network: &Network) -> String {
@@ -131,6 +175,9 @@ fn terms_line(contract: &Contract, [from, to]: [&str; 2], network: &Network) -> 
     }
     if contract.protection > 1 {
         push(&mut line, format_args!(", protection: {}", contract.protection));
+    }
+    if contract.excess != Excess::default() {
+        push(&mut line, format_args!(", excess: {}", contract.excess.name()));
     }
     if let Some(route) = &contract.route {
         let hops = route.hops.iter().map(|hop| format!("{}:{}", network.link(hop.link).name, hop.queue));

@@ -6,14 +6,17 @@ use wayleave_contracts::Demand;
 use wayleave_topology::{FlowId, Hop, LinkId, MAX_BUDGET, Network, Route};
 use wayleave_units::{Amount, Bytes, Rate, Time};
 
+use crate::error::LedgerError;
 use crate::kernel::fast::{self, Knee, Load, Service, Tolerance};
 use crate::kernel::lines::{self, Bucket, Line};
 use crate::kernel::{AMOUNT_LIMIT, Denial, Limit};
 use crate::model::{Model, Shaping};
 use crate::port::{Gate, Input, Port, Queue, Share};
+use crate::shares::Shares;
 use crate::utilisation::Gauge;
 
 mod doors;
+mod shares;
 
 /// What a flow has reserved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,48 +28,6 @@ pub struct Reservation {
     /// Grows with every placement: the flow with the smallest was placed least recently.
     pub placed: u64,
 }
-
-/// Why a ledger cannot be set up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LedgerError {
-    /// The allocation does not give every contract queue of a link its budget.
-    Budgets {
-        /// The link.
-        link: String,
-        /// The queues that contracts may use.
-        queues: usize,
-        /// The budgets that were given.
-        budgets: usize,
-    },
-    /// A budget is zero, or longer than [`MAX_BUDGET`].
-    Budget {
-        /// The link.
-        link: String,
-        /// The queue.
-        queue: usize,
-        /// Its budget.
-        budget: Time,
-    },
-}
-
-impl std::fmt::Display for LedgerError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Budgets { link, queues, budgets } => {
-                write!(
-                    f,
-                    "link {link} has {queues} queues for contracts, but {budgets} delay budgets were allocated to it"
-                )
-            }
-            Self::Budget { link, queue, budget } => write!(
-                f,
-                "queue {queue} of link {link} was allocated a delay budget of {budget}: above zero and up to {MAX_BUDGET} is accepted"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for LedgerError {}
 
 /// What is reserved where.
 ///
@@ -106,6 +67,8 @@ pub struct Ledger {
     /// Per link, in order of placement.
     on_link: Vec<Vec<(u64, FlowId)>>,
     placements: u64,
+    /// What classes below the latency queues were promised, if the ledger holds that.
+    shares: Option<Box<Shares>>,
 }
 
 impl Ledger {
@@ -146,6 +109,7 @@ impl Ledger {
             vacant: Vec::new(),
             on_link: vec![Vec::new(); links],
             placements: 0,
+            shares: None,
         })
     }
 
@@ -215,6 +179,9 @@ impl Ledger {
             return false;
         }
         let burst = entering(gate, rate, burst);
+        if gate.timed && !self.leaves_shares_in_time(link, rate, burst) {
+            return false;
+        }
         if self.surely_fits(gate, queue, rate, burst) {
             return true;
         }
@@ -232,6 +199,11 @@ impl Ledger {
             return self.fits_fast(queues, usize::from(queue), load);
         }
         self.fits_lines(queues, usize::from(queue), port, input, rate, burst)
+    }
+
+    /// What latency contracts can still have of a line, whatever the queue; nothing where it is closed.
+    pub fn spare(&self, link: LinkId) -> Rate {
+        Rate::from_bits_per_second(self.gates[link.index()].spare)
     }
 
     /// Whether the line has `rate` to spare, whatever the queue.
@@ -357,7 +329,8 @@ impl Ledger {
         if self.is_closed(link) {
             return Some(Denial { queue, limit: Limit::Closed });
         }
-        self.quick_denial(link, queue, input, rate, burst)
+        self.share_limit(link, rate, burst)
+            .or_else(|| self.quick_denial(link, queue, input, rate, burst))
             .or_else(|| crate::report::denial(self, link, queue, (input, rate, burst)))
     }
 
@@ -595,6 +568,9 @@ impl PartialEq for Ledger {
     /// Equal if every queue of every port is, bit for bit, whatever the history.
     fn eq(&self, other: &Self) -> bool {
         let reserved = |ledger: &Self| ledger.ports.iter().map(|port| port.reserved).collect::<Vec<_>>();
-        self.model == other.model && reserved(self) == reserved(other) && self.queues == other.queues
+        self.model == other.model
+            && reserved(self) == reserved(other)
+            && self.queues == other.queues
+            && self.same_shares(other)
     }
 }

@@ -11,18 +11,24 @@
 //! - `kernel`: the test of one port, in constant time where every input is at least as fast as the output, and by
 //!   exact integer lines elsewhere;
 //! - [`QueueReport`]: the same port again as exact curves, for people and for the recheck;
+//! - [`Share`]: what classes below the latency queues are promised, on routes and across cuts (hosts, racks, pods);
 //! - [`Gauge`]: how near each queue is to the limit of what it promised, for cost functions.
 
+mod cuts;
+mod error;
 mod kernel;
 mod ledger;
 mod model;
 mod port;
 mod report;
+mod shares;
 mod utilisation;
 
+pub use error::LedgerError;
 pub use kernel::{Denial, Limit};
-pub use ledger::{Ledger, LedgerError, Reservation};
+pub use ledger::{Ledger, Reservation};
 pub use model::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
 pub use port::Input;
 pub use report::{InputReport, QueueBounds, QueueReport};
+pub use shares::{Share, ShareDenial, Spread};
 pub use utilisation::{Gauge, Utilisation};

@@ -131,9 +131,13 @@ impl Model {
         }
     }
 
-    /// How many of a link's queues contracts may use, counted from the highest priority.
+    /// How many of a link's queues latency contracts may use, counted from the highest priority. Where queues are divided among
+    /// classes, the others stand below them in a switch, and below all queues of a host.
     pub fn contract_queues(&self, network: &Network, link: &Link) -> usize {
         let all = network.port(link.port).queues.len();
+        if let Some(classes) = network.classes() {
+            return all.min(usize::from(classes.latency));
+        }
         match (self.best_effort, network.node(link.from).kind) {
             (BestEffort::LowestQueue, NodeKind::Switch) => all - 1,
             _ => all,

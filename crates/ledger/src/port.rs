@@ -70,6 +70,10 @@ pub(crate) struct Port {
     pub(crate) frame: i128,
     /// Sum of all reserved rates.
     pub(crate) reserved: i128,
+    /// bit/s that the classes below need.
+    pub(crate) shared: i128,
+    /// A minimum that is there within a time passes here.
+    pub(crate) timed: bool,
     /// The least that any input lets through: no input without flows has a later knee.
     pub(crate) slowest_input: Line,
     /// Where its queues begin, and how many contracts may use.
@@ -90,7 +94,7 @@ pub(crate) struct Port {
 /// The part of a port that every check reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gate {
-    /// bit/s that are not reserved; none where the port is closed, so that no search has to ask for more.
+    /// bit/s that are neither reserved nor needed by the classes below; none where the port is closed, so that no search has to ask for more.
     pub(crate) spare: u64,
     /// ns, as in [`Port::spread`].
     pub(crate) spread: u64,
@@ -98,6 +102,8 @@ pub(crate) struct Gate {
     pub(crate) count: u8,
     /// The tolerances hold: the port is uniform, and no input stays on its line for ever.
     pub(crate) quick: bool,
+    /// The delay of the guaranteed class has to be kept.
+    pub(crate) timed: bool,
 }
 
 impl Port {
@@ -124,6 +130,8 @@ impl Port {
             debt: debt.nanobits(),
             frame: frame.nanobits(),
             reserved: 0,
+            shared: 0,
+            timed: false,
             first,
             count,
             uniform,
@@ -143,11 +151,12 @@ impl Port {
 
     pub(crate) fn gate(&self) -> Gate {
         Gate {
-            spare: if self.closed { 0 } else { u64::try_from(self.rate - self.reserved).unwrap_or(0) },
+            spare: if self.closed { 0 } else { u64::try_from(self.rate - self.reserved - self.shared).unwrap_or(0) },
             spread: self.spread as u64,
             first: self.first,
             count: self.count,
             quick: self.uniform && !self.endless,
+            timed: self.timed,
         }
     }
 }

@@ -180,11 +180,9 @@ fn inputs(ledger: &Ledger, port: &Port, queue: &Queue, extra: Option<(Input, Rat
 pub(crate) fn denial(ledger: &Ledger, link: LinkId, queue: u8, flow: (Input, Rate, Amount)) -> Option<Denial> {
     let (input, rate, burst) = flow;
     let comparison = ledger.model().comparison;
-    let line = ledger.network().link(link).rate;
-    let reserved = ledger.reserved(link);
     let too_fast = |queue, asked, left| Some(Denial { queue, limit: Limit::Rate { asked, left } });
     if !ledger.has_rate(link, rate) {
-        return too_fast(queue, rate, line.saturating_sub(reserved));
+        return too_fast(queue, rate, ledger.spare(link));
     }
     for report in reports(ledger, link, Some((queue, input, rate, burst))) {
         if report.queue < queue || report.flows == 0 {

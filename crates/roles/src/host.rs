@@ -302,6 +302,16 @@ pub enum HostAction<'a, M, T> {
         /// Wire bytes.
         window: Option<Bytes>,
     },
+    /// Sets the rate at which a pair may send on a path although its window is full: what it was promised does not wait for answers. Zero
+    /// takes it away, and so does a window of zero.
+    SetFloor {
+        /// Of which pair.
+        pair: Outgoing,
+        /// On which path.
+        path: PathIndex,
+        /// Of wire bytes.
+        rate: Rate,
+    },
     /// Sets a weight.
     SetWeight {
         /// Whose.
@@ -394,6 +404,7 @@ impl<'a, M, T> HostAction<'a, M, T> {
             Self::Arm { at, timer: token } => HostAction::Arm { at, timer: timer(token) },
             Self::SetBucket { limiter, bucket } => HostAction::SetBucket { limiter, bucket },
             Self::SetWindow { pair, path, window } => HostAction::SetWindow { pair, path, window },
+            Self::SetFloor { pair, path, rate } => HostAction::SetFloor { pair, path, rate },
             Self::SetWeight { of, weight } => HostAction::SetWeight { of, weight },
             Self::UsePath { pair, path, purpose, from } => HostAction::UsePath { pair, path, purpose, from },
             Self::LeavePath { pair, path } => HostAction::LeavePath { pair, path },

@@ -25,6 +25,46 @@ pub struct IntHop {
     pub tx: Rate,
     /// In which of two periods, that take turns, the port has counted the pair of a probe. Meaningless without such a scheme.
     pub period: bool,
+    /// Where the queue shares its line with queues of other classes; `None`: all of the line is its own.
+    pub class: Option<ClassHop>,
+}
+
+/// What a port says of a queue that is below others by strict priority and shares what those leave by weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassHop {
+    /// What the weight of the queue gives it of the line beside all that is reserved above it: g R'. The controller tells it to the port, so it
+    /// changes with admissions and not with load.
+    pub guaranteed: Rate,
+    /// What the queue could send lately, had it always had something to send: what the queues above left, without what the others below
+    /// took, and never less than its weight's part of that. Zero where no scheme measures it.
+    pub available: Rate,
+    /// The queue's weight, and those of all queues that share with it.
+    pub weights: (u32, u32),
+    /// Sent from the queues above it since the run began.
+    pub above: Bytes,
+    /// Sent from the other queues that share with it.
+    pub beside: Bytes,
+}
+
+impl ClassHop {
+    /// What is available, from what the queues above and beside send: R - u - min(o, (1 - g) (R - u)).
+    ///
+    /// ```
+    /// use wayleave_roles::ClassHop;
+    /// use wayleave_units::Rate;
+    /// let hop = ClassHop { weights: (6, 10), ..ClassHop::default() };
+    /// let available = |above, beside| hop.left_by(Rate::from_gbit(10), Rate::from_gbit(above), Rate::from_gbit(beside));
+    /// assert_eq!(available(0, 0), Rate::from_gbit(10));
+    /// assert_eq!(available(5, 1), Rate::from_gbit(4));
+    /// assert_eq!(available(5, 4), Rate::from_gbit(3), "six tenths of what is left");
+    /// ```
+    pub fn left_by(&self, line: Rate, above: Rate, beside: Rate) -> Rate {
+        let left = line.bits_per_second().saturating_sub(above.bits_per_second());
+        let (own, all) = self.weights;
+        let others = u128::from(left) * u128::from(all.saturating_sub(own)) / u128::from(all.max(1));
+        let others = u64::try_from(others).unwrap_or(u64::MAX).min(beside.bits_per_second());
+        Rate::from_bits_per_second(left.saturating_sub(others))
+    }
 }
 
 /// What a probe is for.

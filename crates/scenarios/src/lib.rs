@@ -39,10 +39,11 @@ pub use vms::{Endpoint, Vm, VmError};
 
 pub use wayleave_schemes::transports::{Congestion, Routing};
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wayleave_topology::{Link, LinkId, Network, NodeId, NodeKind};
-use wayleave_units::Time;
+use wayleave_units::{Rate, Time};
 
 /// One run of the simulator, but for its seed.
 #[derive(Clone, Debug)]
@@ -59,6 +60,9 @@ pub struct Scenario {
     pub switches: PortBehaviour,
     /// The ports of hosts.
     pub hosts: PortBehaviour,
+    /// Per link, what contracts of latency have reserved of it in the queues that go before all weights, as the controller tells its port; empty
+    /// where there are none.
+    pub reserved: Vec<Rate>,
     /// Switches whose ports share one service (Loko); all others are output-queued.
     pub shared_services: Vec<SharedService>,
     /// How much of the jitter of a node each packet takes.
@@ -91,6 +95,7 @@ impl Scenario {
             warmup: Time::ZERO,
             switches: PortBehaviour::default(),
             hosts: PortBehaviour::default(),
+            reserved: Vec::new(),
             shared_services: Vec::new(),
             jitter: Jitter::default(),
             routing: Routing::ecmp(),
@@ -110,6 +115,38 @@ impl Scenario {
     pub fn name_of(&self, endpoint: Endpoint) -> &str {
         let vm = endpoint.vm().and_then(|vm| self.vms.get(vm));
         vm.map_or_else(|| self.network.node(endpoint.host).name.as_str(), |vm| vm.name.as_str())
+    }
+
+    /// What the hosts' schemes want of the switches' queues of this number: that of a scheme whose traffic is in the queue, otherwise the
+    /// first one that wants anything.
+    pub fn core_of_queue(&self, queue: u8) -> Option<Ecn> {
+        let sharing = self.sharing.as_ref()?;
+        let core = |scheme: usize| sharing.schemes().nth(scheme).and_then(EdgeScheme::core);
+        self.schemes_in(queue).into_iter().find_map(core).or_else(|| sharing.schemes().find_map(EdgeScheme::core))
+    }
+
+    /// The numbers of the hosts' schemes whose traffic is in queues of this number: in order, each once.
+    pub(crate) fn schemes_in(&self, queue: u8) -> BTreeSet<usize> {
+        let Some(sharing) = &self.sharing else { return BTreeSet::new() };
+        let lowest = self.lowest_queue();
+        let is_here = |traffic: &&Traffic| {
+            let listed = match &traffic.workload {
+                Workload::Listed { flows, .. } => flows.iter().any(|flow| flow.queue == Some(queue)),
+                Workload::Packets { .. } | Workload::Flows(_) => false,
+            };
+            listed || traffic.queue.unwrap_or(lowest) == queue
+        };
+        let scheme = |traffic: &Traffic| traffic.service.as_ref().map_or(0, |service| sharing.scheme_of(service));
+        self.traffic.iter().filter(is_here).map(scheme).collect()
+    }
+
+    /// R': what nothing has reserved of a link.
+    ///
+    /// # Panics
+    /// If the link is not of the scenario's network.
+    pub fn residual(&self, link: LinkId) -> Rate {
+        let reserved = self.reserved.get(link.index()).map_or(0, |reserved| reserved.bits_per_second());
+        Rate::from_bits_per_second(self.network.link(link).rate.bits_per_second().saturating_sub(reserved))
     }
 
     /// The queue of what names none: the lowest that any port has, so that it does not stand before contracts. Ports
@@ -169,4 +206,6 @@ pub struct Record {
     pub series: Option<Time>,
     /// How many packet events a trace keeps at most: the last ones.
     pub trace: Option<u64>,
+    /// Whether it is measured how promises are kept: what windows have in flight on every link, and how far guarantees to receive lag behind.
+    pub promises: bool,
 }

@@ -5,6 +5,9 @@
 
 use std::num::NonZeroU32;
 
+use wayleave_roles::ClassHop;
+use wayleave_units::{Bytes, Rate};
+
 use crate::packet::{Arena, NO_PACKET, Packet, PacketId};
 
 /// The most queues of a port.
@@ -43,18 +46,40 @@ pub(crate) struct Deficit {
     turn: usize,
     /// One bit for each queue that goes before all weights.
     strict: u8,
+    /// R': of the line, what is not reserved in the queues above.
+    residual: Rate,
 }
 
 impl Deficit {
     /// Below so many strict queues. A weight of 1 is one largest frame, so that every turn sends at least one packet
     /// (their section 4).
-    pub(crate) fn new(strict: u8, weights: &[u32], largest_frame: u32) -> Self {
+    pub(crate) fn new(strict: u8, weights: &[u32], largest_frame: u32, residual: Rate) -> Self {
         let first = usize::from(strict).min(MAX_QUEUES - 1);
         let mut quantum = [largest_frame; MAX_QUEUES];
         for (quantum, &weight) in quantum[first..].iter_mut().zip(weights) {
             *quantum = weight.max(1).saturating_mul(largest_frame);
         }
-        Self { quantum, credit: [0; MAX_QUEUES], turn: 0, strict: (1 << first) - 1 }
+        Self { quantum, credit: [0; MAX_QUEUES], turn: 0, strict: (1 << first) - 1, residual }
+    }
+
+    /// What the port says of a queue beside what is its own; nothing of one that goes before all weights, or where none does.
+    fn class(&self, queue: u8, queues: &[Queue]) -> Option<ClassHop> {
+        let first = self.strict.trailing_ones() as usize;
+        let at = usize::from(queue);
+        if first == 0 || at < first {
+            return None;
+        }
+        let sum = |queues: &[Queue]| queues.iter().map(|queue| queue.sent).sum::<u64>();
+        let all = self.quantum[first..queues.len()].iter().sum::<u32>();
+        let own = self.quantum[at];
+        let residual = u128::from(self.residual.bits_per_second()) * u128::from(own) / u128::from(all.max(1));
+        Some(ClassHop {
+            guaranteed: Rate::from_bits_per_second(u64::try_from(residual).unwrap_or(0)),
+            available: Rate::ZERO,
+            weights: (own, all),
+            above: Bytes::new(sum(&queues[..first])),
+            beside: Bytes::new(sum(&queues[first..]) - queues[at].sent),
+        })
     }
 }
 
@@ -225,6 +250,14 @@ impl QueuedPort {
     /// Sent from a queue since the run began, in bytes on the wire.
     pub(crate) fn sent(&self, queue: u8) -> u64 {
         self.queues[usize::from(queue)].sent
+    }
+
+    /// What it says of a queue's class to packets that ask.
+    pub(crate) fn class(&self, queue: u8) -> Option<ClassHop> {
+        match &self.order {
+            Order::Deficit(deficit) => deficit.class(queue, &self.queues[..usize::from(self.count)]),
+            Order::Strict | Order::SmallestRemaining => None,
+        }
     }
 
     /// The size of the packet that was sent last.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_scenarios::{Buffering, Discipline, Ecn, EdgeScheme, Jitter, PortBehaviour, Scenario};
+use wayleave_scenarios::{Buffering, Discipline, Ecn, Jitter, PortBehaviour, Scenario};
 use wayleave_schemes::switches::AnySwitch;
 use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
 use wayleave_units::{Bytes, Time};
@@ -31,6 +31,8 @@ pub(crate) struct PortsBuilder<'a> {
     pool_of: HashMap<NodeId, PoolId>,
     /// Queues that are counted for each link.
     pub(crate) stride: usize,
+    /// By queue, what the schemes of hosts want of switches.
+    cores: Vec<Option<Ecn>>,
 }
 
 impl<'a> PortsBuilder<'a> {
@@ -43,7 +45,8 @@ impl<'a> PortsBuilder<'a> {
         let (ports, switches, pools) = (Vec::new(), Vec::new(), Vec::new());
         let stamper_of = vec![NO_STAMPER; scenario.network.links().len()];
         let (stampers, pool_of) = (Vec::new(), HashMap::new());
-        Self { scenario, custom, ports, switches, stampers, stamper_of, pools, pool_of, stride }
+        let cores = (0..crate::port::MAX_QUEUES as u8).map(|queue| scenario.core_of_queue(queue)).collect();
+        Self { scenario, custom, ports, switches, stampers, stamper_of, pools, pool_of, stride, cores }
     }
 
     pub(crate) fn link(&mut self, id: LinkId) -> Link {
@@ -67,7 +70,7 @@ impl<'a> PortsBuilder<'a> {
         let speed = LineSpeed::new(link.rate);
         let limits = limits(network, id, behaviour);
         let custom: Vec<_> = (0..limits.len() as u8).map(|queue| self.custom.switch(id, queue)).collect();
-        let core = self.core_at(link.from);
+        let core = self.core_at(link.from, 0);
         let ecn = behaviour.ecn.of(0);
         // The events of a host's port are the turns of its flows.
         let tells = self.is_telling(link.from, behaviour) || core.is_some();
@@ -101,10 +104,9 @@ impl<'a> PortsBuilder<'a> {
     }
 
     /// What the schemes of hosts want of the ports of a node: of switches only.
-    fn core_at(&self, node: NodeId) -> Option<Ecn> {
-        let sharing =
-            self.scenario.sharing.as_ref().filter(|_| self.scenario.network.node(node).kind == NodeKind::Switch);
-        sharing?.schemes().find_map(EdgeScheme::core)
+    fn core_at(&self, node: NodeId, queue: usize) -> Option<Ecn> {
+        let is_switch = self.scenario.network.node(node).kind == NodeKind::Switch;
+        self.cores.get(queue).filter(|_| is_switch)?.clone()
     }
 
     /// What the queues of a port do beside queueing: what was given for them, otherwise the marks of the scenario.
@@ -112,13 +114,13 @@ impl<'a> PortsBuilder<'a> {
         let mut roles = Roles { first: self.switches.len() as u32, ..Roles::default() };
         let rate = self.scenario.network.link(id).rate;
         let from = self.scenario.network.link(id).from;
-        let core = self.core_at(from);
-        let core = core.as_ref();
         for (queue, custom) in custom.into_iter().enumerate() {
             // Every queue draws its own marks.
             let port = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(id.0) + 1);
             let seed = port ^ (queue as u64) << 56;
-            let marking = || behaviour.ecn.of(queue).or(core).map_or(AnySwitch::None, |ecn| ecn.switch(rate, seed));
+            let core = self.core_at(from, queue);
+            let marking =
+                || behaviour.ecn.of(queue).or(core.as_ref()).map_or(AnySwitch::None, |ecn| ecn.switch(rate, seed));
             let switch = custom.unwrap_or_else(marking);
             if self.is_telling(from, behaviour) || switch.writes_telemetry() {
                 roles.stamps |= 1 << queue;
@@ -136,7 +138,7 @@ impl<'a> PortsBuilder<'a> {
         let link = network.link(id);
         let deficit = |strict: u8, weights: &[u32]| {
             let frame = u32::try_from(link.mtu.get() + FRAME_OVERHEAD).unwrap_or(u32::MAX);
-            Order::Deficit(Box::new(Deficit::new(strict, weights, frame)))
+            Order::Deficit(Box::new(Deficit::new(strict, weights, frame, self.scenario.residual(id))))
         };
         let order = match &behaviour.discipline {
             Discipline::Fifo | Discipline::StrictPriority => Order::Strict,

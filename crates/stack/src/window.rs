@@ -7,7 +7,7 @@
 //!
 //! A window holds on average over its rounds: less than a packet more may be in flight in some of them.
 
-use crate::clock::Instant;
+use crate::clock::{Instant, PS_PER_SECOND};
 
 /// The window of one pair on one path, in wire bytes.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +32,42 @@ pub struct Window {
     left: u64,
     /// Of that, what this round may use.
     extra: u64,
+    floor: Floor,
+}
+
+/// A rate at which packets leave although a window is full, since that much was promised ([`HostAction::SetFloor`](wayleave_roles::HostAction::SetFloor)). A packet that
+/// leaves because the window is open counts as well, so this only makes up for a window that gives less.
+#[derive(Clone, Copy, Debug, Default)]
+struct Floor {
+    /// In bit/s; zero: none.
+    rate: u64,
+    /// When the next packet is due at the rate.
+    next_at: Instant,
+    /// How much earlier than now that may be: what was not used is kept for a base round trip.
+    kept: Instant,
+}
+
+impl Floor {
+    /// Counts a packet that is let go.
+    fn count(&mut self, bytes: u32, now: Instant) {
+        if self.rate > 0 {
+            let takes = u128::from(bytes) * 8 * u128::from(PS_PER_SECOND) / u128::from(self.rate);
+            // A pair that sent more owes nothing for it: it was promised the rate in every window of time.
+            let since = self.next_at.clamp(now.saturating_sub(self.kept), now);
+            self.next_at = since.saturating_add(u64::try_from(takes).unwrap_or(u64::MAX));
+        }
+    }
+
+    /// What a full window means for the next packet.
+    fn or(self, full: Room, now: Instant) -> Room {
+        match full {
+            Room::Open => full,
+            _ if self.rate == 0 => full,
+            _ if self.next_at <= now => Room::Open,
+            Room::Until(at) => Room::Until(at.min(self.next_at)),
+            Room::Closed => Room::Until(self.next_at),
+        }
+    }
 }
 
 /// Whether a window lets a packet through.
@@ -55,6 +91,14 @@ impl Window {
         self.limit = limit;
     }
 
+    /// The rate at which packets leave although the window is full; zero: none does.
+    pub fn set_floor(&mut self, bits_per_second: u64, round_trip: Instant, now: Instant) {
+        if self.floor.rate == 0 {
+            self.floor.next_at = now;
+        }
+        (self.floor.rate, self.floor.kept) = (bits_per_second, round_trip);
+    }
+
     /// The limit.
     pub fn limit(&self) -> Option<u64> {
         self.limit
@@ -73,9 +117,9 @@ impl Window {
     /// Whether a packet may leave now. A window below one packet means one packet every `bytes / window` round trips.
     pub fn room(&self, bytes: u32, now: Instant) -> Room {
         let bytes = u64::from(bytes);
-        match self.limit {
+        let room = match self.limit {
             None => Room::Open,
-            Some(0) => Room::Closed,
+            Some(0) => return Room::Closed,
             Some(limit) if limit < bytes => match self.in_flight() {
                 0 if self.next_at <= now => Room::Open,
                 0 => Room::Until(self.next_at),
@@ -83,12 +127,14 @@ impl Window {
             },
             Some(limit) if self.in_flight() + bytes <= limit + self.extra => Room::Open,
             Some(_) => Room::Closed,
-        }
+        };
+        self.floor.or(room, now)
     }
 
     /// A packet was let go; it counts until it is sent.
-    pub fn reserve(&mut self, bytes: u32) {
+    pub fn reserve(&mut self, bytes: u32, now: Instant) {
         self.reserved += u64::from(bytes);
+        self.floor.count(bytes, now);
     }
 
     /// What was let go will not be sent.
@@ -164,7 +210,7 @@ mod tests {
     fn a_window_lets_through_what_fits_beside_what_is_in_flight() {
         let mut window = window(3_000);
         assert_eq!(window.room(1_500, 0), Room::Open);
-        window.reserve(1_500);
+        window.reserve(1_500, 0);
         assert_eq!(window.room(1_501, 0), Room::Closed, "what was let go counts before it is sent");
         assert_eq!(window.send(1_400, 1_500, ROUND_TRIP, 0), 1_400);
         assert_eq!((window.in_flight(), window.room(1_600, 0)), (1_400, Room::Open));
@@ -224,6 +270,33 @@ mod tests {
             }
             assert_eq!(count, expected, "{limit} B");
         }
+    }
+
+    /// 1,500 B at 500 Mbit/s are one packet each base round trip of 24 us, whatever is in flight.
+    #[test]
+    fn a_floor_lets_packets_go_although_the_window_is_full() {
+        let mut window = window(1_500);
+        window.set_floor(500_000_000, ROUND_TRIP, 0);
+        let mut let_go = |now: Instant| {
+            let room = window.room(1_500, now);
+            if room == Room::Open {
+                window.reserve(1_500, now);
+                window.send(1_500, 1_500, ROUND_TRIP, now);
+            }
+            room
+        };
+        assert_eq!(let_go(0), Room::Open, "by the window");
+        assert_eq!(let_go(0), Room::Until(ROUND_TRIP), "what the window let go counts");
+        assert_eq!(let_go(ROUND_TRIP), Room::Open);
+        assert_eq!(let_go(ROUND_TRIP), Room::Until(2 * ROUND_TRIP));
+        // After a pause there is one packet for the present, and one round trip that was kept.
+        assert_eq!([let_go(10 * ROUND_TRIP), let_go(10 * ROUND_TRIP)], [Room::Open; 2]);
+        assert_eq!(let_go(10 * ROUND_TRIP), Room::Until(11 * ROUND_TRIP));
+        window.set(Some(0));
+        assert_eq!(window.room(1_500, u64::MAX), Room::Closed, "no path, no floor");
+        window.set(Some(1_500));
+        window.set_floor(0, ROUND_TRIP, 0);
+        assert_eq!(window.room(1_500, u64::MAX), Room::Closed);
     }
 
     #[test]

@@ -112,6 +112,9 @@ pub enum NetworkError {
         /// What is accepted.
         expected: &'static str,
     },
+    /// The classes are none, or do not fit the queues.
+    #[error("{0}")]
+    Classes(#[from] crate::classes::ClassesError),
     /// More nodes or links than an index can count.
     #[error("the network has too many nodes or links (a builder makes up to ten million cables)")]
     TooLarge,
@@ -187,7 +190,11 @@ impl Network {
                 port,
             })?;
         }
-        Ok(builder.build())
+        let network = builder.build();
+        match self.classes() {
+            Some(&classes) => network.with_classes(classes),
+            None => Ok(network),
+        }
     }
 }
 
@@ -286,7 +293,8 @@ impl NetworkBuilder {
         let out = adjacency(&self.nodes, &self.links, |link| (link.from, link.to));
         let into = adjacency(&self.nodes, &self.links, |link| (link.to, link.from));
         let Self { nodes, links, ports, node_names, link_names, .. } = self;
-        Network { reverse: crate::physical::pair(&links), nodes, links, ports, out, into, node_names, link_names }
+        let reverse = crate::physical::pair(&links);
+        Network { reverse, nodes, links, ports, out, into, node_names, link_names, classes: None }
     }
 }
 

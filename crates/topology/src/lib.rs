@@ -15,6 +15,7 @@
 
 mod builder;
 pub mod builders;
+mod classes;
 pub mod devices;
 mod network;
 mod paths;
@@ -22,7 +23,8 @@ mod physical;
 mod route;
 
 pub use builder::{LinkSpec, MAX_BUDGET, MAX_QUEUES, NetworkBuilder, NetworkError, PortSpec};
+pub use classes::{Class, ClassService, Classes, ClassesError, MAX_WEIGHT, Residual, SharedLink, deficit_ahead};
 pub use network::{Link, LinkId, Network, Node, NodeId, NodeKind, Port, PortId, PortQueue};
 pub use paths::HopDistances;
 pub use physical::Element;
-pub use route::{FlowId, Hop, Route, RouteError};
+pub use route::{FlowId, Hop, Route, RouteError, ShareId};

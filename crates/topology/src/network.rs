@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use wayleave_units::{Bytes, Rate, Time};
 
+use crate::classes::Classes;
+
 /// A node, as a dense index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
@@ -102,6 +104,8 @@ pub struct Network {
     pub(crate) reverse: Vec<Option<LinkId>>,
     pub(crate) node_names: HashMap<String, NodeId>,
     pub(crate) link_names: HashMap<String, LinkId>,
+    /// How the queues of all ports are divided, if they are.
+    pub(crate) classes: Option<Classes>,
 }
 
 /// For every node its links: those to switches first, those to hosts behind them.

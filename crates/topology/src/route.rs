@@ -108,3 +108,14 @@ impl FlowId {
         self.0 as usize
     }
 }
+
+/// Who reserved a share of links below the latency queues, as a dense index (indices of released shares are used again).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShareId(pub u32);
+
+impl ShareId {
+    /// As an index into a vector with one entry per share.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}

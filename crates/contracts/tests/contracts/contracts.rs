@@ -1,6 +1,6 @@
 //! What a contract may say, and what it reserves.
 
-use wayleave_contracts::{Accounting, Contract, ContractError, Demand, MAX_PROTECTION, WireOverhead};
+use wayleave_contracts::{Accounting, Contract, ContractError, Demand, Excess, MAX_PROTECTION, WireOverhead};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_topology::{Hop, Network, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -22,6 +22,7 @@ fn contract(network: &Network) -> Contract {
         max_frame: None,
         route: None,
         protection: 1,
+        excess: Excess::Wait,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use wayleave_contracts::{
-    Accounting, Contract, Match, MatchError, NameError, Named, Order, OrderError, Priority, Protocol,
+    Accounting, Contract, Excess, Match, MatchError, NameError, Named, Order, OrderError, Priority, Protocol,
 };
 use wayleave_topology::builders::{FatTree, build};
 use wayleave_units::{Bytes, Rate, Time, WallTime};
@@ -23,6 +23,7 @@ fn order() -> Order {
         max_frame: None,
         route: None,
         protection: 1,
+        excess: Excess::Wait,
     };
     Order::plain(contract, "web", "db")
 }

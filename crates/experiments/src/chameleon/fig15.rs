@@ -15,7 +15,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use wayleave_contracts::{Accounting, Contract, Order};
+use wayleave_contracts::{Accounting, Contract, Excess, Order};
 use wayleave_lab::Stalls;
 use wayleave_lab::run::{Promised, RunOptions, RunReport, Sends};
 use wayleave_lab::traffic::Arrival;
@@ -133,6 +133,7 @@ impl Orders {
             max_frame: Some(Bytes::new(frame)),
             route: None,
             protection: 1,
+            excess: Excess::Wait,
         };
         let message = Rate::from_bits_per_second(100_000);
         let train = Rate::from_bits_per_second(480_000_000 / 2 / SCALE);

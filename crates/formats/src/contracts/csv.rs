@@ -75,8 +75,8 @@ fn columns(header: &[Text<'_>], problems: &mut Problems<'_>) -> Option<Vec<Contr
 }
 
 fn unknown_column(name: &str) -> (String, String) {
-    if name == ContractField::Match.key() {
-        let message = "a match is a mapping and cannot be a column".to_owned();
+    if ContractField::from_key(name).is_some_and(ContractField::is_mapping) {
+        let message = format!("{} is a mapping and cannot be a column", quoted(name));
         return (message, "write the contracts as YAML or JSON".to_owned());
     }
     let keys: Vec<&str> = ContractField::columns().map(ContractField::key).collect();

@@ -1,6 +1,6 @@
 //! Contracts with the places that they were read from.
 
-use wayleave_contracts::{Contract, Order};
+use wayleave_contracts::{AnyContract, Contract, Order};
 
 use super::written::Written;
 use crate::location::{Location, Span};
@@ -28,10 +28,14 @@ pub enum ContractField {
     Starts,
     Ends,
     Match,
+    Excess,
+    Bandwidth,
+    Objective,
+    BestEffort,
 }
 
 impl ContractField {
-    pub(crate) const COUNT: usize = 16;
+    pub(crate) const COUNT: usize = 20;
     /// All of them.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Name,
@@ -50,6 +54,10 @@ impl ContractField {
         Self::Starts,
         Self::Ends,
         Self::Match,
+        Self::Excess,
+        Self::Bandwidth,
+        Self::Objective,
+        Self::BestEffort,
     ];
 
     /// As it stands in files (`minFrame`).
@@ -71,6 +79,10 @@ impl ContractField {
             Self::Starts => "starts",
             Self::Ends => "ends",
             Self::Match => "match",
+            Self::Excess => "excess",
+            Self::Bandwidth => "bandwidth",
+            Self::Objective => "objective",
+            Self::BestEffort => "bestEffort",
         }
     }
 
@@ -79,13 +91,18 @@ impl ContractField {
         Self::ALL.into_iter().find(|field| field.key() == key)
     }
 
-    /// Those that can be columns of a CSV file: a match is a mapping and fits into no cell.
+    /// Whether its value is a mapping, which fits into no cell of a CSV file.
+    pub(crate) const fn is_mapping(self) -> bool {
+        matches!(self, Self::Match | Self::Bandwidth | Self::Objective | Self::BestEffort)
+    }
+
+    /// Those that can be columns of a CSV file.
     pub(crate) fn columns() -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter().filter(|field| *field != Self::Match)
+        Self::ALL.into_iter().filter(|field| !field.is_mapping())
     }
 }
 
-/// Where the fields of one contract stand: 136 bytes, so that a million contracts can be pointed at.
+/// Where the fields of one contract stand: 168 bytes, so that a million contracts can be pointed at.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldSpans {
     whole: Span,
@@ -124,6 +141,9 @@ pub struct Listed<T> {
 
 /// The contracts of a file.
 pub type ContractList = Listed<Contract>;
+
+/// The contracts of a file, of whatever kinds.
+pub type MixedList = Listed<AnyContract>;
 
 /// The contracts of a file as they are written.
 pub type WrittenList = Listed<Written>;
@@ -178,6 +198,46 @@ impl ContractList {
     /// If there is no contract with this index.
     pub fn finding(&self, index: usize, field: &str, message: &str) -> Problem {
         self.problem(index, field, message, &self.items[index].name)
+    }
+}
+
+impl From<ContractList> for MixedList {
+    fn from(list: ContractList) -> Self {
+        let Listed { name, source, items, spans } = list;
+        Self { name, source, items: items.into_iter().map(AnyContract::Latency).collect(), spans }
+    }
+}
+
+impl MixedList {
+    /// The contracts, in order of the file.
+    pub fn contracts(&self) -> &[AnyContract] {
+        &self.items
+    }
+
+    /// The contracts, without their places.
+    pub fn into_contracts(self) -> Vec<AnyContract> {
+        self.items
+    }
+
+    /// The same list, if all its contracts are about latency.
+    ///
+    /// # Errors
+    /// The list as it is, if another kind is among them.
+    pub fn only_latency(self) -> Result<ContractList, Box<Self>> {
+        if self.items.iter().any(|contract| contract.as_latency().is_none()) {
+            return Err(Box::new(self));
+        }
+        let latency = |contract| if let AnyContract::Latency(contract) = contract { Some(contract) } else { None };
+        let Self { name, source, items, spans } = self;
+        Ok(Listed { name, source, items: items.into_iter().filter_map(latency).collect(), spans })
+    }
+
+    /// Something that was found out about a contract after it was read, as a problem at its place in the file.
+    ///
+    /// # Panics
+    /// If there is no contract with this index.
+    pub fn finding(&self, index: usize, field: &str, message: &str) -> Problem {
+        self.problem(index, field, message, self.items[index].name())
     }
 }
 

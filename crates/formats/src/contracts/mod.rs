@@ -1,13 +1,16 @@
 //! Contracts: `kind: Contracts` in YAML or JSON, and CSV.
 
 mod csv;
+mod kinds;
 mod list;
 mod matching;
 mod places;
 mod terms;
 mod written;
 
-pub use list::{ContractField, ContractList, Listed, OrderList, WrittenList};
+#[cfg(test)]
+pub(crate) use kinds::{BANDWIDTH, BEST_EFFORT, OBJECTIVE};
+pub use list::{ContractField, ContractList, Listed, MixedList, OrderList, WrittenList};
 pub(crate) use list::{FieldSpans, finding};
 #[cfg(test)]
 pub(crate) use matching::MATCH;
@@ -53,6 +56,34 @@ pub(crate) const CONTRACTS_SPEC: Shape = Shape { what: "the spec of Contracts", 
 /// Everything that is wrong with the file, in order of place.
 pub fn read_contracts(source: &Source, network: &Network) -> Result<ContractList, InputErrors> {
     let check = |terms: &Terms<'_>, problems: &mut Problems<'_>| terms.check(network, problems);
+    read_list(source, Addressed::default(), Scope::File, &check)
+}
+
+/// Reads contracts of every kind: latency contracts as [`read_contracts`] does, and those with `bandwidth`, `objective` or
+/// `bestEffort`.
+///
+/// ```
+/// use wayleave_contracts::ContractKind;
+/// use wayleave_formats::{Source, parse_builder, read_contracts_of_all_kinds};
+/// let network = parse_builder("star:hosts=3")?.network;
+/// let text = "
+/// apiVersion: wayleave/v1
+/// kind: Contracts
+/// spec:
+///   contracts:
+///     - { name: ptp, from: h1, to: h2, rate: 220kbit, burst: 300B, deadline: 2ms, excess: demote }
+///     - { name: db, tenant: acme, bandwidth: { hose: [h1, h2, h3], min: 200Mbit, within: 3ms } }
+///     - { name: search, objective: { deadline: 20ms, members: [h2, h3], min: 100Mbit } }
+/// ";
+/// let list = read_contracts_of_all_kinds(&Source::new("mixed.yaml", text), &network)?;
+/// assert_eq!(list.contracts()[1].kind(), ContractKind::Bandwidth);
+/// # Ok::<(), wayleave_formats::InputErrors>(())
+/// ```
+///
+/// # Errors
+/// Everything that is wrong with the file, in order of place.
+pub fn read_contracts_of_all_kinds(source: &Source, network: &Network) -> Result<MixedList, InputErrors> {
+    let check = |terms: &Terms<'_>, problems: &mut Problems<'_>| terms.check_any(network, problems);
     read_list(source, Addressed::default(), Scope::File, &check)
 }
 

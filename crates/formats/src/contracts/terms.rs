@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use wayleave_contracts::{
-    Accounting, Contract, ContractError, MAX_PROTECTION, Match, Named, Order, OrderError, Priority, check_times,
+    Accounting, Contract, ContractError, Excess, MAX_PROTECTION, Match, Named, Order, OrderError, Priority, check_times,
 };
 use wayleave_topology::{Hop, Network, NodeId, Route, RouteError};
 use wayleave_units::WallTime;
 
+use super::kinds::{BODIES, Body};
 use super::list::{ContractField, FieldSpans};
 use super::matching;
 use super::places::{Addressed, Places};
@@ -39,6 +40,10 @@ pub(crate) const CONTRACT: Shape = Shape {
         "starts",
         "ends",
         "match",
+        "excess",
+        "bandwidth",
+        "objective",
+        "bestEffort",
     ],
 };
 
@@ -57,6 +62,8 @@ pub(crate) struct Terms<'a> {
     hops: Vec<Text<'a>>,
     /// What stands under `match`, unless something is wrong with it.
     matching: Option<Match>,
+    /// What stands under the key of another kind than latency.
+    pub(super) body: Option<Body<'a>>,
     given: Addressed<'a>,
 }
 
@@ -70,14 +77,17 @@ struct Wishes {
 
 impl<'a> Terms<'a> {
     pub(crate) fn new(whole: Span, given: Addressed<'a>) -> Self {
-        Self { whole, texts: [const { None }; ContractField::COUNT], hops: Vec::new(), matching: None, given }
+        let texts = [const { None }; ContractField::COUNT];
+        Self { whole, texts, hops: Vec::new(), matching: None, body: None, given }
     }
 
     /// From a mapping; `None` if it is none.
     pub(crate) fn from_node(node: &Node<'a>, given: Addressed<'a>, problems: &mut Problems<'_>) -> Option<Self> {
         let fields = Fields::read(node, &CONTRACT, problems)?;
         let mut terms = Self::new(node.span, given);
+        let is_latency = BODIES.iter().all(|(field, ..)| fields.get(field.key()).is_none());
         let required = ContractField::ALL.into_iter().filter(|field| field.is_required());
+        let required = required.filter(|field| is_latency || *field == ContractField::Name);
         let required = required.filter(|field| *field != ContractField::Name || given.name.is_none());
         fields.require_all(required.map(ContractField::key), problems);
         for field in ContractField::ALL {
@@ -91,6 +101,16 @@ impl<'a> Terms<'a> {
             } else if field == ContractField::Match {
                 terms.matching = matching::read(value, problems);
                 terms.set(field, Text { text: Cow::Borrowed(""), span: value.span });
+            } else if let Some(&(_, kind, shape)) = BODIES.iter().find(|(body, ..)| *body == field) {
+                terms.set(field, Text { text: Cow::Borrowed(""), span: value.span });
+                let Some(body) = Body::read(field, (kind, shape), value, problems) else { continue };
+                if terms.body.replace(body).is_some() {
+                    problems.report(ProblemKind::WrongType, fields.key_span(field.key()), || {
+                        let message =
+                            "a contract is of one kind: only one of bandwidth, objective and bestEffort can stand here";
+                        (message, "write a contract for each, with names of their own")
+                    });
+                }
             } else if let Some(text) = text_of(value, problems) {
                 terms.set(field, text);
             }
@@ -112,7 +132,7 @@ impl<'a> Terms<'a> {
 
     /// What is written, as it is.
     pub(super) fn written(&self) -> Written {
-        let is_text = |field: &ContractField| !matches!(field, ContractField::Route | ContractField::Match);
+        let is_text = |field: &ContractField| *field != ContractField::Route && !field.is_mapping();
         let text = |field| Some((field, self.get(field)?.text.clone().into_owned()));
         let hops = || self.hops.iter().map(|hop| hop.text.clone().into_owned()).collect();
         Written {
@@ -151,6 +171,9 @@ impl<'a> Terms<'a> {
 
     /// The contract, if every field can be read and all together make sense.
     pub(crate) fn check(&self, network: &Network, problems: &mut Problems<'_>) -> Option<Contract> {
+        if self.refuse_body(problems) {
+            return None;
+        }
         let from = self.host(ContractField::From, network, problems);
         let to = self.host(ContractField::To, network, problems);
         let wishes = self.wishes(problems);
@@ -160,6 +183,9 @@ impl<'a> Terms<'a> {
 
     /// The same as an order, with ends that may be VMs, and names that can stand in addresses.
     pub(crate) fn order(&self, network: &Network, places: &dyn Places, problems: &mut Problems<'_>) -> Option<Order> {
+        if self.refuse_body(problems) {
+            return None;
+        }
         let named = self.check_names(problems);
         let from = self.end(ContractField::From, network, places, problems);
         let to = self.end(ContractField::To, network, places, problems);
@@ -191,6 +217,7 @@ impl<'a> Terms<'a> {
         let accounting = self.accounting(problems);
         let route = self.route(network, problems);
         let protection = self.protection(problems);
+        let excess = self.excess(problems);
         Some(Contract {
             name: self.name()?.to_owned(),
             tenant: self.tenant().map(str::to_owned),
@@ -203,6 +230,7 @@ impl<'a> Terms<'a> {
             max_frame: max_frame?,
             route: route?,
             protection: protection?,
+            excess: excess?,
         })
     }
 
@@ -358,6 +386,24 @@ impl<'a> Terms<'a> {
                 None
             }
         }
+    }
+
+    /// Whether priority and times can be read, where nothing else is done with them.
+    pub(super) fn check_wishes(&self, problems: &mut Problems<'_>) -> bool {
+        self.wishes(problems).is_some()
+    }
+
+    /// What becomes of packets beyond the bucket: they wait where nothing is said.
+    fn excess(&self, problems: &mut Problems<'_>) -> Option<Excess> {
+        let Some(given) = self.get(ContractField::Excess) else { return Some(Excess::default()) };
+        let excess = Excess::named(&given.text);
+        if excess.is_none() {
+            problems.report(ProblemKind::BadValue, given.span, || {
+                let meant = did_you_mean_one_of(&given.text, &Excess::ALL.map(Excess::name));
+                format!("unknown excess {}{meant}", quoted(&given.text))
+            });
+        }
+        excess
     }
 
     /// How many disjoint routes: one where nothing is said.

@@ -233,6 +233,7 @@ fn read_spec(
         warmup,
         switches: switches.unwrap_or_else(PortBehaviour::default),
         hosts: hosts.unwrap_or_else(PortBehaviour::default),
+        reserved: Vec::new(),
         shared_services,
         jitter: wayleave_scenarios::Jitter::default(),
         routing: routing.unwrap_or_else(wayleave_scenarios::Routing::ecmp),

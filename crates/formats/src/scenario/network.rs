@@ -16,7 +16,7 @@ use crate::topology::{DEFAULTS, TOPOLOGY_SPEC, parse_builder, read_cabling, read
 use crate::tree::{Node, Value};
 
 pub(crate) const TOPOLOGY: Shape =
-    Shape { what: "a topology", keys: &["file", "hpcc", "htsim", "builder", "defaults", "nodes", "links"] };
+    Shape { what: "a topology", keys: &["file", "hpcc", "htsim", "builder", "defaults", "nodes", "links", "classes"] };
 
 /// Endings of files; other text is a builder.
 const ENDINGS: [&str; 3] = [".yaml", ".yml", ".json"];
@@ -57,11 +57,11 @@ pub(super) fn read(node: &Node<'_>, files: &mut Files<'_>, problems: &mut Proble
         let sources = ["file", "hpcc", "htsim", "builder", "nodes"];
         return match exactly_one(&fields, "a topology", &sources, problems)? {
             ("file", file) => {
-                refuse_beside(&fields, &["defaults", "links"], "file", problems);
+                refuse_beside(&fields, &["defaults", "links", "classes"], "file", problems);
                 files.read(file, problems, read_topology).map(|topology| by_hosts(topology.network))
             }
             (key @ ("hpcc" | "htsim"), file) => {
-                refuse_beside(&fields, &["links"], key, problems);
+                refuse_beside(&fields, &["links", "classes"], key, problems);
                 let cabling = fields.get("defaults").map_or(Some(Cabling::default()), |node| {
                     read_cabling(&Fields::read(node, &DEFAULTS, problems)?, problems)
                 })?;

@@ -11,7 +11,7 @@ use crate::problem::{ProblemKind, Problems};
 use crate::tree::{Node, Value};
 
 pub(crate) const OUTAGE: Shape = Shape { what: "an outage", keys: &["at", "fail", "repair", "silent"] };
-pub(crate) const RECORD: Shape = Shape { what: "a record", keys: &["series", "trace"] };
+pub(crate) const RECORD: Shape = Shape { what: "a record", keys: &["series", "trace", "promises"] };
 
 /// Reads outages, and for each the item of the list that it comes from.
 pub(super) fn read(node: &Node<'_>, network: &Network, problems: &mut Problems<'_>) -> (Vec<Outage>, Vec<usize>) {
@@ -66,7 +66,9 @@ pub(super) fn read_record(node: &Node<'_>, problems: &mut Problems<'_>) -> Optio
     let fields = Fields::read(node, &RECORD, problems)?;
     let series = fields.get("series").map(|node| node.quantity(problems));
     let trace = fields.get("trace").map(|node| node.count(problems));
+    let promises = fields.get("promises").map_or(Some(false), |node| flag(node, problems));
     Some(Record {
+        promises: promises?,
         series: series.map_or(Some(None), |series| series.map(Some))?,
         trace: trace.map_or(Some(None), |trace| trace.map(Some))?,
     })

@@ -1,11 +1,15 @@
 //! Topologies: `kind: Topology` with nodes and links or with a builder, and builders in one line.
 
 mod builder;
+mod classes;
 mod explicit;
 mod port;
 
 #[cfg(test)]
 pub(crate) use builder::BUILDERS;
+#[cfg(test)]
+pub(crate) use classes::CLASSES;
+pub(crate) use classes::written as written_classes;
 pub(crate) use explicit::{DEFAULTS, read_cabling};
 #[cfg(test)]
 pub(crate) use explicit::{LINK, NODE};
@@ -20,7 +24,7 @@ use crate::problem::{InputErrors, ProblemKind, Problems};
 use crate::source::Source;
 
 pub(crate) const TOPOLOGY_SPEC: Shape =
-    Shape { what: "the spec of a Topology", keys: &["builder", "defaults", "nodes", "links"] };
+    Shape { what: "the spec of a Topology", keys: &["builder", "defaults", "nodes", "links", "classes"] };
 
 /// A network and what it is called.
 #[derive(Clone, Debug)]
@@ -64,7 +68,7 @@ fn read_document(source: &Source, problems: &mut Problems<'_>) -> Option<Topolog
 
 /// The network that a `spec` describes, here or inside of a scenario.
 pub(crate) fn read_spec(spec: &Fields<'_, '_>, problems: &mut Problems<'_>) -> Option<Network> {
-    match spec.get("builder") {
+    let network = match spec.get("builder") {
         None => explicit::read(spec, problems),
         Some(builder) => {
             for key in ["defaults", "nodes", "links"].into_iter().filter(|key| spec.get(key).is_some()) {
@@ -75,7 +79,8 @@ pub(crate) fn read_spec(spec: &Fields<'_, '_>, problems: &mut Problems<'_>) -> O
             }
             builder::read(builder, problems)
         }
-    }
+    };
+    classes::divide(network?, spec, problems)
 }
 
 /// Builds a topology from one line: `KIND:KEY=VALUE,...` with the keys of a builder in YAML; `hosts` stands for the

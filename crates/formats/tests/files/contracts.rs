@@ -1,7 +1,7 @@
 //! Contracts in YAML, JSON and CSV: what they mean, where their fields are, and writing.
 
 use crate::common::{contracts, contracts_yaml, csv, star, terms};
-use wayleave_contracts::{Accounting, Contract};
+use wayleave_contracts::{Accounting, Contract, Excess};
 use wayleave_formats::{ContractField, ProblemKind, Source, parse_builder, read_contracts, write_contracts};
 use wayleave_topology::{Hop, Route};
 use wayleave_units::{Bytes, Rate, Time};
@@ -23,6 +23,7 @@ fn ptp() -> Contract {
         max_frame: None,
         route: None,
         protection: 1,
+        excess: Excess::Wait,
     }
 }
 

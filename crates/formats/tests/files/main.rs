@@ -13,6 +13,7 @@ mod events;
 mod fuzz_parsers;
 mod graphs;
 mod imports;
+mod kinds;
 mod orders;
 mod policy;
 mod properties;

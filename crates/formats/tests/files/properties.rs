@@ -4,7 +4,7 @@ use crate::robust::check_everything;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use wayleave_contracts::{Accounting, Contract};
+use wayleave_contracts::{Accounting, Contract, Excess};
 use wayleave_formats::{
     GraphFormat, HostRule, ImportOptions, Source, read_contracts, read_network, read_topology, write_contracts,
     write_graph, write_topology,
@@ -170,6 +170,7 @@ fn contract() -> impl Strategy<Value = Contract> {
             max_frame,
             route: None,
             protection,
+            excess: Excess::ALL[usize::from(protection) % 3],
         },
     )
 }

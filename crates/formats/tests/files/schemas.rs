@@ -21,8 +21,10 @@ fn the_examples_validate_against_their_schemas() {
     for (name, kind) in [
         ("topology-builder", "topology"),
         ("topology-links", "topology"),
+        ("topology-classes", "topology"),
         ("contracts", "contracts"),
         ("contracts-controller", "contracts"),
+        ("contracts-kinds", "contracts"),
         ("tenants", "tenants"),
         ("agent", "agent"),
         ("policy", "policy"),
@@ -61,6 +63,21 @@ fn a_schema_refuses_what_its_reader_refuses() {
     assert!(with("match", json!({ "protocol": 47, "destinationAddress": "::1" })));
     assert!(!with("match", json!({})) && !with("match", json!({ "sourcePort": 53 })));
     assert!(!with("match", json!({ "protocol": "udp", "port": 53 })));
+
+    assert!(with("excess", json!("demote")) && !with("excess", json!("keep")));
+    assert!(!with("bandwidth", json!({ "from": "h1", "to": "h2", "min": "1Gbit" })), "beside a deadline");
+    let kind = |index: usize, key: &str, value: Value| {
+        let mut document = example("contracts-kinds");
+        document["spec"]["contracts"][index][key] = value;
+        contracts.is_valid(&document)
+    };
+    assert!(kind(1, "bandwidth", json!({ "hose": ["h1", "h2"], "min": "1Gbit" })));
+    assert!(!kind(1, "bandwidth", json!({ "hose": ["h1", "h2"], "from": "h1", "min": "1Gbit" })));
+    assert!(!kind(1, "bandwidth", json!({ "hose": ["h1"], "min": "1Gbit" })));
+    assert!(!kind(1, "bandwidth", json!({ "from": "h1", "to": "h2" })), "without a minimum");
+    assert!(!kind(1, "objective", json!({ "aim": "latency", "members": ["h1", "h2"], "min": "1Mbit" })), "two kinds");
+    assert!(!kind(3, "objective", json!({ "members": ["h1", "h2"], "min": "1Mbit" })), "without an aim");
+    assert!(!kind(3, "rate", json!("1Mbit")), "which is a term of latency contracts");
 
     let tenants = validator("tenants");
     let with = |pointer: &str, value: Value| {

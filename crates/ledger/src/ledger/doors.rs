@@ -36,11 +36,12 @@ impl Ledger {
     pub fn keeps(&self, link: LinkId) -> bool {
         let (line, reserved) = (self.network.link(link).rate, self.reserved(link));
         // Nothing more from nobody, into the highest queue in use: it is checked, and all below it.
-        match (0u8..).zip(self.queues_of(link)).find(|(_, queue)| queue.flows > 0) {
+        let is_kept = match (0u8..).zip(self.queues_of(link)).find(|(_, queue)| queue.flows > 0) {
             Some((queue, _)) => {
                 reserved <= line && self.fits(link, queue, Input::LOCAL, Rate::ZERO, Amount::from_nanobits(0))
             }
             None => true,
-        }
+        };
+        is_kept && self.keeps_shares(link)
     }
 }

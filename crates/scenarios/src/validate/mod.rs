@@ -53,7 +53,7 @@ impl Scenario {
         self.check_times()?;
         self.check_routing()?;
         ports::check(&self.switches, NodeKind::Switch, &self.network)
-            .and_then(|()| ports::check_core(&self.switches, self.sharing.as_ref()))
+            .and_then(|()| ports::check_core(self))
             .map_err(|error| ScenarioError::Port { of: NodeKind::Switch, error })?;
         ports::check(&self.hosts, NodeKind::Host, &self.network)
             .map_err(|error| ScenarioError::Port { of: NodeKind::Host, error })?;

@@ -4,7 +4,7 @@ use wayleave_topology::{Network, NodeKind};
 use wayleave_units::Bytes;
 
 use super::PortError;
-use crate::{Buffering, Discipline, Ecn, EdgeScheme, PortBehaviour, PortEcn, Sharing};
+use crate::{Buffering, Discipline, Ecn, EdgeScheme, PortBehaviour, PortEcn, Scenario};
 
 /// Checks the ports of switches or hosts.
 pub(super) fn check(ports: &PortBehaviour, of: NodeKind, network: &Network) -> Result<(), PortError> {
@@ -34,15 +34,21 @@ pub(super) fn check(ports: &PortBehaviour, of: NodeKind, network: &Network) -> R
 }
 
 /// A queue has one role: it marks, or it keeps what a scheme of hosts needs of switches. Where that is a threshold of marks, any other
-/// marking serves as well.
-pub(super) fn check_core(switches: &PortBehaviour, sharing: Option<&Sharing>) -> Result<(), PortError> {
-    let with_core = |scheme: &&EdgeScheme| scheme.core().is_some_and(|core| !matches!(core, Ecn::Threshold(_)));
-    let Some(scheme) = sharing.and_then(|sharing| sharing.schemes().find(with_core)) else { return Ok(()) };
+/// marking serves as well; so it does in queues that nothing of the scheme goes through.
+pub(super) fn check_core(scenario: &Scenario) -> Result<(), PortError> {
+    let (switches, sharing) = (&scenario.switches, scenario.sharing.as_ref());
+    let with_core =
+        |(_, scheme): &(usize, &EdgeScheme)| scheme.core().is_some_and(|core| !matches!(core, Ecn::Threshold(_)));
+    let found = sharing.and_then(|sharing| sharing.schemes().enumerate().find(with_core));
+    let Some((number, scheme)) = found else { return Ok(()) };
     let core = scheme.core();
     let is_other = |ecn: &Ecn| core.as_ref().is_none_or(|core| core.descriptor().name != ecn.descriptor().name);
     let marks = match &switches.ecn {
         PortEcn::Same(ecn) => ecn.as_ref().is_some_and(is_other),
-        PortEcn::PerQueue(queues) => queues.iter().flatten().any(is_other),
+        PortEcn::PerQueue(queues) => queues.iter().enumerate().any(|(queue, ecn)| {
+            let is_used = u8::try_from(queue).is_ok_and(|queue| scenario.schemes_in(queue).contains(&number));
+            is_used && ecn.as_ref().is_some_and(is_other)
+        }),
     };
     if marks {
         let name = scheme.name();

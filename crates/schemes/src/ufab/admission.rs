@@ -1,10 +1,14 @@
 //! How much of a pair may be in flight on a path: proportional shares (equation 1), the windows of equation 3, and the two stages of admission (3.4).
+//!
+//! A link that also serves other classes has two capacities. What was admitted, C' = eta g R', decides shares, where windows begin and which paths
+//! qualify: what is only lent cannot be promised. What is there now, A, is what equation 3 fills: at least C', at most eta of the line. There a
+//! window rises by a step an answer at most, or the low rate after a burst of the classes above would pass for a free line.
 
 use wayleave_roles::IntHop;
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::probe::rounded;
 
-use super::settings::{Queue, Settings, Step, Sum};
+use super::settings::{Floor, Queue, Rise, Settings, Step, Sum};
 
 /// What a pair is on a path.
 #[derive(Clone, Copy, Debug)]
@@ -33,9 +37,9 @@ pub(super) struct Usage {
 /// What the ports of a link said, as one pair sees it; in bytes of a base round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct View {
-    /// C T.
+    /// A T; C T where the line is not shared with other classes.
     product: u64,
-    /// r T (equation 1).
+    /// r T (equation 1), of what was admitted.
     share: u64,
     /// w of equation 3; what a link counts may be more than the product, what a pair may have in flight is not.
     fair: u64,
@@ -62,6 +66,8 @@ pub(super) struct Admission {
     rests: bool,
     /// What it sent between the last two answers, in bit/s.
     sends: u64,
+    /// What it may send although its window is full, in bit/s.
+    floor: u64,
 }
 
 /// A pair that another link holds back counts for more than it sends, or those beside it would not get what it leaves; it is a pair of up to this many
@@ -85,9 +91,21 @@ fn scale(bytes: u64, from: Time, to: Time) -> u64 {
     part(bytes, to.as_nanos(), from.as_nanos())
 }
 
-/// C: what is shared out of a link.
+/// C, or C' where the line is shared with other classes: what is shared out of a link by admission.
 pub(super) fn capacity(hop: &IntHop, target_percent: u8) -> u64 {
-    part(hop.rate.bits_per_second(), u64::from(target_percent), 100)
+    let line = hop.class.map_or(hop.rate, |class| class.guaranteed.min(hop.rate));
+    part(line.bits_per_second(), u64::from(target_percent), 100)
+}
+
+/// What the class has of a line now: all of it, where there is no other.
+fn line(hop: &IntHop) -> u64 {
+    let class = hop.class.map(|class| class.available.max(class.guaranteed));
+    class.map_or(hop.rate, |class| class.min(hop.rate)).bits_per_second()
+}
+
+/// A: what is filled of a link now; C where the line is not shared with other classes.
+pub(super) fn target(hop: &IntHop, target_percent: u8) -> u64 {
+    part(line(hop), u64::from(target_percent), 100)
 }
 
 /// How many bandwidth-delay products a link counts for a pair at most.
@@ -98,18 +116,30 @@ fn most(settings: &Settings) -> u64 {
     }
 }
 
-/// What a link drains of a queue in a base round trip beside C, in bytes: (1 - eta) / eta C T.
+/// What a link drains of a queue in a base round trip beside A, in bytes: (1 - eta) / eta A T.
 fn headroom(hop: &IntHop, terms: Terms, settings: &Settings) -> u64 {
-    let beside = hop.rate.bits_per_second() - capacity(hop, settings.target_percent);
+    let beside = line(hop) - target(hop, settings.target_percent);
     bytes(u128::from(beside), terms.round_trip)
+}
+
+/// By how much a window may rise with an answer, where something else than windows can be why a line seems to be free: the burst of a class above
+/// that has just ended, or what was lent to this class. `None`: as far as equation 3 says.
+fn rise(hop: &IntHop, view: &View, terms: Terms, settings: &Settings) -> Option<u64> {
+    hop.class?;
+    match settings.rise {
+        Rise::Guaranteed => Some(terms.guaranteed(settings.unit)),
+        Rise::Share => Some(terms.guaranteed(settings.unit).max(view.share)),
+        Rise::Free => None,
+    }
 }
 
 impl View {
     fn of(hop: &IntHop, queue: u64, counted: u64, terms: Terms, settings: &Settings) -> Self {
-        let product = bytes(u128::from(capacity(hop, settings.target_percent)), terms.round_trip);
+        let of = |rate| bytes(u128::from(rate), terms.round_trip);
+        let product = of(target(hop, settings.target_percent));
         // Where a false positive has left the pair out, it counts itself.
         let all = hop.tokens.max(terms.tokens);
-        let share = part(product, terms.tokens, all);
+        let share = part(of(capacity(hop, settings.target_percent)), terms.tokens, all);
         let windows = scale(hop.windows.get(), settings.summed_over(terms.round_trip), terms.round_trip).max(counted);
         let load = bytes(u128::from(hop.tx.bits_per_second()), terms.round_trip).saturating_add(queue);
         let fair = part(part(windows, terms.tokens, all), product, load).min(product.saturating_mul(most(settings)));
@@ -122,7 +152,7 @@ impl Admission {
     pub(super) fn join(terms: Terms, settings: &Settings) -> Self {
         let window = terms.guaranteed(settings.unit).max(LEAST);
         let ramp = settings.latency_bound.then_some(window);
-        Self { links: vec![Link { ramp, window, queue: u64::MAX }], window, rests: false, sends: 0 }
+        Self { links: vec![Link { ramp, window, queue: u64::MAX }], window, rests: false, sends: 0, floor: 0 }
     }
 
     /// Whether the pair sends less than it may, and less than its share.
@@ -138,6 +168,11 @@ impl Admission {
     /// What its window carries, in bit/s.
     pub(super) fn rate(&self, terms: Terms) -> u64 {
         part(self.window.saturating_mul(8), 1_000_000_000, terms.round_trip.as_nanos())
+    }
+
+    /// What it may send although its window is full, in bit/s: its minimum, or its share of what was admitted where that is less.
+    pub(super) fn floor(&self) -> u64 {
+        self.floor
     }
 
     /// How much may be in flight.
@@ -168,10 +203,14 @@ impl Admission {
             .collect();
         let share = views.iter().map(|view| view.share).min().unwrap_or(self.window);
         self.stage(share, usage, &views, terms, settings);
+        let is_shared = settings.floor == Floor::Minimum && hops.iter().any(|hop| hop.class.is_some());
+        let sure = if is_shared { terms.guaranteed(settings.unit).min(share) } else { 0 };
+        self.floor = part(sure.saturating_mul(8), 1_000_000_000, terms.round_trip.as_nanos());
         let mut window = u64::MAX;
-        for (link, view) in self.links.iter_mut().zip(&views) {
+        for ((link, view), hop) in self.links.iter_mut().zip(&views).zip(hops) {
             link.ramp = link.ramp.filter(|&ramp| ramp < view.fair);
-            link.window = link.ramp.unwrap_or(view.fair).max(LEAST);
+            let most = rise(hop, view, terms, settings).map_or(u64::MAX, |step| link.window.saturating_add(step));
+            link.window = link.ramp.unwrap_or(view.fair).min(most).max(LEAST);
             // Its share and no more, so that it can do no harm when it wants more at once.
             let is_held = self.rests && settings.latency_bound;
             window = window.min(if is_held { link.window.min(view.share) } else { link.window.min(view.product) });

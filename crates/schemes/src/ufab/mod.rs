@@ -39,6 +39,10 @@
 //!   give the others no more than their proportional part of a link that is not full (81 % of it beside one idle pair of the same weight). So links go
 //!   on to count equation 3's window while it rests, and its true one from when it wants more; `stage` says it again.
 //!
+//! # Beside other classes
+//! The text knows uFAB alone on its links. Where a port says that its queue shares a line with others ([`ClassHop`](wayleave_roles::ClassHop)), a link has two
+//! capacities, windows rise in steps (`rise`) and minima do not wait for answers (`floor`): decision 076.
+//!
 //! # Deviations
 //! - A pair rests if it has used less than half of its window since the last answer, and less than its share.
 //! - While windows grow, a step comes with an answer, and so a pair that probes less than once a round trip grows more slowly than by one step a round trip: what it
@@ -69,7 +73,7 @@ use wayleave_roles::{
 };
 use wayleave_units::{Rate, Time};
 
-pub use settings::{Queue, Settings, Step, Sum, Unused};
+pub use settings::{Floor, Queue, Rise, Settings, Step, Sum, Unused};
 
 use crate::brokers::NoBroker;
 use crate::edges::{HostScheme, HostSetup, NoHost};

@@ -4,7 +4,7 @@ use wayleave_roles::{
     HopWindow, HostAction, IntHop, Outgoing, PairSpec, PathIndex, PathUse, Probe, ProbeAnswer, ProbeKind, ProbeOutcome,
 };
 use wayleave_topology::LinkId;
-use wayleave_units::{Bytes, Time};
+use wayleave_units::{Bytes, Rate, Time};
 
 use super::admission::{Admission, Terms, Usage, capacity};
 use super::registration::{Changes, Registration};
@@ -386,7 +386,10 @@ impl Sending {
 
     /// A path is not used any more, and its ports are told.
     fn stop(&mut self, path: PathIndex, around: &mut Around<'_>, act: &mut dyn FnMut(Action<'_>)) {
-        self.path(path).admission = None;
+        let admission = self.path(path).admission.take();
+        if admission.is_some_and(|admission| admission.floor() > 0) {
+            act(HostAction::SetFloor { pair: around.pair, path, rate: Rate::ZERO });
+        }
         act(HostAction::SetWindow { pair: around.pair, path, window: Some(Bytes::ZERO) });
         self.reconcile(path, around, act);
     }
@@ -479,9 +482,14 @@ impl Sending {
             state.answered_at = now;
             state.links.clear();
             state.links.extend(hops.iter().filter_map(|hop| hop.link));
+            let floor = admission.floor();
             admission.answered(hops, usage, terms, settings);
             let window = Some(admission.window());
             act(HostAction::SetWindow { pair: around.pair, path, window });
+            if floor != admission.floor() {
+                let rate = Rate::from_bits_per_second(admission.floor());
+                act(HostAction::SetFloor { pair: around.pair, path, rate });
+            }
             let unit = u128::from(settings.unit.bits_per_second());
             let is_over =
                 |hop: &IntHop| u128::from(hop.tokens) * unit > u128::from(capacity(hop, settings.target_percent));

@@ -4,7 +4,7 @@ use wayleave_roles::{IntHop, PathIndex};
 use wayleave_topology::LinkId;
 use wayleave_units::{Rate, Time};
 
-use super::admission::{Terms, capacity};
+use super::admission::{Terms, capacity, target};
 use super::settings::Settings;
 use crate::random::SplitMix;
 
@@ -72,9 +72,9 @@ impl Candidate {
     }
 }
 
-/// Equation 2, with W/T for the sum of the rates; at least equation 1.
+/// Equation 2, with W/T for the sum of the rates; at least equation 1. Of what there is now: which paths qualify is another question.
 fn rate(hop: &IntHop, tokens: u64, terms: Terms, settings: &Settings) -> u64 {
-    let capacity = capacity(hop, settings.target_percent);
+    let capacity = target(hop, settings.target_percent);
     let over = settings.summed_over(terms.round_trip).as_nanos().max(1);
     let rates = u128::from(hop.windows.get()) * 8_000_000_000 / u128::from(over);
     let used = u128::from(hop.tx.bits_per_second().max(1));

@@ -21,6 +21,41 @@ words! {
     }
 }
 
+/// By how much a pair's window rises with an answer on a link that serves other classes as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rise {
+    /// By what its guarantee carries in a base round trip.
+    Guaranteed,
+    /// By its part of what was admitted.
+    Share,
+    /// As far as equation 3 says.
+    Free,
+}
+
+words! {
+    Rise {
+        Guaranteed = "guaranteed", "By what its guarantee carries in a base round trip at most";
+        Share = "share", "By its part of the capacity that was admitted at most";
+        Free = "free", "As far as equation 3 says: after a burst of a class above that is too far";
+    }
+}
+
+/// What a pair may send when its window is full, on a path with links that serve other classes as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Floor {
+    /// Its minimum.
+    Minimum,
+    /// Nothing.
+    Nothing,
+}
+
+words! {
+    Floor {
+        Minimum = "minimum", "Its minimum: a window waits for answers while a class above sends, and what was promised cannot wait";
+        Nothing = "nothing", "Nothing: a pair loses the time in which classes above send";
+    }
+}
+
 /// Which queue equation 3 sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
@@ -101,6 +136,10 @@ params! {
         pub latency_bound: bool = true, "latencyBound", Kind::Flag, "3.4; uFAB' in 5.2";
         /// By how much windows grow in the first stage.
         pub step: Step = Step::Guaranteed, "step", Kind::Word(Step::WORDS), "ours; 3.4 is as-printed";
+        /// By how much windows rise with an answer on links that serve other classes as well.
+        pub rise: Rise = Rise::Share, "rise", Kind::Word(Rise::WORDS), "ours";
+        /// What pairs may send when their windows are full, on paths with links that serve other classes as well.
+        pub floor: Floor = Floor::Minimum, "floor", Kind::Word(Floor::WORDS), "ours";
         /// Which queue equation 3 sees.
         pub queue: Queue = Queue::Standing, "queue", Kind::Word(Queue::WORDS), "ours; 3.4 is as-printed";
         /// What links add up of the windows of pairs.

@@ -13,6 +13,7 @@
 //! | 4.2: a Bloom filter of two banks, 20 KB | `bloom` |
 //! | 4.2: every 10 s pairs without a probe are cleaned | `clean` |
 //! | 3.2: tx, q, C | tx: `Meter`; q and C: the port |
+//! | one fabric: what a class has of a line | [`ClassHop`](wayleave_roles::ClassHop): measured in the same interval as tx |
 //!
 //! # Holes of the text, and what is done about them
 //! As it is printed a pair that has been seen is ignored, so W and Phi would stay what they were when pairs joined: windows that change
@@ -149,6 +150,9 @@ struct State {
     /// The filter may know changes of the period before.
     has_just_turned: bool,
     meter: Meter,
+    /// Of the queues above, and of those that share with this one.
+    above: Meter,
+    beside: Meter,
 }
 
 /// One queue of a port.
@@ -180,6 +184,8 @@ impl UfabCore {
             seen_since: Time::ZERO,
             has_just_turned: false,
             meter: Meter::default(),
+            above: Meter::default(),
+            beside: Meter::default(),
         }))
     }
 }
@@ -303,6 +309,12 @@ impl Switch for UfabCore {
         }
         hop.tokens = state.sums.tokens;
         hop.windows = Bytes::new(state.sums.windows);
-        hop.tx = state.meter.read(now, hop.sent.get(), state.params.interval);
+        let interval = state.params.interval;
+        hop.tx = state.meter.read(now, hop.sent.get(), interval);
+        if let Some(class) = &mut hop.class {
+            let above = state.above.read(now, class.above.get(), interval);
+            let beside = state.beside.read(now, class.beside.get(), interval);
+            class.available = class.left_by(hop.rate, above, beside);
+        }
     }
 }

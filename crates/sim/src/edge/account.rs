@@ -4,12 +4,14 @@ use wayleave_contracts::{Direction, Policy, PolicyLevel};
 use wayleave_scenarios::{Scenario, SharingChange};
 use wayleave_schemes::services::Services;
 use wayleave_stack::TunnelCounts;
-use wayleave_topology::NodeId;
+use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Rate};
 
+use super::guarantee::minimum;
 use super::pair::Pair;
+use super::promises::Lags;
 use crate::clock::{self, Instant};
-use crate::stats::{Levels, Series, Shortfall};
+use crate::stats::{Lag, Levels, Series, Shortfall};
 
 /// No service can be called this: names have no spaces.
 const BEST_EFFORT: &str = "best effort";
@@ -66,6 +68,8 @@ pub struct SharingOutcome {
     /// What tunnels carried, in the order in which their pairs were forgotten; the last are those that were open at the
     /// end. Counted from the start of the run.
     pub tunnels: Vec<TunnelOutcome>,
+    /// The most that pairs with windows had in flight on each link, if promises are recorded. Links of which that is nothing are left out.
+    pub in_flight: Vec<(LinkId, Bytes)>,
 }
 
 /// What a tunnel carried.
@@ -124,6 +128,9 @@ pub struct MachineShare {
     pub transmit_shortfall: Option<Shortfall>,
     /// The same of its guarantee to receive. What waits at its senders is wanted.
     pub receive_shortfall: Option<Shortfall>,
+    /// By how much what arrived was late of the guarantee to receive, in every window in which somebody wanted to send there, if promises are
+    /// recorded.
+    pub receive_lag: Option<Lag>,
     /// The rate of its root limiter in bit/s over time, if that is recorded and there was a limit; the rate of the host's link
     /// where it had none.
     pub limit: Option<Levels>,
@@ -309,9 +316,9 @@ impl Account {
         self.since = now;
     }
 
-    pub(super) fn outcome(self) -> SharingOutcome {
+    pub(super) fn outcome(self, lags: Lags) -> SharingOutcome {
         let (classes, hosts, racks) = (self.names.len(), self.hosts, self.racks);
-        let mut shortfalls = self.shortfalls.into_iter();
+        let (mut shortfalls, mut lags) = (self.shortfalls.into_iter(), lags.into_iter());
         let mut machines: Vec<Vec<MachineShare>> = vec![Vec::new(); classes];
         for (place, counts) in self.machines.into_iter().enumerate() {
             let Counts { sent, received, drops, path_changes, transmit, receive, limit } = counts;
@@ -329,6 +336,7 @@ impl Account {
                 receive,
                 transmit_shortfall,
                 receive_shortfall,
+                receive_lag: lags.next().flatten().map(|lag| *lag),
                 limit,
             });
         }
@@ -346,6 +354,7 @@ impl Account {
             messages: self.messages,
             probes: self.probes,
             tunnels: self.tunnels,
+            in_flight: Vec::new(),
         }
     }
 }
@@ -369,12 +378,6 @@ fn shortfalls(scenario: &Scenario, names: &[String], hosts: &[NodeId]) -> Vec<[O
     let at =
         |host| names.iter().zip(&guaranteed).map(move |(name, has)| has.map(|has| has && sharing.is_at(name, host)));
     hosts.iter().flat_map(|&host| at(host)).map(|has| has.map(|has| has.then(new))).collect()
-}
-
-/// What a policy guarantees to a service, in bit/s.
-fn minimum(policy: &Policy, direction: Direction, name: &str) -> u64 {
-    let place = policy.services().iter().position(|service| service.name == name);
-    place.map_or(0, |place| policy.terms(direction, None)[place].min.bits_per_second())
 }
 
 fn record(series: &mut Option<Series>, interval: Option<Instant>, bytes: u32, now: Instant) {

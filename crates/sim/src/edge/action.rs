@@ -4,7 +4,7 @@ use wayleave_roles::{
     BrokerId, Bucket, HopWindow, HostAction, Limiter, Member, Outgoing, PathIndex, PathUse, Peer, Probe, Weighted,
 };
 use wayleave_schemes::edges::{AnyBrokerTimer, AnyMessage, AnyTimer};
-use wayleave_units::{Bytes, Time};
+use wayleave_units::{Bytes, Rate, Time};
 
 use super::slot::EdgeId;
 
@@ -24,6 +24,7 @@ pub(crate) enum Action {
 pub(crate) enum Wish {
     Limit(Limiter, Option<Bucket>),
     Window(Outgoing, PathIndex, Option<Bytes>),
+    Floor(Outgoing, PathIndex, Rate),
     Weight(Weighted, u32),
     UsePath(Outgoing, PathIndex, PathUse, Time),
     LeavePath(Outgoing, PathIndex),
@@ -39,6 +40,7 @@ impl From<HostAction<'_, AnyMessage, AnyTimer>> for Wish {
             HostAction::Send { to, message } => Self::Send(to, message),
             HostAction::Arm { at, timer } => Self::Arm(at, timer),
             HostAction::SetWindow { pair, path, window } => Self::Window(pair, path, window),
+            HostAction::SetFloor { pair, path, rate } => Self::Floor(pair, path, rate),
             HostAction::SetWeight { of, weight } => Self::Weight(of, weight),
             HostAction::UsePath { pair, path, purpose, from } => Self::UsePath(pair, path, purpose, from),
             HostAction::LeavePath { pair, path } => Self::LeavePath(pair, path),

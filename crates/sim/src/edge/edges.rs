@@ -10,6 +10,7 @@ use wayleave_schemes::brokers::BrokerNetwork;
 use wayleave_schemes::custom::{AnyPairPath, AnyTunnel};
 use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::edges::{AnyEdge, AnyMessage, AnyTimer};
+use wayleave_schemes::eyeq::Line;
 use wayleave_schemes::services::Services;
 use wayleave_stack::HostStack;
 use wayleave_topology::NodeId;
@@ -19,6 +20,7 @@ use super::account::Account;
 use super::action::Action;
 use super::message::Messages;
 use super::pair::{Pair, PairKey, SourcePair};
+use super::promises::Promises;
 use super::roles::{self, Scheme};
 use super::seats::Brokers;
 use super::slot::{EdgeId, NO_EDGE, NO_PAIR, PairSlot};
@@ -68,6 +70,8 @@ pub(crate) struct Edges {
     pub(super) filters: HashMap<u32, Filter>,
     pub(super) brokers: Brokers,
     pub(super) account: Account,
+    /// What is measured of promises, if a scenario asks for it.
+    pub(super) promises: Option<Box<Promises>>,
     pub(super) sharing: Box<Sharing>,
     /// How packets are spread over paths, and the seed of what spreads those of a pair.
     pub(super) routing: (Routing, u64),
@@ -81,6 +85,7 @@ pub(crate) struct Edges {
 #[derive(Debug)]
 pub(super) struct Edge {
     pub(super) node: NodeId,
+    pub(super) line: Line,
     /// One for each scheme.
     pub(super) roles: Vec<AnyEdge>,
     pub(super) stack: Stack,
@@ -126,6 +131,7 @@ impl Edges {
             };
             hosts.push(Edge {
                 node,
+                line: roles::line(scenario, sharing, node),
                 roles: schemes.iter().enumerate().map(role).collect(),
                 stack: Stack::new(classes as usize),
                 outgoing: Vec::new(),
@@ -138,6 +144,7 @@ impl Edges {
         let switch_of = |node: NodeId| fabric.attachment(node).map(|attachment| attachment.switch);
         Some(Self {
             account: Account::new(scenario, &services, &nodes, switch_of),
+            promises: Promises::of(scenario, fabric.links(), &services, &nodes),
             brokers,
             nodes,
             hosts,

@@ -149,6 +149,26 @@ impl Edges {
         Some(stack.advance(pair, sending.now, &mut sending))
     }
 
+    /// The packet of its tunnel that a pair could send now if it had its turn at the interface, its bytes and the pair's weight.
+    pub(crate) fn next_of_tunnel(&mut self, slot: PairSlot, sending: &Sending<'_>) -> Option<(Step, u32, u32)> {
+        let weight = self.pairs.get(slot as usize)?.weight;
+        let (stack, pair) = self.stack(slot)?;
+        let ((_, first), bytes) = stack.next_of_tunnel(pair, sending.now, sending)?;
+        Some((first, bytes, weight))
+    }
+
+    /// A pair stands in line at the interface until its turn.
+    pub(crate) fn stand_at_interface(&mut self, slot: PairSlot) {
+        if let Some((stack, pair)) = self.stack(slot) {
+            stack.stand_at_interface(pair);
+        }
+    }
+
+    /// It is a pair's turn at the interface. Whether it stands there.
+    pub(crate) fn take_turn(&mut self, slot: PairSlot) -> bool {
+        self.stack(slot).is_some_and(|(stack, pair)| stack.take_turn(pair))
+    }
+
     /// What a class does next, and the pair that it is about; any pair of the host if it is about none.
     pub(crate) fn serve(
         &mut self,
@@ -207,6 +227,11 @@ impl Edges {
     /// A packet was answered, which brought back what its pair had sent on its path. Whether the pair may go on.
     #[cold]
     pub(crate) fn window_answered(&mut self, slot: PairSlot, path: u8, sent: u64, now: Instant) -> bool {
+        if let Some(promises) = &mut self.promises
+            && let Some(pair) = self.pairs.get(slot as usize)
+        {
+            promises.answered((slot, pair.epoch, path), sent);
+        }
         let path = PathIndex(u32::from(path));
         self.stack(slot).is_some_and(|(stack, pair)| stack.answered(pair, path, sent, now))
     }
@@ -214,6 +239,11 @@ impl Edges {
     /// A transport of a pair found by its time-out that what is in flight will not be answered. Whether the pair may go on.
     #[cold]
     pub(crate) fn forget_in_flight(&mut self, slot: PairSlot) -> bool {
+        if let Some(promises) = &mut self.promises
+            && let Some(pair) = self.pairs.get(slot as usize)
+        {
+            promises.forget(slot, pair.epoch);
+        }
         self.stack(slot).is_some_and(|(stack, pair)| stack.forget_in_flight(pair))
     }
 

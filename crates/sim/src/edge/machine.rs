@@ -10,7 +10,7 @@ use super::wakes::Wake;
 use crate::clock::{self, Instant};
 use crate::fabric::{Dropped, Fabric};
 use crate::flows::Flows;
-use crate::interfaces::Interfaces;
+use crate::interfaces::{Interfaces, Item};
 use crate::packet::{Flags, Packet};
 
 impl Edges {
@@ -54,7 +54,11 @@ impl Edges {
         let node = self.hosts[edge as usize].node;
         let Some(up) = fabric.attachment(node).map(|attachment| attachment.up) else { return };
         let (class, weight) = class;
-        let class_of = |flow: u32| self.class_of_pair(flows[flow].pair);
+        let class_of = |item: Item| match item {
+            Item::Flow(flow) => self.class_of_pair(flows[flow].pair),
+            Item::Tunnel(pair, _) => self.class_of_pair(pair),
+            Item::Packet(id, ..) => self.class_of_packet(fabric.packet(id), flows).0,
+        };
         interfaces.weigh(up.0, (class.0, weight), fabric.largest(), class_of);
     }
 
@@ -136,6 +140,9 @@ impl Edges {
             lost: Bytes::new(std::mem::take(&mut pair.lost)),
         };
         self.account.received(pair, packet.size, now);
+        if let Some(promises) = &mut self.promises {
+            promises.received(pair.to_place, packet.size, now);
+        }
         self.tell(receiver, scheme, HostInput::Received { pair: incoming, arrivals }, now);
     }
 

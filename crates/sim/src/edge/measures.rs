@@ -3,14 +3,29 @@
 use super::account::SharingOutcome;
 use super::edges::Edges;
 use super::pair::Pair;
+use super::slot::PairSlot;
 use crate::clock::Instant;
+use crate::fabric::Fabric;
 use crate::flows::Flows;
 use crate::packet::{FRAMING, HEADERS};
 
 impl Edges {
     /// The warm-up is over.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self, now: Instant) {
         self.account.forget();
+        if let Some(promises) = &mut self.promises {
+            promises.end_warmup(now);
+        }
+    }
+
+    /// A packet has left, with which its pair had sent so much on its path: it is in flight there.
+    #[inline]
+    pub(crate) fn note_flight(&mut self, slot: PairSlot, path: u8, sent: u64, fabric: &Fabric) {
+        if let Some(promises) = &mut self.promises {
+            let Some(pair) = self.pairs.get(slot as usize) else { return };
+            let way = (slot, pair.epoch, path);
+            promises.sent(way, sent, || fabric.links_along(&pair.forth, u32::from(path)));
+        }
     }
 
     /// Whether it is measured what guarantees miss, and how often.
@@ -50,6 +65,9 @@ impl Edges {
             self.measure_guarantees(flows, end);
         }
         self.count_open_tunnels();
-        self.account.outcome()
+        let (in_flight, lags) = self.promises.take().map(|promises| promises.outcome(end)).unwrap_or_default();
+        let mut outcome = self.account.outcome(lags);
+        outcome.in_flight = in_flight;
+        outcome
     }
 }

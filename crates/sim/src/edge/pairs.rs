@@ -116,6 +116,7 @@ impl Edges {
                 policy: &self.sharing.machine,
                 services: &self.services,
                 from,
+                line: self.hosts[sender as usize].line.transmit,
                 pair: &spec,
             }),
             path_role: kind.path(from, &spec).or_else(|| listed_path(&self.routing, pair.number)),
@@ -127,6 +128,9 @@ impl Edges {
             None => self.pairs.push(pair),
         }
         self.known.insert(key, slot);
+        if let Some(promises) = &mut self.promises {
+            promises.wants(receiver * self.classes + to_class, true, now);
+        }
         let idle = clock::from_time(self.sharing.idle);
         self.wakes.arm(now.saturating_add(idle), Wake::Idle(slot, epoch), fabric, now);
         if is_probed {
@@ -213,6 +217,9 @@ impl Edges {
         let pair = &mut self.pairs[slot as usize];
         let wants = pair.users > pair.paused || !self.hosts[pair.sender as usize].stack.is_idle(pair.outgoing.0);
         if std::mem::replace(&mut pair.wants, wants) != wants {
+            if let Some(promises) = &mut self.promises {
+                promises.wants(pair.to_place, wants, now);
+            }
             let demand = if wants { Demand::Begins } else { Demand::Ends };
             let (sender, scheme, pair) = (pair.sender, pair.scheme, pair.outgoing);
             self.tell(sender, scheme, HostInput::Demand { pair, demand }, now);
@@ -278,7 +285,14 @@ impl Edges {
             return None;
         }
         // Nobody finds its place any more before it is taken again.
+        let forgotten = pair.epoch;
         pair.epoch += 1;
+        if let Some(promises) = &mut self.promises {
+            if std::mem::replace(&mut pair.wants, false) {
+                promises.wants(pair.to_place, false, now);
+            }
+            promises.forget(slot, forgotten);
+        }
         let (sender, outgoing, receiver, incoming) = (pair.sender, pair.outgoing, pair.receiver, pair.incoming);
         let scheme = pair.scheme;
         let key = pair.key;

@@ -123,7 +123,7 @@ fn unlimited() -> AnyEdge {
 }
 
 /// A machine's links, at most the policy's peak.
-fn line(scenario: &Scenario, sharing: &Sharing, node: NodeId) -> Line {
+pub(super) fn line(scenario: &Scenario, sharing: &Sharing, node: NodeId) -> Line {
     let rate = |direction| {
         let capacity = ContentionPoint::Machine(node).capacity(&scenario.network, direction);
         sharing.machine.peak().map_or(capacity, |peak| peak.min(capacity))

@@ -45,7 +45,7 @@ impl Engine {
                     self.fabric.forget(now);
                     self.tally.forget();
                     if let Some(edges) = &mut self.edges {
-                        edges.forget();
+                        edges.forget(now);
                     }
                     return;
                 }

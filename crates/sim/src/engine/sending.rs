@@ -63,6 +63,7 @@ impl Engine {
             && let Some(edges) = &mut self.edges
         {
             if let Some(sent) = edges.spend(&mut self.flows[slot], size, path, now) {
+                edges.note_flight(pair, path, sent, &self.fabric);
                 self.fabric.carry_sent(id, sent);
             }
             self.copy_packet(pair, first, id, now);
@@ -70,6 +71,12 @@ impl Engine {
         let event = if is_again { Event::Retransmitted } else { Event::Sent };
         self.fabric.note(event, (first.link(), first.queue()), id, now);
         self.enter(first, id, now);
+    }
+
+    /// A packet whose turn it is at the interface of its host comes to its port.
+    pub(super) fn send_in_turn(&mut self, first: Step, id: PacketId, now: Instant) {
+        self.enter(first, id, now);
+        self.interfaces.has_sent(self.interfaces.of(first.link()), &self.fabric);
     }
 
     /// A packet comes to the interface of its host: to its port, or to the queue of its class where classes have weights
@@ -88,9 +95,10 @@ impl Engine {
             }
             return has_place;
         }
-        self.enter(first, id, now);
         if is_fair {
-            self.interfaces.has_sent(number, &self.fabric);
+            self.send_in_turn(first, id, now);
+        } else {
+            self.enter(first, id, now);
         }
         true
     }
@@ -126,9 +134,14 @@ impl Engine {
         while let Some(item) = self.interfaces.pop(number, class, by_remaining, &self.flows) {
             let slot = match item {
                 Item::Flow(slot) => slot,
+                Item::Tunnel(pair, _) => {
+                    if self.take_turn(pair, now) {
+                        return;
+                    }
+                    continue;
+                }
                 Item::Packet(id, first, _) => {
-                    self.enter(first, id, now);
-                    self.interfaces.has_sent(number, &self.fabric);
+                    self.send_in_turn(first, id, now);
                     return;
                 }
             };

@@ -42,6 +42,10 @@ impl Engine {
             Wish::Window(pair, path, window) => {
                 self.steer(edge, pair, now, |stack, pair| stack.set_window(pair, path, window.map(Bytes::get)));
             }
+            Wish::Floor(pair, path, rate) => {
+                let rate = rate.bits_per_second();
+                self.steer(edge, pair, now, |stack, pair| stack.set_floor(pair, path, rate, now));
+            }
             Wish::UsePath(pair, path, purpose, from) => {
                 let from = clock::from_time(from);
                 self.steer(edge, pair, now, |stack, pair| stack.use_path(pair, path, purpose, from));

@@ -126,7 +126,7 @@ impl Fabric {
         let port = &mut self.ports[number as usize];
         let has_more = !port.is_empty() || port.pool.is_some();
         if asks && port.roles.stamps(queue) {
-            let said = (u64::from(port.held(queue, false)), port.sent(queue));
+            let said = (u64::from(port.held(queue, false)), port.sent(queue), port.class(queue));
             let role = port.roles.place(queue);
             self.stamp((link, role), said, id, now);
         }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use wayleave_roles::{IntHop, Switch};
+use wayleave_roles::{ClassHop, IntHop, Switch};
 use wayleave_topology::LinkId;
 use wayleave_units::Bytes;
 
@@ -80,12 +80,18 @@ impl Fabric {
         let stamper = &self.stampers[self.stamper_of[link as usize] as usize];
         let (role, sent) = (stamper.role, stamper.before + taken);
         let behind = self.links[link as usize].taken() - taken - u64::from(self.arena.get(id).size);
-        self.stamp((link, role), (behind, sent), id, now);
+        self.stamp((link, role), (behind, sent, None), id, now);
     }
 
     /// The switch role of a link's port and what the port says of itself, written into a packet: what waits behind the packet, and what was
-    /// sent before it.
-    pub(super) fn stamp(&mut self, (link, role): (u32, usize), (behind, sent): (u64, u64), id: PacketId, now: Instant) {
+    /// sent before it, and what there is of other classes.
+    pub(super) fn stamp(
+        &mut self,
+        (link, role): (u32, usize),
+        (behind, sent, class): (u64, u64, Option<ClassHop>),
+        id: PacketId,
+        now: Instant,
+    ) {
         let stack = self.arena.get(id).extra.telemetry();
         let probe = self.telemetry.probe(stack);
         let at = clock::to_time(now);
@@ -96,6 +102,7 @@ impl Fabric {
             sent: Bytes::new(sent),
             at,
             windows: probe.map_or(Bytes::ZERO, |at| at.said.window),
+            class,
             ..IntHop::default()
         };
         self.switches[role].on_telemetry(at, probe.as_ref(), &mut hop);

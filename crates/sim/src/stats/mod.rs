@@ -22,6 +22,7 @@ mod histogram;
 #[cfg(test)]
 mod histogram_tests;
 mod histograms;
+mod lag;
 mod levels;
 mod series;
 #[cfg(test)]
@@ -31,6 +32,7 @@ mod shortfall;
 pub use completions::{Completions, Deadlines, SLOWDOWN_PARTS, SizeClass};
 pub use histogram::{Bucket, CdfPoint, Histogram};
 pub use histograms::{HistogramBin, Histograms};
+pub use lag::Lag;
 pub use levels::{LevelBin, Levels};
 pub use series::{Bin, Series};
 pub use shortfall::Shortfall;

@@ -43,6 +43,16 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
         self.wake_if_blocked(pair)
     }
 
+    /// The rate at which packets leave on a path although its window is full; a path without a window has none.
+    pub fn set_floor(&mut self, pair: u32, path: PathIndex, bits_per_second: u64, now: Instant) -> bool {
+        let Some(state) = self.pair_mut(pair) else { return false };
+        let round_trip = state.round_trip;
+        if let Some(window) = state.windows.get_mut(path.index()) {
+            window.set_floor(bits_per_second, round_trip, now);
+        }
+        self.wake_if_blocked(pair)
+    }
+
     /// Takes a path into use.
     pub fn use_path(&mut self, pair: u32, path: PathIndex, purpose: PathUse, from: Instant) -> bool {
         let Some(state) = self.pair_mut(pair) else { return false };

@@ -52,9 +52,9 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> Pair<F, K, T, P> {
         (Some(share.path), room)
     }
 
-    fn reserve(&mut self, path: Option<PathIndex>, bytes: u32) {
+    fn reserve(&mut self, path: Option<PathIndex>, bytes: u32, now: Instant) {
         if let Some(window) = path.and_then(|path| self.windows.get_mut(path.index())) {
-            window.reserve(bytes);
+            window.reserve(bytes, now);
         }
         self.next_path = None;
     }
@@ -98,7 +98,7 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
             return if class.drops() { Verdict::Drop } else { Verdict::Wait };
         }
         take(state, class, bytes, now);
-        state.reserve(path, bytes);
+        state.reserve(path, bytes, now);
         Verdict::Go(path)
     }
 
@@ -115,6 +115,29 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
     /// Whether [`Self::advance`] is to be called because a packet came into a pair's tunnel.
     pub fn is_free(&self, pair: u32) -> bool {
         self.pair(pair).is_some_and(|pair| pair.state == State::Free)
+    }
+
+    /// The packet of its tunnel that a pair, which stands nowhere, could send now if it had its turn at the interface, and its bytes.
+    pub fn next_of_tunnel(&mut self, pair: u32, now: Instant, flows: &impl Flows<F, K>) -> Option<(K, u32)> {
+        let Some(Some(state)) = self.pairs.get(pair as usize) else { return None };
+        if state.tunnel.is_none() || state.state != State::Free {
+            return None;
+        }
+        let Head::First(Waiting::Packet(packet, bytes), ..) = self.head(pair, now, flows) else { return None };
+        let state = self.pair_mut(pair)?;
+        (state.tokens(bytes, now) == Room::Open).then_some((packet, bytes))
+    }
+
+    /// A pair stands in line at the interface until its turn.
+    pub fn stand_at_interface(&mut self, pair: u32) {
+        self.stand(pair, State::AtInterface);
+    }
+
+    /// It is a pair's turn at the interface. Whether it stands there; then [`Self::advance`] is to be called.
+    pub fn take_turn(&mut self, pair: u32) -> bool {
+        let Some(state) = self.pair_mut(pair).filter(|pair| pair.state == State::AtInterface) else { return false };
+        state.state = State::Free;
+        true
     }
 
     /// What a pair does next, which stands nowhere: when something waits that did not before, when its time has come,
@@ -157,7 +180,7 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
             return self.class_wake(class, now, flows).map_or(Step::Rests, |at| Step::ClassWaits(class, at));
         }
         take(state, class, bytes, now);
-        state.reserve(path, bytes);
+        state.reserve(path, bytes, now);
         Step::Go(self.leave(pair, what, number, now), bytes, path)
     }
 
@@ -210,7 +233,7 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
                 return ClassStep::Drop(pair, self.leave(pair, what, number, now), bytes);
             }
             take(state, &mut self.classes[class.index()], bytes, now);
-            state.reserve(path, bytes);
+            state.reserve(path, bytes, now);
             return ClassStep::Go(pair, self.leave(pair, what, number, now), bytes, path);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{Accounting, Contract, Order};
+use wayleave_contracts::{Accounting, Contract, Excess, Order};
 use wayleave_controller::{
     Applied, Check, Command, Controller, Effect, ElementName, Fault, Id, Kind, Mode, Now, Outcome, Reply, Setup,
     Southbound, State, Timing,
@@ -43,6 +43,7 @@ pub(super) fn order(network: &Network, name: &str, from: &str, to: &str) -> Orde
         max_frame: None,
         route: None,
         protection: 1,
+        excess: Excess::Wait,
     };
     Order::plain(contract, from, to)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_contracts::{Accounting, Contract, Order};
+use wayleave_contracts::{Accounting, Contract, Excess, Order};
 use wayleave_controller::{
     Check, Command, Controller, Effect, ElementName, Fault, Id, Kind, Mode, Now, Question, Reply, Setup, Southbound,
     State, Timing, VmWish,
@@ -40,6 +40,7 @@ fn order(network: &Network, name: &str, [from, to]: [(&str, &str); 2], mbit: u64
         max_frame: None,
         route: None,
         protection: 1,
+        excess: Excess::Wait,
     };
     Order::plain(contract, from.0, to.0)
 }

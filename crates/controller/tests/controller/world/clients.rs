@@ -1,6 +1,6 @@
 //! What operators and tenants ask for.
 
-use wayleave_contracts::{Accounting, Contract, Match, Order, Priority, Quota};
+use wayleave_contracts::{Accounting, Contract, Excess, Match, Order, Priority, Quota};
 use wayleave_controller::{Check, Command, Effect, Id, Mode, VmWish};
 use wayleave_topology::NodeId;
 use wayleave_units::{Bytes, Rate, Time, WallTime};
@@ -146,6 +146,7 @@ impl World {
             max_frame: None,
             route: None,
             protection: if self.dice.percent(3) { 2 } else { 1 },
+            excess: Excess::Wait,
         };
         Order::plain(contract, &from, &to)
     }

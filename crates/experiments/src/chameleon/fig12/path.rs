@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wayleave_contracts::{Accounting, Contract};
+use wayleave_contracts::{Accounting, Contract, Excess};
 use wayleave_lab::run::{Promised, RunOptions};
 use wayleave_topology::builders::{Cabling, build};
 use wayleave_units::{Bytes, Rate, Time};
@@ -69,6 +69,7 @@ fn all(run: &Run) -> Result<Vec<Path>, Failed> {
             max_frame: Some(frame),
             route: None,
             protection: 1,
+            excess: Excess::Wait,
         };
         let order = order(&network, contract, index)?;
         if !testbed.offer(&order)? {

@@ -23,6 +23,7 @@ mod pfabric;
 mod picnic;
 mod queueing;
 mod replay;
+mod residual;
 mod roles;
 mod scc;
 mod scc_properties;

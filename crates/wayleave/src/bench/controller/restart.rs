@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use wayleave_contracts::{Accounting, Contract, Order};
+use wayleave_contracts::{Accounting, Contract, Excess, Order};
 use wayleave_controller::{Check, Command, Controller, Effect, Kind, Mode, Now, Reply, Setup};
 use wayleave_store::{Options, Record, SqliteStore, Store};
 use wayleave_topology::{Network, NodeId};
@@ -107,6 +107,7 @@ fn order(network: &Network, hosts: &[NodeId], number: usize) -> Order {
         max_frame: None,
         route: None,
         protection: 1,
+        excess: Excess::Wait,
     };
     let name = |node| network.node(node).name.as_str();
     let (from, to) = (name(from), name(to));

@@ -1,0 +1,108 @@
+//! Contracts about bandwidth: a minimum rate between two hosts, or for every host of a hose.
+
+use std::num::NonZeroU32;
+
+use wayleave_topology::{Network, NodeId, NodeKind};
+use wayleave_units::{Rate, Time};
+
+use crate::shared::{SharedError, check_members, check_name};
+
+/// A minimum rate for whoever has something to send.
+///
+/// ```
+/// use wayleave_contracts::{BandwidthContract, Between};
+/// use wayleave_topology::builders::{Cabling, build};
+/// use wayleave_units::Rate;
+/// let network = build::star(3, Cabling::default())?;
+/// let hosts: Vec<_> = network.hosts().collect();
+/// let hose = BandwidthContract::hose("db", &hosts, Rate::from_mbit(200));
+/// assert!(hose.validate(&network).is_ok());
+/// let alone = BandwidthContract { between: Between::Hose(hosts[..1].to_vec()), ..hose };
+/// assert!(alone.validate(&network).unwrap_err().to_string().contains("at least two"));
+/// # Ok::<(), wayleave_topology::NetworkError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BandwidthContract {
+    /// Unique in its list.
+    pub name: String,
+    /// Whose it is.
+    pub tenant: Option<String>,
+    /// Between whom.
+    pub between: Between,
+    /// On the wire: of the pair, or of every member of the hose, to and from all others together.
+    pub min: Rate,
+    /// It gets no more than this, even of what nobody else wants.
+    pub max: Option<Rate>,
+    /// Its share of what is left above all minima, relative to others; as large as the minimum in Mbit/s if not given.
+    pub weight: Option<NonZeroU32>,
+    /// The minimum is there so soon after there is something to send.
+    pub within: Option<Time>,
+}
+
+/// Between whom bandwidth is promised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Between {
+    /// From one host to another.
+    Pair(NodeId, NodeId),
+    /// Among these hosts, in whatever pattern: every one of them may send and receive at the minimum.
+    Hose(Vec<NodeId>),
+}
+
+impl Between {
+    /// The hosts: the sender first, or the members in their order.
+    pub fn hosts(&self) -> Vec<NodeId> {
+        match self {
+            Self::Pair(from, to) => vec![*from, *to],
+            Self::Hose(members) => members.clone(),
+        }
+    }
+}
+
+impl BandwidthContract {
+    /// From one host to another.
+    pub fn pair(name: &str, from: NodeId, to: NodeId, min: Rate) -> Self {
+        let between = Between::Pair(from, to);
+        Self { name: name.to_owned(), tenant: None, between, min, max: None, weight: None, within: None }
+    }
+
+    /// Among hosts.
+    pub fn hose(name: &str, members: &[NodeId], min: Rate) -> Self {
+        let between = Between::Hose(members.to_vec());
+        Self { name: name.to_owned(), tenant: None, between, min, max: None, weight: None, within: None }
+    }
+
+    /// Checks everything that can be said without knowing what else is admitted.
+    ///
+    /// # Errors
+    /// The first thing that is wrong; [`SharedError::field`] says where.
+    pub fn validate(&self, network: &Network) -> Result<(), SharedError> {
+        check_name(&self.name)?;
+        match &self.between {
+            Between::Pair(from, to) => {
+                for (field, end) in [("from", *from), ("to", *to)] {
+                    let node = network.node(end);
+                    if node.kind != NodeKind::Host {
+                        return Err(SharedError::NotAHost { field, node: node.name.clone() });
+                    }
+                }
+                if from == to {
+                    return Err(SharedError::SameHost(network.node(*to).name.clone()));
+                }
+            }
+            Between::Hose(members) => check_members("hose", members, 2, network)?,
+        }
+        if self.min == Rate::ZERO {
+            return Err(SharedError::ZeroMin);
+        }
+        if let Some(max) = self.max.filter(|&max| max < self.min) {
+            return Err(SharedError::MaxBelowMin { max, min: self.min });
+        }
+        match self.within {
+            Some(Time::ZERO) => Err(SharedError::ZeroTime("within")),
+            Some(within) if within > crate::MAX_DEADLINE => {
+                Err(SharedError::LongTime { field: "within", time: within })
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Contracts of every kind.
+
+use std::fmt;
+
+use wayleave_topology::{Class, Network};
+
+use crate::bandwidth::BandwidthContract;
+use crate::objective::{BestEffortContract, ObjectiveContract};
+use crate::shared::SharedError;
+use crate::{Contract, ContractError};
+
+/// What a contract promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ContractKind {
+    /// A bound of the delay of every packet.
+    Latency,
+    /// A minimum rate.
+    Bandwidth,
+    /// A share of every link for flows that want the same.
+    Objective,
+    /// Nothing.
+    BestEffort,
+}
+
+impl ContractKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Latency, Self::Bandwidth, Self::Objective, Self::BestEffort];
+
+    /// In words: `best effort`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::Bandwidth => "bandwidth",
+            Self::Objective => "objective",
+            Self::BestEffort => "best effort",
+        }
+    }
+
+    /// The class whose queues its packets use.
+    pub const fn class(self) -> Class {
+        match self {
+            Self::Latency => Class::Latency,
+            Self::Bandwidth => Class::Guaranteed,
+            Self::Objective => Class::Objective,
+            Self::BestEffort => Class::BestEffort,
+        }
+    }
+}
+
+/// A contract, whatever it promises.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AnyContract {
+    /// About delays.
+    Latency(Contract),
+    /// About a minimum rate.
+    Bandwidth(BandwidthContract),
+    /// About what flows want.
+    Objective(ObjectiveContract),
+    /// About nothing: traffic with a name.
+    BestEffort(BestEffortContract),
+}
+
+impl AnyContract {
+    /// What it promises.
+    pub const fn kind(&self) -> ContractKind {
+        match self {
+            Self::Latency(_) => ContractKind::Latency,
+            Self::Bandwidth(_) => ContractKind::Bandwidth,
+            Self::Objective(_) => ContractKind::Objective,
+            Self::BestEffort(_) => ContractKind::BestEffort,
+        }
+    }
+
+    /// Unique in its list.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Latency(contract) => &contract.name,
+            Self::Bandwidth(contract) => &contract.name,
+            Self::Objective(contract) => &contract.name,
+            Self::BestEffort(contract) => &contract.name,
+        }
+    }
+
+    /// Whose it is.
+    pub fn tenant(&self) -> Option<&str> {
+        match self {
+            Self::Latency(contract) => contract.tenant.as_deref(),
+            Self::Bandwidth(contract) => contract.tenant.as_deref(),
+            Self::Objective(contract) => contract.tenant.as_deref(),
+            Self::BestEffort(contract) => contract.tenant.as_deref(),
+        }
+    }
+
+    /// The latency contract, if it is one.
+    pub const fn as_latency(&self) -> Option<&Contract> {
+        match self {
+            Self::Latency(contract) => Some(contract),
+            _ => None,
+        }
+    }
+
+    /// Checks everything that can be said without knowing what else is admitted.
+    ///
+    /// # Errors
+    /// The first thing that is wrong; [`AnyContractError::field`] says where.
+    pub fn validate(&self, network: &Network) -> Result<(), AnyContractError> {
+        match self {
+            Self::Latency(contract) => contract.validate(network).map_err(AnyContractError::Latency),
+            Self::Bandwidth(contract) => contract.validate(network).map_err(AnyContractError::Shared),
+            Self::Objective(contract) => contract.validate(network).map_err(AnyContractError::Shared),
+            Self::BestEffort(contract) => contract.validate(network).map_err(AnyContractError::Shared),
+        }
+    }
+}
+
+impl From<Contract> for AnyContract {
+    fn from(contract: Contract) -> Self {
+        Self::Latency(contract)
+    }
+}
+
+impl From<BandwidthContract> for AnyContract {
+    fn from(contract: BandwidthContract) -> Self {
+        Self::Bandwidth(contract)
+    }
+}
+
+impl From<ObjectiveContract> for AnyContract {
+    fn from(contract: ObjectiveContract) -> Self {
+        Self::Objective(contract)
+    }
+}
+
+impl From<BestEffortContract> for AnyContract {
+    fn from(contract: BestEffortContract) -> Self {
+        Self::BestEffort(contract)
+    }
+}
+
+/// What is wrong with a contract of some kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AnyContractError {
+    /// With a latency contract.
+    Latency(ContractError),
+    /// With one of another kind.
+    Shared(SharedError),
+}
+
+impl AnyContractError {
+    /// The field of a contract file that it is about.
+    pub fn field(&self) -> &'static str {
+        match self {
+            Self::Latency(error) => error.field(),
+            Self::Shared(error) => error.field(),
+        }
+    }
+}
+
+impl fmt::Display for AnyContractError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latency(error) => error.fmt(f),
+            Self::Shared(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for AnyContractError {}

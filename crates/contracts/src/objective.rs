@@ -1,0 +1,86 @@
+//! Contracts about objectives: what all flows among some hosts want, with a share of every link that they meet on.
+
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::{Rate, Time};
+
+use crate::policy::Objective;
+use crate::shared::{SharedError, check_members, check_name};
+
+/// An objective for all flows among some hosts (a division of SCC), with a share as a rate.
+///
+/// ```
+/// use wayleave_contracts::{Objective, ObjectiveContract};
+/// use wayleave_topology::builders::{Cabling, build};
+/// use wayleave_units::{Rate, Time};
+/// let network = build::star(2, Cabling::default())?;
+/// let contract = ObjectiveContract {
+///     name: "search".to_owned(),
+///     tenant: None,
+///     objective: Objective::Deadline,
+///     deadline: Some(Time::from_millis(20)),
+///     members: network.hosts().collect(),
+///     min: Rate::from_mbit(100),
+/// };
+/// assert!(contract.validate(&network).is_ok());
+/// # Ok::<(), wayleave_topology::NetworkError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectiveContract {
+    /// Unique in its list.
+    pub name: String,
+    /// Whose it is.
+    pub tenant: Option<String>,
+    /// What its flows want.
+    pub objective: Objective,
+    /// How long each flow may take, where that is the objective.
+    pub deadline: Option<Time>,
+    /// Its hosts.
+    pub members: Vec<NodeId>,
+    /// Its weight on every link, as a rate (W_d of SCC, III-B): while all weights fit, its share is at least this.
+    pub min: Rate,
+}
+
+impl ObjectiveContract {
+    /// Checks everything that can be said without knowing what else is admitted.
+    ///
+    /// # Errors
+    /// The first thing that is wrong; [`SharedError::field`] says where.
+    pub fn validate(&self, network: &Network) -> Result<(), SharedError> {
+        check_name(&self.name)?;
+        check_members("members", &self.members, 2, network)?;
+        if self.min == Rate::ZERO {
+            return Err(SharedError::ZeroMin);
+        }
+        match (self.objective, self.deadline) {
+            (Objective::Deadline, None) => Err(SharedError::NoDeadline),
+            (Objective::Deadline, Some(Time::ZERO)) => Err(SharedError::ZeroTime("deadline")),
+            (Objective::Deadline, Some(time)) if time > crate::MAX_DEADLINE => {
+                Err(SharedError::LongTime { field: "deadline", time })
+            }
+            (Objective::Latency | Objective::Completion, Some(_)) => Err(SharedError::NeedlessDeadline(self.objective)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Hosts whose traffic has a name and no promise: it has what nobody else wants, and its part of the lowest class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BestEffortContract {
+    /// Unique in its list.
+    pub name: String,
+    /// Whose it is.
+    pub tenant: Option<String>,
+    /// Its hosts.
+    pub members: Vec<NodeId>,
+}
+
+impl BestEffortContract {
+    /// Checks everything that can be said without knowing what else is admitted.
+    ///
+    /// # Errors
+    /// The first thing that is wrong; [`SharedError::field`] says where.
+    pub fn validate(&self, network: &Network) -> Result<(), SharedError> {
+        check_name(&self.name)?;
+        check_members("members", &self.members, 2, network)
+    }
+}

@@ -1,0 +1,296 @@
+//! Contracts of other kinds than latency: what stands under `bandwidth`, `objective` and `bestEffort`.
+
+use std::num::NonZeroU32;
+
+use wayleave_contracts::{
+    AnyContract, AnyContractError, BandwidthContract, BestEffortContract, Between, ContractKind, Objective,
+    ObjectiveContract, SharedError,
+};
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::Time;
+
+use super::list::ContractField;
+use super::places::Places;
+use super::terms::{Terms, Text, text_of};
+use crate::fields::{Fields, Quantity, Shape, quantity};
+use crate::location::Span;
+use crate::messages::{did_you_mean_one_of, quoted};
+use crate::names::unknown_end;
+use crate::problem::{ProblemKind, Problems};
+use crate::tree::Node;
+
+pub(crate) const BANDWIDTH: Shape =
+    Shape { what: "bandwidth", keys: &["from", "to", "hose", "min", "max", "weight", "within"] };
+pub(crate) const OBJECTIVE: Shape = Shape { what: "an objective", keys: &["aim", "deadline", "members", "min"] };
+pub(crate) const BEST_EFFORT: Shape = Shape { what: "best effort", keys: &["members"] };
+
+/// What a latency contract has and others have not.
+const LATENCY_ONLY: [ContractField; 10] = [
+    ContractField::From,
+    ContractField::To,
+    ContractField::Rate,
+    ContractField::Burst,
+    ContractField::Deadline,
+    ContractField::Accounting,
+    ContractField::MinFrame,
+    ContractField::MaxFrame,
+    ContractField::Route,
+    ContractField::Protection,
+];
+
+/// What stands under the key of a kind, with its places.
+#[derive(Clone, Debug)]
+pub(crate) struct Body<'a> {
+    pub(crate) kind: ContractKind,
+    /// Its key in the file.
+    key: &'static str,
+    span: Span,
+    texts: Vec<(&'static str, Text<'a>)>,
+    members: Vec<Text<'a>>,
+}
+
+/// The fields whose values are bodies, with their kinds.
+pub(super) const BODIES: [(ContractField, ContractKind, &Shape); 3] = [
+    (ContractField::Bandwidth, ContractKind::Bandwidth, &BANDWIDTH),
+    (ContractField::Objective, ContractKind::Objective, &OBJECTIVE),
+    (ContractField::BestEffort, ContractKind::BestEffort, &BEST_EFFORT),
+];
+
+impl<'a> Body<'a> {
+    /// From a mapping; `None`, with a problem, if it is none.
+    pub(super) fn read(
+        field: ContractField,
+        (kind, shape): (ContractKind, &'static Shape),
+        node: &Node<'a>,
+        problems: &mut Problems<'_>,
+    ) -> Option<Self> {
+        let fields = Fields::read(node, shape, problems)?;
+        let mut body = Self { kind, key: field.key(), span: node.span, texts: Vec::new(), members: Vec::new() };
+        for &key in shape.keys {
+            let Some(value) = fields.get(key) else { continue };
+            if key == "hose" || key == "members" {
+                let hosts = value.expect_list("hosts", problems)?;
+                body.members = hosts.iter().filter_map(|host| text_of(host, problems)).collect();
+                body.texts.push((key, Text { text: "".into(), span: value.span }));
+            } else if let Some(text) = text_of(value, problems) {
+                body.texts.push((key, text));
+            }
+        }
+        let required: &[&'static str] = match kind {
+            ContractKind::Bandwidth if body.get("hose").is_some() => &["min"],
+            ContractKind::Bandwidth => &["from", "to", "min"],
+            ContractKind::Objective => &["members", "min"],
+            ContractKind::BestEffort | ContractKind::Latency => &["members"],
+        };
+        fields.require_all(required.iter().copied(), problems);
+        Some(body)
+    }
+
+    fn get(&self, key: &str) -> Option<&Text<'a>> {
+        self.texts.iter().find(|(known, _)| *known == key).map(|(_, text)| text)
+    }
+
+    /// Where a key stands; the whole where it does not.
+    pub(super) fn span_of(&self, key: &str) -> Option<Span> {
+        self.get(key).map(|text| text.span)
+    }
+
+    fn quantity<T: Quantity>(&self, key: &str, problems: &mut Problems<'_>) -> Option<T> {
+        let text = self.get(key)?;
+        quantity(&text.text, text.span, problems)
+    }
+
+    /// `Some(None)` where it is absent.
+    fn optional<T: Quantity>(&self, key: &str, problems: &mut Problems<'_>) -> Option<Option<T>> {
+        match self.get(key) {
+            None => Some(None),
+            Some(_) => self.quantity(key, problems).map(Some),
+        }
+    }
+
+    fn between(&self, ends: &Ends<'_>, problems: &mut Problems<'_>) -> Option<Between> {
+        let Some(hose) = self.get("hose") else {
+            let from = ends.find(self.get("from")?, problems);
+            let to = ends.find(self.get("to")?, problems);
+            return Some(Between::Pair(from?, to?));
+        };
+        if let Some(beside) = ["from", "to"].into_iter().find_map(|key| self.get(key)) {
+            problems.report(ProblemKind::WrongType, beside.span, || {
+                let message = "a pair and a hose cannot stand in one contract";
+                (message, "give either from and to, or hose with its members")
+            });
+            return None;
+        }
+        let _ = hose;
+        self.hosts(ends, problems).map(Between::Hose)
+    }
+
+    fn hosts(&self, ends: &Ends<'_>, problems: &mut Problems<'_>) -> Option<Vec<NodeId>> {
+        let hosts: Vec<Option<NodeId>> = self.members.iter().map(|member| ends.find(member, problems)).collect();
+        hosts.into_iter().collect()
+    }
+
+    fn weight(&self, problems: &mut Problems<'_>) -> Option<Option<NonZeroU32>> {
+        let Some(given) = self.get("weight") else { return Some(None) };
+        let weight = given.text.parse().ok();
+        if weight.is_none() {
+            problems.report(ProblemKind::BadValue, given.span, || {
+                format!("{} is no weight: a whole number above zero is expected, such as 10", quoted(&given.text))
+            });
+        }
+        weight.map(Some)
+    }
+
+    /// What its flows want: what is named, or deadlines where one is given.
+    fn aim(&self, deadline: Option<Time>, problems: &mut Problems<'_>) -> Option<Objective> {
+        let named =
+            |text: &str| Objective::NAMED.iter().find(|(name, _)| *name == text).map(|&(_, objective)| objective);
+        match (self.get("aim"), deadline) {
+            (None, Some(_)) => Some(Objective::Deadline),
+            (None, None) => {
+                problems.report(ProblemKind::MissingKey, self.span, || {
+                    let message = "an objective needs the key \"deadline\" or \"aim\"";
+                    (message, "write deadline: 20ms, or aim: completion, or aim: latency")
+                });
+                None
+            }
+            (Some(aim), _) => {
+                let objective = named(&aim.text);
+                if objective.is_none() {
+                    problems.report(ProblemKind::BadValue, aim.span, || {
+                        let names = Objective::NAMED.map(|(name, _)| name);
+                        format!("unknown aim {}{}", quoted(&aim.text), did_you_mean_one_of(&aim.text, &names))
+                    });
+                }
+                objective
+            }
+        }
+    }
+
+    fn contract(
+        &self,
+        named: (String, Option<String>),
+        ends: &Ends<'_>,
+        problems: &mut Problems<'_>,
+    ) -> Option<AnyContract> {
+        let (name, tenant) = named;
+        match self.kind {
+            ContractKind::Bandwidth => {
+                let between = self.between(ends, problems);
+                let min = self.quantity("min", problems);
+                let max = self.optional("max", problems);
+                let weight = self.weight(problems);
+                let within = self.optional("within", problems);
+                let contract = BandwidthContract {
+                    name,
+                    tenant,
+                    between: between?,
+                    min: min?,
+                    max: max?,
+                    weight: weight?,
+                    within: within?,
+                };
+                Some(contract.into())
+            }
+            ContractKind::Objective => {
+                let members = self.hosts(ends, problems);
+                let min = self.quantity("min", problems);
+                let deadline = self.optional("deadline", problems)?;
+                let objective = self.aim(deadline, problems);
+                let (objective, members, min) = (objective?, members?, min?);
+                Some(ObjectiveContract { name, tenant, objective, deadline, members, min }.into())
+            }
+            ContractKind::BestEffort | ContractKind::Latency => {
+                let members = self.hosts(ends, problems)?;
+                Some(BestEffortContract { name, tenant, members }.into())
+            }
+        }
+    }
+}
+
+/// Who knows where the ends of contracts are.
+struct Ends<'n> {
+    network: &'n Network,
+    places: &'n dyn Places,
+    tenant: Option<&'n str>,
+}
+
+impl Ends<'_> {
+    /// A VM, or else a node.
+    fn find(&self, name: &Text<'_>, problems: &mut Problems<'_>) -> Option<NodeId> {
+        let node = self.places.host_of(self.tenant, &name.text).or_else(|| self.network.find_node(&name.text));
+        if node.is_none() {
+            problems.report(ProblemKind::UnknownName, name.span, || {
+                unknown_end(&name.text, self.network, &self.places.names(self.tenant))
+            });
+        }
+        node
+    }
+}
+
+impl Terms<'_> {
+    /// The contract, of whatever kind, if every field can be read and all together make sense.
+    pub(crate) fn check_any(&self, network: &Network, problems: &mut Problems<'_>) -> Option<AnyContract> {
+        let Some(body) = &self.body else { return self.check(network, problems).map(AnyContract::Latency) };
+        let wishes = self.check_wishes(problems);
+        let alone = self.refuse_latency_fields(body, problems);
+        let named = (self.name()?.to_owned(), self.tenant().map(str::to_owned));
+        let ends = Ends { network, places: network, tenant: self.tenant() };
+        let contract = body.contract(named, &ends, problems)?;
+        if !(wishes && alone) {
+            return None;
+        }
+        match contract.validate(network) {
+            Ok(()) => Some(contract),
+            Err(error) => {
+                let span = self.span_of_error(body, &error);
+                problems.report(ProblemKind::Impossible, span, || error.to_string());
+                None
+            }
+        }
+    }
+
+    fn span_of_error(&self, body: &Body<'_>, error: &AnyContractError) -> Span {
+        let field = error.field();
+        let member = match error {
+            // The second time that it stands there.
+            AnyContractError::Shared(SharedError::TwiceMember { host, .. }) => {
+                body.members.iter().rev().find(|member| member.text == *host)
+            }
+            AnyContractError::Shared(SharedError::NotAHost { node, .. }) => {
+                body.members.iter().find(|member| member.text == *node)
+            }
+            _ => None,
+        };
+        let span = member.map(|member| member.span).or_else(|| body.span_of(field));
+        span.unwrap_or_else(|| self.spans().of(field))
+    }
+
+    /// Whether nothing stands beside the body that only latency contracts have.
+    fn refuse_latency_fields(&self, body: &Body<'_>, problems: &mut Problems<'_>) -> bool {
+        let mark = problems.mark();
+        for field in LATENCY_ONLY.into_iter().chain([ContractField::Excess]) {
+            let Some(text) = self.get(field) else { continue };
+            problems.report(ProblemKind::WrongType, text.span, || {
+                let message = format!(
+                    "{} is a term of latency contracts, and this one is about {}",
+                    field.key(),
+                    body.kind.name()
+                );
+                (message, format!("remove it, or remove {}", body.key))
+            });
+        }
+        problems.mark() == mark
+    }
+
+    /// Reports that this is no latency contract, where only those are read.
+    pub(super) fn refuse_body(&self, problems: &mut Problems<'_>) -> bool {
+        let Some(body) = &self.body else { return false };
+        problems.report(ProblemKind::WrongType, body.span, || {
+            let message =
+                format!("this contract is about {}, and only latency contracts are read here", body.kind.name());
+            (message, "a latency contract has from, to, rate, burst and deadline")
+        });
+        true
+    }
+}

@@ -1,0 +1,46 @@
+//! Why a ledger cannot be set up.
+
+use wayleave_topology::MAX_BUDGET;
+use wayleave_units::Time;
+
+/// Why a ledger cannot be set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LedgerError {
+    /// The allocation does not give every contract queue of a link its budget.
+    Budgets {
+        /// The link.
+        link: String,
+        /// The queues that contracts may use.
+        queues: usize,
+        /// The budgets that were given.
+        budgets: usize,
+    },
+    /// A budget is zero, or longer than [`MAX_BUDGET`].
+    Budget {
+        /// The link.
+        link: String,
+        /// The queue.
+        queue: usize,
+        /// Its budget.
+        budget: Time,
+    },
+}
+
+impl std::fmt::Display for LedgerError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Budgets { link, queues, budgets } => {
+                write!(
+                    f,
+                    "link {link} has {queues} queues for contracts, but {budgets} delay budgets were allocated to it"
+                )
+            }
+            Self::Budget { link, queue, budget } => write!(
+                f,
+                "queue {queue} of link {link} was allocated a delay budget of {budget}: above zero and up to {MAX_BUDGET} is accepted"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for LedgerError {}

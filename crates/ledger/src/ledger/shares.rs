@@ -1,0 +1,310 @@
+//! Shares of links below the latency queues: what is left, what is reserved, and taking it back.
+
+use wayleave_topology::{Class, LinkId, NodeId, Residual, ShareId, SharedLink};
+use wayleave_units::{Amount, Rate, Time};
+
+use super::Ledger;
+use crate::cuts::Cuts;
+use crate::kernel::{Denial, Limit};
+use crate::shares::{CutLoad, LinkShares, Share, ShareDenial, Shares};
+
+impl Ledger {
+    /// Lets the ledger hold shares as well, if the network's queues are divided among classes. Where minima have a time, no packet of
+    /// the guaranteed class waits at a link for longer than its budget: what the topology gives the queue of that class, otherwise
+    /// `budget`. Hosts have the budget of theirs from `budget` alone.
+    #[must_use]
+    pub fn with_shares(mut self, budget: Time) -> Self {
+        let Some(&classes) = self.network.classes() else { return self };
+        let round_trip = classes
+            .round_trip
+            .unwrap_or_else(|| self.network.longest_round_trip(|link| self.model.largest_frame(link)));
+        let link_shares = |(id, link): (LinkId, &wayleave_topology::Link)| {
+            let queue = self.network.queues(id).get(usize::from(classes.queue_of(Class::Guaranteed)));
+            LinkShares {
+                link: SharedLink { classes, line: link.rate, frame: self.model.largest_frame(link), round_trip },
+                budget: queue.and_then(|queue| queue.budget).unwrap_or(budget),
+                guaranteed: 0,
+                objective: 0,
+                timed: 0,
+            }
+        };
+        let links = self.network.links().map(link_shares).collect();
+        let cuts = Cuts::of(&self.network);
+        let loads = vec![CutLoad::default(); cuts.cuts.len()];
+        self.shares = Some(Box::new(Shares { links, cuts, loads, held: Vec::new(), vacant: Vec::new() }));
+        self
+    }
+
+    /// Whether it holds shares.
+    pub fn has_shares(&self) -> bool {
+        self.shares.is_some()
+    }
+
+    /// A link with its classes.
+    pub fn shared_link(&self, link: LinkId) -> Option<&SharedLink> {
+        Some(&self.shares.as_ref()?.links[link.index()].link)
+    }
+
+    /// The longest that packets of the guaranteed class may wait at a link, where minima have a time.
+    pub fn share_budget(&self, link: LinkId) -> Option<Time> {
+        Some(self.shares.as_ref()?.links[link.index()].budget)
+    }
+
+    /// Whether a minimum with a time passes a link: then its budget is kept.
+    pub fn is_timed(&self, link: LinkId) -> bool {
+        self.shares.as_ref().is_some_and(|shares| shares.links[link.index()].timed > 0)
+    }
+
+    /// What the latency contracts of a link leave the classes below them.
+    pub fn residual(&self, link: LinkId) -> Residual {
+        self.residual_with(link, 0, 0)
+    }
+
+    /// The same with one more latency contract.
+    fn residual_with(&self, link: LinkId, rate: i128, burst: i128) -> Residual {
+        let port = self.port(link);
+        let bursts: i128 = self.queues_of(link).iter().map(|queue| queue.load.burst).sum();
+        // All of the jitter delays these classes, whether it keeps the order or not.
+        let own = port.debt + port.rate * port.spread;
+        Residual {
+            rate: Rate::from_bits_per_second(u64::try_from(port.rate - port.reserved - rate).unwrap_or(0)),
+            debt: Amount::from_nanobits(own + bursts + burst),
+        }
+    }
+
+    /// What has been promised to a class on a link.
+    pub fn promised_to(&self, link: LinkId, class: Class) -> Rate {
+        let promised = self.shares.as_ref().map_or(0, |shares| shares.links[link.index()].promised(class));
+        Rate::from_bits_per_second(promised)
+    }
+
+    /// What can be promised to a class on a link beside everything that is.
+    pub fn left_for(&self, link: LinkId, class: Class) -> Rate {
+        let Some(shares) = self.shares.as_ref().filter(|_| !self.is_closed(link)) else { return Rate::ZERO };
+        let link_shares = &shares.links[link.index()];
+        let port = self.port(link);
+        let left = Rate::from_bits_per_second(u64::try_from(port.rate - port.reserved).unwrap_or(0));
+        link_shares.link.promisable(class, left).saturating_sub(self.promised_to(link, class))
+    }
+
+    /// Whether one more latency contract leaves the guaranteed class its delays where a minimum has a time.
+    pub(super) fn leaves_shares_in_time(&self, link: LinkId, rate: Rate, burst: Amount) -> bool {
+        let Some(shares) = &self.shares else { return true };
+        let link_shares = &shares.links[link.index()];
+        let residual = self.residual_with(link, i128::from(rate.bits_per_second()), burst.nanobits());
+        link_shares.timed == 0 || link_shares.link.keeps(&residual, link_shares.budget)
+    }
+
+    /// The delay of the guaranteed class that one more latency contract would break.
+    pub(super) fn share_limit(&self, link: LinkId, rate: Rate, burst: Amount) -> Option<Denial> {
+        let shares = self.shares.as_ref().filter(|_| self.has_rate(link, rate))?;
+        let link_shares = &shares.links[link.index()];
+        let burst = super::entering(self.gates[link.index()], rate, burst);
+        if self.leaves_shares_in_time(link, rate, burst) {
+            return None;
+        }
+        let residual = self.residual_with(link, i128::from(rate.bits_per_second()), burst.nanobits());
+        let bound = link_shares.link.delay(&residual).unwrap_or(Time::MAX);
+        let queue = link_shares.link.classes.queue_of(Class::Guaranteed);
+        Some(Denial { queue, limit: Limit::Delay { bound, budget: link_shares.budget } })
+    }
+
+    /// Why a link has no place for more of a class; `None` if it has.
+    pub fn link_denial(&self, link: LinkId, class: Class, asked: Rate, is_timed: bool) -> Option<ShareDenial> {
+        let shares = self.shares.as_ref()?;
+        if self.is_closed(link) {
+            return Some(ShareDenial::Closed(link));
+        }
+        let left = self.left_for(link, class);
+        if asked > left {
+            return Some(ShareDenial::Rate { link, asked, left });
+        }
+        let link_shares = &shares.links[link.index()];
+        let residual = is_timed.then(|| self.residual(link))?;
+        if link_shares.link.keeps(&residual, link_shares.budget) {
+            return None;
+        }
+        let bound = link_shares.link.delay(&residual).unwrap_or(Time::MAX);
+        Some(ShareDenial::Delay { link, bound, budget: link_shares.budget })
+    }
+
+    /// Why a share does not fit; `None` if it does, or if the ledger holds none.
+    pub fn share_denial(&self, share: &Share) -> Option<ShareDenial> {
+        let (class, is_timed) = (share.class(), share.is_timed());
+        let additions = self.additions(share);
+        additions
+            .into_iter()
+            .find_map(|(link, more)| self.link_denial(link, class, Rate::from_bits_per_second(more), is_timed))
+    }
+
+    /// On which links a share adds how much, bit/s.
+    fn additions(&self, share: &Share) -> Vec<(LinkId, u64)> {
+        let Some(shares) = &self.shares else { return Vec::new() };
+        match share {
+            Share::Pair { min, route, .. } => route.hops.iter().map(|hop| (hop.link, min.bits_per_second())).collect(),
+            Share::Objective { weight, members } => {
+                let cuts = shares.cuts.parting(members).into_iter();
+                cuts.flat_map(|(cut, _)| self.links_of(cut).map(|link| (link, weight.bits_per_second()))).collect()
+            }
+            Share::Hose { min, members, spread, .. } => {
+                let mut additions = Vec::new();
+                for (cut, inside) in shares.cuts.parting(members) {
+                    let mut load = shares.loads[cut as usize].clone();
+                    let before = load.on_each(self.width(cut));
+                    load.add(*spread, min.bits_per_second(), across(*min, inside, members));
+                    let more = load.on_each(self.width(cut)) - before;
+                    additions.extend(self.links_of(cut).map(|link| (link, more)));
+                }
+                additions
+            }
+        }
+    }
+
+    /// The links out of a cut and into it.
+    fn links_of(&self, cut: u32) -> impl Iterator<Item = LinkId> + '_ {
+        let cut = self.shares.as_ref().map(|shares| shares.cut(cut));
+        cut.into_iter().flat_map(|cut| cut.out.iter().chain(&cut.into).copied())
+    }
+
+    /// Over how many links what leaves a cut is spread.
+    fn width(&self, cut: u32) -> usize {
+        self.shares.as_ref().map_or(1, |shares| shares.cut(cut).out.len().min(shares.cut(cut).into.len()))
+    }
+
+    /// Whether a hose over all paths of this network is proven: whatever leaves a cut spreads evenly, and no link of it is closed.
+    pub fn spreads_evenly(&self, members: &[NodeId]) -> bool {
+        let Some(shares) = &self.shares else { return false };
+        let open = |cut: u32| self.links_of(cut).all(|link| !self.is_closed(link));
+        shares.cuts.regular && shares.cuts.parting(members).iter().all(|&(cut, _)| open(cut))
+    }
+
+    /// The sum of the budgets of the guaranteed class that a packet of a hose can meet on its way: those of the cuts between its
+    /// members, out and in.
+    pub fn hose_budget(&self, members: &[NodeId]) -> Option<Time> {
+        let shares = self.shares.as_ref()?;
+        let longest =
+            |links: &[LinkId]| links.iter().map(|link| shares.links[link.index()].budget).max().unwrap_or(Time::ZERO);
+        let parting = shares.cuts.parting(members);
+        let parts = |cut: u32| parting.binary_search_by_key(&cut, |&(cut, _)| cut).is_ok();
+        let way = |host: NodeId, direction: fn(&crate::cuts::Cut) -> &[LinkId]| {
+            let cuts = shares.cuts.around(host).filter(|&cut| parts(cut));
+            cuts.map(|cut| longest(direction(shares.cut(cut))).as_nanos()).sum::<u64>()
+        };
+        let out = members.iter().map(|&host| way(host, |cut| &cut.out)).max()?;
+        let into = members.iter().map(|&host| way(host, |cut| &cut.into)).max()?;
+        Some(Time::from_nanos(out + into))
+    }
+
+    /// Reserves a share without asking whether it fits: that is the scheme's to know. `None` if the ledger holds none.
+    pub fn reserve_share(&mut self, share: Share) -> Option<ShareId> {
+        self.apply(&share, true);
+        let shares = self.shares.as_mut()?;
+        let id = shares.vacant.pop().unwrap_or(ShareId(shares.held.len() as u32));
+        if id.index() == shares.held.len() {
+            shares.held.push(None);
+        }
+        shares.held[id.index()] = Some(share);
+        Some(id)
+    }
+
+    /// Takes back what a share holds; `None` if there is no such share.
+    pub fn release_share(&mut self, id: ShareId) -> Option<Share> {
+        let shares = self.shares.as_mut()?;
+        let share = shares.held.get_mut(id.index())?.take()?;
+        shares.vacant.push(id);
+        self.apply(&share, false);
+        Some(share)
+    }
+
+    /// A share.
+    pub fn share(&self, id: ShareId) -> Option<&Share> {
+        self.shares.as_ref()?.held.get(id.index())?.as_ref()
+    }
+
+    /// All shares.
+    pub fn shares(&self) -> impl Iterator<Item = (ShareId, &Share)> {
+        let held = self.shares.iter().flat_map(|shares| shares.held.iter().enumerate());
+        held.filter_map(|(index, share)| Some((ShareId(index as u32), share.as_ref()?)))
+    }
+
+    /// The shares that have something on a link.
+    pub fn shares_on(&self, link: LinkId) -> Vec<ShareId> {
+        let passes = |share: &Share| match share {
+            Share::Pair { route, .. } => route.hops.iter().any(|hop| hop.link == link),
+            Share::Hose { members, .. } | Share::Objective { members, .. } => {
+                let parting = self.shares.as_ref().map(|shares| shares.cuts.parting(members)).unwrap_or_default();
+                parting.iter().any(|&(cut, _)| self.links_of(cut).any(|other| other == link))
+            }
+        };
+        self.shares().filter(|(_, share)| passes(share)).map(|(id, _)| id).collect()
+    }
+
+    fn apply(&mut self, share: &Share, adds: bool) {
+        let (class, timed) = (share.class(), u32::from(share.is_timed()));
+        for (link, from, to) in self.changes_by(share, adds) {
+            let Some(shares) = self.shares.as_mut() else { return };
+            let link_shares = &mut shares.links[link.index()];
+            let promised = match class {
+                Class::Objective => &mut link_shares.objective,
+                _ => &mut link_shares.guaranteed,
+            };
+            *promised = *promised - from + to;
+            link_shares.timed = if adds { link_shares.timed + timed } else { link_shares.timed - timed };
+            let (needed, is_timed) = (link_shares.needed(), link_shares.timed > 0);
+            let port = &mut self.ports[link.index()];
+            (port.shared, port.timed) = (needed, is_timed);
+            // What searches remember of this link is true no longer.
+            port.changes = port.changes.wrapping_add(1);
+            port.releases = port.releases.wrapping_add(u32::from(!adds));
+            self.gates[link.index()] = port.gate();
+        }
+    }
+
+    /// Each link with what it counted for the share's pair or cut before, and counts now; cuts are brought up to date.
+    fn changes_by(&mut self, share: &Share, adds: bool) -> Vec<(LinkId, u64, u64)> {
+        let one = |(link, more): (LinkId, u64)| if adds { (link, 0, more) } else { (link, more, 0) };
+        let Share::Hose { min, members, spread, .. } = share else {
+            return self.additions(share).into_iter().map(one).collect();
+        };
+        let Some(shares) = &self.shares else { return Vec::new() };
+        let mut changes = Vec::new();
+        for (cut, inside) in shares.cuts.parting(members) {
+            let (width, across) = (self.width(cut), across(*min, inside, members));
+            let Some(shares) = &mut self.shares else { return Vec::new() };
+            let load = &mut shares.loads[cut as usize];
+            let before = load.on_each(width);
+            if adds {
+                load.add(*spread, min.bits_per_second(), across);
+            } else {
+                load.subtract(*spread, min.bits_per_second(), across);
+            }
+            let after = load.on_each(width);
+            changes.extend(self.links_of(cut).map(|link| (link, before, after)));
+        }
+        changes
+    }
+
+    /// Whether the classes of a link keep what they were promised: for whoever has filled a ledger without asking.
+    pub fn keeps_shares(&self, link: LinkId) -> bool {
+        let Some(shares) = &self.shares else { return true };
+        let port = self.port(link);
+        let link_shares = &shares.links[link.index()];
+        port.reserved + link_shares.needed() <= port.rate
+            && (link_shares.timed == 0 || link_shares.link.keeps(&self.residual(link), link_shares.budget))
+    }
+
+    /// Equal if every link and every cut has been promised the same.
+    pub(super) fn same_shares(&self, other: &Self) -> bool {
+        match (&self.shares, &other.shares) {
+            (None, None) => true,
+            (Some(one), Some(two)) => one.links == two.links && one.loads == two.loads,
+            _ => false,
+        }
+    }
+}
+
+/// What a hose may send across a cut: no more than the hosts inside send, nor than those outside receive.
+fn across(min: Rate, inside: u32, members: &[NodeId]) -> u64 {
+    let outside = members.len() as u64 - u64::from(inside);
+    min.bits_per_second().saturating_mul(u64::from(inside).min(outside))
+}
