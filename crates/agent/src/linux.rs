@@ -120,7 +120,7 @@ impl LinuxHost {
                 done.push(format!("the MTU of {name} was {found} B"));
             }
             let Some(queues) = self.planned(*link, name)? else { continue };
-            if !queues.is_at(there, name) {
+            if !there.has_queues(name, &queues) {
                 let lines = queues.rebuild(name).map_err(|error| error.to_string())?;
                 Batch::tc().extend(lines).run(&here).map_err(|error| error.to_string())?;
                 done.push(format!("the queues of {name} were others"));

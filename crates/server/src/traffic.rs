@@ -42,24 +42,3 @@ impl Counted {
         sum
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn traffic(serial: u64, packets: u64) -> Traffic {
-        Traffic { serial, packets, waits: vec![packets, 1], ..Traffic::default() }
-    }
-
-    #[test]
-    fn a_report_takes_the_place_of_the_one_before_and_hosts_are_added_up() {
-        let counted = Counted::default();
-        counted.put("h1", vec![traffic(1, 5), traffic(2, 7)]);
-        counted.put("h1", vec![traffic(2, 8)]);
-        counted.put("h2", vec![traffic(3, 10)]);
-        assert_eq!((counted.of("h1", 1), counted.of("h2", 2)), (None, None));
-        assert_eq!(counted.of("h1", 2).map(|one| one.packets), Some(8));
-        let sum = counted.sum();
-        assert_eq!((sum.packets, sum.waits), (18, vec![18, 2]));
-    }
-}

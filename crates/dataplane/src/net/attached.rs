@@ -8,7 +8,7 @@ use super::batch::{Batch, output};
 use super::counters::{Shown, ports};
 use super::error::NetError;
 use super::namespace::Namespace;
-use super::qdisc::Installed;
+use super::qdisc::{Installed, PortQdisc};
 
 /// Where a program sees the packets of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,13 @@ impl Attached {
         let links: Vec<Link> = serde_json::from_str(&links).map_err(|error| unexpected("ip -j link show", &error))?;
         let mtus = links.into_iter().map(|link| (link.ifname, link.mtu)).collect();
         Ok(Self { programs, mtus, roots, ports: ports(qdiscs) })
+    }
+}
+
+impl Attached {
+    /// Whether an interface has these queues.
+    pub fn has_queues(&self, interface: &str, queues: &PortQdisc) -> bool {
+        self.ports.get(interface).is_some_and(|port| queues.is(port))
     }
 }
 

@@ -106,11 +106,6 @@ impl PortQdisc {
             && limits.eq(port.limits.iter().copied())
     }
 
-    /// Whether an interface has these queues.
-    pub fn is_at(&self, there: &super::Attached, interface: &str) -> bool {
-        there.ports.get(interface).is_some_and(|port| self.is(port))
-    }
-
     /// The queue whose counters stand at this handle of `tc`, as `lines` chose it.
     pub(super) fn queue_of_handle(handle: &str) -> Option<usize> {
         let minor: usize = handle.strip_suffix(':')?.strip_prefix('1')?.parse().ok()?;
