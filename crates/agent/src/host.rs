@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::machine::{Driver, NotDone};
 use wayleave_dataplane::host::{HostPath, HostRule};
 use wayleave_protocol::agent::Measured;
-use wayleave_protocol::agent::Rule;
+use wayleave_protocol::agent::{Rule, Traffic};
 use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::Time;
 use wayleave_wire::Mac;
@@ -257,10 +257,35 @@ impl<P: Plane> Node for HostDriver<P> {
         self.troubles = troubles;
     }
 
+    fn repair(&mut self) -> Vec<String> {
+        let repairs = match self.plane.repair() {
+            Ok(repairs) => repairs,
+            Err(why) => {
+                let mut troubles = std::mem::take(&mut self.troubles);
+                self.note(&mut troubles, "looking for what was changed", Err(why));
+                self.troubles = troubles;
+                return Vec::new();
+            }
+        };
+        for (serial, rule) in &mut self.rules {
+            if repairs.lost.as_ref().is_none_or(|lost| lost.contains(serial)) {
+                rule.resolved = None;
+            }
+        }
+        if repairs.lost.as_ref().is_none_or(|lost| !lost.is_empty()) {
+            self.refresh();
+        }
+        repairs.done
+    }
+
     fn set_environment(&mut self, environment: Arc<Environment>) {
         self.environment = environment;
         self.is_moved = true;
         self.refresh();
+    }
+
+    fn traffic(&mut self) -> Option<Vec<Traffic>> {
+        self.plane.traffic().ok()
     }
 
     fn reports(&mut self) -> Vec<Measured> {

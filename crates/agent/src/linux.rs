@@ -1,16 +1,20 @@
 //! The data plane of a Linux host, as its driver needs it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, Measured};
-use wayleave_dataplane::net::{Batch, Namespace, VLAN_ROOM, attach_ingress, mtu, output, plain_packets};
+use wayleave_dataplane::host::{Contract, Host, HostPath, HostProgram, HostRule, Measured};
+use wayleave_dataplane::net::{
+    Attached, Batch, Hook, Namespace, PortQdisc, VLAN_ROOM, attach_egress, attach_ingress, mtu, output, plain_packets,
+};
 use wayleave_dataplane::switch::SwitchPlan;
+use wayleave_protocol::agent::Traffic;
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_wire::Mac;
 
-use crate::plane::Plane;
+use crate::plane::{Plane, Repairs};
 
 /// A host's maps and programs, and the interfaces that they are attached to. It belongs to a thread that is in the host's network namespace.
 pub struct LinuxHost {
@@ -19,17 +23,25 @@ pub struct LinuxHost {
     node: NodeId,
     /// Holds, for every uplink, the queues that it was given.
     folder: PathBuf,
+    /// By interface, with the MTU that they had when they were attached.
+    uplinks: BTreeMap<String, (LinkId, u64)>,
+    endpoints: BTreeMap<u32, String>,
 }
 
 impl LinuxHost {
     /// Over what is pinned.
     pub fn new(host: Host, network: Arc<Network>, node: NodeId, folder: PathBuf) -> Self {
-        Self { host, network, node, folder }
+        Self { host, network, node, folder, uplinks: BTreeMap::new(), endpoints: BTreeMap::new() }
     }
 
     /// The maps.
     pub fn host(&self) -> &Host {
         &self.host
+    }
+
+    /// The same, to be changed.
+    pub fn host_mut(&mut self) -> &mut Host {
+        &mut self.host
     }
 
     /// The maps, for who takes them away.
@@ -43,12 +55,16 @@ impl LinuxHost {
         batch.run(&Namespace::here()).map_err(|error| error.to_string())
     }
 
+    /// The queues of an uplink, as the topology has them.
+    fn planned(&self, link: LinkId, interface: &str) -> Result<Option<PortQdisc>, String> {
+        let here = |at: LinkId| if at == link { (interface.to_owned(), 0) } else { (String::new(), 0) };
+        let plan = SwitchPlan::of(&self.network, self.node, here).map_err(|error| error.to_string())?;
+        Ok(plan.ports.into_iter().find(|port| port.link == Some(link)).and_then(|port| port.egress))
+    }
+
     /// Gives an uplink its queues, unless it has them: to give them again would drop the packets that are in them.
     fn queues(&self, link: LinkId, interface: &str, index: u32) -> Result<(), String> {
-        let here = |at: LinkId| if at == link { (interface.to_owned(), index) } else { (String::new(), 0) };
-        let plan = SwitchPlan::of(&self.network, self.node, here).map_err(|error| error.to_string())?;
-        let port = plan.ports.into_iter().find(|port| port.link == Some(link));
-        let Some(queues) = port.and_then(|port| port.egress) else { return Ok(()) };
+        let Some(queues) = self.planned(link, interface)? else { return Ok(()) };
         let lines = queues.rebuild(interface).map_err(|error| error.to_string())?;
         let text = lines.join("\n");
         let file = self.folder.join(format!("{interface}.{index}"));
@@ -60,6 +76,71 @@ impl LinuxHost {
         batch.run(&Namespace::here()).map_err(|error| error.to_string())?;
         let written = fs::create_dir_all(&self.folder).and_then(|()| fs::write(&file, text));
         written.map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    /// Every place where a program of the host should be.
+    fn places(&self) -> Vec<(String, Hook, HostProgram)> {
+        let uplinks = self.uplinks.keys().map(|name| (name.clone(), Hook::Ingress, HostProgram::Uplink));
+        let endpoints = self.endpoints.values().map(|name| (name.clone(), Hook::Ingress, HostProgram::Endpoint));
+        let held = self.host.holding_interface().map(|name| (name.to_owned(), Hook::Egress, HostProgram::Held));
+        let all = uplinks.chain(endpoints).filter(|(name, ..)| index(name).is_some());
+        all.chain(held).collect()
+    }
+
+    fn look(&self, places: &[(String, Hook, HostProgram)]) -> Result<Attached, String> {
+        let places: Vec<(&str, Hook)> = places.iter().map(|(name, hook, _)| (name.as_str(), *hook)).collect();
+        Attached::of(&Namespace::here(), &places).map_err(|error| error.to_string())
+    }
+
+    fn repair_programs(&self, there: &Attached, places: &[(String, Hook, HostProgram)]) -> Result<Vec<String>, String> {
+        let mut done = Vec::new();
+        for ((name, hook, program), found) in places.iter().zip(&there.programs) {
+            if *found == Some(self.host.program_id(*program).map_err(|error| error.to_string())?) {
+                continue;
+            }
+            match hook {
+                Hook::Ingress => self.attach(name, *program)?,
+                Hook::Egress => {
+                    let lines = attach_egress(name, &self.host.pinned(*program));
+                    Batch::tc().extend(lines).run(&Namespace::here()).map_err(|error| error.to_string())?;
+                }
+            }
+            done.push(format!("the program of {name} was gone"));
+        }
+        Ok(done)
+    }
+
+    fn repair_uplinks(&self, there: &Attached) -> Result<Vec<String>, String> {
+        let here = Namespace::here();
+        let mut done = Vec::new();
+        for (name, (link, mtu)) in self.uplinks.iter().filter(|(name, _)| index(name).is_some()) {
+            if let Some(found) = there.mtus.get(name).filter(|found| *found != mtu) {
+                let line = format!("link set dev {name} mtu {mtu}");
+                Batch::ip().extend([line]).run(&here).map_err(|error| error.to_string())?;
+                done.push(format!("the MTU of {name} was {found} B"));
+            }
+            let Some(queues) = self.planned(*link, name)? else { continue };
+            if !there.has_queues(name, &queues) {
+                let lines = queues.rebuild(name).map_err(|error| error.to_string())?;
+                Batch::tc().extend(lines).run(&here).map_err(|error| error.to_string())?;
+                done.push(format!("the queues of {name} were others"));
+            }
+        }
+        Ok(done)
+    }
+}
+
+fn traffic(serial: u64, contract: &Contract) -> Traffic {
+    Traffic {
+        serial,
+        packets: contract.packets,
+        bytes: contract.bytes.get(),
+        delayed: contract.delayed,
+        waiting: contract.waiting,
+        queue_full: contract.shaped,
+        oversized: contract.oversized,
+        waited_ns: contract.waits.sum.as_nanos(),
+        waits: contract.waits.counts.to_vec(),
     }
 }
 
@@ -94,7 +175,9 @@ impl Plane for LinuxHost {
             tracing::warn!(interface, "offloads cannot be turned off: {error}");
         }
         self.queues(link, interface, at)?;
-        self.attach(interface, HostProgram::Uplink)
+        self.attach(interface, HostProgram::Uplink)?;
+        self.uplinks.insert(interface.to_owned(), (link, has));
+        Ok(())
     }
 
     fn endpoints(&mut self) -> Result<Vec<(u32, Mac)>, String> {
@@ -104,10 +187,13 @@ impl Plane for LinuxHost {
     fn add_endpoint(&mut self, interface: &str, at: u32, mac: Mac) -> Result<(), String> {
         // The maps first: a program that is attached drops what comes from an interface that it does not know.
         self.host.add_endpoint(at, mac).map_err(|error| error.to_string())?;
-        self.attach(interface, HostProgram::Endpoint)
+        self.attach(interface, HostProgram::Endpoint)?;
+        self.endpoints.insert(at, interface.to_owned());
+        Ok(())
     }
 
     fn remove_endpoint(&mut self, at: u32) -> Result<(), String> {
+        self.endpoints.remove(&at);
         self.host.remove_endpoint(at).map_err(|error| error.to_string())
     }
 
@@ -125,6 +211,29 @@ impl Plane for LinuxHost {
 
     fn set_best_effort(&mut self, mac: Mac, paths: &[HostPath]) -> Result<(), String> {
         self.host.set_best_effort(mac, paths).map_err(|error| error.to_string())
+    }
+
+    fn repair(&mut self) -> Result<Repairs, String> {
+        let places = self.places();
+        let there = self.look(&places)?;
+        let mut repairs =
+            Repairs { done: Vec::new(), lost: Some(self.host.lost_rules().map_err(|error| error.to_string())?) };
+        if let Some(lost) = repairs.lost.as_ref().filter(|lost| !lost.is_empty()) {
+            repairs.done.push(format!("{} rules were gone", lost.len()));
+        }
+        repairs.done.extend(self.repair_programs(&there, &places)?);
+        repairs.done.extend(self.repair_uplinks(&there)?);
+        if let (Some(trouble), Some(longest)) = (self.host.holding_trouble(&there), self.host.holding()) {
+            self.host.hold(longest).map_err(|error| error.to_string())?;
+            repairs.done.push(trouble);
+            repairs.lost = None;
+        }
+        Ok(repairs)
+    }
+
+    fn traffic(&mut self) -> Result<Vec<Traffic>, String> {
+        let counters = self.host.counters().map_err(|error| error.to_string())?;
+        Ok(counters.contracts.iter().map(|(&serial, contract)| traffic(serial, contract)).collect())
     }
 
     fn measured(&mut self) -> Result<Vec<Measured>, String> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::machine::Driver;
-use wayleave_protocol::agent::Measured;
+use wayleave_protocol::agent::{Measured, Traffic};
 
 use crate::environment::Environment;
 
@@ -12,8 +12,16 @@ pub trait Node: Driver {
     /// Interfaces may have come or gone.
     fn refresh(&mut self);
 
+    /// Compares what enforces with what was installed, makes it so again, and says what was wrong.
+    fn repair(&mut self) -> Vec<String>;
+
     /// VMs moved, or something failed or was repaired.
     fn set_environment(&mut self, environment: Arc<Environment>);
+
+    /// What was counted of every contract that it sends; `None` if nothing is counted here, or that is not known.
+    fn traffic(&mut self) -> Option<Vec<Traffic>> {
+        None
+    }
 
     /// What arrived since the last time.
     fn reports(&mut self) -> Vec<Measured>;

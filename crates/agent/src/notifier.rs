@@ -93,6 +93,11 @@ impl Known {
     }
 }
 
+/// Whether something only says that the agent is there: the next one says so, too.
+fn is_beat(notice: &Notice) -> bool {
+    matches!(notice, Notice::Report(reports) if reports.measured.is_empty() && reports.repairs.is_empty())
+}
+
 impl Notifier {
     /// Of a node; `known` is what was told before.
     pub(crate) fn new(talk: Talk, events: Sender<Event>, inbox: Receiver<Notice>, known: Known) -> Self {
@@ -167,9 +172,10 @@ impl Notifier {
         let begins =
             |tell: &Notice| matches!(tell, Notice::Request(request) if matches!(request.ask, Ask::Begin { .. }));
         let last = all.iter().rposition(begins);
-        let mut result = Ok(());
+        let (mut result, count) = (Ok(()), all.len());
         for (at, tell) in all.into_iter().enumerate() {
-            if begins(&tell) && Some(at) != last {
+            let is_outdated = begins(&tell) && Some(at) != last;
+            if is_outdated || (is_beat(&tell) && at + 1 < count) {
                 continue;
             }
             result = self.tell_one(tell);
@@ -179,7 +185,7 @@ impl Notifier {
 
     fn tell_one(&mut self, tell: Notice) -> Result<(), Error> {
         let request = match tell {
-            Notice::Report(epoch, measured) => return self.talk.report(epoch, measured).map(|_| ()),
+            Notice::Report(reports) => return self.talk.report(&reports).map(|_| ()),
             Notice::See(sight) => {
                 let links = sight.without_carrier.iter().cloned().collect();
                 if let Told::Done(()) = self.talk.see(sight.epoch, links)? {

@@ -1,8 +1,18 @@
 //! What a host driver needs of a data plane. The Linux one is behind it, and fakes of tests.
 
 use wayleave_dataplane::host::{HostPath, HostRule, Measured};
+use wayleave_protocol::agent::Traffic;
 use wayleave_topology::LinkId;
 use wayleave_wire::Mac;
+
+/// What was repaired of a data plane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repairs {
+    /// What was wrong, one sentence each.
+    pub done: Vec<String>,
+    /// Contracts whose rules have to be installed again; `None`: all.
+    pub lost: Option<Vec<u64>>,
+}
 
 /// The data plane of a host. Everything that is done twice is the same as done once; what failed may be done again.
 pub trait Plane {
@@ -56,6 +66,18 @@ pub trait Plane {
     /// # Errors
     /// Why not.
     fn set_best_effort(&mut self, mac: Mac, ways: &[HostPath]) -> Result<(), String>;
+
+    /// Compares what enforces with what was installed, and makes it so again.
+    ///
+    /// # Errors
+    /// Why that is not known, or not possible.
+    fn repair(&mut self) -> Result<Repairs, String>;
+
+    /// What was counted of every contract that is sent here.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn traffic(&mut self) -> Result<Vec<Traffic>, String>;
 
     /// Delays of what arrived here, since the plane was made.
     ///

@@ -132,6 +132,17 @@ impl<S: SwitchDriver> Driver for Switch<S> {
 impl<S: SwitchDriver> Node for Switch<S> {
     fn refresh(&mut self) {}
 
+    fn repair(&mut self) -> Vec<String> {
+        if self.version().is_none() {
+            return Vec::new();
+        }
+        let Ok(plan) = self.plan() else { return Vec::new() };
+        self.driver.repair(&plan).unwrap_or_else(|error| {
+            tracing::warn!("looking for what was changed: {error}");
+            Vec::new()
+        })
+    }
+
     fn set_environment(&mut self, _around: Arc<Environment>) {}
 
     fn reports(&mut self) -> Vec<Measured> {

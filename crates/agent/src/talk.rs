@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http;
-use wayleave_protocol::agent::{Confirmations, Measured, Messages, Neighbours, Reports, Session, SessionSpec};
+use wayleave_protocol::agent::{Confirmations, Messages, Neighbours, Reports, Session, SessionSpec};
 use wayleave_protocol::client::{Address, Error, connection, encode};
 use wayleave_protocol::network::Topology;
 use wayleave_protocol::problem::{Code, Problem};
@@ -78,8 +78,8 @@ impl Talk {
     ///
     /// # Errors
     /// If it is not known whether that was heard.
-    pub fn report(&self, epoch: u64, measured: Vec<Measured>) -> Result<Told<()>, Error> {
-        self.send("reports", &Reports { epoch, measured, without_carrier: None })
+    pub fn report(&self, reports: &Reports) -> Result<Told<()>, Error> {
+        self.send("reports", reports)
     }
 
     /// Says which links have no carrier.
@@ -87,7 +87,7 @@ impl Talk {
     /// # Errors
     /// If it is not known whether that was heard.
     pub fn see(&self, epoch: u64, without_carrier: Vec<String>) -> Result<Told<()>, Error> {
-        self.send("reports", &Reports { epoch, measured: Vec::new(), without_carrier: Some(without_carrier) })
+        self.send("reports", &Reports { epoch, without_carrier: Some(without_carrier), ..Reports::default() })
     }
 
     /// The network.

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::time::{Duration, Instant};
 
 use crate::machine::{Agent, Answer, Ask, Pace, Request};
-use wayleave_protocol::agent::{Measured, Messages};
+use wayleave_protocol::agent::{Messages, Reports};
 use wayleave_units::Time;
 
 use crate::environment::Environment;
@@ -25,6 +25,10 @@ use crate::talk::Told;
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How often measured delays are reported.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
+/// How often what enforces is compared with what was installed, if the kernel says nothing; and how long after it has said that something
+/// was changed.
+const REPAIR_EVERY: Duration = Duration::from_secs(5);
+const REPAIR_AFTER: Duration = Duration::from_millis(500);
 /// How long a carrier that is back has to stay.
 const STEADY_AFTER: Duration = Duration::from_secs(1);
 
@@ -59,8 +63,8 @@ pub enum Event {
 pub enum Notice {
     /// This.
     Request(Request),
-    /// What was measured in this session.
-    Report(u64, Vec<Measured>),
+    /// That the agent is there, and what it has measured, counted and repaired in this session.
+    Report(Reports),
     /// Which cables have no carrier.
     See(CarrierState),
 }
@@ -107,6 +111,9 @@ pub struct Worker<N> {
     is_asking: bool,
     look_at: Instant,
     report_at: Instant,
+    repair_at: Instant,
+    /// What was repaired since the last report.
+    repairs: Vec<String>,
 }
 
 impl<N: Node> Worker<N> {
@@ -114,10 +121,24 @@ impl<N: Node> Worker<N> {
     pub fn new(node: N, cables: Cables, poller: SyncSender<(u64, u64)>, notifier: Sender<Notice>) -> Self {
         let began = Instant::now();
         let agent = Agent::new(node, PACE);
-        let (look_at, report_at) = (began, began + REPORT_EVERY);
+        let (look_at, report_at, repair_at) = (began, began + REPORT_EVERY, began + REPAIR_AFTER);
         let (dark, seen) = (BTreeMap::new(), None);
         let is_asking = false;
-        Self { agent, cables, dark, seen, see_at: began, poller, notifier, began, is_asking, look_at, report_at }
+        Self {
+            agent,
+            cables,
+            dark,
+            seen,
+            see_at: began,
+            poller,
+            notifier,
+            began,
+            is_asking,
+            look_at,
+            report_at,
+            repair_at,
+            repairs: Vec::new(),
+        }
     }
 
     /// Until it is told to end, or that the network is another one; what is installed stays.
@@ -125,7 +146,8 @@ impl<N: Node> Worker<N> {
         loop {
             self.work();
             let due = self.began + Duration::from_nanos(self.agent.due().as_nanos());
-            let wait = due.min(self.look_at).min(self.report_at).saturating_duration_since(Instant::now());
+            let wait =
+                due.min(self.look_at).min(self.report_at).min(self.repair_at).saturating_duration_since(Instant::now());
             match events.recv_timeout(wait) {
                 Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => return None,
                 Ok(Event::OtherNetwork(environment)) => return Some(environment),
@@ -147,14 +169,23 @@ impl<N: Node> Worker<N> {
             self.agent.driver_mut().refresh();
             self.look_at_cables(now);
         }
+        if now >= self.repair_at {
+            for what in self.agent.driver_mut().repair() {
+                tracing::warn!("{what}: repaired");
+                self.repairs.push(what);
+            }
+            // What the repair itself has changed is heard of, too, and looked at once more.
+            self.repair_at = Instant::now() + REPAIR_EVERY;
+        }
         self.see(now);
         if now >= self.report_at {
             self.report_at = now + REPORT_EVERY;
             if let Some(epoch) = self.agent.epoch() {
-                let measured = self.agent.driver_mut().reports();
-                if !measured.is_empty() {
-                    let _ = self.notifier.send(Notice::Report(epoch, measured));
-                }
+                let repairs = std::mem::take(&mut self.repairs);
+                let driver = self.agent.driver_mut();
+                let (measured, traffic) = (driver.reports(), driver.traffic());
+                let reports = Reports { epoch, measured, repairs, traffic, without_carrier: None, beat: true };
+                let _ = self.notifier.send(Notice::Report(reports));
             }
         }
         let time = self.now();
@@ -234,6 +265,7 @@ impl<N: Node> Worker<N> {
                 self.look_at_cables(now);
                 // News need not wait.
                 self.see_at = now;
+                self.repair_at = self.repair_at.min(now + REPAIR_AFTER);
             }
             Event::Seen(sight) => self.seen = Some(sight),
             Event::Environment(environment) => self.agent.driver_mut().set_environment(environment),

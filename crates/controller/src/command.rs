@@ -119,6 +119,15 @@ pub enum Command {
         /// Of each contract that arrives there.
         measured: Vec<Measured>,
     },
+    /// The agent of a node says that it is there. Once it has, it is expected to say so again and again.
+    Hear {
+        /// The host or switch.
+        node: String,
+        /// Of its session.
+        epoch: u64,
+        /// What somebody had changed there, and is again as it was installed.
+        repairs: Vec<String>,
+    },
     /// The agent of a node says which of its links have no carrier.
     See {
         /// The host or switch.

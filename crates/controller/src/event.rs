@@ -50,8 +50,12 @@ pub enum EventKind {
     Put,
     /// A tenant, VM or token is no more.
     Deleted,
-    /// An agent has begun a session.
+    /// An agent has begun a session, or is heard of again.
     AgentUp,
+    /// An agent has not been heard of for too long.
+    AgentSilent,
+    /// An agent has found something of what it had installed changed, and has repaired it.
+    Repaired,
 }
 
 impl EventKind {
@@ -72,6 +76,8 @@ impl EventKind {
             Self::Put => "put",
             Self::Deleted => "deleted",
             Self::AgentUp => "agent-up",
+            Self::AgentSilent => "agent-silent",
+            Self::Repaired => "repaired",
         }
     }
 }

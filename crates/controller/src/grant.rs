@@ -51,6 +51,8 @@ pub enum Trouble {
     },
     /// Its sender has not confirmed in time.
     Unconfirmed,
+    /// The agent of its sender has not been heard of for too long: what was confirmed may not be in force any more.
+    Silent,
 }
 
 impl Trouble {
@@ -59,6 +61,7 @@ impl Trouble {
         match self {
             Self::Failed { .. } => "FAILURE",
             Self::Unconfirmed => "UNCONFIRMED",
+            Self::Silent => "SILENT",
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wayleave_topology::NodeId;
+use wayleave_units::Time;
 
 /// What is known of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +14,12 @@ pub struct NodeState {
     pub is_open: bool,
     /// A switch: it forwards by tags.
     pub is_set_up: bool,
+    /// Whether its agent says again and again that it is there.
+    pub(crate) is_watched: bool,
+    /// Whether it has not said so for too long.
+    pub is_silent: bool,
+    /// When it was heard last, by the steady clock.
+    pub(crate) heard: Time,
     /// Contracts with an operation that it has not confirmed.
     pub(crate) waiting: BTreeSet<u64>,
     /// Rules that no contract explains, with the version at which they are to be removed.

@@ -72,12 +72,15 @@ impl VmRecord {
 pub(crate) struct NodeRecord {
     pub(crate) epoch: u64,
     pub(crate) set_up: bool,
+    /// Its agent is expected to say that it is there.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub(crate) watched: bool,
 }
 
 impl NodeRecord {
     /// `None` for a node that never had a session: there is nothing to remember.
     pub(crate) fn of(state: &NodeState) -> Option<Self> {
-        (state.epoch > 0).then_some(Self { epoch: state.epoch, set_up: state.is_set_up })
+        (state.epoch > 0).then_some(Self { epoch: state.epoch, set_up: state.is_set_up, watched: state.is_watched })
     }
 }
 
@@ -182,6 +185,7 @@ struct MatchRecord {
 enum TroubleRecord {
     Failed { element: String, keeps_place: bool, why: String },
     Unconfirmed,
+    Silent,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -322,6 +326,7 @@ impl ContractRecord {
         let trouble = |trouble: &Trouble| match trouble.clone() {
             Trouble::Failed { element, keeps_place, why } => TroubleRecord::Failed { element, keeps_place, why },
             Trouble::Unconfirmed => TroubleRecord::Unconfirmed,
+            Trouble::Silent => TroubleRecord::Silent,
         };
         Self {
             tenant: grant.id.tenant.clone(),
@@ -413,6 +418,7 @@ impl ContractRecord {
                 Trouble::Failed { element: element.clone(), keeps_place: *keeps_place, why: why.clone() }
             }
             TroubleRecord::Unconfirmed => Trouble::Unconfirmed,
+            TroubleRecord::Silent => Trouble::Silent,
         };
         self.trouble.as_ref().map(trouble)
     }

@@ -43,6 +43,8 @@ pub struct Timing {
     pub retry_every: Time,
     /// How long after the last late packet a contract counts as kept again.
     pub heal_after: Time,
+    /// How long the agent of a node may say nothing before it counts as silent.
+    pub silent_after: Time,
 }
 
 impl Default for Timing {
@@ -51,6 +53,8 @@ impl Default for Timing {
             confirm_within: Time::from_millis(10_000),
             retry_every: Time::from_millis(10_000),
             heal_after: Time::from_millis(60_000),
+            // Agents say every second that they are there.
+            silent_after: Time::from_millis(5_000),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use wayleave_topology::NodeId;
 use wayleave_units::{Time, WallTime};
 
 /// What is due at some time. What has become of it meanwhile is looked up then, so that nothing has to be taken back.
@@ -22,6 +23,8 @@ pub(crate) enum Due {
     Retry,
     /// A contract has not been violated for some time.
     Healed(u64),
+    /// The agent of a node should have said that it is there.
+    Heard(NodeId),
 }
 
 impl Timers {

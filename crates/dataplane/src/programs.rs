@@ -77,6 +77,11 @@ impl Pins {
     }
 }
 
+/// The kernel's number of a program.
+pub(crate) fn id(program: &SchedClassifier) -> Result<u32, Error> {
+    Ok(program.info().map_err(|error| Error::failed("reading a program", error))?.id())
+}
+
 /// What makes maps, and makes programs ready to be loaded.
 type Loader = EbpfLoader<'static>;
 

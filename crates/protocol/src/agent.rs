@@ -148,6 +148,39 @@ pub struct Reports {
     /// it nothing changes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub without_carrier: Option<Vec<String>>,
+    /// What somebody had changed on the node since the last report, and is again as it was installed; one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub repairs: Vec<String>,
+    /// Everything that was counted of each contract that the node sends. Without it nothing is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub traffic: Option<Vec<Traffic>>,
+    /// It comes every second: if it does not come any more, the agent is silent.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub beat: bool,
+}
+
+/// What a host has counted of a contract that it sends, since the contract was installed there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Traffic {
+    /// The contract.
+    pub serial: u64,
+    /// Packets that were sent; of copies one.
+    pub packets: u64,
+    /// Wire bytes of them.
+    pub bytes: u64,
+    /// Those of the packets that had to wait for tokens.
+    pub delayed: u64,
+    /// Packets that wait now.
+    pub waiting: u64,
+    /// Packets that were dropped because there were no tokens, or because too many waited.
+    pub queue_full: u64,
+    /// Packets that were dropped because they were larger than the contract or its links allow.
+    pub oversized: u64,
+    /// All that packets waited, together.
+    pub waited_ns: u64,
+    /// Packets that waited at most 125 us, 250 us, and so on, each longer than the one before; the last has no end.
+    pub waits: Vec<u64>,
 }
 
 /// What arrived of a contract since the last report.

@@ -11,7 +11,7 @@ pub struct Event {
     /// When (RFC 3339).
     pub at: String,
     /// `pending`, `admitted`, `enforced`, `degraded`, `violated`, `released`, `gone`, `refused`, `rerouted`, `down`, `up`, `put`, `deleted`,
-    /// `agent-up`; and `reset` in a stream: events were missed, so look at everything again.
+    /// `agent-up`, `agent-silent`, `repaired`; and `reset` in a stream: events were missed, so look at everything again.
     #[serde(rename = "type")]
     pub kind: String,
     /// To what: `tenant:name` of a contract, or `vm`, `tenant`, `token`, `link`, `node` and its name.

@@ -65,6 +65,9 @@ pub struct AgentState {
     pub open: bool,
     /// A switch: it forwards by tags.
     pub set_up: bool,
+    /// Whether it has not been heard of for too long.
+    #[serde(default)]
+    pub silent: bool,
 }
 
 /// A host and what is on it.

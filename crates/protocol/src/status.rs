@@ -56,6 +56,9 @@ pub struct Status {
     pub down: u64,
     /// The sessions of agents that are open.
     pub agents: u64,
+    /// The nodes whose agents have not been heard of for too long.
+    #[serde(default)]
+    pub silent: Vec<String>,
     /// What is on disk.
     pub ledger: Ledger,
 }

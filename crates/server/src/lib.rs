@@ -33,6 +33,7 @@ pub mod secret;
 mod server;
 mod shared;
 mod stage;
+mod traffic;
 mod trial;
 mod view;
 mod work;

@@ -14,9 +14,11 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use wayleave_controller::{Applied, Fault, State};
+use wayleave_protocol::agent::Traffic;
 use wayleave_topology::{LinkId, Network, NodeKind};
 
 use crate::VERSION;
+use crate::traffic::Counted;
 use crate::view::{Counts, Health, Tables, View};
 
 type Level = Gauge<f64, AtomicU64>;
@@ -48,6 +50,16 @@ struct ClassLabels {
 struct QueueLabels {
     class: &'static str,
     queue: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PacketLabels {
+    became: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WaitLabels {
+    le: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -130,6 +142,9 @@ pub(crate) struct Metrics {
     use_max: Family<QueueLabels, Level>,
     contracts: Family<StateLabels, Gauge>,
     sessions: Gauge,
+    silent: Gauge,
+    packets: Family<PacketLabels, Gauge>,
+    waits: Family<WaitLabels, Gauge>,
     down: Gauge,
     ready: Gauge,
     limited: Family<LimitLabels, Counter>,
@@ -167,6 +182,9 @@ impl Metrics {
             use_max: Family::default(),
             contracts: Family::default(),
             sessions: Gauge::default(),
+            silent: Gauge::default(),
+            packets: Family::default(),
+            waits: Family::default(),
             down: Gauge::default(),
             ready: Gauge::default(),
             limited: Family::default(),
@@ -195,6 +213,14 @@ impl Metrics {
         of.register_with_unit("queue_budget_use_max", help, Unit::Ratios, self.use_max.clone());
         of.register("contracts", "Contracts by state", self.contracts.clone());
         of.register("agent_sessions", "Sessions of agents that are open", self.sessions.clone());
+        of.register(
+            "contract_packets",
+            "Packets of all contracts by what became of them, as hosts count",
+            self.packets.clone(),
+        );
+        let help = "Packets of all contracts that waited for tokens at most so long";
+        of.register("contract_waits", help, self.waits.clone());
+        of.register("agents_silent", "Nodes whose agents have not been heard of for too long", self.silent.clone());
         of.register("elements_down", "Links and nodes that are reported down", self.down.clone());
         of.register("ready", "1 if the ledger can be written", self.ready.clone());
         of.register("limits_reached", "Requests that were refused since a limit is reached", self.limited.clone());
@@ -242,7 +268,8 @@ impl Metrics {
     }
 
     /// As Prometheus reads it. Links are looked at as the engine has last seen them.
-    pub(crate) fn text(&self, network: &Network, view: &View) -> String {
+    pub(crate) fn text(&self, network: &Network, view: &View, counted: &Counted) -> String {
+        self.look_at_traffic(&counted.sum());
         {
             let tables = view.read();
             self.look_at_links(network, &tables);
@@ -255,6 +282,22 @@ impl Metrics {
         text
     }
 
+    fn look_at_traffic(&self, sum: &Traffic) {
+        let Traffic { packets, delayed, waiting, queue_full, oversized, .. } = *sum;
+        let kinds = [("sent", packets), ("delayed", delayed), ("waiting", waiting), ("queue-full", queue_full)];
+        for (became, count) in kinds.into_iter().chain([("oversized", oversized)]) {
+            self.packets.get_or_create(&PacketLabels { became }).set(signed(count));
+        }
+        let mut no_longer = 0;
+        for (class, count) in sum.waits.iter().enumerate() {
+            no_longer += count;
+            // Each edge is twice the one before, from 125 us on; the last class has none.
+            let seconds = 125e-6 * (1_u64 << class.min(62)) as f64;
+            let le = if class + 1 == sum.waits.len() { "+Inf".to_owned() } else { seconds.to_string() };
+            self.waits.get_or_create(&WaitLabels { le }).set(signed(no_longer));
+        }
+    }
+
     fn look_at_contracts(&self, tables: &Tables) {
         let mut counts = Counts::default();
         tables.counts.values().for_each(|count| counts.add(count));
@@ -262,6 +305,7 @@ impl Metrics {
             self.contracts.get_or_create(&StateLabels { state: state.name() }).set(signed(count));
         }
         self.sessions.set(signed(tables.nodes.values().filter(|node| node.is_open).count() as u64));
+        self.silent.set(signed(tables.nodes.values().filter(|node| node.is_silent).count() as u64));
         self.down.set(signed(tables.down.len() as u64));
         self.ready.set(i64::from(tables.health == Health::Ready));
     }

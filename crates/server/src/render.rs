@@ -95,6 +95,11 @@ fn reason(grant: &Grant) -> (Option<&'static str>, Option<String>) {
             Some(trouble @ Trouble::Unconfirmed) => {
                 (Some(trouble.code()), Some("its host has not confirmed its rule in time".to_owned()))
             }
+            Some(trouble @ Trouble::Silent) => {
+                let message =
+                    "the agent of its host has not been heard of for too long: its rule may not be in force any more";
+                (Some(trouble.code()), Some(message.to_owned()))
+            }
             None => (None, None),
         },
         controller::State::Violated => {

@@ -186,6 +186,7 @@ pub(crate) async fn open(
         jobs,
         beats,
         open_bytes: Arc::default(),
+        counted: Arc::default(),
         questions: Semaphore::new(QUESTIONS),
         tenants_questions: Semaphore::new(1),
         readings: Semaphore::new(READINGS),

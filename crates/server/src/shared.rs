@@ -16,6 +16,7 @@ use crate::http::call::Call;
 use crate::limits::Limits;
 use crate::metrics::{Limit, Metrics};
 use crate::queue::{NoPlace, Queue};
+use crate::traffic::Counted;
 use crate::trial;
 use crate::view::{Health, View};
 use crate::work::{Executor, Job, Repeat, Step, Work};
@@ -36,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) beats: Arc<AtomicU64>,
     /// Of requests that are being answered.
     pub(crate) open_bytes: Arc<OpenBytes>,
+    /// What hosts have counted.
+    pub(crate) counted: Arc<Counted>,
     pub(crate) limits: Limits,
     /// Questions that make a controller of their own: each takes memory and time.
     pub(crate) questions: Semaphore,

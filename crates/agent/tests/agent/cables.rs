@@ -35,6 +35,10 @@ impl Driver for Idle {
 }
 
 impl Node for Idle {
+    fn repair(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     fn refresh(&mut self) {}
 
     fn set_environment(&mut self, _: Arc<Environment>) {}

@@ -9,9 +9,9 @@ use wayleave_agent::endpoints::Declared;
 use wayleave_agent::environment::Environment;
 use wayleave_agent::host::HostDriver;
 use wayleave_agent::memo::Memo;
-use wayleave_agent::plane::Plane;
+use wayleave_agent::plane::{Plane, Repairs};
 use wayleave_dataplane::host::{HostPath, HostRule, Measured};
-use wayleave_protocol::agent::{Neighbour, Neighbours};
+use wayleave_protocol::agent::{Neighbour, Neighbours, Traffic};
 use wayleave_topology::{LinkId, LinkSpec, Network, NetworkBuilder, NodeKind, PortSpec};
 use wayleave_units::{Bytes, Rate, Time};
 use wayleave_wire::Mac;
@@ -97,6 +97,14 @@ impl Plane for Fake {
             kernel.ways.insert(mac, paths.to_vec())
         };
         Ok(())
+    }
+
+    fn repair(&mut self) -> Result<Repairs, String> {
+        Ok(Repairs { done: Vec::new(), lost: Some(Vec::new()) })
+    }
+
+    fn traffic(&mut self) -> Result<Vec<Traffic>, String> {
+        Ok(Vec::new())
     }
 
     fn measured(&mut self) -> Result<Vec<Measured>, String> {

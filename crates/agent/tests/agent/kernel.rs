@@ -181,6 +181,60 @@ fn a_bucket_is_filled_again_neither_by_another_agent_nor_by_another_rule_nor_by_
     );
 }
 
+fn tool(name: &str, arguments: &str) {
+    let output = std::process::Command::new(name).args(arguments.split(' ')).output().unwrap();
+    assert!(output.status.success(), "{name} {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_somebody_changes_on_a_host_is_repaired_and_told() {
+    let Some(apart) = apart("repair") else { return };
+    let mut node = Kernel::open(apart.pins().join("host"), Folder::new(), Time::from_nanos(1));
+    node.host().plane_mut().host_mut().hold(Time::from_millis(100)).unwrap();
+    node.install(NOW, 1, 1, &wayleave_agent::machine::suite::rule(1)).unwrap();
+    assert_eq!(node.host().repair(), Vec::<String>::new(), "nothing was changed");
+    for (tool_name, arguments, told) in [
+        ("tc", "filter del dev own ingress", "the program of own was gone"),
+        ("tc", "qdisc del dev own clsact", "the program of own was gone"),
+        ("tc", "qdisc del dev up0 clsact", "the program of up0 was gone"),
+        ("tc", "qdisc del dev up1 root", "the queues of up1 were others"),
+        (
+            "tc",
+            "qdisc change dev up1 root handle 1: tbf rate 1gbit burst 10000 limit 1000000",
+            "the queues of up1 were others",
+        ),
+        ("ip", "link set dev up2 mtu 1280", "the MTU of up2 was 1280 B"),
+        ("tc", "qdisc del dev wl-shape root", "the queues of wl-shape or wl-split were others"),
+        ("tc", "qdisc del dev wl-hold clsact", "the program of wl-hold was gone"),
+        ("ip", "link del wl-hold", "wl-shape, wl-split or wl-hold was gone"),
+    ] {
+        tool(tool_name, arguments);
+        assert_eq!(node.host().repair(), [told], "{tool_name} {arguments}");
+        assert_eq!(node.host().repair(), Vec::<String>::new(), "it is repaired: {tool_name} {arguments}");
+    }
+    // The rule is again where packets wait: its class is there, and the contract sends.
+    let classes = std::process::Command::new("tc").args(["class", "show", "dev", "wl-shape"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&classes.stdout).contains("class htb 1:1 "), "{classes:?}");
+    assert!(node.in_force(1).is_some());
+}
+
+#[test]
+fn what_somebody_changes_on_a_switch_is_repaired_and_told() {
+    let Some(apart) = apart("mend") else { return };
+    let mut node = Box1::open(apart.pins().join("s1"), Folder::new());
+    assert_eq!(node.switch.repair(), Vec::<String>::new(), "nothing is set up yet");
+    node.set_up(NOW, 1).unwrap();
+    assert_eq!(node.switch.repair(), Vec::<String>::new());
+    tool("tc", "qdisc del dev up0 clsact");
+    tool("tc", "qdisc del dev up1 root");
+    assert_eq!(node.switch.repair(), ["the program of up0 was gone", "the queues of up1 were others"]);
+    assert_eq!(node.switch.repair(), Vec::<String>::new());
+    // Also by an agent that was started since.
+    let mut node = node.restart();
+    tool("tc", "qdisc del dev up0 root");
+    assert_eq!(node.switch.repair(), ["the queues of up0 were others"]);
+}
+
 #[test]
 fn nobody_opens_what_another_agent_has() {
     let Some(apart) = apart("second") else { return };

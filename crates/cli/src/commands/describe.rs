@@ -5,6 +5,7 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use wayleave::remote::{Names, did_you_mean};
 use wayleave_explain::human;
+use wayleave_protocol::agent::Traffic;
 use wayleave_protocol::contract::{Contract, State};
 use wayleave_protocol::network::{Host, Link, Node};
 use wayleave_protocol::tenant::{Tenant, Vm};
@@ -83,7 +84,10 @@ fn find<T: serde::de::DeserializeOwned>(
 fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<String, Failure> {
     let names = Names::OfTenants("/v1/contracts");
     let contract: Contract = find(service, "contract", "/v1/contracts", &service.id(name), names)?;
-    write_fields(out, &terms(&contract))?;
+    let path = format!("/v1/contracts/{}/traffic", encode(&contract.id));
+    let mut fields = terms(&contract);
+    fields.extend(counted(&service.get(&path)?));
+    write_fields(out, &fields)?;
     writeln!(out)?;
     if contract.status.routes.is_empty() {
         writeln!(out, "It has no place now, so there is nothing to prove.")?;
@@ -92,6 +96,20 @@ fn contract(out: &mut impl Write, service: &Service, name: &str) -> Result<Strin
         write!(out, "{}", service.text(&path, "text/plain")?)?;
     }
     Ok(contract.id)
+}
+
+/// What was counted, if anything was.
+fn counted(traffic: &Traffic) -> Vec<(&'static str, String)> {
+    let Traffic { packets, bytes, delayed, waiting, queue_full, oversized, waited_ns, .. } = traffic;
+    if packets + waiting + queue_full + oversized == 0 {
+        return vec![("sent", "no packet was counted".to_owned())];
+    }
+    let mean = waited_ns.checked_div(*delayed).unwrap_or(0);
+    vec![
+        ("sent", format!("{packets} packets, {bytes} B on the wire")),
+        ("waited", format!("{delayed} of them for tokens, {} on average; {waiting} wait now", time(mean))),
+        ("dropped", format!("{queue_full} because as many waited as may, {oversized} because they were too large")),
+    ]
 }
 
 fn terms(contract: &Contract) -> Vec<(&'static str, String)> {

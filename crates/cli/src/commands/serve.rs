@@ -158,6 +158,9 @@ struct TimingArgs {
     /// How long after the last late packet a contract counts as kept again
     #[arg(long, value_name = "TIME", default_value = "60s")]
     heal_after: Time,
+    /// How long the agent of a node may say nothing before it counts as silent, and its contracts as degraded
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    silent_after: Time,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, Default)]
@@ -187,8 +190,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         SouthboundName::Hosts => Southbound::Hosts,
         SouthboundName::HostsAndSwitches => Southbound::HostsAndSwitches,
     };
-    let TimingArgs { confirm_within, retry_every, heal_after } = args.timing;
-    let setup = setup(&args.session, southbound, Timing { confirm_within, retry_every, heal_after })?;
+    let TimingArgs { confirm_within, retry_every, heal_after, silent_after } = args.timing;
+    let setup = setup(&args.session, southbound, Timing { confirm_within, retry_every, heal_after, silent_after })?;
     args.log.begin()?;
     let operator_file = args.operator_token_file.clone().unwrap_or_else(|| {
         let mut name = args.ledger.clone().into_os_string();

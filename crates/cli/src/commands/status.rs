@@ -151,7 +151,11 @@ impl Screen {
         fields
             .push(("effective", format!("{} of them are kept by their host, as far as it is asked", status.effective)));
         fields.push(("measured", format!("{} had packets that came too late", status.late)));
-        fields.push(("agents", format!("{} in session", status.agents)));
+        let mut agents = format!("{} in session", status.agents);
+        if !status.silent.is_empty() {
+            agents = format!("{agents}; silent: {}", status.silent.join(", "));
+        }
+        fields.push(("agents", agents));
         let tenants = usize::try_from(status.tenants).unwrap_or(usize::MAX);
         fields.push(("tenants", format!("{}, with {} VMs", count(tenants, "tenant"), status.vms)));
         fields

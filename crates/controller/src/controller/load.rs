@@ -117,6 +117,7 @@ impl Controller {
                 if let Some(node) = self.network.find_node(key) {
                     let state = self.enforcement_mut().nodes_mut().entry(node);
                     (state.epoch, state.is_set_up) = (record.epoch, record.set_up);
+                    state.is_watched = record.watched;
                 }
             }
             Kind::Answer => {

@@ -80,6 +80,7 @@ impl Controller {
             Command::Begin { node, after, installed } => self.enforcement_mut().begin(&node, after, &installed),
             Command::Confirm { node, epoch, done } => self.enforcement_mut().confirm(&node, epoch, &done),
             Command::Measure { node, epoch, measured } => self.enforcement_mut().measure(&node, epoch, &measured),
+            Command::Hear { node, epoch, repairs } => self.enforcement_mut().hear(&node, epoch, &repairs),
             Command::See { node, epoch, without_carrier } => self.see(&node, epoch, without_carrier),
         }
     }
@@ -93,6 +94,7 @@ impl Controller {
                 Due::Confirmed(serial, version) => self.enforcement_mut().overdue(serial, version),
                 Due::Retry => self.admission.retry(),
                 Due::Healed(serial) => self.enforcement_mut().healed(serial),
+                Due::Heard(node) => self.enforcement_mut().not_heard(node),
             }
         }
         while let Some(serial) = self.enforcement_mut().pop_start_or_end() {

@@ -8,8 +8,10 @@
 //! | `sender` | what a sender is told next, and what follows from its confirmations |
 //! | `waits` | which pending releases a contract has to wait for |
 //! | `release` | ending contracts, and senders that certainly send nothing |
+//! | `heard` | agents that are there, and agents that are not heard of |
 //! | `session` | sessions of agents, their operations, confirmations and measurements |
 
+mod heard;
 mod release;
 mod sender;
 mod session;
@@ -192,6 +194,7 @@ impl Enforcement {
 
     /// Goes on after everything was loaded: what was left undone, and what has become due meanwhile.
     pub(crate) fn resume(&mut self) {
+        self.expect_agents();
         for serial in self.contracts.serials(|_| true) {
             let told = self.contracts.get(serial).and_then(|grant| grant.sender.told);
             // Without agents there is no confirmation to wait for, even if the controller before this one had agents.

@@ -257,6 +257,7 @@ fn trouble(trouble: &Trouble) -> String {
     match trouble {
         Trouble::Failed { element, why, .. } => format!("{element} is down: {why}"),
         Trouble::Unconfirmed => "its host has not confirmed its rule in time".to_owned(),
+        Trouble::Silent => "the agent of its host has not been heard of for too long".to_owned(),
     }
 }
 

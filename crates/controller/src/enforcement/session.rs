@@ -28,6 +28,8 @@ impl Enforcement {
         }
         state.epoch += 1;
         state.is_open = true;
+        self.is_heard(node);
+        let state = self.nodes.entry(node);
         state.strangers.clear();
         let epoch = state.epoch;
         self.journal.mark(Dirty::Node(node));
@@ -203,6 +205,7 @@ impl Enforcement {
         let state = self.nodes.entry(node);
         state.is_open = false;
         state.is_set_up = false;
+        (state.is_watched, state.is_silent) = (false, false);
         state.waiting.clear();
         self.journal.mark(Dirty::Node(node));
         let here = self.contracts.serials(|grant| grant.sender() == node);
@@ -211,7 +214,7 @@ impl Enforcement {
     }
 
     /// The node of this name.
-    fn find(&self, name: &str) -> Result<NodeId, Fault> {
+    pub(super) fn find(&self, name: &str) -> Result<NodeId, Fault> {
         self.network.find_node(name).ok_or_else(|| Fault::NotFound { what: "node", name: name.to_owned() })
     }
 }

@@ -22,7 +22,7 @@ use wayleave_units::{Bytes, Rate, Time};
 use super::waiting::{Holder, Shape, paced};
 use super::{Host, HostProgram};
 use crate::error::Error;
-use crate::net::{Batch, Namespace, NetError, attach_egress, disable_ipv6, output};
+use crate::net::{Attached, Batch, Namespace, NetError, attach_egress, disable_ipv6, output};
 
 /// The interface below, its unused peer, and the two above.
 const LOWER: &str = "wl-hold";
@@ -76,6 +76,31 @@ impl Host {
         };
         self.holder = Some(Holder { ifindex, splitter, longest, classes: BTreeMap::new() });
         self.write_settings()
+    }
+
+    /// What is wrong with the place where packets wait, if anything; then [`Host::hold`] makes it again, and rules have to be installed again.
+    pub fn holding_trouble(&self, there: &Attached) -> Option<String> {
+        let holder = self.holder.as_ref()?;
+        if index(SHAPER) != Some(holder.ifindex) || index(SPLITTER) != Some(holder.splitter) || index(LOWER).is_none() {
+            return Some(format!("{SHAPER}, {SPLITTER} or {LOWER} was gone"));
+        }
+        let is = |interface: &str, kind: &str| {
+            there.roots.get(interface).is_some_and(|(is, handle)| is == kind && *handle == format!("{HANDLE}:"))
+        };
+        if !is(SHAPER, "htb") || !is(SPLITTER, "tbf") {
+            return Some(format!("the queues of {SHAPER} or {SPLITTER} were others"));
+        }
+        None
+    }
+
+    /// The interface at whose egress what has waited goes on, where packets wait.
+    pub fn holding_interface(&self) -> Option<&'static str> {
+        self.holder.as_ref().filter(|_| index(LOWER).is_some()).map(|_| LOWER)
+    }
+
+    /// How long packets wait at most, where they do.
+    pub fn holding(&self) -> Option<Time> {
+        self.holder.as_ref().map(|holder| holder.longest)
     }
 
     /// Takes the interfaces away where packets wait, with those that wait there.

@@ -151,6 +151,14 @@ impl Host {
         self.pins.program(program.name())
     }
 
+    /// The kernel's number of a program.
+    ///
+    /// # Errors
+    /// If it is not pinned any more.
+    pub fn program_id(&self, program: HostProgram) -> Result<u32, Error> {
+        programs::id(&self.program(program)?)
+    }
+
     /// From now on what comes at this interface is from the endpoint with this address, and what is for this address leaves by it.
     /// The program has to be attached there.
     ///

@@ -178,6 +178,21 @@ impl Host {
         self.slots.iter().map(|(&serial, &(_, version))| (serial, version)).collect()
     }
 
+    /// The rules that are not in the map any more as they were installed: somebody has changed it.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn lost_rules(&self) -> Result<Vec<u64>, Error> {
+        let mut lost = Vec::new();
+        for (&serial, &(slot, version)) in &self.slots {
+            let rule = self.rules.get(&slot, 0).map_err(|error| Error::failed("reading a rule", error))?;
+            if layout::rule_name(&rule) != (serial, version) {
+                lost.push(serial);
+            }
+        }
+        Ok(lost)
+    }
+
     /// Where packets of a rule wait, and how many of them may; `None` if they are dropped instead.
     fn waiting(&self, rule: &HostRule) -> Option<(u32, Waiting)> {
         let holder = self.holder.as_ref()?;

@@ -53,7 +53,7 @@ impl Batch {
         if let Some(line) = self.lines.iter().find(|line| line.contains(char::is_control)) {
             return Err(self.failure(line, namespace, "a line must not contain control characters"));
         }
-        let output = namespace.run(|| self.feed())??;
+        let output = namespace.run(|| self.feed(&[]))??;
         if output.status.success() {
             return Ok(());
         }
@@ -71,9 +71,16 @@ impl Batch {
         self.lines.iter().map(one).fold(Ok(()), Result::and)
     }
 
-    fn feed(&self) -> Result<Output, NetError> {
+    /// What the tool prints for all lines, as JSON one behind the other; nothing for a line that fails.
+    pub(super) fn json(&self, namespace: &Namespace) -> Result<String, NetError> {
+        let output = namespace.run(|| self.feed(&["-j", "-force"]))??;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn feed(&self, options: &[&str]) -> Result<Output, NetError> {
         let mut command = Command::new(self.tool);
-        command.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let printed = if options.is_empty() { Stdio::null() } else { Stdio::piped() };
+        command.args(options).args(["-batch", "-"]).stdin(Stdio::piped()).stdout(printed).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| unstarted(self.tool, error))?;
         let mut text = self.lines.join("\n");
         text.push('\n');

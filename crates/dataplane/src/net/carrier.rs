@@ -13,8 +13,8 @@ use nix::sys::socket::{
 };
 use nix::sys::time::{TimeVal, TimeValLike};
 
-/// `RTMGRP_LINK` of rtnetlink(7): every change of an interface.
-const LINK_GROUP: u32 = 1;
+/// `RTMGRP_LINK` and `RTMGRP_TC` of rtnetlink(7): every change of an interface, of its programs and of its queues.
+const GROUPS: u32 = 1 | 8;
 
 /// The interfaces of the caller's network namespace that are up and have a carrier.
 ///
@@ -26,7 +26,7 @@ pub fn with_carrier() -> io::Result<BTreeSet<String>> {
     Ok(there.map(|interface| interface.interface_name).collect())
 }
 
-/// Hears of every change of an interface in a network namespace.
+/// Hears of every change of an interface in a network namespace, and of what is attached to it.
 #[derive(Debug)]
 pub struct LinkWatch(OwnedFd);
 
@@ -38,7 +38,7 @@ impl LinkWatch {
     pub fn open() -> io::Result<Self> {
         let route = SockProtocol::NetlinkRoute;
         let watch = socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, route)?;
-        bind(watch.as_raw_fd(), &NetlinkAddr::new(0, LINK_GROUP))?;
+        bind(watch.as_raw_fd(), &NetlinkAddr::new(0, GROUPS))?;
         Ok(Self(watch))
     }
 

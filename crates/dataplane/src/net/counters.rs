@@ -25,11 +25,13 @@ pub struct QueueCounters {
 
 /// One entry of `tc -s -j qdisc show`.
 #[derive(Deserialize)]
-struct Shown {
-    kind: String,
-    handle: String,
+pub(super) struct Shown {
+    pub(super) kind: String,
+    pub(super) handle: String,
     #[serde(default)]
-    dev: String,
+    pub(super) dev: String,
+    #[serde(default)]
+    root: bool,
     #[serde(default)]
     bytes: u64,
     #[serde(default)]
@@ -42,9 +44,15 @@ struct Shown {
     options: Options,
 }
 
+impl Shown {
+    pub(super) const fn is_root(&self) -> bool {
+        self.root
+    }
+}
+
 /// What was chosen for it.
 #[derive(Default, Deserialize)]
-struct Options {
+pub(super) struct Options {
     /// Bytes a second.
     rate: Option<u64>,
     overhead: Option<u32>,
@@ -53,8 +61,13 @@ struct Options {
 
 /// The queues that the ports of a namespace have in the kernel, by interface.
 pub(crate) fn installed(namespace: &Namespace) -> Result<BTreeMap<String, Installed>, NetError> {
+    Ok(ports(read(&output(namespace, "tc", &["-j", "qdisc", "show"])?)?))
+}
+
+/// The same of what was shown.
+pub(super) fn ports(shown: Vec<Shown>) -> BTreeMap<String, Installed> {
     let mut ports: BTreeMap<String, Installed> = BTreeMap::new();
-    for Shown { kind, handle, dev, options, .. } in read(&output(namespace, "tc", &["-j", "qdisc", "show"])?)? {
+    for Shown { kind, handle, dev, options, .. } in shown {
         let port = ports.entry(dev).or_default();
         match (kind.as_str(), PortQdisc::queue_of_handle(&handle)) {
             ("tbf", _) => (port.rate, port.overhead) = (options.rate, options.overhead.unwrap_or(0)),
@@ -67,7 +80,7 @@ pub(crate) fn installed(namespace: &Namespace) -> Result<BTreeMap<String, Instal
             _ => {}
         }
     }
-    Ok(ports)
+    ports
 }
 
 /// The counters of all ports in a namespace that have queues as [`PortQdisc`] makes them: (interface, queues in order).

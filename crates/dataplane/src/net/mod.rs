@@ -4,6 +4,7 @@
 //! Programs run inside a namespace by `setns` of the thread that starts them. `ip netns exec` and `ip -n` would mount a new /sys
 //! there, and hide what is pinned below it.
 
+mod attached;
 mod batch;
 mod carrier;
 mod counters;
@@ -14,6 +15,7 @@ mod namespace;
 mod pass;
 mod qdisc;
 
+pub use attached::{Attached, Hook};
 pub use batch::{Batch, output};
 pub use carrier::{LinkWatch, with_carrier};
 pub(crate) use counters::installed;

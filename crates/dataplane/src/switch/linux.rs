@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::{PortCounters, SwitchCounters, SwitchDriver, SwitchPlan};
 use crate::error::Error;
-use crate::net::{Batch, Namespace, NetError, PortQdisc, attach_ingress, installed, queue_counters};
-use crate::programs::{Port, SwitchProgram};
+use crate::net::{Attached, Batch, Hook, Namespace, NetError, PortQdisc, attach_ingress, installed, queue_counters};
+use crate::programs::{self, Port, SwitchProgram};
 
 /// A switch that is a namespace of Linux, or a machine. Its program and table are pinned, so it forwards whether its driver runs or not.
 pub struct LinuxSwitch {
@@ -47,6 +47,35 @@ impl LinuxSwitch {
     /// If the kernel refuses the program.
     pub fn open(namespace: Namespace, pins: &Path) -> Result<Self, LinuxSwitchError> {
         Ok(Self { namespace, program: SwitchProgram::open(pins)?, ports: Vec::new() })
+    }
+
+    /// What is not as the plan says, one sentence each.
+    ///
+    /// # Errors
+    /// If that cannot be found out.
+    pub fn troubles(&self, plan: &SwitchPlan) -> Result<Vec<String>, LinuxSwitchError> {
+        let places: Vec<(&str, Hook)> =
+            plan.ports.iter().map(|port| (port.interface.as_str(), Hook::Ingress)).collect();
+        let there = Attached::of(&self.namespace, &places)?;
+        let id = programs::id(&self.program.program()?)?;
+        let mut troubles = Vec::new();
+        for (port, program) in plan.ports.iter().zip(&there.programs) {
+            if *program != Some(id) {
+                troubles.push(format!("the program of {} was gone", port.interface));
+            }
+            let is_other = |egress: &&PortQdisc| !there.ports.get(&port.interface).is_some_and(|port| egress.is(port));
+            if port.egress.as_ref().is_some_and(|egress| is_other(&egress)) {
+                troubles.push(format!("the queues of {} were others", port.interface));
+            }
+        }
+        let set: BTreeSet<_> =
+            self.program.table()?.into_iter().map(|(at, tci, port)| (at, tci, port.ifindex, port.priority)).collect();
+        let wanted = plan.table().into_iter().map(|line| (line.ingress, line.tag.tci(), line.egress, line.priority));
+        let missing = wanted.filter(|line| !set.contains(line)).count();
+        if missing > 0 {
+            troubles.push(format!("{missing} lines of the table were gone"));
+        }
+        Ok(troubles)
     }
 
     /// Makes the table that of the plan. Entries that are there already are not touched, so packets find their way all the time.
@@ -94,6 +123,14 @@ impl SwitchDriver for LinuxSwitch {
         Batch::tc().extend(lines).run(&self.namespace)?;
         self.ports = plan.ports.iter().map(|port| port.ifindex).collect();
         Ok(())
+    }
+
+    fn repair(&mut self, plan: &SwitchPlan) -> Result<Vec<String>, LinuxSwitchError> {
+        let troubles = self.troubles(plan)?;
+        if !troubles.is_empty() {
+            self.configure(plan)?;
+        }
+        Ok(troubles)
     }
 
     fn counters(&mut self) -> Result<SwitchCounters, LinuxSwitchError> {

@@ -42,6 +42,16 @@ pub trait SwitchDriver {
     /// If the switch cannot, or cannot be reached.
     fn configure(&mut self, plan: &SwitchPlan) -> Result<(), Self::Error>;
 
+    /// Makes it again as planned where somebody has changed it since it was configured, and says what that was. A switch that tells
+    /// nothing of itself is never changed.
+    ///
+    /// # Errors
+    /// If the switch cannot, or cannot be reached.
+    fn repair(&mut self, plan: &SwitchPlan) -> Result<Vec<String>, Self::Error> {
+        let _ = plan;
+        Ok(Vec::new())
+    }
+
     /// What the switch has sent and dropped since it was configured.
     ///
     /// # Errors

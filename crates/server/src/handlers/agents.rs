@@ -128,12 +128,20 @@ pub(crate) async fn confirm(shared: Arc<Shared>, call: Call) -> Outcome {
 
 pub(crate) async fn report(shared: Arc<Shared>, call: Call) -> Outcome {
     let node = node(&shared, &call)?;
-    let Reports { epoch, measured, without_carrier } = call.json()?;
+    let Reports { epoch, measured, without_carrier, repairs, traffic, beat } = call.json()?;
+    let counted = shared.counted.clone();
     let work = move |executor: &mut Executor<'_>| {
         if let Some(without_carrier) = without_carrier {
             executor.handle(Command::See { node: node.clone(), epoch, without_carrier }).map_err(fault)?;
         }
-        executor.handle(Command::Measure { node, epoch, measured }).map_err(fault)?;
+        if beat || !repairs.is_empty() {
+            executor.handle(Command::Hear { node: node.clone(), epoch, repairs }).map_err(fault)?;
+        }
+        // Of a session that is over, nothing is taken.
+        executor.handle(Command::Measure { node: node.clone(), epoch, measured }).map_err(fault)?;
+        if let Some(traffic) = traffic {
+            counted.put(&node, traffic);
+        }
         Ok(Answer::nothing())
     };
     shared.submit(&call, work).await

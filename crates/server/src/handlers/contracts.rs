@@ -7,6 +7,7 @@ use wayleave_controller::{
     self as controller, Command, Controller, Effect, Fault, Id, Mode, Outcome as Done, Reply, Role,
 };
 use wayleave_formats::{Addressed, Places, Source, read_order};
+use wayleave_protocol::agent::Traffic;
 use wayleave_protocol::decision::{Applied, Outcome as Became};
 use wayleave_protocol::problem::{Code, Problem};
 use wayleave_topology::NodeId;
@@ -168,6 +169,17 @@ pub(crate) async fn explain(shared: Arc<Shared>, call: Call) -> Outcome {
             return Err(not_found("contract", &id.to_string()));
         };
         explain::contract(executor.controller, &grant, &role, form)
+    };
+    shared.look_up(&call, work).await
+}
+
+pub(crate) async fn traffic(shared: Arc<Shared>, call: Call) -> Outcome {
+    let (id, counted) = (call.id("contract")?, shared.counted.clone());
+    let work = move |executor: &mut Executor<'_>| {
+        let Some(grant) = executor.controller.grant(&id) else { return Err(not_found("contract", &id.to_string())) };
+        let host = &executor.controller.network().node(grant.sender()).name;
+        let none = Traffic { serial: grant.serial, ..Traffic::default() };
+        Ok(Answer::json(200, &counted.of(host, grant.serial).unwrap_or(none)))
     };
     shared.look_up(&call, work).await
 }

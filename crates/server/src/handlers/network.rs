@@ -32,6 +32,7 @@ pub(crate) fn node_shape(network: &Network, tables: &Tables, id: NodeId) -> Node
         epoch: state.epoch,
         open: state.is_open,
         set_up: state.is_set_up,
+        silent: state.is_silent,
     });
     Node {
         name: node.name.clone(),

@@ -12,7 +12,7 @@ use crate::answer::{Answer, Outcome};
 use crate::http::call::Call;
 use crate::metrics::Kept;
 use crate::shared::{Shared, unready};
-use crate::view::{Counts, Health};
+use crate::view::{Counts, Health, Tables};
 
 pub(crate) async fn about(shared: Arc<Shared>, call: Call) -> Outcome {
     let (role, tenant, node) = match call.role().clone() {
@@ -62,9 +62,16 @@ pub(crate) async fn status(shared: Arc<Shared>, call: Call) -> Outcome {
         tenants: tables.tenants.keys().filter(|tenant| is_shown(tenant)).count() as u64,
         down: tables.down.len() as u64,
         agents: tables.nodes.values().filter(|node| node.is_open).count() as u64,
+        silent: silent(&shared, &tables, only.is_none()),
         ledger,
     };
     Ok(Answer::json(200, &status))
+}
+
+/// The nodes whose agents are silent; what they are called is nothing for tenants.
+fn silent(shared: &Shared, tables: &Tables, is_all: bool) -> Vec<String> {
+    let silent = tables.nodes.iter().filter(|(_, node)| node.is_silent && is_all);
+    silent.map(|(&id, _)| shared.network().node(id).name.clone()).collect()
 }
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -88,7 +95,7 @@ pub(crate) async fn readyz(shared: Arc<Shared>, _call: Call) -> Outcome {
 pub(crate) async fn metrics(shared: Arc<Shared>, _call: Call) -> Outcome {
     shared.metrics.keeps(Kept::Requests, shared.open_bytes.all() as u64);
     shared.metrics.waits(shared.jobs.waiting());
-    let text = shared.metrics.text(shared.network(), &shared.view);
+    let text = shared.metrics.text(shared.network(), &shared.view, &shared.counted);
     Ok(Answer::of(200, "application/openmetrics-text; version=1.0.0; charset=utf-8", text))
 }
 

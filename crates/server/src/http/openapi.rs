@@ -55,6 +55,7 @@ fn components() -> Value {
         agent::Rule,
         agent::Session,
         agent::SessionSpec,
+        agent::Traffic,
         agent::Work,
         contract::Contract,
         contract::ContractSpec,

@@ -171,6 +171,15 @@ pub(crate) static ROWS: &[Row] = &[
         by!(contracts::explain),
     )
     .gives(&[on(200, Free)]),
+    Row::new(
+        Get,
+        "/v1/contracts/{contract}/traffic",
+        "getContractTraffic",
+        Read,
+        "What its host has counted of it; all 0 if that is not known",
+        by!(contracts::traffic),
+    )
+    .gives(&[on(200, One("Traffic"))]),
     Row::new(Post, "/v1/apply", "apply", Write, "Creates and changes the contracts of a document", by!(apply::apply))
         .query(&[DRY_RUN, ATOMIC])
         .takes_yaml("ContractsDocument", true)

@@ -60,6 +60,46 @@ fn a_contract_is_enforced_when_its_host_says_so() {
 }
 
 #[test]
+fn what_hosts_count_is_answered_and_summed() {
+    let world = World::with(Box::new(Memory::default()), Southbound::Hosts);
+    let client = &world.client;
+    let agent = client.token(json!({ "role": "agent", "node": "h1" }));
+    let epoch = agent.post("/v1/agents/h1/session", &json!({})).is(200).json()["epoch"].as_u64().unwrap();
+    client.put("/v1/contracts/a", &contract("h1", "h16", "10Mbit")).is(201);
+    assert_eq!(client.get("/v1/contracts/a/traffic").is(200).json()["packets"], 0);
+    let serial = agent.get("/v1/agents/h1/messages").is(200).json()["operations"][0]["serial"].clone();
+    let traffic = |packets: u64| {
+        json!([{ "serial": serial, "packets": packets, "bytes": 1_538 * packets, "delayed": 4, "waiting": 1, "queueFull": 2,
+            "oversized": 0, "waitedNs": 9_000_000, "waits": [1, 3, 0] }])
+    };
+    let report = |epoch: u64, packets: u64| json!({ "epoch": epoch, "beat": true, "repairs": ["the queues of up1 were others"], "traffic": traffic(packets) });
+    agent.post("/v1/agents/h1/reports", &report(epoch, 7)).is(204);
+    agent.post("/v1/agents/h1/reports", &report(epoch, 9)).is(204);
+    agent.post("/v1/agents/h1/reports", &report(epoch + 1, 99)).is_problem(409, "STALE_EPOCH");
+    let told = client.get("/v1/contracts/a/traffic").is(200).json();
+    assert_eq!(
+        (&told["packets"], &told["queueFull"], &told["waits"]),
+        (&json!(9), &json!(2), &json!([1, 3, 0])),
+        "{told}"
+    );
+    client.get("/v1/contracts/b/traffic").is_problem(404, "NOT_FOUND");
+    let text = |path: &str| String::from_utf8(client.get(path).is(200).body).unwrap();
+    let metrics = text("/metrics");
+    for line in [
+        "wayleave_contract_packets{became=\"sent\"} 9",
+        "wayleave_contract_packets{became=\"queue-full\"} 2",
+        "wayleave_contract_waits{le=\"0.00025\"} 4",
+        "wayleave_contract_waits{le=\"+Inf\"} 4",
+        "wayleave_agents_silent 0",
+    ] {
+        assert!(metrics.contains(line), "{line} is not in\n{metrics}");
+    }
+    let events = text("/v1/events");
+    assert!(events.contains("repaired") && events.contains("the queues of up1 were others"), "{events}");
+    assert_eq!(client.get("/v1/status").json()["silent"], json!([]));
+}
+
+#[test]
 fn an_agent_reads_the_map_and_where_vms_are_and_nothing_else() {
     let world = World::with(Box::new(Memory::default()), Southbound::Hosts);
     let client = &world.client;

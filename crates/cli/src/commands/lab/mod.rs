@@ -1,6 +1,7 @@
 //! `wayleave lab`: a whole network on this machine.
 
 mod down;
+mod exec;
 mod name;
 mod run;
 mod status;
@@ -17,6 +18,7 @@ Examples:
   sudo wayleave lab up -f fat-tree:k=4
   sudo wayleave lab run -f contracts.yaml --reroutes 4
   sudo wayleave lab status
+  sudo wayleave lab exec h1 -- ping -c 3 10.0.0.2
   sudo wayleave lab down";
 
 /// Run a whole network on this machine, in network namespaces, with real packets
@@ -29,6 +31,7 @@ pub(crate) enum LabCommand {
     Up(Box<up::UpArgs>),
     Run(Box<run::RunArgs>),
     Status(status::StatusArgs),
+    Exec(exec::ExecArgs),
     Down(down::DownArgs),
 }
 
@@ -38,6 +41,7 @@ pub(crate) fn run(command: &LabCommand) -> Result<Exit, Failure> {
         LabCommand::Up(args) => up::run(args),
         LabCommand::Run(args) => run::run(args),
         LabCommand::Status(args) => status::run(args),
+        LabCommand::Exec(args) => exec::run(args),
         LabCommand::Down(args) => down::run(args),
     }
 }

@@ -26,11 +26,11 @@ pub(super) fn setup(southbound: Southbound) -> Setup {
     }
 }
 
-fn at(ms: u64) -> Now {
+pub(super) fn at(ms: u64) -> Now {
     Now { steady: Time::from_millis(ms), wall: WallTime::from_nanos(1_700_000_000_000_000_000 + ms * 1_000_000) }
 }
 
-fn order(network: &Network, name: &str, from: &str, to: &str) -> Order {
+pub(super) fn order(network: &Network, name: &str, from: &str, to: &str) -> Order {
     let contract = Contract {
         name: name.to_owned(),
         tenant: None,
@@ -48,20 +48,20 @@ fn order(network: &Network, name: &str, from: &str, to: &str) -> Order {
     Order::plain(contract, from, to)
 }
 
-fn apply(controller: &mut Controller, now: Now, order: Order) -> Applied {
+pub(super) fn apply(controller: &mut Controller, now: Now, order: Order) -> Applied {
     let command = Command::Apply { orders: vec![(order, Check::None)], mode: Mode::Each, effect: Effect::Commit };
     let Ok(Reply::Each(mut applied)) = controller.handle(now, command) else { panic!("an answer for each") };
     applied.remove(0)
 }
 
-fn reload(controller: &Controller, setup: &Setup) -> Controller {
+pub(super) fn reload(controller: &Controller, setup: &Setup) -> Controller {
     let records: Vec<(Kind, String, std::sync::Arc<str>)> =
         controller.records().into_iter().filter_map(|change| Some((change.kind, change.key, change.body?))).collect();
     let records = records.iter().map(|(kind, key, body)| (*kind, key.as_str(), &**body));
     Controller::load(setup, at(0).wall, records).unwrap()
 }
 
-fn installs(operations: &[Operation]) -> Vec<(u64, u64)> {
+pub(super) fn installs(operations: &[Operation]) -> Vec<(u64, u64)> {
     let installs = operations.iter().filter(|one| matches!(one.work, Work::Install { .. }));
     installs.map(|one| (one.serial, one.version)).collect()
 }

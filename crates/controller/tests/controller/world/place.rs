@@ -117,6 +117,7 @@ pub(crate) fn setup(dice: &mut Dice) -> Setup {
             confirm_within: Time::from_millis(150),
             retry_every: Time::from_millis(200),
             heal_after: Time::from_millis(300),
+            silent_after: Time::from_millis(400),
         },
     }
 }

@@ -1,0 +1,64 @@
+//! `wayleave lab exec`.
+
+use std::process::Command;
+
+use clap::Args;
+use wayleave_dataplane::net::Namespace;
+use wayleave_lab::{Lab, LabName, Labs};
+
+use super::name::{USUAL, parse_name};
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+
+const EXAMPLE: &str = "\
+Examples:
+  sudo wayleave lab exec h1 -- ping -c 3 10.0.0.2
+  sudo wayleave lab exec acme:web -- sh
+  sudo wayleave lab exec --node h1 -- tc -s qdisc show";
+
+/// Run a command where an endpoint of a lab is, or where a switch or a host's data plane is
+#[derive(Args, Clone, Debug)]
+#[command(after_help = exit::after(EXAMPLE))]
+pub(crate) struct ExecArgs {
+    /// Which lab
+    #[arg(long, default_value = USUAL, value_parser = parse_name)]
+    name: LabName,
+    /// Where the host forwards packets, instead of where its own programs are
+    #[arg(long)]
+    node: bool,
+    /// A host, a switch, or a VM as TENANT:NAME
+    #[arg(value_name = "WHERE")]
+    place: String,
+    /// The command with its arguments
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
+    command: Vec<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &ExecArgs) -> Result<Exit, Failure> {
+    let lab = Labs::default().open(&args.name)?;
+    let name = namespace(&lab, &args.place, args.node).ok_or_else(|| {
+        Failure::Usage(format!(
+            "lab {} has no host, switch or endpoint {}: `wayleave lab status` lists them",
+            args.name, args.place
+        ))
+    })?;
+    let internal = |error: &dyn std::fmt::Display| Failure::Internal(error.to_string());
+    let Some((program, arguments)) = args.command.split_first() else { return Ok(Exit::Fine) };
+    let namespace = Namespace::open(&name).map_err(|error| internal(&error))?;
+    let status = namespace.run(|| Command::new(program).args(arguments).status()).map_err(|error| internal(&error))?;
+    let status = status.map_err(|error| Failure::Usage(format!("{program} cannot be started: {error}")))?;
+    if status.success() {
+        return Ok(Exit::Fine);
+    }
+    Err(Failure::Internal(format!("{program} ended with {status}")))
+}
+
+/// The network namespace of an endpoint or a node.
+fn namespace(lab: &Lab, place: &str, is_node: bool) -> Option<String> {
+    let ids = [place.to_owned(), format!("host:{place}"), format!("default:{place}")];
+    let endpoint = lab.plan().endpoints.iter().find(|endpoint| ids.contains(&endpoint.id));
+    let endpoint = endpoint.filter(|_| !is_node).map(|endpoint| endpoint.inside.namespace.clone());
+    let node = || lab.plan().nodes.iter().find(|node| node.ports.name == place).map(|node| node.namespace.clone());
+    endpoint.or_else(node)
+}

@@ -1,0 +1,84 @@
+//! Agents that say again and again that they are there. What a silent one has confirmed may not be in force any more.
+
+use wayleave_topology::NodeId;
+
+use super::Enforcement;
+use crate::command::{Fault, Outcome, Reply};
+use crate::event::EventKind;
+use crate::grant::Trouble;
+use crate::journal::Dirty;
+use crate::timers::Due;
+
+impl Enforcement {
+    /// The agent of a node is there, and has repaired this.
+    pub(crate) fn hear(&mut self, name: &str, epoch: u64, repairs: &[String]) -> Result<Reply, Fault> {
+        let node = self.find(name)?;
+        self.check_epoch(node, epoch)?;
+        for repair in repairs {
+            self.journal.event(EventKind::Repaired, name, None, epoch, repair.clone());
+        }
+        let now = self.now().steady;
+        let state = self.nodes.entry(node);
+        if !state.is_watched {
+            state.is_watched = true;
+            self.timers.at(now + self.timing.silent_after, Due::Heard(node));
+            self.journal.mark(Dirty::Node(node));
+        }
+        self.is_heard(node);
+        Ok(Reply::Done { outcome: Outcome::Changed, revision: self.journal.revision() })
+    }
+
+    /// The agent of a node is there: what it has confirmed is in force.
+    pub(super) fn is_heard(&mut self, node: NodeId) {
+        let now = self.now().steady;
+        let state = self.nodes.entry(node);
+        state.heard = now;
+        if !std::mem::take(&mut state.is_silent) {
+            return;
+        }
+        let epoch = state.epoch;
+        self.timers.at(now + self.timing.silent_after, Due::Heard(node));
+        self.journal.mark(Dirty::Node(node));
+        let name = self.network.node(node).name.clone();
+        self.journal.event(EventKind::AgentUp, &name, None, epoch, "heard of again".to_owned());
+        self.trouble(node, None, Some(Trouble::Silent));
+    }
+
+    /// An agent should have been heard of by now.
+    pub(crate) fn not_heard(&mut self, node: NodeId) {
+        let (now, after) = (self.now().steady, self.timing.silent_after);
+        let Some(state) = self.nodes.get_mut(node).filter(|state| state.is_watched && !state.is_silent) else { return };
+        if now < state.heard + after {
+            self.timers.at(state.heard + after, Due::Heard(node));
+            return;
+        }
+        state.is_silent = true;
+        let epoch = state.epoch;
+        self.journal.mark(Dirty::Node(node));
+        let name = self.network.node(node).name.clone();
+        self.journal.event(EventKind::AgentSilent, &name, None, epoch, format!("not heard of for {after}"));
+        self.trouble(node, Some(Trouble::Silent), None);
+    }
+
+    /// After a start: those that were there are expected to be there still.
+    pub(super) fn expect_agents(&mut self) {
+        let due = self.now().steady + self.timing.silent_after;
+        let ids: Vec<NodeId> = self.nodes.ids().collect();
+        for node in ids {
+            if self.nodes.get(node).is_some_and(|state| state.is_watched) {
+                self.timers.at(due, Due::Heard(node));
+            }
+        }
+    }
+
+    /// Contracts that this node sends have another trouble, in place of this one.
+    fn trouble(&mut self, node: NodeId, trouble: Option<Trouble>, before: Option<Trouble>) {
+        let is_its = |grant: &crate::grant::Grant| grant.sender() == node && !grant.is_ended && grant.trouble == before;
+        for serial in self.contracts.serials(is_its) {
+            let Some(grant) = self.contracts.get_mut(serial) else { continue };
+            grant.trouble = trouble.clone();
+            self.journal.mark(Dirty::Contract(serial));
+            self.announce(serial);
+        }
+    }
+}

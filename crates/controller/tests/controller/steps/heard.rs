@@ -1,0 +1,72 @@
+//! Agents that say that they are there, and agents that do not any more.
+
+use wayleave_controller::{Command, Controller, EventKind, Id, Reply, Southbound, State};
+
+use super::smoke::{apply, at, installs, order, reload, setup};
+
+fn begin(controller: &mut Controller, ms: u64, after: u64, installed: Vec<(u64, u64)>) -> u64 {
+    let command = Command::Begin { node: "h1".into(), after, installed };
+    let Ok(Reply::Begun { epoch }) = controller.handle(at(ms), command) else { panic!("a session begins") };
+    epoch
+}
+
+fn hear(controller: &mut Controller, ms: u64, epoch: u64, repairs: &[&str]) {
+    let repairs = repairs.iter().map(|&what| what.to_owned()).collect();
+    controller.handle(at(ms), Command::Hear { node: "h1".into(), epoch, repairs }).unwrap();
+}
+
+/// What was told since the last time of agents.
+fn told(controller: &mut Controller) -> Vec<(EventKind, String)> {
+    let events = controller.take_output().events.into_iter().filter(|event| event.object == "h1");
+    events.map(|event| (event.kind, event.detail)).collect()
+}
+
+#[test]
+fn a_contract_whose_host_is_silent_is_not_said_to_be_enforced() {
+    let setup = setup(Southbound::Hosts);
+    let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
+    let id = Id::new("default", "a");
+    apply(&mut controller, at(1), order(&setup.network, "a", "h1", "h16"));
+    let epoch = begin(&mut controller, 2, 0, vec![]);
+    let done = installs(&controller.outbox("h1"));
+    controller.handle(at(3), Command::Confirm { node: "h1".into(), epoch, done: done.clone() }).unwrap();
+    for second in 1..=10 {
+        hear(&mut controller, 1_000 * second, epoch, &[]);
+    }
+    told(&mut controller);
+    controller.tick(at(14_999));
+    assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
+    controller.tick(at(15_000));
+    assert_eq!(controller.grant(&id).unwrap().state, State::Degraded);
+    assert_eq!(controller.grant(&id).unwrap().trouble.as_ref().unwrap().code(), "SILENT");
+    assert_eq!(told(&mut controller), [(EventKind::AgentSilent, "not heard of for 5s".to_owned())]);
+
+    // It was only slow, or its cable was cut.
+    hear(&mut controller, 20_000, epoch, &["the queues of up0 were others"]);
+    assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
+    let repaired = (EventKind::Repaired, "the queues of up0 were others".to_owned());
+    assert_eq!(told(&mut controller), [repaired, (EventKind::AgentUp, "heard of again".to_owned())]);
+
+    // After a start of the controller nobody has been heard of yet.
+    let mut controller = reload(&controller, &setup);
+    controller.tick(at(4_999));
+    assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
+    controller.tick(at(5_000));
+    assert_eq!(controller.grant(&id).unwrap().state, State::Degraded);
+    begin(&mut controller, 6_000, epoch, done);
+    assert_eq!(controller.grant(&id).unwrap().state, State::Enforced);
+}
+
+#[test]
+fn an_agent_that_never_says_that_it_is_there_is_not_expected_to() {
+    let setup = setup(Southbound::Hosts);
+    let mut controller = Controller::load(&setup, at(0).wall, []).unwrap();
+    let epoch = begin(&mut controller, 2, 0, vec![]);
+    controller.tick(at(1_000_000));
+    assert!(!controller.node_state(setup.network.find_node("h1").unwrap()).unwrap().is_silent);
+    assert!(
+        controller
+            .handle(at(1_000_001), Command::Hear { node: "h1".into(), epoch: epoch + 1, repairs: vec![] })
+            .is_err()
+    );
+}
