@@ -1,6 +1,6 @@
 //! What the classes below the latency queues have been promised on each link.
 
-use wayleave_topology::{Class, LinkId, NodeId, Route, ShareId, SharedLink};
+use wayleave_topology::{Class, LinkId, NodeId, Residual, Route, ShareId, SharedLink};
 use wayleave_units::{Rate, Time};
 
 use crate::cuts::{Cut, Cuts};
@@ -106,6 +106,20 @@ pub(crate) struct LinkShares {
     pub(crate) objective: u64,
     /// How many shares with a time pass here.
     pub(crate) timed: u32,
+    /// How many pairs of hosts may have packets of minima here: each may have one that no window holds back.
+    pub(crate) pairs: u64,
+}
+
+/// What a share that comes or goes changes on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) link: LinkId,
+    /// bit/s that its pair, division or cut counted for.
+    pub(crate) before: u64,
+    /// bit/s that they count for then.
+    pub(crate) after: u64,
+    /// How many pairs come or go.
+    pub(crate) pairs: u64,
 }
 
 impl LinkShares {
@@ -115,6 +129,16 @@ impl LinkShares {
             Class::Objective => self.objective,
             Class::Latency | Class::BestEffort => 0,
         }
+    }
+
+    /// Whether packets of the guaranteed class wait no longer than their budget, with so many more pairs.
+    pub(crate) fn is_in_time(&self, residual: &Residual, more: u64) -> bool {
+        self.wait(residual, more).is_some_and(|wait| wait <= self.budget)
+    }
+
+    /// How long they wait at most.
+    pub(crate) fn wait(&self, residual: &Residual, more: u64) -> Option<Time> {
+        self.link.longest_wait(residual, self.pairs.saturating_add(more))
     }
 
     /// bit/s of the line that latency contracts have to leave.
@@ -139,7 +163,11 @@ pub(crate) struct CutLoad {
 }
 
 impl CutLoad {
-    pub(crate) fn add(&mut self, spread: Spread, min: u64, across: u64) {
+    pub(crate) fn change(&mut self, comes: bool, spread: Spread, min: u64, across: u64) {
+        if comes { self.add(spread, min, across) } else { self.subtract(spread, min, across) }
+    }
+
+    fn add(&mut self, spread: Spread, min: u64, across: u64) {
         match spread {
             Spread::AllPaths => self.spread += across,
             Spread::OnePath => {
@@ -149,7 +177,7 @@ impl CutLoad {
         }
     }
 
-    pub(crate) fn subtract(&mut self, spread: Spread, min: u64, across: u64) {
+    fn subtract(&mut self, spread: Spread, min: u64, across: u64) {
         match spread {
             Spread::AllPaths => self.spread -= across,
             Spread::OnePath => {

@@ -179,6 +179,28 @@ fn a_minimum_with_a_time_keeps_latency_contracts_from_its_delay() {
     );
 }
 
+/// Each pair may have a packet of its minimum on the way that no window holds back: so many pairs fit beside one that has a time.
+#[test]
+fn every_pair_delays_those_that_have_a_time() {
+    let network = network();
+    let mut ledger = ledger(&network);
+    let [h1, h2] = hosts(&network, &[1, 2])[..] else { panic!() };
+    let way = route(&network, h1, h2, 0);
+    let (up, min) = (way.hops[0].link, Rate::from_bits_per_second(1_000));
+    let pair = |is_timed| Share::Pair { min, route: way.clone(), is_timed };
+    ledger.reserve_share(pair(true)).unwrap();
+    let mut pairs = 1;
+    while ledger.share_denial(&pair(false)).is_none() {
+        ledger.reserve_share(pair(false)).unwrap();
+        pairs += 1;
+    }
+    let wait = |pairs| ledger.shared_link(up).unwrap().longest_wait(&ledger.residual(up), pairs).unwrap();
+    assert!(wait(pairs) <= BUDGET && wait(pairs + 1) > BUDGET, "{pairs} pairs");
+    assert!(pairs > 10, "{pairs}");
+    let denied = ledger.share_denial(&pair(false));
+    assert_eq!(denied, Some(ShareDenial::Delay { link: up, bound: wait(pairs + 1), budget: BUDGET }));
+}
+
 #[test]
 fn a_closed_link_has_nothing_left() {
     let network = network();

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use clap::{Args, Subcommand};
 
-use wayleave::bench::{Metric, admission, controller, dataplane, sharing, sim, write_lines};
+use wayleave::bench::{Metric, admission, controller, dataplane, mixed, sharing, sim, write_lines};
 use wayleave_experiments::SHARE_CASES;
 use wayleave_schemes::chameleon::RoutingName;
 
@@ -109,7 +109,8 @@ pub(crate) fn run(command: &BenchCommand) -> Result<Exit, Failure> {
 }
 
 fn run_admission(args: &AdmissionArgs) -> Result<Exit, Failure> {
-    let names: Vec<&'static str> = admission::CASES.iter().map(|case| case.name).collect();
+    let mixed = mixed::MIXED.iter().map(|case| case.name);
+    let names: Vec<&'static str> = admission::CASES.iter().map(|case| case.name).chain(mixed).collect();
     if args.list {
         return list(&names);
     }
@@ -199,12 +200,17 @@ fn chosen(names: &[String], all: &[&'static str], usual: Vec<&'static str>) -> R
 }
 
 fn run_here(args: &AdmissionArgs, name: &str) -> Result<Exit, Failure> {
-    let case = admission::CASES.iter().find(|case| case.name == name);
-    let case = case.ok_or_else(|| Failure::Usage(format!("there is no case \"{name}\"")))?;
     let routing = RoutingName::or_usual(args.routing, args.model.model.defaults()).routing(None);
     let (scenario, model) = (args.scenario as usize, args.model.model()?);
     let setting = admission::Setting { scenario, seed: args.seed, model, routing };
-    let metrics = admission::run(*case, setting).map_err(Failure::Internal)?;
+    let found =
+        (admission::CASES.iter().find(|case| case.name == name), mixed::MIXED.iter().find(|case| case.name == name));
+    let metrics = match found {
+        (Some(case), _) => admission::run(*case, setting),
+        (None, Some(case)) => mixed::run(*case, setting),
+        (None, None) => return Err(Failure::Usage(format!("there is no case \"{name}\""))),
+    };
+    let metrics = metrics.map_err(Failure::Internal)?;
     print("admission", name, &metrics)
 }
 

@@ -6,7 +6,7 @@ use wayleave_units::{Amount, Rate, Time};
 use super::Ledger;
 use crate::cuts::Cuts;
 use crate::kernel::{Denial, Limit};
-use crate::shares::{CutLoad, LinkShares, Share, ShareDenial, Shares};
+use crate::shares::{Change, CutLoad, LinkShares, Share, ShareDenial, Shares};
 
 impl Ledger {
     /// Lets the ledger hold shares as well, if the network's queues are divided among classes. Where minima have a time, no packet of
@@ -26,6 +26,7 @@ impl Ledger {
                 guaranteed: 0,
                 objective: 0,
                 timed: 0,
+                pairs: 0,
             }
         };
         let links = self.network.links().map(link_shares).collect();
@@ -92,7 +93,7 @@ impl Ledger {
         let Some(shares) = &self.shares else { return true };
         let link_shares = &shares.links[link.index()];
         let residual = self.residual_with(link, i128::from(rate.bits_per_second()), burst.nanobits());
-        link_shares.timed == 0 || link_shares.link.keeps(&residual, link_shares.budget)
+        link_shares.timed == 0 || link_shares.is_in_time(&residual, 0)
     }
 
     /// The delay of the guaranteed class that one more latency contract would break.
@@ -104,58 +105,68 @@ impl Ledger {
             return None;
         }
         let residual = self.residual_with(link, i128::from(rate.bits_per_second()), burst.nanobits());
-        let bound = link_shares.link.delay(&residual).unwrap_or(Time::MAX);
+        let bound = link_shares.wait(&residual, 0).unwrap_or(Time::MAX);
         let queue = link_shares.link.classes.queue_of(Class::Guaranteed);
         Some(Denial { queue, limit: Limit::Delay { bound, budget: link_shares.budget } })
     }
 
-    /// Why a link has no place for more of a class; `None` if it has.
-    pub fn link_denial(&self, link: LinkId, class: Class, asked: Rate, is_timed: bool) -> Option<ShareDenial> {
+    /// Why a link has no place for a pair with this minimum; `None` if it has.
+    pub fn pair_denial(&self, link: LinkId, min: Rate, is_timed: bool) -> Option<ShareDenial> {
+        let change = Change { link, before: 0, after: min.bits_per_second(), pairs: 1 };
+        self.link_denial(change, Class::Guaranteed, is_timed)
+    }
+
+    fn link_denial(&self, change: Change, class: Class, is_timed: bool) -> Option<ShareDenial> {
+        let link = change.link;
         let shares = self.shares.as_ref()?;
         if self.is_closed(link) {
             return Some(ShareDenial::Closed(link));
         }
-        let left = self.left_for(link, class);
+        let (asked, left) = (Rate::from_bits_per_second(change.after - change.before), self.left_for(link, class));
         if asked > left {
             return Some(ShareDenial::Rate { link, asked, left });
         }
         let link_shares = &shares.links[link.index()];
-        let residual = is_timed.then(|| self.residual(link))?;
-        if link_shares.link.keeps(&residual, link_shares.budget) {
+        // More pairs delay those that have a time already.
+        let is_kept = is_timed || (class == Class::Guaranteed && link_shares.timed > 0);
+        let residual = is_kept.then(|| self.residual(link))?;
+        if link_shares.is_in_time(&residual, change.pairs) {
             return None;
         }
-        let bound = link_shares.link.delay(&residual).unwrap_or(Time::MAX);
+        let bound = link_shares.wait(&residual, change.pairs).unwrap_or(Time::MAX);
         Some(ShareDenial::Delay { link, bound, budget: link_shares.budget })
     }
 
     /// Why a share does not fit; `None` if it does, or if the ledger holds none.
     pub fn share_denial(&self, share: &Share) -> Option<ShareDenial> {
         let (class, is_timed) = (share.class(), share.is_timed());
-        let additions = self.additions(share);
-        additions
-            .into_iter()
-            .find_map(|(link, more)| self.link_denial(link, class, Rate::from_bits_per_second(more), is_timed))
+        self.changes_by(share, true).into_iter().find_map(|change| self.link_denial(change, class, is_timed))
     }
 
-    /// On which links a share adds how much, bit/s.
-    fn additions(&self, share: &Share) -> Vec<(LinkId, u64)> {
+    /// What a share that comes or goes changes on each link.
+    fn changes_by(&self, share: &Share, comes: bool) -> Vec<Change> {
         let Some(shares) = &self.shares else { return Vec::new() };
+        let whole = |link, rate: Rate, pairs| {
+            let (before, after) = if comes { (0, rate.bits_per_second()) } else { (rate.bits_per_second(), 0) };
+            Change { link, before, after, pairs }
+        };
         match share {
-            Share::Pair { min, route, .. } => route.hops.iter().map(|hop| (hop.link, min.bits_per_second())).collect(),
+            Share::Pair { min, route, .. } => route.hops.iter().map(|hop| whole(hop.link, *min, 1)).collect(),
             Share::Objective { weight, members } => {
                 let cuts = shares.cuts.parting(members).into_iter();
-                cuts.flat_map(|(cut, _)| self.links_of(cut).map(|link| (link, weight.bits_per_second()))).collect()
+                cuts.flat_map(|(cut, _)| self.links_of(cut).map(|link| whole(link, *weight, 0))).collect()
             }
             Share::Hose { min, members, spread, .. } => {
-                let mut additions = Vec::new();
+                let mut changes = Vec::new();
                 for (cut, inside) in shares.cuts.parting(members) {
-                    let mut load = shares.loads[cut as usize].clone();
-                    let before = load.on_each(self.width(cut));
-                    load.add(*spread, min.bits_per_second(), across(*min, inside, members));
-                    let more = load.on_each(self.width(cut)) - before;
-                    additions.extend(self.links_of(cut).map(|link| (link, more)));
+                    let (width, mut load) = (self.width(cut), shares.loads[cut as usize].clone());
+                    let before = load.on_each(width);
+                    load.change(comes, *spread, min.bits_per_second(), across(*min, inside, members));
+                    let after = load.on_each(width);
+                    let pairs = u64::from(inside) * (members.len() as u64 - u64::from(inside));
+                    changes.extend(self.links_of(cut).map(|link| Change { link, before, after, pairs }));
                 }
-                additions
+                changes
             }
         }
     }
@@ -239,49 +250,35 @@ impl Ledger {
         self.shares().filter(|(_, share)| passes(share)).map(|(id, _)| id).collect()
     }
 
-    fn apply(&mut self, share: &Share, adds: bool) {
+    fn apply(&mut self, share: &Share, comes: bool) {
         let (class, timed) = (share.class(), u32::from(share.is_timed()));
-        for (link, from, to) in self.changes_by(share, adds) {
-            let Some(shares) = self.shares.as_mut() else { return };
+        let changes = self.changes_by(share, comes);
+        let Some(shares) = self.shares.as_mut() else { return };
+        if let Share::Hose { min, members, spread, .. } = share {
+            for (cut, inside) in shares.cuts.parting(members) {
+                let across = across(*min, inside, members);
+                shares.loads[cut as usize].change(comes, *spread, min.bits_per_second(), across);
+            }
+        }
+        for Change { link, before, after, pairs } in changes {
             let link_shares = &mut shares.links[link.index()];
             let promised = match class {
                 Class::Objective => &mut link_shares.objective,
                 _ => &mut link_shares.guaranteed,
             };
-            *promised = *promised - from + to;
-            link_shares.timed = if adds { link_shares.timed + timed } else { link_shares.timed - timed };
-            let (needed, is_timed) = (link_shares.needed(), link_shares.timed > 0);
+            *promised = *promised - before + after;
+            if comes {
+                (link_shares.timed, link_shares.pairs) = (link_shares.timed + timed, link_shares.pairs + pairs);
+            } else {
+                (link_shares.timed, link_shares.pairs) = (link_shares.timed - timed, link_shares.pairs - pairs);
+            }
             let port = &mut self.ports[link.index()];
-            (port.shared, port.timed) = (needed, is_timed);
+            (port.shared, port.timed) = (link_shares.needed(), link_shares.timed > 0);
             // What searches remember of this link is true no longer.
             port.changes = port.changes.wrapping_add(1);
-            port.releases = port.releases.wrapping_add(u32::from(!adds));
+            port.releases = port.releases.wrapping_add(u32::from(!comes));
             self.gates[link.index()] = port.gate();
         }
-    }
-
-    /// Each link with what it counted for the share's pair or cut before, and counts now; cuts are brought up to date.
-    fn changes_by(&mut self, share: &Share, adds: bool) -> Vec<(LinkId, u64, u64)> {
-        let one = |(link, more): (LinkId, u64)| if adds { (link, 0, more) } else { (link, more, 0) };
-        let Share::Hose { min, members, spread, .. } = share else {
-            return self.additions(share).into_iter().map(one).collect();
-        };
-        let Some(shares) = &self.shares else { return Vec::new() };
-        let mut changes = Vec::new();
-        for (cut, inside) in shares.cuts.parting(members) {
-            let (width, across) = (self.width(cut), across(*min, inside, members));
-            let Some(shares) = &mut self.shares else { return Vec::new() };
-            let load = &mut shares.loads[cut as usize];
-            let before = load.on_each(width);
-            if adds {
-                load.add(*spread, min.bits_per_second(), across);
-            } else {
-                load.subtract(*spread, min.bits_per_second(), across);
-            }
-            let after = load.on_each(width);
-            changes.extend(self.links_of(cut).map(|link| (link, before, after)));
-        }
-        changes
     }
 
     /// Whether the classes of a link keep what they were promised: for whoever has filled a ledger without asking.
@@ -290,7 +287,7 @@ impl Ledger {
         let port = self.port(link);
         let link_shares = &shares.links[link.index()];
         port.reserved + link_shares.needed() <= port.rate
-            && (link_shares.timed == 0 || link_shares.link.keeps(&self.residual(link), link_shares.budget))
+            && (link_shares.timed == 0 || link_shares.is_in_time(&self.residual(link), 0))
     }
 
     /// Equal if every link and every cut has been promised the same.

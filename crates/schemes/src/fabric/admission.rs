@@ -7,7 +7,7 @@ use wayleave_roles::{
     Admission, Among, Certainty, Decision, Refusal, Request, ShareDecision, ShareRefusal, ShareRequest,
 };
 use wayleave_topology::{Class, FlowId, Hop, Network, NodeId, Route, ShareId};
-use wayleave_units::{Rate, Time};
+use wayleave_units::{Amount, Bytes, Rate, Time};
 
 use super::ways::{Way, Ways};
 use super::{Paths, Settings};
@@ -39,6 +39,10 @@ pub struct Fabric {
     ways: Ways,
     spread: Spread,
     token_period: Time,
+    /// The largest frame of any link.
+    largest_frame: Bytes,
+    /// The longest round trip without queues.
+    round_trip: Time,
 }
 
 impl Fabric {
@@ -58,8 +62,11 @@ impl Fabric {
             Paths::One => Spread::OnePath,
             Paths::All => Spread::AllPaths,
         };
-        let chameleon = Chameleon::on(ledger, params);
-        Ok(Self { chameleon, ways: Ways::default(), spread, token_period: settings.token_period })
+        let links = || ledger.network().links().map(|(link, _)| link);
+        let largest_frame = links().map(|link| ledger.largest_frame(link)).max().unwrap_or(Bytes::ZERO);
+        let round_trip = links().find_map(|link| ledger.shared_link(link)).map_or(Time::ZERO, |link| link.round_trip);
+        let (ways, token_period) = (Ways::default(), settings.token_period);
+        Ok(Self { chameleon: Chameleon::on(ledger, params), ways, spread, token_period, largest_frame, round_trip })
     }
 
     /// What is reserved, and where.
@@ -96,19 +103,23 @@ impl Fabric {
         if let Some(denial) = self.ledger().share_denial(&share) {
             return Err(self.refusal(&share, denial));
         }
-        let bound = request.within.map(|within| (within, self.bound(budgets)));
+        let bound = request.within.map(|within| (within, self.bound(budgets, request)));
         match bound {
             Some((within, bound)) if bound > within => Err(ShareRefusal::TooSlow { bound, within }),
             bound => Ok((share, bound.map(|(_, bound)| bound))),
         }
     }
 
-    /// After so long a minimum is there: no packet waits longer than the budgets; hosts react within two round trips, and have their
-    /// tokens within a period.
-    fn bound(&self, budgets: Time) -> Time {
-        let any = self.ledger().network().links().next().and_then(|(link, _)| self.ledger().shared_link(link));
-        let round_trip = any.map_or(Time::ZERO, |link| link.round_trip);
-        let nanos = [budgets, round_trip, round_trip, self.token_period].map(Time::as_nanos);
+    /// After so long a minimum is there: no packet waits longer than the budgets; what was sent before comes back within two round
+    /// trips, and tokens within a period; and a minimum is whole packets, one for each receiver that a member may divide it among.
+    fn bound(&self, budgets: Time, request: &ShareRequest) -> Time {
+        let receivers = match &request.among {
+            Among::Pair(..) => 1,
+            Among::Hose(members) | Among::Objective(members) => (members.len() as u64).saturating_sub(1),
+        };
+        let frames = Bytes::new(self.largest_frame.get().saturating_mul(receivers));
+        let packets = Amount::from(frames).time_at(request.min).unwrap_or(Time::MAX);
+        let nanos = [budgets, self.round_trip, self.round_trip, self.token_period, packets].map(Time::as_nanos);
         Time::from_nanos(nanos.into_iter().fold(0, u64::saturating_add))
     }
 
@@ -122,7 +133,7 @@ impl Fabric {
         let (ledger, is_timed) = (self.ledger(), request.within.is_some());
         let class = Class::Guaranteed;
         // A link whose delay is beyond its budget is as bad as one without room.
-        let is_late = |link| is_timed && ledger.link_denial(link, class, Rate::ZERO, true).is_some();
+        let is_late = |link| is_timed && ledger.pair_denial(link, Rate::ZERO, true).is_some();
         let room = |link| if is_late(link) { 0 } else { ledger.left_for(link, class).bits_per_second() };
         let Way { links, .. } = ways.widest(ledger.network(), from, to, room).ok_or(ShareRefusal::Disconnected)?;
         let queue = ledger.network().classes().map_or(0, |classes| classes.queue_of(class));

@@ -162,7 +162,7 @@ fn churn(scheme: &mut Chameleon, mut admitted: Vec<Flow>, requests: &mut impl It
     metrics
 }
 
-fn summary(prefix: &str, times: &mut [Duration]) -> Vec<Metric> {
+pub(super) fn summary(prefix: &str, times: &mut [Duration]) -> Vec<Metric> {
     times.sort_unstable();
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
     let percentile = |share: f64| {
