@@ -21,6 +21,11 @@ pub(crate) const ENTRY: Entry = Entry {
     measure,
 };
 
+/// For the table of features: one fabric for a moment.
+pub(crate) fn for_a_while() -> Result<Seen, Failed> {
+    seen(Case { system: System::OneFabric, size: Size(4), duration: Time::from_millis(10), fails: false }, 1)
+}
+
 pub(super) fn measure(run: &Run) -> Result<Figure, Failed> {
     let seeds = run.seeds(5, 1);
     let duration = Time::from_millis(run.choose(48, 16));
@@ -180,26 +185,5 @@ mod tests {
         assert!(seen.admitted > 250.0 && seen.hoses == 48.0 && seen.busiest > 0.85, "{seen:?}");
         assert_eq!((seen.broken, seen.short), (0.0, 0.0), "{seen:?}");
         assert!(seen.in_flight <= 1.0, "{seen:?}");
-    }
-
-    #[test]
-    fn look() {
-        let run = Run::new(crate::run::Effort::Quick);
-        let figure = measure(&run).unwrap();
-        for table in &figure.tables {
-            println!("| {} |", table.columns.join(" | "));
-            table.rows.iter().for_each(|row| println!("| {} |", row.join(" | ")));
-        }
-        figure
-            .statements
-            .iter()
-            .for_each(|statement| println!("{:?} {}: {}", statement.verdict, statement.says, statement.measured));
-        for millis in [100] {
-            let case =
-                Case { system: System::OneFabric, size: Size(4), duration: Time::from_millis(millis), fails: false };
-            println!("{:?}", seen(case, 1));
-        }
-        let case = Case { system: System::OneFabric, size: Size(8), duration: Time::from_millis(8), fails: false };
-        println!("{:?}", seen(case, 1));
     }
 }

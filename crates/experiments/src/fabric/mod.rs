@@ -14,4 +14,4 @@ mod readings;
 mod systems;
 mod tenants;
 
-pub(crate) use figure::ENTRY;
+pub(crate) use figure::{ENTRY, for_a_while};

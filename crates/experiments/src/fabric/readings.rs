@@ -14,25 +14,25 @@ use crate::run::Failed;
 
 /// What became of everybody in a run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// Latency contracts that were admitted, of how many, and those of them with a packet that was late or lost.
     pub(super) asked: f64,
-    pub(super) admitted: f64,
-    pub(super) broken: f64,
+    pub(crate) admitted: f64,
+    pub(crate) broken: f64,
     /// Of all their packets, the longest time as a part of its deadline; how many were lost.
-    pub(super) slowest: f64,
+    pub(crate) slowest: f64,
     pub(super) lost: f64,
     /// Hoses at hosts, those that lagged behind by more than is said, the longest lag and what is said, in ms.
-    pub(super) hoses: f64,
-    pub(super) short: f64,
-    pub(super) lag: f64,
+    pub(crate) hoses: f64,
+    pub(crate) short: f64,
+    pub(crate) lag: f64,
     pub(super) theta: f64,
     /// What each hose was promised, in Gbit/s.
     pub(super) hose: f64,
     /// What each division got, over its weight, in Gbit/s.
     pub(super) divisions: Vec<f64>,
     /// Mean utilisation of the busiest tenth of the links between switches and to hosts.
-    pub(super) busiest: f64,
+    pub(crate) busiest: f64,
     /// Of best effort: Gbit/s, and ms in which 99 of 100 messages arrive.
     pub(super) best: f64,
     pub(super) messages: f64,
