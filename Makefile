@@ -50,7 +50,7 @@ say = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test format fmt lint docs tests bench bench-sim reproduce ufab-fig17-512 reproduction repro fuzz fuzz-dataplane verify-long churn-long transport-long ufab-long scc-long ns3 break-ledger break-server quiet-lab \
-	try-topologies bpf toolchain components tools
+	tcp try-topologies bpf toolchain components tools
 
 help: ## list these targets
 	@printf 'Wayleave: latency contracts that a shared network can keep.\n\n'
@@ -168,6 +168,10 @@ quiet-lab: toolchain ## claims about times, with real packets; on a machine that
 	@WAYLEAVE_QUIET=1 $(CARGO) test --locked --package wayleave-dataplane --test dataplane priorities:: -- --test-threads 1
 	@WAYLEAVE_QUIET=1 $(CARGO) test --locked --package wayleave-lab --test lab -- --test-threads 1
 	@WAYLEAVE_QUIET=1 $(CARGO) test --locked --package wayleave-cli --test lab
+
+tcp: toolchain ## TCP inside a contract of 300 Mbit/s; on a machine that does nothing else (root)
+	$(call say,TCP in contracts)
+	@WAYLEAVE_QUIET=1 $(CARGO) test --locked --package wayleave-dataplane --test dataplane holding::tcp -- --test-threads 1 --nocapture
 
 try-topologies: build ## plan and verify random requests on every network file of a folder (DIR, IMPORT)
 	@[ -n "$(DIR)" ] || { printf 'make try-topologies DIR=FOLDER names a folder with .gml, .graphml, .json or .clab.yml files\n' >&2; exit 1; }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use wayleave_dataplane::host::{Host, HostPath, HostProgram, HostRule, Measured};
-use wayleave_dataplane::net::{Batch, Namespace, attach_ingress, output};
+use wayleave_dataplane::net::{Batch, Namespace, VLAN_ROOM, attach_ingress, mtu, output, plain_packets};
 use wayleave_dataplane::switch::SwitchPlan;
 use wayleave_topology::{LinkId, Network, NodeId};
 use wayleave_wire::Mac;
@@ -80,6 +80,19 @@ impl Plane for LinuxHost {
     }
 
     fn add_uplink(&mut self, link: LinkId, interface: &str, at: u32) -> Result<(), String> {
+        let (needed, has) = (self.network.link(link).mtu.get(), mtu(&Namespace::here(), interface));
+        let has = has.map_err(|error| error.to_string())?.get();
+        if has < needed {
+            return Err(format!(
+                "its MTU is {has} B, and the topology says that the link takes packets of {needed} B: `ip link set dev {interface} mtu \
+                 {}` leaves room for tags",
+                needed + u64::from(VLAN_ROOM)
+            ));
+        }
+        // What the network brings is handed on as it came: merged frames would have the tags of one of them.
+        if let Err(error) = plain_packets(&Namespace::here(), interface) {
+            tracing::warn!(interface, "offloads cannot be turned off: {error}");
+        }
         self.queues(link, interface, at)?;
         self.attach(interface, HostProgram::Uplink)
     }

@@ -112,7 +112,8 @@ fn way(network: &Network, hops: &[Hop], here: &Here) -> Result<HostPath, NotDone
     if tags.len() > MOST_TAGS {
         return Err(NotDone::Never(format!("a route through {} switches: {MOST_TAGS} tags are possible", tags.len())));
     }
-    Ok(HostPath { uplink, queue: first.queue, tags })
+    let mtu = hops.iter().map(|hop| network.link(hop.link).mtu).min().unwrap_or(Bytes::MAX);
+    Ok(HostPath { uplink, queue: first.queue, tags, mtu })
 }
 
 fn tag(network: &Network, hop: Hop) -> Result<Tag, NotDone> {

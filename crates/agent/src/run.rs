@@ -234,7 +234,15 @@ fn open_host(
     interfaces: BTreeMap<LinkId, String>,
 ) -> Result<HostDriver<LinuxHost>, String> {
     let options = &owned.options;
-    let host = Host::open(&options.pins, &owned.settings).map_err(|error| error.to_string())?;
+    let mut host = Host::open(&options.pins, &owned.settings).map_err(|error| error.to_string())?;
+    let held = match owned.settings.wait {
+        Some(longest) => host.hold(longest),
+        None => host.let_go(),
+    };
+    if let Err(error) = held {
+        // What exceeds a contract is dropped then, as it is on kernels without what that needs.
+        tracing::warn!("{error}; packets that exceed their contract are dropped instead of waiting");
+    }
     let plane = LinuxHost::new(host, environment.shared_network(), node, options.state.join("uplinks"));
     let memo = Memo::open(&rules(&options.state)).map_err(|error| format!("{}: {error}", options.state.display()))?;
     let declared = Declared::new(options.endpoints.clone(), options.endpoints_folder());

@@ -1,8 +1,8 @@
 //! What the independent calculator says of every promise, on the standard error.
 
 use wayleave::{Session, Stays};
-use wayleave_explain::Context;
 use wayleave_explain::human::count;
+use wayleave_explain::{Context, claimed_shares};
 
 use crate::progress::Progress;
 
@@ -28,16 +28,19 @@ pub(crate) fn recheck(context: &Context<'_>, progress: &mut Progress) -> Verdict
     if let Some(more) = report.violations.len().checked_sub(SHOWN).filter(|&more| more > 0) {
         eprintln!("and {}", count(more, "more broken promise"));
     }
-    let checked = format!(
-        "recheck: {} and {} derived again",
-        count(report.queues.len(), "queue"),
-        count(report.flows.len(), "flow")
-    );
-    if report.is_sound() {
+    let broken = wayleave::recheck_shares(context);
+    broken.iter().take(SHOWN).for_each(|one| eprintln!("broken promise: {one}"));
+    let mut parts = vec![count(report.queues.len(), "queue"), count(report.flows.len(), "flow")];
+    let shares = claimed_shares(context).len();
+    parts.extend((shares > 0).then(|| count(shares, "share")));
+    let (last, others) =
+        parts.split_last().map_or((String::new(), String::new()), |(last, others)| (last.clone(), others.join(", ")));
+    let checked = format!("recheck: {others} and {last} derived again");
+    if report.is_sound() && broken.is_empty() {
         eprintln!("{checked}: sound, every promise holds");
         return Verdict::Sound;
     }
-    eprintln!("{checked}: UNSOUND, {}", count(report.violations.len(), "promise") + " broken");
+    eprintln!("{checked}: UNSOUND, {}", count(report.violations.len() + broken.len(), "promise") + " broken");
     Verdict::Unsound
 }
 

@@ -18,6 +18,8 @@ pub(crate) const SCHEME_OPTIONS: &str = "scheme-options";
 #[derive(Clone, Debug)]
 pub(crate) struct SchemeArgs {
     scheme: &'static Descriptor,
+    /// Whether the scheme was named, or an option of one.
+    is_chosen: bool,
     /// What was said of its parameters.
     given: Given,
     /// An option of another scheme that was given, and that scheme: it would do nothing.
@@ -49,7 +51,9 @@ impl FromArgMatches for SchemeArgs {
         let name = matches.get_one::<String>("scheme").ok_or_else(unknown)?;
         let scheme = registry::admission(name).ok_or_else(unknown)?.descriptor;
         let (given, stray) = said(scheme, described(), matches);
-        Ok(Self { scheme, given, stray })
+        let is_named = matches.value_source("scheme") == Some(ValueSource::CommandLine);
+        let is_chosen = is_named || !given.is_empty() || stray.is_some();
+        Ok(Self { scheme, is_chosen, given, stray })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -191,6 +195,13 @@ fn value(parameter: &Parameter, id: &str, matches: &ArgMatches) -> Option<Value>
 }
 
 impl SchemeArgs {
+    /// The same for contracts of several kinds, or a network whose queues are divided for them: unless another scheme is chosen, the
+    /// one that admits them all decides.
+    pub(crate) fn for_all_kinds(&self) -> Self {
+        let scheme = if self.is_chosen { self.scheme } else { &wayleave_schemes::fabric::DESCRIPTOR };
+        Self { scheme, ..self.clone() }
+    }
+
     /// The scheme with what was given of it, and the defaults of a base.
     pub(crate) fn options(&self, base: Base) -> Result<SchemeOptions, Failure> {
         if let Some((option, owner)) = &self.stray {

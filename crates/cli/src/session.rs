@@ -1,7 +1,7 @@
 //! The options that say on which network, by which scheme and in which model contracts are decided.
 
 use clap::Args;
-use wayleave::Session;
+use wayleave::{Contracts, Network, Session};
 
 use crate::failure::Failure;
 use crate::inputs::NetworkArgs;
@@ -27,11 +27,22 @@ impl SessionArgs {
         Ok(session)
     }
 
+    /// The same for contracts that were read already: where some are of another kind than latency, a network without classes has the
+    /// usual ones.
+    pub(crate) fn open_for(&self, network: &Network, contracts: &Contracts) -> Result<Session, Failure> {
+        let network = if contracts.has_other_kinds() { network.with_classes()? } else { network.clone() };
+        let scheme = if network.graph.classes().is_some() { self.scheme.for_all_kinds() } else { self.scheme.clone() };
+        let session = Session::open(&network, self.model.model()?, scheme.options(self.model.model)?)?;
+        session.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+        Ok(session)
+    }
+
     /// The same without a warning, for whoever opens another one as well.
     pub(crate) fn open_quietly(&self) -> Result<Session, Failure> {
         let model = self.model.model()?;
         let network = self.network.read()?;
-        let options = self.scheme.options(self.model.model)?;
+        let scheme = if network.graph.classes().is_some() { self.scheme.for_all_kinds() } else { self.scheme.clone() };
+        let options = scheme.options(self.model.model)?;
         Ok(Session::open(&network, model, options)?)
     }
 }

@@ -1,5 +1,5 @@
 /* A host: what its endpoints send is classified, charged, tagged and sent (`endpoint`, at the ingress of the host's end of each
- * endpoint's interface); what the network brings is delivered (`uplink`, at the ingress of each uplink).
+ * endpoint's interface); what waited for its tokens goes on (`held`); what the network brings is delivered (`uplink`, at the ingress of each uplink).
  *
  * Chameleon (CoNEXT 2020), sections 4.2.2 and 4.2.3. docs/dataplane.md says what is charged, dropped and counted. The Rust models
  * are in crates/wire and crates/schemes/src/duplicates; crates/dataplane/tests/ holds both against each other. */
@@ -30,6 +30,7 @@ struct {
 } sent SEC(".maps");
 
 #define FIXED 24 /* preamble, delimiter, frame check sequence and gap (IEEE 802.3) */
+#define WAITING 1 /* the handle of the discipline with a class for each contract; crates/dataplane/src/host/hold.rs */
 #define LEAST 60 /* the shortest frame, without its check sequence: shorter ones are padded */
 
 INLINE void count(enum reason reason)
@@ -65,54 +66,39 @@ INLINE int send(struct __sk_buff *skb, const struct settings *settings, u32 ifin
 /* What is done with a packet, as its rule said at one moment. */
 struct order {
 	u32 n_routes;
-	u32 is_numbered;
+	u32 holder;
 	u64 serial;
 	u64 bound_ns;
 	struct route routes[MAX_ROUTES];
 };
 
-enum answer { SEND, NO_RULE, TOO_LARGE, TOO_MUCH };
+enum answer { SEND, NO_RULE, TOO_LARGE, TOO_MUCH, NO_ROOM, WAIT };
 
-/* Charges a packet to a rule, and notes where it goes; all of it under the lock, so that the rule is one rule. */
-INLINE enum answer charge(u32 slot, u64 serial, u32 length, u64 now, struct order *order)
+/* What a frame takes on the wire. */
+INLINE u64 wire_bytes(const struct rule *rule, u32 length)
 {
-	struct rule *rule = map_lookup(&rules, &slot);
-	struct bucket *bucket = map_lookup(&buckets, &slot);
-	enum answer answer = NO_RULE;
-	u64 tokens, elapsed, cost, bytes;
+	u64 bytes = length + rule->overhead;
 
-	if (!rule || !bucket)
-		return NO_RULE;
-	lock(&rule->lock);
-	if (UNLIKELY(rule->serial != serial))
-		goto out;
-	bytes = length + rule->overhead;
-	bytes = (bytes < LEAST ? LEAST : bytes) + FIXED;
-	if (UNLIKELY(bytes > rule->max_frame)) {
-		bucket->oversized++;
-		answer = TOO_LARGE;
-		goto out;
-	}
-	tokens = bucket->tokens;
+	return (bytes < LEAST ? LEAST : bytes) + FIXED;
+}
+
+/* What the bucket holds now. Below fill_ns the product is less than a burst, which is less than 2^63. */
+INLINE u64 refill(const struct rule *rule, struct bucket *bucket, u64 now)
+{
+	u64 tokens = bucket->tokens, elapsed;
+
 	if (now > bucket->last) {
 		elapsed = now - bucket->last;
-		/* Below fill_ns the product is less than a burst, which is less than 2^63. */
 		tokens = elapsed >= rule->fill_ns ? rule->burst : tokens + elapsed * rule->rate;
 		bucket->last = now;
 	}
-	if (tokens > rule->burst)
-		tokens = rule->burst;
-	cost = bytes * 8 * 1000000000ull;
-	if (cost > tokens) {
-		bucket->tokens = tokens;
-		bucket->shaped++;
-		answer = TOO_MUCH;
-		goto out;
-	}
-	bucket->tokens = tokens - cost;
-	bucket->packets++;
-	bucket->bytes += bytes;
+	return tokens > rule->burst ? rule->burst : tokens;
+}
+
+INLINE void take_order(const struct rule *rule, struct order *order)
+{
 	order->n_routes = rule->n_routes;
+	order->serial = rule->serial;
 	order->bound_ns = rule->bound_ns;
 	order->routes[0] = rule->routes[0];
 	if (rule->n_routes > 1) {
@@ -120,6 +106,107 @@ INLINE enum answer charge(u32 slot, u64 serial, u32 length, u64 now, struct orde
 		order->routes[2] = rule->routes[2];
 		order->routes[3] = rule->routes[3];
 	}
+}
+
+/* Charges a packet to a rule, and notes where it goes; all of it under the lock, so that the rule is one rule. A packet for which there
+ * are too few tokens, or that would overtake one that waits, has to wait itself, if there is a place for that. */
+INLINE enum answer charge(u32 slot, u64 serial, u32 length, u64 now, struct order *order)
+{
+	struct rule *rule = map_lookup(&rules, &slot);
+	struct bucket *bucket = map_lookup(&buckets, &slot);
+	enum answer answer = NO_RULE;
+	u64 tokens, cost, bytes;
+
+	if (!rule || !bucket)
+		return NO_RULE;
+	lock(&rule->lock);
+	if (UNLIKELY(rule->serial != serial))
+		goto out;
+	bytes = wire_bytes(rule, length);
+	if (UNLIKELY(bytes > rule->max_frame)) {
+		bucket->oversized++;
+		answer = TOO_LARGE;
+		goto out;
+	}
+	tokens = refill(rule, bucket, now);
+	bucket->tokens = tokens;
+	cost = bytes * 8 * 1000000000ull;
+	/* Whoever empties the place where packets wait does not tell. */
+	if (UNLIKELY(bucket->waiting && now > bucket->moved && now - bucket->moved > rule->stale_ns)) {
+		bucket->waiting = 0;
+		bucket->waiting_bytes = 0;
+	}
+	if (cost <= tokens && !bucket->waiting) {
+		bucket->tokens = tokens - cost;
+		bucket->packets++;
+		bucket->bytes += bytes;
+		take_order(rule, order);
+		answer = SEND;
+		goto out;
+	}
+	if (!rule->holder) {
+		bucket->shaped++;
+		answer = TOO_MUCH;
+		goto out;
+	}
+	if (bucket->waiting_bytes + bytes > rule->limit) {
+		bucket->shaped++;
+		answer = NO_ROOM;
+		goto out;
+	}
+	if (!bucket->waiting)
+		bucket->moved = now;
+	bucket->waiting++;
+	bucket->waiting_bytes += bytes;
+	order->holder = rule->holder;
+	answer = WAIT;
+out:
+	unlock(&rule->lock);
+	return answer;
+}
+
+/* Charges a packet that has waited. The bucket has the last word: a packet that was let go too early waits again. */
+INLINE enum answer settle(u32 slot, u32 length, u64 now, u32 waited_us, struct order *order)
+{
+	struct rule *rule = map_lookup(&rules, &slot);
+	struct bucket *bucket = map_lookup(&buckets, &slot);
+	enum answer answer = NO_RULE;
+	u64 tokens, cost, bytes;
+	u32 at = 0;
+
+	if (!rule || !bucket)
+		return NO_RULE;
+	for (u32 longest = SHORTEST_WAIT_US; at < WAITS - 1 && waited_us > longest; at++)
+		longest *= 2;
+	lock(&rule->lock);
+	if (UNLIKELY(!rule->serial))
+		goto out;
+	bytes = wire_bytes(rule, length);
+	tokens = refill(rule, bucket, now);
+	cost = bytes * 8 * 1000000000ull;
+	if (cost > tokens && cost <= rule->burst) {
+		bucket->tokens = tokens;
+		order->holder = rule->holder;
+		answer = WAIT;
+		goto out;
+	}
+	bucket->waiting -= bucket->waiting > 0;
+	bucket->waiting_bytes -= bytes < bucket->waiting_bytes && bucket->waiting ? bytes : bucket->waiting_bytes;
+	bucket->moved = now;
+	bucket->tokens = tokens;
+	/* A change has made the packet larger than the rule allows. */
+	if (UNLIKELY(cost > tokens || bytes > rule->max_frame)) {
+		bucket->oversized++;
+		answer = TOO_LARGE;
+		goto out;
+	}
+	bucket->tokens = tokens - cost;
+	bucket->packets++;
+	bucket->bytes += bytes;
+	bucket->delayed++;
+	bucket->waited_us += waited_us;
+	bucket->waits[at]++;
+	take_order(rule, order);
 	answer = SEND;
 out:
 	unlock(&rule->lock);
@@ -289,6 +376,8 @@ CHECKED_ONCE int without_contract(struct __sk_buff *skb, const struct settings *
 	if (at >= MAX_ROUTES)
 		return drop(FAILED);
 	route = routes->of[at];
+	if (skb->len > route.largest)
+		return drop(OVERSIZED);
 	if (push(skb, &route, macs, 0, 0) < 0)
 		return drop(FAILED);
 	skb->priority = route.priority;
@@ -296,9 +385,29 @@ CHECKED_ONCE int without_contract(struct __sk_buff *skb, const struct settings *
 	return send(skb, settings, route.uplink);
 }
 
-INLINE int from_endpoint(struct __sk_buff *skb)
+/* A packet with an order goes where that says. `now`: when it was let go, from which its delay counts. */
+INLINE int follow(struct __sk_buff *skb, const struct settings *settings, const struct order *order,
+		  const struct pair *macs, u64 now)
 {
-	u32 zero = 0, ifindex = skb->ifindex, length = skb->len;
+	if (settings->measure)
+		note_sent(skb, now, order->serial, order->bound_ns);
+	if (!order->n_routes)
+		return deliver_locally(skb, settings, macs->destination);
+	return carry_out(skb, settings, order, macs);
+}
+
+/* To where packets wait for their tokens: one class of a queueing discipline for each contract. The mark says since when. */
+INLINE int wait(struct __sk_buff *skb, const struct settings *settings, u32 holder, u32 slot, u64 now)
+{
+	skb->priority = WAITING << 16 | (slot + 1);
+	skb->mark = (u32)(now / 1000);
+	count(DELAYED);
+	return UNLIKELY(settings->now) ? send(skb, settings, holder) : redirect(holder, 0);
+}
+
+INLINE int from_endpoint(struct __sk_buff *skb, u32 ifindex)
+{
+	u32 zero = 0, length = skb->len;
 	struct settings *settings_ = map_lookup(&settings, &zero);
 	struct endpoint *endpoint = map_lookup(&endpoints, &ifindex);
 	struct contract contract = {};
@@ -309,6 +418,15 @@ INLINE int from_endpoint(struct __sk_buff *skb)
 
 	if (!settings_ || !endpoint)
 		return drop(NO_ENDPOINT);
+	if (UNLIKELY(skb->gso_size)) {
+		if (!settings_->splitter)
+			return drop(OVERSIZED);
+		/* Its frames come back at the lower interface, with the mark. */
+		skb->priority = 0;
+		skb->mark = ifindex;
+		count(SPLIT);
+		return redirect(settings_->splitter, 0);
+	}
 	switch (parse(skb, &packet, &macs)) {
 	case PARSED:
 		break;
@@ -321,8 +439,6 @@ INLINE int from_endpoint(struct __sk_buff *skb)
 		return drop(SPOOFED);
 	if (macs.destination[0] & 1)
 		return drop(MULTICAST);
-	if (skb->gso_size)
-		return drop(OVERSIZED);
 	packet.ifindex = ifindex;
 	if (!endpoint->n_masks || !classify(endpoint, &packet, &contract))
 		return without_contract(skb, settings_, &packet, &macs);
@@ -331,19 +447,49 @@ INLINE int from_endpoint(struct __sk_buff *skb)
 	ZERO(order.routes + 1, sizeof(order.routes) - sizeof(order.routes[0]));
 	switch (charge(contract.slot, contract.serial, length, now, &order)) {
 	case SEND:
-		break;
+		return follow(skb, settings_, &order, &macs, now);
+	case WAIT:
+		return wait(skb, settings_, order.holder, contract.slot, now);
 	case TOO_LARGE:
 		return drop(OVERSIZED);
 	case TOO_MUCH:
 		return drop(SHAPED);
+	case NO_ROOM:
+		return drop(QUEUE_FULL);
 	default:
 		return without_contract(skb, settings_, &packet, &macs);
 	}
-	if (settings_->measure)
-		note_sent(skb, now, contract.serial, order.bound_ns);
-	if (!order.n_routes)
-		return deliver_locally(skb, settings_, macs.destination);
-	return carry_out(skb, settings_, &order, &macs);
+}
+
+/* Below the interfaces where packets wait, and where super-frames are cut. */
+INLINE int from_holder(struct __sk_buff *skb)
+{
+	u32 zero = 0, slot = (skb->priority & 0xffff) - 1;
+	struct settings *settings_ = map_lookup(&settings, &zero);
+	struct order order;
+	struct pair macs;
+	u8 head[12];
+	u64 now;
+
+	if (skb->priority >> 16 != WAITING)
+		return from_endpoint(skb, skb->mark);
+	if (!settings_ || load_bytes(skb, 0, head, 12))
+		return drop(MALFORMED);
+	COPY(macs.destination, head, 6);
+	COPY(macs.source, head + 6, 6);
+	now = time_of(settings_);
+	ZERO(&order, sizeof(order));
+	switch (settle(slot, skb->len, now, (u32)(now / 1000) - skb->mark, &order)) {
+	case SEND:
+		skb->mark = 0;
+		return follow(skb, settings_, &order, &macs, now);
+	case WAIT:
+		return order.holder ? redirect(order.holder, 0) : drop(SHAPED);
+	case TOO_LARGE:
+		return drop(OVERSIZED);
+	default:
+		return drop(WITHDRAWN);
+	}
 }
 
 INLINE int from_network(struct __sk_buff *skb)
@@ -405,7 +551,13 @@ INLINE int from_network(struct __sk_buff *skb)
 SEC("classifier")
 int endpoint(struct __sk_buff *skb)
 {
-	return from_endpoint(skb);
+	return from_endpoint(skb, skb->ifindex);
+}
+
+SEC("classifier")
+int held(struct __sk_buff *skb)
+{
+	return from_holder(skb);
 }
 
 SEC("classifier")

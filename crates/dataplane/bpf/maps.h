@@ -8,6 +8,8 @@
 #define MAX_TAGS 12
 #define MAX_MASKS 16
 #define MAX_SAME 4
+#define WAITS 16
+#define SHORTEST_WAIT_US 125
 #define HISTORY_BITS 32768 /* IEEE 802.1CB: half of the sequence space */
 
 /* How many of what happened, in the order of Reason in crates/dataplane/src/counters.rs. */
@@ -30,6 +32,10 @@ enum reason {
 	TAGGED,
 	TO_HOST,
 	UNFILTERED,
+	DELAYED,
+	QUEUE_FULL,
+	WITHDRAWN,
+	SPLIT,
 	REASONS
 };
 
@@ -43,7 +49,7 @@ struct settings {
 	u32 window; /* numbers that a filter remembers */
 	u32 unmatched; /* what has no contract: 0 best effort, 1 dropped */
 	u32 measure; /* 1: note what is sent, and compare at its arrival */
-	u32 padding;
+	u32 splitter; /* the interface that cuts super-frames into frames; 0: they are dropped */
 };
 
 /* An interface of a tenant. */
@@ -105,6 +111,7 @@ struct route {
 	u32 uplink;
 	u32 priority;
 	u32 n_tags;
+	u32 largest; /* bytes of the largest frame that its links take, without tags */
 	u16 tags[MAX_TAGS]; /* TCI in the order of the wire, first switch first */
 };
 
@@ -120,6 +127,9 @@ struct rule {
 	u64 bound_ns;
 	u32 max_frame; /* wire bytes */
 	u32 overhead; /* bytes of the longest stack; wire bytes are more than the frame by this and 24 */
+	u32 holder; /* the interface where packets wait for their tokens; 0: they are dropped */
+	u32 limit; /* wire bytes that may wait */
+	u64 stale_ns; /* nothing waits that has not moved for so long: what was there is lost */
 	struct route routes[MAX_ROUTES]; /* fewest tags first */
 };
 
@@ -128,8 +138,14 @@ struct bucket {
 	u64 last;
 	u64 packets;
 	u64 bytes; /* wire bytes */
-	u64 shaped; /* packets dropped because the bucket was too low */
+	u64 shaped; /* packets dropped because the bucket was too low, or as many waited as may */
 	u64 oversized;
+	u32 waiting; /* packets */
+	u32 waiting_bytes;
+	u64 moved; /* when the first of those that wait came, or the last one left */
+	u64 delayed; /* packets that waited and were sent */
+	u64 waited_us; /* all of them together */
+	u64 waits[WAITS]; /* in the first up to 125 us, in each further one up to twice as long */
 };
 
 struct mac {

@@ -18,9 +18,11 @@ pub(crate) const ENDPOINT: usize = 40;
 pub(crate) const CLASS: usize = 24;
 pub(crate) const CLASS6: usize = 48;
 pub(crate) const CONTRACTS: usize = 16 * MOST_SAME;
-pub(crate) const ROUTE: usize = 12 + 2 * MOST_TAGS;
-pub(crate) const RULE: usize = 64 + ROUTE * MOST_ROUTES;
-pub(crate) const BUCKET: usize = 48;
+pub(crate) const ROUTE: usize = 16 + 2 * MOST_TAGS;
+pub(crate) const RULE: usize = 80 + ROUTE * MOST_ROUTES;
+pub(crate) const BUCKET: usize = 80 + 8 * WAITS;
+/// Classes of waits that a bucket counts.
+pub(crate) const WAITS: usize = 16;
 pub(crate) const MAC: usize = 8;
 pub(crate) const ROUTES: usize = 4 + ROUTE * MOST_ROUTES;
 pub(crate) const MEASURED: usize = 24;
@@ -75,12 +77,13 @@ pub(crate) struct Settings {
     pub(crate) window: u32,
     pub(crate) unmatched: u32,
     pub(crate) measure: u32,
+    pub(crate) splitter: u32,
 }
 
 impl Settings {
     pub(crate) fn bytes(self) -> [u8; SETTINGS] {
         let numbers = Writer::new().u64(self.now).u64(self.reset_ns);
-        numbers.u32(self.window).u32(self.unmatched).u32(self.measure).done()
+        numbers.u32(self.window).u32(self.unmatched).u32(self.measure).u32(self.splitter).done()
     }
 }
 
@@ -176,26 +179,39 @@ pub(crate) fn contracts_of(bytes: &[u8; CONTRACTS]) -> Vec<(u64, u32)> {
     all.take_while(|&(serial, _)| serial != 0).collect()
 }
 
-/// `struct route`.
-pub(crate) fn route(uplink: u32, priority: u32, tags: &[Tag]) -> [u8; ROUTE] {
-    let head = Writer::new().u32(uplink).u32(priority).u32(tags.len() as u32);
+/// `struct route`; `largest` is the frame that its links take, without tags.
+pub(crate) fn route(uplink: u32, priority: u32, largest: u32, tags: &[Tag]) -> [u8; ROUTE] {
+    let head = Writer::new().u32(uplink).u32(priority).u32(tags.len() as u32).u32(largest);
     tags.iter().fold(head, |writer, tag| writer.put(&tag.tci().to_be_bytes())).done()
 }
 
-/// `struct rule`. `name` is serial and version, `overhead` the bytes of tags that each packet gets.
-pub(crate) fn rule(
-    name: (u64, u64),
-    rate: Rate,
-    bucket: &TokenBucket,
-    bound: Time,
-    max_frame: u32,
-    overhead: u32,
-    routes: &[[u8; ROUTE]],
-) -> [u8; RULE] {
-    let head = Writer::new().u32(0).u32(routes.len() as u32).u64(name.0).u64(name.1);
-    let head = head.u64(rate.bits_per_second()).u64(bucket.burst()).u64(bucket.fill_ns()).u64(bound.as_nanos());
-    let head = head.u32(max_frame).u32(overhead);
-    routes.iter().fold(head, |writer, route| writer.put(route)).done()
+/// A `struct rule` without its routes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RuleHead<'a> {
+    pub(crate) serial: u64,
+    pub(crate) version: u64,
+    pub(crate) rate: Rate,
+    pub(crate) bucket: &'a TokenBucket,
+    pub(crate) bound: Time,
+    /// In wire bytes.
+    pub(crate) max_frame: u32,
+    /// Bytes of tags that each packet gets.
+    pub(crate) overhead: u32,
+    /// Where packets wait for their tokens; 0: they do not.
+    pub(crate) holder: u32,
+    /// Wire bytes that may wait.
+    pub(crate) limit: u32,
+    /// What has not moved for so long does not wait any more.
+    pub(crate) stale: Time,
+}
+
+/// `struct rule`.
+pub(crate) fn rule(head: &RuleHead<'_>, routes: &[[u8; ROUTE]]) -> [u8; RULE] {
+    let writer = Writer::new().u32(0).u32(routes.len() as u32).u64(head.serial).u64(head.version);
+    let writer = writer.u64(head.rate.bits_per_second()).u64(head.bucket.burst()).u64(head.bucket.fill_ns());
+    let writer = writer.u64(head.bound.as_nanos()).u32(head.max_frame).u32(head.overhead);
+    let writer = writer.u32(head.holder).u32(head.limit).u64(head.stale.as_nanos());
+    routes.iter().fold(writer, |writer, route| writer.put(route)).done()
 }
 
 /// A `struct rule` in a slot that no contract has.

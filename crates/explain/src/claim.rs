@@ -1,10 +1,10 @@
 //! What a scheme promises, as the independent calculator wants it (`wayleave-recheck`).
 
-use wayleave_ledger::{Jitter, QueueBounds, Residual, Shaping};
-use wayleave_recheck::{Claim, ClaimedQueue, JitterTerm, PacketiserTerm, PromisedFlow};
+use wayleave_ledger::{Jitter, QueueBounds, Residual, Shaping, Share};
+use wayleave_recheck::{Claim, ClaimedQueue, HeldShare, JitterTerm, PacketiserTerm, PromisedFlow, PromisedShare};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::standing::Standing;
-use wayleave_topology::FlowId;
+use wayleave_topology::{FlowId, ShareId};
 use wayleave_units::{Bytes, Time};
 
 use crate::Context;
@@ -50,6 +50,25 @@ pub fn claim<'a>(context: &Context<'a>) -> Option<Claim<'a>> {
         claimed_queues: links().flat_map(|link| ledger.bounds(link)).map(claimed).collect(),
         exact_claims: context.model.residual == Residual::Full,
     })
+}
+
+/// What classes below the latency queues were promised; nothing where a scheme holds no shares.
+pub fn claimed_shares(context: &Context<'_>) -> Vec<PromisedShare> {
+    let Some(ledger) = context.scheme.queues().map(Placement::ledger) else { return Vec::new() };
+    let network = context.network;
+    let promised = |(id, share): (ShareId, &Share)| {
+        let (min, held) = match share {
+            Share::Pair { min, route, .. } => {
+                let (first, last) = (route.hops.first()?, route.hops.last()?);
+                let ends = (network.link(first.link).from, network.link(last.link).to);
+                (*min, HeldShare::Pair(ends.0, ends.1, route.clone()))
+            }
+            Share::Hose { min, members, .. } => (*min, HeldShare::Hose(members.clone())),
+            Share::Objective { weight, members } => (*weight, HeldShare::Objective(members.clone())),
+        };
+        Some(PromisedShare { name: context.names.name_of_share(id).to_owned(), min, held })
+    };
+    ledger.shares().filter_map(promised).collect()
 }
 
 fn promise(context: &Context<'_>, placement: &Placement, flow: FlowId, name: String) -> Option<PromisedFlow> {

@@ -5,12 +5,18 @@ use wayleave_roles::{Decision, DisjointRoute, Handover};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;
-use wayleave_topology::{FlowId, Hop, LinkId, Network, Route};
+use wayleave_topology::{FlowId, Hop, LinkId, Network, Route, ShareId};
 
 /// Who knows which contract an admitted flow belongs to.
 pub trait Names {
     /// The name of the contract; empty if there is no such flow.
     fn name_of(&self, flow: FlowId) -> &str;
+
+    /// The contract that a share belongs to; nothing where nobody admits shares.
+    fn name_of_share(&self, share: ShareId) -> &str {
+        let _ = share;
+        ""
+    }
 }
 
 /// A network with what is admitted on it.

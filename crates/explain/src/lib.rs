@@ -15,11 +15,13 @@ mod request;
 mod schemes;
 pub mod sentences;
 pub mod shapes;
+mod share;
 pub mod table;
 pub mod text;
 
-pub use claim::claim;
+pub use claim::{claim, claimed_shares};
 pub use context::{Context, Names};
 pub use explanation::{Before, Explained, ExplanationShape, Refused, look_around};
 pub use request::{Decided, EventKind, RequestShape};
 pub use schemes::{GivenAway, SettingsShape, ValueShape};
+pub use share::{DecidedShare, ShareShape, share_refusal, share_request};

@@ -14,7 +14,7 @@ use crate::tree::{Node, Value};
 
 pub(crate) const AGENT_SPEC: Shape = Shape {
     what: "the spec of Agent",
-    keys: &["server", "ca", "tokenFile", "state", "pins", "measure", "unmatched", "nodes"],
+    keys: &["server", "ca", "tokenFile", "state", "pins", "measure", "unmatched", "excess", "nodes"],
 };
 pub(crate) const AGENT_NODE: Shape =
     Shape { what: "a node", keys: &["node", "tokenFile", "netns", "interfaces", "endpoints"] };
@@ -27,6 +27,16 @@ pub enum UnmatchedPackets {
     #[default]
     BestEffort,
     /// They are dropped, as in Chameleon, section 4.2.2.
+    Drop,
+}
+
+/// What becomes of packets for which their contract has no tokens now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExcessPackets {
+    /// They wait for tokens, as long as not too many do.
+    #[default]
+    Wait,
+    /// They are dropped, as in Chameleon, section 4.2.3.
     Drop,
 }
 
@@ -47,6 +57,8 @@ pub struct AgentFile {
     pub measures: bool,
     /// What becomes of packets that belong to no contract.
     pub unmatched: UnmatchedPackets,
+    /// What becomes of packets for which their contract has no tokens now.
+    pub excess: ExcessPackets,
     /// What it drives.
     pub nodes: Vec<AgentNode>,
 }
@@ -113,6 +125,7 @@ fn read_document(source: &Source, problems: &mut Problems<'_>) -> Option<AgentFi
         pins: path("pins", problems).unwrap_or_else(|| "/sys/fs/bpf/wayleave".into()),
         measures: flag(&spec, "measure", problems),
         unmatched: unmatched(&spec, problems),
+        excess: excess(&spec, problems),
         nodes: read,
     })
 }
@@ -130,17 +143,31 @@ fn flag(fields: &Fields<'_, '_>, key: &'static str, problems: &mut Problems<'_>)
 }
 
 fn unmatched(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> UnmatchedPackets {
-    const WORDS: [&str; 2] = ["best-effort", "drop"];
-    let Some(node) = fields.get("unmatched") else { return UnmatchedPackets::default() };
-    match node.expect_text(problems) {
-        Some("drop") => UnmatchedPackets::Drop,
-        Some("best-effort") | None => UnmatchedPackets::BestEffort,
-        Some(other) => {
-            let message = || format!("unknown treatment {}{}", quoted(other), did_you_mean_one_of(other, &WORDS));
-            problems.report(ProblemKind::BadValue, node.span, message);
-            UnmatchedPackets::BestEffort
-        }
+    let words = [("best-effort", UnmatchedPackets::BestEffort), ("drop", UnmatchedPackets::Drop)];
+    treatment(fields, "unmatched", words, problems)
+}
+
+fn excess(fields: &Fields<'_, '_>, problems: &mut Problems<'_>) -> ExcessPackets {
+    let words = [("wait", ExcessPackets::Wait), ("drop", ExcessPackets::Drop)];
+    treatment(fields, "excess", words, problems)
+}
+
+/// What a word of two stands for; the default if none is given.
+fn treatment<T: Copy + Default>(
+    fields: &Fields<'_, '_>,
+    key: &'static str,
+    words: [(&'static str, T); 2],
+    problems: &mut Problems<'_>,
+) -> T {
+    let Some(node) = fields.get(key) else { return T::default() };
+    let Some(text) = node.expect_text(problems) else { return T::default() };
+    if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+        return *value;
     }
+    let names = words.map(|(word, _)| word);
+    let message = || format!("unknown treatment {}{}", quoted(text), did_you_mean_one_of(text, &names));
+    problems.report(ProblemKind::BadValue, node.span, message);
+    T::default()
 }
 
 fn node(entry: &Node<'_>, before: &[AgentNode], problems: &mut Problems<'_>) -> Option<AgentNode> {

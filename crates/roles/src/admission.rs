@@ -7,10 +7,11 @@
 
 use alloc::vec::Vec;
 
-use wayleave_topology::{FlowId, NodeId, Route};
+use wayleave_topology::{FlowId, NodeId, Route, ShareId};
 use wayleave_units::{Bytes, Rate, Time};
 
 use crate::refusal::Refusal;
+use crate::share::{ShareDecision, ShareRefusal, ShareRequest};
 
 /// What is asked of an admission scheme: a token bucket in wire bytes, with a deadline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,4 +126,29 @@ pub trait Admission {
 
     /// Whether [`Admission::admit`] would admit the request now; leaves everything as it is.
     fn would_admit(&mut self, request: &Request) -> bool;
+
+    /// Admits a share of the classes below the latency queues, or says what stands in its way and leaves everything as it was.
+    /// Schemes for latency contracts alone refuse all.
+    ///
+    /// # Errors
+    /// The binding constraint.
+    fn admit_share(&mut self, request: &ShareRequest) -> Result<ShareDecision, ShareRefusal> {
+        let _ = request;
+        Err(ShareRefusal::OnlyLatency)
+    }
+
+    /// Ends a share; whether there was one.
+    fn release_share(&mut self, share: ShareId) -> bool {
+        let _ = share;
+        false
+    }
+
+    /// Whether [`Admission::admit_share`] would admit the request now; leaves everything as it is.
+    ///
+    /// # Errors
+    /// The binding constraint.
+    fn would_admit_share(&self, request: &ShareRequest) -> Result<(), ShareRefusal> {
+        let _ = request;
+        Err(ShareRefusal::OnlyLatency)
+    }
 }

@@ -10,7 +10,7 @@ use wayleave_roles::{
     HostAction, HostInput, Incoming, PairSpec, Parameter, Parameters, Probe, ProbeAnswer, Tunnel, Value,
 };
 use wayleave_topology::NodeId;
-use wayleave_units::Time;
+use wayleave_units::{Rate, Time};
 
 use crate::brokers::{
     BrokerError, BrokerNetwork, BrokerSeat, BrokerSeats, BrokerSetup, BrokerTimes, Ignored, SchemeBroker,
@@ -58,6 +58,8 @@ pub struct TunnelSetup<'a> {
     pub services: &'a Services,
     /// The host that sends.
     pub from: NodeId,
+    /// The rate of its line.
+    pub line: Rate,
     /// The pair.
     pub pair: &'a PairSpec,
 }

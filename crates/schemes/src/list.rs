@@ -13,6 +13,7 @@ macro_rules! each_scheme {
                 silo::Silo,
                 qjump::Qjump,
                 loko::Loko,
+                fabric::Fabric,
                 #[cfg(feature = "toys")] toy_places::ToyPlaces,
             }
             transport {

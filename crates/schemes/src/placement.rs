@@ -89,6 +89,11 @@ impl Placement {
         &self.ledger
     }
 
+    /// What is reserved, for shares of the classes below the latency queues.
+    pub(crate) fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
     /// The network.
     pub fn network(&self) -> &Arc<Network> {
         self.ledger.network()

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use wayleave_ledger::Model;
 use wayleave_roles::{
-    Admission, Decision, Described, Descriptor, Given, Parameter, Parameters, Refusal, Request, Value,
+    Admission, Decision, Described, Descriptor, Given, Parameter, Parameters, Refusal, Request, ShareDecision,
+    ShareRefusal, ShareRequest, Value,
 };
 use wayleave_topology::devices::{Scenario, Table};
-use wayleave_topology::{FlowId, Network, Route};
+use wayleave_topology::{FlowId, Network, Route, ShareId};
 
 use crate::edges::{EdgeScheme, HOSTS};
 use crate::explanation::Section;
@@ -186,7 +187,7 @@ pub fn admission(name: &str) -> Option<&'static Entry> {
 ///
 /// ```
 /// use wayleave_schemes::registry::admission_schemes;
-/// assert_eq!(admission_schemes(|entry| entry.keeps_queues), "chameleon or silo");
+/// assert_eq!(admission_schemes(|entry| entry.keeps_queues), "chameleon, silo or fabric");
 /// ```
 pub fn admission_schemes(can: impl Fn(&Entry) -> bool) -> String {
     let names: Vec<&str> = ADMISSION.iter().filter(|entry| can(entry)).map(|entry| entry.descriptor.name).collect();
@@ -303,5 +304,17 @@ impl Admission for Scheme {
 
     fn would_admit(&mut self, request: &Request) -> bool {
         self.scheme.would_admit(request)
+    }
+
+    fn admit_share(&mut self, request: &ShareRequest) -> Result<ShareDecision, ShareRefusal> {
+        self.scheme.admit_share(request)
+    }
+
+    fn release_share(&mut self, share: ShareId) -> bool {
+        self.scheme.release_share(share)
+    }
+
+    fn would_admit_share(&self, request: &ShareRequest) -> Result<(), ShareRefusal> {
+        self.scheme.would_admit_share(request)
     }
 }

@@ -8,10 +8,11 @@
 use std::collections::VecDeque;
 
 use wayleave_scenarios::Scenario;
-use wayleave_stack::FairQueues;
+use wayleave_stack::{FairQueues, WeightedTurns};
 use wayleave_topology::NodeKind;
 
 use crate::clock::Instant;
+use crate::edge::PairSlot;
 use crate::events::HORIZON;
 use crate::fabric::{Fabric, Step};
 use crate::flows::{FlowSlot, Flows};
@@ -46,10 +47,19 @@ struct Interface {
 /// Who wants to send in one queue.
 #[derive(Debug)]
 enum Ready {
-    /// Flows, in turn.
-    Turns(VecDeque<FlowSlot>),
+    /// Flows in turn, and tunnels by their weights.
+    Turns(Turns),
     /// Flows and packets of classes with weights.
     Fair(Box<FairQueues<Item>>),
+}
+
+/// Who wants to send where classes have no weights.
+#[derive(Debug, Default)]
+struct Turns {
+    flows: VecDeque<FlowSlot>,
+    tunnels: WeightedTurns<(PairSlot, u32)>,
+    /// Whether the last turn was a tunnel's: where there are both, they take turns.
+    was_tunnel: bool,
 }
 
 /// What waits for an interface.
@@ -57,6 +67,8 @@ enum Ready {
 pub(crate) enum Item {
     /// A flow, for one segment.
     Flow(FlowSlot),
+    /// A pair, for one packet of its tunnel of so many bytes.
+    Tunnel(PairSlot, u32),
     /// A packet, with its first step and its bytes on the wire.
     Packet(PacketId, Step, u32),
 }
@@ -153,6 +165,18 @@ impl Interfaces {
         self.all[number as usize].push(queue, slot, class);
     }
 
+    /// A pair waits for its turn with a packet of its tunnel, of so many bytes. `class`: its own; `weight`: of the pair.
+    pub(crate) fn push_tunnel(
+        &mut self,
+        number: u32,
+        queue: usize,
+        (slot, bytes): (PairSlot, u32),
+        class: u32,
+        weight: u32,
+    ) {
+        self.all[number as usize].push_tunnel(queue, (slot, bytes), class, weight);
+    }
+
     /// A packet waits for the turn of its class, unless that holds more than `most` bytes then. Whether it does.
     pub(crate) fn push_packet(&mut self, number: u32, class: u32, item: Item, most: u64) -> bool {
         self.all[number as usize].push_packet(class, item, most)
@@ -165,13 +189,13 @@ impl Interfaces {
     }
 
     /// A class gets a weight at the interface of a link: from now on all classes take turns by their weights. `class_of`
-    /// says whose a flow is that waits already.
+    /// says whose it is what waits already.
     pub(crate) fn weigh(
         &mut self,
         link: u32,
         (class, weight): (u32, u32),
         largest: u32,
-        class_of: impl Fn(FlowSlot) -> u32,
+        class_of: impl Fn(Item) -> u32,
     ) {
         if let Some(interface) = self.all.get_mut(self.of_link[link as usize] as usize) {
             interface.weigh(class, weight, largest, class_of);
@@ -181,7 +205,7 @@ impl Interfaces {
 
 impl Interface {
     fn new(link: u32, classes: usize) -> Self {
-        let turns = || Ready::Turns(VecDeque::new());
+        let turns = || Ready::Turns(Turns::default());
         let ready = std::iter::repeat_with(turns).take(classes.max(1)).collect();
         Self { link, ready, count: 0, turn_at: 0, is_scheduled: false }
     }
@@ -206,8 +230,18 @@ impl Interface {
     /// A flow waits for its turn. `class`: the one that its weight belongs to.
     fn push(&mut self, queue: usize, slot: FlowSlot, class: impl FnOnce() -> u32) {
         match &mut self.ready[queue] {
-            Ready::Turns(turns) => turns.push_back(slot),
+            Ready::Turns(turns) => turns.flows.push_back(slot),
             Ready::Fair(fair) => fair.push(class(), Item::Flow(slot)),
+        }
+        self.count += 1;
+    }
+
+    /// A pair waits for its turn with a packet of its tunnel.
+    fn push_tunnel(&mut self, queue: usize, (slot, bytes): (PairSlot, u32), class: u32, weight: u32) {
+        let queue = queue.min(self.ready.len() - 1);
+        match &mut self.ready[queue] {
+            Ready::Turns(turns) => turns.tunnels.push((slot, bytes), bytes, weight),
+            Ready::Fair(fair) => fair.push(class, Item::Tunnel(slot, bytes)),
         }
         self.count += 1;
     }
@@ -238,16 +272,10 @@ impl Interface {
         bytes: impl Fn(FlowSlot) -> u32,
     ) -> Option<Item> {
         let item = match &mut self.ready[queue] {
-            Ready::Turns(turns) => {
-                let at = match rank {
-                    Some(rank) if turns.len() > 1 => (0..turns.len()).min_by_key(|&at| rank(turns[at]))?,
-                    _ => 0,
-                };
-                Item::Flow(turns.remove(at)?)
-            }
+            Ready::Turns(turns) => turns.pop(rank)?,
             Ready::Fair(fair) => fair.pop(|item| match *item {
                 Item::Flow(flow) => bytes(flow),
-                Item::Packet(_, _, bytes) => bytes,
+                Item::Tunnel(_, bytes) | Item::Packet(_, _, bytes) => bytes,
             })?,
         };
         self.count -= 1;
@@ -256,12 +284,12 @@ impl Interface {
 
     /// A class gets a weight: from now on all classes take turns by their weights. `class_of` says whose a flow is that
     /// waits already.
-    fn weigh(&mut self, class: u32, weight: u32, largest: u32, class_of: impl Fn(FlowSlot) -> u32) {
+    fn weigh(&mut self, class: u32, weight: u32, largest: u32, class_of: impl Fn(Item) -> u32) {
         for ready in &mut self.ready {
             if let Ready::Turns(turns) = ready {
                 let mut fair = FairQueues::new(largest);
-                for slot in turns.drain(..) {
-                    fair.push(class_of(slot), Item::Flow(slot));
+                while let Some(item) = turns.pop(None::<fn(FlowSlot) -> u64>) {
+                    fair.push(class_of(item), item);
                 }
                 *ready = Ready::Fair(Box::new(fair));
             }
@@ -269,5 +297,21 @@ impl Interface {
                 fair.set_weight(class, weight);
             }
         }
+    }
+}
+
+impl Turns {
+    /// Whose turn it is: of flows with a rank, that of the one whose rank is least.
+    fn pop(&mut self, rank: Option<impl Fn(FlowSlot) -> u64>) -> Option<Item> {
+        self.was_tunnel = !self.tunnels.is_empty() && (self.flows.is_empty() || !self.was_tunnel);
+        if self.was_tunnel {
+            let (slot, bytes) = self.tunnels.pop()?;
+            return Some(Item::Tunnel(slot, bytes));
+        }
+        let at = match rank {
+            Some(rank) if self.flows.len() > 1 => (0..self.flows.len()).min_by_key(|&at| rank(self.flows[at]))?,
+            _ => 0,
+        };
+        self.flows.remove(at).map(Item::Flow)
     }
 }

@@ -57,6 +57,7 @@ pub mod clock;
 mod host;
 mod paths;
 mod tunnel;
+mod turns;
 mod weights;
 mod window;
 
@@ -65,5 +66,6 @@ pub use clock::{Instant, NEVER};
 pub use host::{ClassStep, Flows, HostStack, Opening, Step, Verdict, Waiting};
 pub use paths::{Paths, Shared};
 pub use tunnel::{NextPacket, TunnelCounts, TunnelState};
+pub use turns::WeightedTurns;
 pub use weights::FairQueues;
 pub use window::{Room, Window};

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use wayleave_contracts::{Contract, Mix};
+use wayleave_contracts::{AnyContract, Contract, Mix};
 use wayleave_explain::{human, sentences};
 use wayleave_formats::{
-    ContractList, EventList, InputErrors, Problem, Source, read_contracts, read_events, write_contracts,
+    EventList, InputErrors, MixedList, Problem, Source, read_contracts, read_contracts_of_all_kinds, read_events,
+    write_contracts,
 };
 
 use crate::error::Error;
@@ -15,7 +16,7 @@ use crate::network::Network;
 /// Contracts from one text or several, in order, with no name twice.
 #[derive(Clone, Debug)]
 pub struct Contracts {
-    lists: Vec<ContractList>,
+    lists: Vec<MixedList>,
 }
 
 /// Which contract of [`Contracts`]: the list, and the index in it.
@@ -27,7 +28,15 @@ impl Contracts {
     /// # Errors
     /// If a file cannot be read, or something in it is wrong, or one name stands in two of them.
     pub fn read(files: &[String], network: &Network) -> Result<Self, Error> {
-        Self::of(files.iter().map(Source::read), network)
+        Self::of(files.iter().map(Source::read), |source| Ok(read_contracts(source, &network.graph)?.into()))
+    }
+
+    /// The same with contracts of every kind: [`Contracts::all`] has them all, and [`Contracts::iter`] those about latency.
+    ///
+    /// # Errors
+    /// As for [`Contracts::read`].
+    pub fn read_all_kinds(files: &[String], network: &Network) -> Result<Self, Error> {
+        Self::of(files.iter().map(Source::read), |source| read_contracts_of_all_kinds(source, &network.graph))
     }
 
     /// The same of texts from memory: CSV if the name of a text ends in `.csv`.
@@ -35,11 +44,14 @@ impl Contracts {
     /// # Errors
     /// If something in them is wrong, or one name stands in two of them.
     pub fn parse(sources: &[Source], network: &Network) -> Result<Self, Error> {
-        Self::of(sources.iter().cloned().map(Ok), network)
+        Self::of(sources.iter().cloned().map(Ok), |source| Ok(read_contracts(source, &network.graph)?.into()))
     }
 
-    fn of(sources: impl Iterator<Item = Result<Source, InputErrors>>, network: &Network) -> Result<Self, Error> {
-        let lists = sources.map(|source| Ok(read_contracts(&source?, &network.graph)?));
+    fn of(
+        sources: impl Iterator<Item = Result<Source, InputErrors>>,
+        read: impl Fn(&Source) -> Result<MixedList, InputErrors>,
+    ) -> Result<Self, Error> {
+        let lists = sources.map(|source| Ok(read(&source?)?));
         let contracts = Self { lists: lists.collect::<Result<_, Error>>()? };
         contracts.check_names()?;
         Ok(contracts)
@@ -66,9 +78,9 @@ impl Contracts {
     fn check_names(&self) -> Result<(), Error> {
         let mut seen: HashMap<&str, ContractIndex> = HashMap::new();
         let mut problems = Vec::new();
-        for (place, contract) in self.iter().filter(|_| self.lists.len() > 1) {
-            let Some(&(list, index)) = seen.get(contract.name.as_str()) else {
-                seen.insert(&contract.name, place);
+        for (place, contract) in self.all().filter(|_| self.lists.len() > 1) {
+            let Some(&(list, index)) = seen.get(contract.name()) else {
+                seen.insert(contract.name(), place);
                 continue;
             };
             if problems.len() < MAX_FINDINGS {
@@ -80,8 +92,18 @@ impl Contracts {
         if problems.is_empty() { Ok(()) } else { Err(Error::Problems(problems)) }
     }
 
-    /// Every contract with its place.
+    /// Every latency contract with its place.
     pub fn iter(&self) -> impl Iterator<Item = (ContractIndex, &Contract)> {
+        self.all().filter_map(|(place, contract)| Some((place, contract.as_latency()?)))
+    }
+
+    /// Whether any is about something else than latency.
+    pub fn has_other_kinds(&self) -> bool {
+        self.all().any(|(_, contract)| contract.as_latency().is_none())
+    }
+
+    /// Every contract, of whatever kind, with its place.
+    pub fn all(&self) -> impl Iterator<Item = (ContractIndex, &AnyContract)> {
         self.lists.iter().enumerate().flat_map(|(list, contracts)| {
             contracts.contracts().iter().enumerate().map(move |(index, contract)| ((list, index), contract))
         })

@@ -71,7 +71,7 @@ pub use plan::{
     Times, What, decide, plan, plan_watched,
 };
 pub use progress::{Cancel, Progress, Silent, Step};
-pub use recheck::{recheck, recheck_watched};
+pub use recheck::{recheck, recheck_shares, recheck_watched};
 pub use reproduce::{
     Measured, MeasuredBy, Missing, ReproduceOptions, Reproduced, Row, Tally, Totals, figures, png_hint, reproduce,
     results_document,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wayleave_explain::human::count;
 use wayleave_formats::{ImportOptions, Imported, Remark, Source, Topology, parse_builder, read_network};
-use wayleave_topology::{NetworkError, NodeKind};
+use wayleave_topology::{Classes, NetworkError, NodeKind};
 use wayleave_units::Bytes;
 
 use crate::error::Error;
@@ -128,6 +128,20 @@ impl Network {
             Error::Located(format!("{errors}\n  hint: {where_from}; `wayleave topology list` names them"))
         })?;
         Ok(topology.into())
+    }
+
+    /// The same network with its queues divided among the usual classes, unless they are divided already.
+    ///
+    /// # Errors
+    /// If a switch has too few queues.
+    pub fn with_classes(&self) -> Result<Self, Error> {
+        if self.graph.classes().is_some() {
+            return Ok(self.clone());
+        }
+        let divided = (*self.graph).clone().with_classes(Classes::default());
+        let graph =
+            divided.map_err(|error| Error::Usage(format!("contracts of several kinds need classes: {error}")))?;
+        Ok(Self { name: self.name.clone(), graph: Arc::new(graph) })
     }
 
     /// The same network with other buffers at the ports of switches or of hosts.

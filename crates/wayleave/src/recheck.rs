@@ -1,7 +1,7 @@
 //! What a ledger promises, put before the independent calculator.
 
-use wayleave_explain::{Context, claim};
-use wayleave_recheck::{Checked, check_watched};
+use wayleave_explain::{Context, claim, claimed_shares};
+use wayleave_recheck::{BrokenShare, Checked, check_shares, check_watched};
 
 use crate::progress::{Progress, Silent, Step};
 
@@ -13,6 +13,14 @@ pub fn recheck(context: &Context<'_>) -> Option<Checked> {
 /// The same for somebody who wants to know how many links of how many are done.
 pub fn recheck_watched(context: &Context<'_>, progress: &mut dyn Progress) -> Option<Checked> {
     Some(check_watched(&claim(context)?, &mut |done, total| progress.step(Step::Items { done, total })))
+}
+
+/// The promises to classes below the latency queues that do not hold, derived from what hosts may send to one another.
+pub fn recheck_shares(context: &Context<'_>) -> Vec<BrokenShare> {
+    match (claim(context), context.network.classes()) {
+        (Some(claim), Some(classes)) => check_shares(&claim, classes, &claimed_shares(context)),
+        _ => Vec::new(),
+    }
 }
 
 #[cfg(test)]

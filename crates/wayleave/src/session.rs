@@ -4,17 +4,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wayleave_contracts::Contract;
+use wayleave_contracts::{AnyContract, Contract};
 use wayleave_explain::sentences::route_name;
-use wayleave_explain::{Context, Names, SettingsShape};
+use wayleave_explain::{Context, Names, SettingsShape, share_request};
 use wayleave_ledger::{BestEffort, Denial, Input, Ledger, Limit, Model, Reservation};
-use wayleave_roles::{Admission, Decision, Refusal, Request};
+use wayleave_roles::{Admission, Decision, Refusal, Request, ShareDecision, ShareRefusal};
 use wayleave_schemes::placement::Placement;
 use wayleave_schemes::registry::Scheme;
 use wayleave_schemes::standing::Standing;
 use wayleave_schemes::stated::{Misfit, Stated};
 use wayleave_schemes::transition::{Starts, Timeline};
-use wayleave_topology::{FlowId, NodeKind, Route};
+use wayleave_topology::{FlowId, NodeKind, Route, ShareId};
 use wayleave_units::{Amount, Rate, Time};
 
 use crate::error::Error;
@@ -37,6 +37,8 @@ pub struct Session {
     pub settings: SettingsShape,
     /// Per flow, whose it is; indices of ended flows are used again.
     names: Vec<String>,
+    /// Per share, whose it is.
+    share_names: Vec<String>,
     /// What is in flight; `None` if nobody waits for that.
     timeline: Option<Timeline>,
     /// When the next decision is made.
@@ -59,6 +61,10 @@ impl Names for Session {
     fn name_of(&self, flow: FlowId) -> &str {
         self.name_of(flow)
     }
+
+    fn name_of_share(&self, share: ShareId) -> &str {
+        self.name_of_share(share)
+    }
 }
 
 impl Session {
@@ -78,6 +84,7 @@ impl Session {
             options,
             settings,
             names: Vec::new(),
+            share_names: Vec::new(),
             timeline: Some(Timeline::default()),
             now: Time::ZERO,
         })
@@ -117,6 +124,29 @@ impl Session {
         self.remember(contract, &decision);
         let starts = self.starts(&decision, &[]);
         Verdict { request, decision, starts, time }
+    }
+
+    /// Admits or refuses a contract of another kind than latency; for best effort nothing is reserved.
+    ///
+    /// # Errors
+    /// The binding constraint.
+    pub fn admit_share(&mut self, contract: &AnyContract) -> (Result<Option<ShareDecision>, ShareRefusal>, Duration) {
+        let start = Instant::now();
+        let decision = share_request(contract).map(|request| self.scheme.admit_share(&request)).transpose();
+        let time = start.elapsed();
+        if let Ok(Some(decision)) = &decision {
+            let index = decision.share.index();
+            if self.share_names.len() <= index {
+                self.share_names.resize(index + 1, String::new());
+            }
+            contract.name().clone_into(&mut self.share_names[index]);
+        }
+        (decision, time)
+    }
+
+    /// The contract that a share belongs to.
+    pub fn name_of_share(&self, share: ShareId) -> &str {
+        self.share_names.get(share.index()).map_or("", String::as_str)
     }
 
     /// The same for somebody who asks neither why a contract is refused nor when flows start; whether it was admitted.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use wayleave_agent::run::Agents;
 use wayleave_agent::{NodeOptions, Options, delays, down, endpoints};
-use wayleave_dataplane::host::{Settings, Unmatched};
-use wayleave_formats::{AgentFile, AgentNode, Source, UnmatchedPackets, read_agent, read_topology};
+use wayleave_dataplane::host::{LONGEST_WAIT, Settings, Unmatched};
+use wayleave_formats::{AgentFile, AgentNode, ExcessPackets, Source, UnmatchedPackets, read_agent, read_topology};
 use wayleave_protocol::client::{Address, Error, read_token, url};
 use wayleave_server::notify::Notify;
 use wayleave_topology::Network;
@@ -141,7 +141,8 @@ fn options(file: &AgentFile) -> Options {
         UnmatchedPackets::Drop => Unmatched::Dropped,
     };
     let measure = file.measures.then(|| delays(&file.pins));
-    let settings = Settings { unmatched, measure, ..Settings::default() };
+    let wait = (file.excess == ExcessPackets::Wait).then_some(LONGEST_WAIT);
+    let settings = Settings { unmatched, measure, wait, ..Settings::default() };
     Options { settings, nodes: file.nodes.iter().map(node).collect() }
 }
 

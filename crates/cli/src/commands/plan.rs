@@ -65,17 +65,23 @@ enum HoldName {
 pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Failure> {
     let inputs = args.files.iter().chain(&args.events).chain([&args.session.network.topology]);
     check_stdin(inputs.map(String::as_str))?;
-    let mut session = args.session.open()?;
-    args.check_recheck(&session)?;
-    let network = session.to_network();
-    let (outcome, in_flight) = match &args.events {
+    let (session, outcome, in_flight) = match &args.events {
         None => {
-            let contracts = waiting(args.progress, "reading contracts", || Contracts::read(&args.files, &network))?;
-            args.decide(&mut session, Asked::Contracts(&contracts))?
+            let network = args.session.network.read()?;
+            let contracts =
+                waiting(args.progress, "reading contracts", || Contracts::read_all_kinds(&args.files, &network))?;
+            let mut session = args.session.open_for(&network, &contracts)?;
+            args.check_recheck(&session)?;
+            let (outcome, in_flight) = args.decide(&mut session, Asked::Contracts(&contracts))?;
+            (session, outcome, in_flight)
         }
         Some(file) => {
+            let mut session = args.session.open()?;
+            args.check_recheck(&session)?;
+            let network = session.to_network();
             let events = waiting(args.progress, "reading events", || read_event_file(file, &network))?;
-            args.decide(&mut session, Asked::Events(&events, args.hold()))?
+            let (outcome, in_flight) = args.decide(&mut session, Asked::Events(&events, args.hold()))?;
+            (session, outcome, in_flight)
         }
     };
     print(&outcome.findings);

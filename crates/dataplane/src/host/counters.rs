@@ -9,7 +9,7 @@ use wayleave_units::{Bytes, Time};
 use super::Host;
 use super::reason::Reason;
 use crate::error::Error;
-use crate::layout::{BUCKET, RULE, rule_name, u64_at};
+use crate::layout::{BUCKET, RULE, WAITS, rule_name, u32_at, u64_at};
 use crate::programs::Pins;
 
 /// Packets of a contract.
@@ -19,12 +19,46 @@ pub struct Contract {
     pub packets: u64,
     /// Wire bytes of them, as the bucket was charged.
     pub bytes: Bytes,
-    /// Dropped: the bucket was too low.
+    /// Dropped: the bucket was too low, or as many packets waited as may.
     pub shaped: u64,
     /// Dropped: larger than the contract's largest frame.
     pub oversized: u64,
     /// What is left in the bucket, in nanobits, as of the last packet.
     pub tokens: u64,
+    /// Those of the packets that had to wait for tokens.
+    pub delayed: u64,
+    /// Packets that wait now.
+    pub waiting: u64,
+    /// How long packets waited.
+    pub waits: Waits,
+}
+
+/// How long packets waited for their tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// Packets by the time they waited, each up to [`Self::edge`] and longer than the one before.
+    pub counts: [u64; WAITS],
+    /// All of it together.
+    pub sum: Time,
+}
+
+/// `SHORTEST_WAIT_US` of bpf/maps.h.
+const SHORTEST_WAIT: Time = Time::from_micros(125);
+
+impl Waits {
+    /// The longest time in a class of waits; `None` for the last, which has no end.
+    pub fn edge(class: usize) -> Option<Time> {
+        (class + 1 < WAITS).then(|| Time::from_nanos(SHORTEST_WAIT.as_nanos() << class))
+    }
+
+    /// The edges, with how many packets waited no longer: as histograms of Prometheus count. The last has no edge.
+    pub fn cumulated(&self) -> impl Iterator<Item = (Option<Time>, u64)> {
+        let mut sum = 0;
+        self.counts.into_iter().enumerate().map(move |(class, count)| {
+            sum += count;
+            (Self::edge(class), sum)
+        })
+    }
 }
 
 /// Everything that was counted since the pins were made.
@@ -118,5 +152,16 @@ impl Host {
 /// `struct bucket` of bpf/maps.h.
 fn contract(bytes: &[u8; BUCKET]) -> Contract {
     let [tokens, packets, wire, shaped, oversized] = [0, 16, 24, 32, 40].map(|at| u64_at(bytes, at));
-    Contract { packets, bytes: Bytes::new(wire), shaped, oversized, tokens }
+    let counts = std::array::from_fn(|class| u64_at(bytes, 80 + 8 * class));
+    let sum = Time::from_nanos(u64_at(bytes, 72).saturating_mul(1_000));
+    Contract {
+        packets,
+        bytes: Bytes::new(wire),
+        shaped,
+        oversized,
+        tokens,
+        delayed: u64_at(bytes, 64),
+        waiting: u64::from(u32_at(bytes, 48)),
+        waits: Waits { counts, sum },
+    }
 }

@@ -30,7 +30,7 @@ impl Host {
         let entries = fs::read_dir(&folder).map_err(|error| Error::at("reading", &folder, error))?;
         for name in entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())) {
             sum += match name.as_str() {
-                "endpoint" | "uplink" => {
+                "endpoint" | "uplink" | "held" => {
                     let program = self.pins.program(&name)?;
                     locked(program.fd().map_err(|error| Error::failed("reading a program", error))?.as_fd())?
                 }

@@ -9,16 +9,20 @@
 //! | `endpoints`, `local` | the interfaces of tenants, by number and by address |
 //! | `best_effort` | routes by the receiver's address |
 //!
+//! Packets for which there are too few tokens wait ([`Host::hold`]), or are dropped.
+//!
 //! Entries of hash maps are used again as soon as they are removed, also while a program still reads one. So before an entry is
 //! added after one was removed, [`Host`] waits until all programs that were running have ended.
 
 mod best_effort;
 mod classes;
 mod counters;
+mod hold;
 mod measured;
 mod open;
 mod reason;
 mod rule;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -34,9 +38,11 @@ use crate::layout::{self, BUCKET, CONTRACTS, Class, ENDPOINT, MEASURED, ROUTES, 
 use crate::programs::{self, Pins};
 use crate::sys;
 
-pub use counters::{Contract, Counters, Measured};
+pub use counters::{Contract, Counters, Measured, Waits};
+
 pub use reason::Reason;
 pub use rule::{HostPath, HostRule, Sender};
+pub use waiting::{LONGEST_WAIT, Waiting};
 
 /// What becomes of packets that belong to no contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +65,8 @@ pub struct Settings {
     pub reset: Time,
     /// Measure delays: the folder of a bpf file system that all agents of this kernel share for it.
     pub measure: Option<PathBuf>,
+    /// Packets for which their contract has too few tokens wait up to about this long ([`Host::hold`]); `None`: they are dropped.
+    pub wait: Option<Time>,
     /// Contracts at most; only when pins are made.
     pub contracts: u32,
     /// The time of every packet, in place of the clock; for tests. Programs then tell the chosen interface in the packet's mark.
@@ -73,6 +81,7 @@ impl Default for Settings {
             // The default of IEEE 802.1CB-2017 is 1000 ms: a sender that begins again is heard a second later.
             reset: Time::from_millis(1000),
             measure: None,
+            wait: None,
             contracts: 4096,
             now: None,
         }
@@ -101,6 +110,10 @@ pub struct Host {
     known: BTreeMap<Class, Vec<(u64, u32)>>,
     /// Whether an entry was removed, and programs may still read it.
     is_stale: bool,
+    /// What was set, without the interface that cuts super-frames.
+    set: layout::Settings,
+    /// Where packets wait for tokens; `None` if they are dropped instead.
+    holder: Option<waiting::Holder>,
 }
 
 /// The programs of a host.
@@ -110,6 +123,8 @@ pub enum HostProgram {
     Endpoint,
     /// For the ingress of an uplink: what the network delivers.
     Uplink,
+    /// For the egress of the interface where packets come that have waited.
+    Held,
 }
 
 impl HostProgram {
@@ -117,6 +132,7 @@ impl HostProgram {
         match self {
             Self::Endpoint => "endpoint",
             Self::Uplink => "uplink",
+            Self::Held => "held",
         }
     }
 }

@@ -21,6 +21,7 @@ impl Settings {
             window: u32::from(self.window.clamp(2, 1 << 15)),
             unmatched: u32::from(self.unmatched == Unmatched::Dropped),
             measure: u32::from(self.measure.is_some()),
+            splitter: 0,
         }
     }
 }
@@ -64,7 +65,14 @@ impl Host {
     /// # Errors
     /// If the kernel refuses.
     pub fn set(&mut self, settings: &Settings) -> Result<(), Error> {
-        self.settings.set(0, settings.encode().bytes(), 0).map_err(|error| Error::failed("writing the settings", error))
+        self.set = settings.encode();
+        self.write_settings()
+    }
+
+    pub(super) fn write_settings(&mut self) -> Result<(), Error> {
+        let splitter = self.holder.as_ref().map_or(0, |holder| holder.splitter);
+        let settings = layout::Settings { splitter, ..self.set };
+        self.settings.set(0, settings.bytes(), 0).map_err(|error| Error::failed("writing the settings", error))
     }
 
     /// Pins of other versions that lie beside these. Their programs enforce what they know wherever they are attached. So install all
@@ -99,6 +107,8 @@ impl Host {
             known: BTreeMap::new(),
             // The process that had it before may have removed something a moment ago.
             is_stale: true,
+            set: layout::Settings::default(),
+            holder: None,
             folder,
             pins,
             _owner: owner,

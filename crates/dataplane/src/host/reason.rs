@@ -11,7 +11,7 @@ pub enum Reason {
     Local,
     /// Dropped: the bucket of its contract was too low.
     Shaped,
-    /// Dropped: larger than the largest frame of its contract, or a super-frame that was not cut into frames.
+    /// Dropped: larger than the largest frame of its contract, than the links of its route take, or a super-frame where nothing cuts it into frames.
     Oversized,
     /// Dropped: an endpoint has sent a VLAN tag, which only the host may push.
     Forged,
@@ -39,11 +39,19 @@ pub enum Reason {
     ToHost,
     /// Passed without a look for duplicates: there is no room for another filter.
     Unfiltered,
+    /// Has to wait for the tokens of its contract; it is counted again when it is sent.
+    Delayed,
+    /// Dropped: as many packets of its contract wait as may.
+    QueueFull,
+    /// Dropped: its contract was withdrawn while it waited.
+    Withdrawn,
+    /// A super-frame, which was cut into frames; each of these is counted by itself.
+    Split,
 }
 
 impl Reason {
     /// All, in order.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 22] = [
         Self::Guaranteed,
         Self::BestEffort,
         Self::Local,
@@ -62,6 +70,10 @@ impl Reason {
         Self::Tagged,
         Self::ToHost,
         Self::Unfiltered,
+        Self::Delayed,
+        Self::QueueFull,
+        Self::Withdrawn,
+        Self::Split,
     ];
 
     /// In one word, for tables and metrics.
@@ -85,6 +97,10 @@ impl Reason {
             Self::Tagged => "tagged",
             Self::ToHost => "to-host",
             Self::Unfiltered => "unfiltered",
+            Self::Delayed => "delayed",
+            Self::QueueFull => "queue-full",
+            Self::Withdrawn => "withdrawn",
+            Self::Split => "split",
         }
     }
 }

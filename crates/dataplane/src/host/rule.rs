@@ -1,18 +1,21 @@
 //! Rules: which packets, how much, and over which routes. They change between one packet and the next.
 
-use wayleave_units::Time;
-use wayleave_wire::{Demand, MOST_TAGS, Selector, Tag, TokenBucket};
+use wayleave_units::{Bytes, Time};
+use wayleave_wire::{Demand, MOST_TAGS, Selector, Tag, TokenBucket, wire_bytes};
 
-use super::Host;
+use super::{Host, Waiting};
 use crate::class;
 use crate::error::Error;
-use crate::layout::{self, Class, MOST_ROUTES, NO_RULE, ROUTE, RULE};
+use crate::layout::{self, Class, MOST_ROUTES, NO_RULE, ROUTE, RULE, RuleHead};
 use crate::programs;
 
 /// `BPF_F_LOCK`: a value is written under its lock.
 const UNDER_LOCK: u64 = 4;
-/// The largest frame of a contract that states none: no frame is longer.
-const NO_LARGEST: u32 = u32::MAX;
+/// Bytes of an Ethernet header.
+const HEADER: u64 = 14;
+
+/// Beyond twice the longest wait: a machine that stands still for so long has other troubles.
+const STALE: Time = Time::from_millis(1_000);
 
 /// Packets of one kind from one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +35,8 @@ pub struct HostPath {
     pub queue: u8,
     /// For each switch, in the order of the route.
     pub tags: Vec<Tag>,
+    /// The largest packet that all its links take, without the Ethernet header.
+    pub mtu: Bytes,
 }
 
 /// How a host treats the packets of a contract.
@@ -58,8 +63,13 @@ pub(super) fn routes(paths: &[HostPath]) -> Result<Vec<[u8; ROUTE]>, Error> {
     }
     let mut paths: Vec<&HostPath> = paths.iter().collect();
     paths.sort_by_key(|path| path.tags.len());
-    let route = |path: &HostPath| layout::route(path.uplink, class::priority(path.queue), &path.tags);
+    let route = |path: &HostPath| layout::route(path.uplink, class::priority(path.queue), largest(path), &path.tags);
     Ok(paths.into_iter().map(route).collect())
+}
+
+/// The largest frame of a path, without tags.
+fn largest(path: &HostPath) -> u32 {
+    u32::try_from(path.mtu.get().saturating_add(HEADER)).unwrap_or(u32::MAX)
 }
 
 impl HostRule {
@@ -70,14 +80,45 @@ impl HostRule {
         })
     }
 
-    /// As programs have it.
-    fn encode(&self, serial: u64, version: u64, bucket: &TokenBucket) -> Result<[u8; RULE], Error> {
+    /// Tags of the longest stack.
+    fn depth(&self) -> usize {
+        self.paths.iter().map(|path| path.tags.len()).max().unwrap_or(0) + usize::from(self.paths.len() > 1)
+    }
+
+    /// The largest frame, in wire bytes: what the contract says, but no more than its links take.
+    pub fn max_frame(&self) -> Bytes {
+        let links = self.paths.iter().map(largest).min();
+        let links = links.map_or(Bytes::MAX, |frame| wire_bytes(frame as usize, self.depth()));
+        self.demand.max_frame.unwrap_or(Bytes::MAX).min(links)
+    }
+
+    /// As programs have it; `holder` is where packets wait, and how many of them may.
+    fn encode(
+        &self,
+        (serial, version): (u64, u64),
+        bucket: &TokenBucket,
+        holder: Option<(u32, Waiting)>,
+    ) -> Result<[u8; RULE], Error> {
         let routes = routes(&self.paths)?;
-        let longest = self.paths.iter().map(|path| path.tags.len()).max().unwrap_or(0) + usize::from(routes.len() > 1);
-        let Demand { rate, max_frame, .. } = self.demand;
-        let max_frame = max_frame.map_or(NO_LARGEST, |bytes| u32::try_from(bytes.get()).unwrap_or(NO_LARGEST));
-        let overhead = 4 * longest as u32;
-        Ok(layout::rule((serial, version), rate, bucket, self.bound, max_frame, overhead, &routes))
+        let max_frame = match holder {
+            // What never has enough tokens shall not wait for them.
+            Some(_) => self.max_frame().min(self.demand.burst),
+            None => self.max_frame(),
+        };
+        let waiting = holder.map_or(Waiting { limit: Bytes::ZERO, longest: Time::ZERO }, |(_, waiting)| waiting);
+        let head = RuleHead {
+            serial,
+            version,
+            rate: self.demand.rate,
+            bucket,
+            bound: self.bound,
+            max_frame: u32::try_from(max_frame.get()).unwrap_or(u32::MAX),
+            overhead: 4 * self.depth() as u32,
+            holder: holder.map_or(0, |(ifindex, _)| ifindex),
+            limit: u32::try_from(waiting.limit.get()).unwrap_or(u32::MAX),
+            stale: Time::from_nanos(waiting.longest.as_nanos().saturating_mul(2).saturating_add(STALE.as_nanos())),
+        };
+        Ok(layout::rule(&head, &routes))
     }
 }
 
@@ -92,7 +133,7 @@ impl Host {
             return Err(Error::Refused("contracts count from 1: 0 is none".to_owned()));
         }
         let bucket = rule.bucket()?;
-        let encoded = rule.encode(serial, version, &bucket)?;
+        let encoded = rule.encode((serial, version), &bucket, self.waiting(rule))?;
         for sender in &rule.senders {
             if self.mac_at(sender.ifindex)?.is_none() {
                 return Err(Error::Refused(format!("no endpoint of this host has the interface {}", sender.ifindex)));
@@ -111,6 +152,7 @@ impl Host {
             let _ = self.remove_classes(serial, &added);
             return Err(error);
         }
+        self.write_class_of(slot, rule.demand.rate, rule.demand.burst, 4 * rule.depth() as u32)?;
         self.write_rule(slot, encoded)?;
         self.slots.insert(serial, (slot, version));
         let gone: Vec<_> = before.into_iter().filter(|class| !after.contains(class)).collect();
@@ -125,6 +167,7 @@ impl Host {
         if let Some(&(slot, _)) = self.slots.get(&serial) {
             self.write_rule(slot, NO_RULE)?;
             self.slots.remove(&serial);
+            self.remove_class_of(slot)?;
         }
         programs::is_there(self.measured.remove(&serial)).map_err(|error| Error::failed("removing a rule", error))?;
         self.remove_classes(serial, &self.classes_of(serial))
@@ -133,6 +176,13 @@ impl Host {
     /// Serial and version of every rule that is installed.
     pub fn installed(&self) -> Vec<(u64, u64)> {
         self.slots.iter().map(|(&serial, &(_, version))| (serial, version)).collect()
+    }
+
+    /// Where packets of a rule wait, and how many of them may; `None` if they are dropped instead.
+    fn waiting(&self, rule: &HostRule) -> Option<(u32, Waiting)> {
+        let holder = self.holder.as_ref()?;
+        let largest = rule.max_frame().min(rule.demand.burst);
+        Some((holder.ifindex, Waiting::of(rule.demand.rate, largest, holder.longest)))
     }
 
     fn write_rule(&mut self, slot: u32, rule: [u8; RULE]) -> Result<(), Error> {

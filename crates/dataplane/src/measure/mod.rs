@@ -107,7 +107,7 @@ fn rule(sender: Sender, rate: Rate, burst: Bytes, tags: u16) -> Result<HostRule,
     Ok(HostRule {
         senders: vec![sender],
         demand: Demand { rate, burst, max_frame: None },
-        paths: vec![HostPath { uplink: LOOPBACK, queue: 1, tags }],
+        paths: vec![HostPath { uplink: LOOPBACK, queue: 1, tags, mtu: Bytes::new(9_000) }],
         bound: Time::from_millis(10),
     })
 }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use wayleave_units::Bytes;
+
 use super::batch::{Batch, output};
 use super::error::NetError;
 use super::namespace::Namespace;
@@ -74,6 +76,20 @@ pub fn plain_packets(namespace: &Namespace, interface: &str) -> Result<(), NetEr
     output(namespace, "ethtool", &["-K", interface, "gro", "off", "gso", "off", "tso", "off"]).map(drop)
 }
 
+/// The largest packet that an interface sends.
+///
+/// # Errors
+/// If it is not there.
+pub fn mtu(namespace: &Namespace, interface: &str) -> Result<Bytes, NetError> {
+    check_interface(interface)?;
+    let text = output(namespace, "ip", &["-o", "link", "show", "dev", interface])?;
+    let value = text.split_once(" mtu ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
+    let why = || "it says no MTU".to_owned();
+    value
+        .map(Bytes::new)
+        .ok_or_else(|| NetError::Output { command: format!("ip -o link show dev {interface}"), why: why() })
+}
+
 /// The line for `ip` that attaches a pinned XDP program which lets everything pass. With one a virtual link polls for packets (NAPI), so
 /// that packets from two processors keep their order. Attaching it turns merging on: [`plain_packets`] comes after it.
 pub fn attach_pass(interface: &str, program: &Path) -> String {
@@ -91,18 +107,28 @@ pub fn attach_ingress(interface: &str, program: &Path) -> [String; 2] {
     ]
 }
 
+/// The same for what leaves by an interface, before its queues.
+pub fn attach_egress(interface: &str, program: &Path) -> [String; 2] {
+    attach_ingress(interface, program).map(|line| line.replace(" ingress ", " egress "))
+}
+
+/// Keeps the kernel from sending packets of its own by an interface: IPv6 with its neighbours and routers.
+///
+/// # Errors
+/// If the setting cannot be written.
+pub(crate) fn disable_ipv6(namespace: &Namespace, interface: &str) -> Result<(), NetError> {
+    let path = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
+    namespace
+        .run(|| if Path::new(&path).exists() { std::fs::write(&path, "1") } else { Ok(()) })?
+        .map_err(|error| NetError::io(format!("IPv6 cannot be turned off in {} ({path})", namespace.place()), error))
+}
+
 /// Turns off what would send packets on its own in a namespace that was just made: IPv6 with its neighbours and routers.
 ///
 /// # Errors
 /// If the setting cannot be written.
 pub(crate) fn quiet(namespace: &Namespace) -> Result<(), NetError> {
-    for which in ["all", "default"] {
-        let path = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
-        namespace.run(|| if Path::new(&path).exists() { std::fs::write(&path, "1") } else { Ok(()) })?.map_err(
-            |error| NetError::io(format!("IPv6 cannot be turned off in {} ({path})", namespace.place()), error),
-        )?;
-    }
-    Ok(())
+    ["all", "default"].iter().try_for_each(|which| disable_ipv6(namespace, which))
 }
 
 impl Namespace {

@@ -19,7 +19,10 @@ pub use carrier::{LinkWatch, with_carrier};
 pub(crate) use counters::installed;
 pub use counters::{QueueCounters, queue_counters};
 pub use error::NetError;
-pub use link::{VLAN_ROOM, VethEnd, attach_ingress, attach_pass, check_interface, create_veth, plain_packets};
+pub(crate) use link::disable_ipv6;
+pub use link::{
+    VLAN_ROOM, VethEnd, attach_egress, attach_ingress, attach_pass, check_interface, create_veth, mtu, plain_packets,
+};
 pub use namespace::Namespace;
 pub use pass::pin_pass;
 pub use qdisc::{MAX_CLASSES, PortQdisc};

@@ -55,7 +55,12 @@ fn rule(udp: u16, ports: &[u16]) -> HostRule {
     HostRule {
         senders: vec![Sender { ifindex: TAP, selector }],
         demand: Demand { rate: RATE, burst: Bytes::new(2 * BURST / ports.len().max(2) as u64), max_frame: None },
-        paths: vec![HostPath { uplink: UPLINK, queue: 1, tags: ports.iter().map(|&port| tag(port)).collect() }],
+        paths: vec![HostPath {
+            uplink: UPLINK,
+            queue: 1,
+            tags: ports.iter().map(|&port| tag(port)).collect(),
+            mtu: Bytes::new(1500),
+        }],
         bound: Time::from_millis(10),
     }
 }

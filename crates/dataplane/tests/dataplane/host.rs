@@ -22,7 +22,7 @@ fn rule(rate: u64, burst: u64) -> HostRule {
             selector: Selector { destination: Some(mac(2)), ..Selector::default() },
         }],
         demand: Demand { rate: Rate::from_bits_per_second(rate), burst: Bytes::new(burst), max_frame: None },
-        paths: vec![HostPath { uplink: UPLINK, queue: 1, tags: tags() }],
+        paths: vec![HostPath { uplink: UPLINK, queue: 1, tags: tags(), mtu: Bytes::new(1500) }],
         bound: Time::from_millis(10),
     }
 }
@@ -131,7 +131,12 @@ fn what_cannot_be_done_is_refused_and_changes_nothing() {
     let Some(world) = World::new() else { return };
     let mut host = opened(&world);
     host.install(5, 1, &rule(8_000, 1000)).unwrap();
-    let path = |tags: usize| HostPath { uplink: UPLINK, queue: 1, tags: vec![Tag::new(0, 0).unwrap(); tags] };
+    let path = |tags: usize| HostPath {
+        uplink: UPLINK,
+        queue: 1,
+        tags: vec![Tag::new(0, 0).unwrap(); tags],
+        mtu: Bytes::new(1500),
+    };
     let elsewhere = Sender { ifindex: 4, selector: Selector::default() };
     let wrong = [
         (HostRule { paths: vec![path(13)], ..rule(1, 100) }, "at most 12 switches, and this one has 13"),

@@ -82,7 +82,12 @@ fn every_copy_takes_its_own_route_and_all_have_one_number() {
     model.endpoints.insert(ENDPOINT, mac(1));
     let path = |uplink, depth| {
         let below = (0..depth).map(|port| Tag::new(port, 3).unwrap());
-        HostPath { uplink, queue: 2, tags: [Tag::from_tci(FIRST).unwrap()].into_iter().chain(below).collect() }
+        HostPath {
+            uplink,
+            queue: 2,
+            tags: [Tag::from_tci(FIRST).unwrap()].into_iter().chain(below).collect(),
+            mtu: Bytes::new(1500),
+        }
     };
     let rule = HostRule {
         senders: vec![Sender { ifindex: ENDPOINT, selector: Selector::default() }],

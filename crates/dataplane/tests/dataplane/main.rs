@@ -5,6 +5,7 @@
 mod changes;
 mod differential;
 mod forwarding;
+mod holding;
 mod host;
 mod interfaces;
 mod model;

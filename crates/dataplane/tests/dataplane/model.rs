@@ -94,6 +94,10 @@ impl Model {
     /// An endpoint sends a frame.
     pub(crate) fn sent(&mut self, now: Time, ifindex: u32, frame: &[u8], gso_size: u32) -> Expected {
         let Some(&mac) = self.endpoints.get(&ifindex) else { return self.drop(Reason::NoEndpoint) };
+        // Here is nothing that cuts super-frames.
+        if gso_size > 0 {
+            return self.drop(Reason::Oversized);
+        }
         let packet = match Packet::parse(frame) {
             Ok(packet) => packet,
             Err(NotParsed::Tagged) => return self.drop(Reason::Forged),
@@ -104,9 +108,6 @@ impl Model {
         }
         if packet.destination.is_multicast() {
             return self.drop(Reason::Multicast);
-        }
-        if gso_size > 0 {
-            return self.drop(Reason::Oversized);
         }
         let mut classifier = Classifier::default();
         for (&serial, rule) in &self.rules {
@@ -125,7 +126,7 @@ impl Model {
         paths.sort_by_key(|path| path.tags.len());
         let depth = paths.last().map_or(0, |path| path.tags.len()) + usize::from(paths.len() > 1);
         let bytes = wire_bytes(frame.len(), depth);
-        if rule.rule.demand.max_frame.is_some_and(|most| bytes > most) {
+        if bytes > rule.rule.max_frame() {
             rule.counted.oversized += 1;
             return self.drop(Reason::Oversized);
         }
@@ -165,7 +166,10 @@ impl Model {
             return self.drop(Reason::NoRoute);
         }
         paths.sort_by_key(|path| path.tags.len());
-        let path = &paths[packet.flow_hash() as usize % paths.len()];
+        let path = paths[packet.flow_hash() as usize % paths.len()].clone();
+        if frame.len() as u64 > path.mtu.get() + 14 {
+            return self.drop(Reason::Oversized);
+        }
         let frame = Stack { tags: path.tags.clone(), number: None }.push(frame);
         self.leave(Reason::BestEffort, frame, path.uplink, priority(path.queue))
     }

@@ -201,6 +201,13 @@ impl ContractList {
     }
 }
 
+impl From<ContractList> for MixedList {
+    fn from(list: ContractList) -> Self {
+        let Listed { name, source, items, spans } = list;
+        Self { name, source, items: items.into_iter().map(AnyContract::Latency).collect(), spans }
+    }
+}
+
 impl MixedList {
     /// The contracts, in order of the file.
     pub fn contracts(&self) -> &[AnyContract] {

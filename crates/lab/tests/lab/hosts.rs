@@ -97,5 +97,5 @@ fn path(lab: &Lab, from: NodeId, to: NodeId, queue: Option<u8>) -> HostPath {
     let tags = links[1..].iter().map(|&link| Tag::new(port_of(network, link), queue.unwrap_or(lowest(link))).unwrap());
     let uplink = lab.plan().port(network, links[0]).unwrap().ifindex;
     // A host has one queue more than its contracts have.
-    HostPath { uplink, queue: queue.unwrap_or(lowest(links[0]) + 1), tags: tags.collect() }
+    HostPath { uplink, queue: queue.unwrap_or(lowest(links[0]) + 1), tags: tags.collect(), mtu: Bytes::new(1500) }
 }

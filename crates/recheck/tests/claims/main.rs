@@ -7,4 +7,5 @@ mod detection;
 mod grid;
 mod hand_computed;
 mod properties;
+mod shares;
 mod size;

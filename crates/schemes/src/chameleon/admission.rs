@@ -56,8 +56,12 @@ impl Chameleon {
     /// If the allocation does not fit the queues of the network.
     pub fn new(network: Arc<Network>, model: Model, params: Params) -> Result<Self, LedgerError> {
         let budgets = params.allocation.budgets(&network, &model);
-        let placement = Placement::new(Ledger::new(network, model, budgets)?);
-        Ok(Self { placement, params, rerouter: Rerouter::new() })
+        Ok(Self::on(Ledger::new(network, model, budgets)?, params))
+    }
+
+    /// On an empty ledger, whose budgets count.
+    pub(crate) fn on(ledger: Ledger, params: Params) -> Self {
+        Self { placement: Placement::new(ledger), params, rerouter: Rerouter::new() }
     }
 
     /// What is reserved, and where.

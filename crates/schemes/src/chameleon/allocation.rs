@@ -57,7 +57,10 @@ impl Allocation {
             let table: Vec<Time> = match (network.node(link.from).kind, &self.switch) {
                 (NodeKind::Host, _) => self.host.clone(),
                 (NodeKind::Switch, Some(given)) => given.clone(),
-                (NodeKind::Switch, None) => Self::published(queues.len()),
+                // Where other classes stand below, the delays are those of as many queues as there are for latency contracts.
+                (NodeKind::Switch, None) => {
+                    Self::published(network.classes().map_or(queues.len(), |classes| usize::from(classes.latency)))
+                }
             };
             let usable = model.contract_queues(network, link);
             let budget = |(q, queue): (usize, &wayleave_topology::PortQueue)| queue.budget.or(table.get(q).copied());

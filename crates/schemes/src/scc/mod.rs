@@ -98,7 +98,7 @@ impl HostScheme for Scc {
             service.division
         });
         let share = terms.map_or(params.best_effort, |division| division.share);
-        Some(PrivateControl::new(terms.and_then(|division| division.objective), share, params))
+        Some(PrivateControl::new(terms.and_then(|division| division.objective), share, setup.line, params))
     }
 
     fn check_service(service: &Service) -> Result<(), String> {

@@ -10,6 +10,7 @@ use wayleave_schemes::brokers::BrokerNetwork;
 use wayleave_schemes::custom::{AnyPairPath, AnyTunnel};
 use wayleave_schemes::duplicates::Filter;
 use wayleave_schemes::edges::{AnyEdge, AnyMessage, AnyTimer};
+use wayleave_schemes::eyeq::Line;
 use wayleave_schemes::services::Services;
 use wayleave_stack::HostStack;
 use wayleave_topology::NodeId;
@@ -86,6 +87,7 @@ pub(crate) struct Edges {
 #[derive(Debug)]
 pub(super) struct Edge {
     pub(super) node: NodeId,
+    pub(super) line: Line,
     /// One for each scheme.
     pub(super) roles: Vec<AnyEdge>,
     pub(super) stack: Stack,
@@ -132,6 +134,7 @@ impl Edges {
             };
             hosts.push(Edge {
                 node,
+                line: roles::line(scenario, sharing, &[], node),
                 roles: schemes.iter().enumerate().map(role).collect(),
                 stack: Stack::new(classes as usize),
                 outgoing: Vec::new(),

@@ -149,6 +149,26 @@ impl Edges {
         Some(stack.advance(pair, sending.now, &mut sending))
     }
 
+    /// The packet of its tunnel that a pair could send now if it had its turn at the interface, its bytes and the pair's weight.
+    pub(crate) fn next_of_tunnel(&mut self, slot: PairSlot, sending: &Sending<'_>) -> Option<(Step, u32, u32)> {
+        let weight = self.pairs.get(slot as usize)?.weight;
+        let (stack, pair) = self.stack(slot)?;
+        let ((_, first), bytes) = stack.next_of_tunnel(pair, sending.now, sending)?;
+        Some((first, bytes, weight))
+    }
+
+    /// A pair stands in line at the interface until its turn.
+    pub(crate) fn stand_at_interface(&mut self, slot: PairSlot) {
+        if let Some((stack, pair)) = self.stack(slot) {
+            stack.stand_at_interface(pair);
+        }
+    }
+
+    /// It is a pair's turn at the interface. Whether it stands there.
+    pub(crate) fn take_turn(&mut self, slot: PairSlot) -> bool {
+        self.stack(slot).is_some_and(|(stack, pair)| stack.take_turn(pair))
+    }
+
     /// What a class does next, and the pair that it is about; any pair of the host if it is about none.
     pub(crate) fn serve(
         &mut self,

@@ -10,7 +10,7 @@ use super::wakes::Wake;
 use crate::clock::{self, Instant};
 use crate::fabric::{Dropped, Fabric};
 use crate::flows::Flows;
-use crate::interfaces::Interfaces;
+use crate::interfaces::{Interfaces, Item};
 use crate::packet::{Flags, Packet};
 
 impl Edges {
@@ -54,7 +54,11 @@ impl Edges {
         let node = self.hosts[edge as usize].node;
         let Some(up) = fabric.attachment(node).map(|attachment| attachment.up) else { return };
         let (class, weight) = class;
-        let class_of = |flow: u32| self.class_of_pair(flows[flow].pair);
+        let class_of = |item: Item| match item {
+            Item::Flow(flow) => self.class_of_pair(flows[flow].pair),
+            Item::Tunnel(pair, _) => self.class_of_pair(pair),
+            Item::Packet(id, ..) => self.class_of_packet(fabric.packet(id), flows).0,
+        };
         interfaces.weigh(up.0, (class.0, weight), fabric.largest(), class_of);
     }
 

@@ -116,6 +116,7 @@ impl Edges {
                 policy: &self.sharing.machine,
                 services: &self.services,
                 from,
+                line: self.hosts[sender as usize].line.transmit,
                 pair: &spec,
             }),
             path_role: kind.path(from, &spec).or_else(|| listed_path(&self.routing, pair.number)),

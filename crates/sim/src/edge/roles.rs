@@ -122,8 +122,8 @@ fn unlimited() -> AnyEdge {
     StaticLimits::new(static_limits::Params::default()).into()
 }
 
-/// What a scheme has of a machine's links, at most the policy's peak.
-fn line(scenario: &Scenario, sharing: &Sharing, left: &[Rate], node: NodeId) -> Line {
+/// What a scheme has of a machine's links, at most the policy's peak: all of a link that is not in `left`.
+pub(super) fn line(scenario: &Scenario, sharing: &Sharing, left: &[Rate], node: NodeId) -> Line {
     let rate = |direction| {
         let capacity = capacity(&scenario.network, ContentionPoint::Machine(node), direction, left, |_| true);
         sharing.machine.peak().map_or(capacity, |peak| peak.min(capacity))

@@ -12,6 +12,17 @@ use crate::packet::{FRAMING, Flags, HEADERS, Kind, PacketId};
 use crate::recorder;
 use crate::trace::Event;
 
+/// What a pair did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Advance {
+    /// A packet left.
+    Sent,
+    /// A limiter dropped one.
+    Dropped,
+    /// It waits, or there is nothing.
+    Rests,
+}
+
 impl Engine {
     /// Whether a flow that can send may send its next segment. If not, it stands in line until it may.
     pub(super) fn admit(&mut self, flow: FlowSlot, now: Instant) -> bool {
@@ -122,18 +133,62 @@ impl Engine {
     /// A pair that stands nowhere lets go what may leave, and stands where the rest has to wait.
     pub(super) fn run_pair(&mut self, slot: PairSlot, now: Instant) {
         loop {
-            let Some(edges) = &mut self.edges else { return };
-            let step = edges.advance(slot, Sending::new(&mut self.flows, &self.fabric, now));
-            let Some(step) = step else { return };
-            self.after_stack(slot, now);
-            match step {
-                StackStep::Go(what, bytes, path) => self.let_go(slot, what, bytes, path, now),
-                StackStep::Drop(what, _) => self.drop_waiting(slot, what, now),
-                StackStep::PairWaits(at) => return self.rest(Rest::Pair(slot, Some(at)), now),
-                StackStep::ClassWaits(class, at) => return self.rest(Rest::ClassOf(slot, class, at), now),
-                StackStep::Rests => return self.rest(Rest::Pair(slot, None), now),
+            if self.stands_at_interface(slot, now) || self.advance(slot, now) == Advance::Rests {
+                return;
             }
         }
+    }
+
+    /// A pair that stands nowhere does one step. What became of it.
+    fn advance(&mut self, slot: PairSlot, now: Instant) -> Advance {
+        let step =
+            self.edges.as_mut().and_then(|edges| edges.advance(slot, Sending::new(&mut self.flows, &self.fabric, now)));
+        let Some(step) = step else { return Advance::Rests };
+        self.after_stack(slot, now);
+        let rest = match step {
+            StackStep::Go(what, bytes, path) => {
+                self.let_go(slot, what, bytes, path, now);
+                return Advance::Sent;
+            }
+            StackStep::Drop(what, _) => {
+                self.drop_waiting(slot, what, now);
+                return Advance::Dropped;
+            }
+            StackStep::PairWaits(at) => Rest::Pair(slot, Some(at)),
+            StackStep::ClassWaits(class, at) => Rest::ClassOf(slot, class, at),
+            StackStep::Rests => Rest::Pair(slot, None),
+        };
+        self.rest(rest, now);
+        Advance::Rests
+    }
+
+    /// A pair whose tunnel could send stands in line at the interface of its host if others send there: what waits stays in the
+    /// tunnel, which says whose packet is next, and does not pile up in the port. Whether it does.
+    fn stands_at_interface(&mut self, slot: PairSlot, now: Instant) -> bool {
+        let Some(edges) = &mut self.edges else { return false };
+        let next = edges.next_of_tunnel(slot, &Sending::new(&mut self.flows, &self.fabric, now));
+        let Some((first, bytes, weight)) = next else { return false };
+        let number = self.interfaces.of(first.link());
+        if !self.interfaces.is_interface(number) || self.interfaces.has_turn(number, &self.fabric, now) {
+            return false;
+        }
+        edges.stand_at_interface(slot);
+        let class = edges.class_of_pair(slot);
+        self.interfaces.push_tunnel(number, first.queue().into(), (slot, bytes), class, weight);
+        self.interfaces.schedule_turn(number, &mut self.fabric, now);
+        true
+    }
+
+    /// It is a pair's turn at the interface: one packet of its tunnel goes, and it stands in line again if there are more. Whether one went.
+    pub(super) fn take_turn(&mut self, slot: PairSlot, now: Instant) -> bool {
+        if !self.edges.as_mut().is_some_and(|edges| edges.take_turn(slot)) {
+            return false;
+        }
+        let advance = self.advance(slot, now);
+        if advance != Advance::Rests {
+            self.run_pair(slot, now);
+        }
+        advance == Advance::Sent
     }
 
     /// A pair or a class waits for a time or for an event.
@@ -190,8 +245,14 @@ impl Engine {
             self.fabric.carry_sent(id, sent);
         }
         edges.note_demand(slot, now);
+        let had_turn = edges.has_tunnel(slot);
         self.copy_packet(slot, first, id, now);
-        self.put_out(first, id, now);
+        if had_turn {
+            self.fabric.note(Event::Sent, (first.link(), first.queue()), id, now);
+            self.send_in_turn(first, id, now);
+        } else {
+            self.put_out(first, id, now);
+        }
     }
 
     /// Copies of a packet that leaves go over the further paths of its pair, if its scheme wants them.

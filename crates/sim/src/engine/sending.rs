@@ -73,6 +73,12 @@ impl Engine {
         self.enter(first, id, now);
     }
 
+    /// A packet whose turn it is at the interface of its host comes to its port.
+    pub(super) fn send_in_turn(&mut self, first: Step, id: PacketId, now: Instant) {
+        self.enter(first, id, now);
+        self.interfaces.has_sent(self.interfaces.of(first.link()), &self.fabric);
+    }
+
     /// A packet comes to the interface of its host: to its port, or to the queue of its class where classes have weights
     /// and others wait. Whether it found a place there.
     pub(super) fn enter_interface(&mut self, first: Step, id: PacketId, now: Instant) -> bool {
@@ -89,9 +95,10 @@ impl Engine {
             }
             return has_place;
         }
-        self.enter(first, id, now);
         if is_fair {
-            self.interfaces.has_sent(number, &self.fabric);
+            self.send_in_turn(first, id, now);
+        } else {
+            self.enter(first, id, now);
         }
         true
     }
@@ -127,9 +134,14 @@ impl Engine {
         while let Some(item) = self.interfaces.pop(number, class, by_remaining, &self.flows) {
             let slot = match item {
                 Item::Flow(slot) => slot,
+                Item::Tunnel(pair, _) => {
+                    if self.take_turn(pair, now) {
+                        return;
+                    }
+                    continue;
+                }
                 Item::Packet(id, first, _) => {
-                    self.enter(first, id, now);
-                    self.interfaces.has_sent(number, &self.fabric);
+                    self.send_in_turn(first, id, now);
                     return;
                 }
             };

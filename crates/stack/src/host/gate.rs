@@ -117,6 +117,29 @@ impl<F: Copy, K: Copy, T: Tunnel, P: Path> HostStack<F, K, T, P> {
         self.pair(pair).is_some_and(|pair| pair.state == State::Free)
     }
 
+    /// The packet of its tunnel that a pair, which stands nowhere, could send now if it had its turn at the interface, and its bytes.
+    pub fn next_of_tunnel(&mut self, pair: u32, now: Instant, flows: &impl Flows<F, K>) -> Option<(K, u32)> {
+        let Some(Some(state)) = self.pairs.get(pair as usize) else { return None };
+        if state.tunnel.is_none() || state.state != State::Free {
+            return None;
+        }
+        let Head::First(Waiting::Packet(packet, bytes), ..) = self.head(pair, now, flows) else { return None };
+        let state = self.pair_mut(pair)?;
+        (state.tokens(bytes, now) == Room::Open).then_some((packet, bytes))
+    }
+
+    /// A pair stands in line at the interface until its turn.
+    pub fn stand_at_interface(&mut self, pair: u32) {
+        self.stand(pair, State::AtInterface);
+    }
+
+    /// It is a pair's turn at the interface. Whether it stands there; then [`Self::advance`] is to be called.
+    pub fn take_turn(&mut self, pair: u32) -> bool {
+        let Some(state) = self.pair_mut(pair).filter(|pair| pair.state == State::AtInterface) else { return false };
+        state.state = State::Free;
+        true
+    }
+
     /// What a pair does next, which stands nowhere: when something waits that did not before, when its time has come,
     /// and after a [`Step::Go`] or [`Step::Drop`].
     pub fn advance(&mut self, pair: u32, now: Instant, flows: &mut impl Flows<F, K>) -> Step<F, K> {

@@ -98,6 +98,8 @@ enum State {
     Blocked,
     /// It waits for its turn in its class.
     InLine,
+    /// A packet of its tunnel could leave, but waits for its turn at the interface.
+    AtInterface,
     /// The first in its line is being let go.
     Served,
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde::Serialize;
 use wayleave_contracts::WireOverhead;
-use wayleave_explain::{Decided, GivenAway, RequestShape, SettingsShape, shapes};
+use wayleave_explain::{Decided, DecidedShare, GivenAway, RequestShape, SettingsShape, ShareShape, shapes};
 use wayleave_ledger::{BestEffort, Comparison, Jitter, Model, Residual, Shaping};
 
 use super::sink::Sink;
@@ -63,6 +63,10 @@ impl<W: Write> Document<W> {
 impl<W: Write> Sink for Document<W> {
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
         self.item(&RequestShape::of(&session.context(), decided))
+    }
+
+    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
+        self.item(&ShareShape::of(&session.network, decided))
     }
 
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {

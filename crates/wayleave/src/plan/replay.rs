@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use wayleave_contracts::{Action, Contract};
-use wayleave_explain::{Decided, EventKind, sentences};
+use wayleave_explain::{Decided, DecidedShare, EventKind, sentences};
 use wayleave_formats::EventList;
-use wayleave_roles::Admission;
+use wayleave_roles::{Admission, ShareRefusal};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::FlowId;
 use wayleave_units::Time;
@@ -25,11 +25,18 @@ pub(super) fn contracts(
     watch: &mut Watch<'_>,
 ) -> Result<Outcome, Error> {
     let (mut summary, mut findings) = (Summary::default(), Findings::default());
-    let total = contracts.len();
-    for (number, (place, contract)) in (1..).zip(contracts.iter()) {
+    let total = contracts.all().count();
+    for (number, (place, any)) in (1..).zip(contracts.all()) {
         if watch.is_cancelled() {
             return Ok(Outcome { summary, findings, is_complete: false });
         }
+        let Some(contract) = any.as_latency() else {
+            let (decision, time) = session.admit_share(any);
+            summary.count_share(decision.as_ref().err().map(ShareRefusal::reason), time);
+            sink.decided_share(session, &DecidedShare { contract: any, decision: &decision })?;
+            watch.items(number, total);
+            continue;
+        };
         let verdict = session.admit(contract);
         summary.count(&verdict);
         if let Some((field, message)) = finding(session, contract, &verdict) {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wayleave_explain::Decided;
+use wayleave_explain::{Decided, DecidedShare};
 use wayleave_recheck::{PromisedFlow, Stay, Transitions, check_transitions};
 use wayleave_roles::{Decision, Handover};
 use wayleave_schemes::standing::Standing;
@@ -103,6 +103,10 @@ fn promised(session: &Session, flow: FlowId, name: &str, route: &Route) -> Optio
 }
 
 impl<S: Sink> Sink for Stays<S> {
+    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
+        self.sink.decided_share(session, decided)
+    }
+
     fn decided(&mut self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
         if let Ok(decision) = decided.decision {
             self.follow(session, decided, decision);

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use std::time::Duration;
+
+use wayleave_roles::Reason;
 use wayleave_units::Time;
 
 use crate::session::Verdict;
@@ -63,12 +66,27 @@ impl Summary {
                 self.admitted += 1;
                 self.moved += decision.moved.len() as u64;
             }
-            Err(refusal) => {
-                self.refused += 1;
-                *self.by_reason.entry(refusal.reason().code()).or_default() += 1;
-            }
+            Err(refusal) => self.count_refusal(refusal.reason()),
         }
-        self.durations.push(u64::try_from(verdict.time.as_nanos()).unwrap_or(u64::MAX));
+        self.count_time(verdict.time);
+    }
+
+    /// Counts a contract of another kind than latency: admitted, or refused for a reason.
+    pub fn count_share(&mut self, refused: Option<Reason>, time: Duration) {
+        match refused {
+            None => self.admitted += 1,
+            Some(reason) => self.count_refusal(reason),
+        }
+        self.count_time(time);
+    }
+
+    fn count_refusal(&mut self, reason: Reason) {
+        self.refused += 1;
+        *self.by_reason.entry(reason.code()).or_default() += 1;
+    }
+
+    fn count_time(&mut self, time: Duration) {
+        self.durations.push(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     }
 
     /// How long decisions took; `None` if there was none.

@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use comfy_table::{Cell, Color};
+use wayleave_contracts::AnyContract;
 use wayleave_explain::human::{Human, count};
 use wayleave_explain::table::{Layout, plain_table, write_table};
-use wayleave_explain::{Decided, EventKind, sentences};
+use wayleave_explain::{Decided, DecidedShare, EventKind, sentences};
 use wayleave_schemes::standing::Standing;
 use wayleave_topology::{FlowId, Route};
 use wayleave_units::Time;
@@ -86,6 +87,34 @@ impl RequestTable {
         self.rows.push(Row { event, name, ends, decision, bound, detail });
     }
 
+    /// Adds a contract of another kind than latency, if there is room.
+    fn share(&mut self, session: &Session, decided: &DecidedShare<'_>) {
+        if !self.has_room(decided.decision.is_err()) {
+            return;
+        }
+        let admitted = decided.decision.as_ref().ok().and_then(Option::as_ref);
+        let decision = match decided.decision {
+            Ok(Some(decision)) => decision.certainty.name(),
+            Ok(None) => "best effort",
+            Err(refusal) => refusal.reason().code(),
+        };
+        let bound = match decided.contract {
+            AnyContract::Bandwidth(contract) => contract.within.map_or_else(String::new, |asked| {
+                let there = admitted.and_then(|decision| decision.within);
+                format!("{} / {}", there.map_or_else(|| "-".to_owned(), Human::up), asked.down())
+            }),
+            _ => String::new(),
+        };
+        self.rows.push(Row {
+            event: String::new(),
+            name: shortened(decided.contract.name()),
+            ends: decided.ends(&session.network),
+            decision,
+            bound,
+            detail: Detail::Text(decided.sentence(&session.network).replace("]- ", "]-\u{a0}")),
+        });
+    }
+
     /// Adds the end of a contract, if there is room.
     fn release(&mut self, released: &Released<'_>) {
         if !self.has_room(false) {
@@ -162,6 +191,11 @@ impl Sink for RequestTable {
         Ok(())
     }
 
+    fn decided_share(&mut self, session: &Session, decided: &DecidedShare<'_>) -> Result<(), Error> {
+        self.share(session, decided);
+        Ok(())
+    }
+
     fn released(&mut self, released: &Released<'_>) -> Result<(), Error> {
         self.release(released);
         Ok(())
@@ -185,8 +219,9 @@ fn route(session: &Session, route: &Route) -> String {
 
 fn decision(text: &str, layout: Layout) -> Cell {
     let colour = match text {
-        "admitted" => Color::Green,
-        "released" => return Cell::new(text),
+        "admitted" | "proven" => Color::Green,
+        "measured" => Color::Yellow,
+        "released" | "best effort" => return Cell::new(text),
         _ => Color::Red,
     };
     if layout.bold { Cell::new(text).fg(colour) } else { Cell::new(text) }

@@ -134,6 +134,7 @@ pub(crate) fn path(rng: &mut ChaCha8Rng, uplinks: &[u32]) -> HostPath {
         uplink: uplinks[rng.random_range(0..uplinks.len())],
         queue: rng.random_range(0..8),
         tags: (0..length).map(|_| tag(rng)).collect(),
+        mtu: Bytes::new([200, 1500][rng.random_range(0..2)]),
     }
 }
 

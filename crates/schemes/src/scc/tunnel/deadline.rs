@@ -12,34 +12,38 @@ use crate::scc::{Late, Params, Spare};
 enum Urgency {
     /// It can be in time.
     Until(Time),
-    /// It has no deadline, or has missed it.
+    /// It has no deadline, or has missed it, or cannot keep it any more.
     Whenever(Time),
 }
 
-fn urgency(session: &Session, now: Time, params: &Params) -> Urgency {
-    match session.deadline() {
-        Some(at) if at > now => Urgency::Until(at.saturating_sub(now).max(params.slot)),
+/// At a host with this line, in bit/s.
+fn urgency(session: &Session, now: Time, line: u64, params: &Params) -> Urgency {
+    let left = session.deadline().map(|at| at.saturating_sub(now));
+    match left.map(|left| (left, left.max(params.slot))) {
+        Some((left, counted)) if left > Time::ZERO && session::rate(session.left(), counted) <= line => {
+            Urgency::Until(counted)
+        }
         Some(_) if params.late == Late::Urgent => Urgency::Until(params.slot),
         _ => Urgency::Whenever(params.horizon),
     }
 }
 
 /// x*: M over delta, in bit/s.
-fn wanted(session: &Session, now: Time, params: &Params) -> u64 {
-    let (Urgency::Until(left) | Urgency::Whenever(left)) = urgency(session, now, params);
+fn wanted(session: &Session, now: Time, line: u64, params: &Params) -> u64 {
+    let (Urgency::Until(left) | Urgency::Whenever(left)) = urgency(session, now, line, params);
     session::rate(session.left_or_packet(), left)
 }
 
 /// W', the sum of all x*.
-pub(super) fn weight(sessions: &Sessions, now: Time, params: &Params) -> u64 {
-    let all = sessions.iter_active().map(|(_, session)| wanted(session, now, params));
+pub(super) fn weight(sessions: &Sessions, now: Time, line: u64, params: &Params) -> u64 {
+    let all = sessions.iter_active().map(|(_, session)| wanted(session, now, line, params));
     all.fold(0, u64::saturating_add)
 }
 
 /// What a session asks of a slot: the cheapest stand first.
-pub(super) fn claim(session: &Session, now: Time, params: &Params) -> Claim {
-    let rate = wanted(session, now, params);
-    match urgency(session, now, params) {
+pub(super) fn claim(session: &Session, now: Time, line: u64, params: &Params) -> Claim {
+    let rate = wanted(session, now, line, params);
+    match urgency(session, now, line, params) {
         Urgency::Until(_) => {
             let order = match params.spare {
                 Spare::Cheapest => rate,
@@ -52,6 +56,6 @@ pub(super) fn claim(session: &Session, now: Time, params: &Params) -> Claim {
 }
 
 /// What all sessions ask of a slot.
-pub(super) fn claims(sessions: &Sessions, now: Time, params: &Params) -> Vec<(LocalFlow, Claim)> {
-    sessions.iter_active().map(|(flow, session)| (flow, claim(session, now, params))).collect()
+pub(super) fn claims(sessions: &Sessions, now: Time, line: u64, params: &Params) -> Vec<(LocalFlow, Claim)> {
+    sessions.iter_active().map(|(flow, session)| (flow, claim(session, now, line, params))).collect()
 }

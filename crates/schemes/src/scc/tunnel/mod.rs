@@ -17,6 +17,8 @@
 //! | what is left over, and who is not satisfied | nothing is kept back, as tunnels are work conserving (III-B). Deadlines: `spare`, the cheapest first or the earliest deadline; latency: in order of arrival; completion: no parts, only shortest first |
 //! | a session that comes within a slot | it gets its part of the rest of the slot, if it still fits (deadlines) |
 //! | a deadline that has passed, or that is nearer than a slot | `late`; no deadline is nearer than a slot, as nothing is decided for less |
+//! | a deadline that needs more than the host's line | it cannot be kept any more, and counts as passed: by W' it would weigh most of all |
+//! | how long the queue of latency-sensitive flows may become before transports hear marks ("PCC maintains small queues in the tunnel") | Q*, which is their target |
 //! | a flow without a deadline, beside flows with one | as if `horizon` were left, always; it is served after all that can be in time, shortest first |
 //! | 1/M where M goes to 0 | M is at least one full packet |
 //! | a size that nobody knows | what was sent so far stands for what is left: for sizes with heavy tails the rest to be expected grows like that; so the order is that of least attained service |
@@ -52,7 +54,7 @@ const WEIGHT_UNIT: u64 = 1_000;
 /// use wayleave_schemes::scc::{Objective, Params, PrivateControl};
 /// use wayleave_units::{Rate, Time};
 ///
-/// let mut tunnel = PrivateControl::new(Some(Objective::Deadline), Rate::from_mbit(300), &Params::default());
+/// let mut tunnel = PrivateControl::new(Some(Objective::Deadline), Rate::from_mbit(300), Rate::from_gbit(1), &Params::default());
 /// let start = FlowStart {
 ///     segment: 1_460,
 ///     initial_window: 14_600,
@@ -74,6 +76,8 @@ pub struct PrivateControl {
     params: Params,
     /// W_d.
     share: Rate,
+    /// The rate of the host's line, in bit/s.
+    line: u64,
     /// W_t in bit/s, once it was said.
     weight: Option<u64>,
     sessions: Sessions,
@@ -83,13 +87,14 @@ pub struct PrivateControl {
 }
 
 impl PrivateControl {
-    /// Of a division with this weight W_d. Without an objective its packets leave in order, and all of its tunnels that have
+    /// Of a division with this weight W_d, at a host with this line. Without an objective its packets leave in order, and all of its tunnels that have
     /// something to send weigh the same.
-    pub fn new(objective: Option<Objective>, share: Rate, params: &Params) -> Self {
+    pub fn new(objective: Option<Objective>, share: Rate, line: Rate, params: &Params) -> Self {
         Self {
             objective,
             params: params.clone(),
             share,
+            line: line.bits_per_second(),
             weight: None,
             sessions: Sessions::default(),
             turns: Turns::default(),
@@ -132,9 +137,9 @@ impl PrivateControl {
             Some(Objective::Completion) => self.sessions.inverses(),
             Some(Objective::Deadline) => {
                 if schedules {
-                    self.turns.begin_slot(deadline::claims(&self.sessions, now, &self.params), given, slot);
+                    self.turns.begin_slot(deadline::claims(&self.sessions, now, self.line, &self.params), given, slot);
                 }
-                deadline::weight(&self.sessions, now, &self.params)
+                deadline::weight(&self.sessions, now, self.line, &self.params)
             }
             Some(Objective::Latency) => {
                 if schedules {
@@ -174,7 +179,7 @@ impl Tunnel for PrivateControl {
         }
         let Some(session) = self.sessions.get(flow) else { return };
         let claim = match self.objective {
-            Some(Objective::Deadline) => deadline::claim(session, now, &self.params),
+            Some(Objective::Deadline) => deadline::claim(session, now, self.line, &self.params),
             Some(Objective::Completion) => completion::claim(session),
             Some(Objective::Latency) | None => latency::late_claim(),
         };
@@ -203,7 +208,11 @@ impl Tunnel for PrivateControl {
 
     fn on_ack(&mut self, _now: Time, flow: LocalFlow, ack: TunnelAck, queue: TunnelQueue) -> u64 {
         let hears_marks = self.sessions.get(flow).is_some_and(|session| session.signal() == CongestionSignal::Marks);
-        let is_long = self.private_queue(flow, queue).packets > self.params.tunnel_mark_packets;
+        let threshold = match self.objective {
+            Some(Objective::Latency) => self.params.target_packets,
+            _ => self.params.tunnel_mark_packets,
+        };
+        let is_long = self.private_queue(flow, queue).packets > threshold;
         if hears_marks && is_long { ack.newly } else { 0 }
     }
 

@@ -24,7 +24,7 @@ struct Bench {
 
 impl Bench {
     fn new(objective: Objective, params: &Params) -> Self {
-        let role = PrivateControl::new(Some(objective), Rate::from_mbit(1_000), params);
+        let role = PrivateControl::new(Some(objective), Rate::from_mbit(1_000), Rate::from_gbit(10), params);
         Self { tunnel: TunnelState::new(role), held: Vec::new(), sent: Vec::new(), now: 0 }
     }
 
@@ -142,6 +142,36 @@ fn a_deadline_that_has_passed_counts_as_none_or_as_one_slot() {
         bench.now = 2 * MS;
         assert_eq!(bench.slot(), rate, "{late:?}");
     }
+}
+
+/// Catches: a flow that cannot be in time any more, which weighs most of all until it is late.
+#[test]
+fn a_deadline_that_needs_more_than_the_line_counts_as_passed() {
+    // A bench's line carries 812 packets in 1 ms.
+    for (packets, passed) in [(812, false), (813, true)] {
+        let mut bench = Bench::new(Objective::Deadline, &Params::default());
+        bench.flow(packets, 1, Some(1));
+        let milliseconds = if passed { 1_000 } else { 1 };
+        assert_eq!(bench.slot(), u64::from(packets) * WIRE * 8 * 1_000 / milliseconds, "{packets} packets");
+    }
+}
+
+/// Catches: latency tunnels that let transports fill them as far as all others.
+#[test]
+fn transports_of_latency_tunnels_hear_marks_above_the_target() {
+    let mut marked = Vec::new();
+    for objective in [Objective::Latency, Objective::Deadline] {
+        let mut bench = Bench::new(objective, &Params::default());
+        let flow = bench.flow(100, 2, None);
+        let mut marks = Vec::new();
+        for _ in 0..20 {
+            marks.push(bench.marked(flow));
+            bench.send(flow);
+        }
+        marked.push(marks.iter().filter(|&&marked| marked > 0).count());
+    }
+    // After 2 to 21 packets.
+    assert_eq!(marked, [19, 1]);
 }
 
 #[test]
@@ -329,7 +359,7 @@ fn without_its_own_schedule_a_tunnel_weighs_the_same_and_keeps_the_order() {
 
 #[test]
 fn tunnels_without_an_objective_weigh_the_same_and_keep_the_order() {
-    let role = PrivateControl::new(None, Rate::from_mbit(100), &Params::default());
+    let role = PrivateControl::new(None, Rate::from_mbit(100), Rate::from_gbit(1), &Params::default());
     let mut bench = Bench { tunnel: TunnelState::new(role), ..Bench::new(Objective::Latency, &Params::default()) };
     let flows: Vec<u32> = (0..3).rev().map(|left| bench.flow(left + 1, 1, Some(1))).collect();
     assert_eq!(bench.slot(), 1);
@@ -394,7 +424,7 @@ fn a_tunnel_with_nothing_left_has_no_slots() {
 
 #[test]
 fn weights_do_not_overflow() {
-    let mut role = PrivateControl::new(Some(Objective::Deadline), Rate::MAX, &Params::default());
+    let mut role = PrivateControl::new(Some(Objective::Deadline), Rate::MAX, Rate::MAX, &Params::default());
     let start = FlowStart {
         segment: SEGMENT,
         initial_window: 0,

@@ -1,16 +1,16 @@
 //! Private congestion control of SCC in the simulator, behind limiters of a constant rate: what it does to flows does not
 //! depend on the network.
 
-use wayleave_roles::{Bucket, Excess, HostAction, HostInput, Limiter};
+use wayleave_roles::{Bucket, Excess, HostAction, HostInput, Limiter, Weighted};
 use wayleave_scenarios::{Congestion, Deadline, Routing, Scenario, Traffic, Workload};
 use wayleave_schemes::presto;
 use wayleave_schemes::scc::{Objective, Params, PrivateControl, Scheduling};
 use wayleave_sim::{FlowOutcome, Outcome};
-use wayleave_topology::LinkId;
+use wayleave_topology::{LinkId, NodeId};
 use wayleave_units::{Bytes, Rate, Time};
 
-use super::{Diamond, Parts, diamond, of, run_with, scenario, script};
-use crate::truth::networks::{FRAME, SEGMENT, assert_near, once, takes};
+use super::{Diamond, LINE, Parts, diamond, of, run_with, scenario, script};
+use crate::truth::networks::{FRAME, SEGMENT, assert_near, endless, once, takes};
 
 const GIVEN: Rate = Rate::from_gbit(1);
 
@@ -24,7 +24,8 @@ fn tunnels(objective: Objective, params: Params) -> Parts {
             }
         })
     });
-    parts.tunnel = Box::new(move |_, _| Some(Box::new(PrivateControl::new(Some(objective), GIVEN, &params))));
+    parts.tunnel =
+        Box::new(move |_, _| Some(Box::new(PrivateControl::new(Some(objective), GIVEN, Rate::MAX, &params))));
     parts
 }
 
@@ -161,4 +162,42 @@ fn flowcells_of_tunnelled_flows_use_all_paths_and_arrive_in_order() {
     let carried = |link: LinkId| outcome.links[link.index()].sent.get();
     let [one, other] = [carried(diamond.to_spine[0]), carried(diamond.to_spine[1])];
     assert_near(one as f64, other as f64, 0.1, "bytes of each path");
+}
+
+/// Catches: tunnels whose limiters let more through than the host's line takes, so that packets pile up in its port, first come, first served.
+#[test]
+fn tunnels_share_the_line_of_their_host_by_weight() {
+    const WEIGHTS: [u32; 3] = [100, 300, 600];
+    let diamond = diamond(3);
+    let mut parts = Parts::new(|_| {
+        script(|_, input, act| {
+            if let HostInput::Opened { pair, .. } = input {
+                let bucket = Bucket { rate: LINE, burst: Bytes::new(2 * FRAME), excess: Excess::Waits };
+                act(HostAction::SetBucket { limiter: Limiter::Pair(pair), bucket: Some(bucket) });
+                act(HostAction::SetWeight { of: Weighted::Pair(pair), weight: WEIGHTS[pair.index() % 3] });
+            }
+        })
+    });
+    parts.tunnel = Box::new(move |_, _| Some(Box::new(PrivateControl::new(None, LINE, LINE, &Params::default()))));
+    let mut scenario = dctcp(&diamond, 20);
+    scenario.warmup = Time::from_millis(5);
+    let flow = |(number, &to): (usize, &NodeId)| of("a", endless(&format!("{number}"), diamond.left[0], to));
+    scenario.traffic = diamond.right.iter().enumerate().map(flow).collect();
+    let outcome = run_with(&scenario, parts, 1);
+    let all = sum(&outcome, |flow| flow.delivered_bytes.get()) as f64;
+    for (flow, weight) in outcome.flows.iter().zip(WEIGHTS) {
+        assert_near(
+            flow.delivered_bytes.get() as f64 / all,
+            f64::from(weight) / 1_000.0,
+            0.02,
+            "the share of a tunnel",
+        );
+    }
+    let line = scenario.network.links_from(diamond.left[0])[0];
+    let port = outcome.queues.iter().find(|queue| queue.link == line).unwrap();
+    // One packet of each tunnel, and acknowledgements.
+    let longest = port.counts.wait.max().unwrap();
+    assert!(longest < 4 * takes(FRAME, LINE), "{longest} ps");
+    let sent = outcome.links.iter().find(|link| link.link == line).unwrap();
+    assert!(sent.utilisation > 0.99, "{}", sent.utilisation);
 }

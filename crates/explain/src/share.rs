@@ -1,0 +1,233 @@
+//! Contracts about bandwidth, objectives and best effort: what became of them, as sentences and JSON.
+
+use serde::Serialize;
+use wayleave_contracts::{AnyContract, Between, ContractKind};
+use wayleave_roles::{Among, Certainty, ShareDecision, ShareRefusal, ShareRequest};
+use wayleave_schemes::registry;
+use wayleave_topology::{Network, NodeId};
+use wayleave_units::Rate;
+
+use crate::shapes::HopShape;
+
+/// What a scheme is asked for a contract; `None` for best effort, which nothing is reserved for, and latency contracts.
+pub fn share_request(contract: &AnyContract) -> Option<ShareRequest> {
+    match contract {
+        AnyContract::Bandwidth(contract) => {
+            let among = match &contract.between {
+                Between::Pair(from, to) => Among::Pair(*from, *to),
+                Between::Hose(members) => Among::Hose(members.clone()),
+            };
+            Some(ShareRequest { among, min: contract.min, within: contract.within })
+        }
+        AnyContract::Objective(contract) => {
+            Some(ShareRequest { among: Among::Objective(contract.members.clone()), min: contract.min, within: None })
+        }
+        AnyContract::Latency(_) | AnyContract::BestEffort(_) => None,
+    }
+}
+
+/// A contract of another kind than latency that was decided.
+#[derive(Clone, Copy)]
+pub struct DecidedShare<'a> {
+    /// What was asked.
+    pub contract: &'a AnyContract,
+    /// What became of it; nothing is reserved for best effort.
+    pub decision: &'a Result<Option<ShareDecision>, ShareRefusal>,
+}
+
+impl DecidedShare<'_> {
+    /// Who it is for: `h1 -> h9`, `h1, h5, h9`, or `h1, h2, h3 and 5 more`.
+    pub fn ends(&self, network: &Network) -> String {
+        const SHOWN: usize = 4;
+        let name = |node: &NodeId| network.node(*node).name.clone();
+        let members = match self.contract {
+            AnyContract::Latency(contract) => return format!("{} -> {}", name(&contract.from), name(&contract.to)),
+            AnyContract::Bandwidth(contract) => match &contract.between {
+                Between::Pair(from, to) => return format!("{} -> {}", name(from), name(to)),
+                Between::Hose(members) => members,
+            },
+            AnyContract::Objective(contract) => &contract.members,
+            AnyContract::BestEffort(contract) => &contract.members,
+        };
+        let shown: Vec<String> = members.iter().take(SHOWN).map(name).collect();
+        match members.len().saturating_sub(SHOWN) {
+            0 => shown.join(", "),
+            more => format!("{} and {more} more", shown.join(", ")),
+        }
+    }
+
+    /// What it is promised, or why it was refused, in one clause.
+    pub fn sentence(&self, network: &Network) -> String {
+        match self.decision {
+            Ok(decision) => promise(network, self.contract, decision.as_ref()),
+            Err(refused) => share_refusal(network, refused),
+        }
+    }
+}
+
+/// What an admitted contract is promised, and how much is known of it.
+fn promise(network: &Network, contract: &AnyContract, decision: Option<&ShareDecision>) -> String {
+    let Some(decision) = decision else { return "nothing is promised: it has what nobody else wants".to_owned() };
+    let within = decision.within.map(|within| format!(", there within {within}")).unwrap_or_default();
+    match contract {
+        AnyContract::Bandwidth(bandwidth) => {
+            let min = bandwidth.min;
+            match (&decision.route, decision.certainty) {
+                (Some(route), _) => format!("{min}{within}: {}", crate::sentences::route(network, route)),
+                (None, Certainty::Proven) => {
+                    format!("{min} to and from each{within}: it fits on every link, whatever they send to one another")
+                }
+                (None, Certainty::Measured) => format!(
+                    "{min} to and from each{within}: it fits on every cut; that hosts find paths on which it fits was measured, and is \
+                     no guarantee"
+                ),
+            }
+        }
+        AnyContract::Objective(objective) => {
+            format!("a share of at least {} of every link between them, while all weights fit", objective.min)
+        }
+        AnyContract::Latency(_) | AnyContract::BestEffort(_) => String::new(),
+    }
+}
+
+/// Why a share was refused, in one clause.
+pub fn share_refusal(network: &Network, refusal: &ShareRefusal) -> String {
+    let name = |link| network.link(link).name.as_str();
+    match refusal {
+        ShareRefusal::OnlyLatency => {
+            let fabric = wayleave_schemes::fabric::DESCRIPTOR.name;
+            debug_assert!(registry::admission(fabric).is_some());
+            format!("this scheme admits latency contracts only: take --scheme {fabric}")
+        }
+        ShareRefusal::NoClasses => {
+            "the queues of this network are not divided among classes: its topology needs `classes`".to_owned()
+        }
+        ShareRefusal::Disconnected => "no sequence of links joins the hosts".to_owned(),
+        ShareRefusal::Down { link } => format!("{} is down, and what is promised counts on it", name(*link)),
+        ShareRefusal::Rate { class, link, asked, left, fits } => {
+            let fits = match *fits {
+                Rate::ZERO => "none would fit".to_owned(),
+                fits => format!("{fits} would fit"),
+            };
+            format!(
+                "the {} class has {left} left on {}, and {asked} would be needed there; as minimum {fits}",
+                class.name(),
+                name(*link)
+            )
+        }
+        ShareRefusal::Delay { link, bound, budget } => format!(
+            "packets of the guaranteed class could wait {bound} on {}, longer than the {budget} with which times are promised there",
+            name(*link)
+        ),
+        ShareRefusal::TooSlow { bound, within } => {
+            format!("the minimum could be there within {bound}, and not within {within}")
+        }
+    }
+}
+
+/// A contract of another kind than latency and what became of it, as JSON.
+#[derive(Serialize)]
+pub struct ShareShape<'a> {
+    name: &'a str,
+    kind: &'static str,
+    tenant: Option<&'a str>,
+    class: &'static str,
+    members: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_bps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within_ns: Option<u64>,
+    decision: &'static str,
+    reason: Option<&'static str>,
+    message: Option<String>,
+    /// `proven` or `measured`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certainty: Option<&'static str>,
+    /// So soon after there is something to send the minimum is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    there_within_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    route: Option<Vec<HopShape<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    binding: Option<ShareBinding<'a>>,
+}
+
+/// Where a share does not fit.
+#[derive(Serialize)]
+struct ShareBinding<'a> {
+    link: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked_bps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_bps: Option<u64>,
+    /// As minimum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fits_bps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget_ns: Option<u64>,
+}
+
+impl<'a> ShareShape<'a> {
+    /// Of a contract and its decision.
+    pub fn of(network: &'a Network, decided: &DecidedShare<'a>) -> Self {
+        let contract = decided.contract;
+        let request = share_request(contract);
+        let members = match contract {
+            AnyContract::Latency(contract) => vec![contract.from, contract.to],
+            AnyContract::Bandwidth(contract) => contract.between.hosts(),
+            AnyContract::Objective(contract) => contract.members.clone(),
+            AnyContract::BestEffort(contract) => contract.members.clone(),
+        };
+        let admitted = decided.decision.as_ref().ok().and_then(Option::as_ref);
+        let refused = decided.decision.as_ref().err();
+        Self {
+            name: contract.name(),
+            kind: match contract.kind() {
+                ContractKind::BestEffort => "best-effort",
+                kind => kind.name(),
+            },
+            tenant: contract.tenant(),
+            class: contract.kind().class().name(),
+            members: members.iter().map(|&host| network.node(host).name.as_str()).collect(),
+            min_bps: request.as_ref().map(|request| request.min.bits_per_second()),
+            within_ns: request.and_then(|request| request.within).map(|within| within.as_nanos()),
+            decision: if refused.is_some() { "refused" } else { "admitted" },
+            reason: refused.map(|refusal| refusal.reason().code()),
+            message: refused.map(|refusal| share_refusal(network, refusal)),
+            certainty: admitted.map(|decision| decision.certainty.name()),
+            there_within_ns: admitted.and_then(|decision| decision.within).map(|within| within.as_nanos()),
+            route: admitted
+                .and_then(|decision| decision.route.as_ref())
+                .map(|route| crate::shapes::hops(network, route)),
+            binding: refused.and_then(|refusal| ShareBinding::of(network, refusal)),
+        }
+    }
+}
+
+impl<'a> ShareBinding<'a> {
+    fn of(network: &'a Network, refusal: &ShareRefusal) -> Option<Self> {
+        let none = |link| Self {
+            link: &network.link(link).name,
+            asked_bps: None,
+            left_bps: None,
+            fits_bps: None,
+            bound_ns: None,
+            budget_ns: None,
+        };
+        match *refusal {
+            ShareRefusal::Rate { link, asked, left, fits, .. } => Some(Self {
+                asked_bps: Some(asked.bits_per_second()),
+                left_bps: Some(left.bits_per_second()),
+                fits_bps: Some(fits.bits_per_second()),
+                ..none(link)
+            }),
+            ShareRefusal::Delay { link, bound, budget } => {
+                Some(Self { bound_ns: Some(bound.as_nanos()), budget_ns: Some(budget.as_nanos()), ..none(link) })
+            }
+            ShareRefusal::Down { link } => Some(none(link)),
+            _ => None,
+        }
+    }
+}

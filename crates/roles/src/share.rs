@@ -1,0 +1,132 @@
+//! The admission role for contracts about bandwidth and objectives: what is asked, what is decided, why not.
+//!
+//! A latency contract is a [`Request`](crate::Request) and becomes a flow. What classes below the latency queues are promised is a
+//! [`ShareRequest`] and becomes a share.
+
+use alloc::vec::Vec;
+
+use wayleave_topology::{Class, LinkId, NodeId, Route, ShareId};
+use wayleave_units::{Rate, Time};
+
+use crate::refusal::Reason;
+
+/// What is asked of an admission scheme for a contract about bandwidth or an objective.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShareRequest {
+    /// Between whom.
+    pub among: Among,
+    /// On the wire: of a pair, of every member of a hose, or the weight of an objective on every link.
+    pub min: Rate,
+    /// The minimum is there so soon after there is something to send.
+    pub within: Option<Time>,
+}
+
+/// Between whom a share is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Among {
+    /// From one host to another, with a minimum.
+    Pair(NodeId, NodeId),
+    /// Among hosts, with a minimum for each.
+    Hose(Vec<NodeId>),
+    /// Among hosts that share an objective.
+    Objective(Vec<NodeId>),
+}
+
+impl ShareRequest {
+    /// The class whose links it shares.
+    pub const fn class(&self) -> Class {
+        match self.among {
+            Among::Pair(..) | Among::Hose(_) => Class::Guaranteed,
+            Among::Objective(_) => Class::Objective,
+        }
+    }
+}
+
+/// How much is known of a promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Certainty {
+    /// What is promised fits on every link, by proof.
+    Proven,
+    /// It fits on every cut; that hosts find paths on which it fits on every link was seen in measurements, and is no guarantee.
+    Measured,
+}
+
+impl Certainty {
+    /// As it stands in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Proven => "proven",
+            Self::Measured => "measured",
+        }
+    }
+}
+
+/// An admitted share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShareDecision {
+    /// Its reservation.
+    pub share: ShareId,
+    /// Where a pair goes.
+    pub route: Option<Route>,
+    /// How much is known of the capacity behind it.
+    pub certainty: Certainty,
+    /// The minimum is there so soon after there is something to send, if that was asked for.
+    pub within: Option<Time>,
+}
+
+/// Why a share was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShareRefusal {
+    /// The scheme admits latency contracts only.
+    OnlyLatency,
+    /// The queues of the network are not divided among classes.
+    NoClasses,
+    /// No sequence of links joins the hosts.
+    Disconnected,
+    /// A link that it needs is down.
+    Down {
+        /// The link.
+        link: LinkId,
+    },
+    /// A class has less left on a link: of a pair's best route, or of a cut that members are on both sides of.
+    Rate {
+        /// The class.
+        class: Class,
+        /// The link.
+        link: LinkId,
+        /// What it would add there.
+        asked: Rate,
+        /// What is left there.
+        left: Rate,
+        /// The largest minimum with which everything would fit; zero if none would.
+        fits: Rate,
+    },
+    /// Packets of the class could wait on a link for longer than its budget, so no time can be promised there.
+    Delay {
+        /// The link.
+        link: LinkId,
+        /// How long they could wait.
+        bound: Time,
+        /// The budget.
+        budget: Time,
+    },
+    /// The budgets of the way, the reaction of hosts and the period of tokens take longer than was asked for.
+    TooSlow {
+        /// How long it takes.
+        bound: Time,
+        /// What was asked for.
+        within: Time,
+    },
+}
+
+impl ShareRefusal {
+    /// Its stable code.
+    pub const fn reason(&self) -> Reason {
+        match self {
+            Self::OnlyLatency | Self::NoClasses => Reason::Policy,
+            Self::Disconnected | Self::Down { .. } => Reason::NoPath,
+            Self::Rate { .. } => Reason::Rate,
+            Self::Delay { .. } | Self::TooSlow { .. } => Reason::Latency,
+        }
+    }
+}

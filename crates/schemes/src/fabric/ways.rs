@@ -1,0 +1,111 @@
+//! The widest of the shortest ways between two hosts: where the smallest room on the way is largest.
+
+use std::collections::{HashMap, VecDeque};
+
+use wayleave_topology::{LinkId, Network, NodeId, NodeKind};
+
+const FAR: u16 = u16::MAX;
+
+/// Distances, remembered by where they lead.
+#[derive(Default)]
+pub(super) struct Ways {
+    /// By the only switch of a destination, or by a destination with several: hops of every node to it.
+    distances: HashMap<NodeId, Box<[u16]>>,
+}
+
+/// A way, and the room on its narrowest link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Way {
+    pub(super) links: Vec<LinkId>,
+    pub(super) room: u64,
+}
+
+/// A node that was reached: over which link, from which label, with how much room on the way.
+struct Label {
+    node: NodeId,
+    link: LinkId,
+    before: Option<usize>,
+    room: u64,
+}
+
+impl Ways {
+    /// Of the shortest ways the one with most room, the first of equals; `None` if nothing joins the hosts. One search looks at
+    /// each link on the shortest ways once.
+    pub(super) fn widest(
+        &mut self,
+        network: &Network,
+        from: NodeId,
+        to: NodeId,
+        room: impl Fn(LinkId) -> u64,
+    ) -> Option<Way> {
+        let goal = goal(network, to);
+        let distances = self.distances.entry(goal).or_insert_with(|| distances(network, goal));
+        let mut labels: Vec<Label> = Vec::new();
+        let mut layer = 0..0;
+        let mut at = vec![(from, None, u64::MAX)];
+        loop {
+            let start = labels.len();
+            for &(node, before, so_far) in &at {
+                let away = distances[node.index()];
+                for &link in network.links_from(node) {
+                    let next = network.link(link).to;
+                    let is_nearer =
+                        away != FAR && distances[next.index()] < away && network.node(next).kind == NodeKind::Switch;
+                    // The last link, or two hosts at one switch.
+                    if next != to && !(is_nearer || node == from && distances[next.index()] != FAR && away == FAR) {
+                        continue;
+                    }
+                    let room = so_far.min(room(link));
+                    match labels[start..].iter_mut().find(|label| label.node == next) {
+                        Some(known) if known.room >= room => {}
+                        Some(known) => (known.link, known.before, known.room) = (link, before, room),
+                        None => labels.push(Label { node: next, link, before, room }),
+                    }
+                }
+            }
+            layer = layer.end.max(start)..labels.len();
+            if layer.is_empty() {
+                return None;
+            }
+            if let Some(last) = labels[layer.clone()].iter().position(|label| label.node == to) {
+                return Some(way(&labels, layer.start + last));
+            }
+            at = layer.clone().map(|index| (labels[index].node, Some(index), labels[index].room)).collect();
+        }
+    }
+}
+
+fn way(labels: &[Label], last: usize) -> Way {
+    let before = |&at: &usize| labels[at].before;
+    let mut links: Vec<LinkId> = std::iter::successors(Some(last), before).map(|at| labels[at].link).collect();
+    links.reverse();
+    Way { links, room: labels[last].room }
+}
+
+/// What distances to a host are remembered by.
+fn goal(network: &Network, host: NodeId) -> NodeId {
+    match network.links_into(host) {
+        [only] => network.link(*only).from,
+        _ => host,
+    }
+}
+
+/// Hops from every switch to a node, and from every host to it over its nearest switch.
+fn distances(network: &Network, goal: NodeId) -> Box<[u16]> {
+    let mut distances = vec![FAR; network.nodes().len()].into_boxed_slice();
+    distances[goal.index()] = 0;
+    let mut queue = VecDeque::from([goal]);
+    while let Some(node) = queue.pop_front() {
+        let next = distances[node.index()].saturating_add(1);
+        for &link in network.links_into(node) {
+            let from = network.link(link).from;
+            if distances[from.index()] == FAR {
+                distances[from.index()] = next;
+                if network.node(from).kind == NodeKind::Switch {
+                    queue.push_back(from);
+                }
+            }
+        }
+    }
+    distances
+}
