@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wayleave_scenarios::{Arrivals, Deadline, Ends, FlowSizes, Reliable, Routing, Traffic, Workload};
+use wayleave_scenarios::{Arrivals, Buffering, Deadline, Ends, FlowSizes, Reliable, Routing, Traffic, Workload};
 use wayleave_schemes::presto;
 use wayleave_topology::builders::{Cabling, LeafSpine, build};
 use wayleave_topology::{Network, NodeId, NodeKind, PortSpec};
@@ -10,7 +10,7 @@ use wayleave_units::{Bytes, Rate, Time};
 
 use super::readings::Metrics;
 use super::systems::{System, Tenant};
-use super::testbed::{BUFFER, propagation, scenario, simulate};
+use super::testbed::{SWITCH_BUFFER, propagation, scenario, simulate};
 use super::workloads::{Application, wire, wire_mean};
 use crate::data::Figure;
 use crate::run::{Failed, Run};
@@ -115,7 +115,9 @@ fn network(place: Place, run: &Run) -> Result<Network, Failed> {
     let cabling = Cabling {
         rate: edge,
         propagation: propagation(&[edge, core, core, edge]),
-        switch_port: PortSpec::uniform(2, BUFFER),
+        // A queue for each application, where there are queues.
+        switch_port: PortSpec::uniform(3, SWITCH_BUFFER),
+        host_port: PortSpec::uniform(3, SWITCH_BUFFER),
         ..Cabling::default()
     };
     let (leaves, hosts_per_leaf, spines) = match place {
@@ -162,6 +164,7 @@ fn one(case: &Case, network: &Arc<Network>, duration: Time, seed: u64) -> Result
         FlowSizes::published(case.sizes.name()).ok_or_else(|| Failed::Broken("no such flow sizes".to_owned()))?;
     let per_second = hosts.len() as f64 * demand as f64 / 8.0 / wire_mean(&sizes);
     let mut run = scenario("coexistence", network, duration);
+    run.switches.buffering = Buffering::EachQueue(SWITCH_BUFFER);
     run.routing = Routing::Flowcells(presto::Spreading { size: Bytes::new(64 * 1_024) });
     let share = Rate::from_bits_per_second(demand * hosts.len() as u64);
     let mut tenants = Vec::new();
@@ -184,7 +187,7 @@ pub(super) fn settings(figure: Figure, run: &Run, place: Place) -> Figure {
     let times = Sizes::ALL.map(|sizes| format!("{} for {}", sizes.duration(run), sizes.name())).join(", ");
     figure
         .with("network", format!("{network}, 1 Gbit/s to hosts, 10 Gbit/s beyond; base round trip 300 us"))
-        .with("ports", "marks above 20 packets, 250 packets of buffer")
+        .with("ports", "marks above 20 packets, 250 kB of buffer")
         .with("applications", "300 Mbit/s of each from every host on the wire, to random hosts, Poisson; 100 Mbit/s and to other racks where there is one uplink")
         .with("deadlines", "exponential, 30 ms in the mean, at least 3 ms")
         .with("routing", "Presto's flowcells of 64 kB, with and without SCC")

@@ -3,8 +3,8 @@
 use wayleave_scenarios::Ends;
 use wayleave_units::{Rate, Time};
 
-use super::readings::{Metric, Metrics, each, mean_of};
-use super::systems::{System, equal_tenants};
+use super::readings::{Metric, Metrics, completion, each, mean_of, missed, round_trip};
+use super::systems::{SHARE, System, equal_tenants};
 use super::testbed::{Bottleneck, ROUND_TRIP, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
@@ -135,25 +135,13 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
         .filter(|&(_, mbit)| mbit > 0)
         .map(|((application, pair), mbit)| traffic(application, Ends::Pairs(vec![pair]), f64::from(mbit), case.spacing))
         .collect();
-    System::Direct.carry(&mut run, &equal_tenants(&Application::ALL))?;
+    System::Direct.carry(&mut run, &equal_tenants(&Application::ALL, SHARE))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
 /// Runs of a case; none if it was not run.
 fn runs(rows: &[Row], case: Case) -> &[Metrics] {
     rows.iter().find(|row| row.case == case).map_or(&[], |row| &row.runs)
-}
-
-fn missed(metrics: &Metrics) -> f64 {
-    metrics.missed
-}
-
-fn completion(metrics: &Metrics) -> f64 {
-    metrics.completion
-}
-
-fn round_trip(metrics: &Metrics) -> f64 {
-    metrics.round_trip[0]
 }
 
 fn tail(metrics: &Metrics) -> f64 {

@@ -1,7 +1,7 @@
 //! Figs. 6 and 10: the three applications beside each other, with flows of three studies (sections VI-A and VI-D).
 
 use super::coexist::{Case, Place, Sizes, gather, notes, settings};
-use super::readings::{Metrics, each, mean_of};
+use super::readings::{Metrics, completion, each, mean_of, missed, round_trip};
 use super::systems::System;
 use super::workloads::Application;
 use crate::catalogue::{Entry, SCC};
@@ -36,8 +36,8 @@ pub(crate) const ENTRY: Entry = Entry {
 
 const SYSTEMS: [System; 2] = [System::Direct, System::Scc];
 
-/// What was tried where flows are short, beside [`SYSTEMS`].
-const TRIED: [System; 2] = [System::SccOften, System::SccBursts];
+/// [`SYSTEMS`], and what sharing alone does.
+const ALL: [System; 3] = [System::Direct, System::Scc, System::Weighted];
 
 /// One case, run with every seed.
 #[derive(Clone, Debug)]
@@ -57,11 +57,8 @@ fn measure_all(run: &Run) -> Result<Figure, Failed> {
 
 fn measure(run: &Run, sizes: &[Sizes], statements: fn(&[Row]) -> Vec<Statement>) -> Result<Figure, Failed> {
     let seeds = run.seeds(2, 2);
-    let case = |sizes: Sizes| {
-        let tried = TRIED.into_iter().filter(move |_| sizes != Sizes::DataMining);
-        let case = move |system| Case { place: Place::Clos, system, sizes, applications: Application::ALL.to_vec() };
-        SYSTEMS.into_iter().chain(tried).map(case)
-    };
+    let case =
+        |sizes| ALL.map(|system| Case { place: Place::Clos, system, sizes, applications: Application::ALL.to_vec() });
     let cases: Vec<Case> = sizes.iter().flat_map(|&sizes| case(sizes)).collect();
     let found = gather(run, &cases, &seeds)?;
     let row = |(case, runs): (Case, Vec<Metrics>)| Row { system: case.system, sizes: case.sizes, runs };
@@ -100,29 +97,23 @@ fn reduction(
     let says = format!("with {} flows SCC reduces {what} by up to {percent:.0} %", sizes.name());
     let measured = format!("{:.0} %: {}", mean(&reduced), with_and_without(rows, sizes, metric, unit));
     let statement = Statement::mean_within("VI", says, percent / 2.0..=percent * 2.0, &reduced, measured);
-    if sizes == Sizes::DataMining {
-        let alone = format!("the time that flows take on a link of their own, {:.1} ms in the mean", sizes.alone_ms());
-        return statement.ruled_out([&alone]);
-    }
-    let [often, bursts] =
-        TRIED.map(|system| format!("{}: {:.2} {unit}", system.name(), mean_of(runs(rows, system, sizes), metric)));
-    statement.ruled_out([&often, &bursts])
+    statement.tested(format!(
+        "{} (A flow of CS alone on its link takes {:.1} ms in the mean.)",
+        fair(rows, sizes, metric, unit),
+        sizes.alone_ms()
+    ))
 }
 
-fn missed(metrics: &Metrics) -> f64 {
-    metrics.missed
+/// What a fair share alone does.
+fn fair(rows: &[Row], sizes: Sizes, metric: fn(&Metrics) -> f64, unit: &str) -> String {
+    let weighted = mean_of(runs(rows, System::Weighted, sizes), metric);
+    format!(
+        "Keeping applications apart is not what gains here: with a queue for each of them at every port and equal weights it is {weighted:.2} {unit}."
+    )
 }
 
 fn met(metrics: &Metrics) -> f64 {
     100.0 - metrics.missed
-}
-
-fn completion(metrics: &Metrics) -> f64 {
-    metrics.completion
-}
-
-fn round_trip(metrics: &Metrics) -> f64 {
-    metrics.round_trip[0]
 }
 
 /// Misses that no system avoids: a part of them only.
@@ -146,7 +137,11 @@ fn deadlines(rows: &[Row], sizes: Sizes) -> Vec<Statement> {
     };
     let statement = |says: String, found: Vec<f64>, metric: fn(&Metrics) -> f64| {
         let measured = format!("{:.2}x: {}", mean(&found), with_and_without(rows, sizes, metric, "%"));
-        Statement::mean_within("VI", says, times / 2.0..=times * 2.0, &found, measured).ruled_out([&hopeless(sizes)])
+        Statement::mean_within("VI", says, times / 2.0..=times * 2.0, &found, measured).tested(format!(
+            "{} (What no system avoids: {}.)",
+            fair(rows, sizes, metric, "%"),
+            hopeless(sizes)
+        ))
     };
     let fewer = {
         let [direct, scc] = SYSTEMS.map(|system| each(runs(rows, system, sizes), missed));
@@ -189,9 +184,8 @@ fn panels(rows: &[Row]) -> Vec<Panel> {
         centre: Centre::Mean,
         is_timing: false,
         bands: Vec::new(),
-        series: SYSTEMS
+        series: ALL
             .into_iter()
-            .chain(TRIED)
             .map(|system| Series {
                 name: system.name().to_owned(),
                 points: rows

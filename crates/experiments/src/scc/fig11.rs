@@ -2,7 +2,7 @@
 
 use super::coexist::{Case, Place, Sizes, gather, notes, settings};
 use super::fig10::hopeless;
-use super::readings::{Metrics, each};
+use super::readings::{Metrics, completion, each, missed};
 use super::systems::System;
 use super::workloads::Application;
 use crate::catalogue::{Entry, SCC};
@@ -57,14 +57,6 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
 fn of(rows: &[Row], place: Place, system: System, metric: fn(&Metrics) -> f64) -> Vec<f64> {
     let row = rows.iter().find(|row| (row.place, row.system) == (place, system));
     row.map_or_else(Vec::new, |row| each(&row.runs, metric))
-}
-
-fn missed(metrics: &Metrics) -> f64 {
-    metrics.missed
-}
-
-fn completion(metrics: &Metrics) -> f64 {
-    metrics.completion
 }
 
 fn statements(rows: &[Row]) -> Vec<Statement> {

@@ -5,7 +5,7 @@ use wayleave_units::{Rate, Time};
 
 use super::fig1::TOGETHER;
 use super::readings::{Metric, Metrics, each};
-use super::systems::{System, equal_tenants};
+use super::systems::{SHARE, System, equal_tenants};
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
@@ -65,7 +65,7 @@ fn one(system: System, duration: Time, seed: u64) -> Result<Metrics, Failed> {
         .zip(pairs)
         .map(|(application, pair)| traffic(application, Ends::Pairs(vec![pair]), EACH, Spacing::Random))
         .collect();
-    system.carry(&mut run, &equal_tenants(&Application::ALL))?;
+    system.carry(&mut run, &equal_tenants(&Application::ALL, SHARE))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 

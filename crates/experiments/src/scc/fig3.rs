@@ -4,8 +4,8 @@ use wayleave_scenarios::Ends;
 use wayleave_topology::NodeId;
 use wayleave_units::Time;
 
-use super::readings::{Metric, Metrics, each};
-use super::systems::{System, equal_tenants};
+use super::readings::{Metric, Metrics, completion, each, missed};
+use super::systems::{SHARE, System, equal_tenants};
 use super::testbed::{rack, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
@@ -107,20 +107,12 @@ fn one((system, mix, senders): Case, duration: Time, seed: u64) -> Result<Metric
             traffic(application, ends, f64::from(mbit), Spacing::Random)
         })
         .collect();
-    system.carry(&mut run, &equal_tenants(&Application::ALL))?;
+    system.carry(&mut run, &equal_tenants(&Application::ALL, SHARE))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
 fn of(rows: &[Row], case: Case, metric: Metric) -> Vec<f64> {
     rows.iter().find(|row| row.case == case).map_or(Vec::new(), |row| each(&row.runs, metric))
-}
-
-fn missed(metrics: &Metrics) -> f64 {
-    metrics.missed
-}
-
-fn completion(metrics: &Metrics) -> f64 {
-    metrics.completion
 }
 
 fn statements(rows: &[Row]) -> Vec<Statement> {

@@ -4,8 +4,8 @@ use wayleave_scenarios::Ends;
 use wayleave_units::{Rate, Time};
 
 use super::fig1::{ALONE, HIGH, LOADS, TOGETHER};
-use super::readings::{Metric, Metrics, each};
-use super::systems::{System, equal_tenants};
+use super::readings::{Metric, Metrics, completion, each, missed};
+use super::systems::{SHARE, System, equal_tenants};
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
@@ -69,7 +69,7 @@ fn one(system: System, (load, counts_for): (u32, u32), duration: Time, seed: u64
         .zip(pairs)
         .map(|(application, pair)| traffic(application, Ends::Pairs(vec![pair]), mbit, Spacing::Random))
         .collect();
-    system.carry(&mut run, &equal_tenants(&[Application::Deadline, Application::Completion]))?;
+    system.carry(&mut run, &equal_tenants(&[Application::Deadline, Application::Completion], SHARE))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
@@ -115,14 +115,6 @@ fn statements(rows: &[Row]) -> Vec<Statement> {
         )
         .tested(more(completion, "ms")),
     ]
-}
-
-fn missed(metrics: &Metrics) -> f64 {
-    metrics.missed
-}
-
-fn completion(metrics: &Metrics) -> f64 {
-    metrics.completion
 }
 
 /// Of the link, with both applications.

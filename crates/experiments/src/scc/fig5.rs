@@ -3,8 +3,8 @@
 use wayleave_scenarios::Ends;
 use wayleave_units::{Rate, Time};
 
-use super::readings::{Metrics, each, mean_of};
-use super::systems::{System, equal_tenants};
+use super::readings::{Metrics, completion, each, mean_of, missed};
+use super::systems::{SHARE, System, equal_tenants};
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
 use crate::catalogue::{Entry, SCC};
@@ -83,21 +83,13 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<Metrics, Failed> {
         .zip(&pairs[1..])
         .map(|(application, &pair)| traffic(application, Ends::Pairs(vec![pair]), demand, Spacing::Random))
         .collect();
-    case.system.carry(&mut run, &equal_tenants(&APPLICATIONS))?;
+    case.system.carry(&mut run, &equal_tenants(&APPLICATIONS, SHARE))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
 /// Runs of a case; none if it was not run.
 fn runs(rows: &[Row], system: System, load: u32) -> &[Metrics] {
     rows.iter().find(|row| row.case == Case { system, load }).map_or(&[], |row| &row.runs)
-}
-
-fn missed(metrics: &Metrics) -> f64 {
-    metrics.missed
-}
-
-fn completion(metrics: &Metrics) -> f64 {
-    metrics.completion
 }
 
 /// The reduction by the tunnel's schedule in per cent, at the load where it is largest.

@@ -2,7 +2,7 @@
 
 use super::coexist::{Case, Place, Sizes, gather, notes, settings};
 use super::fig10::hopeless;
-use super::readings::{Metrics, each};
+use super::readings::{Metrics, completion, each, missed};
 use super::systems::System;
 use super::workloads::Application;
 use crate::catalogue::{Entry, SCC};
@@ -66,14 +66,6 @@ fn measure(run: &Run) -> Result<Figure, Failed> {
 fn runs<'a>(rows: &'a [Row], system: System, applications: &[Application]) -> &'a [Metrics] {
     let row = rows.iter().find(|row| row.case.system == system && row.case.applications == applications);
     row.map_or(&[], |row| &row.runs)
-}
-
-fn missed(metrics: &Metrics) -> f64 {
-    metrics.missed
-}
-
-fn completion(metrics: &Metrics) -> f64 {
-    metrics.completion
 }
 
 fn statements(rows: &[Row]) -> Vec<Statement> {

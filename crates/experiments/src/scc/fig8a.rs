@@ -1,9 +1,9 @@
 //! Fig. 8a: SCC beside pFabric (section VI-A).
 
 use wayleave_topology::NodeId;
-use wayleave_units::Time;
+use wayleave_units::{Rate, Time};
 
-use super::readings::{Metric, Metrics, each};
+use super::readings::{Metric, Metrics, completion, each, missed};
 use super::systems::{System, equal_tenants};
 use super::testbed::{clos, clos_scenario, clos_settings, simulate};
 use super::workloads::{Application, Receivers, published};
@@ -27,7 +27,7 @@ pub(crate) const ENTRY: Entry = Entry {
 const SYSTEMS: [System; 3] = [System::Scc, System::Pfabric, System::Direct];
 
 /// "each application generates 40% load in the network", of the edge links.
-const LOAD: f64 = 0.4;
+const LOAD_PERCENT: u64 = 40;
 
 const APPLICATIONS: [Application; 2] = [Application::Deadline, Application::Completion];
 
@@ -57,25 +57,17 @@ fn one(system: System, per_leaf: u64, duration: Time, seed: u64) -> Result<Metri
     let network = clos(per_leaf)?;
     let hosts: Vec<NodeId> = network.hosts().collect();
     let mut run = clos_scenario("pfabric", &network, duration);
-    let mbit = 1_000.0 * LOAD * hosts.len() as f64;
+    let mbit = LOAD_PERCENT * 10 * hosts.len() as u64;
     run.traffic = APPLICATIONS
         .into_iter()
-        .flat_map(|each| published(each, ("data-mining", Receivers::Drawn), &hosts, mbit))
+        .flat_map(|each| published(each, ("data-mining", Receivers::Drawn), &hosts, mbit as f64))
         .collect();
-    system.carry(&mut run, &equal_tenants(&APPLICATIONS))?;
+    system.carry(&mut run, &equal_tenants(&APPLICATIONS, Rate::from_mbit(mbit)))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
 fn of(rows: &[Row], system: System, metric: Metric) -> Vec<f64> {
     rows.iter().find(|row| row.system == system).map_or(Vec::new(), |row| each(&row.runs, metric))
-}
-
-fn missed(metrics: &Metrics) -> f64 {
-    metrics.missed
-}
-
-fn completion(metrics: &Metrics) -> f64 {
-    metrics.completion
 }
 
 fn statements(rows: &[Row]) -> Vec<Statement> {

@@ -4,7 +4,7 @@ use wayleave_scenarios::{Ends, Traffic};
 use wayleave_units::{Rate, Time};
 
 use super::fig1::TOGETHER;
-use super::readings::missed;
+use super::readings::missed_by;
 use super::systems::{System, Tenant};
 use super::testbed::{Bottleneck, bottleneck, scenario, settings, simulate};
 use super::workloads::{Application, Spacing, traffic};
@@ -103,7 +103,7 @@ fn one(case: Case, duration: Time, seed: u64) -> Result<[f64; 2], Failed> {
     let tenants: Vec<Tenant> = NAMES.into_iter().zip(shares).map(tenant).collect();
     case.system.carry(&mut run, &tenants)?;
     let outcome = simulate(&run, seed)?;
-    Ok(NAMES.map(|name| missed(&outcome, name)))
+    Ok(NAMES.map(|name| missed_by(&outcome, name)))
 }
 
 fn each(rows: &[Row], case: Case, metric: fn(&[f64; 2]) -> f64) -> Vec<f64> {

@@ -1,9 +1,9 @@
 //! Fig. 9: one objective alone, with SCC and without (section VI-C).
 
 use wayleave_topology::NodeId;
-use wayleave_units::Time;
+use wayleave_units::{Rate, Time};
 
-use super::readings::{Metric, Metrics, each};
+use super::readings::{Metric, Metrics, completion, each, missed};
 use super::systems::{System, equal_tenants};
 use super::testbed::{clos, clos_scenario, clos_settings, simulate};
 use super::workloads::{Application, Receivers, published};
@@ -77,22 +77,14 @@ fn one(
     let network = clos(per_leaf)?;
     let hosts: Vec<NodeId> = network.hosts().collect();
     let mut run = clos_scenario("isolation", &network, duration);
-    run.traffic =
-        published(application, ("data-mining", receivers), &hosts, 10.0 * f64::from(load) * hosts.len() as f64);
-    system.carry(&mut run, &equal_tenants(&[application]))?;
+    let mbit = 10 * u64::from(load) * hosts.len() as u64;
+    run.traffic = published(application, ("data-mining", receivers), &hosts, mbit as f64);
+    system.carry(&mut run, &equal_tenants(&[application], Rate::from_mbit(mbit)))?;
     simulate(&run, seed).map(|outcome| Metrics::of(&outcome))
 }
 
 fn of(rows: &[Row], case: Case, metric: Metric) -> Vec<f64> {
     rows.iter().find(|row| row.case == case).map_or(Vec::new(), |row| each(&row.runs, metric))
-}
-
-fn missed(metrics: &Metrics) -> f64 {
-    metrics.missed
-}
-
-fn completion(metrics: &Metrics) -> f64 {
-    metrics.completion
 }
 
 fn statements(rows: &[Row]) -> Vec<Statement> {

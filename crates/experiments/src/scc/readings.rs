@@ -31,7 +31,7 @@ impl Metrics {
                 us(round_trips.as_ref().and_then(|all| all.mean())),
                 us(round_trips.as_ref().and_then(|all| all.percentile(99.0)).map(|ps| ps as f64)),
             ],
-            missed: missed(outcome, Application::Deadline.name()),
+            missed: missed_by(outcome, Application::Deadline.name()),
             completion: of(Application::Completion)
                 .and_then(|traffic| traffic.completions.times().mean())
                 .map_or(f64::NAN, |ps| ps / 1e9),
@@ -44,7 +44,7 @@ fn traffic<'a>(outcome: &'a Outcome, name: &str) -> Option<&'a TrafficOutcome> {
 }
 
 /// Deadlines of a traffic that were missed, in per cent of those that were decided.
-pub(super) fn missed(outcome: &Outcome, name: &str) -> f64 {
+pub(super) fn missed_by(outcome: &Outcome, name: &str) -> f64 {
     let fraction = traffic(outcome, name).and_then(|traffic| traffic.completions.deadlines().missed_fraction());
     fraction.map_or(f64::NAN, |missed| 100.0 * missed)
 }
@@ -60,4 +60,19 @@ pub(super) fn each(runs: &[Metrics], metric: impl Fn(&Metrics) -> f64) -> Vec<f6
 /// The mean of one metric over the runs.
 pub(super) fn mean_of(runs: &[Metrics], metric: impl Fn(&Metrics) -> f64) -> f64 {
     mean(&each(runs, metric))
+}
+
+/// Deadlines that were missed, in per cent.
+pub(super) fn missed(metrics: &Metrics) -> f64 {
+    metrics.missed
+}
+
+/// AFCT in ms.
+pub(super) fn completion(metrics: &Metrics) -> f64 {
+    metrics.completion
+}
+
+/// The mean round trip in us.
+pub(super) fn round_trip(metrics: &Metrics) -> f64 {
+    metrics.round_trip[0]
 }

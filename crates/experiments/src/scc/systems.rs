@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use wayleave_contracts::{Division, Match, Objective, Policy, PolicyLevel, Protocol, Service};
 use wayleave_scenarios::{Congestion, Discipline, EdgeScheme, Routing, Scenario, Sharing, Transport, Workload};
 use wayleave_schemes::{pfabric, scc};
-use wayleave_units::{Bytes, Rate, Time};
+use wayleave_units::{Rate, Time};
 
 use super::workloads::Application;
 use crate::run::Failed;
@@ -21,16 +21,14 @@ pub(super) enum System {
     SccTransports,
     /// SCC over DCTCP for all of them.
     SccOverDctcp,
-    /// SCC whose weights follow after 300 us in place of 1 ms.
-    SccOften,
-    /// SCC whose limiters let 100 packets go at once in place of 10.
-    SccBursts,
     /// Direct coexistence, with LS in a queue of switches that goes first.
     DirectFirst,
     /// SCC, with LS in a queue of switches that goes first.
     SccFirst,
     /// SCC whose flows without a deadline count as if they had 100 s in place of 1 s.
     SccPatient,
+    /// Direct coexistence, with a queue for each application at every port and equal weights (deficit round robin): what a fair share alone does.
+    Weighted,
     /// pFabric, whose first class is that of deadlines.
     Pfabric,
 }
@@ -43,11 +41,10 @@ impl System {
             Self::Scc => "SCC",
             Self::SccTransports => "SCC without in-tunnel scheduling",
             Self::SccOverDctcp => "SCC over DCTCP",
-            Self::SccOften => "SCC, weights every 300 us",
-            Self::SccBursts => "SCC, bursts of 100 packets",
             Self::DirectFirst => "direct, LS in a higher queue",
             Self::SccFirst => "SCC, LS in a higher queue",
             Self::SccPatient => "SCC, horizon 100 s",
+            Self::Weighted => "weighted queues",
             Self::Pfabric => "pFabric",
         }
     }
@@ -72,8 +69,11 @@ impl System {
             let (Some(division), Workload::Flows(flows)) = (division, &mut traffic.workload) else { continue };
             let congestion = self.congestion(division.application);
             flows.transport = Some(Transport { congestion, ..Transport::default() });
-            if !matches!(self, Self::Direct | Self::DirectFirst | Self::Pfabric) {
+            if !matches!(self, Self::Direct | Self::DirectFirst | Self::Weighted | Self::Pfabric) {
                 traffic.service = Some(division.name.to_owned());
+            }
+            if self == Self::Weighted {
+                traffic.queue = Some(division.application.place());
             }
             if matches!(self, Self::DirectFirst | Self::SccFirst) {
                 traffic.queue = Some(u8::from(division.application != Application::Latency));
@@ -84,6 +84,11 @@ impl System {
         }
         let scheduling = match self {
             Self::Direct | Self::DirectFirst => return Ok(()),
+            Self::Weighted => {
+                let discipline = Discipline::DeficitRoundRobin { weights: vec![1; Application::ALL.len()] };
+                (run.switches.discipline, run.hosts.discipline) = (discipline.clone(), discipline);
+                return Ok(());
+            }
             Self::Pfabric => {
                 run.switches.discipline = Discipline::SmallestRemainingFirst;
                 run.hosts.discipline = Discipline::SmallestRemainingFirst;
@@ -91,14 +96,10 @@ impl System {
                 return Ok(());
             }
             Self::SccTransports => scc::Scheduling::Transports,
-            Self::Scc | Self::SccFirst | Self::SccPatient | Self::SccOften | Self::SccBursts | Self::SccOverDctcp => {
-                scc::Scheduling::Tunnel
-            }
+            Self::Scc | Self::SccFirst | Self::SccPatient | Self::SccOverDctcp => scc::Scheduling::Tunnel,
         };
         let mut params = scc::Params { scheduling, ..scc::Params::default() };
         match self {
-            Self::SccOften => (params.slot, params.report) = (params.period, params.period),
-            Self::SccBursts => params.burst = Bytes::new(10 * params.burst.get()),
             Self::SccPatient => params.horizon = Time::from_millis(100_000),
             _ => {}
         }
@@ -117,10 +118,12 @@ pub(super) struct Tenant {
     pub(super) share: Rate,
 }
 
-/// One tenant for each application, with equal shares.
-pub(super) fn equal_tenants(applications: &[Application]) -> Vec<Tenant> {
-    const SHARE: Rate = Rate::from_mbit(300);
-    applications.iter().map(|&application| Tenant { name: application.name(), application, share: SHARE }).collect()
+/// What an application sends from each host at a single bottleneck.
+pub(super) const SHARE: Rate = Rate::from_mbit(300);
+
+/// One tenant for each application, with this share each, for all of its hosts together.
+pub(super) fn equal_tenants(applications: &[Application], share: Rate) -> Vec<Tenant> {
+    applications.iter().map(|&application| Tenant { name: application.name(), application, share }).collect()
 }
 
 /// What hosts are told of the divisions.

@@ -24,10 +24,10 @@ pub(super) const ROUND_TRIP: Time = Time::from_micros(300);
 const MARKS: Bytes = Bytes::new(20 * FRAME.get());
 
 /// "the switch buffer size to 250 packets" (II-B).
-pub(super) const BUFFER: Bytes = Bytes::new(250 * FRAME.get());
+const BUFFER: Bytes = Bytes::new(250 * FRAME.get());
 
 /// "ECN capable switches with 250 KB buffering" (VI).
-const SWITCH_BUFFER: Bytes = Bytes::new(250_000);
+pub(super) const SWITCH_BUFFER: Bytes = Bytes::new(250_000);
 
 /// Of the links beside the bottleneck, which the text does not name: so fast that nothing waits there for long.
 const EDGE: Rate = Rate::from_gbit(10);

@@ -19,6 +19,11 @@ impl Application {
     /// In the order of the pairs of hosts.
     pub(super) const ALL: [Self; 3] = [Self::Latency, Self::Deadline, Self::Completion];
 
+    /// Its place among them.
+    pub(super) const fn place(self) -> u8 {
+        self as u8
+    }
+
     /// As the text calls it; also the name of its traffic.
     pub(super) const fn name(self) -> &'static str {
         match self {
