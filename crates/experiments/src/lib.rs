@@ -47,7 +47,7 @@ mod statement;
 mod stats;
 mod ufab;
 
-pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, PARLEY, Paper, SCC, UFAB, find};
+pub use catalogue::{CATALOGUE, CHAMELEON, Entry, LOKO, ONE_FABRIC, PARLEY, Paper, SCC, UFAB, find};
 pub use checkpoint::Checkpoints;
 pub use data::{Axis, Band, Centre, Figure, Form, Panel, Point, Scale, Series, Setting, Table, X};
 pub use laboratory::{Laboratory, Testbed};
